@@ -1,0 +1,1 @@
+"""What was measured: samples, suites and their units; no statistics and no I/O."""

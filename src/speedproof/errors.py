@@ -1,0 +1,42 @@
+"""The errors that a user of speedproof can meet."""
+
+from __future__ import annotations
+
+__all__ = ["DataError", "FormatError", "SpeedproofError", "UsageError"]
+
+
+class SpeedproofError(Exception):
+    """Base of every error that speedproof raises on purpose; its text is fit for a user."""
+
+
+class UsageError(SpeedproofError):
+    """The request itself cannot be met: an unknown version, options that exclude each other."""
+
+
+class DataError(SpeedproofError):
+    """Measured values that no statement can be based on: none at all, not finite, of two units."""
+
+
+class FormatError(SpeedproofError):
+    """A file that cannot be read as what it was taken for.
+
+    Parameters
+    ----------
+    path : str
+        The file, as the user named it.
+    where : str
+        The place inside it: ``"line 3"``, ``"results[2].times"``; empty when the whole file is meant.
+    message : str
+        What is wrong and, where one is known, the remedy.
+
+    Examples
+    --------
+    >>> str(FormatError("a.csv", "line 3", "'1,5' is not a number"))
+    "a.csv: line 3: '1,5' is not a number"
+    """
+
+    def __init__(self, path: str, where: str, message: str) -> None:
+        self.path = path
+        self.where = where
+        self.message = message
+        super().__init__(": ".join(part for part in (path, where, message) if part))

@@ -1,0 +1,1 @@
+"""Readers of benchmarking tools' result files: one module a format."""

@@ -1,0 +1,1 @@
+"""Published procedures from samples to a verdict."""
