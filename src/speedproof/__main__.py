@@ -1,0 +1,5 @@
+"""Allow ``python -m speedproof``."""
+
+from speedproof.cli.main import entry
+
+entry()

@@ -1,0 +1,93 @@
+"""Where a command writes: results to ``out``, remarks to ``err``; colour and bars on a terminal only."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    import rich.console
+    from rich.progress import Progress, TaskID
+
+__all__ = ["Console", "Ticker"]
+
+
+class Ticker:
+    """A running progress bar; ``advance`` is free of charge when nothing is shown."""
+
+    def __init__(self, shown: tuple[Progress, TaskID] | None = None) -> None:
+        self._shown = shown
+
+    def advance(self, steps: float = 1) -> None:
+        """Move the bar on."""
+        if self._shown is not None:
+            progress, task = self._shown
+            progress.advance(task, steps)
+
+
+class Console:
+    """The two text streams of a command.
+
+    Parameters
+    ----------
+    out, err : text stream, optional
+        Standard output and error by default.
+    """
+
+    def __init__(self, out: TextIO | None = None, err: TextIO | None = None) -> None:
+        self.out = sys.stdout if out is None else out
+        self.err = sys.stderr if err is None else err
+
+    @property
+    def terminal(self) -> bool:
+        """Whether results go to a terminal."""
+        return self.out.isatty()
+
+    @property
+    def width(self) -> int:
+        """Columns to write in: the terminal's, 100 in a pipe."""
+        if not self.terminal:
+            return int(os.environ.get("COLUMNS", "100"))
+        return self.rich.width
+
+    @cached_property
+    def rich(self) -> rich.console.Console:
+        """A rich console on ``out``, imported on first use; it honours NO_COLOR."""
+        import rich.console
+
+        return rich.console.Console(file=self.out, highlight=False, soft_wrap=False)
+
+    def remark(self, text: str) -> None:
+        """Write a line for the person, not for the pipe."""
+        self.err.write(f"speedproof: {text}\n")
+
+    @contextmanager
+    def progress(self, title: str, total: float) -> Iterator[Ticker]:
+        """Show a progress bar on ``err`` while it is a terminal.
+
+        Parameters
+        ----------
+        title : str
+            What is going on.
+        total : float
+            Number of steps.
+        """
+        if not self.err.isatty():
+            yield Ticker()
+            return
+        import rich.console
+        import rich.progress
+
+        with rich.progress.Progress(
+            rich.progress.TextColumn("{task.description}"),
+            rich.progress.BarColumn(),
+            rich.progress.MofNCompleteColumn(),
+            rich.progress.TimeRemainingColumn(),
+            console=rich.console.Console(file=self.err),
+            transient=True,
+        ) as progress:
+            yield Ticker((progress, progress.add_task(title, total=total)))

@@ -1,0 +1,234 @@
+"""What every protocol returns: a comparison, its verdict, its checks and what it would need."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from speedproof.data.sample import Sample
+    from speedproof.stats.estimate import Estimate
+
+__all__ = [
+    "Check",
+    "Comparison",
+    "HighestConfidence",
+    "Needed",
+    "State",
+    "Summary",
+    "Verdict",
+    "summarise",
+]
+
+
+class Verdict(StrEnum):
+    """The answer to "is the candidate faster than the reference?"."""
+
+    FASTER = "faster"
+    SLOWER = "slower"
+    EQUIVALENT = "equivalent"
+    UNDECIDED = "undecided"
+
+
+class State(StrEnum):
+    """Where figures 1 and 2 of the Speedup-Test article end, for one direction."""
+
+    SIGNIFICANT = "significant"
+    NOT_SIGNIFICANT = "not significant"
+    MORE_RUNS_X = "need more runs for X"
+    MORE_RUNS_Y = "need more runs for Y"
+    MORE_RUNS = "need more runs for X and Y"
+    UNDEFINED = "undefined"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A precondition that was tested.
+
+    Attributes
+    ----------
+    name : str
+        ``"normality of X"``, ``"equal variances"``, ``"location shift"``, ``"independence"``, ...
+    statistic, pvalue : float
+        Of its test; NaN where none applies.
+    held : bool
+        Whether the precondition held.
+    message : str
+        What it means and what to do.
+    """
+
+    name: str
+    statistic: float
+    pvalue: float
+    held: bool
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """One side of a comparison in a few numbers; the sample itself is not kept.
+
+    Attributes
+    ----------
+    label : str
+        The version.
+    n : int
+        Number of values that the protocol used.
+    observations : int
+        Number of values measured; larger than n when values were nested in processes.
+    mean, median, minimum, deviation, mad : float
+        Location and spread in base units; ``deviation`` divides by n - 1 (NaN for one value), ``mad`` is the
+        median absolute deviation from the median, not scaled.
+    unit : str
+        The base unit.
+    """
+
+    label: str
+    n: int
+    observations: int
+    mean: float
+    median: float
+    minimum: float
+    deviation: float
+    mad: float
+    unit: str
+
+
+@dataclass(frozen=True, slots=True)
+class Needed:
+    """What would decide an undecided comparison.
+
+    Attributes
+    ----------
+    reference, candidate : int or None
+        About how many runs that side needs in all; None when that side has enough or no number is known.
+    reason : str
+        The rule behind the numbers.
+    """
+
+    reference: int | None
+    candidate: int | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class HighestConfidence:
+    """The risk levels at which a whole protocol says "significant".
+
+    Attributes
+    ----------
+    value : float
+        1 - infimum of those levels; NaN when there are none.
+    attained : bool
+        Whether the protocol says "significant" at the infimum itself.
+    upward_closed : bool
+        Whether it does so at every larger risk, too. It need not: a small sample stops being normal when
+        the risk passes its Shapiro-Wilk p-value.
+    intervals : tuple of (float, float, bool, bool)
+        All of them: from, to, from included, to included.
+    """
+
+    value: float
+    attained: bool
+    upward_closed: bool
+    intervals: tuple[tuple[float, float, bool, bool], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The answer of one protocol on one metric of one benchmark. It holds no samples.
+
+    Attributes
+    ----------
+    benchmark, metric : str
+        What was compared.
+    protocol : str
+        ``"mean"``, ``"median"``, ``"single run"``, ``"touati2009"``, ...
+    question : str
+        The alternative hypothesis in words.
+    alpha : float
+        The risk of each of the two sides.
+    reference, candidate : Summary
+        Both sides.
+    state : State
+        Where the protocol ended for "candidate faster".
+    test : str
+        The test that decided; empty when the protocol stopped before.
+    pvalue, pvalue_slower : float
+        Of that test for "faster" and for "slower"; NaN when it stopped before.
+    speedup : Estimate
+        Observed, with certified bounds: each holds with confidence 1 - alpha. For ``"single run"`` the
+        probability that a run of the candidate beats a run of the reference.
+    verdict : Verdict
+        The answer.
+    checks : tuple of Check
+        Every precondition that was tested.
+    needed : Needed or None
+        For an undecided comparison.
+    highest_confidence : HighestConfidence or None
+        For "faster"; None where the protocol does not define it.
+    """
+
+    benchmark: str
+    metric: str
+    protocol: str
+    question: str
+    alpha: float
+    reference: Summary
+    candidate: Summary
+    state: State
+    test: str
+    pvalue: float
+    pvalue_slower: float
+    speedup: Estimate
+    verdict: Verdict
+    checks: tuple[Check, ...] = ()
+    needed: Needed | None = None
+    highest_confidence: HighestConfidence | None = None
+
+    @property
+    def failed_checks(self) -> tuple[Check, ...]:
+        """The checks that did not hold."""
+        return tuple(check for check in self.checks if not check.held)
+
+
+def summarise(sample: Sample, used: Sample | None = None) -> Summary:
+    """Reduce a sample to its summary.
+
+    Parameters
+    ----------
+    sample : Sample
+        As measured.
+    used : Sample, optional
+        What the protocol worked on, when that is not the sample itself (one value a process).
+
+    Returns
+    -------
+    Summary
+        Of the values used.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from speedproof.data.sample import Sample
+    >>> s = summarise(Sample(np.array([2.0, 1.0, 4.0]), label="old"))
+    >>> s.label, s.n, s.median, s.minimum, s.mad
+    ('old', 3, 2.0, 1.0, 1.0)
+    """
+    used = sample if used is None else used
+    v = used.values
+    median = float(np.median(v))
+    return Summary(
+        label=sample.label,
+        n=used.n,
+        observations=sample.n,
+        mean=float(v.mean()),
+        median=median,
+        minimum=float(v.min()),
+        deviation=float(v.std(ddof=1)) if used.n > 1 else float("nan"),
+        mad=float(np.median(np.abs(v - median))),
+        unit=sample.unit,
+    )
