@@ -1,0 +1,197 @@
+"""A whole suite as the Speedup-Test reports it: overall gain and the proportion of accelerated benchmarks.
+
+Sections 4 and 5 of the 2013 article. Equation (1) there prints W(C) on both lines; meant is the weight of each
+benchmark, as used here: S = sum(w f(X)) / sum(w f(Y)) and G = 1 - 1/S, for f = min, mean or median.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from speedproof.stats.estimate import Estimate
+from speedproof.stats.proportions import benchmarks_needed, prop_test, validity_2013
+
+__all__ = [
+    "LOCATIONS",
+    "Accelerated",
+    "Location",
+    "OverallGain",
+    "Weighting",
+    "accelerated",
+    "overall_gain",
+    "weigh",
+]
+
+Location = Literal["min", "mean", "median"]
+Weighting = Literal["custom", "equal", "fraction"]
+
+LOCATIONS: tuple[Location, ...] = ("min", "mean", "median")
+
+RANDOM_SELECTION = (
+    "The interval speaks of benchmarks at large only if those measured were selected at random among them."
+)
+_VALID_ABOVE = 5
+
+
+@dataclass(frozen=True, slots=True)
+class OverallGain:
+    """The speedup of the weighted total of a suite.
+
+    Attributes
+    ----------
+    speedup : float
+        S = sum(w f(X)) / sum(w f(Y)).
+    gain : float
+        G = 1 - 1/S: the share of the reference's total that the candidate saves.
+    """
+
+    speedup: float
+    gain: float
+
+
+@dataclass(frozen=True, slots=True)
+class Accelerated:
+    """How many benchmarks are accelerated, and what that says of benchmarks at large.
+
+    Attributes
+    ----------
+    accelerated, benchmarks : int
+        The counts a and b.
+    proportion : Estimate
+        C = a / b with the interval of the two-sided proportion test with continuity correction.
+    validity : float
+        a - a**2 / b, which the article asks to exceed 5.
+    valid : bool
+        Whether it does.
+    precision : float
+        The half width r asked for.
+    benchmarks_needed : int
+        Benchmarks needed to know C to within r at the same confidence.
+    """
+
+    accelerated: int
+    benchmarks: int
+    proportion: Estimate
+    validity: float
+    valid: bool
+    precision: float
+    benchmarks_needed: int
+
+
+def overall_gain(
+    reference: Sequence[float], candidate: Sequence[float], weights: Sequence[float]
+) -> OverallGain:
+    """Equation (1) of the 2013 article.
+
+    Parameters
+    ----------
+    reference, candidate : sequence of float
+        One location (min, mean or median) of X and of Y for each benchmark.
+    weights : sequence of float
+        One weight a benchmark, not all zero.
+
+    Returns
+    -------
+    OverallGain
+        NaN when a total is zero.
+
+    Examples
+    --------
+    >>> overall_gain([3.0, 3600.0], [1.0, 3420.0], [1.0, 1.0]).gain.__round__(4)
+    0.0505
+    """
+    w = np.asarray(weights, dtype=np.float64)
+    before = float(w @ np.asarray(reference, dtype=np.float64))
+    after = float(w @ np.asarray(candidate, dtype=np.float64))
+    if not (before > 0 and after > 0):
+        return OverallGain(math.nan, math.nan)
+    return OverallGain(before / after, 1 - after / before)
+
+
+def weigh(
+    weighting: Weighting, reference: Sequence[float], custom: Sequence[float | None]
+) -> tuple[tuple[float, ...], str]:
+    """The weights of benchmarks.
+
+    Parameters
+    ----------
+    weighting : {"custom", "equal", "fraction"}
+        As given, all one, or the reference's own times (a benchmark weighs by its share of the total).
+    reference : sequence of float
+        The location of X for each benchmark.
+    custom : sequence of float or None
+        Weights as the user gave them; None where one is missing.
+
+    Returns
+    -------
+    weights : tuple of float
+        One a benchmark.
+    remark : str
+        Why custom weights were not used; empty when they were or nobody asked for them. Weights that are
+        missing, negative or all zero fall back to equal ones, as in the original tool.
+
+    Examples
+    --------
+    >>> weigh("custom", [2.0, 3.0], [1.0, None])
+    ((1.0, 1.0), 'a weight is missing; all benchmarks weigh the same')
+    """
+    equal = (1.0,) * len(reference)
+    if weighting == "equal":
+        return equal, ""
+    if weighting == "fraction":
+        return tuple(float(t) for t in reference), ""
+    given = [w for w in custom if w is not None]
+    if len(given) < len(custom):
+        problem = "a weight is missing" if given else "no weights are given"
+    elif any(not (math.isfinite(w) and w >= 0) for w in given):
+        problem = "a weight is negative or not a number"
+    elif not any(given):
+        problem = "all weights are zero"
+    else:
+        return tuple(given), ""
+    return equal, f"{problem}; all benchmarks weigh the same"
+
+
+def accelerated(count: int, benchmarks: int, confidence: float, precision: float) -> Accelerated:
+    """Section 4 of the 2013 article.
+
+    Parameters
+    ----------
+    count, benchmarks : int
+        a accelerated ones out of b > 0.
+    confidence : float
+        Of the interval.
+    precision : float
+        The half width r for the number of benchmarks needed.
+
+    Returns
+    -------
+    Accelerated
+        The proportion is not rounded before anything is computed from it.
+
+    Examples
+    --------
+    The article's 17 of 30 with confidence 0.9:
+
+    >>> found = accelerated(17, 30, 0.9, 0.05)
+    >>> round(found.proportion.low, 4), round(found.proportion.high, 4), round(found.validity, 2)
+    (0.4027, 0.7184, 7.37)
+    >>> accelerated(17, 30, 0.95, 0.05).benchmarks_needed
+    378
+    """
+    interval = prop_test(count, benchmarks, confidence)
+    validity = float(validity_2013(count, benchmarks))
+    return Accelerated(
+        accelerated=count,
+        benchmarks=benchmarks,
+        proportion=Estimate(count / benchmarks, float(interval.low), float(interval.high), confidence),
+        validity=validity,
+        valid=validity > _VALID_ABOVE,
+        precision=precision,
+        benchmarks_needed=int(benchmarks_needed(count, benchmarks, precision, confidence)),
+    )
