@@ -1,0 +1,408 @@
+"""Anytime-valid comparison of two versions from paired blocks: a betting martingale on signs.
+
+In every block each version runs once, in random order. Write ``d = log x - log y`` for a block's times and
+``c = log gamma`` for a speedup under trial. If the true speedup is ``gamma``, the two runs of a block can be
+exchanged after X was divided by ``gamma``; whatever ``|d - c|`` and all earlier blocks were, the sign of
+``d - c`` is then a fair coin. A gambler who bets on that coin gains nothing in the long run, and by Ville's
+inequality his wealth ever reaches ``1 / alpha`` with a probability of at most ``alpha``: looking after every
+block costs nothing, and drift between blocks, outliers and modes cannot break it.
+
+The stakes (:mod:`speedproof.stats.betting`) make the wealth fall as ``gamma`` grows, so the speedups that are
+rejected form an interval and its end, the certified speedup, is found by bisection. ``docs/sequential.md``
+has the proofs.
+
+References
+----------
+Ville, J. (1939). Étude critique de la notion de collectif.
+Ramdas, A., Ruf, J., Larsson, M. and Koolen, W. (2020). Admissible anytime-valid sequential inference must
+rely on nonnegative martingales. arXiv:2009.03167.
+Waudby-Smith, I. and Ramdas, A. (2024). Estimating means of bounded random variables by betting. JRSS-B 86(1).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from speedproof.errors import DataError, UsageError
+from speedproof.stats.betting import LOG_WEIGHTS, Gambler, log_factors, mix
+
+__all__ = ["PairedSequence", "SequentialResult", "smallest_provable"]
+
+FloatArray = npt.NDArray[np.float64]
+
+# The rounding of a sum of logarithms is far below this; it is held back from every rejection.
+_ROUNDING = 1e-9
+_TOLERANCE = 1e-10
+# exp(700) is the edge of double precision: no finite bound is looked for beyond it.
+_LOG_SPEEDUP_MAX = 700.0
+
+
+@dataclass(frozen=True, slots=True)
+class SequentialResult:
+    """What the blocks so far prove, at any moment that one chooses to look.
+
+    Attributes
+    ----------
+    blocks : int
+        Number of blocks.
+    ties : int
+        Blocks whose two values were equal; they bet nothing at a speedup of 1.
+    risk : float
+        The risk of each side: ``low`` errs with probability at most ``risk`` over the whole session, and so
+        does ``high``; both together with at most twice that.
+    low, high : float
+        Certified bounds of the speedup: everything below ``low`` and above ``high`` was rejected at some
+        moment. 0 and infinity while nothing was.
+    log_evidence_faster, log_evidence_slower : float
+        Natural logarithm of the present e-value against "the speedup is 1 or less" and "1 or more".
+    pvalue_faster, pvalue_slower : float
+        Anytime p-values: one over the largest e-value so far, at most 1.
+
+    Notes
+    -----
+    ``low > high`` can happen with probability at most ``2 risk`` if one speedup holds during the whole
+    session; seen, it says that the speedup itself changed (:attr:`contradictory`).
+    """
+
+    blocks: int
+    ties: int
+    risk: float
+    low: float
+    high: float
+    log_evidence_faster: float
+    log_evidence_slower: float
+    pvalue_faster: float
+    pvalue_slower: float
+
+    @property
+    def faster(self) -> bool:
+        """Whether the candidate is proven faster."""
+        return self.pvalue_faster <= self.risk and not self.contradictory
+
+    @property
+    def slower(self) -> bool:
+        """Whether the candidate is proven slower."""
+        return self.pvalue_slower <= self.risk and not self.contradictory
+
+    @property
+    def contradictory(self) -> bool:
+        """Whether no single speedup is left."""
+        return self.low > self.high
+
+    @property
+    def precision(self) -> float:
+        """Half the width of the certified interval, relative: sqrt(high / low) - 1; infinite at first."""
+        if self.low <= 0 or math.isinf(self.high):
+            return math.inf
+        return max(math.sqrt(self.high / self.low) - 1.0, 0.0)
+
+    def equivalent(self, margin: float) -> bool:
+        """Whether the speedup is proven to lie strictly between ``1 / (1 + margin)`` and ``1 + margin``.
+
+        Two one-sided tests: at most one of them can err, so the risk is ``risk``.
+
+        Parameters
+        ----------
+        margin : float
+            Relative, 0.01 for one percent.
+
+        Returns
+        -------
+        bool
+            False for a contradictory result.
+        """
+        return not self.contradictory and self.low > 1 / (1 + margin) and self.high < 1 + margin
+
+
+class PairedSequence:
+    """The running comparison of two versions; add blocks, look whenever you like.
+
+    Parameters
+    ----------
+    risk : float
+        The risk of each of the two one-sided statements, in (0, 1).
+
+    Raises
+    ------
+    UsageError
+        A risk outside (0, 1).
+
+    Notes
+    -----
+    Exact under one assumption: with the true speedup divided out, a block's two runs can be exchanged. A
+    random order in every block gives that for whatever depends on the position in the block. Adding a block
+    costs a constant amount of work except when a bound moves, which costs about 40 passes over the blocks.
+
+    Examples
+    --------
+    >>> sequence = PairedSequence(risk=0.05)
+    >>> for x, y in zip([1.05, 1.07, 1.04, 1.06] * 2, [1.00, 1.01, 0.99, 1.00] * 2):
+    ...     sequence.add(x, y)
+    >>> result = sequence.result()
+    >>> result.faster, result.blocks, round(result.low, 3)
+    (True, 8, 1.049)
+    """
+
+    def __init__(self, *, risk: float = 0.05) -> None:
+        if not 0 < risk < 1:
+            raise UsageError(f"the risk must lie between 0 and 1, not {risk}")
+        self._risk = risk
+        self._threshold = -math.log(risk) + _ROUNDING
+        self._n = 0
+        self._ties = 0
+        # Grown by doubling: differences, their spreads and counts in block order; the differences sorted.
+        self._rows = np.empty((4, 64))
+        self._at_one = {side: Gambler(side, 0.0) for side in (1, -1)}
+        self._at_bound = {side: Gambler(side, -side * math.inf) for side in (1, -1)}
+        self._best = {1: 0.0, -1: 0.0}
+
+    @classmethod
+    def of(cls, reference: npt.ArrayLike, candidate: npt.ArrayLike, *, risk: float = 0.05) -> PairedSequence:
+        """Make one of blocks that were all measured already.
+
+        Parameters
+        ----------
+        reference, candidate : array_like, shape (n,)
+            The values of each block in the order of measurement, positive.
+        risk : float
+            The risk of each side.
+
+        Returns
+        -------
+        PairedSequence
+            After the last block.
+
+        Raises
+        ------
+        DataError
+            Samples of different sizes, or a value that is not positive and finite.
+        """
+        x, y = np.asarray(reference, dtype=np.float64), np.asarray(candidate, dtype=np.float64)
+        if x.ndim != 1 or x.shape != y.shape:
+            raise DataError(
+                f"blocks need one value of each version: the reference has {x.size}, the candidate {y.size}"
+            )
+        sequence = cls(risk=risk)
+        for a, b in zip(x.tolist(), y.tolist(), strict=True):
+            sequence.add(a, b)
+        return sequence
+
+    @property
+    def differences(self) -> FloatArray:
+        """``log x - log y`` of the blocks so far, in order; shape (n,)."""
+        return self._rows[0, : self._n].copy()
+
+    def add(self, reference: float, candidate: float) -> None:
+        """Add a block.
+
+        Parameters
+        ----------
+        reference, candidate : float
+            The two values of the block, positive and in one unit. Where higher is better, swap them.
+
+        Raises
+        ------
+        DataError
+            A value that is not positive and finite.
+        """
+        for name, value in (("reference", reference), ("candidate", candidate)):
+            if not (value > 0 and math.isfinite(value)):
+                raise DataError(
+                    f"block {self._n + 1}: the {name} is {value:g}; a speedup is a ratio and needs "
+                    "positive values"
+                )
+        difference = math.log(reference) - math.log(candidate) if reference != candidate else 0.0
+        n = self._n
+        if n == self._rows.shape[1]:
+            self._rows = np.concatenate([self._rows, np.empty_like(self._rows)], axis=1)
+        ordered = self._rows[3]
+        # The sum of absolute deviations from the median: the upper half minus the lower half.
+        spread = float(ordered[n - n // 2 : n].sum() - ordered[: n // 2].sum()) if n >= 2 else 0.0
+        count = float(max(n, 1))
+        self._rows[:3, n] = difference, spread, count
+        at = int(np.searchsorted(ordered[:n], difference))
+        ordered[at + 1 : n + 1] = ordered[at:n].copy()
+        ordered[at] = difference
+        self._n += 1
+        self._ties += difference == 0.0
+        for side in (1, -1):
+            gambler = self._at_one[side]
+            gambler.bet(difference, spread, count)
+            self._best[side] = max(self._best[side], gambler.log_wealth)
+            bound = self._at_bound[side]
+            bound.bet(difference, spread, count)
+            if bound.log_wealth >= self._threshold:
+                self._at_bound[side] = self._moved(bound)
+
+    def log_evidence(self, gamma: float, *, side: int = 1) -> float:
+        """Logarithm of the present e-value against "the speedup is at most gamma".
+
+        Parameters
+        ----------
+        gamma : float
+            The speedup under trial, positive.
+        side : {1, -1}
+            -1: against "the speedup is at least gamma".
+
+        Returns
+        -------
+        float
+            Decreasing in gamma for side 1, increasing for side -1; 0 without blocks.
+        """
+        return mix(self._log_wealths(side, math.log(gamma)))
+
+    def result(self) -> SequentialResult:
+        """What the blocks so far prove."""
+        low, high = self._at_bound[1].shift, self._at_bound[-1].shift
+        return SequentialResult(
+            blocks=self._n,
+            ties=self._ties,
+            risk=self._risk,
+            low=math.exp(low),
+            high=math.exp(high) if high < _LOG_SPEEDUP_MAX else math.inf,
+            log_evidence_faster=self._at_one[1].log_wealth,
+            log_evidence_slower=self._at_one[-1].log_wealth,
+            pvalue_faster=math.exp(-max(self._best[1] - _ROUNDING, 0.0)),
+            pvalue_slower=math.exp(-max(self._best[-1] - _ROUNDING, 0.0)),
+        )
+
+    def estimate(self) -> float:
+        """The speedup X / Y for which as much evidence speaks against "more" as against "less".
+
+        Returns
+        -------
+        float
+            Inside the certified bounds; NaN without blocks or when the bounds contradict each other.
+        """
+        low, high = self._at_bound[1].shift, self._at_bound[-1].shift
+        if self._n == 0 or low > high:
+            return math.nan
+        left, right = float(self._rows[3, 0]), float(self._rows[3, self._n - 1])
+        while right - left > _TOLERANCE * max(1.0, abs(left)):
+            middle = 0.5 * (left + right)
+            if self._mixed(1, middle) > self._mixed(-1, -middle):
+                left = middle
+            else:
+                right = middle
+        return math.exp(min(max(0.5 * (left + right), low), high))
+
+    def blocks_to_go(self, *, gamma: float = 1.0, side: int = 1) -> float:
+        """About how many more blocks reject gamma, if the future is like the past.
+
+        Parameters
+        ----------
+        gamma : float
+            The speedup to be rejected.
+        side : {1, -1}
+            1: the speedup is to be proven larger; -1: smaller.
+
+        Returns
+        -------
+        float
+            0 when it is rejected now, infinity when the blocks speak against it.
+        """
+        missing = self._threshold - self.log_evidence(gamma, side=side)
+        if missing <= 0 or self._n == 0:
+            return 0.0 if missing <= 0 else math.inf
+        growth = _growth(self._rows[0, : self._n] * side, -side * math.log(gamma))
+        return missing / growth if growth > 0 else math.inf
+
+    def _log_wealths(self, side: int, shift: float) -> list[float]:
+        differences, spreads, counts = self._rows[:3, : self._n]
+        factors = log_factors(side * differences, spreads, counts, side * shift)
+        return list((LOG_WEIGHTS + factors.sum(axis=0)).tolist())
+
+    def _moved(self, bound: Gambler) -> Gambler:
+        """The furthest speedup that is rejected now, given that the present bound is."""
+        side = bound.side
+        ordered = self._rows[3, : self._n]
+        # Side -1 is looked at in a mirror, where its bound rises, too; no bet wins at the largest difference.
+        rejected, kept = side * bound.shift, float(max(side * ordered[0], side * ordered[-1]))
+        if rejected < 0.0 and self._at_one[side].log_wealth >= self._threshold:
+            rejected = 0.0
+        # Bounds move by about one n-th of the noise; a hundredth of that is left to the safe side.
+        n = self._n
+        step = float(ordered[n - n // 2 :].sum() - ordered[: n // 2].sum()) / n**2
+        tolerance = max(0.01 * step, _TOLERANCE)
+        if math.isinf(rejected):
+            away = 1.0
+            while self._mixed(side, kept - away) < self._threshold:
+                away *= 2.0
+                if away > _LOG_SPEEDUP_MAX:
+                    return bound
+            rejected = kept - away
+        while (trial := rejected + max(step, tolerance)) < kept:
+            if self._mixed(side, trial) < self._threshold:
+                kept = trial
+            else:
+                rejected, step = trial, 2.0 * step
+        while kept - rejected > tolerance:
+            middle = 0.5 * (rejected + kept)
+            if self._mixed(side, middle) >= self._threshold:
+                rejected = middle
+            else:
+                kept = middle
+        return Gambler(side, side * rejected, self._log_wealths(side, side * rejected))
+
+    def _mixed(self, side: int, mirrored_shift: float) -> float:
+        return mix(self._log_wealths(side, side * mirrored_shift))
+
+
+def _growth(differences: FloatArray, shift: float) -> float:
+    """Mean gain of log-wealth per block, luckiest gambler, when ``shift`` is added to each difference."""
+    n = differences.size
+    spread = float(np.abs(differences - np.median(differences)).sum())
+    full = np.full(n, float(n))
+    return float(log_factors(differences, np.full(n, spread), full, -shift).mean(axis=0).max())
+
+
+def smallest_provable(differences: npt.ArrayLike, blocks: float, *, risk: float = 0.05) -> float:
+    """The smallest speedup that about half of all sessions of so many blocks would prove.
+
+    Parameters
+    ----------
+    differences : array_like, shape (n,)
+        ``log x - log y`` of blocks in which both versions were the same program; at least 2.
+    blocks : float
+        Length of the planned session.
+    risk : float
+        The risk of its statement.
+
+    Returns
+    -------
+    float
+        A speedup of at least 1; infinity when so few blocks prove nothing.
+
+    Raises
+    ------
+    DataError
+        Fewer than two differences.
+
+    Examples
+    --------
+    >>> noise = 0.01 * np.sin(np.arange(40.0))
+    >>> smallest_provable(noise, 100) > smallest_provable(noise, 1000) > 1
+    True
+    """
+    d = np.asarray(differences, dtype=np.float64)
+    if d.size < 2:
+        raise DataError("the noise of a machine needs at least two blocks")
+    centred = d - np.median(d)
+    scale = float(np.abs(centred).mean())
+    # About what the mixture costs against its luckiest gambler.
+    missing = -math.log(risk) - float(LOG_WEIGHTS.max())
+    if scale == 0.0:
+        return 1.0 if blocks * math.log(2) >= missing else math.inf
+    low, high = 0.0, scale
+    while _growth(centred, high) * blocks < missing:
+        high *= 2.0
+        if high > 1e6 * scale or high > _LOG_SPEEDUP_MAX:
+            return math.inf
+    while high - low > 1e-3 * high:
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if _growth(centred, middle) * blocks >= missing else (middle, high)
+    return math.exp(high)
