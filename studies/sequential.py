@@ -1,0 +1,146 @@
+"""False alarms, speed and coverage of the sequential comparison under noises it knows nothing of.
+
+Three tables, as Markdown:
+
+1. A/A sessions (both versions the same), looked at after every block up to 200: the share that ever claims
+   "faster" at a risk of 5 %, against a one-sided t-test of the differences looked at after every five blocks.
+2. A/B sessions: median number of blocks to the claim, against the size of a fixed sample whose t-test has
+   power 0.8.
+3. The certified bounds of sessions with a true speedup: the share of sessions whose running interval ever
+   lost the truth, per side.
+
+    python studies/sequential.py [sessions]
+
+The 2,000 sessions of the manual take about ten minutes on one core.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+
+from speedproof.stats.sequential import PairedSequence
+
+FloatArray = npt.NDArray[np.float64]
+Noise = Callable[[np.random.Generator, int], tuple[FloatArray, FloatArray]]
+
+BLOCKS = 200
+RISK = 0.05
+
+
+def _independent(draw: Callable[[np.random.Generator, int], FloatArray]) -> Noise:
+    return lambda rng, n: (draw(rng, n), draw(rng, n))
+
+
+def _bimodal(rng: np.random.Generator, n: int) -> FloatArray:
+    """Two modes of equal weight, standard deviation 1."""
+    return 0.95 * rng.choice([-1.0, 1.0], n) + math.sqrt(1 - 0.95**2) * rng.standard_normal(n)
+
+
+def _heavy(rng: np.random.Generator, n: int) -> FloatArray:
+    """Student's t with 2.5 degrees of freedom, standard deviation 1."""
+    return rng.standard_t(2.5, n) / math.sqrt(5.0)
+
+
+def _autocorrelated(rng: np.random.Generator, n: int) -> tuple[FloatArray, FloatArray]:
+    """Run after run an AR(1) of coefficient 0.8; the order within a block is drawn at random."""
+    runs = np.empty(2 * n)
+    state = rng.standard_normal()
+    for i, shock in enumerate(math.sqrt(1 - 0.8**2) * rng.standard_normal(2 * n)):
+        state = 0.8 * state + shock
+        runs[i] = state
+    return _shuffled(rng, runs)
+
+
+def _drifting(rng: np.random.Generator, n: int) -> tuple[FloatArray, FloatArray]:
+    """Normal noise on a random walk whose step per run is as large as the noise, and a steady rise."""
+    runs = rng.standard_normal(2 * n) + np.cumsum(rng.standard_normal(2 * n)) + 0.1 * np.arange(2 * n)
+    return _shuffled(rng, runs)
+
+
+def _shuffled(rng: np.random.Generator, runs: FloatArray) -> tuple[FloatArray, FloatArray]:
+    pairs = rng.permuted(runs.reshape(-1, 2), axis=1)
+    return pairs[:, 0], pairs[:, 1]
+
+
+NOISES: dict[str, Noise] = {
+    "normal": _independent(lambda rng, n: rng.standard_normal(n)),
+    "bimodal": _independent(_bimodal),
+    "heavy-tailed": _independent(_heavy),
+    "autocorrelated": _autocorrelated,
+    "drifting": _drifting,
+}
+
+# True speedup and noise of one run, with the blocks that a fixed-size t-test of power 0.8 needs.
+EFFECTS = ((1.05, 0.03, 5), (1.02, 0.03, 29), (1.01, 0.01, 13), (1.05, 0.10, 54))
+
+
+def session(noise: Noise, speedup: float, sigma: float, seed: int) -> tuple[FloatArray, FloatArray]:
+    """Times of one session: ``exp(sigma noise)``, the reference ``speedup`` times as long."""
+    x, y = noise(np.random.default_rng(seed), BLOCKS)
+    return speedup * np.exp(sigma * x), np.exp(sigma * y)
+
+
+def blocks_to_faster(x: FloatArray, y: FloatArray, risk: float = RISK) -> int:
+    """The block at which "faster" is first claimed; one more than there are when never."""
+    sequence = PairedSequence(risk=risk)
+    for i, (a, b) in enumerate(zip(x.tolist(), y.tolist(), strict=True), start=1):
+        sequence.add(a, b)
+        if sequence.result().faster:
+            return i
+    return x.size + 1
+
+
+def t_test_ever(x: FloatArray, y: FloatArray) -> bool:
+    """Whether a one-sided paired t-test, looked at after every five blocks, ever claims "faster"."""
+    d = np.log(x) - np.log(y)
+    n = np.arange(5, d.size + 1, 5)
+    mean = np.cumsum(d)[n - 1] / n
+    variance = (np.cumsum(d**2)[n - 1] - n * mean**2) / (n - 1)
+    return bool(np.any(mean / np.sqrt(variance / n) >= stats.t.ppf(1 - RISK, n - 1)))
+
+
+def truth_lost(x: FloatArray, y: FloatArray, speedup: float) -> tuple[bool, bool]:
+    """Whether the lower and the upper certified bound ever passed the true speedup."""
+    result = PairedSequence.of(x, y, risk=RISK).result()
+    return result.low > speedup, result.high < speedup
+
+
+def _interval(count: int, sessions: int) -> str:
+    low, high = stats.binomtest(count, sessions).proportion_ci(0.95)
+    return f"{100 * count / sessions:.1f} % ({100 * low:.1f} to {100 * high:.1f})"
+
+
+def main(sessions: int) -> None:
+    """Print the three tables."""
+    print(f"| A/A, {sessions} sessions of {BLOCKS} blocks | ever 'faster' | t-test at every 5th block |")
+    print("|---|---|---|")
+    for name, noise in NOISES.items():
+        runs = [session(noise, 1.0, 0.03, seed) for seed in range(sessions)]
+        alarms = sum(blocks_to_faster(x, y) <= BLOCKS for x, y in runs)
+        t_alarms = sum(t_test_ever(x, y) for x, y in runs)
+        print(f"| {name} | {_interval(alarms, sessions)} | {_interval(t_alarms, sessions)} |", flush=True)
+    print("\n| speedup / noise | fixed size | " + " | ".join(NOISES) + " |")
+    print("|---|---|" + "---|" * len(NOISES))
+    for speedup, sigma, fixed in EFFECTS:
+        cells = []
+        for noise in NOISES.values():
+            blocks = [blocks_to_faster(*session(noise, speedup, sigma, seed)) for seed in range(sessions)]
+            middle = float(np.median(blocks))
+            cells.append(f"{middle:g}" if middle <= BLOCKS else f"> {BLOCKS}")
+        print(f"| {speedup} / {sigma:.0%} | {fixed} | " + " | ".join(cells) + " |", flush=True)
+    print("\n| speedup 1.02, noise 3 % | low bound ever above | high bound ever below |")
+    print("|---|---|---|")
+    for name, noise in NOISES.items():
+        lost = np.array([truth_lost(*session(noise, 1.02, 0.03, s), 1.02) for s in range(sessions)])
+        low, high = (_interval(int(c), sessions) for c in lost.sum(axis=0))
+        print(f"| {name} | {low} | {high} |", flush=True)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 2000)
