@@ -1,0 +1,33 @@
+"""An estimate with its interval: what every layer above hands on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["Estimate"]
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A value with the interval that holds it at the stated confidence.
+
+    Attributes
+    ----------
+    value : float
+        The point estimate.
+    low, high : float
+        The bounds; an end that nothing is known about is the end of the scale (0, infinity, ...).
+    confidence : float
+        Of what is stated with it: of each bound by itself where a docstring says "one-sided", of the
+        interval as a whole otherwise.
+
+    Examples
+    --------
+    >>> Estimate(1.25, 1.1, 1.42, 0.95).low
+    1.1
+    """
+
+    value: float
+    low: float
+    high: float
+    confidence: float

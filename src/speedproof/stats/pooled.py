@@ -1,0 +1,82 @@
+"""Two samples in one order: the counts that the rank tests are made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["PooledOrder", "pooled_order"]
+
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class PooledOrder:
+    """How X and Y interleave, position by position of the pooled sorted sample.
+
+    Positions inside a run of equal values repeat the counts from before the run, so sums of differences
+    over positions see each distinct value once.
+
+    Attributes
+    ----------
+    n, m : int
+        Sizes of X and Y.
+    x_upto, y_upto : ndarray of int64, shape (..., n + m)
+        Observations of X (of Y) at or below the value that ends at this position.
+    ends : ndarray of bool, shape (..., n + m)
+        Whether a distinct value ends at this position.
+    merged : ndarray of bool, shape (...)
+        Whether values that differ by no more than the tolerance were taken as equal.
+    """
+
+    n: int
+    m: int
+    x_upto: npt.NDArray[np.int64]
+    y_upto: npt.NDArray[np.int64]
+    ends: npt.NDArray[np.bool_]
+    merged: npt.NDArray[np.bool_]
+
+    @property
+    def ties(self) -> npt.NDArray[np.bool_]:
+        """Whether some value occurs twice in the pooled sample, shape (...)."""
+        return np.logical_not(self.ends.all(axis=-1))
+
+
+def pooled_order(x: FloatArray, y: FloatArray, tolerance: FloatArray | None = None) -> PooledOrder:
+    """Sort two samples together.
+
+    Parameters
+    ----------
+    x, y : ndarray, shapes (..., n) and (..., m)
+        Samples along the last axis; leading axes broadcast.
+    tolerance : ndarray, shape (...), optional
+        Neighbours that differ by no more are taken as equal.
+
+    Examples
+    --------
+    >>> order = pooled_order(np.array([1.0, 3.0]), np.array([2.0, 3.0]))
+    >>> order.x_upto.tolist(), order.y_upto.tolist(), bool(order.ties)
+    ([1, 1, 1, 2], [0, 1, 1, 2], True)
+    """
+    n, m = x.shape[-1], y.shape[-1]
+    if x.shape[:-1] != y.shape[:-1]:
+        leading = np.broadcast_shapes(x.shape[:-1], y.shape[:-1])
+        x, y = np.broadcast_to(x, (*leading, n)), np.broadcast_to(y, (*leading, m))
+    pool = np.concatenate([x, y], axis=-1)
+    order = np.argsort(pool, axis=-1)
+    steps = np.diff(np.take_along_axis(pool, order, axis=-1), axis=-1)
+    ends = np.ones(pool.shape, dtype=np.bool_)
+    if tolerance is None:
+        np.greater(steps, 0.0, out=ends[..., :-1])
+        merged = np.zeros(pool.shape[:-1], dtype=np.bool_)
+    else:
+        np.greater(steps, tolerance[..., None], out=ends[..., :-1])
+        merged = ((steps > 0.0) & ~ends[..., :-1]).any(axis=-1)
+    x_upto = np.cumsum(order < n, axis=-1)
+    y_upto = np.arange(1, n + m + 1) - x_upto
+    if not ends.all():
+        x_upto = np.maximum.accumulate(np.where(ends, x_upto, 0), axis=-1)
+        y_upto = np.maximum.accumulate(np.where(ends, y_upto, 0), axis=-1)
+    return PooledOrder(n, m, x_upto, y_upto, ends, merged)

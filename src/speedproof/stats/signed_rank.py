@@ -1,0 +1,186 @@
+"""The signed-rank test with ties and zeros kept: Wilcoxon's test over the benchmarks of a suite.
+
+Zeros are ranked like all other differences and give half of their ranks to either side, as in Chen et al.
+(2014), section 3.2. Two null distributions are offered:
+
+- ``"conditional"``: every one of the sign changes of the differences that are not zero is equally likely,
+  given their mid-ranks; the halves that zeros gave away stay where they are. Exact at any size.
+- ``"table"``: what the article does. The distribution without ties or zeros for fewer than 25 differences,
+  half-integer sums read against significance; from 25 on the normal distribution without any correction.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["SignedRank", "SignedRankRule", "signed_rank", "table_pvalue", "upper_tail"]
+
+SignedRankRule = Literal["conditional", "table"]
+FloatArray = npt.NDArray[np.float64]
+
+TABLE_BELOW = 25  # Chen et al. (2014), section 3.2: the normal approximation from n = 25.
+_COUNTS_BELOW = 1000  # 2**n must be a double.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SignedRank:
+    """Outcome of the signed-rank test, for both directions.
+
+    Attributes
+    ----------
+    positive, negative : float
+        Rank sums of either sign, each with half of the ranks of the zeros; they add up to n (n + 1) / 2.
+    ranks : ndarray of float64, shape (n,)
+        Mid-rank of every ``abs(d)``.
+    pvalue_positive, pvalue_negative : float
+        One-sided: for "d tends to be positive", and for "d tends to be negative".
+    method : str
+        The null distribution used, in words.
+    """
+
+    positive: float
+    negative: float
+    ranks: FloatArray
+    pvalue_positive: float
+    pvalue_negative: float
+    method: str
+
+
+def signed_rank(d: npt.ArrayLike, *, rule: SignedRankRule = "conditional") -> SignedRank:
+    """Test whether differences tend to one side of zero.
+
+    Only the order of ``abs(d)`` and the signs matter, so integers that stand for exactly decided ties may be
+    given instead of the differences themselves.
+
+    Parameters
+    ----------
+    d : array_like, shape (n,)
+        Differences, one a benchmark; zeros allowed.
+    rule : {"conditional", "table"}
+        The null distribution, see above.
+
+    Returns
+    -------
+    SignedRank
+        For n = 0, or when all differences are zero, both p-values are 1.
+
+    Raises
+    ------
+    ValueError
+        A difference is NaN.
+
+    Notes
+    -----
+    The conditional distribution is counted by dynamic programming over doubled mid-ranks. From 1000
+    differences on the counts leave the range of a double, and the normal distribution with the variance
+    that the mid-ranks have, and a continuity correction, takes its place.
+
+    References
+    ----------
+    T. Chen, Q. Guo, O. Temam, Y. Wu, Y. Bao, Z. Xu, Y. Chen: "Statistical performance comparisons of
+    computers", IEEE Transactions on Computers 64 (2015), section 3.2.
+
+    Examples
+    --------
+    Eight wins, two ties and four losses of the article's table III:
+
+    >>> d = [-.5, -.03, -.27, 0, .27, .49, .17, .95, 0, 1.5, .32, -.08, .69, .8]
+    >>> test = signed_rank(d, rule="table")
+    >>> test.positive, test.negative, round(1 - test.pvalue_positive, 4)
+    (80.0, 25.0, 0.9547)
+    """
+    values = np.asarray(d, dtype=np.float64)
+    if np.isnan(values).any():
+        raise ValueError("a difference is NaN; leave the benchmark out and say so")
+    doubled = _doubled_midranks(np.abs(values))
+    up, down, zero = (int(doubled[side].sum()) for side in (values > 0, values < 0, values == 0))
+    # In units of a quarter rank, so that halves of mid-ranks are whole numbers.
+    positive, negative = (2 * up + zero) / 4, (2 * down + zero) / 4
+    if rule == "table":
+        n = values.size
+        p_up, p_down = table_pvalue(positive, n), table_pvalue(negative, n)
+        method = "exact table" if n < TABLE_BELOW else "normal"
+    else:
+        moving = doubled[values != 0]
+        if moving.size < _COUNTS_BELOW:
+            tail = upper_tail(tuple(sorted(moving.tolist())))
+            p_up, p_down = float(tail[up]), float(tail[down])
+            method = "exact, conditional on ties and zeros"
+        else:
+            p_up, p_down = _corrected_normal(up, moving), _corrected_normal(down, moving)
+            method = "normal, conditional on ties and zeros"
+    return SignedRank(positive, negative, doubled / 2, p_up, p_down, method)
+
+
+def _doubled_midranks(magnitudes: FloatArray) -> npt.NDArray[np.int64]:
+    _, code, count = np.unique(magnitudes, return_inverse=True, return_counts=True)
+    last = np.cumsum(count)
+    return np.asarray(2 * last - count + 1, dtype=np.int64)[code]
+
+
+@lru_cache(maxsize=1024)
+def upper_tail(doubled_ranks: tuple[int, ...]) -> FloatArray:
+    """P[S >= s] for s = 0, 1, ..., where S sums doubled ranks, each kept with probability one half.
+
+    Parameters
+    ----------
+    doubled_ranks : tuple of int
+        Positive, fewer than 1000; in ascending order, which keeps the count short.
+
+    Returns
+    -------
+    ndarray of float64, shape (sum + 1,)
+        Exact while there are at most 53 ranks; read-only.
+
+    Examples
+    --------
+    >>> upper_tail((2, 4)).tolist()
+    [1.0, 0.75, 0.75, 0.5, 0.5, 0.25, 0.25]
+    """
+    step = math.gcd(*doubled_ranks) or 1
+    ways = np.zeros(sum(doubled_ranks) // step + 1)
+    ways[0] = 1.0
+    top = 0
+    for rank in doubled_ranks:
+        kept = rank // step
+        ways[kept : top + kept + 1] += ways[: top + 1].copy()
+        top += kept
+    tail = np.ldexp(np.cumsum(ways[::-1])[::-1], -len(doubled_ranks))
+    # Between two multiples of the step lies no sum: there the tail is that of the next multiple.
+    sparse = np.minimum(np.repeat(tail, step)[step - 1 :], 1.0)
+    sparse.flags.writeable = False
+    return sparse
+
+
+def table_pvalue(rank_sum: float, n: int) -> float:
+    """One-sided p-value of a rank sum as the article's tables give it: no regard to ties or zeros.
+
+    Parameters
+    ----------
+    rank_sum : float
+        Of the side that is to be shown better; a half-integer is read against significance.
+    n : int
+        Number of differences, zeros included.
+
+    Examples
+    --------
+    >>> table_pvalue(3.0, 2), table_pvalue(2.5, 2)
+    (0.25, 0.5)
+    """
+    if n < TABLE_BELOW:
+        return float(upper_tail(tuple(range(2, 2 * n + 1, 2)))[2 * math.floor(rank_sum)])
+    centre, deviation = n * (n + 1) / 4, math.sqrt(n * (n + 1) * (2 * n + 1) / 24)
+    return 0.5 * math.erfc((rank_sum - centre) / deviation / math.sqrt(2))
+
+
+def _corrected_normal(doubled_sum: int, doubled_ranks: npt.NDArray[np.int64]) -> float:
+    ranks = doubled_ranks / 2
+    deviation = math.sqrt(float(np.square(ranks).sum())) / 2
+    z = (doubled_sum / 2 - ranks.sum() / 2 - 0.5) / deviation
+    return 0.5 * math.erfc(z / math.sqrt(2))

@@ -1,0 +1,161 @@
+"""The two-sample Kolmogorov-Smirnov test of a pure shift of location."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from speedproof.stats.pooled import pooled_order
+
+__all__ = ["KSResult", "kolmogorov_sf", "ks_location"]
+
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+_EXACT_BELOW = 10000  # of n m, as in R
+_NEAR = 8.0 * np.finfo(np.float64).eps
+
+
+@dataclass(frozen=True, slots=True)
+class KSResult:
+    """The Kolmogorov-Smirnov test after centring at the medians.
+
+    Attributes
+    ----------
+    statistic : ndarray
+        D, the largest distance of the two empirical distribution functions; shape of the leading axes.
+    pvalue : ndarray
+        Two-sided.
+    exact : ndarray of bool
+        Whether the p-value is exact rather than that of the limiting distribution.
+    ties : ndarray of bool
+        Whether values coincide in the pooled centred sample. Two samples of odd size always tie, at 0.
+    merged : ndarray of bool
+        Whether values were merged that differ by the rounding of the centring only.
+    """
+
+    statistic: FloatArray
+    pvalue: FloatArray
+    exact: BoolArray
+    ties: BoolArray
+    merged: BoolArray
+
+
+def ks_location(
+    x: npt.ArrayLike, y: npt.ArrayLike, rule: Literal["legacy", "r422"] = "legacy"
+) -> KSResult:
+    """Test whether two distributions differ by more than their location: X - med X against Y - med Y.
+
+    Parameters
+    ----------
+    x, y : array_like, shapes (..., n) and (..., m)
+        Samples along the last axis, finite.
+    rule : {"legacy", "r422"}
+        When the p-value is exact. ``"legacy"``, the R of the Speedup-Test article (before 4.2): when
+        n m < 10000 and nothing ties. ``"r422"``: when n m < 10000, conditional on the ties.
+
+    Returns
+    -------
+    KSResult
+        Shape of the leading axes.
+
+    Notes
+    -----
+    Centring decimal values leaves differences of rounding noise between values that would be equal in exact
+    arithmetic, and D can double by them. Neighbours closer than 8 ulp of the largest value are therefore
+    merged, unless every value is a whole number (no noise then) or the noise reaches a thousandth of the
+    range.
+
+    Examples
+    --------
+    >>> r = ks_location([1.0, 2.0, 3.0, 4.0], [11.0, 12.5, 13.5, 14.6])
+    >>> float(r.statistic), bool(r.exact), float(r.pvalue)
+    (0.25, True, 1.0)
+    """
+    x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    n, m = x.shape[-1], y.shape[-1]
+    u = x - np.median(x, axis=-1, keepdims=True)
+    v = y - np.median(y, axis=-1, keepdims=True)
+    order = pooled_order(u, v, _tolerance(x, y, u, v))
+    # D n m is a whole number: comparisons with it are exact
+    distance = np.abs(m * order.x_upto - n * order.y_upto).max(axis=-1)
+    ties = order.ties
+    exact = np.full(distance.shape, n * m < _EXACT_BELOW)
+    if rule == "legacy":
+        exact &= ~ties
+    pvalue = kolmogorov_sf(math.sqrt(n * m / (n + m)) / (n * m) * distance)
+    if exact.any():
+        pvalue = np.asarray(pvalue)
+        free = exact & ~ties
+        if free.any():
+            levels, which = np.unique(distance[free], return_inverse=True)
+            pvalue[free] = _exact(n, m, levels, None)[which.reshape(-1)]
+        tied = exact & ties
+        if tied.any():
+            pvalue[tied] = _exact(n, m, distance[tied], order.ends[tied])
+    return KSResult(distance / (n * m), pvalue, exact, ties, order.merged)
+
+
+def _tolerance(x: FloatArray, y: FloatArray, u: FloatArray, v: FloatArray) -> FloatArray:
+    """How close centred values must be to count as equal, shape (...)."""
+    largest = np.maximum(np.abs(x).max(axis=-1), np.abs(y).max(axis=-1))
+    spread = np.maximum(u.max(axis=-1), v.max(axis=-1)) - np.minimum(u.min(axis=-1), v.min(axis=-1))
+    whole = (x == np.rint(x)).all(axis=-1) & (y == np.rint(y)).all(axis=-1)
+    noise = _NEAR * largest
+    return np.where(whole | (noise >= 1e-3 * spread), 0.0, noise)
+
+
+def kolmogorov_sf(x: npt.ArrayLike) -> FloatArray:
+    """Upper tail of Kolmogorov's limiting distribution, its series summed to double precision.
+
+    Parameters
+    ----------
+    x : array_like
+        D sqrt(n m / (n + m)); at 0 and below the tail is 1.
+
+    Examples
+    --------
+    >>> float(kolmogorov_sf(1.3581015157).round(6))  # the tables' 1.358
+    0.05
+    """
+    x = np.asarray(x, dtype=np.float64)
+    # Each of the two expansions of the theta function where it converges within five terms.
+    small = np.clip(x, 1e-2, 1.0)
+    square = -(math.pi**2) / (8.0 * small * small)
+    large = -2.0 * np.maximum(x, 1.0) ** 2
+    with np.errstate(under="ignore"):
+        lower = sum(np.exp(k * k * square) for k in (1, 3, 5, 7)) * (math.sqrt(2.0 * math.pi) / small)
+        upper = 2.0 * sum((-1) ** (k - 1) * np.exp(k * k * large) for k in (1, 2, 3, 4, 5))
+    return np.where(x < 1.0, 1.0 - lower, upper)
+
+
+def _exact(n: int, m: int, distance: npt.NDArray[np.int64], ends: BoolArray | None) -> FloatArray:
+    """P[D n m >= distance] when X and Y are drawn from one pool whose values end at `ends` (None: no ties).
+
+    A random order of the pool is a lattice path, i observations of X after k positions. Its probability
+    mass is carried along the diagonals, and what first reaches the distance at the end of a value is taken
+    out and summed: the small p-values come without cancellation.
+    """
+    if n > m:  # the state has n + 1 entries
+        n, m = m, n
+    rows = distance.shape[0]
+    i = np.arange(n + 1)
+    mass = np.zeros((rows, n + 1))
+    mass[:, 0] = 1.0
+    reached = np.zeros(rows)
+    for k in range(n + m):
+        j = k - i
+        take_x = np.clip((n - i) / (n + m - k), 0.0, 1.0)
+        mass *= (j >= 0) & (j <= m)
+        mass[:, 1:] = mass[:, 1:] * (1.0 - take_x[1:]) + mass[:, :-1] * take_x[:-1]
+        mass[:, 0] *= 1.0 - take_x[0]
+        gap = np.abs(m * i - n * (k + 1 - i))
+        out = gap >= distance[:, None]
+        if ends is not None:
+            out &= ends[:, k, None]
+        reached += np.where(out, mass, 0.0).sum(axis=1)
+        mass[out] = 0.0
+    return np.minimum(reached, 1.0)
