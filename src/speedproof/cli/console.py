@@ -4,16 +4,29 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, TextIO
 
+from speedproof.report.blocks import Block, Style, Table, Text, plain
+
 if TYPE_CHECKING:
     import rich.console
+    import rich.table
     from rich.progress import Progress, TaskID
 
 __all__ = ["Console", "Ticker"]
+
+
+_STYLES: dict[Style, str] = {
+    "": "",
+    "good": "green",
+    "bad": "red",
+    "doubt": "yellow",
+    "dim": "dim",
+    "strong": "bold",
+}
 
 
 class Ticker:
@@ -61,6 +74,16 @@ class Console:
 
         return rich.console.Console(file=self.out, highlight=False, soft_wrap=False)
 
+    def show(self, blocks: Iterable[Block]) -> None:
+        """Write the blocks of a report: with colour and fitted to the width on a terminal, whole in a pipe."""
+        for block in blocks:
+            if not self.terminal:
+                self.out.write(plain(block))
+            elif isinstance(block, Text):
+                self.rich.print(block.text, style=_STYLES[block.style], markup=False)
+            else:
+                self.rich.print(_rich_table(block))
+
     def remark(self, text: str) -> None:
         """Write a line for the person, not for the pipe."""
         self.err.write(f"speedproof: {text}\n")
@@ -91,3 +114,16 @@ class Console:
             transient=True,
         ) as progress:
             yield Ticker((progress, progress.add_task(title, total=total)))
+
+
+def _rich_table(table: Table) -> rich.table.Table:
+    import rich.box
+    import rich.table
+    import rich.text
+
+    shown = rich.table.Table(box=rich.box.SIMPLE_HEAD, title=table.title or None, pad_edge=False)
+    for column in table.columns:
+        shown.add_column(rich.text.Text(column.title), justify="right" if column.right else "left")
+    for row in table.rows:
+        shown.add_row(*(rich.text.Text(cell.text, style=_STYLES[cell.style]) for cell in row))
+    return shown

@@ -1,0 +1,109 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+from speedproof.errors import UsageError
+from speedproof.protocols.compare import Rules
+from speedproof.protocols.suites import SuiteComparison
+
+__all__ = ["add_risk_arguments", "at_least_one_of", "open_unit_interval", "positive_share", "rules_of"]
+
+
+def open_unit_interval(text: str) -> float:
+    """Parse a number between 0 and 1, or a percentage; neither end is allowed.
+
+    Examples
+    --------
+    >>> open_unit_interval("0.95"), open_unit_interval("95%")
+    (0.95, 0.95)
+    """
+    value = positive_share(text)
+    if not value < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} does not lie between 0 and 1")
+    return value
+
+
+def positive_share(text: str) -> float:
+    """Parse a positive number or a percentage.
+
+    Examples
+    --------
+    >>> positive_share("2%")
+    0.02
+    """
+    try:
+        value = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not positive")
+    return value
+
+
+def add_risk_arguments(group: argparse._ArgumentGroup) -> None:
+    """Declare the options that become :class:`speedproof.protocols.compare.Rules`."""
+    risk = group.add_mutually_exclusive_group()
+    risk.add_argument(
+        "--alpha", type=open_unit_interval, metavar="RISK", help="risk of each side (default: 0.05)"
+    )
+    risk.add_argument(
+        "--confidence", type=open_unit_interval, metavar="LEVEL", help="1 - alpha (default: 0.95)"
+    )
+    group.add_argument(
+        "--margin",
+        type=positive_share,
+        metavar="SHARE",
+        help="speedups proven to lie within 1/(1+SHARE) and 1+SHARE are equivalent, for example 2%%",
+    )
+    group.add_argument(
+        "--nested",
+        choices=["process", "pool"],
+        default="process",
+        help="values of one process are not independent: use one value a process (default) or pool them",
+    )
+    group.add_argument(
+        "--rigorous", action="store_true", help="remark where 1 - alpha may not be the true level"
+    )
+    group.add_argument(
+        "--always-welch", action="store_true", help="mean: never pool variances after an F test"
+    )
+    group.add_argument(
+        "--ks-rule",
+        choices=["legacy", "r422"],
+        default="legacy",
+        help="median: Kolmogorov-Smirnov p-values as in the article's R (default) or exact under ties (R >= 4.2)",
+    )
+
+
+def rules_of(args: argparse.Namespace) -> Rules:
+    """The rules that parsed arguments ask for."""
+    if args.confidence is not None:
+        alpha = round(1 - args.confidence, 15)  # 1 - 0.95 is not 0.05 in binary
+    else:
+        alpha = 0.05 if args.alpha is None else args.alpha
+    return Rules(
+        alpha=alpha,
+        nested=args.nested,
+        always_welch=args.always_welch,
+        ks_rule=args.ks_rule,
+        margin=args.margin,
+    )
+
+
+def at_least_one_of(results: Sequence[SuiteComparison], reference: str, candidates: Sequence[str]) -> None:
+    """Refuse an empty outcome.
+
+    Raises
+    ------
+    UsageError
+        No benchmark could be compared in any result.
+    """
+    if any(result.comparisons for result in results):
+        return
+    reasons = [p for result in results for p in result.problems]
+    names = ", ".join(candidates)
+    detail = "".join(f"\n  {reason}" for reason in dict.fromkeys(reasons))
+    raise UsageError(f"{reference} and {names} have no benchmark in common that can be compared{detail}")

@@ -1,0 +1,129 @@
+"""``speedproof compare``: is the candidate faster than the reference, and by at least how much."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from speedproof.cli.arguments import add_risk_arguments, at_least_one_of, rules_of
+from speedproof.cli.console import Console
+from speedproof.cli.inputs import (
+    add_input_arguments,
+    add_selection_arguments,
+    load,
+    order_versions,
+    report_leftovers,
+    select,
+)
+from speedproof.protocols.compare import PROTOCOLS, Protocol
+from speedproof.protocols.comparison import Verdict
+from speedproof.protocols.suites import SuiteComparison, compare_suite
+from speedproof.report.blocks import Text
+from speedproof.report.comparisons import explain, suite_blocks
+
+if TYPE_CHECKING:
+    from argparse import _SubParsersAction
+
+    Subparsers = _SubParsersAction[argparse.ArgumentParser]
+
+__all__ = ["register", "run"]
+
+FAILED = 1
+
+_PROTOCOLS: dict[str, tuple[Protocol, ...]] = {
+    "mean": ("mean",),
+    "median": ("median",),
+    "both": ("mean", "median"),
+    "all": PROTOCOLS,
+}
+_FAILS: dict[str, frozenset[Verdict]] = {
+    "slower": frozenset({Verdict.SLOWER}),
+    "undecided": frozenset({Verdict.UNDECIDED}),
+    "not-faster": frozenset(Verdict) - {Verdict.FASTER},
+}
+
+
+def register(subparsers: Subparsers) -> None:
+    """Declare the command."""
+    parser = subparsers.add_parser(
+        "compare",
+        help="compare versions: verdicts with certified speedups",
+        description="Compare candidates with a reference, benchmark by benchmark, by the Speedup-Test's protocols "
+        "for mean and median and by the chance of a faster single run.",
+        epilog="examples:\n"
+        "  speedproof compare old.json new.json                      files of any known tool\n"
+        "  speedproof compare old/ new/ --only 'json_*'              folders; benchmarks by pattern\n"
+        "  speedproof compare base=a.json jit=b.json                 name the versions\n"
+        "  speedproof compare hyperfine.json --reference 'sort -n'   commands of one file\n"
+        "  speedproof compare old.txt new.txt --unit ms              one number a line\n"
+        "  speedproof compare old.json new.json --fail-on slower     exit 1 when a slowdown is proven",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "files", nargs="+", metavar="FILE", help="result files or folders, the reference first"
+    )
+    add_selection_arguments(parser)
+    group = parser.add_argument_group("deciding")
+    group.add_argument(
+        "--protocol",
+        choices=list(_PROTOCOLS),
+        default="all",
+        help="mean, median, both, or all: both and the single run (default)",
+    )
+    add_risk_arguments(group)
+    group.add_argument(
+        "--fail-on",
+        action="append",
+        choices=list(_FAILS),
+        default=[],
+        help="exit 1 when any verdict by mean or median is this; may be repeated",
+    )
+    output = parser.add_argument_group("output")
+    output.add_argument("--explain", action="store_true", help="say why each verdict came out as it did")
+    output.add_argument("--json", action="store_true", help="write everything as JSON")
+    add_input_arguments(parser)
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace, console: Console) -> int:
+    """Carry the command out; 1 when a ``--fail-on`` condition is met."""
+    rules = rules_of(args)
+    suite = select(load(args.files, args), args, console)
+    reference, candidates = order_versions(suite, args.reference)
+    report_leftovers(suite, console)
+    pairings = [(candidate, suite.pair(reference, candidate)) for candidate in candidates]
+    metrics = list(dict.fromkeys(key.metric for key in suite.keys))
+    results: list[SuiteComparison] = []
+    with console.progress("comparing", sum(len(pairing.pairs) for _, pairing in pairings)) as ticker:
+        for candidate, pairing in pairings:
+            for metric in metrics:
+                result = compare_suite(
+                    pairing,
+                    (reference, candidate),
+                    metric,
+                    rules,
+                    _PROTOCOLS[args.protocol],
+                    done=ticker.advance,
+                )
+                results.append(result)
+                for note in dict.fromkeys(pair.note for pair in pairing.pairs if pair.note):
+                    console.remark(f"note: {note}")
+    at_least_one_of(results, reference, candidates)
+    if args.json:
+        from speedproof.report.json import to_json
+
+        console.out.write(to_json("compare", results))
+    else:
+        for i, result in enumerate(results):
+            if i:
+                console.show([Text("")])
+            console.show(suite_blocks(result, rigorous=args.rigorous))
+            if args.explain:
+                for comparison in result.comparisons:
+                    console.show([Text("")])
+                    console.show(explain(comparison))
+    failing = frozenset().union(*(_FAILS[name] for name in args.fail_on))
+    met = any(
+        c.verdict in failing for result in results for c in result.comparisons if c.protocol != "single run"
+    )
+    return FAILED if met else 0

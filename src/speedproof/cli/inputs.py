@@ -1,0 +1,279 @@
+"""From the files that a user names to a suite of versions.
+
+What a path stands for:
+
+* two paths or more: each is a version; a folder is all its result files together;
+* one folder: each result file in it is a version, unless the files name versions themselves;
+* one file: the versions that it names itself (a CSV column, criterion's base and new). If it names none, its
+  benchmarks are the versions of one thing: that is how hyperfine compares commands.
+
+``NAME=PATH`` gives a version a name of one's own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fnmatch
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path, PurePath
+
+from speedproof.cli.console import Console
+from speedproof.data.suite import Record, Skipped, Suite
+from speedproof.errors import UsageError
+from speedproof.formats import FORMATS, ReadOptions, read
+
+__all__ = [
+    "add_input_arguments",
+    "add_selection_arguments",
+    "load",
+    "order_versions",
+    "report_leftovers",
+    "select",
+]
+
+_COLUMNS = ("benchmark", "version", "value", "unit", "process", "metric", "run")
+
+
+def add_input_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options that say how files are read."""
+    group = parser.add_argument_group("reading")
+    group.add_argument(
+        "--format",
+        choices=[f.name for f in FORMATS],
+        metavar="NAME",
+        help="read every file as this format instead of detecting it (see 'speedproof formats')",
+    )
+    group.add_argument("--unit", metavar="UNIT", help="unit of numbers in raw text and CSV, for example ms")
+    group.add_argument(
+        "--column",
+        action="append",
+        default=[],
+        metavar="ROLE=NAME",
+        help=f"the column of a CSV file that plays a role ({', '.join(_COLUMNS)}); may be repeated",
+    )
+
+
+def add_selection_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options that choose benchmarks, metrics and the reference."""
+    group = parser.add_argument_group("choosing")
+    group.add_argument(
+        "--reference", metavar="VERSION", help="the version to compare against (default: the first)"
+    )
+    group.add_argument("--metric", metavar="NAME", help="the metric to compare, or 'all' (default: time)")
+    group.add_argument("--only", action="append", default=[], metavar="PATTERN", help="benchmarks to compare")
+    group.add_argument(
+        "--skip", action="append", default=[], metavar="PATTERN", help="benchmarks to leave out"
+    )
+
+
+def read_options(args: argparse.Namespace) -> ReadOptions:
+    """The reading options of parsed arguments.
+
+    Raises
+    ------
+    UsageError
+        A ``--column`` that is not ROLE=NAME with a known role.
+    """
+    columns: dict[str, str] = {}
+    for item in args.column:
+        role, equals, name = item.partition("=")
+        if not equals or role not in _COLUMNS:
+            raise UsageError(f"--column {item}: say ROLE=NAME, where ROLE is one of {', '.join(_COLUMNS)}")
+        columns[role] = name
+    return ReadOptions(unit=args.unit, columns=columns)
+
+
+def load(paths: Sequence[str], args: argparse.Namespace) -> Suite:
+    """Read all files of a command into one suite.
+
+    Parameters
+    ----------
+    paths : sequence of str
+        As the user gave them.
+    args : argparse.Namespace
+        With the options of :func:`add_input_arguments`, and ``reference`` where the command has it.
+
+    Returns
+    -------
+    Suite
+        At least one version.
+
+    Raises
+    ------
+    FormatError
+        A file that cannot be read at all.
+    UsageError
+        No benchmark in any file, or one file whose versions cannot be told.
+    """
+    options = read_options(args)
+    named = [_name_and_path(path) for path in paths]
+    if len(named) == 1:
+        label, path = named[0]
+        records = list(read(path, format=args.format, options=options))
+        labelled = _versions_of_one(label or _stem(path), path, records, getattr(args, "reference", None))
+    else:
+        labels = _labels(named)
+        labelled = [
+            (version, record)
+            for (_, path), label in zip(named, labels, strict=True)
+            for version, record in _versions_of_several(
+                label, list(read(path, format=args.format, options=options))
+            )
+        ]
+    suite = Suite.from_records(labelled)
+    if not suite.versions:
+        reasons = "".join(f"\n  {s}" for s in suite.skipped if not s.expected)
+        raise UsageError(f"no measured values in {', '.join(paths)}{reasons}")
+    return suite
+
+
+def select(suite: Suite, args: argparse.Namespace, console: Console) -> Suite:
+    """Keep the benchmarks and the metric asked for; say which other metrics there are.
+
+    Raises
+    ------
+    UsageError
+        Patterns or a metric that match nothing.
+    """
+    keys = [k for k in suite.keys if _wanted(k.benchmark, args.only, args.skip)]
+    if not keys:
+        raise UsageError(f"no benchmark matches; there are {_enumerate({k.benchmark for k in suite.keys})}")
+    metrics = list(dict.fromkeys(k.metric for k in keys))
+    if args.metric is None:
+        chosen = ["time"] if "time" in metrics else metrics[:1]
+        if others := [m for m in metrics if m not in chosen]:
+            console.remark(
+                f"compared is {chosen[0]}; also measured: {', '.join(others)} (--metric NAME or --metric all)"
+            )
+    elif args.metric == "all":
+        chosen = metrics
+    elif args.metric in metrics:
+        chosen = [args.metric]
+    else:
+        raise UsageError(f"--metric {args.metric}: there are {', '.join(metrics)}")
+    wanted = {k for k in keys if k.metric in chosen}
+    return replace(suite, samples={(k, v): s for (k, v), s in suite.samples.items() if k in wanted})
+
+
+def order_versions(suite: Suite, reference: str | None) -> tuple[str, tuple[str, ...]]:
+    """The reference and the candidates.
+
+    Raises
+    ------
+    UsageError
+        An unknown reference, or one version only.
+    """
+    if reference is not None and reference not in suite.versions:
+        raise UsageError(f"--reference {reference}: the versions are {_enumerate(suite.versions)}")
+    if len(suite.versions) < 2:
+        raise UsageError(
+            f"there is one version only ({suite.versions[0]}); name the file of a second one, "
+            "or name one of the benchmarks of this file with --reference to compare them with each other"
+        )
+    first = suite.versions[0] if reference is None else reference
+    return first, tuple(v for v in suite.versions if v != first)
+
+
+def report_leftovers(suite: Suite, console: Console) -> None:
+    """Write what was left out and what was pooled."""
+    for skipped in suite.skipped:
+        if not skipped.expected:
+            console.remark(f"left out: {skipped}")
+    for residue in suite.residue:
+        console.remark(f"note: {residue}")
+    for note in dict.fromkeys(note for sample in suite.samples.values() for note in sample.notes):
+        console.remark(f"note: {note}")
+
+
+def _name_and_path(argument: str) -> tuple[str, str]:
+    name, equals, path = argument.partition("=")
+    if equals and name and path and not Path(argument).exists():
+        return name, path
+    return "", argument
+
+
+def _stem(path: str) -> str:
+    if path == "-":
+        return "stdin"
+    pure = PurePath(path)
+    name = pure.name or str(Path(path).resolve().name)
+    if Path(path).is_dir():
+        return name
+    for _ in range(2):  # .json.gz
+        pure = PurePath(name)
+        if pure.suffix.lower() in (
+            ".gz",
+            ".json",
+            ".txt",
+            ".csv",
+            ".tsv",
+            ".bench",
+            ".log",
+            ".dat",
+            ".jsonl",
+        ):
+            name = pure.stem
+    return name
+
+
+def _labels(named: Sequence[tuple[str, str]]) -> list[str]:
+    """Names of versions: stems of paths, with as many parent folders as tell them apart."""
+    labels = [name or _stem(path) for name, path in named]
+    parents = [PurePath(path).parts[:-1] for _, path in named]
+    depth = 0
+    while len(set(labels)) < len(labels) and any(len(p) > depth for p in parents):
+        depth += 1
+        labels = [
+            name or "/".join((*(part for part in p[-depth:] if part not in (".", "/")), _stem(path)))
+            for (name, path), p in zip(named, parents, strict=True)
+        ]
+    seen: dict[str, int] = {}
+    for i, label in enumerate(labels):  # the same file twice: an A/A comparison of one's own
+        seen[label] = seen.get(label, 0) + 1
+        if seen[label] > 1:
+            labels[i] = f"{label} ({seen[label]})"
+    return labels
+
+
+def _versions_of_several(
+    label: str, records: Iterable[Record | Skipped]
+) -> Iterator[tuple[str, Record | Skipped]]:
+    records = list(records)
+    own = dict.fromkeys(r.version for r in records if isinstance(r, Record) and r.version is not None)
+    for record in records:
+        version = record.version if isinstance(record, Record) else None
+        yield (f"{label}:{version}" if version is not None and len(own) > 1 else label), record
+
+
+def _versions_of_one(
+    label: str, path: str, records: Sequence[Record | Skipped], reference: str | None
+) -> list[tuple[str, Record | Skipped]]:
+    found = [r for r in records if isinstance(r, Record)]
+    if any(r.version is not None for r in found):
+        return [(r.version or label if isinstance(r, Record) else label, r) for r in records]
+    files = list(dict.fromkeys(r.path for r in found))
+    if Path(path).is_dir() and len(files) > 1:
+        names = dict(zip(files, _labels([("", f) for f in files]), strict=True))
+        return [(names.get(r.path, label), r) for r in records]
+    benchmarks = {r.benchmark for r in found}
+    commands = any(name == "command" for r in found for name, _ in r.fields)
+    if len(benchmarks) > 1 and (commands or reference in benchmarks):
+        return [
+            (r.benchmark, replace(r, benchmark=label)) if isinstance(r, Record) else (label, r)
+            for r in records
+        ]
+    return [(label, r) for r in records]
+
+
+def _wanted(benchmark: str, only: Sequence[str], skip: Sequence[str]) -> bool:
+    def matches(pattern: str) -> bool:
+        return fnmatch.fnmatchcase(benchmark, pattern) or benchmark == pattern
+
+    return (not only or any(map(matches, only))) and not any(map(matches, skip))
+
+
+def _enumerate(names: Iterable[str], limit: int = 8) -> str:
+    names = list(names)
+    shown = ", ".join(names[:limit])
+    return shown + (f" and {len(names) - limit} more" if len(names) > limit else "")

@@ -1,0 +1,87 @@
+"""What a report is made of, before anybody knows where it will be shown: texts and tables.
+
+A style is a name with a meaning (``"good"``, ``"bad"``, ``"doubt"``, ``"dim"``, ``"strong"``), never the only
+carrier of it: every coloured cell says in words what its colour says.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+__all__ = ["Block", "Cell", "Column", "Style", "Table", "Text", "plain"]
+
+Style = Literal["", "good", "bad", "doubt", "dim", "strong"]
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """One paragraph."""
+
+    text: str
+    style: Style = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One cell of a table."""
+
+    text: str
+    style: Style = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of a table."""
+
+    title: str
+    right: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows of cells under columns; every row has one cell a column."""
+
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    title: str = ""
+
+
+Block = Text | Table
+
+
+def plain(block: Block) -> str:
+    """A block as text without colour, for a pipe: nothing is cut or wrapped.
+
+    Parameters
+    ----------
+    block : Text or Table
+        What to show.
+
+    Returns
+    -------
+    str
+        Lines that end with a newline.
+
+    Examples
+    --------
+    >>> t = Table((Column("name"), Column("n", right=True)), ((Cell("a"), Cell("10")), (Cell("bb"), Cell("9"))))
+    >>> print(plain(t), end="")
+    name   n
+    a     10
+    bb     9
+    """
+    if isinstance(block, Text):
+        return block.text + "\n"
+    widths = [
+        max([len(column.title), *(len(row[i].text) for row in block.rows)])
+        for i, column in enumerate(block.columns)
+    ]
+    lines = [block.title] if block.title else []
+    for texts in ([c.title for c in block.columns], *([cell.text for cell in row] for row in block.rows)):
+        cells = (
+            text.rjust(width) if column.right else text.ljust(width)
+            for text, width, column in zip(texts, widths, block.columns, strict=True)
+        )
+        lines.append("  ".join(cells).rstrip())
+    return "\n".join(lines) + "\n"

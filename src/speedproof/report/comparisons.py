@@ -1,0 +1,309 @@
+"""Comparisons to text: the conclusion first, then a table, then what to mind."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from speedproof.data.units import format_values
+from speedproof.protocols.comparison import Check, Comparison, Summary, Verdict
+from speedproof.protocols.suites import RANDOM_SELECTION, SuiteComparison
+from speedproof.report.blocks import Block, Cell, Column, Table, Text
+from speedproof.report.wording import STYLES, bounds, percent, plural, pvalue, ratio, verdict_mark
+
+__all__ = ["conclusion", "explain", "suite_blocks"]
+
+_WHERE = {"mean": "in mean", "median": "in median", "single run": "on a single run"}
+_SHORT = {
+    "normality": "not normal",
+    "equal variances": "",
+    "location shift": "not a shift",
+    "ties": "ties",
+    "independence": "pooled processes",
+    "untouched values": "trimmed or sorted",
+    "run order": "serial order",
+    "drift": "drift",
+}
+
+
+def conclusion(result: Comparison) -> str:
+    """One comparison in one plain sentence.
+
+    Parameters
+    ----------
+    result : Comparison
+        Of any protocol.
+
+    Returns
+    -------
+    str
+        Without a full stop's worth of jargon: what is proven, by how much, at which confidence.
+    """
+    new, old = result.candidate.label or "the candidate", result.reference.label or "the reference"
+    confidence = percent(1 - result.alpha)
+    where = _WHERE.get(result.protocol, f"by {result.protocol}")
+    s = result.speedup
+    if result.protocol == "single run":
+        chance = f"a run of {new} beats a run of {old} in {percent(s.value)} of the cases"
+        limits = f"between {percent(s.low)} and {percent(s.high)}, each bound with confidence {confidence}"
+        if result.verdict is Verdict.UNDECIDED:
+            return f"On a single run it is undecided: {chance} ({limits})."
+        return f"On a single run {new} is {result.verdict.value}: {chance} ({limits})."
+    if result.verdict is Verdict.FASTER:
+        by = f"by a factor of {ratio(s.value)}, certified to be at least {ratio(s.low)}"
+        if s.low <= math.nextafter(1, 2):
+            by = f"by a factor of {ratio(s.value)}, certified to be more than 1"
+        return f"{new} is faster than {old} {where} {by} with confidence {confidence}."
+    if result.verdict is Verdict.SLOWER:
+        return (
+            f"{new} is slower than {old} {where}: its speedup is {ratio(s.value)}, "
+            f"certified to be at most {ratio(s.high)} with confidence {confidence}."
+        )
+    if result.verdict is Verdict.EQUIVALENT:
+        return (
+            f"{new} and {old} are equivalent {where} within the margin: the speedup {ratio(s.value)} lies between "
+            f"{ratio(s.low)} and {ratio(s.high)}, each bound with confidence {confidence}."
+        )
+    text = f"It is undecided whether {new} is faster than {old} {where}: observed speedup {bounds(s)}."
+    return f"{text} {_needs(result)}".rstrip()
+
+
+def _needs(result: Comparison) -> str:
+    needed = result.needed
+    if needed is None:
+        return ""
+    wants = [
+        f"{plural(runs, 'run')} of {side.label or name}"
+        for runs, side, name in (
+            (needed.reference, result.reference, "X"),
+            (needed.candidate, result.candidate, "Y"),
+        )
+        if runs is not None
+    ]
+    if not wants:
+        return f"{needed.reason[0].upper()}{needed.reason[1:]}."
+    return f"About {' and '.join(wants)} would be needed {needed.reason}."
+
+
+def suite_blocks(result: SuiteComparison, *, rigorous: bool = False) -> Iterator[Block]:
+    """A whole comparison of two versions.
+
+    Parameters
+    ----------
+    result : SuiteComparison
+        Of one metric.
+    rigorous : bool
+        Add the article's remark for every benchmark whose confidence level may not be the stated one.
+
+    Yields
+    ------
+    Text or Table
+        The conclusion, the table, the suite, the remarks.
+    """
+    names = result.benchmarks
+    title = f"{result.candidate} against {result.reference}: {result.metric}"
+    yield Text(title, "strong")
+    if not names:
+        yield Text("No benchmark has measurements of both versions.", "bad")
+        yield from _leftovers(result)
+        return
+    if len(names) == 1:
+        for comparison in result.comparisons:
+            yield Text(conclusion(comparison), STYLES[comparison.verdict])
+    else:
+        yield from _counts(result)
+    yield Text("")
+    yield _table(result)
+    yield from _suite(result)
+    yield from _remarks(result, rigorous)
+    yield from _leftovers(result)
+
+
+def _counts(result: SuiteComparison) -> Iterator[Block]:
+    total = len(result.benchmarks)
+    for protocol in result.protocols:
+        counts = {v: result.count(protocol, v) for v in Verdict}
+        parts = [
+            f"{n} {verdict.value}" for verdict, n in counts.items() if n or verdict is not Verdict.EQUIVALENT
+        ]
+        yield Text(f"{_WHERE[protocol].capitalize()}, of {plural(total, 'benchmark')}: {', '.join(parts)}.")
+    yield Text(
+        f"Each verdict carries a risk of {percent(result.alpha)} a side, {percent(2 * result.alpha)} "
+        f"for both; among {total} null comparisons about {_expected(2 * result.alpha * total)} would be wrong.",
+        "dim",
+    )
+
+
+def _expected(count: float) -> str:
+    return f"{count:.0f}" if count >= 1.5 else f"{count:.1g}"
+
+
+def _table(result: SuiteComparison) -> Table:
+    protocols = result.protocols
+    columns = [
+        Column("benchmark"), Column("runs", right=True), Column(result.reference, right=True),
+        Column(result.candidate, right=True),
+    ]  # fmt: skip
+    for protocol in protocols:
+        title = "P[faster run]" if protocol == "single run" else f"speedup of {protocol}"
+        columns += [Column(title), Column("verdict")]
+    columns.append(Column("mind"))
+    by_name: dict[str, list[Comparison]] = {}
+    for comparison in result.comparisons:
+        by_name.setdefault(comparison.benchmark, []).append(comparison)
+    return Table(tuple(columns), tuple(_row(name, found) for name, found in by_name.items()))
+
+
+def _row(name: str, found: list[Comparison]) -> tuple[Cell, ...]:
+    first = found[0]
+    x, y = first.reference, first.candidate
+    runs = str(x.n) if x.n == y.n else f"{x.n}, {y.n}"
+    location = "median" if first.protocol == "median" else "mean"
+    values = format_values([getattr(x, location), getattr(y, location)], x.unit)
+    cells = [
+        Cell(name),
+        Cell(runs),
+        *(Cell(f"{text} {_spread(side)}") for text, side in zip(values, (x, y), strict=True)),
+    ]
+    for comparison in found:
+        style = STYLES[comparison.verdict]
+        cells += [Cell(bounds(comparison.speedup)), Cell(verdict_mark(comparison), style)]
+    cells.append(Cell(", ".join(_minded(found)), "dim"))
+    return tuple(cells)
+
+
+def _spread(side: Summary) -> str:
+    if math.isnan(side.deviation) or not side.mean > 0:
+        return "±  -  "
+    return f"± {100 * side.deviation / side.mean:4.1f} %"
+
+
+def _minded(found: list[Comparison]) -> list[str]:
+    """The checks that did not hold, in a word each with the sides concerned."""
+    sides: dict[str, dict[str, None]] = {}
+    for check in (check for comparison in found for check in comparison.failed_checks):
+        kind, _, side = check.name.partition(" of ")
+        if word := _SHORT.get(kind, kind):
+            sides.setdefault(word, {}).setdefault(side)
+    words = [f"{word} {''.join(sorted(s))}".rstrip() for word, s in sides.items()]
+    if any(c.needed is not None and c.state.value.startswith("need") for c in found):
+        words.insert(0, "more runs needed")
+    return words
+
+
+def _suite(result: SuiteComparison) -> Iterator[Block]:
+    if len(result.benchmarks) < 2:
+        return
+    yield Text("")
+    for location, gain in result.overall:
+        if math.isfinite(gain.speedup):
+            yield Text(
+                f"Overall speedup of the total of the {location}s: {ratio(gain.speedup)} "
+                f"(gain {percent(gain.gain)}), all benchmarks weighing the same."
+            )
+    for protocol, found in result.accelerated:
+        low, high = percent(found.proportion.low), percent(found.proportion.high)
+        yield Text(
+            f"Accelerated {_WHERE[protocol]}: {found.accelerated} of {found.benchmarks} "
+            f"({percent(found.proportion.value)}, interval {low} to {high} "
+            f"with confidence {percent(found.proportion.confidence)}"
+            + ("" if found.valid else f"; not valid: a - a²/b = {found.validity:.3g} is not above 5")
+            + ")."
+        )
+    if result.accelerated:
+        yield Text(RANDOM_SELECTION, "dim")
+
+
+def _remarks(result: SuiteComparison, rigorous: bool) -> Iterator[Block]:
+    failed: dict[str, tuple[Check, dict[str, None]]] = {}
+    nested: dict[str, None] = {}
+    for comparison in result.comparisons:
+        for check in comparison.checks:
+            kind = check.name.partition(" of ")[0]
+            if kind == "independence" and check.held:
+                nested.setdefault(comparison.benchmark)
+            if not check.held and _SHORT.get(kind, kind):
+                failed.setdefault(f"{kind}: {check.message}", (check, {}))[1].setdefault(comparison.benchmark)
+    if nested:
+        yield Text("")
+        yield Text(
+            f"Nested values: in {plural(len(nested), 'benchmark')} several values come from one process and are "
+            "not independent; one value a process was used (--nested pool overrides)."
+        )
+    if failed:
+        yield Text("")
+        yield Text("What to mind:")
+        for check, names in failed.values():
+            kind = _SHORT.get(check.name.partition(" of ")[0], check.name)
+            message = check.message if kind != "ties" else check.message.partition(": ")[2]
+            yield Text(f"  {kind} ({plural(len(names), 'benchmark')}): {message}", "dim")
+    if rigorous:
+        doubtful = dict.fromkeys(
+            c.benchmark
+            for c in result.comparisons
+            if any("correct confidence level" in check.message for check in c.failed_checks)
+        )
+        if doubtful:
+            yield Text("")
+        for name in doubtful:
+            yield Text(f"  {name}: 1 - alpha may not be the correct confidence level", "doubt")
+    undecided = [
+        c for c in result.comparisons
+        if c.verdict is Verdict.UNDECIDED and c.needed is not None and c.protocol != "single run"
+    ]  # fmt: skip
+    if undecided and len(result.benchmarks) > 1:
+        yield Text("")
+        yield Text("What would decide the undecided:")
+        for c in undecided:
+            yield Text(f"  {c.benchmark} ({c.protocol}): {_needs(c)}", "dim")
+
+
+def _leftovers(result: SuiteComparison) -> Iterator[Block]:
+    for version, other, names in (
+        (result.reference, result.candidate, result.only_reference),
+        (result.candidate, result.reference, result.only_candidate),
+    ):
+        if names:
+            yield Text(
+                f"Left out, {other} has no measurements: {', '.join(names)} ({len(names)} of {version} only)",
+                "doubt",
+            )
+    for problem in result.problems:
+        yield Text(f"Left out: {problem}", "doubt")
+
+
+def explain(result: Comparison) -> Iterator[Block]:
+    """Why a verdict came out as it did: every check, test, p-value and rule.
+
+    Parameters
+    ----------
+    result : Comparison
+        Of any protocol.
+
+    Yields
+    ------
+    Text
+        In the order in which the protocol looked.
+    """
+    yield Text(f"{result.benchmark}, {result.protocol}: {result.question}", "strong")
+    for check in result.checks:
+        p = "" if math.isnan(check.pvalue) else f" (p = {pvalue(check.pvalue)}, rule: p > {result.alpha:g})"
+        yield Text(f"  {'holds' if check.held else 'FAILS'}  {check.name}{p}: {check.message}")
+    if result.test:
+        yield Text(
+            f"  {result.test}: p = {pvalue(result.pvalue)} for faster, {pvalue(result.pvalue_slower)} for slower; "
+            f"rule: p <= {result.alpha:g}"
+        )
+    else:
+        yield Text(f"  no test was made: {result.state.value}")
+    highest = result.highest_confidence
+    if highest is not None and not math.isnan(highest.value):
+        yield Text(
+            f"  highest confidence at which the whole protocol says faster: {percent(highest.value, 6)}"
+            + (
+                ""
+                if highest.upward_closed
+                else " (not at every lower confidence: see the JSON for all levels)"
+            )
+        )
+    yield Text(f"  {conclusion(result)}", STYLES[result.verdict])

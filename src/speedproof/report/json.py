@@ -1,0 +1,44 @@
+"""Results as JSON, in one envelope for all commands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from speedproof import __version__
+
+__all__ = ["SCHEMA_VERSION", "to_json"]
+
+SCHEMA_VERSION = 1
+"""Raised when a field changes its meaning or goes; new fields do not raise it."""
+
+
+def to_json(command: str, results: Sequence[Any]) -> str:
+    """Results of a command as an indented JSON text.
+
+    Parameters
+    ----------
+    command : str
+        The command that made them.
+    results : sequence of dataclass instances
+        What it found. Numbers that are not finite become ``null``.
+
+    Returns
+    -------
+    str
+        Ends with a newline.
+
+    Examples
+    --------
+    >>> print(to_json("formats", []), end="")
+    {
+      "speedproof": "...",
+      "schema": 1,
+      "command": "formats",
+      "results": []
+    }
+    """
+    envelope = {"speedproof": __version__, "schema": SCHEMA_VERSION, "command": command, "results": results}
+    return msgspec.json.format(msgspec.json.encode(envelope), indent=2).decode() + "\n"

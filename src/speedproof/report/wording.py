@@ -1,0 +1,109 @@
+"""Numbers and verdicts as people read them; every report uses the same words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from speedproof.protocols.comparison import Comparison, Verdict
+from speedproof.report.blocks import Style
+from speedproof.stats.estimate import Estimate
+
+__all__ = ["STYLES", "bounds", "percent", "plural", "pvalue", "ratio", "verdict_mark"]
+
+STYLES: dict[Verdict, Style] = {
+    Verdict.FASTER: "good",
+    Verdict.SLOWER: "bad",
+    Verdict.EQUIVALENT: "",
+    Verdict.UNDECIDED: "doubt",
+}
+_MARKS = {Verdict.FASTER: "+", Verdict.SLOWER: "-", Verdict.EQUIVALENT: "=", Verdict.UNDECIDED: "?"}
+
+
+def ratio(value: float) -> str:
+    """A speedup or one of its bounds: three decimals around one, significant digits far from it.
+
+    Examples
+    --------
+    >>> ratio(1.0312), ratio(0.04321), ratio(123.4), ratio(float("inf")), ratio(float("nan"))
+    ('1.031', '0.0432', '123', 'inf', '-')
+    """
+    if math.isnan(value):
+        return "-"
+    if math.isinf(value):
+        return "inf"
+    if 0.1 <= abs(value) < 10 or value == 0:
+        return f"{value:.3f}"
+    return f"{value:.3g}"
+
+
+def bounds(estimate: Estimate) -> str:
+    """A value with its certified bounds, rounded away from the claim so that printing never adds to it.
+
+    A bound on the far side of 1 is given as many digits as it takes to see that.
+
+    Examples
+    --------
+    >>> bounds(Estimate(1.12345, 1.1006, 1.1504, 0.95)), bounds(Estimate(1.0021, 1.00012, 1.004, 0.95))
+    ('1.123 [1.100, 1.151]', '1.002 [1.0001, 1.004]')
+    """
+    if math.isnan(estimate.low):
+        return ratio(estimate.value)
+    return f"{ratio(estimate.value)} [{_bound(estimate.low, math.floor)}, {_bound(estimate.high, math.ceil)}]"
+
+
+def _bound(value: float, towards: Callable[[float], int]) -> str:
+    if not math.isfinite(value) or value == 0:
+        return ratio(value)
+    digits = 3 if 0.1 <= abs(value) < 10 else 2 - math.floor(math.log10(abs(value)))
+    # The slack keeps a bound that is a short decimal from being moved by its binary representation.
+    slack = -1e-9 if towards is math.ceil else 1e-9
+    while True:
+        rounded = towards(value * 10.0**digits + slack) / 10.0**digits
+        if (rounded > 1) == (value > 1) and (rounded < 1) == (value < 1):
+            return f"{rounded:.{max(digits, 0)}f}"
+        if digits >= 6:
+            return ">1" if value > 1 else "<1"
+        digits += 1
+
+
+def percent(share: float, digits: int = 3) -> str:
+    """A share in percent.
+
+    Examples
+    --------
+    >>> percent(0.05), percent(0.9785)
+    ('5 %', '97.8 %')
+    """
+    return f"{100 * share:.{digits}g} %" if math.isfinite(share) else "-"
+
+
+def pvalue(p: float) -> str:
+    """A p-value; never "0".
+
+    Examples
+    --------
+    >>> pvalue(0.0123456), pvalue(3e-9), pvalue(1e-320)
+    ('0.0123', '3e-09', '<1e-300')
+    """
+    if math.isnan(p):
+        return "-"
+    if p < 1e-300:
+        return "<1e-300"
+    return f"{p:.3g}"
+
+
+def plural(count: int, noun: str) -> str:
+    """A count with its noun.
+
+    Examples
+    --------
+    >>> plural(1, "benchmark"), plural(2, "benchmark")
+    ('1 benchmark', '2 benchmarks')
+    """
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def verdict_mark(comparison: Comparison) -> str:
+    """A verdict in one word with its sign, for a table."""
+    return f"{_MARKS[comparison.verdict]} {comparison.verdict.value}"
