@@ -1,0 +1,477 @@
+/* Expectation-maximisation for Gaussian mixtures of one variable.
+ *
+ * Model: f(x) = sum_k w_k N(x; mu_k, v_k); "E" has one common variance, "V" one variance a component.
+ * One EM step (Dempster, Laird & Rubin 1977; McLachlan & Peel 2000, section 3.2):
+ *   E:  r_ik = w_k N(x_i; mu_k, v_k) / f(x_i)
+ *   M:  w_k = S0_k / n,  mu_k = mu_k + S1_k / S0_k,  v_k = S2_k / S0_k - (S1_k / S0_k)^2       (V)
+ *                                                    v   = sum_k (S2_k - S1_k^2 / S0_k) / n    (E)
+ *   with S0, S1, S2 = sum_i r_ik (1, d, d^2), d = x_i - mu_k: moments about the old mean lose no digits.
+ * Steps are accelerated by squared extrapolation (Varadhan & Roland 2008, scheme SqS3).
+ *
+ * Two kernels: _em_data.h runs one EM in double precision with its vector lanes over the data;
+ * _em_runs.h runs many at once in single precision, one a lane. Both do the same operations in the same
+ * order whatever the width of the machine's vectors, so every instruction set gives the same bits
+ * (the compiler must not fuse multiply and add: -ffp-contract=off).
+ */
+#define PY_SSIZE_T_CLEAN
+#ifndef Py_LIMITED_API
+#define Py_LIMITED_API 0x030B0000
+#endif
+#include <Python.h>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define K_LIMIT 32
+#define INLINE static inline __attribute__((always_inline))
+#define LOG_2PI 1.8378770664093453
+#define LOG2_E 1.4426950408889634
+#define LN_2 0.6931471805599453
+#define SQRT_EPSILON 1.4901161193847656e-08
+/* A component that holds no more than this of one observation is empty; mclust draws the line here. */
+#define EMPTY SQRT_EPSILON
+
+typedef struct {
+    double w[K_LIMIT], mu[K_LIMIT], v[K_LIMIT];
+} Mixture;
+
+typedef struct {
+    double s0[K_LIMIT], s1[K_LIMIT], s2[K_LIMIT];
+} Sums;
+
+typedef struct {
+    double gain_relative; /* stop when the gain in log-likelihood <= gain_relative (1 + |loglik|) + ... */
+    double gain_absolute; /* ... this */
+    double min_variance;  /* a variance at or below it makes the model not estimable */
+    int max_steps;
+    int accelerate;
+    int extra_step; /* keep one more M-step when it still moves the weights (mclust) */
+} Rules;
+
+enum { MODEL_E = 0, MODEL_V = 1 };
+enum { RUN_OK = 0, RUN_UNFINISHED = 1, RUN_SINGULAR = 2 };
+
+typedef struct {
+    double loglik;
+    int steps;
+    int state;
+} Outcome;
+
+/* The M-step; returns 0 when a component is empty or its variance vanished. */
+static int m_step(int n, int K, int model, const Mixture *old, const Sums *s, double min_variance,
+                  Mixture *out) {
+    double within = 0.0;
+    for (int k = 0; k < K; k++) {
+        if (!(s->s0[k] > EMPTY)) return 0;
+        double shift = s->s1[k] / s->s0[k];
+        out->w[k] = s->s0[k] / n;
+        out->mu[k] = old->mu[k] + shift;
+        out->v[k] = s->s2[k] / s->s0[k] - shift * shift;
+        within += s->s2[k] - shift * s->s1[k];
+    }
+    for (int k = 0; k < K; k++) {
+        if (model == MODEL_E) out->v[k] = within / n;
+        if (!(out->v[k] > min_variance)) return 0;
+    }
+    return 1;
+}
+
+/* The M-step from classes of the sorted data: class k is x[start[k] .. start[k + 1] - 1]. */
+static int from_classes(const double *x, const int32_t *start, int n, int K, int model, double min_variance,
+                        Mixture *out) {
+    Mixture origin;
+    Sums s;
+    for (int k = 0; k < K; k++) {
+        if (start[k + 1] <= start[k]) return 0;
+        double centre = x[(start[k] + start[k + 1]) / 2];
+        double s1 = 0.0, s2 = 0.0;
+        for (int i = start[k]; i < start[k + 1]; i++) s1 += x[i] - centre;
+        double mean = centre + s1 / (start[k + 1] - start[k]);
+        for (int i = start[k]; i < start[k + 1]; i++) s2 += (x[i] - mean) * (x[i] - mean);
+        origin.mu[k] = mean;
+        s.s0[k] = start[k + 1] - start[k];
+        s.s1[k] = 0.0;
+        s.s2[k] = s2;
+    }
+    return m_step(n, K, model, &origin, &s, min_variance, out);
+}
+
+/* Squared extrapolation of t0 -> t1 -> t2 (Varadhan & Roland 2008, equations 5 and 9, step length S3);
+ * stays at t2 where that leads out of the mixtures. The step is at most *longest, which grows fourfold when
+ * it was reached, so that the first steps, which settle on the local maximum to climb, are short. */
+static void extrapolate(int K, const Mixture *t0, const Mixture *t1, const Mixture *t2, double min_variance,
+                        double *longest, Mixture *out) {
+    double rr = 0.0, vv = 0.0;
+#define ADD(field)                                                \
+    do {                                                          \
+        double r = t1->field[k] - t0->field[k];                   \
+        double q = (t2->field[k] - t1->field[k]) - r;             \
+        rr += r * r;                                              \
+        vv += q * q;                                              \
+    } while (0)
+    for (int k = 0; k < K; k++) {
+        ADD(w);
+        ADD(mu);
+        ADD(v);
+    }
+#undef ADD
+    *out = *t2;
+    double a = vv > 0.0 ? sqrt(rr / vv) : 1.0;
+    if (a >= *longest) {
+        a = *longest;
+        *longest *= 4.0;
+    }
+    if (!(a > 1.0)) return;
+    Mixture t = *t2;
+#define MOVE(field)                                                                             \
+    (t0->field[k] + 2.0 * a * (t1->field[k] - t0->field[k]) +                                   \
+     a * a * ((t2->field[k] - t1->field[k]) - (t1->field[k] - t0->field[k])))
+    for (int k = 0; k < K; k++) {
+        t.w[k] = MOVE(w);
+        t.mu[k] = MOVE(mu);
+        t.v[k] = MOVE(v);
+        if (!(t.w[k] > 0.0) || !(t.v[k] > min_variance)) return;
+    }
+#undef MOVE
+    *out = t;
+}
+
+static double bic_of(double loglik, int n, int K, int model) {
+    int parameters = K == 1 ? 2 : model == MODEL_E ? 2 * K : 3 * K - 1;
+    return 2.0 * loglik - parameters * log((double)n);
+}
+
+#define JOIN_(a, b) a##_##b
+#define JOIN(a, b) JOIN_(a, b)
+#define NAME(x) JOIN(x, ISA)
+
+#if defined(__x86_64__)
+#define ISA avx512
+#define TARGET __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl")))
+#define DOUBLES 8
+#define FLOATS 16
+#define MAX_D(a, b) ((VecD_avx512)_mm512_max_pd((__m512d)(a), (__m512d)(b)))
+#define MAX_F(a, b) ((VecF_avx512)_mm512_max_ps((__m512)(a), (__m512)(b)))
+#include "_em_data.h"
+#include "_em_runs.h"
+#undef ISA
+#undef TARGET
+#undef DOUBLES
+#undef FLOATS
+#undef MAX_D
+#undef MAX_F
+#define ISA avx2
+#define TARGET __attribute__((target("avx2")))
+#define DOUBLES 4
+#define FLOATS 8
+#define MAX_D(a, b) ((VecD_avx2)_mm256_max_pd((__m256d)(a), (__m256d)(b)))
+#define MAX_F(a, b) ((VecF_avx2)_mm256_max_ps((__m256)(a), (__m256)(b)))
+#include "_em_data.h"
+#include "_em_runs.h"
+#undef ISA
+#undef TARGET
+#undef DOUBLES
+#undef FLOATS
+#undef MAX_D
+#undef MAX_F
+#endif
+#define ISA plain
+#define TARGET
+#define DOUBLES 2
+#define FLOATS 4
+#include "_em_data.h"
+#include "_em_runs.h"
+#undef ISA
+#undef TARGET
+#undef DOUBLES
+#undef FLOATS
+
+typedef Outcome (*EmRun)(const double *, int, int, int, const Rules *, Mixture *);
+typedef int (*EmRuns)(const float *, int, int, const RunQueue *, const Rules *);
+
+typedef struct {
+    const char *name;
+    EmRun run;
+    EmRuns runs;
+} Kernels;
+
+static const Kernels KERNELS[] = {
+#if defined(__x86_64__)
+    {"avx512", em_run_avx512, em_runs_avx512},
+    {"avx2", em_run_avx2, em_runs_avx2},
+#endif
+    {"plain", em_run_plain, em_runs_plain},
+};
+#define KERNEL_COUNT ((int)(sizeof KERNELS / sizeof KERNELS[0]))
+
+static int usable(int kernel) {
+#if defined(__x86_64__)
+    if (kernel == 0)
+        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+               __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
+    if (kernel == 1) return __builtin_cpu_supports("avx2") != 0;
+#endif
+    (void)kernel;
+    return 1;
+}
+
+/* What a search works on and where its results go; all arrays are those of search() below. */
+typedef struct {
+    const double *x;
+    const int32_t *starts;
+    int rows, n, K_max, shared_starts, K_always, patience;
+    double *loglik, *best_parameters;
+    int32_t *best, *steps;
+} Search;
+
+static int start_offset(int K) { return (K - 2) * (K + 3) / 2; } /* sum of (j + 1) for j = 2 .. K - 1 */
+
+static const int32_t *start_of(const Search *s, int row, int K) {
+    int width = start_offset(s->K_max + 1);
+    return s->starts + (s->shared_starts ? 0 : (size_t)row * width) + start_offset(K);
+}
+
+/* Enter one outcome and keep the row's best by BIC; the first of equals stays. */
+static void record(const Search *s, int row, int K, int model, const Outcome *o, const Mixture *m) {
+    size_t cell = ((size_t)row * s->K_max + (K - 1)) * 2 + model;
+    s->steps[cell] = o->state == RUN_UNFINISHED ? -o->steps : o->steps;
+    s->loglik[cell] = o->state == RUN_SINGULAR ? NAN : o->loglik;
+    if (o->state == RUN_SINGULAR) return;
+    int32_t *best = s->best + 2 * (size_t)row;
+    if (best[0] > 0) {
+        size_t now = ((size_t)row * s->K_max + (best[0] - 1)) * 2 + best[1];
+        if (!(bic_of(o->loglik, s->n, K, model) > bic_of(s->loglik[now], s->n, best[0], best[1]))) return;
+    }
+    best[0] = K;
+    best[1] = model;
+    double *to = s->best_parameters + (size_t)row * 3 * s->K_max;
+    for (int k = 0; k < K; k++) {
+        to[k] = m->w[k];
+        to[s->K_max + k] = m->mu[k];
+        to[2 * s->K_max + k] = m->v[k];
+    }
+}
+
+static void record_single_gaussian(const Search *s, int row, const Rules *rules) {
+    const int32_t start[2] = {0, s->n};
+    Mixture m;
+    Outcome o = {0.0, 1, RUN_SINGULAR};
+    if (from_classes(s->x + (size_t)row * s->n, start, s->n, 1, MODEL_E, rules->min_variance, &m)) {
+        o.state = RUN_OK;
+        o.loglik = -0.5 * s->n * (LOG_2PI + log(m.v[0]) + 1.0);
+    }
+    record(s, row, 1, MODEL_V, &o, &m);
+    s->best[2 * (size_t)row] = 0;
+    record(s, row, 1, MODEL_E, &o, &m);
+}
+
+/* Whether a row still wants more components: always up to K_always, then until `patience` of them in a row
+ * brought nothing; patience 0 asks for the full search. */
+static int wants(const Search *s, int row, int K) {
+    if (s->patience == 0 || K <= s->K_always) return 1;
+    return K - s->best[2 * (size_t)row] <= s->patience;
+}
+
+static void search_in_double(const Search *s, const Rules *rules, const Kernels *kernels) {
+    for (int row = 0; row < s->rows; row++) {
+        const double *x = s->x + (size_t)row * s->n;
+        record_single_gaussian(s, row, rules);
+        for (int K = 2; K <= s->K_max && wants(s, row, K); K++) {
+            for (int model = MODEL_E; model <= MODEL_V; model++) {
+                Mixture m;
+                Outcome o = {0.0, 0, RUN_SINGULAR};
+                if (from_classes(x, start_of(s, row, K), s->n, K, model, rules->min_variance, &m))
+                    o = kernels->run(x, s->n, K, model, rules, &m);
+                record(s, row, K, model, &o, &m);
+            }
+        }
+    }
+}
+
+/* The same with single-precision runs, many at once; what they cannot decide is redone in double. */
+static int search_in_single(const Search *s, const Rules *rules, const Rules *redo, const Kernels *kernels) {
+    size_t size = (size_t)s->rows * s->n;
+    float *x = malloc(size * sizeof *x);
+    Run *runs = malloc(2 * (size_t)s->rows * sizeof *runs);
+    int done = x && runs;
+    for (size_t i = 0; done && i < size; i++) x[i] = (float)s->x[i];
+    for (int row = 0; done && row < s->rows; row++) record_single_gaussian(s, row, rules);
+    for (int K = 2; done && K <= s->K_max; K++) {
+        RunQueue queue = {runs, 0};
+        for (int row = 0; row < s->rows; row++) {
+            if (!wants(s, row, K)) continue;
+            for (int model = MODEL_E; model <= MODEL_V; model++) {
+                Run *run = &runs[queue.count++];
+                run->row = row;
+                run->model = model;
+                run->outcome = (Outcome){0.0, 0, RUN_SINGULAR};
+                run->undecided = 0;
+                run->active = from_classes(s->x + (size_t)row * s->n, start_of(s, row, K), s->n, K, model,
+                                           rules->min_variance, &run->mixture);
+            }
+        }
+        done = kernels->runs(x, s->n, K, &queue, rules);
+        for (int j = 0; done && j < queue.count; j++) {
+            Run *run = &runs[j];
+            const double *row = s->x + (size_t)run->row * s->n;
+            if (run->undecided &&
+                from_classes(row, start_of(s, run->row, K), s->n, K, run->model, redo->min_variance,
+                             &run->mixture))
+                run->outcome = kernels->run(row, s->n, K, run->model, redo, &run->mixture);
+            record(s, run->row, K, run->model, &run->outcome, &run->mixture);
+        }
+    }
+    free(x);
+    free(runs);
+    return done;
+}
+
+/* Supremum over all x of |F_n(x) - F(x)|, both sides of each jump; x sorted. */
+static double ks_distance(const double *x, int n, int K, const double *w, const double *mu, const double *v) {
+    double scale[K_LIMIT], worst = 0.0;
+    for (int k = 0; k < K; k++) scale[k] = -1.0 / sqrt(2.0 * v[k]);
+    for (int i = 0; i < n;) {
+        int j = i + 1;
+        while (j < n && x[j] == x[i]) j++;
+        double F = 0.0;
+        for (int k = 0; k < K; k++) F += 0.5 * w[k] * erfc((x[i] - mu[k]) * scale[k]);
+        double above = fabs((double)j / n - F), below = fabs((double)i / n - F);
+        if (above > worst) worst = above;
+        if (below > worst) worst = below;
+        i = j;
+    }
+    return worst;
+}
+
+/* ---- Python ---------------------------------------------------------------------------------------- */
+
+static int sized(const Py_buffer *b, size_t count, size_t item, const char *what) {
+    if ((size_t)b->len == count * item) return 1;
+    PyErr_Format(PyExc_ValueError, "%s: %zd bytes, expected %zu", what, b->len, count * item);
+    return 0;
+}
+
+PyDoc_STRVAR(search_doc,
+             "search(x, starts, loglik, parameters, best, steps, rows, n, K_max, rules, single, K_always,"
+             " patience, kernel)\n\nFit every K and model to each sorted row of x; see em.py.");
+
+static PyObject *search(PyObject *self, PyObject *args) {
+    Py_buffer x, starts, loglik, parameters, best, steps;
+    Search s;
+    Rules rules;
+    int single, kernel, done = 1;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "y*y*w*w*w*w*iii(dddiii)iiii", &x, &starts, &loglik, &parameters, &best,
+                          &steps, &s.rows, &s.n, &s.K_max, &rules.gain_relative, &rules.gain_absolute,
+                          &rules.min_variance, &rules.max_steps, &rules.accelerate, &rules.extra_step,
+                          &single, &s.K_always, &s.patience, &kernel))
+        return NULL;
+    int valid = s.rows >= 0 && s.n >= 1 && s.K_max >= 1 && s.K_max <= K_LIMIT && kernel >= 0 &&
+                kernel < KERNEL_COUNT && usable(kernel);
+    if (!valid) PyErr_SetString(PyExc_ValueError, "rows, n, K_max or kernel out of range");
+    if (valid) {
+        size_t rows = (size_t)s.rows, cells = rows * (size_t)s.K_max * 2;
+        size_t width = (size_t)start_offset(s.K_max + 1);
+        s.shared_starts = (size_t)starts.len == width * sizeof(int32_t);
+        valid = sized(&x, rows * (size_t)s.n, sizeof(double), "x") &&
+                sized(&starts, s.shared_starts ? width : rows * width, sizeof(int32_t), "starts") &&
+                sized(&loglik, cells, sizeof(double), "loglik") &&
+                sized(&parameters, rows * 3 * (size_t)s.K_max, sizeof(double), "parameters") &&
+                sized(&best, rows * 2, sizeof(int32_t), "best") &&
+                sized(&steps, cells, sizeof(int32_t), "steps");
+    }
+    if (valid) {
+        s.x = x.buf;
+        s.starts = starts.buf;
+        s.loglik = loglik.buf;
+        s.best_parameters = parameters.buf;
+        s.best = best.buf;
+        s.steps = steps.buf;
+        Py_BEGIN_ALLOW_THREADS
+        if (single) {
+            Rules redo = rules;
+            redo.max_steps = 10 * rules.max_steps;
+            done = search_in_single(&s, &rules, &redo, &KERNELS[kernel]);
+        } else {
+            search_in_double(&s, &rules, &KERNELS[kernel]);
+        }
+        Py_END_ALLOW_THREADS
+        if (!done) PyErr_NoMemory();
+    }
+    PyBuffer_Release(&x);
+    PyBuffer_Release(&starts);
+    PyBuffer_Release(&loglik);
+    PyBuffer_Release(&parameters);
+    PyBuffer_Release(&best);
+    PyBuffer_Release(&steps);
+    if (!valid || !done) return NULL;
+    Py_RETURN_NONE;
+}
+
+PyDoc_STRVAR(ks_doc, "ks(x, parameters, best, out, rows, n, K_max)\n\nDistance of each sorted row to its mixture.");
+
+static PyObject *ks(PyObject *self, PyObject *args) {
+    Py_buffer x, parameters, best, out;
+    int rows, n, K_max;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "y*y*y*w*iii", &x, &parameters, &best, &out, &rows, &n, &K_max)) return NULL;
+    int valid = rows >= 0 && n >= 1 && K_max >= 1 && K_max <= K_LIMIT;
+    if (!valid) PyErr_SetString(PyExc_ValueError, "rows, n or K_max out of range");
+    valid = valid && sized(&x, (size_t)rows * (size_t)n, sizeof(double), "x") &&
+            sized(&parameters, (size_t)rows * 3 * (size_t)K_max, sizeof(double), "parameters") &&
+            sized(&best, (size_t)rows * 2, sizeof(int32_t), "best") &&
+            sized(&out, (size_t)rows, sizeof(double), "out");
+    if (valid) {
+        const double *data = x.buf, *p = parameters.buf;
+        const int32_t *chosen = best.buf;
+        double *to = out.buf;
+        Py_BEGIN_ALLOW_THREADS
+        for (int row = 0; row < rows; row++, data += n, p += 3 * K_max) {
+            int K = chosen[2 * row];
+            to[row] = K < 1 || K > K_max ? NAN : ks_distance(data, n, K, p, p + K_max, p + 2 * K_max);
+        }
+        Py_END_ALLOW_THREADS
+    }
+    PyBuffer_Release(&x);
+    PyBuffer_Release(&parameters);
+    PyBuffer_Release(&best);
+    PyBuffer_Release(&out);
+    if (!valid) return NULL;
+    Py_RETURN_NONE;
+}
+
+PyDoc_STRVAR(kernels_doc, "kernels()\n\nNames of all kernels, None for one that this machine cannot run; best first.");
+
+static PyObject *kernels(PyObject *self, PyObject *args) {
+    (void)self;
+    (void)args;
+    PyObject *names = PyTuple_New(KERNEL_COUNT);
+    for (int i = 0; names && i < KERNEL_COUNT; i++) {
+        PyObject *name = usable(i) ? PyUnicode_FromString(KERNELS[i].name) : Py_NewRef(Py_None);
+        if (!name || PyTuple_SetItem(names, i, name) < 0) {
+            Py_DECREF(names);
+            return NULL;
+        }
+    }
+    return names;
+}
+
+static PyMethodDef methods[] = {
+    {"search", search, METH_VARARGS, search_doc},
+    {"ks", ks, METH_VARARGS, ks_doc},
+    {"kernels", kernels, METH_NOARGS, kernels_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyModuleDef_Slot slots[] = {{0, NULL}};
+
+static struct PyModuleDef module = {
+    PyModuleDef_HEAD_INIT, "_em", "EM kernels; em.py is their face.", 0, methods, slots, NULL, NULL, NULL,
+};
+
+PyMODINIT_FUNC PyInit__em(void) { return PyModuleDef_Init(&module); }

@@ -1,0 +1,216 @@
+/* One EM in double precision, vector lanes over the data. Included once for each instruction set.
+ *
+ * Always eight lanes: a machine with narrower vectors splits them, and the order of every sum stays.
+ */
+#ifndef EM_DATA_LANES
+#define EM_DATA_LANES 8
+#endif
+
+#define VecD JOIN(VecD, ISA)
+#define VecL JOIN(VecL, ISA)
+typedef double VecD __attribute__((vector_size(8 * DOUBLES)));
+typedef int64_t VecL __attribute__((vector_size(8 * DOUBLES)));
+
+/* The eight lanes are H vectors of this machine's width. */
+#define H (EM_DATA_LANES / DOUBLES)
+
+/* The larger of each pair. C has no vector ?:, so machines without an instruction of ours mix bits. */
+TARGET INLINE VecD NAME(max_d)(VecD a, VecD b) {
+#ifdef MAX_D
+    return MAX_D(a, b);
+#else
+    VecL greater = a > b;
+    return (VecD)(((VecL)a & greater) | ((VecL)b & ~greater));
+#endif
+}
+
+/* 2^q for -1000 <= q <= 0; polynomial of relative error 3e-18 on [-1/2, 1/2] and a shift of the exponent. */
+TARGET INLINE VecD NAME(exp2_d)(VecD q) {
+    const double magic = 6755399441055744.0; /* 1.5 2^52: adding it rounds to an integer */
+    VecD t = q + magic;
+    VecD f = q - (t - magic);
+    VecD p = f * 4.4359413579063079e-10 + 7.0741055795244508e-09;
+    p = p * f + 1.0178193291787892e-07;
+    p = p * f + 1.3215433086106491e-06;
+    p = p * f + 1.5252733502429299e-05;
+    p = p * f + 1.5403530462533731e-04;
+    p = p * f + 1.3333558146775423e-03;
+    p = p * f + 9.6181291075883024e-03;
+    p = p * f + 5.5504108664819994e-02;
+    p = p * f + 2.4022650695910155e-01;
+    p = p * f + 6.9314718055994529e-01;
+    p = p * f + 1.0;
+    return (VecD)((VecL)p + ((VecL)t << 52));
+}
+
+/* Sum over the eight lanes in an order that does not depend on H. */
+TARGET INLINE double NAME(total)(const VecD *v) {
+    double lane[EM_DATA_LANES];
+    memcpy(lane, v, sizeof lane);
+    return ((lane[0] + lane[4]) + (lane[2] + lane[6])) + ((lane[1] + lane[5]) + (lane[3] + lane[7]));
+}
+
+typedef struct {
+    VecD s0[K_LIMIT][H], s1[K_LIMIT][H], s2[K_LIMIT][H], height[H], product[H];
+} NAME(Partial);
+
+/* The E-step on one block of eight observations, of which `used` count; K is constant, so that the loops
+ * over components unroll. c and h: log2 of w_k N(x; mu_k, v_k) without sqrt(2 pi) is c - h d^2. */
+TARGET INLINE void NAME(e_block)(const double *x, const int K, const double *mu, const double *c,
+                                 const double *h, int used, NAME(Partial) *p) {
+    const VecD zero = {0.0}, lowest = zero - 1000.0;
+    for (int j = 0; j < H; j++) {
+        VecD obs, e[K_LIMIT], sum = zero, top = zero - INFINITY, scale;
+        memcpy(&obs, x + j * DOUBLES, sizeof obs);
+        for (int k = 0; k < K; k++) {
+            VecD d = obs - mu[k];
+            e[k] = c[k] - h[k] * d * d;
+            top = NAME(max_d)(e[k], top);
+        }
+        for (int k = 0; k < K; k++) {
+            e[k] = NAME(exp2_d)(NAME(max_d)(e[k] - top, lowest));
+            sum += e[k];
+        }
+        scale = 1.0 / sum;
+        if (used < EM_DATA_LANES)
+            for (int l = 0; l < DOUBLES; l++)
+                if (j * DOUBLES + l >= used) {
+                    scale[l] = top[l] = 0.0;
+                    sum[l] = 1.0;
+                }
+        p->height[j] += top;
+        p->product[j] *= sum;
+        for (int k = 0; k < K; k++) {
+            VecD d = obs - mu[k];
+            VecD r = e[k] * scale;
+            VecD rd = r * d;
+            p->s0[k][j] += r;
+            p->s1[k][j] += rd;
+            p->s2[k][j] += rd * d;
+        }
+    }
+}
+
+/* Responsibilities and their moments; returns the log-likelihood. x is padded to whole blocks. */
+TARGET INLINE double NAME(e_step_of)(const double *x, int n, const int K, const Mixture *m, Sums *sums) {
+    const VecD zero = {0.0};
+    NAME(Partial) p;
+    double c[K_LIMIT], h[K_LIMIT], logs = 0.0;
+    for (int k = 0; k < K; k++) {
+        c[k] = log2(m->w[k]) - 0.5 * log2(m->v[k]);
+        h[k] = 0.5 * LOG2_E / m->v[k];
+        for (int j = 0; j < H; j++) p.s0[k][j] = p.s1[k][j] = p.s2[k][j] = zero;
+    }
+    for (int j = 0; j < H; j++) p.height[j] = zero;
+    for (int start = 0; start < n;) {
+        const int end = start + 64 * EM_DATA_LANES < n ? start + 64 * EM_DATA_LANES : n;
+        double lane[EM_DATA_LANES];
+        for (int j = 0; j < H; j++) p.product[j] = zero + 1.0; /* grows to at most 32^64 = 2^320 */
+        for (; start + EM_DATA_LANES <= end; start += EM_DATA_LANES)
+            NAME(e_block)(x + start, K, m->mu, c, h, EM_DATA_LANES, &p);
+        if (start < end) NAME(e_block)(x + start, K, m->mu, c, h, end - start, &p);
+        start = end;
+        memcpy(lane, p.product, sizeof lane);
+        for (int l = 0; l < EM_DATA_LANES; l++) logs += log2(lane[l]);
+    }
+    for (int k = 0; k < K; k++) {
+        sums->s0[k] = NAME(total)(p.s0[k]);
+        sums->s1[k] = NAME(total)(p.s1[k]);
+        sums->s2[k] = NAME(total)(p.s2[k]);
+    }
+    return LN_2 * (logs + NAME(total)(p.height)) - 0.5 * n * LOG_2PI;
+}
+
+TARGET static double NAME(e_step)(const double *x, int n, int K, const Mixture *m, Sums *sums) {
+    switch (K) {
+    case 2: return NAME(e_step_of)(x, n, 2, m, sums);
+    case 3: return NAME(e_step_of)(x, n, 3, m, sums);
+    case 4: return NAME(e_step_of)(x, n, 4, m, sums);
+    case 5: return NAME(e_step_of)(x, n, 5, m, sums);
+    case 6: return NAME(e_step_of)(x, n, 6, m, sums);
+    case 7: return NAME(e_step_of)(x, n, 7, m, sums);
+    case 8: return NAME(e_step_of)(x, n, 8, m, sums);
+    case 9: return NAME(e_step_of)(x, n, 9, m, sums);
+    default: return NAME(e_step_of)(x, n, K, m, sums);
+    }
+}
+
+/* Plain EM, as mclust stops it. */
+TARGET static Outcome NAME(em_plain)(const double *x, int n, int K, int model, const Rules *rules, Mixture *m) {
+    Outcome o = {0.0, 0, RUN_UNFINISHED};
+    Sums sums;
+    Mixture next;
+    double last = NAN;
+    while (o.steps < rules->max_steps) {
+        o.loglik = NAME(e_step)(x, n, K, m, &sums);
+        o.steps++;
+        int sound = m_step(n, K, model, m, &sums, rules->min_variance, &next);
+        double gain = fabs(o.loglik - last);
+        if (gain <= rules->gain_relative * (1.0 + fabs(o.loglik)) + rules->gain_absolute) {
+            double moved = 0.0;
+            for (int k = 0; k < K; k++) moved += (next.w[k] - m->w[k]) * (next.w[k] - m->w[k]);
+            if (rules->extra_step && sound && moved > SQRT_EPSILON) *m = next;
+            o.state = RUN_OK;
+            return o;
+        }
+        if (!sound) {
+            o.state = RUN_SINGULAR;
+            return o;
+        }
+        last = o.loglik;
+        *m = next;
+    }
+    return o;
+}
+
+/* EM in cycles of two steps, an extrapolation and a step from there. */
+TARGET static Outcome NAME(em_accelerated)(const double *x, int n, int K, int model, const Rules *rules,
+                                           Mixture *m) {
+    Outcome o = {0.0, 0, RUN_UNFINISHED};
+    Sums sums;
+    Mixture t1, t2, far, landed;
+    double longest = 1.0;
+    while (o.steps < rules->max_steps) {
+        double before = NAME(e_step)(x, n, K, m, &sums);
+        int sound = m_step(n, K, model, m, &sums, rules->min_variance, &t1);
+        if (sound) {
+            o.loglik = NAME(e_step)(x, n, K, &t1, &sums);
+            sound = m_step(n, K, model, &t1, &sums, rules->min_variance, &t2);
+        }
+        o.steps += 3;
+        if (!sound) {
+            o.state = RUN_SINGULAR;
+            return o;
+        }
+        extrapolate(K, m, &t1, &t2, rules->min_variance, &longest, &far);
+        double there = NAME(e_step)(x, n, K, &far, &sums);
+        int landing = m_step(n, K, model, &far, &sums, rules->min_variance, &landed);
+        int better = landing && there >= o.loglik;
+        double gain = (better ? there : o.loglik) - before;
+        *m = better ? landed : t2;
+        if (better) o.loglik = there;
+        if (gain <= rules->gain_relative * (1.0 + fabs(o.loglik)) + rules->gain_absolute) {
+            *m = better ? far : t1;
+            o.state = RUN_OK;
+            return o;
+        }
+    }
+    return o;
+}
+
+TARGET static Outcome NAME(em_run)(const double *x, int n, int K, int model, const Rules *rules, Mixture *m) {
+    size_t padded = ((size_t)n + EM_DATA_LANES - 1) / EM_DATA_LANES * EM_DATA_LANES;
+    Outcome failed = {0.0, 0, RUN_SINGULAR};
+    double *copy = malloc(padded * sizeof *copy);
+    if (!copy) return failed;
+    memcpy(copy, x, (size_t)n * sizeof *copy);
+    for (size_t i = (size_t)n; i < padded; i++) copy[i] = x[n - 1];
+    Outcome o = rules->accelerate ? NAME(em_accelerated)(copy, n, K, model, rules, m)
+                                  : NAME(em_plain)(copy, n, K, model, rules, m);
+    free(copy);
+    return o;
+}
+
+#undef VecD
+#undef VecL
+#undef H

@@ -1,0 +1,331 @@
+"""The EM kernels' face: quantile starts, the search over K and both models, distances to the fit.
+
+The work is done by the compiled module ``_em`` where it was built, else by its NumPy twin. Both take rows:
+sorted, standardised samples of one size, so that a bootstrap is one call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import astuple, dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from speedproof.errors import UsageError
+
+try:
+    from speedproof.mixture import _em as compiled
+except ImportError:  # built without a compiler
+    compiled = None
+
+__all__ = [
+    "CONVERGED",
+    "K_LIMIT",
+    "MCLUST",
+    "REPLICATE",
+    "Fits",
+    "Rules",
+    "kernel_names",
+    "ks_distances",
+    "quantile_starts",
+    "search",
+]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int32]
+
+K_LIMIT = 32
+"""The largest K that a search takes."""
+
+E, V = 0, 1  # the models' places in every last axis
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """When an EM run stops.
+
+    Attributes
+    ----------
+    gain_relative, gain_absolute : float
+        It has converged when a step (a cycle, when accelerated) gains at most
+        ``gain_relative (1 + |loglik|) + gain_absolute``.
+    min_variance : float
+        A variance at or below this makes the model not estimable.
+    max_steps : int
+        Give up after so many EM steps; the last parameters stand.
+    accelerate : bool
+        Squared extrapolation [1]_ every second step.
+    extra_step : bool
+        Keep one more M-step when it still moves the weights, as mclust does.
+
+    References
+    ----------
+    .. [1] Varadhan, R., Roland, C., "Simple and globally convergent methods for accelerating the convergence
+       of any EM algorithm", Scandinavian Journal of Statistics 35, 2008.
+    """
+
+    gain_relative: float
+    gain_absolute: float
+    min_variance: float
+    max_steps: int
+    accelerate: bool
+    extra_step: bool
+
+
+SINGULAR = float(np.finfo(float).eps)
+MCLUST = Rules(1e-5, 0.0, SINGULAR, 100_000, accelerate=False, extra_step=True)
+"""The rules of R's mclust, for data in their own unit."""
+CONVERGED = Rules(0.0, 1e-7, SINGULAR, 20_000, accelerate=True, extra_step=False)
+"""For the fit of a sample: converged to what double precision resolves."""
+REPLICATE = Rules(0.0, 1e-3, SINGULAR, 600, accelerate=True, extra_step=False)
+"""For bootstrap replicates: BIC to about 0.002."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fits:
+    """What a search found, for each row.
+
+    Attributes
+    ----------
+    loglik : ndarray, shape (rows, K_max, 2)
+        Log-likelihoods of K = 1..K_max under E and V; NaN where a model is not estimable or was not tried.
+    parameters : ndarray, shape (rows, 3, K_max)
+        Weights, means and variances of the best model, zeros behind its K.
+    best : ndarray of int32, shape (rows, 2)
+        K (0: nothing could be fitted) and model (0 = E, 1 = V) with the largest BIC.
+    steps : ndarray of int32, shape (rows, K_max, 2)
+        EM steps made; negative where they ended before convergence.
+    """
+
+    loglik: Floats
+    parameters: Floats
+    best: Ints
+    steps: Ints
+
+    @classmethod
+    def empty(cls, rows: int, K_max: int) -> Fits:
+        """Nothing fitted yet."""
+        return cls(
+            np.full((rows, K_max, 2), np.nan),
+            np.zeros((rows, 3, K_max)),
+            np.zeros((rows, 2), np.int32),
+            np.zeros((rows, K_max, 2), np.int32),
+        )
+
+    def part(self, rows: slice) -> Fits:
+        """Views of some rows."""
+        return Fits(self.loglik[rows], self.parameters[rows], self.best[rows], self.steps[rows])
+
+
+def kernel_names() -> tuple[str | None, ...]:
+    """Name the compiled kernels, best first; None for one that this machine cannot run, empty without any."""
+    return () if compiled is None else compiled.kernels()
+
+
+def quantile_starts(rows: Floats, K_max: int, *, as_mclust: bool = False) -> Ints:
+    """Classes cut at sample quantiles, the start of EM.
+
+    k classes are cut at k + 1 quantiles (type 7) of equally spaced probabilities, each class closed on the
+    left. Where ties leave fewer than k + 1 distinct cuts, more probabilities are taken until there are
+    enough, and then the cuts that open the narrowest intervals are dropped.
+
+    Parameters
+    ----------
+    rows : ndarray, shape (rows, n)
+        Sorted samples.
+    K_max : int
+        Largest number of classes.
+    as_mclust : bool
+        Compute the probabilities as R's ``seq`` does, rounding noise included, rather than exactly.
+
+    Returns
+    -------
+    ndarray of int32, shape (1 or rows, (K_max - 1) (K_max + 4) / 2)
+        For k = 2..K_max, one after the other, the first observation of each class and n. One line stands
+        for all rows when they have no ties. An empty class shows as two equal entries.
+
+    Examples
+    --------
+    >>> quantile_starts(np.array([[1.0, 2.0, 3.0, 4.0, 10.0]]), 3).tolist()
+    [[0, 2, 5, 0, 2, 3, 5]]
+    """
+    count, n = rows.shape
+    if not as_mclust and n > 1 and bool((np.diff(rows, axis=1) > 0).all()):
+        # Without ties quantile j of k is the observation number j (n - 1) / k, or lies right before the next.
+        parts = [-(-np.arange(k + 1) * (n - 1) // k) for k in range(2, K_max + 1)]
+        for part in parts:
+            part[-1] = n
+        return np.concatenate([*parts, []]).astype(np.int32)[np.newaxis]
+    return np.array([_starts_with_ties(row, K_max, as_mclust) for row in rows], np.int32).reshape(count, -1)
+
+
+def _starts_with_ties(x: Floats, K_max: int, as_mclust: bool) -> list[int]:
+    starts: list[int] = []
+    distinct = x[0] < x[-1]
+    for k in range(2, K_max + 1):
+        if not distinct:
+            starts += [0] * k + [x.size]
+            continue
+        m = k
+        while (cuts := _quantiles(x, m, as_mclust)).size < k + 1:
+            m += 1
+        narrowest = np.argsort(np.diff(cuts), kind="stable")[: cuts.size - k - 1]
+        cuts = np.delete(cuts, narrowest)
+        starts += [0, *np.searchsorted(x, cuts[1:-1], side="left").tolist(), x.size]
+    return starts
+
+
+def _quantiles(x: Floats, m: int, as_mclust: bool) -> Floats:
+    """Distinct type-7 quantiles at 0, 1/m, ..., 1."""
+    if as_mclust:
+        place = np.minimum(np.arange(m + 1) * (1.0 / m), 1.0) * (x.size - 1)
+        low = np.floor(1.0 + place).astype(np.int64) - 1
+        share = (1.0 + place) - (low + 1)
+    else:
+        low, rest = np.divmod(np.arange(m + 1) * (x.size - 1), m)
+        share = rest / m
+    high = np.minimum(low + 1, x.size - 1)
+    even = (share == 0) | (x[low] == x[high])
+    return np.unique(np.where(even, x[low], (1 - share) * x[low] + share * x[high]))
+
+
+def search(
+    rows: Floats,
+    starts: Ints,
+    K_max: int,
+    rules: Rules,
+    *,
+    single: bool = False,
+    K_always: int = 0,
+    patience: int = 0,
+    jobs: int = 1,
+    kernel: str | None = None,
+) -> Fits:
+    """Fit every K and model to every row and choose by BIC.
+
+    Parameters
+    ----------
+    rows : ndarray, shape (rows, n)
+        Sorted samples, standardised unless ``rules`` are mclust's.
+    starts : ndarray of int32
+        From :func:`quantile_starts`.
+    K_max : int
+        Largest K.
+    rules : Rules
+        When a run stops.
+    single : bool
+        Run in single precision, many runs at once, and redo in double what that cannot decide.
+    K_always, patience : int
+        With patience > 0, stop adding components once so many of them in a row brought nothing, but
+        not before ``K_always``.
+    jobs : int
+        Threads; the result does not depend on it.
+    kernel : str, optional
+        ``"numpy"`` or one of :func:`kernel_names`; the best by default.
+
+    Returns
+    -------
+    Fits
+        For each row.
+
+    Raises
+    ------
+    UsageError
+        ``K_max`` out of range, or a kernel that is not there.
+    """
+    if not 1 <= K_max <= K_LIMIT:
+        raise UsageError(f"K must lie in 1..{K_LIMIT}, not {K_max}")
+    run = _runner(kernel)
+    fits = Fits.empty(len(rows), K_max)
+    request = _Request(rules, single, K_always, patience)
+
+    def do(block: slice) -> None:
+        run(rows[block], starts if len(starts) == 1 else starts[block], request, fits.part(block))
+
+    _over_blocks(do, len(rows), jobs)
+    return fits
+
+
+def ks_distances(rows: Floats, fits: Fits, *, jobs: int = 1, kernel: str | None = None) -> Floats:
+    """Distance of each row's empirical distribution to its fitted mixture.
+
+    The supremum over all x of ``|F_n(x) - F(x)|``: both sides of each jump count.
+
+    Parameters
+    ----------
+    rows : ndarray, shape (rows, n)
+        The sorted samples.
+    fits : Fits
+        What was fitted to them.
+    jobs : int
+        Threads.
+    kernel : str, optional
+        As for :func:`search`.
+
+    Returns
+    -------
+    ndarray, shape (rows,)
+        NaN where nothing could be fitted.
+    """
+    distances = np.full(len(rows), np.nan)
+    if kernel == "numpy" or compiled is None:
+        from speedproof.mixture import em_numpy
+
+        return em_numpy.ks_distances(rows, fits)
+    K_max = fits.loglik.shape[1]
+
+    def do(block: slice) -> None:
+        part = fits.part(block)
+        chunk = np.ascontiguousarray(rows[block])
+        compiled.ks(chunk, part.parameters, part.best, distances[block], *chunk.shape, K_max)
+
+    _over_blocks(do, len(rows), jobs)
+    return distances
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    rules: Rules
+    single: bool
+    K_always: int
+    patience: int
+
+
+def _runner(kernel: str | None) -> Callable[[Floats, Ints, _Request, Fits], None]:
+    names = kernel_names()
+    if kernel == "numpy" or (kernel is None and not names):
+        from speedproof.mixture import em_numpy
+
+        return em_numpy.search
+    if kernel is None:
+        chosen = next(i for i, name in enumerate(names) if name)
+    elif kernel in names:
+        chosen = names.index(kernel)
+    else:
+        known = ", ".join(name for name in (*names, "numpy") if name)
+        raise UsageError(f"no kernel {kernel!r} here; there are {known}")
+
+    def run(rows: Floats, starts: Ints, request: _Request, fits: Fits) -> None:
+        rules = astuple(replace(request.rules))
+        chunk = np.ascontiguousarray(rows, dtype=np.float64)
+        compiled.search(
+            chunk, np.ascontiguousarray(starts), fits.loglik, fits.parameters, fits.best, fits.steps,
+            *chunk.shape, fits.loglik.shape[1], rules, request.single, request.K_always, request.patience,
+            chosen,
+        )  # fmt: skip
+
+    return run
+
+
+def _over_blocks(do: Callable[[slice], None], count: int, jobs: int) -> None:
+    """Call ``do`` on slices of the rows, on ``jobs`` threads; the kernels release the interpreter lock."""
+    if jobs <= 1 or count < 2:
+        do(slice(0, count))
+        return
+    # More blocks than threads even out rows that need unequal time.
+    bounds = np.linspace(0, count, min(count, 4 * jobs) + 1).astype(int)
+    blocks = [slice(a, b) for a, b in zip(bounds[:-1], bounds[1:], strict=True)]
+    with ThreadPoolExecutor(jobs) as pool:
+        list(pool.map(do, blocks))
