@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["PooledOrder", "pooled_order"]
+__all__ = ["PooledOrder", "pooled_order", "sample_ends", "tie_excess"]
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -80,3 +80,38 @@ def pooled_order(x: FloatArray, y: FloatArray, tolerance: FloatArray | None = No
         x_upto = np.maximum.accumulate(np.where(ends, x_upto, 0), axis=-1)
         y_upto = np.maximum.accumulate(np.where(ends, y_upto, 0), axis=-1)
     return PooledOrder(n, m, x_upto, y_upto, ends, merged)
+
+
+def tie_excess(ends: npt.NDArray[np.bool_]) -> FloatArray:
+    """Sum of t^3 - t over the runs of t equal values, which lessens the variance of rank statistics.
+
+    Parameters
+    ----------
+    ends : ndarray of bool, shape (..., N)
+        Whether a distinct value ends at this position of the sorted sample.
+
+    Returns
+    -------
+    ndarray, shape (...)
+
+    Examples
+    --------
+    >>> float(tie_excess(np.array([True, False, False, True])))  # one run of three
+    24.0
+    """
+    upto = np.maximum.accumulate(np.where(ends, np.arange(1, ends.shape[-1] + 1), 0), axis=-1)
+    runs = np.diff(upto, axis=-1, prepend=0).astype(np.float64)
+    return (runs * (runs * runs - 1.0)).sum(axis=-1)
+
+
+def sample_ends(x: FloatArray) -> npt.NDArray[np.bool_]:
+    """Where distinct values end in one sample once it is sorted, as `PooledOrder.ends`.
+
+    Examples
+    --------
+    >>> sample_ends(np.array([2.0, 1.0, 2.0])).tolist()
+    [True, False, True]
+    """
+    ends = np.ones(x.shape, dtype=np.bool_)
+    np.greater(np.diff(np.sort(x, axis=-1), axis=-1), 0.0, out=ends[..., :-1])
+    return ends

@@ -24,7 +24,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["beta_ppf", "betainc", "f_tails", "ndtr", "ndtri", "t_pdf", "t_ppf", "t_sf"]
+__all__ = ["beta_ppf", "betainc", "f_tails", "ndtr", "ndtri", "t_ppf", "t_sf", "t_sf_pdf"]
 
 FloatArray = npt.NDArray[np.float64]
 # The inner formulas are plain arithmetic: the same text serves one float (a single pair is cheap) and arrays.
@@ -83,7 +83,9 @@ def ndtri(p: npt.ArrayLike) -> FloatArray:
     tail = np.where(inside, lower, 0.25)
     # A rational start (absolute error below 4.5e-4), then Halley steps of third order.
     s = np.sqrt(-2.0 * np.log(tail))
-    x = s - (2.515517 + s * (0.802853 + s * 0.010328)) / (1.0 + s * (1.432788 + s * (0.189269 + s * 0.001308)))
+    x = s - (2.515517 + s * (0.802853 + s * 0.010328)) / (
+        1.0 + s * (1.432788 + s * (0.189269 + s * 0.001308))
+    )
     for _ in range(3):
         with np.errstate(under="ignore"):
             density = np.exp(-0.5 * x * x) / _SQRT_2PI
@@ -252,82 +254,76 @@ def f_tails(f: npt.ArrayLike, d1: npt.ArrayLike, d2: npt.ArrayLike) -> tuple[Flo
     return _tails(np.multiply(d1, 0.5), np.multiply(d2, 0.5), x, y)
 
 
-def _t_tail(t: Number, df: Number) -> Number:
-    """Upper tail of Student's distribution for 0 <= t <= 1e150."""
+def _t_density(t: Number, df: Number) -> Number:
     a = 0.5 * df
-    w = t * t / df
-    x = 1.0 / (1.0 + w)
-    y = w * x
-    # gamma(a + 1/2) / (gamma(a) gamma(1/2)) x^a y^(1/2), in the same way as in _beta_tails
+    # gamma(a + 1/2) / (sqrt(a) gamma(a)) tends to 1; its logarithm without cancellation
+    exponent = a * np.log1p(0.5 / a) - 0.5 + _stirling_error(a + 0.5) - _stirling_error(a)
     with np.errstate(under="ignore"):
-        exponent = a * np.log1p(0.5 / a) - 0.5 + _stirling_error(a + 0.5) - _stirling_error(a)
-        power = np.exp(exponent - a * np.log1p(w)) * t * np.sqrt(0.5 * x / math.pi)
-        far = t * t > 3.0
-        if isinstance(t, float):
-            if far:
-                return 0.5 * power / _fraction(a, 0.5, x, y)
-            return 0.5 - 0.5 * power / _fraction(0.5, a, y, x)
-        half = np.full_like(a, 0.5)
-        tail = 0.5 * power / _fraction(*(np.where(far, u, v) for u, v in ((a, half), (half, a), (x, y), (y, x))))
+        return np.exp(exponent - (a + 0.5) * np.log1p(t * t / df)) / _SQRT_2PI
+
+
+def _t_tail(t: Number, df: Number, density: Number) -> Number:
+    """Upper tail of Student's distribution for 0 <= t <= 1e150, from its density there.
+
+    The power term of the incomplete beta function is t times the density.
+    """
+    a = 0.5 * df
+    x = 1.0 / (1.0 + t * t / df)
+    y = (t * t / df) * x
+    power = 0.5 * t * density
+    far = t * t > 3.0
+    if isinstance(t, float):
+        return power / _fraction(a, 0.5, x, y) if far else 0.5 - power / _fraction(0.5, a, y, x)
+    half = np.full_like(a, 0.5)
+    with np.errstate(under="ignore"):
+        tail = power / _fraction(*(np.where(far, u, v) for u, v in ((a, half), (half, a), (x, y), (y, x))))
     return np.where(far, tail, 0.5 - tail)
 
 
-def t_sf(t: npt.ArrayLike, df: npt.ArrayLike) -> FloatArray:
-    """Upper tail of Student's t distribution.
+def t_sf_pdf(t: npt.ArrayLike, df: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
+    """Upper tail and density of Student's t distribution: what a step of Newton's method needs.
 
     Parameters
     ----------
     t : array_like
-        Where; beyond 1e150 it is taken as 1e150, infinity gives 0.
+        Where; beyond 1e150 it is taken as 1e150, but the tail of infinity is 0.
     df : array_like
         Degrees of freedom, positive, finite, not necessarily whole.
 
     Returns
     -------
-    ndarray
+    tail, density : ndarray
         Broadcast shape.
 
     Examples
     --------
-    >>> float(t_sf(2.228138851964939, 10).round(12))  # tables: 2.5 % beyond 2.228
-    0.025
+    >>> tail, density = t_sf_pdf(1.0, 1)  # Cauchy
+    >>> float(tail.round(12)), float((density * np.pi).round(12))
+    (0.25, 0.5)
     """
     t, df = np.asarray(t, dtype=np.float64), np.asarray(df, dtype=np.float64)
     size = np.minimum(np.abs(t), 1e150)
     shape = np.broadcast_shapes(t.shape, df.shape)
     if math.prod(shape) > _FEW:
-        tail = _t_tail(size, df)
+        density = _t_density(size, df)
+        tail = _t_tail(size, df, density)
     else:
-        columns = (np.broadcast_to(v, shape).ravel().tolist() for v in (size, df))
-        tail = np.array([_t_tail(*row) for row in zip(*columns, strict=True)]).reshape(shape)
+        rows = zip(*(np.broadcast_to(v, shape).ravel().tolist() for v in (size, df)), strict=True)
+        both = [(float(d := _t_density(*row)), _t_tail(*row, float(d))) for row in rows]
+        density, tail = np.array(both).reshape(*shape, 2).transpose(-1, *range(len(shape)))
     tail = np.where(np.isinf(t), 0.0, tail)
-    return np.where(t < 0.0, 1.0 - tail, tail)
+    return np.where(t < 0.0, 1.0 - tail, tail), density
 
 
-def t_pdf(t: npt.ArrayLike, df: npt.ArrayLike) -> FloatArray:
-    """Density of Student's t distribution.
-
-    Parameters
-    ----------
-    t, df : array_like
-        As for `t_sf`.
-
-    Returns
-    -------
-    ndarray
-        Broadcast shape.
+def t_sf(t: npt.ArrayLike, df: npt.ArrayLike) -> FloatArray:
+    """Upper tail of Student's t distribution; see `t_sf_pdf`.
 
     Examples
     --------
-    >>> float((t_pdf(1.0, 1) * np.pi).round(12))  # Cauchy
-    0.5
+    >>> float(t_sf(2.228138851986, 10).round(10))  # tables: 2.5 % beyond 2.228
+    0.025
     """
-    t, df = np.asarray(t, dtype=np.float64), np.asarray(df, dtype=np.float64)
-    a = 0.5 * df
-    exponent = a * np.log1p(0.5 / a) - 0.5 + _stirling_error(a + 0.5) - _stirling_error(a)
-    exponent = exponent - (a + 0.5) * np.log1p(t * t / df)
-    with np.errstate(under="ignore"):
-        return np.exp(exponent) / _SQRT_2PI
+    return t_sf_pdf(t, df)[0]
 
 
 def t_ppf(q: npt.ArrayLike, df: npt.ArrayLike) -> FloatArray:
@@ -361,13 +357,13 @@ def t_ppf(q: npt.ArrayLike, df: npt.ArrayLike) -> FloatArray:
     heavy = z * z > df
     if heavy.any():
         # sf(t) < t_pdf(0) df^((df + 1) / 2) t^-df / df; its root lies to the right of the quantile
-        log_t = (np.log(t_pdf(0.0, df)) + 0.5 * (df - 1.0) * np.log(df) - np.log(p)) / df
+        log_t = (np.log(t_sf_pdf(0.0, df)[1]) + 0.5 * (df - 1.0) * np.log(df) - np.log(p)) / df
         t = np.where(heavy, np.exp(np.minimum(log_t, 345.0)), t)
     # Newton's method on the side where the tail is convex and, in the tail, on logarithms, where it is concave:
     # both converge from any start.
     in_logs = p < 0.1
     for _ in range(100):
-        tail, slope = t_sf(t, df), t_pdf(t, df)
+        tail, slope = t_sf_pdf(t, df)
         logarithmic = t * np.expm1(np.log(tail / p) * tail / (t * slope + (t == 0.0)))
         step = np.where(in_logs, logarithmic, (tail - p) / slope)
         t = np.maximum(t + step, 0.0)

@@ -1,0 +1,165 @@
+"""Proportions: intervals, the condition for them, and how many benchmarks a precision needs."""
+
+from __future__ import annotations
+
+import math
+
+from speedproof.errors import UsageError
+from speedproof.stats.estimate import Estimate
+from speedproof.stats.special import beta_ppf, ndtri
+
+__all__ = ["benchmarks_needed", "clopper_pearson", "prop_test", "validity_2013", "wald", "wilson"]
+
+
+def _check(a: int, b: int, confidence: float) -> None:
+    if b < 1 or not 0 <= a <= b:
+        raise UsageError(f"a proportion of {a} out of {b}: needs 0 <= a <= b and b >= 1")
+    if not 0.0 < confidence < 1.0:
+        raise UsageError(f"a confidence of {confidence:g}: give one between 0 and 1, such as 0.95")
+
+
+def _normal_quantile(confidence: float) -> float:
+    return float(ndtri(0.5 + 0.5 * confidence))
+
+
+def _score_bound(shifted: float, b: int, z: float) -> float:
+    """End of the score interval (Wilson) on the side of z's sign, for a proportion already shifted."""
+    square = z * z / b
+    root = z * math.sqrt(shifted * (1.0 - shifted) / b + square / (4.0 * b))
+    return (shifted + 0.5 * square + root) / (1.0 + square)
+
+
+def _score_interval(a: int, b: int, confidence: float, correction: float) -> Estimate:
+    z = _normal_quantile(confidence)
+    below, above = (a - correction) / b, (a + correction) / b
+    low = _score_bound(below, b, -z) if below > 0.0 else 0.0
+    high = _score_bound(above, b, z) if above < 1.0 else 1.0
+    return Estimate(a / b, max(low, 0.0), min(high, 1.0), confidence)
+
+
+def prop_test(a: int, b: int, confidence: float = 0.95) -> Estimate:
+    """Score interval with continuity correction: what R's prop.test and the Speedup-Test article give.
+
+    Parameters
+    ----------
+    a, b : int
+        Successes out of trials, 0 <= a <= b.
+    confidence : float
+        Of the two-sided interval.
+
+    Returns
+    -------
+    Estimate
+        The correction is min(1/2, |a - b/2|), thus none at one half.
+
+    Raises
+    ------
+    UsageError
+        a or b out of range, confidence not inside (0, 1).
+
+    References
+    ----------
+    .. [1] S. Touati, J. Worms, S. Briais, "The Speedup-Test: a statistical methodology for programme speedup
+       analysis and computation", Concurrency and Computation: Practice and Experience 25(10), 2013.
+    .. [2] R. G. Newcombe, "Two-sided confidence intervals for the single proportion", Statistics in
+       Medicine 17, 1998, method 4.
+
+    Examples
+    --------
+    >>> e = prop_test(17, 30, 0.9)  # the article: [0.40, 0.72]
+    >>> round(e.low, 2), round(e.high, 2)
+    (0.4, 0.72)
+    """
+    _check(a, b, confidence)
+    return _score_interval(a, b, confidence, min(0.5, abs(a - 0.5 * b)))
+
+
+def wilson(a: int, b: int, confidence: float = 0.95) -> Estimate:
+    """Wilson's score interval: `prop_test` without the continuity correction.
+
+    Examples
+    --------
+    >>> e = wilson(81, 263)  # Newcombe (1998), table I, method 3
+    >>> round(e.low, 4), round(e.high, 4)
+    (0.2553, 0.3662)
+    """
+    _check(a, b, confidence)
+    return _score_interval(a, b, confidence, 0.0)
+
+
+def wald(a: int, b: int, confidence: float = 0.95) -> Estimate:
+    """Textbook interval C -+ z sqrt(C (1 - C) / b), not clipped to [0, 1].
+
+    Examples
+    --------
+    >>> e = wald(81, 263)  # Newcombe (1998), table I, method 1
+    >>> round(e.low, 4), round(e.high, 4)
+    (0.2522, 0.3638)
+    """
+    _check(a, b, confidence)
+    share = a / b
+    half = _normal_quantile(confidence) * math.sqrt(share * (1.0 - share) / b)
+    return Estimate(share, share - half, share + half, confidence)
+
+
+def clopper_pearson(a: int, b: int, confidence: float = 0.95) -> Estimate:
+    """Interval of Clopper and Pearson, which never covers less than it says.
+
+    Examples
+    --------
+    >>> e = clopper_pearson(81, 263)  # Newcombe (1998), table I, method 5
+    >>> round(e.low, 4), round(e.high, 4)
+    (0.2527, 0.3676)
+    """
+    _check(a, b, confidence)
+    risk = 0.5 - 0.5 * confidence
+    low = beta_ppf(risk, a, b - a + 1) if a > 0 else 0.0
+    high = 1.0 - beta_ppf(risk, b - a, a + 1) if a < b else 1.0
+    return Estimate(a / b, low, high, confidence)
+
+
+def validity_2013(a: int, b: int) -> float:
+    """Value of a - a^2 / b, which the Speedup-Test article wants above 5 for the normal approximation.
+
+    Examples
+    --------
+    >>> round(validity_2013(17, 30), 4)
+    7.3667
+    """
+    _check(a, b, 0.5)
+    return a - a * a / b
+
+
+def benchmarks_needed(a: int, b: int, precision: float, confidence: float = 0.95) -> int:
+    """Benchmarks needed to know a proportion like a out of b within +- `precision`.
+
+    Parameters
+    ----------
+    a, b : int
+        The proportion seen so far; it is not rounded.
+    precision : float
+        Half the width wanted, such as 0.05.
+    confidence : float
+        Of the two-sided interval.
+
+    Returns
+    -------
+    int
+        The ceiling of z^2 C (1 - C) / precision^2; 0 when C is 0 or 1.
+
+    Raises
+    ------
+    UsageError
+        a, b, confidence or precision out of range.
+
+    Examples
+    --------
+    >>> benchmarks_needed(17, 30, 0.05, 0.95)  # 378 in the article, from C cut to 0.566
+    378
+    """
+    _check(a, b, confidence)
+    if not 0.0 < precision < 1.0:
+        raise UsageError(f"a precision of {precision:g}: give one between 0 and 1, such as 0.05")
+    share = a / b
+    needed = (_normal_quantile(confidence) / precision) ** 2 * share * (1.0 - share)
+    return math.ceil(needed)
