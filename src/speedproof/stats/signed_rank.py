@@ -153,7 +153,7 @@ def upper_tail(doubled_ranks: tuple[int, ...]) -> FloatArray:
         top += kept
     tail = np.ldexp(np.cumsum(ways[::-1])[::-1], -len(doubled_ranks))
     # Between two multiples of the step lies no sum: there the tail is that of the next multiple.
-    sparse = np.minimum(np.repeat(tail, step)[step - 1 :], 1.0)
+    sparse: FloatArray = np.minimum(np.repeat(tail, step)[step - 1 :], 1.0)
     sparse.flags.writeable = False
     return sparse
 

@@ -1,0 +1,370 @@
+"""Hierarchical Performance Testing: whether one version outperforms another over a whole suite.
+
+Two levels of rank tests, free of any assumption of normality: within each benchmark the rank-sum test decides
+whether the runs differ at all; across the benchmarks the signed-rank test weighs the differences of medians
+that are left. The result is a confidence for each direction, and the r-speedup: the largest factor by which
+the winner still wins with confidence r.
+
+T. Chen, Q. Guo, O. Temam, Y. Wu, Y. Bao, Z. Xu, Y. Chen: "Statistical performance comparisons of computers",
+IEEE Transactions on Computers 64 (2015), published online in 2014; sections 3 and 4.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from speedproof.data.suite import Pair
+from speedproof.errors import DataError
+from speedproof.protocols.hpt_levels import (
+    Duel,
+    HptRule,
+    across_benchmarks,
+    cost_duel,
+    score_duel,
+    within_benchmark,
+)
+from speedproof.protocols.hpt_speedup import RSpeedup, r_speedup
+
+__all__ = ["Hpt", "HptBenchmark", "Winner", "hpt", "hpt_of_scores"]
+
+CONFIDENCES = (0.95, 0.99)
+
+
+class Winner(StrEnum):
+    """Who is better."""
+
+    CANDIDATE = "candidate"
+    REFERENCE = "reference"
+    TIE = "tie"
+
+
+@dataclass(frozen=True, slots=True)
+class HptBenchmark:
+    """What the first level says of one benchmark, and what the second makes of it.
+
+    Attributes
+    ----------
+    benchmark : str
+        Its name.
+    winner : Winner
+        By the rank-sum test; by the medians when there are too few runs to test.
+    difference : float
+        Median score of the candidate less that of the reference; 0 for a tie.
+    rank : float
+        Mid-rank of its size among all benchmarks.
+    pvalue_candidate, pvalue_reference : float
+        One-sided, for either side being better; NaN when not tested.
+    level : float or None
+        Risk of that test; None when there are too few runs for it ever to reject.
+    reference_runs, candidate_runs : int
+        How many runs were compared.
+    conflict : bool
+        The test and the medians name different winners.
+    """
+
+    benchmark: str
+    winner: Winner
+    difference: float
+    rank: float
+    pvalue_candidate: float
+    pvalue_reference: float
+    level: float | None
+    reference_runs: int
+    candidate_runs: int
+    conflict: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Hpt:
+    """The answer of Hierarchical Performance Testing over a suite.
+
+    Attributes
+    ----------
+    benchmarks : tuple of HptBenchmark
+        One a benchmark, in order.
+    rank_sum_candidate, rank_sum_reference : float
+        Signed-rank sums, zeros giving half of their ranks to either side.
+    pvalue_candidate, pvalue_reference : float
+        One-sided, each from its own tail: for either side being better over the suite.
+    winner : Winner
+        The side with the smaller p-value.
+    confidence : float
+        1 - p-value of the winner. It may be below one half.
+    speedups : tuple of RSpeedup
+        Of the winner over the other side, one a confidence asked for.
+    scores : str
+        Which scores were compared.
+    method : str
+        Null distributions of both levels.
+    notes : tuple of str
+        What a reader must know.
+    """
+
+    benchmarks: tuple[HptBenchmark, ...]
+    rank_sum_candidate: float
+    rank_sum_reference: float
+    pvalue_candidate: float
+    pvalue_reference: float
+    winner: Winner
+    confidence: float
+    speedups: tuple[RSpeedup, ...]
+    scores: str
+    method: str
+    notes: tuple[str, ...]
+
+    def count(self, winner: Winner) -> int:
+        """How many benchmarks one side won, or how many are ties."""
+        return sum(row.winner is winner for row in self.benchmarks)
+
+
+def hpt(
+    pairs: Sequence[Pair],
+    *,
+    confidences: Sequence[float] = CONFIDENCES,
+    level: float | None = None,
+    rule: HptRule = "exact",
+    literal_signs: bool = False,
+) -> Hpt:
+    """Compare two versions over a suite of samples.
+
+    Scores are made relative to the reference, so that every benchmark counts alike: the reference's median
+    over the value where lower is better, the value over the reference's median where higher is. Ranking
+    absolute seconds instead lets the benchmark with the longest times decide.
+
+    Parameters
+    ----------
+    pairs : sequence of Pair
+        One a benchmark. Of values nested in processes the median of each process is taken.
+    confidences : sequence of float
+        Values of r for the r-speedup, between 0 and 1.
+    level : float, optional
+        Risk within a benchmark, below one half. By default 0.05 from five runs on the smaller side and 0.10
+        below.
+    rule : {"exact", "paper"}
+        ``"exact"``: both levels conditional on the ties (exact below 30 runs a side, and for fewer than 1000
+        benchmarks). ``"paper"``: tables without ties for fewer than 12 runs and fewer than 25 benchmarks,
+        half-integers read against significance, and the plain normal distribution beyond.
+    literal_signs : bool
+        Keep a difference of medians that contradicts the rank-sum test, as the article's text does; the
+        confidence may then rise again with the speedup. By default such a benchmark counts as a tie.
+
+    Returns
+    -------
+    Hpt
+        With notes on benchmarks that could not be tested, on conflicts and on too small a suite.
+
+    Raises
+    ------
+    DataError
+        No pair, or a value that is zero or negative.
+    ValueError
+        A confidence outside (0, 1), or a level outside (0, 1/2).
+
+    Examples
+    --------
+    >>> from speedproof.data.sample import Sample
+    >>> from speedproof.data.suite import Key
+    >>> x = Sample(np.array([10.0, 10.2, 9.9, 10.1, 10.3]))
+    >>> y = Sample(np.array([8.0, 8.3, 8.1, 7.9, 8.2]))
+    >>> pairs = [Pair(Key(f"b{i}"), x, y) for i in range(6)]
+    >>> result = hpt(pairs, confidences=[0.95])
+    >>> result.winner.value, result.confidence, result.speedups[0].hundredth
+    ('candidate', 0.984375, 1.21)
+    """
+    entries = []
+    for pair in pairs:
+        x, y = (s.per_process("median") for s in (pair.reference, pair.candidate))
+        for sample in (x, y):
+            _all_positive(sample.values, sample.source or f"{pair.key.benchmark}, {sample.label}")
+        reference, candidate = x.values.tolist(), y.values.tolist()
+        duel = (
+            score_duel(candidate, reference, level=level, relative=True)
+            if x.higher_is_better
+            else cost_duel(candidate, reference, level=level)
+        )
+        entries.append(_Entry(pair.key.benchmark, duel, y.n, x.n))
+    return _test(entries, confidences, level, rule, literal_signs, "relative to the reference's median")
+
+
+def hpt_of_scores(
+    reference: Sequence[npt.ArrayLike],
+    candidate: Sequence[npt.ArrayLike],
+    *,
+    names: Sequence[str] | None = None,
+    confidences: Sequence[float] = CONFIDENCES,
+    level: float | None = None,
+    rule: HptRule = "exact",
+    literal_signs: bool = False,
+) -> Hpt:
+    """Compare two versions by scores that are taken as they are: higher is better.
+
+    This is the article's own input, ratios to a third machine such as SPEC ratios. The scores of different
+    benchmarks must be comparable with each other; times or rates are not, use :func:`hpt` for these.
+
+    Parameters
+    ----------
+    reference, candidate : sequence of array_like
+        The positive scores of each benchmark's runs; their numbers may differ.
+    names : sequence of str, optional
+        Of the benchmarks; numbers from 1 by default.
+    confidences, level, rule, literal_signs
+        See :func:`hpt`.
+
+    Returns
+    -------
+    Hpt
+        As for :func:`hpt`.
+
+    Raises
+    ------
+    DataError, ValueError
+        As for :func:`hpt`; also when the two sides have different numbers of benchmarks.
+
+    Examples
+    --------
+    Table II of the article gives one score a benchmark; six of its rows, all won by the candidate:
+
+    >>> x, y = [18.5, 15.4, 14.1, 21.5, 18.6, 14.9], [25.9, 19.5, 26.8, 50.4, 23.9, 47.6]
+    >>> hpt_of_scores([[v] for v in x], [[v] for v in y]).confidence
+    0.984375
+    """
+    labels = [str(i + 1) for i in range(len(reference))] if names is None else list(names)
+    if not len(labels) == len(reference) == len(candidate):
+        raise DataError(
+            f"{len(reference)} benchmarks of the reference, {len(candidate)} of the candidate and "
+            f"{len(labels)} names: leave out what one side lacks"
+        )
+    entries = []
+    for name, own, other in zip(labels, candidate, reference, strict=True):
+        a, b = np.asarray(own, dtype=np.float64).ravel(), np.asarray(other, dtype=np.float64).ravel()
+        _all_positive(a, f"{name}, candidate")
+        _all_positive(b, f"{name}, reference")
+        entries.append(_Entry(name, score_duel(a.tolist(), b.tolist(), level=level), a.size, b.size))
+    return _test(entries, confidences, level, rule, literal_signs, "as given")
+
+
+class _Entry(NamedTuple):
+    """A benchmark ready to be tested, the candidate as A."""
+
+    name: str
+    duel: Duel
+    candidate_runs: int
+    reference_runs: int
+
+
+def _all_positive(values: npt.NDArray[np.float64], place: str) -> None:
+    if values.size == 0:
+        raise DataError(f"{place}: there are no values; leave the benchmark out")
+    wrong = ~((values > 0) & np.isfinite(values))
+    if wrong.any():
+        at = int(np.argmax(wrong))
+        raise DataError(
+            f"{place}: value {at + 1} of {values.size} is {values[at]:g}, but a score needs positive values; "
+            "leave the benchmark out or measure it in a finer unit"
+        )
+
+
+def _test(
+    entries: Sequence[_Entry],
+    confidences: Sequence[float],
+    level: float | None,
+    rule: HptRule,
+    literal: bool,
+    scores: str,
+) -> Hpt:
+    if not entries:
+        raise DataError(
+            "no benchmark was measured on both sides; Hierarchical Performance Testing needs some"
+        )
+    if level is not None and not 0 < level < 0.5:
+        raise ValueError(f"the risk within a benchmark must lie between 0 and 1/2, not be {level:g}")
+    for r in confidences:
+        if not 0 < r < 1:
+            raise ValueError(f"a confidence must lie between 0 and 1, not be {r:g}")
+    duels = [entry.duel for entry in entries]
+    rows = [within_benchmark(duel, Fraction(1), rule, literal=literal) for duel in duels]
+    across = across_benchmarks([row.d for row in rows], rule)
+    better = (
+        Winner.CANDIDATE
+        if across.pvalue_positive < across.pvalue_negative
+        else Winner.REFERENCE
+        if across.pvalue_negative < across.pvalue_positive
+        else Winner.TIE
+    )
+    ahead = [duel.reversed() for duel in duels] if better is Winner.REFERENCE else duels
+    speedups = r_speedup(ahead, confidences, rule, literal=literal)
+    benchmarks = tuple(
+        HptBenchmark(
+            benchmark=entry.name,
+            winner=(Winner.TIE, Winner.CANDIDATE, Winner.REFERENCE)[row.state],
+            difference=float(row.d),
+            rank=rank,
+            pvalue_candidate=row.pvalue_a,
+            pvalue_reference=row.pvalue_b,
+            level=entry.duel.level,
+            reference_runs=entry.reference_runs,
+            candidate_runs=entry.candidate_runs,
+            conflict=row.conflict,
+        )
+        for entry, row, rank in zip(entries, rows, across.ranks.tolist(), strict=True)
+    )
+    return Hpt(
+        benchmarks=benchmarks,
+        rank_sum_candidate=across.positive,
+        rank_sum_reference=across.negative,
+        pvalue_candidate=across.pvalue_positive,
+        pvalue_reference=across.pvalue_negative,
+        winner=better,
+        confidence=1 - min(across.pvalue_positive, across.pvalue_negative),
+        speedups=speedups,
+        scores=scores,
+        method=f"rank-sum: {_first_method(duels, rule)}; signed-rank: {across.method}",
+        notes=tuple(_notes(benchmarks, speedups, literal)),
+    )
+
+
+def _first_method(duels: Sequence[Duel], rule: HptRule) -> str:
+    exact = "exact, conditional on ties" if rule == "exact" else "exact table"
+    normal = "normal, corrected for ties and continuity" if rule == "exact" else "normal"
+    kinds = dict.fromkeys(exact if duel.exact(rule) else normal for duel in duels if duel.level is not None)
+    return " or ".join(kinds) if kinds else "not used"
+
+
+def _notes(benchmarks: Sequence[HptBenchmark], speedups: Sequence[RSpeedup], literal: bool) -> list[str]:
+    notes = []
+    if untested := [row.benchmark for row in benchmarks if row.level is None]:
+        notes.append(
+            f"too few runs to test within {_some(untested)}: the difference of medians was taken as it is; "
+            "measure each version at least three times"
+        )
+    if conflicts := [row.benchmark for row in benchmarks if row.conflict]:
+        treated = "was kept all the same" if literal else "so it counts as a tie"
+        notes.append(
+            f"the medians contradict the rank-sum test in {_some(conflicts)}: the difference {treated}"
+        )
+    if out_of_reach := [s.confidence for s in speedups if 1 - 2.0 ** -len(benchmarks) < s.confidence]:
+        fewest = math.ceil(-math.log2(1 - min(out_of_reach)) - 1e-9)
+        notes.append(
+            f"with {len(benchmarks)} benchmarks the confidence cannot exceed {1 - 2.0 ** -len(benchmarks):.4g}; "
+            f"{min(out_of_reach):g} takes at least {fewest}"
+        )
+    notes += [
+        f"at confidence {s.confidence:g} speedups between {s.certified:.6g} and {s.supremum:.6g} partly fail: "
+        "only the former is certified"
+        for s in speedups
+        if s.certified != s.supremum and s.certified is not None and s.supremum is not None
+    ]
+    return notes
+
+
+def _some(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:3])
+    return shown if len(names) <= 3 else f"{shown} and {len(names) - 3} more"

@@ -1,0 +1,349 @@
+"""The r-speedup of Hierarchical Performance Testing, exactly.
+
+The confidence that A is more than g times as fast as B is a step function of g. It can change only where
+
+- two runs of a benchmark tie, at ``a_k / b_l``, and the rank-sum test changes its mind there,
+- the medians of a benchmark tie, at ``a_i / b_i``,
+- the differences of two benchmarks tie in size, at ``(a_i - a_j) / (b_i - b_j)`` or ``(a_i + a_j) / (b_i + b_j)``.
+
+These are a few hundred values of g for a small suite and ten thousands for a large one. All of them, and the
+gaps between them, are first judged in floating point with rigorous bounds of the p-value; whatever the bounds
+leave open is decided in rational numbers by :mod:`speedproof.protocols.hpt_levels`. The answer is therefore
+that of exact arithmetic, in a small part of its time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from itertools import pairwise
+from math import floor
+
+import numpy as np
+import numpy.typing as npt
+
+from speedproof.protocols.hpt_levels import Duel, HptRule, across_benchmarks, decimal, within_benchmark
+from speedproof.protocols.hpt_steps import FREE, OPEN, level1_steps
+from speedproof.stats.signed_rank import table_pvalue, upper_tail
+
+__all__ = ["RSpeedup", "confidence_at", "r_speedup"]
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+# Breakpoints nearer than this, relatively, are judged together; their floating-point error is far below it.
+_TOGETHER = 1e-11
+_ERROR = 1e-12
+# Differences of medians nearer than this, relative to the scores, may tie or vanish.
+_NEAR = 1e-9
+_ROWS = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class RSpeedup:
+    """The speedup of the winner at one confidence.
+
+    Attributes
+    ----------
+    confidence : float
+        r.
+    certified : float or None
+        Infimum of the speedups that fail: the confidence is at least r at every speedup from 1 up to here.
+        None when even a speedup of 1 fails.
+    certified_attained : bool
+        Whether ``certified`` itself passes.
+    certified_exact : str
+        The same as a fraction of whole numbers, such as ``"44/25"``; empty when there is none.
+    hundredth : float or None
+        The largest number of two decimals up to which everything passes.
+    supremum : float or None
+        The article's definition: the largest speedup that passes, though a smaller one may fail.
+    supremum_attained : bool
+        Whether ``supremum`` itself passes.
+    supremum_exact : str
+        The same as a fraction of whole numbers.
+    """
+
+    confidence: float
+    certified: float | None = None
+    certified_attained: bool = False
+    certified_exact: str = ""
+    hundredth: float | None = None
+    supremum: float | None = None
+    supremum_attained: bool = False
+    supremum_exact: str = ""
+
+
+def confidence_at(duels: Sequence[Duel], speedup: Fraction, rule: HptRule, *, literal: bool = False) -> float:
+    """Confidence that A is more than ``speedup`` times as fast as B.
+
+    Parameters
+    ----------
+    duels : sequence of Duel
+        One a benchmark.
+    speedup : Fraction
+        Positive.
+    rule, literal
+        See :func:`speedproof.protocols.hpt.hpt`.
+    """
+    return 1 - _pvalue_at(duels, speedup, rule, literal)
+
+
+def _pvalue_at(duels: Sequence[Duel], speedup: Fraction, rule: HptRule, literal: bool) -> float:
+    differences = [within_benchmark(duel, speedup, rule, literal=literal).d for duel in duels]
+    return across_benchmarks(differences, rule).pvalue_positive
+
+
+def r_speedup(
+    duels: Sequence[Duel], confidences: Sequence[float], rule: HptRule, *, literal: bool = False
+) -> tuple[RSpeedup, ...]:
+    """Find the r-speedups of A over B.
+
+    Parameters
+    ----------
+    duels : sequence of Duel
+        One a benchmark.
+    confidences : sequence of float
+        The values of r, between 0 and 1.
+    rule, literal
+        See :func:`speedproof.protocols.hpt.hpt`.
+
+    Returns
+    -------
+    tuple of RSpeedup
+        One a confidence.
+    """
+    at_one = _pvalue_at(duels, Fraction(1), rule, literal)
+    risks = [float(1 - decimal(r)) for r in confidences]
+    if all(at_one > risk for risk in risks):
+        return tuple(RSpeedup(r) for r in confidences)
+    line = _Line(duels, rule, literal)
+    return tuple(
+        RSpeedup(r) if at_one > risk else line.solve(r, risk)
+        for r, risk in zip(confidences, risks, strict=True)
+    )
+
+
+class _Line:
+    """The half-line of speedups from 1 on, cut at the breakpoints.
+
+    Cell 2 k is the k-th cluster of breakpoints, the first of them holding 1 itself; cell 2 k + 1 is the gap
+    after it.
+    """
+
+    def __init__(self, duels: Sequence[Duel], rule: HptRule, literal: bool) -> None:
+        self.duels, self.rule, self.literal = duels, rule, literal
+        self.a = np.array([float(duel.a) for duel in duels])
+        self.b = np.array([float(duel.b) for duel in duels])
+        self.steps = [level1_steps(duel, rule) for duel in duels]
+        self._find_breakpoints()
+        self._bound()
+        self._known: dict[Fraction, float] = {}
+
+    def _find_breakpoints(self) -> None:
+        a, b, n = self.a, self.b, len(self.duels)
+        # Beyond the largest ratio of medians no difference is positive, and the p-value stays 1.
+        end = float((a / b).max()) * (1 + _TOGETHER)
+        i, j = np.triu_indices(n, 1)
+        values, kinds, first, second = (
+            [np.ones(1)],
+            [np.zeros(1, int)],
+            [np.zeros(1, int)],
+            [np.zeros(1, int)],
+        )
+        for sign in (-1, 1):
+            top, bottom = a[i] + sign * a[j], b[i] + sign * b[j]
+            usable = bottom != 0
+            g = np.divide(top, bottom, out=np.zeros_like(top), where=usable)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                error = 4e-16 * (a[i] + a[j] + np.abs(g) * (b[i] + b[j])) / np.abs(bottom)
+            # What cancellation has spoilt is worked out exactly, unless it is far outside.
+            spoilt = (error > _ERROR) & (g + error >= 1) & (g - error <= end)
+            for k in np.flatnonzero(spoilt | ~usable):
+                exact = self._crossing(int(i[k]), int(j[k]), sign)
+                g[k] = 0.0 if exact is None else float(min(max(exact, Fraction(0)), Fraction(2 * end)))
+            inside = (g >= 1 - _TOGETHER / 2) & (g <= end)
+            values.append(g[inside])
+            kinds.append(np.full(int(inside.sum()), sign))
+            first.append(i[inside])
+            second.append(j[inside])
+        # A benchmark's own medians are its sum with itself.
+        own = np.flatnonzero(a / b >= 1 - _TOGETHER / 2)
+        values.append((a / b)[own])
+        kinds.append(np.ones(own.size, int))
+        first.append(own)
+        second.append(own)
+        for at, steps in enumerate(self.steps):
+            values.append(steps.points)
+            kinds.append(np.full(steps.points.size, 2))
+            first.append(np.full(steps.points.size, at))
+            second.append(np.arange(steps.points.size))
+        joined = np.concatenate(values)
+        order = np.argsort(joined, kind="stable")
+        self._values = joined[order]
+        self._kinds = np.concatenate(kinds)[order]
+        self._first = np.concatenate(first)[order]
+        self._second = np.concatenate(second)[order]
+        wide = np.diff(self._values) > _TOGETHER * self._values[1:]
+        self._starts = np.concatenate(([0], np.flatnonzero(wide) + 1))
+        self._ends = np.concatenate((self._starts[1:], [self._values.size]))
+
+    def _crossing(self, i: int, j: int, sign: int) -> Fraction | None:
+        x, y = self.duels[i], self.duels[j]
+        bottom = x.b + sign * y.b
+        return (x.a + sign * y.a) / bottom if bottom else None
+
+    def _meeting(self, cluster: int) -> set[Fraction]:
+        """The different breakpoints of a cluster, exactly."""
+        found: set[Fraction] = set()
+        for k in range(self._starts[cluster], self._ends[cluster]):
+            kind, i, j = int(self._kinds[k]), int(self._first[k]), int(self._second[k])
+            if kind == 0:
+                found.add(Fraction(1))
+            elif kind == 2:
+                found.update(self.steps[i].exact(j))
+            else:
+                point = self._crossing(i, j, kind)
+                found.update(() if point is None else (point,))
+        return found
+
+    def _exact_points(self, cluster: int) -> list[Fraction]:
+        return sorted(point for point in self._meeting(cluster) if point >= 1)
+
+    def _bound(self) -> None:
+        """Bounds of the p-value in every cell."""
+        clusters = self._starts.size
+        low, high = self._values[self._starts], self._values[self._ends - 1]
+        speedups = np.empty(2 * clusters)
+        speedups[::2] = (low + high) / 2
+        speedups[1:-1:2] = (high[:-1] + low[1:]) / 2
+        speedups[-1] = 2 * high[-1]
+        states = self._states(clusters)
+        doubtful = np.zeros(2 * clusters, dtype=bool)
+        doubtful[::2] = high - low > 10 * _TOGETHER * high
+        for k in np.flatnonzero(self._ends - self._starts > 1):
+            # States are known at one point only; different points so near each other are left to exactness.
+            doubtful[2 * k] |= len(self._meeting(int(k))) > 1
+        self._lower = np.zeros(2 * clusters)
+        self._upper = np.ones(2 * clusters)
+        for start in range(0, 2 * clusters, _ROWS):
+            rows = slice(start, start + _ROWS)
+            self._lower[rows], self._upper[rows] = self._bound_rows(speedups[rows], states[rows])
+        self._lower[doubtful], self._upper[doubtful] = 0.0, 1.0
+        self._middles = speedups
+
+    def _states(self, clusters: int) -> npt.NDArray[np.int8]:
+        states = np.empty((2 * clusters, len(self.duels)), dtype=np.int8)
+        for at, steps in enumerate(self.steps):
+            states[:, at] = steps.start
+            homes = (
+                np.searchsorted(
+                    self._starts, np.flatnonzero((self._kinds == 2) & (self._first == at)), "right"
+                )
+                - 1
+            )
+            for home, here, after in zip(
+                homes.tolist(), steps.at.tolist(), steps.after.tolist(), strict=True
+            ):
+                states[2 * home, at] = here
+                states[2 * home + 1 :, at] = after
+        return states
+
+    def _bound_rows(
+        self, speedups: FloatArray, states: npt.NDArray[np.int8]
+    ) -> tuple[FloatArray, FloatArray]:
+        n = len(self.duels)
+        scores = speedups[:, None] * self.b
+        d = self.a - scores
+        near = _NEAR * np.maximum(scores.max(axis=1), self.a.max())[:, None]
+        kept = states != 0
+        doubtful = ((np.abs(d) <= near) & kept).any(axis=1) | (states == OPEN).any(axis=1)
+        if not self.literal:
+            kept &= (states == FREE) | (np.sign(d) == states)
+        d[~kept] = 0.0
+        order = np.argsort(np.abs(d), axis=1)
+        d = np.take_along_axis(d, order, axis=1)
+        zeros = (d == 0).sum(axis=1)
+        positive = np.where(d > 0, np.arange(1, n + 1), 0).sum(axis=1)
+        size = np.abs(d)
+        ties = ((np.diff(size, axis=1) <= near) & (size[:, :-1] > 0)).sum(axis=1)
+        # A group of t ties moves a rank sum by at most t^2 / 8, once in the sum at hand and once in each sum
+        # of the null distribution; an order of the group that was taken for a tie moves it once more.
+        slack = 3 * ties * (ties + 1) / 4
+        lower, upper = self._pvalues(positive + slack, zeros), self._pvalues(positive - slack, zeros)
+        lower[doubtful], upper[doubtful] = 0.0, 1.0
+        return lower, upper
+
+    def _pvalues(self, positive: FloatArray, zeros: IntArray) -> FloatArray:
+        """P-values of positive rank sums (zeros' halves not counted in) when nothing but zeros ties."""
+        n = len(self.duels)
+        pvalues = np.empty(positive.size)
+        if self.rule == "paper":
+            fourfold = np.clip(4 * positive + zeros * (zeros + 1), 0, 2 * n * (n + 1)).astype(int)
+            different, place = np.unique(fourfold, return_inverse=True)
+            return np.array([table_pvalue(k / 4, n) for k in different.tolist()])[place]
+        for z in np.unique(zeros).tolist():
+            rows = zeros == z
+            tail = _tail_above(z, n)
+            pvalues[rows] = tail[np.clip(np.ceil(positive[rows]), 0, tail.size - 1).astype(int)]
+        return pvalues
+
+    def _exact(self, speedup: Fraction, risk: float) -> bool:
+        if speedup not in self._known:
+            self._known[speedup] = _pvalue_at(self.duels, speedup, self.rule, self.literal)
+        return self._known[speedup] <= risk
+
+    def _split(self, cell: int) -> list[tuple[Fraction, Fraction, Fraction]]:
+        """A cell in exact pieces: from, to (equal for a point) and a speedup inside."""
+        if cell % 2:
+            left = self._exact_points(cell // 2)[-1]
+            if cell == self._lower.size - 1:
+                return [(left, 2 * left, 2 * left)]
+            right = self._exact_points(cell // 2 + 1)[0]
+            inside = Fraction(float(self._middles[cell]))
+            return [(left, right, inside)]
+        points = self._exact_points(cell // 2)
+        pieces = [(points[0], points[0], points[0])]
+        for left, right in pairwise(points):
+            pieces += [(left, right, (left + right) / 2), (right, right, right)]
+        return pieces
+
+    def _judged(self, cells: range, risk: float, *, wanted: bool) -> tuple[Fraction, Fraction]:
+        """The two ends of the first piece that passes (or fails), in the order of the cells."""
+        for cell in cells:
+            passes, fails = self._upper[cell] <= risk, self._lower[cell] > risk
+            if fails if wanted else passes:
+                continue
+            for left, right, inside in self._split(cell)[:: cells.step]:
+                if passes or fails or self._exact(inside, risk) is wanted:
+                    return left, right
+        raise AssertionError("a speedup of 1 passes and one beyond all ratios fails")
+
+    def solve(self, confidence: float, risk: float) -> RSpeedup:
+        """Find the first speedup that fails and the last that passes."""
+        cells = self._lower.size
+        certified, right = self._judged(range(cells), risk, wanted=False)
+        attained = certified < right
+        hundredth = floor(certified * 100)
+        if hundredth == certified * 100 and not attained:
+            hundredth -= 1
+        left, supremum = self._judged(range(cells - 1, -1, -1), risk, wanted=True)
+        return RSpeedup(
+            confidence=confidence,
+            certified=float(certified),
+            certified_attained=attained,
+            certified_exact=str(certified),
+            hundredth=hundredth / 100,
+            supremum=float(supremum),
+            supremum_attained=left == supremum,
+            supremum_exact=str(supremum),
+        )
+
+
+@lru_cache(maxsize=512)
+def _tail_above(zeros: int, n: int) -> FloatArray:
+    """P[S >= s], s = 0, 1, ..., for the ranks above those of the zeros."""
+    tail = upper_tail(tuple(range(2 * zeros + 2, 2 * n + 1, 2)))[::2]
+    return np.append(tail, 0.0)
