@@ -9,8 +9,13 @@ import math
 import re
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
-__all__ = ["Direction", "Unit", "direction_of", "format_value", "format_values", "parse_unit"]
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+__all__ = ["Direction", "Unit", "direction_of", "format_value", "format_values", "metric_of", "parse_unit"]
 
 
 class Direction(StrEnum):
@@ -29,11 +34,46 @@ class Unit:
     base : str
         The base unit: ``"s"``, ``"B"``, ``"cycles"``, ``"J"``, ``"1/s"``, ...; ``""`` for a plain number.
     factor : float
-        Multiply by it to get to the base unit.
+        How many base units it holds.
     """
 
     base: str
     factor: float
+
+    def to_base(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Bring values to the base unit, with one rounding a value.
+
+        Most factors below one (1e-9, 1/60) are no binary fractions, but their reciprocals are whole
+        numbers: dividing by those rounds once where multiplying rounds twice.
+
+        Parameters
+        ----------
+        values : ndarray of float64
+            In this unit.
+
+        Returns
+        -------
+        ndarray of float64
+            In base units.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> float(parse_unit("ns").to_base(np.array([3.0]))[0]), 3.0 * 1e-9
+        (3e-09, 3.0000000000000004e-09)
+        """
+        divisor = _whole_reciprocal(self.factor)
+        if divisor is not None:
+            return values / divisor
+        return values * self.factor
+
+
+def _whole_reciprocal(factor: float) -> float | None:
+    """1 / factor when that is a whole number, up to the rounding of the factor; else None."""
+    if not 0.0 < factor < 1.0:
+        return None
+    divisor = float(round(1.0 / factor))
+    return divisor if 1.0 / divisor == factor else None
 
 
 _TIME = {
@@ -58,9 +98,12 @@ _BASES: dict[str, Unit] = {
     "": Unit("", 1.0),
     "none": Unit("", 1.0),
     "1": Unit("", 1.0),
+    "integer": Unit("", 1.0),
 }
 # What a benchmark does once: "ns/op" is a time and "ops/s" a rate of it.
 _PER_RUN = ("op", "ops", "iter", "iteration", "invocation", "call", "run", "elem", "element")
+# "MB/s/op" has two; more are a file's garbage, not worth the recursion.
+_MOST_SLASHES = 8
 
 
 def parse_unit(text: str) -> Unit:
@@ -89,7 +132,7 @@ def parse_unit(text: str) -> Unit:
     if text in _BASES:
         return _BASES[text]
     numerator, slash, denominator = text.rpartition("/")
-    if slash:
+    if slash and text.count("/") <= _MOST_SLASHES:
         if denominator.lower() in _PER_RUN:
             inner = parse_unit(numerator)
             # "B/op" stays apart from "B": a rate of allocation is not a size.
@@ -97,7 +140,8 @@ def parse_unit(text: str) -> Unit:
         if denominator in _TIME:
             inner = parse_unit(numerator)
             base = inner.base or "1"
-            return Unit(f"{base}/s", inner.factor / _TIME[denominator])
+            seconds = _TIME[denominator]
+            return Unit(f"{base}/s", inner.factor * (_whole_reciprocal(seconds) or 1.0 / seconds))
     return Unit(text, 1.0)
 
 
@@ -110,6 +154,22 @@ def direction_of(base: str) -> Direction:
     ('lower', 'higher')
     """
     return Direction.HIGHER if base.endswith("/s") else Direction.LOWER
+
+
+_METRICS = {"": "time", "s": "time", "B": "memory", "J": "energy", "cycles": "cycles"}
+
+
+def metric_of(base: str) -> str:
+    """Name what values of a base unit measure, for files that do not say it.
+
+    Plain numbers are taken for times in a unit that nobody gave.
+
+    Examples
+    --------
+    >>> metric_of("s"), metric_of("ops/s"), metric_of("J"), metric_of("widgets")
+    ('time', 'throughput', 'energy', 'widgets')
+    """
+    return "throughput" if base.endswith("/s") else _METRICS.get(base, base)
 
 
 _TIME_STEPS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"), (1e-12, "ps"))

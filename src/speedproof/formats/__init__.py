@@ -1,1 +1,13 @@
-"""Readers of benchmarking tools' result files: one module a format."""
+"""Readers of benchmarking tools' result files: one module a format.
+
+:func:`read` turns a file, a folder or standard input into records; :func:`detect` tells a file's format;
+:data:`FORMATS` lists all of them.
+"""
+
+from __future__ import annotations
+
+from speedproof.formats.folder import detect, read
+from speedproof.formats.options import ROLES, ReadOptions
+from speedproof.formats.registry import FORMATS, Format
+
+__all__ = ["FORMATS", "ROLES", "Format", "ReadOptions", "detect", "read"]

@@ -1,0 +1,141 @@
+"""Reading what a user names: a file of any format, standard input, or a folder of results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+
+from speedproof.data.suite import Record, Skipped
+from speedproof.errors import FormatError
+from speedproof.formats.options import ReadOptions
+from speedproof.formats.registry import Format, detect_source, format_named
+from speedproof.formats.source import STDIN, open_source
+
+__all__ = ["detect", "read"]
+
+# Files that lie beside results and are none: left out of a folder without a complaint.
+_BESIDE = {
+    ".md", ".rst", ".html", ".htm", ".svg", ".png", ".pdf", ".css", ".js", ".py", ".sh", ".c", ".cc", ".cpp",
+    ".h", ".rs", ".go", ".java", ".toml", ".yml", ".yaml",
+}  # fmt: skip
+_BESIDE_NAMES = ("license", "licence", "copying", "readme", "unlicense", "notice", "changelog", "summary")
+
+
+def detect(path: str | Path) -> Format:
+    """Tell the format of a file by its content.
+
+    Parameters
+    ----------
+    path : str or Path
+        A file, a criterion folder, or ``-`` for standard input, which is then used up.
+
+    Returns
+    -------
+    Format
+        One of :data:`~speedproof.formats.FORMATS`.
+
+    Raises
+    ------
+    FormatError
+        A file that cannot be opened, or whose content is not known; the text says what was seen and, for
+        the outputs of known tools that are not read, what to do instead.
+    """
+    if str(path) != STDIN and Path(path).is_dir():
+        if _has_criterion_runs(Path(path)):
+            return format_named("criterion")
+        raise FormatError(str(path), "", "a folder has no format of its own; its files are read one by one")
+    return detect_source(open_source(path))
+
+
+def read(
+    path: str | Path, *, format: str | None = None, options: ReadOptions | None = None
+) -> Iterator[Record | Skipped]:
+    r"""Read the results that a path names.
+
+    Parameters
+    ----------
+    path : str or Path
+        A file; a folder, of which every file is read in sorted order, sub-folders included, a criterion
+        folder as a whole; or ``-`` for standard input.
+    format : str, optional
+        The name of a format, for content that is not recognised. In a folder it holds for every file.
+    options : ReadOptions, optional
+        What raw text and CSV do not say themselves.
+
+    Returns
+    -------
+    iterator of Record or Skipped
+        In the order of the files. A folder's files that cannot be read are among the skipped.
+
+    Raises
+    ------
+    FormatError
+        At once or while iterating: a file that cannot be read, a folder without results.
+    UsageError
+        A format that does not exist.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "sort.txt")
+    ...     _ = path.write_text("1.5\n1.6\n")
+    ...     [(r.benchmark, r.values.tolist()) for r in read(path)]
+    [('sort', [1.5, 1.6])]
+    """
+    chosen = ReadOptions() if options is None else options
+    known = None if format is None else format_named(format)
+    if str(path) != STDIN and Path(path).is_dir():
+        return _read_folder(Path(path), known, chosen)
+    return _read_file(path, known, chosen)
+
+
+def _read_file(path: str | Path, known: Format | None, options: ReadOptions) -> Iterator[Record | Skipped]:
+    source = open_source(path)
+    items = (known or detect_source(source)).read(source, options)
+    first = next(items, None)
+    if first is None:
+        raise source.error("", "the file holds no results; did the benchmark run end before it measured?")
+    return chain([first], items)
+
+
+def _read_folder(folder: Path, known: Format | None, options: ReadOptions) -> Iterator[Record | Skipped]:
+    found = False
+    for item in _folder_items(folder, known, options):
+        found = found or isinstance(item, Record)
+        yield item
+    if not found:
+        raise FormatError(str(folder), "", "the folder holds no results that can be read")
+
+
+def _folder_items(folder: Path, known: Format | None, options: ReadOptions) -> Iterator[Record | Skipped]:
+    owned: frozenset[Path] = frozenset()
+    if (known is None or known.name == "criterion") and _has_criterion_runs(folder):
+        from speedproof.formats import criterion
+
+        yield from criterion.read_folder(folder, options)
+        owned = frozenset(run.parent for run in criterion.run_folders(folder))
+    try:
+        paths = sorted(path for path in folder.rglob("*") if path.is_file() and not _hidden(path, folder))
+    except PermissionError as error:
+        raise FormatError(str(folder), "", f"permission to list it is denied: {error.filename}") from None
+    for path in paths:
+        if not owned.isdisjoint(path.parents):
+            continue
+        if path.suffix.lower() in _BESIDE or any(name in path.name.lower() for name in _BESIDE_NAMES):
+            yield Skipped(str(path), "", "", "not a result file", expected=True)
+            continue
+        try:
+            yield from _read_file(path, known, options)
+        except FormatError as error:
+            yield Skipped(error.path, error.where, "", error.message)
+
+
+def _has_criterion_runs(folder: Path) -> bool:
+    """Whether criterion's module is needed at all."""
+    return next(folder.rglob("sample.json"), None) is not None
+
+
+def _hidden(path: Path, folder: Path) -> bool:
+    return any(part.startswith(".") for part in path.relative_to(folder).parts)

@@ -1,0 +1,108 @@
+"""hyperfine: the JSON of ``--export-json``, old and new.
+
+https://github.com/sharkdp/hyperfine, src/benchmark/benchmark_result.rs: ``results[].command``, ``times``
+(seconds, in run order, one process a run), ``memory_usage_byte`` (since 1.19), ``exit_codes`` (null for a
+run that a signal ended) and ``parameters``. Warm-up runs are not in the file.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+import msgspec
+
+from speedproof.data.sample import Trait
+from speedproof.data.suite import Record, Skipped
+from speedproof.errors import FormatError
+from speedproof.formats.jsontext import Number, as_fields, decode, numbers
+from speedproof.formats.options import ReadOptions
+from speedproof.formats.source import Source
+
+__all__ = ["read"]
+
+
+class _Result(msgspec.Struct):
+    command: str
+    times: list[Number] | None = None
+    memory_usage_byte: list[Number] | None = None
+    exit_codes: list[int | None] | None = None
+    parameters: dict[str, object] | None = None
+
+
+class _File(msgspec.Struct):
+    results: list[msgspec.Raw]
+
+
+def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
+    """Read every command's times and, when they were measured, memory sizes.
+
+    Parameters
+    ----------
+    source : Source
+        The file.
+    options : ReadOptions
+        Not needed.
+
+    Yields
+    ------
+    Record or Skipped
+        Metrics ``"time"`` and ``"memory"``; a run that failed is a note, not a loss.
+
+    Raises
+    ------
+    FormatError
+        JSON that is malformed or lacks ``results``.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> text = b'{"results": [{"command": "true", "times": [0.002, 0.001], "exit_codes": [0, 0]}]}'
+    >>> [(r.benchmark, r.values.tolist()) for r in read(Source("h.json", Path("h.json"), text), ReadOptions())]
+    [('true', [0.002, 0.001])]
+    """
+    results: list[tuple[str, _Result]] = []
+    for index, part in enumerate(decode(source.data, _File, source).results):
+        where = f"results[{index}]"
+        try:
+            results.append((where, decode(part, _Result, source, where)))
+        except FormatError as error:
+            yield Skipped(source.name, error.where, "", error.message)
+    occurrences = Counter(result.command for _, result in results)
+    for where, result in results:
+        fields = as_fields(result.parameters or {})
+        if occurrences[result.command] > 1:
+            # Told apart in the file by their place only; so that the suite can say what it pooled.
+            fields += (("entry", where),)
+        yield from _metrics(source, where, result, fields)
+
+
+def _metrics(
+    source: Source, where: str, result: _Result, fields: tuple[tuple[str, str], ...]
+) -> Iterator[Record | Skipped]:
+    if not result.times:
+        reason = "the file has no times of single runs; run hyperfine again with --export-json"
+        yield Skipped(source.name, where, result.command, reason)
+        return
+    failed = sum(code != 0 for code in result.exit_codes or ())
+    notes = (
+        (f"{failed} of {len(result.times)} runs did not exit with code 0; is the command right?",)
+        if failed
+        else ()
+    )
+    for metric, name, unit, values in (
+        ("time", "times", "s", result.times),
+        ("memory", "memory_usage_byte", "B", result.memory_usage_byte),
+    ):
+        if values:
+            yield Record(
+                result.command,
+                numbers(values),
+                unit,
+                metric=metric,
+                path=source.name,
+                where=f"{where}.{name}",
+                fields=fields,
+                traits=frozenset({Trait.ORDER_KNOWN}),
+                notes=notes,
+            )

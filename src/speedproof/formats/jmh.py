@@ -1,0 +1,172 @@
+"""JMH: the JSON of ``-rf json``.
+
+https://github.com/openjdk/jmh, JSONResultFormat: a list of results; ``primaryMetric.rawData`` holds forks
+(processes) of measured iterations, in run order and in ``scoreUnit``; secondary metrics have the same shape.
+Warm-up iterations are not in the file. Sample mode keeps a histogram in place of ``rawData``. NaN is a string.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+import numpy as np
+
+from speedproof.data.sample import Trait
+from speedproof.data.suite import Record, Skipped
+from speedproof.data.units import Direction, parse_unit
+from speedproof.errors import FormatError
+from speedproof.formats.jsontext import Number, as_fields, decode, numbers
+from speedproof.formats.options import ReadOptions
+from speedproof.formats.source import Source
+
+__all__ = ["read"]
+
+_METRICS = {"thrpt": "throughput", "avgt": "time", "sample": "time", "ss": "single-shot time"}
+
+
+class _Metric(msgspec.Struct, rename="camel"):
+    score_unit: str
+    raw_data: list[list[Number]] | None = None
+    raw_data_histogram: msgspec.Raw | None = None
+
+
+class _Result(msgspec.Struct, rename="camel"):
+    benchmark: str
+    mode: str
+    primary_metric: _Metric
+    secondary_metrics: dict[str, _Metric] = {}
+    params: dict[str, object] = {}
+    threads: int | None = None
+    jvm: str | None = None
+    jvm_args: list[str] = []
+    jdk_version: str | None = None
+    vm_name: str | None = None
+    vm_version: str | None = None
+
+
+def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
+    """Read the iterations of every benchmark, with the fork of each.
+
+    Parameters
+    ----------
+    source : Source
+        The file.
+    options : ReadOptions
+        Not needed.
+
+    Yields
+    ------
+    Record or Skipped
+        Named by the method and its parameters, ``pkg.Class.method:size=10,kind=a``. The metric is
+        ``"throughput"`` (higher is better), ``"time"``, ``"single-shot time"``, or a secondary metric's name.
+
+    Raises
+    ------
+    FormatError
+        JSON that is malformed or no list of results.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> text = b'''[{"benchmark": "a.B.c", "mode": "thrpt", "primaryMetric": {"scoreUnit": "ops/ms",
+    ...     "rawData": [[1.0, 2.0], ["NaN", 4.0]]}}]'''
+    >>> for r in read(Source("j.json", Path("j.json"), text), ReadOptions()):
+    ...     print(r if isinstance(r, Skipped) else (r.values.tolist(), r.unit, r.processes.tolist()))
+    j.json: [0].primaryMetric: a.B.c: 1 of 4 iterations is not a number; the others are read
+    ([1000.0, 2000.0, 4000.0], 'ops/s', [0, 0, 1])
+    """
+    for index, part in enumerate(decode(source.data, list[msgspec.Raw], source)):
+        where = f"[{index}]"
+        try:
+            result = decode(part, _Result, source, where)
+        except FormatError as error:
+            yield Skipped(source.name, error.where, "", error.message)
+            continue
+        yield from _result(source, where, result)
+
+
+def _result(source: Source, where: str, result: _Result) -> Iterator[Record | Skipped]:
+    params = ",".join(f"{name}={value}" for name, value in result.params.items())
+    benchmark = f"{result.benchmark}:{params}" if params else result.benchmark
+    fields = as_fields(
+        {
+            "mode": result.mode,
+            "threads": result.threads,
+            "jvm": result.jvm,
+            "jvmArgs": " ".join(result.jvm_args) or None,
+            "jdkVersion": result.jdk_version,
+            "vmName": result.vm_name,
+            "vmVersion": result.vm_version,
+        }
+    )
+    primary = result.primary_metric
+    better = Direction.HIGHER if result.mode == "thrpt" else Direction.LOWER
+    note = ""
+    if better is Direction.HIGHER and parse_unit(primary.score_unit).base == "s":
+        better = Direction.LOWER
+        note = f"mode thrpt, but {primary.score_unit} is a time: lower is taken as better"
+    yield from _metric(
+        source,
+        f"{where}.primaryMetric",
+        benchmark,
+        _METRICS.get(result.mode, result.mode),
+        primary,
+        better,
+        fields,
+        note,
+    )
+    for name, metric in result.secondary_metrics.items():
+        # A metric in the unit of the score is the score of one method of a group; the others come from
+        # profilers, which count costs.
+        direction = better if metric.score_unit == primary.score_unit else Direction.LOWER
+        place = f"{where}.secondaryMetrics.{name}"
+        yield from _metric(source, place, benchmark, name.lstrip("·"), metric, direction, fields, "")
+
+
+def _metric(
+    source: Source,
+    where: str,
+    benchmark: str,
+    name: str,
+    metric: _Metric,
+    better: Direction,
+    fields: tuple[tuple[str, str], ...],
+    note: str,
+) -> Iterator[Record | Skipped]:
+    forks = [numbers(fork) for fork in metric.raw_data or () if fork]
+    if not forks:
+        reason = (
+            "sample mode keeps a histogram, not single values in run order; measure with -bm avgt or thrpt"
+            if metric.raw_data_histogram is not None
+            else "the result has no raw data; run JMH with -rf json"
+        )
+        yield Skipped(source.name, where, benchmark, reason)
+        return
+    values = np.concatenate(forks)
+    processes = np.repeat(np.arange(len(forks)), [fork.size for fork in forks])
+    finite = np.isfinite(values)
+    if lost := int(values.size - finite.sum()):
+        if lost == values.size:
+            # Profilers write NaN for what did not happen (no collection, no churn).
+            expected = ".secondaryMetrics." in where
+            yield Skipped(source.name, where, benchmark, "no iteration has a number", expected)
+            return
+        verb = "is not a number" if lost == 1 else "are not numbers"
+        yield Skipped(
+            source.name, where, benchmark, f"{lost} of {values.size} iterations {verb}; the others are read"
+        )
+    unit = parse_unit(metric.score_unit)
+    yield Record(
+        benchmark,
+        unit.to_base(values[finite]),
+        unit.base,
+        metric=name,
+        direction=better,
+        processes=processes[finite],
+        path=source.name,
+        where=where,
+        fields=fields,
+        traits=frozenset({Trait.ORDER_KNOWN, Trait.WARMUP_REMOVED}),
+        notes=(note,) if note else (),
+    )

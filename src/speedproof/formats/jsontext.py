@@ -1,0 +1,118 @@
+"""JSON checked against a schema, with errors that name the place in the file."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import TypeVar
+
+import msgspec
+import numpy as np
+
+from speedproof.data.sample import FloatArray
+from speedproof.errors import FormatError
+from speedproof.formats.source import Source
+
+__all__ = ["Number", "as_fields", "decode", "numbers"]
+
+T = TypeVar("T")
+# JSON has no NaN. Tools write it as a string (JMH) or as a bare word (Python, google-benchmark), which
+# decode() turns into a string.
+Number = float | str
+
+_PATH = re.compile(r"^(?P<message>.*?)(?: - at `(?P<path>[^`]*)`)?$", re.DOTALL)
+_BYTE = re.compile(r"\(byte (\d+)\)")
+
+
+def decode(data: bytes | msgspec.Raw, kind: type[T], source: Source, where: str = "") -> T:
+    """Decode JSON into a type.
+
+    Parameters
+    ----------
+    data : bytes or msgspec.Raw
+        The whole file, or a part that a first pass left undecoded.
+    kind : type
+        A msgspec structure or a container of such.
+    source : Source
+        The file, for messages.
+    where : str
+        The place of a part in its file.
+
+    Returns
+    -------
+    kind
+        The decoded value.
+
+    Raises
+    ------
+    FormatError
+        Malformed JSON, with the line; or JSON of another shape, with the path to the value.
+    """
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except msgspec.ValidationError as error:
+        raise _misfit(error, source, where) from None
+    except msgspec.DecodeError as error:
+        malformed = error
+    except RecursionError:
+        raise source.error(where, "the JSON is nested too deeply for a result file") from None
+    # Python's own parser takes NaN and Infinity, which the strict one calls malformed.
+    try:
+        tolerant = json.loads(bytes(data), parse_constant=str)
+    except (ValueError, RecursionError):
+        raise _malformed(malformed, source, where) from None
+    try:
+        # Encoding anew rather than converting keeps undecoded parts (msgspec.Raw) possible.
+        return msgspec.json.decode(msgspec.json.encode(tolerant), type=kind)
+    except msgspec.DecodeError as error:
+        raise _misfit(error, source, where) from None
+
+
+def numbers(values: Sequence[Number]) -> FloatArray:
+    """Values as an array; what is no number becomes NaN.
+
+    Examples
+    --------
+    >>> numbers([1.5, "NaN", 2.0])
+    array([1.5, nan, 2. ])
+    """
+    return np.array([v if isinstance(v, (int, float)) else np.nan for v in values], dtype=np.float64)
+
+
+def as_fields(values: Mapping[str, object], prefix: str = "") -> tuple[tuple[str, str], ...]:
+    """The scalars of a JSON object as fields of a record; lists of scalars are joined.
+
+    Examples
+    --------
+    >>> as_fields({"cpu": "x", "tags": ["a", "b"], "caches": [{"level": 1}], "note": None})
+    (('cpu', 'x'), ('tags', 'a, b'))
+    """
+    fields: list[tuple[str, str]] = []
+    for name, value in values.items():
+        if isinstance(value, (str, int, float)):
+            fields.append((prefix + name, str(value)))
+        elif isinstance(value, list) and value and all(isinstance(v, (str, int, float)) for v in value):
+            fields.append((prefix + name, ", ".join(map(str, value))))
+    return tuple(fields)
+
+
+def _misfit(error: msgspec.DecodeError, source: Source, where: str) -> FormatError:
+    match = _PATH.match(str(error))
+    message, path = (match["message"], match["path"] or "") if match else (str(error), "")
+    inner = path.removeprefix("$").removeprefix(".")
+    # A part of the form "benchmarks[3]" and a path of the form "stats.data[0]" or "[0].stats".
+    place = where + ("." if where and inner and not inner.startswith("[") else "") + inner
+    return source.error(place, f"{message[:1].lower()}{message[1:]}; the file is not as its tool writes it")
+
+
+def _malformed(error: msgspec.DecodeError, source: Source, where: str) -> FormatError:
+    message = str(error)
+    if "truncated" in message:
+        return source.error(
+            where, "the JSON ends in the middle; was the run interrupted or the file copied in part?"
+        )
+    if match := _BYTE.search(message):
+        line = source.data.count(b"\n", 0, int(match[1])) + 1
+        where = where or f"line {line}"
+    return source.error(where, f"not JSON: {message}")

@@ -1,0 +1,55 @@
+"""What a user can say about files that do not say it themselves: raw text and CSV."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Literal
+
+from speedproof.errors import UsageError
+
+__all__ = ["ROLES", "ReadOptions"]
+
+ROLES = ("benchmark", "version", "value", "unit", "process", "metric", "run")
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """How to read raw text and CSV; the other formats describe themselves and need none of this.
+
+    Attributes
+    ----------
+    unit : str or None
+        The unit of values that have none in the file, as :func:`speedproof.data.units.parse_unit` reads it.
+    columns : mapping of str to str
+        From a role (one of :data:`ROLES`) to the name of the CSV column that plays it. Roles that are not
+        given are found by the obvious names.
+    layout : {"auto", "long", "wide"}
+        Whether a CSV file has one row a value (long) or one column a sample (wide).
+    wide : {"version", "benchmark"}
+        What the columns of a wide CSV file are.
+
+    Raises
+    ------
+    UsageError
+        A role that does not exist.
+
+    Examples
+    --------
+    >>> ReadOptions(unit="ms", columns={"value": "elapsed"}).layout
+    'auto'
+    >>> ReadOptions(columns={"speed": "elapsed"})
+    Traceback (most recent call last):
+    speedproof.errors.UsageError: 'speed' is no role of a CSV column; the roles are benchmark, ...
+    """
+
+    unit: str | None = None
+    columns: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    layout: Literal["auto", "long", "wide"] = "auto"
+    wide: Literal["version", "benchmark"] = "version"
+
+    def __post_init__(self) -> None:
+        for role in self.columns:
+            if role not in ROLES:
+                raise UsageError(f"{role!r} is no role of a CSV column; the roles are {', '.join(ROLES)}")

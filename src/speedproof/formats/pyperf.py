@@ -1,0 +1,181 @@
+"""pyperf and pyperformance: the JSON of ``-o``, of every age.
+
+https://pyperf.readthedocs.io, "pyperf data model": a file holds benchmarks, a benchmark runs, a run (one
+process) values and warm-ups. Values are already divided by the loops and the inner loops. Runs without
+values calibrated the number of loops. Metadata that all runs share stand once, at the benchmark or the file.
+
+Until 2017 the format had other names: ``samples`` for ``values``, ``common_metadata`` for ``metadata``
+(formats 3 to 5), benchmarks keyed by name, and ``raw_samples`` that are not divided and begin with the
+warm-ups (format 3); format 1 held one benchmark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import msgspec
+import numpy as np
+
+from speedproof.data.sample import Trait
+from speedproof.data.suite import Record, Skipped
+from speedproof.data.units import metric_of, parse_unit
+from speedproof.errors import FormatError
+from speedproof.formats.jsontext import as_fields, decode
+from speedproof.formats.notes import plural
+from speedproof.formats.options import ReadOptions
+from speedproof.formats.source import Source
+
+__all__ = ["read"]
+
+# Metadata of the single run or moment, or that the record holds otherwise: never a reason to tell samples
+# apart.
+_OWN_TO_RUN = {
+    "name", "unit", "loops", "date", "duration", "uptime", "boot_time", "load_avg_1min", "runnable_threads",
+    "cpu_freq", "cpu_temp", "mem_max_rss", "mem_peak_pagefile_usage", "command_max_rss", "calibrate_loops",
+    "recalibrate_loops", "calibrate_warmups", "recalibrate_warmups",
+}  # fmt: skip
+
+
+class _Run(msgspec.Struct):
+    values: list[float] | None = None
+    samples: list[float] | None = None
+    raw_samples: list[float] | None = None
+    warmups: list[object] | int | None = None
+    loops: int | None = None
+
+
+class _Benchmark(msgspec.Struct):
+    runs: list[_Run]
+    name: str | None = None
+    metadata: dict[str, object] | None = None
+    common_metadata: dict[str, object] | None = None
+
+
+class _First(msgspec.Struct):
+    """The benchmark of format 1: a run is a list, its warm-ups first."""
+
+    runs: list[list[float]]
+    name: str | None = None
+    loops: int = 1
+    inner_loops: int = 1
+    warmups: int = 0
+    metadata: dict[str, object] | None = None
+
+
+class _File(msgspec.Struct):
+    benchmarks: list[msgspec.Raw] | dict[str, msgspec.Raw] | None = None
+    benchmark: msgspec.Raw | None = None
+    metadata: dict[str, object] | None = None
+
+
+def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
+    """Read every benchmark's values with the process of each.
+
+    Parameters
+    ----------
+    source : Source
+        The file.
+    options : ReadOptions
+        Not needed.
+
+    Yields
+    ------
+    Record or Skipped
+        The metric follows the unit: ``"time"``, ``"memory"``, or ``"value"`` for plain integers.
+
+    Raises
+    ------
+    FormatError
+        JSON that is malformed or no pyperf file.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> text = b'''{"version": "1.0", "metadata": {"name": "b", "unit": "second"}, "benchmarks": [{"runs": [
+    ...     {"warmups": [[1, 0.5]]}, {"values": [0.25, 0.26]}, {"values": [0.27]}]}]}'''
+    >>> for r in read(Source("p.json", Path("p.json"), text), ReadOptions()):
+    ...     print(r if isinstance(r, Skipped) else (r.benchmark, r.values.tolist(), r.processes.tolist()))
+    ('b', [0.25, 0.26, 0.27], [0, 0, 1])
+    p.json: 1 calibration run and 1 warm-up value left out
+    """
+    file = decode(source.data, _File, source)
+    common = file.metadata or {}
+    calibrations = warmups = 0
+    for where, key, part in _parts(file, source):
+        try:
+            benchmark = (
+                _first_format(part, source)
+                if file.benchmark is not None
+                else decode(part, _Benchmark, source, where)
+            )
+        except FormatError as error:
+            yield Skipped(source.name, error.where, key or "", error.message)
+            continue
+        metadata = {**common, **(benchmark.common_metadata or {}), **(benchmark.metadata or {})}
+        name = str(benchmark.name or metadata.get("name") or key or source.stem)
+        calibrations += sum(not _values(run, metadata) for run in benchmark.runs)
+        warmups += sum(_warmupplural(run) for run in benchmark.runs)
+        yield _record(source, where, name, benchmark.runs, metadata)
+    if calibrations or warmups:
+        reason = f"{plural(calibrations, 'calibration run')} and {plural(warmups, 'warm-up value')} left out"
+        yield Skipped(source.name, "", "", reason, expected=True)
+
+
+def _parts(file: _File, source: Source) -> Iterator[tuple[str, str | None, msgspec.Raw]]:
+    """The undecoded benchmarks, each with its place and, where the file keys by it, its name."""
+    if isinstance(file.benchmarks, dict):
+        for name, part in file.benchmarks.items():
+            yield f"benchmarks.{name}", name, part
+    elif file.benchmarks is not None:
+        for index, part in enumerate(file.benchmarks):
+            yield f"benchmarks[{index}]", None, part
+    elif file.benchmark is not None:
+        yield "benchmark", None, file.benchmark
+    else:
+        raise source.error("", "the file lacks benchmarks; it is not as pyperf writes it")
+
+
+def _record(
+    source: Source, where: str, name: str, runs: list[_Run], metadata: Mapping[str, object]
+) -> Record | Skipped:
+    per_run = [values for values in (_values(run, metadata) for run in runs) if values]
+    if not per_run:
+        reason = "no run has values, only calibration or warm-ups; run it again to its end"
+        return Skipped(source.name, where, name, reason)
+    unit = parse_unit(str(metadata.get("unit", "second")))
+    return Record(
+        name,
+        unit.to_base(np.concatenate([np.array(values, dtype=np.float64) for values in per_run])),
+        unit.base,
+        metric=metric_of(unit.base) if unit.base else "value",
+        processes=np.repeat(np.arange(len(per_run)), [len(values) for values in per_run]),
+        path=source.name,
+        where=where,
+        fields=as_fields({key: value for key, value in metadata.items() if key not in _OWN_TO_RUN}),
+        traits=frozenset({Trait.ORDER_KNOWN, Trait.WARMUP_REMOVED}),
+    )
+
+
+def _values(run: _Run, metadata: Mapping[str, object]) -> list[float]:
+    """The values of a run, per iteration."""
+    if run.raw_samples is None:
+        return run.values or run.samples or []
+    skip = run.warmups if isinstance(run.warmups, int) else 0
+    loops = run.loops or _whole(metadata.get("loops"))
+    divisor = loops * _whole(metadata.get("inner_loops"))
+    return [value / divisor for value in run.raw_samples[skip:]]
+
+
+def _warmupplural(run: _Run) -> int:
+    return run.warmups if isinstance(run.warmups, int) else len(run.warmups or ())
+
+
+def _first_format(part: msgspec.Raw, source: Source) -> _Benchmark:
+    first = decode(part, _First, source, "benchmark")
+    metadata = {**(first.metadata or {}), "loops": first.loops, "inner_loops": first.inner_loops}
+    runs = [_Run(raw_samples=values, warmups=first.warmups) for values in first.runs]
+    return _Benchmark(runs, first.name, metadata)
+
+
+def _whole(value: object) -> int:
+    return value if isinstance(value, int) and value > 0 else 1

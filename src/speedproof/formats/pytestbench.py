@@ -1,0 +1,132 @@
+"""pytest-benchmark: the JSON of ``--benchmark-json`` or, with ``--benchmark-save-data``, of a saved run.
+
+https://pytest-benchmark.readthedocs.io: ``benchmarks[].stats.data`` holds the seconds of every round, in run
+order, divided by the iterations of a round. Saved runs have no ``data`` unless asked for, and people cut it
+short by hand: a benchmark is read only when it has as many values as rounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import msgspec
+
+from speedproof.data.sample import Trait
+from speedproof.data.suite import Record, Skipped
+from speedproof.errors import FormatError
+from speedproof.formats.jsontext import Number, as_fields, decode, numbers
+from speedproof.formats.notes import ONE_PROCESS
+from speedproof.formats.options import ReadOptions
+from speedproof.formats.source import Source
+
+__all__ = ["read"]
+
+_REMEDY = "run pytest again with --benchmark-json=FILE, or with --benchmark-save=NAME --benchmark-save-data"
+
+
+class _Stats(msgspec.Struct):
+    data: list[Number] | None = None
+    rounds: int | None = None
+
+
+class _Benchmark(msgspec.Struct):
+    name: str
+    stats: _Stats
+    fullname: str | None = None
+    group: str | None = None
+    params: dict[str, object] | None = None
+    extra_info: dict[str, object] | None = None
+    options: dict[str, object] = {}
+
+
+class _File(msgspec.Struct):
+    benchmarks: list[msgspec.Raw]
+    machine_info: dict[str, object] = {}
+    commit_info: dict[str, object] = {}
+
+
+def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
+    """Read the rounds of every test.
+
+    Parameters
+    ----------
+    source : Source
+        The file.
+    options : ReadOptions
+        Not needed.
+
+    Yields
+    ------
+    Record or Skipped
+        Named by ``fullname``; a test whose rounds are not all here is left out, with the remedy.
+
+    Raises
+    ------
+    FormatError
+        JSON that is malformed or lacks ``benchmarks``.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> text = b'''{"benchmarks": [{"name": "t", "fullname": "a.py::t",
+    ...                              "stats": {"rounds": 2, "data": [0.1, 0.2]}}]}'''
+    >>> [(r.benchmark, r.values.tolist()) for r in read(Source("", Path("p"), text), ReadOptions())]
+    [('a.py::t', [0.1, 0.2])]
+    """
+    file = decode(source.data, _File, source)
+    host = _host(file.machine_info, file.commit_info)
+    for index, part in enumerate(file.benchmarks):
+        where = f"benchmarks[{index}]"
+        try:
+            benchmark = decode(part, _Benchmark, source, where)
+        except FormatError as error:
+            yield Skipped(source.name, error.where, "", error.message)
+            continue
+        name = benchmark.fullname or benchmark.name
+        if reason := _why_incomplete(benchmark.stats):
+            yield Skipped(source.name, where, name, reason)
+            continue
+        data = benchmark.stats.data or []
+        warm = frozenset({Trait.WARMUP_REMOVED}) if benchmark.options.get("warmup") else frozenset()
+        fields = (
+            host + as_fields(benchmark.params or {}) + as_fields(benchmark.extra_info or {}, "extra_info.")
+        )
+        yield Record(
+            name,
+            numbers(data),
+            "s",
+            path=source.name,
+            where=f"{where}.stats.data",
+            fields=fields + ((("group", benchmark.group),) if benchmark.group else ()),
+            traits=frozenset({Trait.ORDER_KNOWN}) | warm,
+            notes=(ONE_PROCESS,) if len(data) > 1 else (),
+        )
+
+
+def _why_incomplete(stats: _Stats) -> str:
+    """Why the single rounds are not all here; empty when they are."""
+    if not stats.data:
+        return f"summary only, the file has no times of single rounds; {_REMEDY}"
+    if strange := next((value for value in stats.data if isinstance(value, str)), None):
+        return f"the data hold {strange[:60]!r} in place of a number: summary only; {_REMEDY}"
+    if stats.rounds is not None and len(stats.data) != stats.rounds:
+        return (
+            f"{len(stats.data)} of {stats.rounds} rounds are here, the data were cut: summary only; {_REMEDY}"
+        )
+    return ""
+
+
+def _host(machine: Mapping[str, object], commit: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
+    cpu = machine.get("cpu")
+    brand = cpu.get("brand_raw", cpu.get("brand")) if isinstance(cpu, dict) else None
+    chosen = {
+        **{
+            key: machine[key]
+            for key in ("node", "system", "release", "python_implementation")
+            if key in machine
+        },
+        "python_version": machine.get("python_version"),
+        "cpu": brand,
+        "commit": commit.get("id"),
+    }
+    return as_fields(chosen)

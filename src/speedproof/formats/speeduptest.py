@@ -1,0 +1,127 @@
+"""The configuration of the Speedup-Test tool: a row a benchmark, with the files of its two samples.
+
+``Name,Sample1,Sample2,ConfLevel,Coef``: the samples are raw text, the last two columns may be empty or
+absent and are handed on as fields.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from collections.abc import Iterator
+from itertools import zip_longest
+from pathlib import Path
+
+from speedproof.data.suite import Record, Skipped
+from speedproof.data.units import metric_of, parse_unit
+from speedproof.errors import FormatError
+from speedproof.formats import raw
+from speedproof.formats.options import ReadOptions
+from speedproof.formats.source import STDIN, Source, open_source
+
+__all__ = ["VERSIONS", "read"]
+
+VERSIONS = ("Sample1", "Sample2")
+_OPTIONAL = ("ConfLevel", "Coef")
+
+
+def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
+    """Read every benchmark of a configuration.
+
+    Sample files are looked for beside the configuration, then in the working directory. A benchmark of
+    which one sample cannot be read is left out whole.
+
+    Parameters
+    ----------
+    source : Source
+        The configuration.
+    options : ReadOptions
+        ``unit`` is that of all samples.
+
+    Yields
+    ------
+    Record or Skipped
+        Two records a benchmark, versions ``"Sample1"`` and ``"Sample2"``.
+
+    Raises
+    ------
+    FormatError
+        A header without the three first columns, or quotes that do not match.
+    """
+    rows = csv.reader(source.lines, strict=True, skipinitialspace=True)
+    header: list[str] = []
+    seen: Counter[str] = Counter()
+    try:
+        for row in rows:
+            cells = [cell.strip() for cell in row]
+            if not any(cells):
+                continue
+            where = f"line {rows.line_num}"
+            if not header:
+                header = _header(cells, source, where)
+                continue
+            named = dict(zip_longest(header, cells[: len(header)], fillvalue=""))
+            # Two rows of one name are two benchmarks, not one with twice the values.
+            seen[named["Name"]] += 1
+            if seen[named["Name"]] > 1:
+                named["Name"] += f" #{seen[named['Name']]}"
+            yield from _benchmark(named, where, source, options)
+    except csv.Error as error:
+        raise source.error(f"line {rows.line_num}", f"not CSV: {error}") from None
+
+
+def _header(cells: list[str], source: Source, where: str) -> list[str]:
+    known = {name.lower(): name for name in ("Name", *VERSIONS, *_OPTIONAL)}
+    header = [known.get(cell.lower(), cell) for cell in cells]
+    for name in ("Name", *VERSIONS):
+        if name not in header:
+            raise source.error(
+                where, f"the header lacks {name}; it should be Name,Sample1,Sample2,ConfLevel,Coef"
+            )
+    return header
+
+
+def _benchmark(
+    row: dict[str, str], where: str, source: Source, options: ReadOptions
+) -> Iterator[Record | Skipped]:
+    name = row["Name"]
+    fields = tuple((column, row[column]) for column in _OPTIONAL if row.get(column))
+    records: list[Record] = []
+    remarks: list[Skipped] = []
+    for version in VERSIONS:
+        if not row.get(version):
+            yield Skipped(source.name, where, name, f"the row names no file for {version}")
+            return
+        try:
+            sample = open_source(_find(row[version], source))
+            content = raw.parse(sample)
+        except FormatError as error:
+            yield Skipped(source.name, where, name, f"{version} cannot be read: {error}")
+            return
+        if content.missing:
+            place = f"line {content.missing[0]}"
+            remarks.append(Skipped(sample.name, place, name, raw.missing_reason(content)))
+        unit = parse_unit(options.unit if options.unit is not None else content.unit or "")
+        records.append(
+            Record(
+                name,
+                unit.to_base(content.values),
+                unit.base,
+                metric=metric_of(unit.base),
+                version=version,
+                path=sample.name,
+                fields=fields,
+                traits=content.traits,
+                notes=content.notes,
+            )
+        )
+    yield from remarks
+    yield from records
+
+
+def _find(name: str, source: Source) -> Path:
+    """The sample's path: beside the configuration when it is there, else as given."""
+    beside = source.path.parent / name
+    if str(source.path) != STDIN and beside.exists():
+        return beside
+    return Path(name)

@@ -1,0 +1,301 @@
+"""CSV and TSV: long, with a row a value, or wide, with a column a sample.
+
+Long: one column holds the values, others say what they belong to. The roles (benchmark, version, value,
+unit, process, metric, run) are given by the user or found by the obvious names; columns without a role
+become fields.
+
+Wide: every column without a role is a version (or a benchmark). With a benchmark column, the columns of a
+row are versions, or, when they are numbered (``run1``, ``run2``), the runs of that benchmark.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from speedproof.data.sample import FloatArray, IntArray, Trait
+from speedproof.data.suite import Record, Skipped
+from speedproof.data.units import metric_of, parse_unit
+from speedproof.formats.notes import SORTED
+from speedproof.formats.options import ROLES, ReadOptions
+from speedproof.formats.source import Source
+from speedproof.formats.text import (
+    delimiter_of,
+    is_missing,
+    is_number,
+    looks_decimal_comma,
+    order_traits,
+    split_unit,
+)
+
+__all__ = ["read"]
+
+# Names that say what a column holds, in order of preference.
+_OBVIOUS: dict[str, tuple[str, ...]] = {
+    "benchmark": (
+        "benchmark",
+        "bench",
+        "benchmark_name",
+        "name",
+        "test",
+        "program",
+        "workload",
+        "task",
+        "command",
+    ),
+    "version": (
+        "version",
+        "variant",
+        "label",
+        "configuration",
+        "config",
+        "build",
+        "commit",
+        "revision",
+        "branch",
+    ),
+    "value": ("value", "time", "duration", "elapsed", "runtime", "wall_time", "real_time", "measurement"),
+    "unit": ("unit", "units"),
+    "process": ("process", "process_id", "pid", "fork", "invocation"),
+    "metric": ("metric", "criterion", "counter"),
+    "run": ("run", "run_id", "iteration", "iter", "repetition", "rep", "index", "i"),
+}
+_NUMBERED = re.compile(r"(run|rep|repetition|iteration|iter|r|v|x)?[ _-]?\d+", re.IGNORECASE)
+
+
+@dataclass(slots=True)
+class _Group:
+    """The values that make one record."""
+
+    where: str
+    values: list[float] = field(default_factory=list)
+    processes: list[str] = field(default_factory=list)
+    runs: list[str] = field(default_factory=list)
+
+
+def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
+    r"""Read a CSV or TSV file.
+
+    Parameters
+    ----------
+    source : Source
+        The file; the delimiter is whichever of comma, tab and semicolon the header uses.
+    options : ReadOptions
+        The roles of columns, the layout, the unit of values that name none.
+
+    Yields
+    ------
+    Record or Skipped
+        In order of first appearance; cells that hold no number are reported one by one.
+
+    Raises
+    ------
+    FormatError
+        No header, a row of another width, a column that is not there, no column of values.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> source = Source("t.csv", Path("t.csv"), b"version,time_ms\nold,12\nnew,10\nold,13\n")
+    >>> [(r.version, r.values.tolist(), r.unit) for r in read(source, ReadOptions())]
+    [('old', [0.012, 0.013], 's'), ('new', [0.01], 's')]
+    """
+    header, rows = _rows(source)
+    roles = _roles(header, options, source)
+    free = [c for c in range(len(header)) if c not in roles.values()]
+    if options.layout == "wide" or (options.layout == "auto" and "value" not in roles):
+        yield from _wide(source, header, rows, roles, free, options)
+    elif "value" not in roles:
+        raise source.error(
+            "header", f"no column holds the values; columns are {', '.join(header)}: name one as value=COLUMN"
+        )
+    else:
+        yield from _long(source, header, rows, roles, free, options)
+
+
+def _rows(source: Source) -> tuple[list[str], list[tuple[int, list[str]]]]:
+    """The header's cells, and every row with its line."""
+    lines = source.lines
+    first = next((line for line in lines if line.strip() and not line.lstrip().startswith("#")), "")
+    delimiter = delimiter_of(first) or ","
+    reader = csv.reader(lines, delimiter=delimiter, strict=True, skipinitialspace=True)
+    rows: list[tuple[int, list[str]]] = []
+    try:
+        for row in reader:
+            cells = [cell.strip() for cell in row]
+            if any(cells) and not cells[0].startswith("#"):
+                rows.append((reader.line_num, cells))
+    except csv.Error as error:
+        raise source.error(f"line {reader.line_num}", f"not CSV: {error}") from None
+    if not rows:
+        raise source.error("", "the table has no rows")
+    (at, header), *body = rows
+    if all(map(is_number, header)):
+        hint = " (or, if these are decimal commas, write 1.5 for 1,5)" if delimiter == "," else ""
+        raise source.error(f"line {at}", f"numbers where column names are expected; add a header line{hint}")
+    if len(set(header)) < len(header):
+        twice = next(name for name in header if header.count(name) > 1)
+        raise source.error(f"line {at}", f"two columns are named {twice!r}; give each a name of its own")
+    for line, cells in body:
+        if len(cells) != len(header):
+            hint = (
+                "; decimal commas? write 1.5 for 1,5" if delimiter == "," and len(cells) > len(header) else ""
+            )
+            raise source.error(f"line {line}", f"{len(cells)} cells where the header has {len(header)}{hint}")
+    return header, body
+
+
+def _roles(header: list[str], options: ReadOptions, source: Source) -> dict[str, int]:
+    """The column of each role: as the user says, else the first obvious name that is free."""
+    roles: dict[str, int] = {}
+    for role, name in options.columns.items():
+        if name not in header:
+            raise source.error("header", f"no column is named {name!r}; there are {', '.join(header)}")
+        roles[role] = header.index(name)
+    plain = [re.sub(r"[ _]+", "_", name.lower()) for name in header]
+    for role in ROLES:
+        if role in roles or (role == "value" and options.layout == "wide"):
+            continue
+        # A column of values may end with its unit ("time_ms") or be named after it ("seconds").
+        names = [split_unit(name)[0] or "value" for name in plain] if role == "value" else plain
+        for name in _OBVIOUS[role]:
+            if name in names and names.index(name) not in roles.values():
+                roles[role] = names.index(name)
+                break
+    return roles
+
+
+def _long(
+    source: Source,
+    header: list[str],
+    rows: list[tuple[int, list[str]]],
+    roles: dict[str, int],
+    free: list[int],
+    options: ReadOptions,
+) -> Iterator[Record | Skipped]:
+    value_column = roles["value"]
+    default_unit = options.unit if options.unit is not None else split_unit(header[value_column])[1] or ""
+    groups: dict[tuple[str, str | None, str, str, tuple[tuple[str, str], ...]], _Group] = {}
+
+    for line, cells in rows:
+
+        def cell(role: str, default: str = "", cells: list[str] = cells) -> str:
+            return cells[roles[role]] if role in roles else default
+
+        where = f"line {line}"
+        benchmark = cell("benchmark", source.stem)
+        if reason := _why_no_value(cells[value_column], source, where):
+            yield Skipped(source.name, where, benchmark, reason)
+            continue
+        unit = cell("unit") or default_unit
+        metric = cell("metric") or metric_of(parse_unit(unit).base)
+        version = cell("version") if "version" in roles else None
+        fields = tuple((header[c], cells[c]) for c in free)
+        group = groups.setdefault((benchmark, version, metric, unit, fields), _Group(where))
+        group.values.append(float(cells[value_column]))
+        group.processes.append(cell("process"))
+        group.runs.append(cell("run"))
+
+    for (benchmark, version, metric, unit, fields), group in groups.items():
+        known = parse_unit(unit)
+        values, processes, traits, notes = _ordered(group, roles)
+        yield Record(
+            benchmark,
+            known.to_base(values),
+            known.base,
+            metric=metric,
+            version=version,
+            processes=processes,
+            path=source.name,
+            where=group.where,
+            fields=fields,
+            traits=traits,
+            notes=notes,
+        )
+
+
+def _ordered(
+    group: _Group, roles: dict[str, int]
+) -> tuple[FloatArray, IntArray | None, frozenset[Trait], tuple[str, ...]]:
+    """Values in run order, processes numbered by first appearance, and what is known of the order."""
+    values = np.array(group.values)
+    processes: IntArray | None = None
+    if "process" in roles:
+        number = {name: k for k, name in enumerate(dict.fromkeys(group.processes))}
+        processes = np.array([number[name] for name in group.processes], dtype=np.int64)
+    if "run" in roles and all(map(is_number, group.runs)):
+        # Runs are counted within a process or over all of them; sorting by process first serves both.
+        runs = np.array(group.runs, dtype=np.float64)
+        order = np.lexsort((runs,) if processes is None else (runs, processes))
+        values = values[order]
+        processes = None if processes is None else processes[order]
+        return values, processes, frozenset({Trait.ORDER_KNOWN}), ()
+    traits = order_traits(values)
+    return values, processes, traits, (SORTED,) if Trait.SORTED in traits else ()
+
+
+def _wide(
+    source: Source,
+    header: list[str],
+    rows: list[tuple[int, list[str]]],
+    roles: dict[str, int],
+    free: list[int],
+    options: ReadOptions,
+) -> Iterator[Record | Skipped]:
+    numeric = [
+        c for c in free if any(is_number(cells[c]) or looks_decimal_comma(cells[c]) for _, cells in rows)
+    ]
+    if not numeric:
+        raise source.error(
+            "header", f"no column holds numbers; columns are {', '.join(header)}: name one as value=COLUMN"
+        )
+    runs_in_columns = "benchmark" in roles and all(_NUMBERED.fullmatch(header[c]) for c in numeric)
+    groups: dict[tuple[str, str | None, str, str], _Group] = {}
+    for line, cells in rows:
+        row_name = cells[roles["benchmark"]] if "benchmark" in roles else source.stem
+        for column in numeric:
+            name, where = header[column], f"line {line}, column {header[column]}"
+            benchmark, version = row_name, cells[roles["version"]] if "version" in roles else None
+            if not runs_in_columns:
+                if options.wide == "benchmark":
+                    benchmark = name
+                else:
+                    version = name
+            if reason := _why_no_value(cells[column], source, where):
+                # Columns of unequal length end in empty cells: nothing is missing there.
+                if cells[column] or runs_in_columns:
+                    yield Skipped(source.name, where, benchmark, reason, expected=not cells[column])
+                continue
+            unit = cells[roles["unit"]] if "unit" in roles else ""
+            unit = unit or (options.unit if options.unit is not None else split_unit(name)[1] or "")
+            metric = cells[roles["metric"]] if "metric" in roles else metric_of(parse_unit(unit).base)
+            group = groups.setdefault((benchmark, version, metric, unit), _Group(where))
+            group.values.append(float(cells[column]))
+    for (benchmark, version, metric, unit), group in groups.items():
+        values = np.array(group.values)
+        traits = order_traits(values)
+        known = parse_unit(unit)
+        yield Record(
+            benchmark,
+            known.to_base(values),
+            known.base,
+            metric=metric,
+            version=version,
+            path=source.name,
+            where=group.where,
+            traits=traits,
+            notes=(SORTED,) if Trait.SORTED in traits else (),
+        )
+
+
+def _why_no_value(cell: str, source: Source, where: str) -> str:
+    """Why a cell holds no measurement; empty when it does. Decimal commas condemn the whole file."""
+    if is_number(cell):
+        return ""
+    if looks_decimal_comma(cell):
+        raise source.error(where, f"{cell!r} has a decimal comma; write {cell.replace(',', '.')}")
+    return "the value is missing" if is_missing(cell) else f"{cell[:40]!r} is not a number"
