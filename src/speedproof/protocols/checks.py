@@ -8,11 +8,19 @@ import numpy as np
 
 from speedproof.data.sample import FloatArray, Sample, Trait
 from speedproof.protocols.comparison import Check
-from speedproof.protocols.speedup_test import SMALL, MeanDecision, MeanTests, MedianDecision, MedianTests
-from speedproof.stats.dependence import drift_test, serial_test
+from speedproof.protocols.speedup_test import (
+    SHAPIRO_MOST,
+    SMALL,
+    MeanDecision,
+    MeanTests,
+    MedianDecision,
+    MedianTests,
+)
+from speedproof.stats.dependence import drift, lag1
 
 __all__ = ["of_means", "of_medians", "of_sample"]
 
+_LEAST_FOR_SHAPIRO = 3
 _FEW_FOR_ORDER = 8
 _TAINTS = {Trait.TRIMMED: "spread and risk are understated", Trait.SORTED: "run order is lost"}
 
@@ -51,10 +59,16 @@ def of_means(tests: MeanTests, decision: MeanDecision, turned: bool) -> tuple[Ch
     for name, (test, normal, n) in zip("XY", sides[:: -1 if turned else 1], strict=True):
         if normal:
             message = "normality is not rejected"
+        elif n > SHAPIRO_MOST:
+            message = (
+                f"Shapiro-Wilk has no valid p-value for more than {SHAPIRO_MOST} values: taken as not normal"
+            )
+        elif n < _LEAST_FOR_SHAPIRO:
+            message = (
+                f"fewer than {_LEAST_FOR_SHAPIRO} values: no test of normality, measure more than {SMALL}"
+            )
         elif math.isnan(float(test.pvalue)):
-            message = f"normality cannot be tested on {n} value{'s' if n > 1 else ''} without spread"
-            if n < 3:
-                message = f"normality cannot be tested on {n} value{'s' if n > 1 else ''}"
+            message = "all values are equal, so normality cannot be tested: use a finer clock or longer runs"
         elif n <= SMALL:
             message = f"not normal and at most {SMALL} runs: measure more than {SMALL}, or rely on the median"
         else:
@@ -176,13 +190,12 @@ def of_sample(measured: Sample, used: Sample, side: str, alpha: float) -> tuple[
 
 
 def _of_order(used: Sample, side: str, alpha: float) -> list[Check]:
-    serial, drift = serial_test(used.values), drift_test(used.values)
     found = []
-    for name, test, good, bad in (
-        (f"run order of {side}", serial, *_SERIAL),
-        (f"drift of {side}", drift, *_DRIFT),
+    serial, trend = lag1(used.values), drift(used.values)
+    for name, statistic, p, (good, bad) in (
+        ("run order", serial.statistic, serial.pvalue, _SERIAL),
+        ("drift", trend.correlation, trend.pvalue, _DRIFT),
     ):
-        pvalue = float(test.pvalue)
-        held = not pvalue <= alpha
-        found.append(Check(name, float(test.statistic), pvalue, held, good if held else bad))
+        held = not p <= alpha
+        found.append(Check(f"{name} of {side}", float(statistic), float(p), held, good if held else bad))
     return found

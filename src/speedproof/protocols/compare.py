@@ -34,7 +34,7 @@ from speedproof.protocols.speedup_test import (
 from speedproof.stats.bounds import probability_greater, ratio_of_means, ratio_of_medians
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.hypotests import brunner_munzel
-from speedproof.stats.power import runs_needed_means, runs_needed_ranks
+from speedproof.stats.power import RunsNeeded, runs_needed_means, runs_needed_ranks
 
 __all__ = [
     "PROTOCOLS",
@@ -397,7 +397,7 @@ def _needed(
     decision: MeanDecision | MedianDecision,
     verdict: Verdict,
     rules: Rules,
-    runs_needed: Callable[..., tuple[float, float]],
+    runs_needed: Callable[[FloatArray, FloatArray, float], RunsNeeded],
 ) -> Needed | None:
     if verdict is not Verdict.UNDECIDED:
         return None
@@ -409,7 +409,8 @@ def _needed(
             SMALL + 1 if y else None,
             f"the protocol asks for more than {SMALL} runs where its assumption does not hold",
         )
-    slow, fast = runs_needed(case.slow, case.fast, rules.alpha)
+    runs = runs_needed(case.slow, case.fast, rules.alpha)
+    slow, fast = float(runs.x), float(runs.y)
     x_runs, y_runs = (fast, slow) if case.turned else (slow, fast)
     if not (math.isfinite(x_runs) and math.isfinite(y_runs)):
         return Needed(None, None, "no difference was observed, so no number of runs can be named")

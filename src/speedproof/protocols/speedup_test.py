@@ -56,6 +56,9 @@ KSRule = Literal["legacy", "r422"]
 SMALL = 30
 """A sample of at most this many runs is small (section 3.1)."""
 
+SHAPIRO_MOST = 5000
+"""Royston's approximation of the Shapiro-Wilk p-value was made for at most this many values."""
+
 STATES = tuple(State)
 """The states, at the positions that the decisions use as codes."""
 
@@ -153,12 +156,20 @@ def mean_tests(x: FloatArray, y: FloatArray) -> MeanTests:
     return MeanTests(
         n=x.shape[-1],
         m=y.shape[-1],
-        shapiro_x=shapiro_wilk(x),
-        shapiro_y=shapiro_wilk(y),
+        shapiro_x=_normality(x),
+        shapiro_y=_normality(y),
         variances=variance_ratio(x, y),
         student=student(x, y),
         welch=welch(x, y),
     )
+
+
+def _normality(x: FloatArray) -> TestResult:
+    """Shapiro-Wilk, undefined above the size that its p-values were made for (as in R)."""
+    test = shapiro_wilk(x)
+    if x.shape[-1] <= SHAPIRO_MOST:
+        return test
+    return TestResult(test.statistic, np.full_like(test.pvalue, np.nan))
 
 
 def decide_mean(

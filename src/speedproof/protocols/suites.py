@@ -13,6 +13,7 @@ from typing import Literal
 
 import numpy as np
 
+from speedproof.data.sample import FloatArray
 from speedproof.data.suite import Pairing
 from speedproof.protocols.compare import PROTOCOLS, Protocol, Rules, compare_samples
 from speedproof.protocols.comparison import Comparison, State, Verdict
@@ -29,6 +30,7 @@ __all__ = [
     "Weighting",
     "accelerated",
     "compare_suite",
+    "locate",
     "overall_gain",
     "weigh",
 ]
@@ -87,6 +89,19 @@ class Accelerated:
     valid: bool
     precision: float
     benchmarks_needed: int
+
+
+def locate(values: FloatArray, location: Location) -> float:
+    """The minimum, mean or median of a sample.
+
+    Examples
+    --------
+    >>> locate(np.array([3.0, 1.0, 2.0, 4.0]), "median")
+    2.5
+    """
+    if location == "min":
+        return float(values.min())
+    return float(values.mean() if location == "mean" else np.median(values))
 
 
 def overall_gain(
@@ -190,12 +205,11 @@ def accelerated(count: int, benchmarks: int, confidence: float, precision: float
     >>> accelerated(17, 30, 0.95, 0.05).benchmarks_needed
     378
     """
-    interval = prop_test(count, benchmarks, confidence)
     validity = float(validity_2013(count, benchmarks))
     return Accelerated(
         accelerated=count,
         benchmarks=benchmarks,
-        proportion=Estimate(count / benchmarks, float(interval.low), float(interval.high), confidence),
+        proportion=prop_test(count, benchmarks, confidence),
         validity=validity,
         valid=validity > _VALID_ABOVE,
         precision=precision,
@@ -294,7 +308,6 @@ def compare_suite(
         comparisons.extend(compare_samples(pair.reference, pair.candidate, rules, pair.key, protocols))
         done()
     totals = pairs and not pairs[0].reference.higher_is_better
-    reduce = {"min": np.min, "mean": np.mean, "median": np.median}
     return SuiteComparison(
         reference=versions[0],
         candidate=versions[1],
@@ -308,8 +321,8 @@ def compare_suite(
             (
                 location,
                 overall_gain(
-                    [float(reduce[location](pair.reference.values)) for pair in pairs],
-                    [float(reduce[location](pair.candidate.values)) for pair in pairs],
+                    [locate(pair.reference.values, location) for pair in pairs],
+                    [locate(pair.candidate.values, location) for pair in pairs],
                     [1.0] * len(pairs),
                 ),
             )

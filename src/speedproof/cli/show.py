@@ -1,0 +1,140 @@
+"""``speedproof show``: what was read from files, before anything is concluded from it."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from speedproof.cli.console import Console
+from speedproof.cli.inputs import add_input_arguments, load
+from speedproof.data.sample import Sample, Trait
+from speedproof.data.suite import Suite
+from speedproof.data.units import format_values
+from speedproof.report.blocks import Block, Cell, Column, Table, Text
+from speedproof.report.wording import plural
+
+if TYPE_CHECKING:
+    from argparse import _SubParsersAction
+    from collections.abc import Iterator
+
+    Subparsers = _SubParsersAction[argparse.ArgumentParser]
+
+__all__ = ["register", "run"]
+
+_FAR = 5.0
+_SHORT_TRAITS = {
+    Trait.TRIMMED: "trimmed",
+    Trait.SORTED: "sorted",
+    Trait.WARMUP_REMOVED: "",
+    Trait.ORDER_KNOWN: "",
+    Trait.SUMMARY_ONLY: "summary only",
+}
+
+
+def register(subparsers: Subparsers) -> None:
+    """Declare the command."""
+    parser = subparsers.add_parser(
+        "show",
+        help="show what files hold: samples, units, nesting, oddities",
+        description="Show what was read from result files, and what was left out and why.",
+        epilog="examples:\n"
+        "  speedproof show results.json\n"
+        "  speedproof show old.txt new.txt --unit ms\n"
+        "  speedproof show target/criterion --json",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("files", nargs="+", metavar="FILE", help="result files or folders")
+    parser.add_argument("--json", action="store_true", help="write the samples with all values as JSON")
+    add_input_arguments(parser)
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace, console: Console) -> int:
+    """Carry the command out."""
+    suite = load(args.files, args)
+    if args.json:
+        from speedproof.report.json import to_json
+
+        console.out.write(to_json("show", [_as_json(suite)]))
+    else:
+        console.show(_blocks(suite))
+    return 0
+
+
+def _blocks(suite: Suite) -> Iterator[Block]:
+    columns = (
+        Column("benchmark"), Column("version"), Column("metric"), Column("n", right=True),
+        Column("processes", right=True), Column("mean", right=True), Column("median", right=True),
+        Column("min", right=True), Column("max", right=True), Column("spread", right=True), Column("better"),
+        Column("oddities"),
+    )  # fmt: skip
+    rows = []
+    for (key, version), sample in suite.samples.items():
+        v = sample.values
+        locations = [float(f(v)) for f in (np.mean, np.median, np.min, np.max)]
+        spread = f"{100 * v.std(ddof=1) / abs(v.mean()):.1f} %" if sample.n > 1 and v.mean() else "-"
+        rows.append(
+            (
+                Cell(key.benchmark, "strong"),
+                Cell(version),
+                Cell(key.metric),
+                Cell(str(sample.n)),
+                Cell(str(sample.process_count) if sample.processes is not None else "-"),
+                *(Cell(text) for text in format_values(locations, sample.unit)),
+                Cell(spread),
+                Cell(str(sample.direction)),
+                Cell(", ".join(_oddities(sample)), "doubt"),
+            )
+        )
+    yield Text(f"{plural(len(suite.keys), 'benchmark')}, {plural(len(suite.versions), 'version')}", "strong")
+    yield Table(columns, tuple(rows))
+    for note in dict.fromkeys(note for sample in suite.samples.values() for note in sample.notes):
+        yield Text(f"note: {note}", "dim")
+    for residue in suite.residue:
+        yield Text(f"note: {residue}", "doubt")
+    for skipped in suite.skipped:
+        yield Text(f"left out: {skipped}", "dim" if skipped.expected else "doubt")
+
+
+def _oddities(sample: Sample) -> list[str]:
+    v = sample.values
+    found = [word for trait, word in _SHORT_TRAITS.items() if trait in sample.traits and word]
+    if sample.n == 1:
+        return ["one value", *found]
+    distinct = int(np.unique(v).size)
+    if distinct == 1:
+        found.append("constant")
+    elif 2 * distinct <= sample.n:
+        found.append(f"{distinct} distinct values")
+    if v.min() <= 0:
+        found.append("zeros" if v.min() == 0 else "negative values")
+    deviation = float(np.median(np.abs(v - np.median(v))))
+    far = int(np.sum(np.abs(v - np.median(v)) > _FAR * 1.4826 * deviation)) if deviation > 0 else 0
+    if far:
+        found.append(f"{plural(far, 'value')} far out")
+    return found
+
+
+def _as_json(suite: Suite) -> dict[str, object]:
+    return {
+        "versions": suite.versions,
+        "samples": [
+            {
+                "benchmark": key.benchmark,
+                "metric": key.metric,
+                "version": version,
+                "unit": sample.unit,
+                "direction": sample.direction,
+                "values": sample.values.tolist(),
+                "processes": None if sample.processes is None else sample.processes.tolist(),
+                "traits": sorted(sample.traits),
+                "source": sample.source,
+                "notes": sample.notes,
+            }
+            for (key, version), sample in suite.samples.items()
+        ],
+        "residue": suite.residue,
+        "skipped": suite.skipped,
+    }

@@ -1,0 +1,156 @@
+"""``speedproof suite``: the Speedup-Test of a configuration, with the original tool's files."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from typing import TYPE_CHECKING
+
+from speedproof.cli.arguments import open_unit_interval
+from speedproof.cli.console import Console
+from speedproof.data.sample import Sample
+from speedproof.data.suite import Key, Record, Suite
+from speedproof.errors import UsageError
+from speedproof.formats import ReadOptions, read
+from speedproof.protocols.compare import Rules
+from speedproof.protocols.comparison import Verdict
+from speedproof.protocols.suite_report import Entry, SuiteReport, report_suite
+from speedproof.protocols.suites import Location
+from speedproof.report.blocks import Cell, Column, Table, Text
+from speedproof.report.speedup_test_files import report_lines, warning_lines, write_files
+from speedproof.report.wording import STYLES, bounds, ratio
+
+if TYPE_CHECKING:
+    from argparse import _SubParsersAction
+
+    Subparsers = _SubParsersAction[argparse.ArgumentParser]
+
+__all__ = ["register", "run"]
+
+
+def register(subparsers: Subparsers) -> None:
+    """Declare the command."""
+    parser = subparsers.add_parser(
+        "suite",
+        help="the Speedup-Test of a configuration file, with the original tool's four files",
+        description="Run the Speedup-Test on a configuration of the original tool, a CSV file with the columns "
+        "Name,Sample1,Sample2,ConfLevel,Coef. Sample files are found beside the configuration, then in the "
+        "working directory.",
+        epilog="examples:\n"
+        "  speedproof suite config.csv                                 print the report\n"
+        "  speedproof suite config.csv --confidence 0.95 -o results    write results.report, .out, ...\n"
+        "  speedproof suite config.csv --weight fraction               weigh benchmarks by their time\n"
+        "  speedproof suite config.csv --original                      what the tool of 2010 computed",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("config", metavar="CONFIG.csv", help="the configuration; - reads standard input")
+    parser.add_argument(
+        "--confidence",
+        "--conf-level",
+        type=open_unit_interval,
+        metavar="LEVEL",
+        help="confidence level of every benchmark; without it each row's ConfLevel, "
+        "else the highest level at which the speedup is significant",
+    )
+    parser.add_argument(
+        "--weight",
+        choices=["custom", "equal", "fraction"],
+        default="custom",
+        help="weights in the overall gain: the Coef column (default), all equal, or the reference's times",
+    )
+    parser.add_argument(
+        "--precision",
+        type=open_unit_interval,
+        default=0.05,
+        metavar="R",
+        help="half width for the number of benchmarks needed (default: 0.05)",
+    )
+    parser.add_argument(
+        "-o", "--output", metavar="PREFIX", help="write PREFIX.report, .out, .warning and .error"
+    )
+    parser.add_argument(
+        "--original", action="store_true", help="follow the tool of 2010 instead of the article"
+    )
+    parser.add_argument(
+        "--always-welch", action="store_true", help="mean: never pool variances after an F test"
+    )
+    parser.add_argument(
+        "--ks-rule", choices=["legacy", "r422"], default="legacy", help="median: see 'compare --help'"
+    )
+    parser.add_argument("--unit", metavar="UNIT", help="unit of the numbers in the samples")
+    parser.add_argument("--json", action="store_true", help="write everything as JSON")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace, console: Console) -> int:
+    """Carry the command out."""
+    if args.original and (args.always_welch or args.ks_rule != "legacy"):
+        raise UsageError("--original has its own rules; leave --always-welch and --ks-rule out")
+    records = list(read(args.config, format="speedup-test", options=ReadOptions(unit=args.unit)))
+    suite = Suite.from_records((r.version or "" if isinstance(r, Record) else "", r) for r in records)
+    fields = {r.benchmark: dict(r.fields) for r in records if isinstance(r, Record)}
+    pairing = suite.pair("Sample1", "Sample2")
+    entries = [_entry(p.key, p.reference, p.candidate, fields[p.key.benchmark]) for p in pairing.pairs]
+    problems = [*(str(s) for s in suite.skipped if not s.expected), *pairing.problems]
+    if not entries:
+        detail = "".join(f"\n  {problem}" for problem in problems)
+        raise UsageError(f"{args.config}: no benchmark of this configuration can be read{detail}")
+    report = report_suite(
+        entries,
+        Rules(always_welch=args.always_welch, ks_rule=args.ks_rule),
+        confidence=args.confidence,
+        weighting=args.weight,
+        precision=args.precision,
+        original=args.original,
+    )
+    if args.json:
+        from speedproof.report.json import to_json
+
+        console.out.write(to_json("suite", [report]))
+    else:
+        console.show(Text(line) for line in report_lines(report, args.config))
+        console.show([Text(""), _table(report)])
+    for line in warning_lines(report, problems):
+        console.err.write(f"{line}\n")
+    if args.output is not None:
+        paths = write_files(args.output, report, args.config, problems)
+        console.remark(f"wrote {', '.join(str(path) for path in paths)}")
+    return 0
+
+
+def _entry(key: Key, x: Sample, y: Sample, fields: dict[str, str]) -> Entry:
+    remarks = []
+    level, weight = _number(fields.get("ConfLevel")), _number(fields.get("Coef"))
+    if fields.get("ConfLevel") and (level is None or not 0 < level < 1):
+        remarks.append(f"ConfLevel {fields['ConfLevel']!r} is no level between 0 and 1; taken as missing")
+        level = None
+    if fields.get("Coef") and weight is None:
+        remarks.append(f"Coef {fields['Coef']!r} is no number; taken as missing")
+    return Entry(key.benchmark, x, y, level, weight, tuple(remarks))
+
+
+def _number(text: str | None) -> float | None:
+    if not text or text == "NA":
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _table(report: SuiteReport) -> Table:
+    locations: tuple[Location, ...] = ("mean", "median")
+    columns = [Column("benchmark"), Column("min", right=True)]
+    for location in locations:
+        columns += [Column(f"speedup of {location}"), Column("significant"), Column("level", right=True)]
+    rows = []
+    for row in report.rows:
+        cells = [Cell(row.name), Cell(ratio(row.speedups["min"]))]
+        bounded = {comparison.protocol: comparison.speedup for comparison in row.comparisons}
+        for location, finding in zip(locations, (row.mean, row.median), strict=True):
+            speedup = bounds(bounded[location]) if location in bounded else ratio(row.speedups[location])
+            style = STYLES[Verdict.FASTER if finding.significant else Verdict.UNDECIDED]
+            level = "-" if math.isnan(finding.confidence) else f"{finding.confidence:.6g}"
+            cells += [Cell(speedup), Cell("yes" if finding.significant else "no", style), Cell(level)]
+        rows.append(tuple(cells))
+    return Table(tuple(columns), tuple(rows))

@@ -1,0 +1,219 @@
+"""The whole report of the Speedup-Test's command-line tool: one row a benchmark, gains, proportions.
+
+The article's protocols decide by default; ``original=True`` computes what the tool of 2010 did.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from speedproof.data.sample import FloatArray, Sample
+from speedproof.data.suite import Key
+from speedproof.protocols.compare import Rules, compare_means, compare_medians
+from speedproof.protocols.comparison import Comparison
+from speedproof.protocols.findings import Finding, article_mean, article_median
+from speedproof.protocols.original import original_mean, original_median
+from speedproof.protocols.suites import (
+    LOCATIONS,
+    Accelerated,
+    Location,
+    OverallGain,
+    Weighting,
+    accelerated,
+    locate,
+    overall_gain,
+    weigh,
+)
+
+__all__ = ["Entry", "SuiteReport", "SuiteRow", "report_suite"]
+
+DEFAULT_LEVEL = 0.95
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Entry:
+    """One benchmark of a configuration.
+
+    Attributes
+    ----------
+    name : str
+        The benchmark.
+    x, y : Sample
+        Sample 1 (reference) and sample 2 (candidate).
+    confidence : float or None
+        Its own confidence level.
+    weight : float or None
+        Its own weight.
+    remarks : tuple of str
+        What was wrong with the row.
+    """
+
+    name: str
+    x: Sample
+    y: Sample
+    confidence: float | None = None
+    weight: float | None = None
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteRow:
+    """One row of the report.
+
+    Attributes
+    ----------
+    name : str
+        The benchmark.
+    speedups : dict of Location to float
+        Observed.
+    mean, median : Finding
+        Significant or not, at which level.
+    weights : dict of Location to float
+        The weight of this benchmark in each overall gain.
+    comparisons : tuple of Comparison
+        Mean and median with certified bounds, at the row's level or at 0.95; empty with ``original=True``.
+    remarks : tuple of str
+        All warnings of the row.
+    """
+
+    name: str
+    speedups: dict[Location, float]
+    mean: Finding
+    median: Finding
+    weights: dict[Location, float]
+    comparisons: tuple[Comparison, ...]
+    remarks: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteReport:
+    """The report of a whole configuration.
+
+    Attributes
+    ----------
+    rows : tuple of SuiteRow
+        In the order of the configuration.
+    overall : dict of Location to OverallGain
+        By each location.
+    accelerated : dict of {"mean", "median"} to Accelerated
+        By each protocol.
+    confidence : float or None
+        The level given for all benchmarks.
+    precision : float
+        For the number of benchmarks needed.
+    weighting : str
+        How benchmarks weigh: ``"custom"``, ``"equal"`` or ``"fraction"``.
+    remarks : tuple of str
+        On the suite as a whole.
+    original : bool
+        Whether the tool of 2010 was followed instead of the article.
+    """
+
+    rows: tuple[SuiteRow, ...]
+    overall: dict[Location, OverallGain]
+    accelerated: dict[str, Accelerated]
+    confidence: float | None
+    precision: float
+    weighting: Weighting
+    remarks: tuple[str, ...]
+    original: bool
+
+
+def report_suite(
+    entries: Sequence[Entry],
+    rules: Rules,
+    *,
+    confidence: float | None = None,
+    weighting: Weighting = "custom",
+    precision: float = 0.05,
+    original: bool = False,
+) -> SuiteReport:
+    """Make the report of a configuration.
+
+    Parameters
+    ----------
+    entries : sequence of Entry
+        At least one benchmark.
+    rules : Rules
+        The choices; its risk is not used, each row has its own.
+    confidence : float, optional
+        A level for all benchmarks, which goes before their own ones. Benchmarks with neither get their highest.
+    weighting : {"custom", "equal", "fraction"}
+        How benchmarks weigh in the overall gain.
+    precision : float
+        Half width of the interval of the proportion that the number of benchmarks needed is for.
+    original : bool
+        Follow the tool of 2010.
+
+    Returns
+    -------
+    SuiteReport
+        With a remark when custom weights could not be used.
+    """
+    levels = [confidence if confidence is not None else entry.confidence for entry in entries]
+    locations: dict[Location, tuple[list[float], list[float]]] = {
+        location: (
+            [locate(entry.x.values, location) for entry in entries],
+            [locate(entry.y.values, location) for entry in entries],
+        )
+        for location in LOCATIONS
+    }
+    custom = [entry.weight for entry in entries]
+    weights = {location: weigh(weighting, before, custom) for location, (before, _) in locations.items()}
+    rows = tuple(
+        _row(entry, level, rules, original, {location: w[i] for location, (w, _) in weights.items()})
+        for i, (entry, level) in enumerate(zip(entries, levels, strict=True))
+    )
+    # Nobody asked for custom weights when there are none at all.
+    fallback = weights["mean"][1] if any(w is not None for w in custom) else ""
+    level = DEFAULT_LEVEL if confidence is None else confidence
+    return SuiteReport(
+        rows=rows,
+        overall={
+            location: overall_gain(before, after, weights[location][0])
+            for location, (before, after) in locations.items()
+        },
+        accelerated={
+            "mean": accelerated(sum(row.mean.significant for row in rows), len(rows), level, precision),
+            "median": accelerated(sum(row.median.significant for row in rows), len(rows), level, precision),
+        },
+        confidence=confidence,
+        precision=precision,
+        weighting="equal" if weights["mean"][1] else weighting,
+        remarks=(fallback,) if fallback else (),
+        original=original,
+    )
+
+
+def _row(
+    entry: Entry, level: float | None, rules: Rules, original: bool, weights: dict[Location, float]
+) -> SuiteRow:
+    x, y = entry.x.values, entry.y.values
+    comparisons: tuple[Comparison, ...] = ()
+    if original:
+        mean, median = original_mean(x, y, level), original_median(x, y, level)
+    else:
+        mean = article_mean(x, y, level, always_welch=rules.always_welch)
+        median = article_median(x, y, level, rules.ks_rule)
+        at_level = replace(rules, alpha=round(1 - (DEFAULT_LEVEL if level is None else level), 15))
+        key = Key(entry.name, "time")
+        comparisons = (
+            compare_means(entry.x, entry.y, at_level, key),
+            compare_medians(entry.x, entry.y, at_level, key),
+        )
+    return SuiteRow(
+        name=entry.name,
+        speedups={location: _speedup(x, y, location) for location in LOCATIONS},
+        mean=mean,
+        median=median,
+        weights=weights,
+        comparisons=comparisons,
+        remarks=(*entry.remarks, *mean.remarks, *median.remarks),
+    )
+
+
+def _speedup(x: FloatArray, y: FloatArray, location: Location) -> float:
+    before, after = locate(x, location), locate(y, location)
+    return before / after if after > 0 else math.nan

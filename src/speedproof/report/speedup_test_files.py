@@ -1,0 +1,203 @@
+"""The four files of the Speedup-Test's tool: PREFIX.report, .out, .warning and .error.
+
+The ``.out`` file has the original's columns in its order and notation (R's write.csv: quoted names, TRUE and
+FALSE, NA, 15 significant digits; speedups rounded to three digits), so that scripts that read it go on
+working. The wording of the others is ours, the numbers are rounded as there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from speedproof.protocols.comparison import Verdict
+from speedproof.protocols.findings import Finding
+from speedproof.protocols.suite_report import SuiteReport
+from speedproof.protocols.suites import RANDOM_SELECTION
+
+__all__ = ["COLUMNS", "out_lines", "report_lines", "warning_lines", "write_files"]
+
+COLUMNS = (
+    "Name",
+    "SpeedupMin",
+    "SpeedupMean",
+    "IsMeanSignificant",
+    "MeanConfLevel",
+    "SpeedupMedian",
+    "IsMedianSignificant",
+    "MedianConfLevel",
+    "CoefMin",
+    "CoefMean",
+    "CoefMedian",
+)
+
+
+def out_lines(report: SuiteReport) -> Iterator[str]:
+    """The lines of the .out file.
+
+    Parameters
+    ----------
+    report : SuiteReport
+        Of a configuration.
+
+    Yields
+    ------
+    str
+        The header, then one line a benchmark, without line ends.
+    """
+    yield ",".join(f'"{column}"' for column in COLUMNS)
+    for row in report.rows:
+        name = row.name.replace('"', '""')
+        s, w = row.speedups, row.weights
+        yield ",".join(
+            (
+                f'"{name}"',
+                _number(round(s["min"], 3)),
+                _number(round(s["mean"], 3)),
+                *_significance(row.mean),
+                _number(round(s["median"], 3)),
+                *_significance(row.median),
+                *(_number(w[location]) for location in ("min", "mean", "median")),
+            )
+        )
+
+
+def _significance(finding: Finding) -> tuple[str, str]:
+    return str(finding.significant).upper(), _number(finding.confidence)
+
+
+def _number(value: float) -> str:
+    return "NA" if math.isnan(value) else f"{value:.15g}"
+
+
+def report_lines(report: SuiteReport, title: str) -> Iterator[str]:
+    """The lines of the .report file, which is also what the command prints.
+
+    Parameters
+    ----------
+    report : SuiteReport
+        Of a configuration.
+    title : str
+        The configuration's name.
+
+    Yields
+    ------
+    str
+        Without line ends.
+    """
+    yield f"Speedup-Test of {title}"
+    yield f"Protocols: {'as the tool of 2010 computed them' if report.original else 'of the 2013 article'}"
+    if report.confidence is not None:
+        yield f"Confidence level of every benchmark = {report.confidence:g}"
+    else:
+        yield "Confidence level: each benchmark's own, or the highest at which its speedup is significant"
+    yield f"Weights: {report.weighting}" + "".join(f" ({remark})" for remark in report.remarks)
+    for location, gain in report.overall.items():
+        yield ""
+        yield f"Overall gain (ExecutionTime={location}) = {_three(gain.gain)}"
+        yield f"Overall speedup (ExecutionTime={location}) = {_three(gain.speedup)}"
+    for protocol, found in report.accelerated.items():
+        share = found.proportion
+        yield ""
+        yield (
+            f"Accelerated benchmarks (speedup of the {protocol}): a/b = {found.accelerated}/{found.benchmarks} "
+            f"= {_three(share.value)}"
+        )
+        yield (
+            f"Interval of the proportion at confidence level {share.confidence:g} "
+            f"= [{_three(share.low)}; {_three(share.high)}]"
+        )
+        if not found.valid:
+            validity = _three(found.validity)
+            yield f"Warning: the interval may be inaccurate, since a - a^2/b = {validity} is not above 5."
+        if found.benchmarks_needed > 0:
+            yield (
+                f"Benchmarks needed to know the proportion to within {found.precision:g}: "
+                f"{found.benchmarks_needed}, selected at random."
+            )
+        slower = [
+            row.name
+            for row in report.rows
+            for comparison in row.comparisons
+            if comparison.protocol == protocol and comparison.verdict is Verdict.SLOWER
+        ]
+        if slower:
+            yield f"Slowed down (the {protocol} is significantly higher): {', '.join(slower)}"
+    yield ""
+    yield f"Remark: {RANDOM_SELECTION}"
+
+
+def _three(value: float) -> str:
+    return "NA" if math.isnan(value) else f"{round(value, 3):g}"
+
+
+def warning_lines(report: SuiteReport, problems: Sequence[str]) -> Iterator[str]:
+    """The lines of the .warning file: every remark under its benchmark.
+
+    Parameters
+    ----------
+    report : SuiteReport
+        Of a configuration.
+    problems : sequence of str
+        Benchmarks that could not be read, each with its reason.
+
+    Yields
+    ------
+    str
+        Without line ends.
+    """
+    for remark in report.remarks:
+        yield f"weights: {remark}"
+    for row in report.rows:
+        if row.remarks:
+            yield f"{row.name}:"
+            for remark in row.remarks:
+                yield f"  {remark}"
+    for problem in problems:
+        yield f"left out: {problem}"
+
+
+def write_files(prefix: str, report: SuiteReport, title: str, problems: Sequence[str]) -> tuple[Path, ...]:
+    """Write the four files; each appears whole or not at all.
+
+    Parameters
+    ----------
+    prefix : str
+        Path and beginning of the four names.
+    report : SuiteReport
+        Of a configuration.
+    title : str
+        The configuration's name.
+    problems : sequence of str
+        Benchmarks that could not be read.
+
+    Returns
+    -------
+    tuple of Path
+        What was written.
+
+    Raises
+    ------
+    OSError
+        A folder that does not exist, a full disk.
+    """
+    contents = {
+        ".report": report_lines(report, title),
+        ".out": out_lines(report),
+        ".warning": warning_lines(report, problems),
+        ".error": iter(problems),
+    }
+    written = []
+    for suffix, lines in contents.items():
+        path = Path(prefix + suffix)
+        unfinished = path.with_name(path.name + ".tmp")
+        try:
+            with unfinished.open("w", encoding="utf-8") as file:
+                file.writelines(line + "\n" for line in lines)
+            unfinished.replace(path)
+        except OSError:
+            unfinished.unlink(missing_ok=True)
+            raise
+        written.append(path)
+    return tuple(written)
