@@ -163,37 +163,41 @@ TARGET static Outcome NAME(em_plain)(const double *x, int n, int K, int model, c
     return o;
 }
 
-/* EM in cycles of two steps, an extrapolation and a step from there. */
+/* EM accelerated: at each start t0 two steps t0 -> t1 -> t2, then an extrapolation as the next start; a start
+ * that is less likely than the t1 before it is replaced by that t2. */
 TARGET static Outcome NAME(em_accelerated)(const double *x, int n, int K, int model, const Rules *rules,
                                            Mixture *m) {
-    Outcome o = {0.0, 0, RUN_UNFINISHED};
+    Outcome o = {-INFINITY, 0, RUN_UNFINISHED};
     Sums sums;
-    Mixture t1, t2, far, landed;
+    Mixture t1, t2;
     double longest = 1.0;
     while (o.steps < rules->max_steps) {
-        double before = NAME(e_step)(x, n, K, m, &sums);
+        double start = NAME(e_step)(x, n, K, m, &sums);
         int sound = m_step(n, K, model, m, &sums, rules->min_variance, &t1);
+        o.steps++;
+        if (o.steps > 1 && (!sound || start < o.loglik)) {
+            *m = t2;
+            longest = 1.0 > longest / 16 ? 1.0 : longest / 16;
+            start = NAME(e_step)(x, n, K, m, &sums);
+            sound = m_step(n, K, model, m, &sums, rules->min_variance, &t1);
+            o.steps++;
+        }
         if (sound) {
             o.loglik = NAME(e_step)(x, n, K, &t1, &sums);
             sound = m_step(n, K, model, &t1, &sums, rules->min_variance, &t2);
+            o.steps++;
         }
-        o.steps += 3;
         if (!sound) {
             o.state = RUN_SINGULAR;
             return o;
         }
-        extrapolate(K, m, &t1, &t2, rules->min_variance, &longest, &far);
-        double there = NAME(e_step)(x, n, K, &far, &sums);
-        int landing = m_step(n, K, model, &far, &sums, rules->min_variance, &landed);
-        int better = landing && there >= o.loglik;
-        double gain = (better ? there : o.loglik) - before;
-        *m = better ? landed : t2;
-        if (better) o.loglik = there;
-        if (gain <= rules->gain_relative * (1.0 + fabs(o.loglik)) + rules->gain_absolute) {
-            *m = better ? far : t1;
+        if (o.loglik - start <= rules->gain_relative * (1.0 + fabs(o.loglik)) + rules->gain_absolute) {
+            *m = t1;
             o.state = RUN_OK;
             return o;
         }
+        Mixture t0 = *m;
+        extrapolate(K, &t0, &t1, &t2, rules->min_variance, &longest, m);
     }
     return o;
 }

@@ -20,6 +20,10 @@ typedef struct {
 
 /* A standard deviation below this share of the range leaves too few digits. */
 #define NARROWEST 1e-4
+/* Where a lane stands in em_accelerated(): about to look at an extrapolated start, at a start that is taken
+ * unseen (the first, or t2 in place of a bad one), or at t1. */
+enum { AT_FAR, AT_START, AT_SECOND };
+
 #define OBSERVATIONS_A_LOG 16 /* sums of at most 32 components: a product of at most 2^80 */
 #endif
 
@@ -50,6 +54,15 @@ TARGET INLINE VecF NAME(max_f)(VecF a, VecF b) {
 #else
     return NAME(pick)(a > b, a, b);
 #endif
+}
+
+TARGET INLINE void NAME(pick_mixture)(int K, VecI where, const LaneMixture *yes, const LaneMixture *no,
+                                      LaneMixture *out) {
+    for (int k = 0; k < K; k++) {
+        out->w[k] = NAME(pick)(where, yes->w[k], no->w[k]);
+        out->mu[k] = NAME(pick)(where, yes->mu[k], no->mu[k]);
+        out->v[k] = NAME(pick)(where, yes->v[k], no->v[k]);
+    }
 }
 
 /* 2^q for -126 <= q <= 0; polynomial of relative error 8e-8 on [-1/2, 1/2]. */
@@ -154,49 +167,43 @@ TARGET static void NAME(e_runs)(const float *x, int n, int K, const LaneMixture 
     }
 }
 
-/* State of the lanes between cycles. */
 typedef struct {
     Run *run[FLOATS]; /* NULL: idle */
-    VecI common;      /* all bits set where the model is E */
-    VecF floor;       /* variances at or below this are left to double precision */
-    VecF longest;     /* of the next extrapolation */
-    LaneMixture mixture;
+    int stage[FLOATS];
+    double start[FLOATS], best[FLOATS]; /* log-likelihoods of t0 and of the last t1 */
+    VecI common;                        /* all bits set where the model is E */
+    VecF floor;                         /* variances at or below this are left to double precision */
+    VecF longest;                       /* of the next extrapolation */
+    LaneMixture now, t0, t2;
     float *x; /* observation i of lane l at i FLOATS + l */
 } Lanes;
 
-/* The M-step of all lanes; returns all bits set where a component is empty, and in *narrow where a
- * variance has become too small for single precision. Such lanes keep the old mixture. */
-TARGET INLINE VecI NAME(m_runs)(int n, int K, const Lanes *lanes, const LaneMixture *old, const LaneSums *s,
-                                VecI *narrow, LaneMixture *out) {
-    const VecF zero = {0.0f};
-    VecF within = zero;
-    VecI empty = {0};
+/* The M-step of all lanes. Bits are set in *empty where a component is empty, and in *narrow where a variance
+ * has become too small for single precision; such lanes keep the old mixture. */
+TARGET static void NAME(m_runs)(int n, int K, const Lanes *lanes, const LaneSums *s, VecI *empty, VecI *narrow,
+                                LaneMixture *out) {
+    const LaneMixture *old = &lanes->now;
+    VecF within = {0.0f};
+    *empty = *narrow = (VecI){0};
     for (int k = 0; k < K; k++) {
         VecF shift = s->s1[k] / s->s0[k];
-        empty |= ~(s->s0[k] > (float)EMPTY);
+        *empty |= ~(s->s0[k] > (float)EMPTY);
         out->w[k] = s->s0[k] / (float)n;
         out->mu[k] = old->mu[k] + shift;
         out->v[k] = s->s2[k] / s->s0[k] - shift * shift;
         within += s->s2[k] - shift * s->s1[k];
     }
-    *narrow = (VecI){0};
     for (int k = 0; k < K; k++) {
         out->v[k] = NAME(pick)(lanes->common, within / (float)n, out->v[k]);
         *narrow |= ~(out->v[k] > lanes->floor);
     }
-    for (int k = 0; k < K; k++) {
-        VecI keep = empty | *narrow;
-        out->w[k] = NAME(pick)(keep, old->w[k], out->w[k]);
-        out->mu[k] = NAME(pick)(keep, old->mu[k], out->mu[k]);
-        out->v[k] = NAME(pick)(keep, old->v[k], out->v[k]);
-    }
-    return empty;
+    NAME(pick_mixture)(K, *empty | *narrow, old, out, out);
 }
 
-/* extrapolate() for all lanes. */
-TARGET static void NAME(extrapolate_runs)(int K, Lanes *lanes, const LaneMixture *t1, const LaneMixture *t2,
+/* extrapolate() for the lanes `where`. */
+TARGET static void NAME(extrapolate_runs)(int K, VecI where, Lanes *lanes, const LaneMixture *t2,
                                           LaneMixture *out) {
-    const LaneMixture *t0 = &lanes->mixture;
+    const LaneMixture *t0 = &lanes->t0, *t1 = &lanes->now;
     const VecF zero = {0.0f};
     VecF rr = zero, qq = zero, a = zero + 1.0f;
 #define ADD(field)                                                \
@@ -213,6 +220,7 @@ TARGET static void NAME(extrapolate_runs)(int K, Lanes *lanes, const LaneMixture
     }
 #undef ADD
     for (int l = 0; l < FLOATS; l++) {
+        if (!where[l]) continue;
         if (qq[l] > 0.0f) a[l] = sqrtf(rr[l] / qq[l]);
         if (a[l] >= lanes->longest[l]) {
             a[l] = lanes->longest[l];
@@ -221,20 +229,18 @@ TARGET static void NAME(extrapolate_runs)(int K, Lanes *lanes, const LaneMixture
     }
     VecI stay = ~(a > 1.0f);
 #define MOVE(field)                                                                                         \
-    out->field[k] = t0->field[k] + 2.0f * a * (t1->field[k] - t0->field[k]) +                               \
-                    a * a * ((t2->field[k] - t1->field[k]) - (t1->field[k] - t0->field[k]))
+    far.field[k] = t0->field[k] + 2.0f * a * (t1->field[k] - t0->field[k]) +                                \
+                   a * a * ((t2->field[k] - t1->field[k]) - (t1->field[k] - t0->field[k]))
+    LaneMixture far;
     for (int k = 0; k < K; k++) {
         MOVE(w);
         MOVE(mu);
         MOVE(v);
-        stay |= ~(out->w[k] > 0.0f) | ~(out->v[k] > lanes->floor);
+        stay |= ~(far.w[k] > 0.0f) | ~(far.v[k] > lanes->floor);
     }
 #undef MOVE
-    for (int k = 0; k < K; k++) {
-        out->w[k] = NAME(pick)(stay, t2->w[k], out->w[k]);
-        out->mu[k] = NAME(pick)(stay, t2->mu[k], out->mu[k]);
-        out->v[k] = NAME(pick)(stay, t2->v[k], out->v[k]);
-    }
+    NAME(pick_mixture)(K, where & ~stay, &far, t2, &far);
+    NAME(pick_mixture)(K, where, &far, out, out);
 }
 
 /* Give lane l the next run of the queue that single precision can start; returns 0 when there is none. */
@@ -251,13 +257,14 @@ TARGET static int NAME(load)(Lanes *lanes, int l, const float *x, int n, int K, 
         if (run->undecided) continue;
         for (int i = 0; i < n; i++) lanes->x[(size_t)i * FLOATS + l] = row[i];
         for (int k = 0; k < K; k++) {
-            lanes->mixture.w[k][l] = (float)run->mixture.w[k];
-            lanes->mixture.mu[k][l] = (float)run->mixture.mu[k];
-            lanes->mixture.v[k][l] = (float)run->mixture.v[k];
+            lanes->now.w[k][l] = (float)run->mixture.w[k];
+            lanes->now.mu[k][l] = (float)run->mixture.mu[k];
+            lanes->now.v[k][l] = (float)run->mixture.v[k];
         }
         lanes->common[l] = run->model == MODEL_E ? -1 : 0;
         lanes->floor[l] = narrowest * narrowest;
         lanes->longest[l] = 1.0f;
+        lanes->stage[l] = AT_START;
         lanes->run[l] = run;
         return 1;
     }
@@ -277,55 +284,65 @@ TARGET static void NAME(fill)(Lanes *lanes, int n, int K) {
     const VecF zero = {0.0f};
     memset(lanes->x, 0, (size_t)n * FLOATS * sizeof *lanes->x);
     for (int k = 0; k < K; k++) {
-        lanes->mixture.w[k] = zero + 1.0f / (float)K;
-        lanes->mixture.mu[k] = zero;
-        lanes->mixture.v[k] = zero + 1.0f;
+        lanes->now.w[k] = zero + 1.0f / (float)K;
+        lanes->now.mu[k] = zero;
+        lanes->now.v[k] = zero + 1.0f;
     }
+    lanes->t0 = lanes->t2 = lanes->now;
     lanes->common = (VecI){0};
     lanes->floor = zero;
     lanes->longest = zero + 1.0f;
 }
 
-/* One cycle of all lanes: two EM steps, an extrapolation, a step from there; then lanes that have finished
- * hand in their outcome. Returns a bit for each of them. */
-TARGET static unsigned NAME(cycle)(Lanes *lanes, int n, int K, const Rules *rules) {
-    LaneSums first, second, third;
-    LaneMixture t1, t2, far, landed;
-    VecI narrow1, narrow2, narrow3;
-    unsigned finished = 0;
-    NAME(e_runs)(lanes->x, n, K, &lanes->mixture, &first);
-    VecI empty = NAME(m_runs)(n, K, lanes, &lanes->mixture, &first, &narrow1, &t1);
-    NAME(e_runs)(lanes->x, n, K, &t1, &second);
-    empty |= NAME(m_runs)(n, K, lanes, &t1, &second, &narrow2, &t2);
-    NAME(extrapolate_runs)(K, lanes, &t1, &t2, &far);
-    NAME(e_runs)(lanes->x, n, K, &far, &third);
-    VecI lost = NAME(m_runs)(n, K, lanes, &far, &third, &narrow3, &landed) | narrow3;
+/* One EM step of all lanes, and each lane's next place. Returns a bit for every lane that has finished and
+ * handed in its outcome. */
+TARGET static unsigned NAME(advance)(Lanes *lanes, int n, int K, const Rules *rules) {
+    LaneSums sums;
+    LaneMixture next;
+    VecI empty, narrow, back = {0}, forth = {0}, far = {0};
+    unsigned finished = 0, extrapolating = 0;
+    NAME(e_runs)(lanes->x, n, K, &lanes->now, &sums);
+    NAME(m_runs)(n, K, lanes, &sums, &empty, &narrow, &next);
     for (int l = 0; l < FLOATS; l++) {
         Run *run = lanes->run[l];
         if (!run) continue;
-        const int better = !lost[l] && third.loglik[l] >= second.loglik[l];
-        const double loglik = better ? third.loglik[l] : second.loglik[l];
-        run->outcome.steps += 3;
-        run->outcome.loglik = loglik;
-        if (narrow1[l] || narrow2[l]) {
-            run->undecided = 1;
-        } else if (empty[l]) {
-            run->outcome.state = RUN_SINGULAR;
-        } else if (loglik - first.loglik[l] <= rules->gain_relative * (1.0 + fabs(loglik)) + rules->gain_absolute) {
+        const double loglik = sums.loglik[l];
+        const int lost = empty[l] || narrow[l];
+        run->outcome.steps++;
+        if (lanes->stage[l] == AT_FAR && (lost || loglik < lanes->best[l])) {
+            back[l] = -1;
+            lanes->stage[l] = AT_START;
+            lanes->longest[l] = lanes->longest[l] > 16.0f ? lanes->longest[l] / 16.0f : 1.0f;
+        } else if (lost || run->outcome.steps >= rules->max_steps) {
+            run->undecided = !empty[l];
+            finished |= 1u << l;
+        } else if (lanes->stage[l] != AT_SECOND) {
+            forth[l] = -1;
+            lanes->start[l] = loglik;
+            lanes->stage[l] = AT_SECOND;
+        } else if (loglik - lanes->start[l] <=
+                   rules->gain_relative * (1.0 + fabs(loglik)) + rules->gain_absolute) {
+            run->outcome.loglik = loglik;
             run->outcome.state = RUN_OK;
-            NAME(store)(l, K, better ? &far : &t1, &run->mixture);
-        } else if (run->outcome.steps >= rules->max_steps) {
-            run->undecided = 1;
+            NAME(store)(l, K, &lanes->now, &run->mixture);
+            finished |= 1u << l;
         } else {
-            const LaneMixture *from = better ? &landed : &t2;
-            for (int k = 0; k < K; k++) {
-                lanes->mixture.w[k][l] = from->w[k][l];
-                lanes->mixture.mu[k][l] = from->mu[k][l];
-                lanes->mixture.v[k][l] = from->v[k][l];
-            }
-            continue;
+            far[l] = -1;
+            extrapolating = 1;
+            lanes->best[l] = loglik;
+            lanes->stage[l] = AT_FAR;
         }
-        finished |= 1u << l;
+    }
+    NAME(pick_mixture)(K, forth, &lanes->now, &lanes->t0, &lanes->t0);
+    NAME(pick_mixture)(K, back, &lanes->t2, &next, &next);
+    if (extrapolating) {
+        NAME(pick_mixture)(K, far, &next, &lanes->t2, &lanes->t2);
+        NAME(extrapolate_runs)(K, far, lanes, &lanes->t2, &next);
+    }
+    for (int k = 0; k < K; k++) {
+        lanes->now.w[k] = next.w[k];
+        lanes->now.mu[k] = next.mu[k];
+        lanes->now.v[k] = next.v[k];
     }
     return finished;
 }
@@ -338,7 +355,7 @@ TARGET static int NAME(em_runs)(const float *x, int n, int K, const RunQueue *qu
     NAME(fill)(&lanes, n, K);
     for (int l = 0; l < FLOATS; l++) busy += NAME(load)(&lanes, l, x, n, K, queue, &next);
     while (busy > 0) {
-        const unsigned finished = NAME(cycle)(&lanes, n, K, rules);
+        const unsigned finished = NAME(advance)(&lanes, n, K, rules);
         for (int l = 0; l < FLOATS; l++)
             if (finished >> l & 1u) busy -= !NAME(load)(&lanes, l, x, n, K, queue, &next);
     }
