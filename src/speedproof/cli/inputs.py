@@ -21,7 +21,7 @@ from pathlib import Path, PurePath
 from speedproof.cli.console import Console
 from speedproof.data.suite import Record, Skipped, Suite
 from speedproof.errors import UsageError
-from speedproof.formats import FORMATS, ReadOptions, read
+from speedproof.formats import FORMATS, ReadOptions, detect, read
 
 __all__ = [
     "add_input_arguments",
@@ -257,13 +257,17 @@ def _versions_of_one(
         names = dict(zip(files, _labels([("", f) for f in files]), strict=True))
         return [(names.get(r.path, label), r) for r in records]
     benchmarks = {r.benchmark for r in found}
-    commands = any(name == "command" for r in found for name, _ in r.fields)
-    if len(benchmarks) > 1 and (commands or reference in benchmarks):
+    if len(benchmarks) > 1 and (reference in benchmarks or _holds_commands(path)):
         return [
             (r.benchmark, replace(r, benchmark=label)) if isinstance(r, Record) else (label, r)
             for r in records
         ]
     return [(label, r) for r in records]
+
+
+def _holds_commands(path: str) -> bool:
+    """Whether a file's benchmarks are commands that were measured to be compared with each other."""
+    return Path(path).is_file() and detect(path).name == "hyperfine"
 
 
 def _wanted(benchmark: str, only: Sequence[str], skip: Sequence[str]) -> bool:

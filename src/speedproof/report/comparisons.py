@@ -9,11 +9,14 @@ from speedproof.data.units import format_values
 from speedproof.protocols.comparison import Check, Comparison, Summary, Verdict
 from speedproof.protocols.suites import RANDOM_SELECTION, SuiteComparison
 from speedproof.report.blocks import Block, Cell, Column, Table, Text
-from speedproof.report.wording import STYLES, bounds, percent, plural, pvalue, ratio, verdict_mark
+from speedproof.report.wording import MARKS, STYLES, bounds, percent, plural, pvalue, ratio
 
 __all__ = ["conclusion", "explain", "suite_blocks"]
 
 _WHERE = {"mean": "in mean", "median": "in median", "single run": "on a single run"}
+LEGEND = "+ faster  - slower  = equivalent  ? undecided; in brackets the certified bounds"
+_WIDEST_LABEL = 16
+_MOST_NAMED = 12
 _SHORT = {
     "normality": "not normal",
     "equal variances": "",
@@ -81,7 +84,7 @@ def _needs(result: Comparison) -> str:
         if runs is not None
     ]
     if not wants:
-        return f"{needed.reason[0].upper()}{needed.reason[1:]}."
+        return f"The runs needed {needed.reason}."
     return f"About {' and '.join(wants)} would be needed {needed.reason}."
 
 
@@ -114,6 +117,7 @@ def suite_blocks(result: SuiteComparison, *, rigorous: bool = False) -> Iterator
         yield from _counts(result)
     yield Text("")
     yield _table(result)
+    yield Text(LEGEND, "dim")
     yield from _suite(result)
     yield from _remarks(result, rigorous)
     yield from _leftovers(result)
@@ -139,37 +143,37 @@ def _expected(count: float) -> str:
 
 
 def _table(result: SuiteComparison) -> Table:
-    protocols = result.protocols
-    columns = [
-        Column("benchmark"), Column("runs", right=True), Column(result.reference, right=True),
-        Column(result.candidate, right=True),
-    ]  # fmt: skip
-    for protocol in protocols:
-        title = "P[faster run]" if protocol == "single run" else f"speedup of {protocol}"
-        columns += [Column(title), Column("verdict")]
-    columns.append(Column("mind"))
+    titles = {"mean": "speedup of mean", "median": "speedup of median", "single run": "P[faster run]"}
+    columns = (
+        Column("benchmark"),
+        Column("runs", right=True),
+        Column(_short(result.reference, "reference"), right=True),
+        Column(_short(result.candidate, "candidate"), right=True),
+        *(Column(titles[protocol]) for protocol in result.protocols),
+        Column("mind"),
+    )
     by_name: dict[str, list[Comparison]] = {}
     for comparison in result.comparisons:
         by_name.setdefault(comparison.benchmark, []).append(comparison)
-    return Table(tuple(columns), tuple(_row(name, found) for name, found in by_name.items()))
+    return Table(columns, tuple(_row(name, found) for name, found in by_name.items()))
+
+
+def _short(label: str, role: str) -> str:
+    """A version's name as a column's title; its role where the name would widen the table."""
+    return label if len(label) <= _WIDEST_LABEL else role
 
 
 def _row(name: str, found: list[Comparison]) -> tuple[Cell, ...]:
-    first = found[0]
-    x, y = first.reference, first.candidate
-    runs = str(x.n) if x.n == y.n else f"{x.n}, {y.n}"
-    location = "median" if first.protocol == "median" else "mean"
+    x, y = found[0].reference, found[0].candidate
+    location = "median" if found[0].protocol == "median" else "mean"
     values = format_values([getattr(x, location), getattr(y, location)], x.unit)
-    cells = [
-        Cell(name),
-        Cell(runs),
+    return (
+        Cell(name, "strong"),
+        Cell(str(x.n) if x.n == y.n else f"{x.n}, {y.n}"),
         *(Cell(f"{text} {_spread(side)}") for text, side in zip(values, (x, y), strict=True)),
-    ]
-    for comparison in found:
-        style = STYLES[comparison.verdict]
-        cells += [Cell(bounds(comparison.speedup)), Cell(verdict_mark(comparison), style)]
-    cells.append(Cell(", ".join(_minded(found)), "dim"))
-    return tuple(cells)
+        *(Cell(f"{MARKS[c.verdict]} {bounds(c.speedup)}", STYLES[c.verdict]) for c in found),
+        Cell(", ".join(_minded(found)), "dim"),
+    )
 
 
 def _spread(side: Summary) -> str:
@@ -247,15 +251,27 @@ def _remarks(result: SuiteComparison, rigorous: bool) -> Iterator[Block]:
             yield Text("")
         for name in doubtful:
             yield Text(f"  {name}: 1 - alpha may not be the correct confidence level", "doubt")
-    undecided = [
-        c for c in result.comparisons
-        if c.verdict is Verdict.UNDECIDED and c.needed is not None and c.protocol != "single run"
-    ]  # fmt: skip
-    if undecided and len(result.benchmarks) > 1:
-        yield Text("")
-        yield Text("What would decide the undecided:")
-        for c in undecided:
-            yield Text(f"  {c.benchmark} ({c.protocol}): {_needs(c)}", "dim")
+    yield from _undecided(result)
+
+
+def _undecided(result: SuiteComparison) -> Iterator[Block]:
+    """What would decide the undecided ones, told once for all that the same rule asks for more runs."""
+    undecided = [c for c in result.comparisons if c.verdict is Verdict.UNDECIDED and c.needed is not None]
+    if not undecided or len(result.benchmarks) == 1:
+        return
+    yield Text("")
+    yield Text("What would decide the undecided:")
+    by_rule: dict[tuple[str, str], list[str]] = {}
+    for c in undecided:
+        assert c.needed is not None
+        numbers = [n for n in (c.needed.reference, c.needed.candidate) if n is not None]
+        by_power = bool(numbers) and c.test != ""
+        detail = f"{c.benchmark} {' and '.join(map(str, numbers))}" if by_power else c.benchmark
+        by_rule.setdefault((c.protocol, c.needed.reason), []).append(detail)
+    for (protocol, reason), details in by_rule.items():
+        shown = ", ".join(details[:_MOST_NAMED])
+        more = f", and {len(details) - _MOST_NAMED} more" if len(details) > _MOST_NAMED else ""
+        yield Text(f"  {protocol}, runs needed {reason}: {shown}{more}", "dim")
 
 
 def _leftovers(result: SuiteComparison) -> Iterator[Block]:

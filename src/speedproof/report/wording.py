@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from speedproof.protocols.comparison import Comparison, Verdict
+from speedproof.protocols.comparison import Verdict
 from speedproof.report.blocks import Style
 from speedproof.stats.estimate import Estimate
 
-__all__ = ["STYLES", "bounds", "percent", "plural", "pvalue", "ratio", "verdict_mark"]
+__all__ = ["MARKS", "STYLES", "bounds", "percent", "plural", "pvalue", "ratio"]
 
 STYLES: dict[Verdict, Style] = {
     Verdict.FASTER: "good",
@@ -17,7 +17,7 @@ STYLES: dict[Verdict, Style] = {
     Verdict.EQUIVALENT: "",
     Verdict.UNDECIDED: "doubt",
 }
-_MARKS = {Verdict.FASTER: "+", Verdict.SLOWER: "-", Verdict.EQUIVALENT: "=", Verdict.UNDECIDED: "?"}
+MARKS = {Verdict.FASTER: "+", Verdict.SLOWER: "-", Verdict.EQUIVALENT: "=", Verdict.UNDECIDED: "?"}
 
 
 def ratio(value: float) -> str:
@@ -102,8 +102,3 @@ def plural(count: int, noun: str) -> str:
     ('1 benchmark', '2 benchmarks')
     """
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
-
-
-def verdict_mark(comparison: Comparison) -> str:
-    """A verdict in one word with its sign, for a table."""
-    return f"{_MARKS[comparison.verdict]} {comparison.verdict.value}"
