@@ -192,6 +192,11 @@ class PairedSequence:
         return sequence
 
     @property
+    def blocks(self) -> int:
+        """Number of blocks so far."""
+        return self._n
+
+    @property
     def differences(self) -> FloatArray:
         """``log x - log y`` of the blocks so far, in order; shape (n,)."""
         return self._rows[0, : self._n].copy()
@@ -328,6 +333,7 @@ class PairedSequence:
         n = self._n
         step = float(ordered[n - n // 2 :].sum() - ordered[: n // 2].sum()) / n**2
         tolerance = max(0.01 * step, _TOLERANCE)
+        step = max(step, tolerance)
         if math.isinf(rejected):
             away = 1.0
             while self._mixed(side, kept - away) < self._threshold:
@@ -335,7 +341,7 @@ class PairedSequence:
                 if away > _LOG_SPEEDUP_MAX:
                     return bound
             rejected = kept - away
-        while (trial := rejected + max(step, tolerance)) < kept:
+        while (trial := rejected + step) < kept:
             if self._mixed(side, trial) < self._threshold:
                 kept = trial
             else:

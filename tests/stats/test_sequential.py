@@ -1,0 +1,319 @@
+"""The sequential comparison: exact martingale identities, a brute-force twin, the seeded study."""
+
+from __future__ import annotations
+
+import importlib.util
+import itertools
+import math
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from speedproof.errors import DataError, UsageError
+from speedproof.stats.evalues import closed_test
+from speedproof.stats.sequential import PairedSequence, smallest_provable
+
+PRIOR = ((0.05, 1 / 17), (0.2, 2 / 17), (0.55, 10 / 17), (1.3, 4 / 17))
+
+
+def naive_wealth(differences: list[float], shift: float) -> list[float]:
+    """The e-value against "at most exp(shift)" after each block, straight from the definition."""
+    wealths = [weight for _, weight in PRIOR]
+    path = []
+    for i, d in enumerate(differences):
+        past = differences[:i]
+        spread = sum(abs(p - float(np.median(past))) for p in past)
+        size = abs(d - shift)
+        if size > 0:
+            z = min(math.sqrt(2 / math.pi) * max(i, 1) * size / (spread + size), 4.0)
+            sign = 1 if d > shift else -1
+            for k, (effect, _) in enumerate(PRIOR):
+                wealths[k] *= 1 + sign * math.tanh(effect * z)
+        path.append(sum(wealths))
+    return path
+
+
+def sequence_of(differences: list[float], risk: float = 0.05) -> PairedSequence:
+    return PairedSequence.of(np.exp(differences), np.ones(len(differences)), risk=risk)
+
+
+@pytest.fixture(scope="module")
+def study() -> ModuleType:
+    path = Path(__file__).parents[2] / "studies" / "sequential.py"
+    spec = importlib.util.spec_from_file_location("study_sequential", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        [1, 1, 1, 1, 1, 1, 1, 1, 1, 1],
+        [1, 5, 0.1, 3, 1000, 2, 2, 1e-6, 1, 7],
+        [0.01, 0, 0.02, 0.01, 0, 0.03, 0.011, 0.01, 0.5, 0.02],
+    ],
+)
+def test_against_theory_wealth_is_a_fair_game(sizes: list[float]) -> None:
+    """Over all 2^n signs, whatever the sizes, the mean wealth is exactly 1 after every block."""
+    paths = np.array(
+        [
+            naive_wealth([s * size for s, size in zip(signs, sizes, strict=True)], 0.0)
+            for signs in itertools.product((-1, 1), repeat=len(sizes))
+        ]
+    )
+    np.testing.assert_allclose(paths.mean(axis=0), 1.0, rtol=1e-12)
+
+
+@pytest.mark.parametrize(("risk", "center"), [(0.05, 0.3), (0.2, 0.0), (0.5, -0.1)])
+def test_against_theory_false_claims_over_all_signs(risk: float, center: float) -> None:
+    """Ville's inequality, checked without sampling: of all 2^n equally likely sessions with true speedup
+    exp(center), at most a share ``risk`` ever has a bound on the wrong side."""
+    rng = np.random.default_rng(3)
+    sizes = rng.exponential(size=9) * 0.05
+    above = below = 0
+    for signs in itertools.product((-1, 1), repeat=sizes.size):
+        result = sequence_of([center + s * size for s, size in zip(signs, sizes, strict=True)], risk).result()
+        above += result.low > math.exp(center) * (1 + 1e-12)
+        below += result.high < math.exp(center) * (1 - 1e-12)
+    assert above == below
+    assert 0 < above <= risk * 2**sizes.size
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.floats(-3, 3) | st.sampled_from([0.0, 0.1, 0.1, -0.2]), min_size=1, max_size=25),
+    st.floats(-2, 2) | st.sampled_from([0.0, 0.1]),
+)
+def test_against_brute_force(differences: list[float], shift: float) -> None:
+    """Evidence and anytime p-values are those of the definition, on both sides."""
+    sequence = sequence_of(differences)
+    exact = sequence.differences.tolist()
+    result = sequence.result()
+    up, down = naive_wealth(exact, 0.0), naive_wealth([-d for d in exact], 0.0)
+    assert result.log_evidence_faster == pytest.approx(math.log(up[-1]), abs=1e-9)
+    assert result.log_evidence_slower == pytest.approx(math.log(down[-1]), abs=1e-9)
+    assert result.pvalue_faster == pytest.approx(min(1.0, 1 / max(up)), rel=1e-8)
+    assert result.pvalue_slower == pytest.approx(min(1.0, 1 / max(down)), rel=1e-8)
+    gamma = math.exp(shift)
+    at = math.log(gamma)
+    assert sequence.log_evidence(gamma) == pytest.approx(math.log(naive_wealth(exact, at)[-1]), abs=1e-9)
+    mirrored = naive_wealth([-d for d in exact], -at)[-1]
+    assert sequence.log_evidence(gamma, side=-1) == pytest.approx(math.log(mirrored), abs=1e-9)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.floats(-1, 1), min_size=1, max_size=20))
+def test_wealth_falls_with_gamma(differences: list[float]) -> None:
+    """The rejected speedups are an interval: that is what bisection rests on."""
+    path = [naive_wealth(differences, c)[-1] for c in np.linspace(-3, 3, 121)]
+    assert all(a >= b * (1 - 1e-12) for a, b in itertools.pairwise(path))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_bounds_against_brute_force(seed: int) -> None:
+    """A bound lies just inside what the definition rejected at some block, and misses it by a hair only."""
+    rng = np.random.default_rng(seed)
+    differences = (rng.standard_t(3, 40) * 0.03 + rng.uniform(-0.1, 0.1)).tolist()
+    sequence = sequence_of(differences)
+    exact = sequence.differences.tolist()
+    result = sequence.result()
+    slack = 0.01 * 0.03
+    assert max(naive_wealth(exact, math.log(result.low))) >= 20
+    assert max(naive_wealth(exact, math.log(result.low) + slack)) < 20
+    mirrored = [-d for d in exact]
+    assert max(naive_wealth(mirrored, -math.log(result.high))) >= 20
+    assert max(naive_wealth(mirrored, -math.log(result.high) + slack)) < 20
+
+
+def test_bounds_never_widen_and_agree_with_the_verdict() -> None:
+    rng = np.random.default_rng(5)
+    sequence = PairedSequence()
+    low, high = 0.0, math.inf
+    for _ in range(300):
+        sequence.add(1.02 * math.exp(0.03 * rng.standard_normal()), math.exp(0.03 * rng.standard_normal()))
+        result = sequence.result()
+        assert low <= result.low <= result.high <= high
+        assert result.faster == (result.low >= 1)
+        low, high = result.low, result.high
+        assert low <= sequence.estimate() <= high
+    assert result.faster
+    assert result.equivalent(0.1)
+    assert not result.equivalent(0.005)
+    assert result.precision == pytest.approx(math.sqrt(high / low) - 1)
+
+
+@pytest.mark.parametrize("factor", [1e-300, 1e-9, 1.0, 1e9, 1e300])
+def test_unit_does_not_matter(factor: float) -> None:
+    rng = np.random.default_rng(8)
+    x, y = 1.1 * np.exp(0.02 * rng.standard_normal((2, 30)))
+    y /= 1.1
+    plain = PairedSequence.of(x, y).result()
+    scaled = PairedSequence.of(x * factor, y * factor).result()
+    assert (scaled.low, scaled.high) == pytest.approx((plain.low, plain.high), rel=1e-8)
+
+
+def test_sides_mirror_each_other() -> None:
+    rng = np.random.default_rng(9)
+    x, y = np.exp(0.05 * rng.standard_normal((2, 60)))
+    one, other = PairedSequence.of(x, y), PairedSequence.of(y, x)
+    assert one.result().low == pytest.approx(1 / other.result().high, rel=1e-12)
+    assert one.result().pvalue_faster == pytest.approx(other.result().pvalue_slower, rel=1e-12)
+    assert one.estimate() == pytest.approx(1 / other.estimate(), rel=1e-6)
+
+
+def test_no_blocks_prove_nothing() -> None:
+    sequence = PairedSequence()
+    result = sequence.result()
+    assert (result.blocks, result.low, result.high) == (0, 0.0, math.inf)
+    assert (result.pvalue_faster, result.pvalue_slower) == (1.0, 1.0)
+    assert not result.faster
+    assert not result.slower
+    assert math.isnan(sequence.estimate())
+    assert math.isinf(sequence.blocks_to_go())
+    assert math.isinf(result.precision)
+
+
+def test_ties_bet_nothing() -> None:
+    """Equal values change neither evidence nor verdict, and are counted."""
+    sequence = PairedSequence.of([0.3] * 50, [0.3] * 50)
+    result = sequence.result()
+    assert result.ties == 50
+    assert (result.log_evidence_faster, result.log_evidence_slower) == pytest.approx((0.0, 0.0), abs=1e-12)
+    # That all of them tie is strong evidence against any other speedup.
+    assert result.equivalent(1e-6)
+    assert sequence.estimate() == pytest.approx(1.0)
+
+
+def test_constant_ratio_is_found() -> None:
+    """Noise-free times: certified up to rounding as soon as the coins suffice, and no overflow later."""
+    sequence = PairedSequence.of([2.0] * 2000, [1.0] * 2000)
+    assert sequence.result().low == pytest.approx(2.0, rel=1e-8)
+    assert sequence.result().high == pytest.approx(2.0, rel=1e-8)
+    assert sequence.estimate() == pytest.approx(2.0)
+
+
+def test_a_change_of_the_speedup_contradicts() -> None:
+    """First 1.2, then 0.8: no single speedup is left, and that is said instead of a verdict."""
+    rng = np.random.default_rng(1)
+    noise = 0.01 * rng.standard_normal(120)
+    sequence = sequence_of((np.repeat([math.log(1.2), math.log(0.8)], 60) + noise).tolist())
+    result = sequence.result()
+    assert result.contradictory
+    assert not result.faster
+    assert not result.slower
+    assert not result.equivalent(1.0)
+    assert math.isnan(sequence.estimate())
+    assert result.precision == 0.0
+
+
+@pytest.mark.parametrize("bad", [0.0, -1.0, math.nan, math.inf])
+def test_values_must_be_positive(bad: float) -> None:
+    sequence = PairedSequence.of([1.0], [1.0])
+    with pytest.raises(DataError, match="block 2: the candidate is"):
+        sequence.add(1.0, bad)
+    assert sequence.blocks == 1
+
+
+def test_wrong_requests_are_named() -> None:
+    with pytest.raises(UsageError, match="between 0 and 1"):
+        PairedSequence(risk=0.0)
+    with pytest.raises(DataError, match="the reference has 2, the candidate 1"):
+        PairedSequence.of([1.0, 2.0], [1.0])
+    with pytest.raises(DataError, match="at least two blocks"):
+        smallest_provable([0.1], 10)
+
+
+@pytest.mark.parametrize("noise", ["normal", "bimodal", "heavy-tailed", "autocorrelated", "drifting"])
+def test_false_alarms_in_simulation(study: ModuleType, noise: str) -> None:
+    """A/A sessions: looked at after every block, no more false claims than the risk (0.1 % binomial bound)."""
+    sessions, risk = 100, 0.2
+    runs = [study.session(study.NOISES[noise], 1.0, 0.03, seed) for seed in range(sessions)]
+    alarms = sum(study.blocks_to_faster(x[:50], y[:50], risk) <= 50 for x, y in runs)
+    assert stats.binomtest(alarms, sessions, risk, alternative="greater").pvalue > 0.001
+
+
+def test_reference_figures_are_met(study: ModuleType) -> None:
+    """Median blocks to a claim on normal noise: within sampling error of the published prototype or below."""
+    prototype = {1.05: 9.5, 1.02: 35}
+    for speedup, sigma, _ in study.EFFECTS[:2]:
+        blocks = [
+            study.blocks_to_faster(*study.session(study.NOISES["normal"], speedup, sigma, seed))
+            for seed in range(80)
+        ]
+        # A sign test on the median: half of the sessions or more end by the prototype's figure.
+        late = sum(b > prototype[speedup] for b in blocks)
+        assert stats.binomtest(late, len(blocks), 0.5, alternative="greater").pvalue > 0.001
+
+
+def test_blocks_to_go_foresees(study: ModuleType) -> None:
+    """The forecast after 20 blocks is within a factor of 3 of what it takes, in the median session."""
+    ratios = []
+    for seed in range(40):
+        x, y = study.session(study.NOISES["normal"], 1.02, 0.03, 1000 + seed)
+        to_go = PairedSequence.of(x[:20], y[:20]).blocks_to_go()
+        took = study.blocks_to_faster(x, y) - 20
+        if took > 0 and math.isfinite(to_go):
+            ratios.append(to_go / took)
+    assert 1 / 3 < float(np.median(ratios)) < 3
+
+
+def test_smallest_provable_is_provable(study: ModuleType) -> None:
+    """Sessions with the speedup it names: about half of them prove it in the stated number of blocks."""
+    x, y = study.session(study.NOISES["normal"], 1.0, 0.03, 77)
+    blocks = 100
+    speedup = smallest_provable(np.log(x) - np.log(y), blocks)
+    took = [
+        study.blocks_to_faster(*study.session(study.NOISES["normal"], speedup, 0.03, seed))
+        for seed in range(60)
+    ]
+    assert 0.25 < float(np.mean(np.array(took) <= blocks)) < 0.85
+
+
+def test_smallest_provable_without_noise() -> None:
+    assert smallest_provable([0.0, 0.0, 0.0], 100) == 1.0
+    assert math.isinf(smallest_provable([0.0, 0.0, 0.0], 4))
+    assert math.isinf(smallest_provable([0.01, -0.01, 0.02], 4))
+
+
+def naive_closed_test(evalues: list[float], risk: float) -> list[bool]:
+    k = range(len(evalues))
+    sets = [s for size in range(1, len(evalues) + 1) for s in itertools.combinations(k, size)]
+    return [all(sum(evalues[j] for j in s) / len(s) >= 1 / risk for s in sets if i in s) for i in k]
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.floats(0.01, 200) | st.sampled_from([20.0, 30.0, 60.0]), min_size=1, max_size=6))
+def test_closed_test_against_brute_force(evalues: list[float]) -> None:
+    """The shortcut is the closed test over all subsets (values that hang on rounding set aside)."""
+    if naive_closed_test(evalues, 0.05) == naive_closed_test(evalues, 0.05 * (1 - 1e-6)):
+        assert closed_test(np.log(evalues), risk=0.05).tolist() == naive_closed_test(evalues, 0.05)
+
+
+def test_closed_test_contains_holm() -> None:
+    """Whatever Holm rejects on the p-values 1/e, it rejects."""
+    rng = np.random.default_rng(2)
+    for _ in range(200):
+        log_e = rng.normal(3, 2, 4)
+        order = np.argsort(-log_e)
+        holm = np.zeros(4, dtype=bool)
+        for step, i in enumerate(order):
+            if log_e[i] < math.log((4 - step) / 0.05) + 1e-6:
+                break
+            holm[i] = True
+        assert np.all(closed_test(log_e, risk=0.05) >= holm)
+
+
+def test_closed_test_edges() -> None:
+    assert closed_test([], risk=0.05).tolist() == []
+    assert closed_test([1e4, -1e4], risk=0.05).tolist() == [True, False]
+    assert closed_test([1e4, 1e4], risk=0.05).tolist() == [True, True]
