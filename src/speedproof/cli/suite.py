@@ -146,9 +146,8 @@ def _table(report: SuiteReport) -> Table:
     rows = []
     for row in report.rows:
         cells = [Cell(row.name), Cell(ratio(row.speedups["min"]))]
-        bounded = {comparison.protocol: comparison.speedup for comparison in row.comparisons}
         for location, finding in zip(locations, (row.mean, row.median), strict=True):
-            speedup = bounds(bounded[location]) if location in bounded else ratio(row.speedups[location])
+            speedup = bounds(finding.bounds) if finding.bounds else ratio(row.speedups[location])
             style = STYLES[Verdict.FASTER if finding.significant else Verdict.UNDECIDED]
             level = "-" if math.isnan(finding.confidence) else f"{finding.confidence:.6g}"
             cells += [Cell(speedup), Cell("yes" if finding.significant else "no", style), Cell(level)]

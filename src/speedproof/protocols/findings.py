@@ -11,6 +11,8 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+
 from speedproof.data.sample import FloatArray
 from speedproof.protocols.comparison import HighestConfidence
 from speedproof.protocols.confidence import highest_confidence
@@ -25,9 +27,20 @@ from speedproof.protocols.speedup_test import (
     mean_tests,
     median_tests,
 )
+from speedproof.stats.bounds import ratio_of_means, ratio_of_medians
+from speedproof.stats.estimate import Estimate
 
-__all__ = ["Finding", "article_mean", "article_median", "mean_remarks", "median_remarks", "no_level_remark"]
+__all__ = [
+    "DEFAULT_LEVEL",
+    "Finding",
+    "article_mean",
+    "article_median",
+    "mean_remarks",
+    "median_remarks",
+    "no_level_remark",
+]
 
+DEFAULT_LEVEL = 0.95
 _LEAST_LEVEL = 0.5
 
 
@@ -43,11 +56,18 @@ class Finding:
         Its confidence level; NaN when the protocol could not conclude and none was given.
     remarks : tuple of str
         Warnings.
+    bounds : Estimate or None
+        The speedup with certified bounds at the stated level, or at 0.95 when none was given; None when the
+        protocol stopped before a test. The original tool has none.
+    slower : bool
+        Whether a slowdown is significant at the level of the bounds.
     """
 
     significant: bool
     confidence: float
     remarks: tuple[str, ...]
+    bounds: Estimate | None = None
+    slower: bool = False
 
 
 def mean_remarks(decision: MeanDecision, n: int, m: int) -> tuple[str, ...]:
@@ -125,6 +145,16 @@ def article_mean(
     def decide(alpha: float | FloatArray) -> MeanDecision:
         return decide_mean(tests, alpha, always_welch=always_welch)
 
+    level, risk = _level_and_risk(confidence)
+    at_level = decide(risk)
+    bounds = None
+    if not math.isnan(float(at_level.pvalue)):
+        interval = ratio_of_means(x, y, risk, equal_variances=at_level.equal_variances)
+        bounds = Estimate(float(x.mean() / y.mean()), float(interval.low), float(interval.high), level)
+    slower = bool(at_level.state_slower == SIGNIFICANT)
+    if confidence is not None:
+        significant = bool(at_level.state == SIGNIFICANT)
+        return Finding(significant, confidence, mean_remarks(at_level, tests.n, tests.m), bounds, slower)
     pvalues = (
         tests.shapiro_x.pvalue,
         tests.shapiro_y.pvalue,
@@ -132,12 +162,9 @@ def article_mean(
         tests.student.pvalue,
         tests.welch.pvalue,
     )
-    return _finding(
-        "mean",
-        confidence,
-        lambda alpha: bool(decide(alpha).state == SIGNIFICANT),
-        lambda: highest_confidence(map(float, pvalues), lambda alpha: decide(alpha).state == SIGNIFICANT),
-        lambda alpha: mean_remarks(decide(alpha), tests.n, tests.m),
+    highest = highest_confidence(map(float, pvalues), lambda alpha: decide(alpha).state == SIGNIFICANT)
+    return _at_highest(
+        "mean", highest, lambda alpha: mean_remarks(decide(alpha), tests.n, tests.m), bounds, slower
     )
 
 
@@ -161,29 +188,42 @@ def article_median(
         With NaN as its confidence when no level of one half or more is found.
     """
     tests = median_tests(x, y, ks_rule)
-    pvalues = (tests.location.pvalue, tests.ranks.pvalue)
-    return _finding(
-        "median",
-        confidence,
-        lambda alpha: bool(decide_median(tests, alpha).state == SIGNIFICANT),
-        lambda: highest_confidence(
-            map(float, pvalues), lambda alpha: decide_median(tests, alpha).state == SIGNIFICANT
-        ),
-        lambda alpha: median_remarks(decide_median(tests, alpha)),
+    level, risk = _level_and_risk(confidence)
+    at_level = decide_median(tests, risk)
+    bounds = None
+    if not math.isnan(float(at_level.pvalue)):
+        interval = ratio_of_medians(x, y, risk)
+        observed = float(np.median(x) / np.median(y))
+        bounds = Estimate(observed, float(interval.low), float(interval.high), level)
+    slower = bool(at_level.state_slower == SIGNIFICANT)
+    if confidence is not None:
+        significant = bool(at_level.state == SIGNIFICANT)
+        return Finding(significant, confidence, median_remarks(at_level), bounds, slower)
+    highest = highest_confidence(
+        (float(tests.location.pvalue), float(tests.ranks.pvalue)),
+        lambda alpha: decide_median(tests, alpha).state == SIGNIFICANT,
+    )
+    return _at_highest(
+        "median", highest, lambda alpha: median_remarks(decide_median(tests, alpha)), bounds, slower
     )
 
 
-def _finding(
+def _level_and_risk(confidence: float | None) -> tuple[float, float]:
+    """The level of the bounds and its risk; 1 - 0.95 is not 0.05 in binary, hence the rounding."""
+    level = DEFAULT_LEVEL if confidence is None else confidence
+    return level, round(1 - level, 15)
+
+
+def _at_highest(
     location: str,
-    confidence: float | None,
-    significant: Callable[[float], bool],
-    highest: Callable[[], HighestConfidence],
+    highest: HighestConfidence,
     remarks: Callable[[float], tuple[str, ...]],
+    bounds: Estimate | None,
+    slower: bool,
 ) -> Finding:
-    if confidence is not None:
-        alpha = 1 - confidence
-        return Finding(significant(alpha), confidence, remarks(alpha))
-    found = highest()
-    if not found.value >= _LEAST_LEVEL:
-        return Finding(False, math.nan, (*remarks(1 - _LEAST_LEVEL), no_level_remark(location)))
-    return Finding(True, found.value, remarks(1 - found.value))
+    if not highest.value >= _LEAST_LEVEL:
+        missing = (*remarks(1 - _LEAST_LEVEL), no_level_remark(location))
+        return Finding(False, math.nan, missing, bounds, slower)
+    # At the infimum itself, not at 1 minus the rounded level.
+    infimum = highest.intervals[0][0]
+    return Finding(True, highest.value, remarks(infimum), bounds, slower)

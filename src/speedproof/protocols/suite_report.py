@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from speedproof.data.sample import FloatArray, Sample
-from speedproof.data.suite import Key
-from speedproof.protocols.compare import Rules, compare_means, compare_medians
-from speedproof.protocols.comparison import Comparison
-from speedproof.protocols.findings import Finding, article_mean, article_median
+from speedproof.protocols.compare import Rules
+from speedproof.protocols.findings import DEFAULT_LEVEL, Finding, article_mean, article_median
 from speedproof.protocols.original import original_mean, original_median
 from speedproof.protocols.suites import (
     LOCATIONS,
@@ -28,8 +26,6 @@ from speedproof.protocols.suites import (
 )
 
 __all__ = ["Entry", "SuiteReport", "SuiteRow", "report_suite"]
-
-DEFAULT_LEVEL = 0.95
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,8 +68,6 @@ class SuiteRow:
         Significant or not, at which level.
     weights : dict of Location to float
         The weight of this benchmark in each overall gain.
-    comparisons : tuple of Comparison
-        Mean and median with certified bounds, at the row's level or at 0.95; empty with ``original=True``.
     remarks : tuple of str
         All warnings of the row.
     """
@@ -83,7 +77,6 @@ class SuiteRow:
     mean: Finding
     median: Finding
     weights: dict[Location, float]
-    comparisons: tuple[Comparison, ...]
     remarks: tuple[str, ...]
 
 
@@ -191,25 +184,17 @@ def _row(
     entry: Entry, level: float | None, rules: Rules, original: bool, weights: dict[Location, float]
 ) -> SuiteRow:
     x, y = entry.x.values, entry.y.values
-    comparisons: tuple[Comparison, ...] = ()
     if original:
         mean, median = original_mean(x, y, level), original_median(x, y, level)
     else:
         mean = article_mean(x, y, level, always_welch=rules.always_welch)
         median = article_median(x, y, level, rules.ks_rule)
-        at_level = replace(rules, alpha=round(1 - (DEFAULT_LEVEL if level is None else level), 15))
-        key = Key(entry.name, "time")
-        comparisons = (
-            compare_means(entry.x, entry.y, at_level, key),
-            compare_medians(entry.x, entry.y, at_level, key),
-        )
     return SuiteRow(
         name=entry.name,
         speedups={location: _speedup(x, y, location) for location in LOCATIONS},
         mean=mean,
         median=median,
         weights=weights,
-        comparisons=comparisons,
         remarks=(*entry.remarks, *mean.remarks, *median.remarks),
     )
 

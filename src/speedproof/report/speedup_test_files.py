@@ -11,7 +11,6 @@ import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from speedproof.protocols.comparison import Verdict
 from speedproof.protocols.findings import Finding
 from speedproof.protocols.suite_report import SuiteReport
 from speedproof.protocols.suites import RANDOM_SELECTION
@@ -116,12 +115,7 @@ def report_lines(report: SuiteReport, title: str) -> Iterator[str]:
                 f"Benchmarks needed to know the proportion to within {found.precision:g}: "
                 f"{found.benchmarks_needed}, selected at random."
             )
-        slower = [
-            row.name
-            for row in report.rows
-            for comparison in row.comparisons
-            if comparison.protocol == protocol and comparison.verdict is Verdict.SLOWER
-        ]
+        slower = [row.name for row in report.rows if (row.mean if protocol == "mean" else row.median).slower]
         if slower:
             yield f"Slowed down (the {protocol} is significantly higher): {', '.join(slower)}"
     yield ""
