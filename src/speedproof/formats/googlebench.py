@@ -121,11 +121,11 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     names = {entry.head.name for entry in entries}
     groups: dict[tuple[str, str, tuple[tuple[str, str], ...]], list[_Entry]] = {}
     aggregates: dict[str, list[_Entry]] = {}
+    failures: dict[str, list[_Entry]] = {}
     for entry in entries:
         head = entry.head
         if head.error_occurred or head.skipped:
-            message = head.error_message or head.skip_message or "no message"
-            yield Skipped(source.name, entry.where, entry.benchmark, f"the run reported an error: {message}")
+            failures.setdefault(entry.benchmark, []).append(entry)
         elif _is_aggregate(head, names):
             aggregates.setdefault(entry.benchmark, []).append(entry)
         else:
@@ -133,6 +133,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
             groups.setdefault((entry.benchmark, head.time_unit, host + own), []).append(entry)
     for (benchmark, time_unit, fields), members in groups.items():
         yield from _records(source, benchmark, time_unit, fields, members)
+    yield from _failures(source, failures)
     yield from _summaries(source, aggregates, {benchmark for benchmark, _, _ in groups})
 
 
@@ -186,14 +187,24 @@ def _number(value: object) -> float:
     return float(value) if isinstance(value, (int, float)) else math.nan
 
 
+def _failures(source: Source, failures: dict[str, list[_Entry]]) -> Iterator[Skipped]:
+    for benchmark, entries in failures.items():
+        head = entries[0].head
+        message = head.error_message or head.skip_message or "it gave no message"
+        reason = f"{plural(len(entries), 'run')} reported an error and left no time: {message}"
+        yield Skipped(source.name, entries[0].where, benchmark, reason)
+
+
 def _summaries(
     source: Source, aggregates: dict[str, list[_Entry]], read_names: set[str]
 ) -> Iterator[Skipped]:
     left_out = 0
     for benchmark, entries in aggregates.items():
-        # "sum_mean" without its repetitions is a summary of "sum"; with them it is merely redundant.
+        kinds = {entry.head.aggregate_name or entry.head.name.rpartition("_")[2] for entry in entries}
+        # "sum_mean" without its repetitions is a summary of "sum"; with them it is merely redundant, and so
+        # is the complexity fitted to a family of benchmarks.
         bases = {benchmark, *(benchmark.removesuffix(suffix) for suffix in _OLD_AGGREGATES)}
-        if bases.isdisjoint(read_names) and not _is_complexity(entries, read_names):
+        if bases.isdisjoint(read_names) and not kinds <= {"BigO", "RMS"}:
             yield Skipped(
                 source.name, entries[0].where, benchmark, f"only aggregates of it are here; {_REMEDY}"
             )
@@ -202,12 +213,3 @@ def _summaries(
     if left_out:
         reason = f"{plural(left_out, 'aggregate')} of repetitions left out"
         yield Skipped(source.name, "", "", reason, expected=True)
-
-
-def _is_complexity(entries: list[_Entry], read_names: set[str]) -> bool:
-    """Whether these are the fit of a complexity to benchmarks that were read."""
-    kinds = {entry.head.aggregate_name or entry.head.name.rpartition("_")[2] for entry in entries}
-    family = entries[0].benchmark.removesuffix("_BigO").removesuffix("_RMS")
-    return kinds <= {"BigO", "RMS", "mean", "median", "stddev", "cv"} and any(
-        name.startswith(family + "/") for name in read_names
-    )

@@ -28,7 +28,7 @@ _METRICS = {"thrpt": "throughput", "avgt": "time", "sample": "time", "ss": "sing
 class _Metric(msgspec.Struct, rename="camel"):
     score_unit: str
     raw_data: list[list[Number]] | None = None
-    raw_data_histogram: msgspec.Raw | None = None
+    raw_data_histogram: object = None
 
 
 class _Result(msgspec.Struct, rename="camel"):
@@ -101,27 +101,28 @@ def _result(source: Source, where: str, result: _Result) -> Iterator[Record | Sk
         }
     )
     primary = result.primary_metric
+    name = _METRICS.get(result.mode, result.mode)
     better = Direction.HIGHER if result.mode == "thrpt" else Direction.LOWER
     note = ""
     if better is Direction.HIGHER and parse_unit(primary.score_unit).base == "s":
-        better = Direction.LOWER
+        name, better = "time", Direction.LOWER
         note = f"mode thrpt, but {primary.score_unit} is a time: lower is taken as better"
     yield from _metric(
         source,
         f"{where}.primaryMetric",
         benchmark,
-        _METRICS.get(result.mode, result.mode),
+        name,
         primary,
         better,
         fields,
         note,
     )
-    for name, metric in result.secondary_metrics.items():
+    for secondary, metric in result.secondary_metrics.items():
         # A metric in the unit of the score is the score of one method of a group; the others come from
         # profilers, which count costs.
         direction = better if metric.score_unit == primary.score_unit else Direction.LOWER
-        place = f"{where}.secondaryMetrics.{name}"
-        yield from _metric(source, place, benchmark, name.lstrip("·"), metric, direction, fields, "")
+        place = f"{where}.secondaryMetrics.{secondary}"
+        yield from _metric(source, place, benchmark, secondary.lstrip("·"), metric, direction, fields, "")
 
 
 def _metric(

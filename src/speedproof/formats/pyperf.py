@@ -64,7 +64,7 @@ class _First(msgspec.Struct):
 
 class _File(msgspec.Struct):
     benchmarks: list[msgspec.Raw] | dict[str, msgspec.Raw] | None = None
-    benchmark: msgspec.Raw | None = None
+    benchmark: msgspec.Raw = msgspec.Raw()
     metadata: dict[str, object] | None = None
 
 
@@ -103,11 +103,8 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     calibrations = warmups = 0
     for where, key, part in _parts(file, source):
         try:
-            benchmark = (
-                _first_format(part, source)
-                if file.benchmark is not None
-                else decode(part, _Benchmark, source, where)
-            )
+            first = where == "benchmark"
+            benchmark = _first_format(part, source) if first else decode(part, _Benchmark, source, where)
         except FormatError as error:
             yield Skipped(source.name, error.where, key or "", error.message)
             continue
@@ -129,7 +126,7 @@ def _parts(file: _File, source: Source) -> Iterator[tuple[str, str | None, msgsp
     elif file.benchmarks is not None:
         for index, part in enumerate(file.benchmarks):
             yield f"benchmarks[{index}]", None, part
-    elif file.benchmark is not None:
+    elif bytes(file.benchmark):
         yield "benchmark", None, file.benchmark
     else:
         raise source.error("", "the file lacks benchmarks; it is not as pyperf writes it")

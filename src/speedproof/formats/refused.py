@@ -13,11 +13,12 @@ _SUMMARY = "it has no values of single runs"
 _JSON: tuple[tuple[tuple[str, ...], str], ...] = (
     (("HostEnvironmentInfo", "Benchmarks"), "BenchmarkDotNet's JSON is not read; export the measurements with "
      "[CsvMeasurementsExporter] and give that file as CSV"),
-    (("median(elapsed)", "measurements"), "nanobench's JSON is not read; render the elapsed times of the epochs "
-     "with its template ankerl::nanobench::templates::csv or pyperf"),
+    (("median(elapsed)", "measurements"), "nanobench's JSON is not read; render with its template "
+     "ankerl::nanobench::templates::pyperf(), whose output is"),
     (("wasm", "phase", "event", "count"), "sightglass's raw JSON is not read; write it with --output-format csv "
-     "and give columns benchmark=wasm, version=engine, process=process, metric=event, value=count"),
-    (("audit", "wallclock_times"), "krun's results are not read; write the wall-clock times as CSV with columns "
+     "and read that with --column benchmark=wasm --column version=engine --column metric=event "
+     "--column value=count"),
+    (("audit", "reboots"), "krun's results are not read; write the wall-clock times as CSV with columns "
      "benchmark, process, run, value"),
     (("runId", "criteria"), "ReBench's JSON is not read; give its data file with the measurements as CSV"),
     (("commit_hash", "results", "requirements"), f"asv's result file keeps medians; {_SUMMARY}. Record them with "
@@ -69,8 +70,8 @@ _LINES: tuple[tuple[str, str], ...] = (
      "google-benchmark's CSV and console output are not read; run with --benchmark_out=FILE "
      "--benchmark_out_format=json --benchmark_repetitions=20"),
     (r"^benchmark,warmup_iter,iter,name,command,duration,lines,env",
-     "this is ripgrep's raw.csv; name the format csv, the columns benchmark=benchmark, version=name, "
-     "value=duration, and the unit s"),
+     "this is ripgrep's raw.csv; read it with --format csv --unit s --column benchmark=benchmark "
+     "--column version=name --column value=duration"),
     (r"^Number of (calibration runs?|runs? with values):|^Mean \+- std dev:",
      f"this is pyperf's summary; {_SUMMARY}. Give the JSON that pyperf wrote with -o"),
     (r"^# Execution Start:|^# @Run|^invocation\titeration\tvalue",
@@ -80,7 +81,6 @@ _LINES: tuple[tuple[str, str], ...] = (
     (r"^real\s+\d+m[\d.,]+s$",
      "this is the shell's time; repeat the measurement with hyperfine --export-json"),
 )  # fmt: skip
-_PATTERNS = tuple((re.compile(pattern, re.MULTILINE), remedy) for pattern, remedy in _LINES)
 _KEY = re.compile(r'"((?:[^"\\]|\\.){1,80})"\s*:')
 
 
@@ -106,7 +106,7 @@ def known_elsewhere(head: bytes) -> str:
     if text.lstrip()[:1] in ("{", "["):
         keys = set(_KEY.findall(text))
         return next((remedy for names, remedy in _JSON if keys.issuperset(names)), "")
-    return next((remedy for pattern, remedy in _PATTERNS if pattern.search(text)), "")
+    return next((remedy for pattern, remedy in _LINES if re.search(pattern, text, re.MULTILINE)), "")
 
 
 def seen(head: bytes) -> str:

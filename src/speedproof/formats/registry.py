@@ -15,7 +15,7 @@ from pathlib import Path
 
 from speedproof.data.suite import Record, Skipped
 from speedproof.errors import UsageError
-from speedproof.formats import refused, text
+from speedproof.formats import text
 from speedproof.formats.options import ReadOptions
 from speedproof.formats.source import Source
 
@@ -249,6 +249,10 @@ def detect_source(source: Source) -> Format:
         for candidate in _SPECIFIC:
             if candidate.sniff(head, source.path):
                 return candidate
+    # The list of refusals is long and seldom needed.
+    from speedproof.formats import refused
+
+    for head in heads:
         if remedy := refused.known_elsewhere(head):
             raise source.error("", remedy)
     for candidate in _GENERIC:

@@ -111,7 +111,8 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
         yield from _wide(source, header, rows, roles, free, options)
     elif "value" not in roles:
         raise source.error(
-            "header", f"no column holds the values; columns are {', '.join(header)}: name one as value=COLUMN"
+            "header",
+            f"no column holds the values; columns are {', '.join(header)}: name one with --column value=NAME",
         )
     else:
         yield from _long(source, header, rows, roles, free, options)
@@ -251,7 +252,8 @@ def _wide(
     ]
     if not numeric:
         raise source.error(
-            "header", f"no column holds numbers; columns are {', '.join(header)}: name one as value=COLUMN"
+            "header",
+            f"no column holds numbers; columns are {', '.join(header)}: name one with --column value=NAME",
         )
     runs_in_columns = "benchmark" in roles and all(_NUMBERED.fullmatch(header[c]) for c in numeric)
     groups: dict[tuple[str, str | None, str, str], _Group] = {}

@@ -1,0 +1,25 @@
+"""Where the files are that the readers are tested on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+FILES = Path(__file__).parents[1] / "data" / "formats"
+SHARED = Path(__file__).parents[2] / ".." / "shared"
+
+
+@pytest.fixture(scope="session")
+def files() -> Path:
+    """The committed result files; their README says which tool made each."""
+    return FILES
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """Result files of other projects, which are not part of this one."""
+    folder = SHARED / "data"
+    if not folder.is_dir():
+        pytest.skip("the folder of other projects' result files is not here")
+    return folder

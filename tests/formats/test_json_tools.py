@@ -1,0 +1,326 @@
+"""Every number that a JSON reader gives is the one that Python's json module finds in the file."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from speedproof.data.sample import Trait
+from speedproof.data.suite import Record, Skipped, Suite
+from speedproof.data.units import Direction
+from speedproof.formats import detect, read
+
+
+def split(path: Path, format: str | None = None) -> tuple[list[Record], list[Skipped]]:
+    items = list(read(path, format=format))
+    return [i for i in items if isinstance(i, Record)], [i for i in items if isinstance(i, Skipped)]
+
+
+def load(path: Path) -> Any:
+    return json.loads(path.read_text())
+
+
+def test_hyperfine_against_json(files: Path) -> None:
+    records, skipped = split(files / "hyperfine.json")
+    results = load(files / "hyperfine.json")["results"]
+    assert [(r.benchmark, r.values.tolist()) for r in records] == [
+        (r["command"], r["times"]) for r in results
+    ]
+    assert [dict(r.fields) for r in records] == [r["parameters"] for r in results]
+    assert all(r.unit == "s" and r.metric == "time" and Trait.ORDER_KNOWN in r.traits for r in records)
+    assert all(r.processes is None for r in records), "each run is a process of its own"
+    assert not skipped
+
+
+def test_hyperfine_memory_and_summary_only(files: Path) -> None:
+    records, skipped = split(files / "hyperfine-memory.json")
+    first, second, _ = load(files / "hyperfine-memory.json")["results"]
+    memory = [r for r in records if r.metric == "memory"]
+    assert [r.values.tolist() for r in memory] == [first["memory_usage_byte"], second["memory_usage_byte"]]
+    assert all(r.unit == "B" for r in memory)
+    assert [s.benchmark for s in skipped] == ["sort words"]
+    assert "--export-json" in skipped[0].reason
+
+
+def test_hyperfine_failing_runs_are_noted(files: Path) -> None:
+    (record,), _ = split(files / "hyperfine-failing.json")
+    assert any("5 of 5 runs did not exit with code 0" in note for note in record.notes)
+    killed = [r for r in split(files / "hyperfine-memory.json")[0] if "parallel=2" in r.benchmark]
+    assert any("1 of 1 runs" in note for note in killed[0].notes), (
+        "null is the code of a run killed by a signal"
+    )
+
+
+def test_hyperfine_same_command_twice_is_told_apart(tmp_path: Path) -> None:
+    entry = {"command": "a", "times": [1.0]}
+    (tmp_path / "h.json").write_text(json.dumps({"results": [entry, {**entry, "times": [2.0]}]}))
+    records, _ = split(tmp_path / "h.json")
+    residue = Suite.from_records(("v", r) for r in records).residue
+    assert [r.field for r in residue] == ["entry"]
+
+
+def naive_pyperf(path: Path) -> dict[str, list[list[float]]]:
+    data = load(path)
+    runs: dict[str, list[list[float]]] = {}
+    for benchmark in data["benchmarks"]:
+        name = benchmark.get("metadata", {}).get("name") or data["metadata"]["name"]
+        runs[name] = [run["values"] for run in benchmark["runs"] if run.get("values")]
+    return runs
+
+
+@pytest.mark.parametrize(
+    ("name", "unit", "metric"), [("pyperf.json", "s", "time"), ("pyperf-memory.json", "B", "memory")]
+)
+def test_pyperf_against_json(files: Path, name: str, unit: str, metric: str) -> None:
+    records, skipped = split(files / name)
+    expected = naive_pyperf(files / name)
+    assert {r.benchmark: r.values.tolist() for r in records} == {
+        name: [v for run in runs for v in run] for name, runs in expected.items()
+    }
+    for record in records:
+        runs = expected[record.benchmark]
+        assert record.processes is not None
+        assert record.processes.tolist() == [k for k, run in enumerate(runs) for _ in run]
+        assert (record.unit, record.metric) == (unit, metric)
+        assert {Trait.ORDER_KNOWN, Trait.WARMUP_REMOVED} <= record.traits
+    assert all(s.expected for s in skipped)
+
+
+def test_pyperf_calibration_and_warmups_are_counted(files: Path) -> None:
+    runs = [run for b in load(files / "pyperf.json")["benchmarks"] for run in b["runs"]]
+    calibrations = sum(not run.get("values") for run in runs)
+    warmups = sum(len(run.get("warmups", ())) for run in runs)
+    (remark,) = split(files / "pyperf.json")[1]
+    assert remark.reason.startswith(f"{calibrations} calibration runs and {warmups} warm-up values")
+
+
+def test_pyperf_one_damaged_benchmark_does_not_lose_the_others(files: Path, tmp_path: Path) -> None:
+    data = load(files / "pyperf.json")
+    data["benchmarks"][0]["runs"][1]["values"][1] = "fast"
+    (tmp_path / "p.json").write_text(json.dumps(data))
+    records, skipped = split(tmp_path / "p.json")
+    assert [r.benchmark for r in records] == ["sorted"]
+    assert [s.where for s in skipped if not s.expected] == ["benchmarks[0].runs[1].values[1]"]
+
+
+def test_gzip_and_plain_are_the_same(files: Path, tmp_path: Path) -> None:
+    packed = tmp_path / "packed.json.gz"
+    packed.write_bytes(gzip.compress((files / "pyperf.json").read_bytes()))
+    plain, unpacked = split(files / "pyperf.json")[0], split(packed)[0]
+    for a, b in zip(plain, unpacked, strict=True):
+        np.testing.assert_array_equal(a.values, b.values)
+
+
+def naive_google(path: Path, member: str) -> dict[str, list[float]]:
+    values: dict[str, list[float]] = {}
+    for entry in load(path)["benchmarks"]:
+        if entry["run_type"] == "iteration" and not entry.get("error_occurred") and member in entry:
+            values.setdefault(entry["run_name"], []).append(entry[member])
+    return values
+
+
+def test_google_benchmark_against_json(files: Path) -> None:
+    records, _ = split(files / "google-benchmark.json")
+    path = files / "google-benchmark.json"
+    factor = {
+        e["run_name"]: {"ns": 1e9, "ms": 1e3}[e["time_unit"]]
+        for e in load(path)["benchmarks"]
+        if "time_unit" in e
+    }
+    for metric, member in (("time", "real_time"), ("cpu time", "cpu_time")):
+        read_values = {r.benchmark: r.values.tolist() for r in records if r.metric == metric}
+        expected = naive_google(path, member)
+        assert read_values == {name: [v / factor[name] for v in values] for name, values in expected.items()}
+    for metric, unit in (("items_per_second", "items/s"), ("bytes_per_second", "B/s"), ("elements", "")):
+        chosen = [r for r in records if r.metric == metric]
+        assert {r.benchmark: r.values.tolist() for r in chosen} == naive_google(path, metric)
+        assert {r.unit for r in chosen} == {unit}
+
+
+def test_google_benchmark_rates_are_better_high(files: Path) -> None:
+    suite = Suite.from_records(("v", i) for i in read(files / "google-benchmark.json"))
+    better = {key.metric: sample.direction for (key, _), sample in suite.samples.items()}
+    assert better["items_per_second"] is better["bytes_per_second"] is Direction.HIGHER
+    assert better["time"] is better["cpu time"] is Direction.LOWER
+
+
+def test_google_benchmark_errors_and_nan_are_named(files: Path) -> None:
+    _, skipped = split(files / "google-benchmark.json")
+    reasons = {s.benchmark: s.reason for s in skipped if not s.expected}
+    assert 'no such "device"' in reasons["BM_fails"]
+    assert "undefined is not a number in 5 of 5 runs" in reasons["BM_sum/64"]
+    aggregates = sum(
+        e["run_type"] == "aggregate" for e in load(files / "google-benchmark.json")["benchmarks"]
+    )
+    assert [s.reason for s in skipped if s.expected] == [f"{aggregates} aggregates of repetitions left out"]
+
+
+def test_google_benchmark_with_aggregates_only_names_the_remedy(files: Path) -> None:
+    records, skipped = split(files / "google-benchmark-aggregates.json")
+    assert not records
+    assert [s.benchmark for s in skipped] == ["BM_sum/512"]
+    assert "without --benchmark_report_aggregates_only" in skipped[0].reason
+
+
+def test_google_benchmark_before_run_types(tmp_path: Path) -> None:
+    entries = [{"name": n, "real_time": t, "cpu_time": t, "time_unit": "us"} for n, t in
+               (("f/8", 1.0), ("f/8", 3.0), ("f/8_mean", 2.0), ("f/8_stddev", 1.4), ("g_mean", 7.0))]  # fmt: skip
+    (tmp_path / "g.json").write_text(json.dumps({"context": {}, "benchmarks": entries}))
+    records, _ = split(tmp_path / "g.json")
+    times = {r.benchmark: r.values.tolist() for r in records if r.metric == "time"}
+    assert times == {"f/8": [1.0 / 1e6, 3.0 / 1e6], "g_mean": [7.0 / 1e6]}, "g_mean is a name: there is no g"
+
+
+def test_pytest_benchmark_against_json(files: Path) -> None:
+    records, skipped = split(files / "pytest-benchmark.json")
+    tests = load(files / "pytest-benchmark.json")["benchmarks"]
+    assert [(r.benchmark, r.values.tolist()) for r in records] == [
+        (t["fullname"], t["stats"]["data"]) for t in tests
+    ]
+    # The tool's own mean tells that its data are per iteration and in seconds.
+    for record, test in zip(records, tests, strict=True):
+        assert record.values.mean() == pytest.approx(test["stats"]["mean"], rel=1e-12)
+        assert record.unit == "s"
+    assert ("extra_info.kind", "sum") in records[0].fields
+    assert ("n", "10") in records[0].fields
+    assert not skipped
+
+
+def cut(stats: dict[str, Any]) -> None:
+    stats["data"] = stats["data"][:3]
+
+
+def omit(stats: dict[str, Any]) -> None:
+    stats["data"][2:] = ["... omitted"]
+
+
+def drop(stats: dict[str, Any]) -> None:
+    del stats["data"]
+
+
+@pytest.mark.parametrize(
+    ("damage", "word"), [(cut, "3 of 12 rounds"), (omit, "... omitted"), (drop, "no times")]
+)
+def test_pytest_benchmark_incomplete_data_are_summary_only(
+    files: Path, tmp_path: Path, damage: Callable[[dict[str, Any]], None], word: str
+) -> None:
+    data = load(files / "pytest-benchmark.json")
+    damage(data["benchmarks"][0]["stats"])
+    (tmp_path / "p.json").write_text(json.dumps(data))
+    records, skipped = split(tmp_path / "p.json")
+    assert len(records) == len(data["benchmarks"]) - 1
+    assert len(skipped) == 1
+    assert word in skipped[0].reason
+    assert "summary only" in skipped[0].reason
+    assert "--benchmark-json" in skipped[0].reason
+
+
+def test_pytest_benchmark_saved_without_data(files: Path) -> None:
+    records, skipped = split(files / "pytest-benchmark-summary.json")
+    assert not records
+    assert len(skipped) == 3
+    assert all("--benchmark-save-data" in s.reason for s in skipped)
+
+
+def test_jmh_against_json(files: Path) -> None:
+    records, skipped = split(files / "jmh.json")
+    put, get, sampled, old, damaged = load(files / "jmh.json")
+    by_key = {(r.benchmark, r.metric): r for r in records}
+
+    record = by_key["org.example.Hash.put:size=10,kind=open", "time"]
+    forks = put["primaryMetric"]["rawData"]
+    finite = [(k, v) for k, fork in enumerate(forks) for v in fork if v != "NaN"]
+    assert record.values.tolist() == [v / 1e6 for _, v in finite]
+    assert record.processes is not None
+    assert record.processes.tolist() == [k for k, _ in finite]
+    assert record.direction is Direction.LOWER
+    assert ("jvmArgs", "-Xmx1g") in record.fields
+
+    record = by_key["org.example.Hash.get", "throughput"]
+    assert record.values.tolist() == [v / 60 for v in get["primaryMetric"]["rawData"][0]]
+    assert (record.unit, record.direction) == ("ops/s", Direction.HIGHER)
+
+    record = by_key["org.example.Hash.old", "single-shot time"]
+    assert record.values.tolist() == [fork[0] for fork in old["primaryMetric"]["rawData"]]
+    assert record.processes is not None
+    assert record.processes.tolist() == [0, 1]
+
+    reasons = {(s.benchmark or s.where): s for s in skipped if not s.expected}
+    assert "1 of 6 iterations" in reasons["org.example.Hash.put:size=10,kind=open"].reason
+    assert "-bm avgt" in reasons[sampled["benchmark"]].reason
+    assert "[4].primaryMetric.rawData" in reasons, damaged["benchmark"]
+
+
+def test_jmh_secondary_metrics(files: Path) -> None:
+    records, skipped = split(files / "jmh.json")
+    put, get, *_ = load(files / "jmh.json")
+    by_metric = {r.metric: r for r in records}
+    rate = by_metric["gc.alloc.rate"]
+    assert rate.values.tolist() == [
+        v * 1e6 for fork in put["secondaryMetrics"]["gc.alloc.rate"]["rawData"] for v in fork
+    ]
+    assert rate.direction is Direction.LOWER, "what a profiler counts is a cost"
+    reader = by_metric["reader"]
+    assert reader.values.tolist() == [v / 60 for v in get["secondaryMetrics"]["reader"]["rawData"][0]]
+    assert reader.direction is Direction.HIGHER, "a method of a group is scored like the group"
+    assert [s.where for s in skipped if s.expected] == ["[0].secondaryMetrics.gc.time"]
+
+
+def test_jmh_contradiction_of_mode_and_unit(tmp_path: Path) -> None:
+    result = {
+        "benchmark": "b",
+        "mode": "thrpt",
+        "primaryMetric": {"scoreUnit": "s/op", "rawData": [[2.0, 3.0]]},
+    }
+    (tmp_path / "j.json").write_text(json.dumps([result]))
+    (record,), _ = split(tmp_path / "j.json")
+    assert (record.metric, record.direction) == ("time", Direction.LOWER)
+    assert any("lower is taken as better" in note for note in record.notes)
+
+
+def naive_criterion(run: Path) -> list[float]:
+    sample = load(run / "sample.json")
+    iters, times = (sample["iters"], sample["times"]) if isinstance(sample, dict) else sample
+    return [time / iterations / 1e9 for time, iterations in zip(times, iters, strict=True)]
+
+
+def test_criterion_folder_against_json(files: Path) -> None:
+    records, skipped = split(files / "criterion")
+    assert not skipped
+    read_values = {(r.benchmark, r.version): r.values for r in records}
+    for folder, name in (("Fibonacci/Iterative", "Fibonacci/Iterative"), ("Fibonacci/Recursive/20",) * 2):
+        for version in ("base", "new"):
+            expected = naive_criterion(files / "criterion" / folder / version)
+            np.testing.assert_allclose(read_values.pop((name, version)), expected, rtol=1e-15)
+    assert not read_values
+    assert detect(files / "criterion").name == "criterion"
+
+
+@pytest.mark.parametrize("folder", ["Fibonacci/Iterative/new", "Fibonacci/Recursive/20/new"])
+def test_criterion_both_raw_csv_forms_agree_with_sample_json(files: Path, folder: str) -> None:
+    run = files / "criterion" / folder
+    ((table,), _), ((sample,), _) = split(run / "raw.csv"), split(run / "sample.json")
+    assert table.benchmark == sample.benchmark
+    assert table.unit == sample.unit == "s"
+    assert table.version is sample.version is None, "a file alone names no versions"
+    np.testing.assert_array_equal(table.values, sample.values)
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ('{"iters": [1, 2], "times": [1.0]}', "2 iteration counts but 1 times"),
+        ('{"iters": [0, 2], "times": [1.0, 2.0]}', "not positive"),
+        ('{"iters": [], "times": []}', "no samples"),
+    ],
+)
+def test_criterion_inconsistent_sample_is_named(tmp_path: Path, text: str, word: str) -> None:
+    (tmp_path / "sample.json").write_text(text)
+    _, (skipped,) = split(tmp_path / "sample.json")
+    assert word in skipped.reason
