@@ -50,7 +50,9 @@ typedef struct {
     double min_variance;  /* a variance at or below it makes the model not estimable */
     int max_steps;
     int accelerate;
-    int extra_step; /* keep one more M-step when it still moves the weights (mclust) */
+    int extra_step;      /* keep one more M-step when it still moves the weights (mclust) */
+    double finish_gain;  /* then take the models that may still win on to this gain (0: do not) */
+    double finish_margin; /* they are those whose BIC is within this of the best */
 } Rules;
 
 enum { MODEL_E = 0, MODEL_V = 1 };
@@ -157,6 +159,8 @@ static double bic_of(double loglik, int n, int K, int model) {
 #define FLOATS 16
 #define MAX_D(a, b) ((VecD_avx512)_mm512_max_pd((__m512d)(a), (__m512d)(b)))
 #define MAX_F(a, b) ((VecF_avx512)_mm512_max_ps((__m512)(a), (__m512)(b)))
+#define FMA_D(a, b, c) ((VecD_avx512)_mm512_fmadd_pd((__m512d)(a), (__m512d)(b), (__m512d)(c)))
+#define FMA_F(a, b, c) ((VecF_avx512)_mm512_fmadd_ps((__m512)(a), (__m512)(b), (__m512)(c)))
 #include "_em_data.h"
 #include "_em_runs.h"
 #undef ISA
@@ -165,12 +169,16 @@ static double bic_of(double loglik, int n, int K, int model) {
 #undef FLOATS
 #undef MAX_D
 #undef MAX_F
+#undef FMA_D
+#undef FMA_F
 #define ISA avx2
-#define TARGET __attribute__((target("avx2")))
+#define TARGET __attribute__((target("avx2,fma")))
 #define DOUBLES 4
 #define FLOATS 8
 #define MAX_D(a, b) ((VecD_avx2)_mm256_max_pd((__m256d)(a), (__m256d)(b)))
 #define MAX_F(a, b) ((VecF_avx2)_mm256_max_ps((__m256)(a), (__m256)(b)))
+#define FMA_D(a, b, c) ((VecD_avx2)_mm256_fmadd_pd((__m256d)(a), (__m256d)(b), (__m256d)(c)))
+#define FMA_F(a, b, c) ((VecF_avx2)_mm256_fmadd_ps((__m256)(a), (__m256)(b), (__m256)(c)))
 #include "_em_data.h"
 #include "_em_runs.h"
 #undef ISA
@@ -179,6 +187,8 @@ static double bic_of(double loglik, int n, int K, int model) {
 #undef FLOATS
 #undef MAX_D
 #undef MAX_F
+#undef FMA_D
+#undef FMA_F
 #endif
 #define ISA plain
 #define TARGET
@@ -214,7 +224,7 @@ static int usable(int kernel) {
     if (kernel == 0)
         return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
                __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
-    if (kernel == 1) return __builtin_cpu_supports("avx2") != 0;
+    if (kernel == 1) return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 #endif
     (void)kernel;
     return 1;
@@ -236,20 +246,18 @@ static const int32_t *start_of(const Search *s, int row, int K) {
     return s->starts + (s->shared_starts ? 0 : (size_t)row * width) + start_offset(K);
 }
 
-/* Enter one outcome and keep the row's best by BIC; the first of equals stays. */
-static void record(const Search *s, int row, int K, int model, const Outcome *o, const Mixture *m) {
-    size_t cell = ((size_t)row * s->K_max + (K - 1)) * 2 + model;
-    s->steps[cell] = o->state == RUN_UNFINISHED ? -o->steps : o->steps;
-    s->loglik[cell] = o->state == RUN_SINGULAR ? NAN : o->loglik;
-    if (o->state == RUN_SINGULAR) return;
+/* Make (K, model) the row's best if its BIC is larger; the first of equals stays. */
+static void consider(const Search *s, int row, int K, int model, const Mixture *m) {
+    const double *loglik = s->loglik + (size_t)row * s->K_max * 2;
     int32_t *best = s->best + 2 * (size_t)row;
-    if (best[0] > 0) {
-        size_t now = ((size_t)row * s->K_max + (best[0] - 1)) * 2 + best[1];
-        if (!(bic_of(o->loglik, s->n, K, model) > bic_of(s->loglik[now], s->n, best[0], best[1]))) return;
-    }
+    double bic = bic_of(loglik[2 * (K - 1) + model], s->n, K, model); /* NaN: not estimable */
+    if (isnan(bic) ||
+        (best[0] > 0 && !(bic > bic_of(loglik[2 * (best[0] - 1) + best[1]], s->n, best[0], best[1]))))
+        return;
     best[0] = K;
     best[1] = model;
     double *to = s->best_parameters + (size_t)row * 3 * s->K_max;
+    memset(to, 0, 3 * (size_t)s->K_max * sizeof *to);
     for (int k = 0; k < K; k++) {
         to[k] = m->w[k];
         to[s->K_max + k] = m->mu[k];
@@ -257,17 +265,22 @@ static void record(const Search *s, int row, int K, int model, const Outcome *o,
     }
 }
 
-static void record_single_gaussian(const Search *s, int row, const Rules *rules) {
+static void record(const Search *s, int row, int K, int model, const Outcome *o, const Mixture *m) {
+    size_t cell = ((size_t)row * s->K_max + (K - 1)) * 2 + model;
+    s->steps[cell] = o->state == RUN_UNFINISHED ? -o->steps : o->steps;
+    s->loglik[cell] = o->state == RUN_SINGULAR ? NAN : o->loglik;
+    consider(s, row, K, model, m);
+}
+
+/* K = 1: both models are one, recorded as E; V stays NaN. */
+static void record_single_gaussian(const Search *s, int row, const Rules *rules, Mixture *m) {
     const int32_t start[2] = {0, s->n};
-    Mixture m;
     Outcome o = {0.0, 1, RUN_SINGULAR};
-    if (from_classes(s->x + (size_t)row * s->n, start, s->n, 1, MODEL_E, rules->min_variance, &m)) {
+    if (from_classes(s->x + (size_t)row * s->n, start, s->n, 1, MODEL_E, rules->min_variance, m)) {
         o.state = RUN_OK;
-        o.loglik = -0.5 * s->n * (LOG_2PI + log(m.v[0]) + 1.0);
+        o.loglik = -0.5 * s->n * (LOG_2PI + log(m->v[0]) + 1.0);
     }
-    record(s, row, 1, MODEL_V, &o, &m);
-    s->best[2 * (size_t)row] = 0;
-    record(s, row, 1, MODEL_E, &o, &m);
+    record(s, row, 1, MODEL_E, &o, m);
 }
 
 /* Whether a row still wants more components: always up to K_always, then until `patience` of them in a row
@@ -277,20 +290,51 @@ static int wants(const Search *s, int row, int K) {
     return K - s->best[2 * (size_t)row] <= s->patience;
 }
 
-static void search_in_double(const Search *s, const Rules *rules, const Kernels *kernels) {
-    for (int row = 0; row < s->rows; row++) {
-        const double *x = s->x + (size_t)row * s->n;
-        record_single_gaussian(s, row, rules);
-        for (int K = 2; K <= s->K_max && wants(s, row, K); K++) {
-            for (int model = MODEL_E; model <= MODEL_V; model++) {
-                Mixture m;
-                Outcome o = {0.0, 0, RUN_SINGULAR};
-                if (from_classes(x, start_of(s, row, K), s->n, K, model, rules->min_variance, &m))
-                    o = kernels->run(x, s->n, K, model, rules, &m);
-                record(s, row, K, model, &o, &m);
-            }
+/* Take every model whose BIC is near the best one on to convergence. */
+static void finish(const Search *s, int row, const Rules *rules, const Kernels *kernels, Mixture *mixtures) {
+    const double *x = s->x + (size_t)row * s->n;
+    double *loglik = s->loglik + (size_t)row * s->K_max * 2;
+    int32_t *steps = s->steps + (size_t)row * s->K_max * 2;
+    int32_t *best = s->best + 2 * (size_t)row;
+    if (best[0] == 0) return;
+    Rules fine = *rules;
+    fine.gain_relative = 0.0;
+    fine.gain_absolute = rules->finish_gain;
+    double bar = bic_of(loglik[2 * (best[0] - 1) + best[1]], s->n, best[0], best[1]) - rules->finish_margin;
+    for (int K = 2; K <= s->K_max; K++) {
+        for (int model = MODEL_E; model <= MODEL_V; model++) {
+            int cell = 2 * (K - 1) + model;
+            if (!(bic_of(loglik[cell], s->n, K, model) >= bar)) continue;
+            Mixture *m = &mixtures[cell];
+            Outcome o = kernels->run(x, s->n, K, model, &fine, m);
+            loglik[cell] = o.state == RUN_SINGULAR ? NAN : o.loglik;
+            steps[cell] = (o.state == RUN_UNFINISHED ? -1 : 1) * (abs(steps[cell]) + o.steps);
         }
     }
+    best[0] = 0;
+    for (int K = 1; K <= s->K_max; K++)
+        for (int model = MODEL_E; model <= MODEL_V; model++)
+            consider(s, row, K, model, &mixtures[2 * (K - 1) + model]);
+}
+
+static int search_in_double(const Search *s, const Rules *rules, const Kernels *kernels) {
+    Mixture *mixtures = calloc(2 * (size_t)s->K_max, sizeof *mixtures);
+    for (int row = 0; mixtures && row < s->rows; row++) {
+        const double *x = s->x + (size_t)row * s->n;
+        record_single_gaussian(s, row, rules, &mixtures[0]);
+        for (int K = 2; K <= s->K_max && wants(s, row, K); K++) {
+            for (int model = MODEL_E; model <= MODEL_V; model++) {
+                Mixture *m = &mixtures[2 * (K - 1) + model];
+                Outcome o = {0.0, 0, RUN_SINGULAR};
+                if (from_classes(x, start_of(s, row, K), s->n, K, model, rules->min_variance, m))
+                    o = kernels->run(x, s->n, K, model, rules, m);
+                record(s, row, K, model, &o, m);
+            }
+        }
+        if (rules->finish_gain > 0.0) finish(s, row, rules, kernels, mixtures);
+    }
+    free(mixtures);
+    return mixtures != NULL;
 }
 
 /* The same with single-precision runs, many at once; what they cannot decide is redone in double. */
@@ -300,7 +344,7 @@ static int search_in_single(const Search *s, const Rules *rules, const Rules *re
     Run *runs = malloc(2 * (size_t)s->rows * sizeof *runs);
     int done = x && runs;
     for (size_t i = 0; done && i < size; i++) x[i] = (float)s->x[i];
-    for (int row = 0; done && row < s->rows; row++) record_single_gaussian(s, row, rules);
+    for (int row = 0; done && row < s->rows; row++) record_single_gaussian(s, row, rules, &runs[0].mixture);
     for (int K = 2; done && K <= s->K_max; K++) {
         RunQueue queue = {runs, 0};
         for (int row = 0; row < s->rows; row++) {
@@ -366,10 +410,10 @@ static PyObject *search(PyObject *self, PyObject *args) {
     Rules rules;
     int single, kernel, done = 1;
     (void)self;
-    if (!PyArg_ParseTuple(args, "y*y*w*w*w*w*iii(dddiii)iiii", &x, &starts, &loglik, &parameters, &best,
+    if (!PyArg_ParseTuple(args, "y*y*w*w*w*w*iii(dddiiidd)iiii", &x, &starts, &loglik, &parameters, &best,
                           &steps, &s.rows, &s.n, &s.K_max, &rules.gain_relative, &rules.gain_absolute,
                           &rules.min_variance, &rules.max_steps, &rules.accelerate, &rules.extra_step,
-                          &single, &s.K_always, &s.patience, &kernel))
+                          &rules.finish_gain, &rules.finish_margin, &single, &s.K_always, &s.patience, &kernel))
         return NULL;
     int valid = s.rows >= 0 && s.n >= 1 && s.K_max >= 1 && s.K_max <= K_LIMIT && kernel >= 0 &&
                 kernel < KERNEL_COUNT && usable(kernel);
@@ -398,7 +442,7 @@ static PyObject *search(PyObject *self, PyObject *args) {
             redo.max_steps = 10 * rules.max_steps;
             done = search_in_single(&s, &rules, &redo, &KERNELS[kernel]);
         } else {
-            search_in_double(&s, &rules, &KERNELS[kernel]);
+            done = search_in_double(&s, &rules, &KERNELS[kernel]);
         }
         Py_END_ALLOW_THREADS
         if (!done) PyErr_NoMemory();

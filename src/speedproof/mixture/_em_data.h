@@ -4,6 +4,12 @@
  */
 #ifndef EM_DATA_LANES
 #define EM_DATA_LANES 8
+#define BLOCK 16
+static const double EXP2_D[12] = {
+    4.4359413579063079e-10, 7.0741055795244508e-09, 1.0178193291787892e-07, 1.3215433086106491e-06,
+    1.5252733502429299e-05, 1.5403530462533731e-04, 1.3333558146775423e-03, 9.6181291075883024e-03,
+    5.5504108664819994e-02, 2.4022650695910155e-01, 6.9314718055994529e-01, 1.0,
+};
 #endif
 
 #define VecD JOIN(VecD, ISA)
@@ -13,6 +19,7 @@ typedef int64_t VecL __attribute__((vector_size(8 * DOUBLES)));
 
 /* The eight lanes are H vectors of this machine's width. */
 #define H (EM_DATA_LANES / DOUBLES)
+#define PARTS (BLOCK / DOUBLES)
 
 /* The larger of each pair. C has no vector ?:, so machines without an instruction of ours mix bits. */
 TARGET INLINE VecD NAME(max_d)(VecD a, VecD b) {
@@ -24,22 +31,23 @@ TARGET INLINE VecD NAME(max_d)(VecD a, VecD b) {
 #endif
 }
 
+/* a b + c, rounded once where the machine can. */
+TARGET INLINE VecD NAME(fma_d)(VecD a, VecD b, VecD c) {
+#ifdef FMA_D
+    return FMA_D(a, b, c);
+#else
+    return a * b + c;
+#endif
+}
+
 /* 2^q for -1000 <= q <= 0; polynomial of relative error 3e-18 on [-1/2, 1/2] and a shift of the exponent. */
 TARGET INLINE VecD NAME(exp2_d)(VecD q) {
     const double magic = 6755399441055744.0; /* 1.5 2^52: adding it rounds to an integer */
     VecD t = q + magic;
     VecD f = q - (t - magic);
-    VecD p = f * 4.4359413579063079e-10 + 7.0741055795244508e-09;
-    p = p * f + 1.0178193291787892e-07;
-    p = p * f + 1.3215433086106491e-06;
-    p = p * f + 1.5252733502429299e-05;
-    p = p * f + 1.5403530462533731e-04;
-    p = p * f + 1.3333558146775423e-03;
-    p = p * f + 9.6181291075883024e-03;
-    p = p * f + 5.5504108664819994e-02;
-    p = p * f + 2.4022650695910155e-01;
-    p = p * f + 6.9314718055994529e-01;
-    p = p * f + 1.0;
+    VecD p = {0.0};
+    p += EXP2_D[0];
+    for (int i = 1; i < 12; i++) p = NAME(fma_d)(p, f, (VecD){0.0} + EXP2_D[i]);
     return (VecD)((VecL)p + ((VecL)t << 52));
 }
 
@@ -54,41 +62,56 @@ typedef struct {
     VecD s0[K_LIMIT][H], s1[K_LIMIT][H], s2[K_LIMIT][H], height[H], product[H];
 } NAME(Partial);
 
-/* The E-step on one block of eight observations, of which `used` count; K is constant, so that the loops
- * over components unroll. c and h: log2 of w_k N(x; mu_k, v_k) without sqrt(2 pi) is c - h d^2. */
+/* The E-step on one block of observations, of which `used` count; K is constant, so that the loops over
+ * components unroll. c and h: log2 of w_k N(x; mu_k, v_k) without sqrt(2 pi) is c - h d^2. */
 TARGET INLINE void NAME(e_block)(const double *x, const int K, const double *mu, const double *c,
                                  const double *h, int used, NAME(Partial) *p) {
     const VecD zero = {0.0}, lowest = zero - 1000.0;
-    for (int j = 0; j < H; j++) {
-        VecD obs, e[K_LIMIT], sum = zero, top = zero - INFINITY, scale;
-        memcpy(&obs, x + j * DOUBLES, sizeof obs);
-        for (int k = 0; k < K; k++) {
-            VecD d = obs - mu[k];
-            e[k] = c[k] - h[k] * d * d;
-            top = NAME(max_d)(e[k], top);
+    VecD obs[PARTS], e[K_LIMIT][PARTS], sum[PARTS], top[PARTS];
+    for (int j = 0; j < PARTS; j++) {
+        memcpy(&obs[j], x + j * DOUBLES, sizeof obs[j]);
+        top[j] = zero - INFINITY;
+        sum[j] = zero;
+    }
+    for (int k = 0; k < K; k++)
+        for (int j = 0; j < PARTS; j++) {
+            VecD d = obs[j] - mu[k];
+            e[k][j] = NAME(fma_d)(d * d, zero - h[k], zero + c[k]);
+            top[j] = NAME(max_d)(e[k][j], top[j]);
         }
-        for (int k = 0; k < K; k++) {
-            e[k] = NAME(exp2_d)(NAME(max_d)(e[k] - top, lowest));
-            sum += e[k];
+    for (int k = 0; k < K; k++)
+        for (int j = 0; j < PARTS; j++) {
+            e[k][j] = NAME(exp2_d)(NAME(max_d)(e[k][j] - top[j], lowest));
+            sum[j] += e[k][j];
         }
-        scale = 1.0 / sum;
-        if (used < EM_DATA_LANES)
+    VecD scale[PARTS];
+    for (int j = 0; j < PARTS; j++) scale[j] = 1.0 / sum[j];
+    if (used < BLOCK)
+        for (int j = 0; j < PARTS; j++)
             for (int l = 0; l < DOUBLES; l++)
                 if (j * DOUBLES + l >= used) {
-                    scale[l] = top[l] = 0.0;
-                    sum[l] = 1.0;
+                    scale[j][l] = top[j][l] = 0.0;
+                    sum[j][l] = 1.0;
                 }
-        p->height[j] += top;
-        p->product[j] *= sum;
-        for (int k = 0; k < K; k++) {
-            VecD d = obs - mu[k];
-            VecD r = e[k] * scale;
-            VecD rd = r * d;
-            p->s0[k][j] += r;
-            p->s1[k][j] += rd;
-            p->s2[k][j] += rd * d;
-        }
+    for (int j = 0; j < PARTS; j++) {
+        p->height[j % H] += top[j];
+        p->product[j % H] *= sum[j];
     }
+    for (int k = 0; k < K; k++)
+        for (int i = 0; i < H; i++) {
+            VecD t0 = zero, t1 = zero, t2 = zero;
+            for (int j = i; j < PARTS; j += H) {
+                VecD d = obs[j] - mu[k];
+                VecD r = e[k][j] * scale[j];
+                VecD rd = r * d;
+                t0 += r;
+                t1 += rd;
+                t2 = NAME(fma_d)(rd, d, t2);
+            }
+            p->s0[k][i] += t0;
+            p->s1[k][i] += t1;
+            p->s2[k][i] += t2;
+        }
 }
 
 /* Responsibilities and their moments; returns the log-likelihood. x is padded to whole blocks. */
@@ -103,11 +126,10 @@ TARGET INLINE double NAME(e_step_of)(const double *x, int n, const int K, const 
     }
     for (int j = 0; j < H; j++) p.height[j] = zero;
     for (int start = 0; start < n;) {
-        const int end = start + 64 * EM_DATA_LANES < n ? start + 64 * EM_DATA_LANES : n;
+        const int end = start + 32 * BLOCK < n ? start + 32 * BLOCK : n;
         double lane[EM_DATA_LANES];
         for (int j = 0; j < H; j++) p.product[j] = zero + 1.0; /* grows to at most 32^64 = 2^320 */
-        for (; start + EM_DATA_LANES <= end; start += EM_DATA_LANES)
-            NAME(e_block)(x + start, K, m->mu, c, h, EM_DATA_LANES, &p);
+        for (; start + BLOCK <= end; start += BLOCK) NAME(e_block)(x + start, K, m->mu, c, h, BLOCK, &p);
         if (start < end) NAME(e_block)(x + start, K, m->mu, c, h, end - start, &p);
         start = end;
         memcpy(lane, p.product, sizeof lane);
@@ -203,7 +225,7 @@ TARGET static Outcome NAME(em_accelerated)(const double *x, int n, int K, int mo
 }
 
 TARGET static Outcome NAME(em_run)(const double *x, int n, int K, int model, const Rules *rules, Mixture *m) {
-    size_t padded = ((size_t)n + EM_DATA_LANES - 1) / EM_DATA_LANES * EM_DATA_LANES;
+    size_t padded = ((size_t)n + BLOCK - 1) / BLOCK * BLOCK;
     Outcome failed = {0.0, 0, RUN_SINGULAR};
     double *copy = malloc(padded * sizeof *copy);
     if (!copy) return failed;
@@ -218,3 +240,4 @@ TARGET static Outcome NAME(em_run)(const double *x, int n, int K, int model, con
 #undef VecD
 #undef VecL
 #undef H
+#undef PARTS

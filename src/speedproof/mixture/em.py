@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -59,6 +59,9 @@ class Rules:
         Squared extrapolation [1]_ every second step.
     extra_step : bool
         Keep one more M-step when it still moves the weights, as mclust does.
+    finish_gain, finish_margin : float
+        When positive: afterwards every model whose BIC is within the margin of the best goes on until a
+        step gains at most ``finish_gain``.
 
     References
     ----------
@@ -72,15 +75,19 @@ class Rules:
     max_steps: int
     accelerate: bool
     extra_step: bool
+    finish_gain: float = 0.0
+    finish_margin: float = 0.0
 
 
 SINGULAR = float(np.finfo(float).eps)
 MCLUST = Rules(1e-5, 0.0, SINGULAR, 100_000, accelerate=False, extra_step=True)
 """The rules of R's mclust, for data in their own unit."""
-CONVERGED = Rules(0.0, 1e-7, SINGULAR, 20_000, accelerate=True, extra_step=False)
-"""For the fit of a sample: converged to what double precision resolves."""
-REPLICATE = Rules(0.0, 1e-3, SINGULAR, 600, accelerate=True, extra_step=False)
-"""For bootstrap replicates: BIC to about 0.002."""
+REPLICATE = Rules(1e-5, 0.0, SINGULAR, 600, accelerate=True, extra_step=False)
+"""For bootstrap replicates: mclust's tolerance, reached by accelerated steps."""
+CONVERGED = Rules(
+    1e-5, 0.0, SINGULAR, 6000, accelerate=True, extra_step=False, finish_gain=1e-8, finish_margin=10.0
+)
+"""For the fit of a sample: what may win is taken to convergence."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -308,7 +315,7 @@ def _runner(kernel: str | None) -> Callable[[Floats, Ints, _Request, Fits], None
         raise UsageError(f"no kernel {kernel!r} here; there are {known}")
 
     def run(rows: Floats, starts: Ints, request: _Request, fits: Fits) -> None:
-        rules = astuple(replace(request.rules))
+        rules = astuple(request.rules)
         chunk = np.ascontiguousarray(rows, dtype=np.float64)
         compiled.search(
             chunk, np.ascontiguousarray(starts), fits.loglik, fits.parameters, fits.best, fits.steps,
