@@ -1,0 +1,165 @@
+"""Samples and suites: what they refuse, how they pool, and that nothing is lost without a word."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from speedproof.data.sample import Sample, Trait
+from speedproof.data.suite import Key, Record, Skipped, Suite
+from speedproof.data.units import Direction
+from speedproof.errors import DataError
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([], "at least one value"),
+        ([[1.0, 2.0]], "one dimension"),
+        ([1.0, float("nan")], "value 2 of 2 is nan"),
+        ([float("inf")], "value 1 of 1 is inf"),
+        ([1.0, -1.0], "a time is never negative"),
+    ],
+)
+def test_values_that_no_statement_can_be_based_on(values: list[float], message: str) -> None:
+    """Each is refused, with the source and the place of the value."""
+    with pytest.raises(DataError, match=message) as error:
+        Sample(np.array(values), source="a.txt line 3")
+    assert str(error.value).startswith("a.txt line 3")
+
+
+def test_negative_values_are_legal_where_they_mean_something() -> None:
+    """Only a time cannot be negative."""
+    assert Sample(np.array([-1.0, 1.0]), unit="").n == 2
+
+
+def test_values_cannot_be_changed() -> None:
+    """A sample keeps its own copy, which is read-only."""
+    values = np.array([1.0, 2.0])
+    sample = Sample(values)
+    values[0] = 9.0
+    assert sample.values[0] == 1.0
+    with pytest.raises(ValueError, match="read-only"):
+        sample.values[0] = 3.0
+
+
+def test_as_many_processes_as_values() -> None:
+    """Process numbers of another length are an error."""
+    with pytest.raises(DataError, match="2 values but 1 process"):
+        Sample(np.array([1.0, 2.0]), processes=np.array([0]))
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.floats(0.1, 10)), min_size=1, max_size=30))
+def test_process_means_are_those_of_a_loop(pairs: list[tuple[int, float]]) -> None:
+    """Order of first appearance, mean of each: as a dictionary of lists gives it."""
+    groups: dict[int, list[float]] = {}
+    for process, value in pairs:
+        groups.setdefault(process, []).append(value)
+    sample = Sample(np.array([v for _, v in pairs]), processes=np.array([p for p, _ in pairs]))
+    expected = [sum(g) / len(g) for g in groups.values()]
+    assert sample.per_process("mean").values.tolist() == pytest.approx(expected)
+    assert sample.process_count == len(groups)
+
+
+def record(benchmark: str, *values: float, **more: object) -> Record:
+    return Record(benchmark, np.array(values), **more)  # type: ignore[arg-type]
+
+
+def test_pooling_keeps_processes_apart() -> None:
+    """Process 0 of one file is not process 0 of another."""
+    suite = Suite.from_records(
+        [
+            ("a", record("b", 1, 2, processes=np.array([0, 0]), path="1.json")),
+            ("a", record("b", 3, 4, processes=np.array([0, 1]), path="2.json")),
+        ]
+    )
+    sample = suite.samples[Key("b"), "a"]
+    assert sample.values.tolist() == [1, 2, 3, 4]
+    assert sample.processes is not None
+    assert sample.processes.tolist() == [0, 0, 1, 2]
+
+
+def test_residue_names_what_was_pooled_over() -> None:
+    """Files and fields that differ inside one sample are named, with the benchmarks concerned."""
+    suite = Suite.from_records(
+        [
+            ("a", record("b", 1, path="1.json", fields=(("cpu", "x"), ("os", "linux")))),
+            ("a", record("b", 2, path="2.json", fields=(("cpu", "y"), ("os", "linux")))),
+            ("a", record("c", 2, path="2.json", fields=(("cpu", "y"),))),
+        ]
+    )
+    assert {r.field: (r.values, r.benchmarks) for r in suite.residue} == {
+        "file": (("1.json", "2.json"), ("b",)),
+        "cpu": (("x", "y"), ("b",)),
+    }
+
+
+def test_a_record_of_another_unit_is_left_out_and_named() -> None:
+    """Bytes do not join seconds; the first unit stays and the rest is told."""
+    suite = Suite.from_records([("a", record("b", 1.0)), ("a", record("b", 2.0, unit="B", path="2.json"))])
+    assert suite.samples[Key("b"), "a"].values.tolist() == [1.0]
+    assert [s.path for s in suite.skipped] == ["2.json"]
+    assert "unit" in suite.skipped[0].reason
+
+
+def test_one_bad_benchmark_does_not_lose_the_others() -> None:
+    """A NaN makes its own benchmark a leftover, not the suite an error."""
+    suite = Suite.from_records([("a", record("bad", float("nan"))), ("a", record("good", 1.0))])
+    assert [k.benchmark for k in suite.keys] == ["good"]
+    assert suite.skipped[0].benchmark == "bad"
+    assert "finite" in suite.skipped[0].reason
+
+
+def test_partners_that_lack_are_named() -> None:
+    """Benchmarks of one side only are leftovers by name, for both sides."""
+    suite = Suite.from_records(
+        [
+            ("x", record("both", 1)), ("x", record("left", 1)),
+            ("y", record("both", 1)), ("y", record("right", 1)),
+        ]
+    )  # fmt: skip
+    pairing = suite.pair("x", "y")
+    assert [p.key.benchmark for p in pairing.pairs] == ["both"]
+    assert pairing.only_reference == (Key("left"),)
+    assert pairing.only_candidate == (Key("right"),)
+
+
+def test_pairs_of_two_units_or_directions_are_problems() -> None:
+    """They are not compared, and the reason names both."""
+    suite = Suite.from_records([("x", record("b", 1)), ("y", record("b", 1, unit="B"))])
+    pairing = suite.pair("x", "y")
+    assert not pairing.pairs
+    assert "cannot be compared" in pairing.problems[0]
+    turned = Suite.from_records([("x", record("b", 1)), ("y", record("b", 1, direction=Direction.HIGHER))])
+    assert not turned.pair("x", "y").pairs
+    assert "higher is better" in turned.pair("x", "y").problems[0]
+
+
+def test_two_single_benchmarks_are_matched_whatever_their_names() -> None:
+    """Two files with one command each are meant to be compared, with a note."""
+    suite = Suite.from_records([("x", record("./old", 1)), ("y", record("./new", 2))])
+    (pair,) = suite.pair("x", "y").pairs
+    assert (pair.key.benchmark, pair.candidate.values.tolist()) == ("./old", [2.0])
+    assert "./new" in pair.note
+
+
+def test_a_taint_of_one_part_taints_the_whole() -> None:
+    """What is good of all parts is kept; trimming or sorting of any part is, too."""
+    suite = Suite.from_records(
+        [
+            ("a", record("b", 1, traits=frozenset({Trait.ORDER_KNOWN, Trait.TRIMMED}))),
+            ("a", record("b", 2, traits=frozenset({Trait.ORDER_KNOWN}))),
+            ("a", record("c", 2, traits=frozenset({Trait.ORDER_KNOWN}))),
+            ("a", record("c", 2)),
+        ]
+    )
+    assert suite.samples[Key("b"), "a"].traits == {Trait.ORDER_KNOWN, Trait.TRIMMED}
+    assert suite.samples[Key("c"), "a"].traits == frozenset()
+
+
+def test_skipped_is_carried_along() -> None:
+    """Leftovers of reading are in the suite."""
+    left = Skipped("f", "line 2", "b", "no number")
+    assert Suite.from_records([("a", left)]).skipped == (left,)

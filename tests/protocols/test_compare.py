@@ -1,0 +1,247 @@
+"""Comparisons of samples: directions, bounds, nesting, what is needed, and every degenerate input."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from speedproof.data.sample import Sample, Trait
+from speedproof.data.units import Direction
+from speedproof.protocols.compare import (
+    PROTOCOLS,
+    Rules,
+    compare_means,
+    compare_medians,
+    compare_samples,
+    compare_single_runs,
+)
+from speedproof.protocols.comparison import Comparison, State, Verdict
+
+
+def sample(values: object, **more: object) -> Sample:
+    return Sample(np.asarray(values, dtype=float), **more)  # type: ignore[arg-type]
+
+
+def normal(mean: float, n: int, seed: int, deviation: float = 1.0) -> Sample:
+    return sample(np.random.default_rng(seed).normal(mean, deviation, n))
+
+
+times = st.lists(
+    st.one_of(st.integers(1, 12).map(float), st.floats(0.5, 50, allow_nan=False)), min_size=1, max_size=45
+)
+
+
+@given(x=times, y=times, alpha=st.sampled_from([0.01, 0.05, 0.2]))
+@settings(max_examples=150, deadline=None)
+def test_bounds_say_what_the_verdict_says(x: list[float], y: list[float], alpha: float) -> None:
+    """The certified speedup exceeds 1 exactly when the verdict is faster, and is below 1 when it is slower."""
+    rules = Rules(alpha)
+    for result in compare_samples(sample(x), sample(y), rules, protocols=("mean", "median")):
+        low, high = result.speedup.low, result.speedup.high
+        assert (low > 1) == (result.verdict is Verdict.FASTER)
+        assert (high < 1) == (result.verdict is Verdict.SLOWER)
+        if not math.isnan(low):
+            assert low <= high
+        assert (result.state is State.SIGNIFICANT) == (result.verdict is Verdict.FASTER)
+
+
+@given(x=times, y=times)
+@settings(max_examples=100, deadline=None)
+def test_exchanging_the_sides_mirrors_the_answer(x: list[float], y: list[float]) -> None:
+    """Faster becomes slower, and the bounds become their reciprocals in the other order."""
+    opposite = {Verdict.FASTER: Verdict.SLOWER, Verdict.SLOWER: Verdict.FASTER}
+    for one, other in zip(
+        compare_samples(sample(x), sample(y)), compare_samples(sample(y), sample(x)), strict=True
+    ):
+        assert other.verdict is opposite.get(one.verdict, one.verdict)
+        if one.protocol == "single run":
+            assert other.speedup.low == pytest.approx(1 - one.speedup.high, abs=1e-9)
+        elif not math.isnan(one.speedup.low) and 0 < one.speedup.high < math.inf:
+            assert other.speedup.low == pytest.approx(1 / one.speedup.high, rel=1e-9)
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1.0, 1e12])
+def test_the_unit_changes_nothing(unit: float) -> None:
+    """Verdict, p-value and bounds are the same in nanoseconds and in cycles by the tera."""
+    x, y = normal(100, 33, 1, 2.0).values, normal(98, 35, 2, 3.0).values
+    for base, scaled in zip(
+        compare_samples(sample(x), sample(y)),
+        compare_samples(sample(x * unit), sample(y * unit)),
+        strict=True,
+    ):
+        assert scaled.verdict is base.verdict
+        assert scaled.pvalue == pytest.approx(base.pvalue, rel=1e-6)
+        assert scaled.speedup.low == pytest.approx(base.speedup.low, rel=1e-6)
+
+
+def test_higher_is_better_turns_the_question() -> None:
+    """For a rate the candidate gains when it is higher: the speedup is Y/X and the checks keep their names."""
+    slow, fast = normal(100, 12, 3), normal(110, 40, 4)
+    x = sample(slow.values, unit="B/s", direction=Direction.HIGHER)
+    y = sample(fast.values, unit="B/s", direction=Direction.HIGHER)
+    for protocol, rate in zip(PROTOCOLS, compare_samples(x, y), strict=True):
+        time = compare_samples(sample(fast.values), sample(slow.values), protocols=(protocol,))[0]
+        assert rate.verdict is Verdict.FASTER
+        assert rate.speedup == time.speedup
+        assert rate.pvalue == time.pvalue
+    assert compare_means(x, y).speedup.value == pytest.approx(fast.values.mean() / slow.values.mean())
+    assert compare_means(x, y).reference.n == 12
+
+
+def test_the_side_that_lacks_runs_is_the_users() -> None:
+    """Where X is small and not normal it is X that needs runs, for times and for rates alike."""
+    skewed = np.exp(np.random.default_rng(5).normal(0, 1.5, 12))
+    long = np.random.default_rng(6).normal(5, 0.1, 40)
+    for unit in ("s", "1/s"):
+        result = compare_means(sample(skewed, unit=unit), sample(long, unit=unit))
+        assert result.state is State.MORE_RUNS_X
+        assert result.verdict is Verdict.UNDECIDED
+        assert result.needed is not None
+        assert (result.needed.reference, result.needed.candidate) == (31, None)
+        assert math.isnan(result.speedup.low)
+        assert [c.name for c in result.failed_checks] == ["normality of X"]
+
+
+def test_nested_values_are_reduced_to_processes() -> None:
+    """With processes the protocols work on process means (medians), and say so; pooling says so, too."""
+    rng = np.random.default_rng(7)
+    effects = np.repeat(rng.normal(10, 1, 12), 5)
+    values, processes = effects + rng.normal(0, 0.1, 60), np.repeat(np.arange(12), 5)
+    nested = sample(values, processes=processes)
+    reduced = compare_means(nested, nested)
+    assert (reduced.reference.n, reduced.reference.observations) == (12, 60)
+    means = sample(values.reshape(12, 5).mean(axis=1))
+    assert reduced.speedup == compare_means(means, means).speedup
+    medians = sample(np.median(values.reshape(12, 5), axis=1))
+    assert compare_medians(nested, nested).speedup == compare_medians(medians, medians).speedup
+    assert any(c.name == "independence of X" and c.held for c in reduced.checks)
+    pooled = compare_means(nested, nested, Rules(nested="pool"))
+    assert pooled.reference.n == 60
+    assert any(c.name == "independence of X" and not c.held for c in pooled.checks)
+
+
+def test_false_alarms_on_nested_values() -> None:
+    """A/A with a between/within ratio of 2: process means keep the stated risk, pooling is far above it."""
+    rng = np.random.default_rng(8)
+    trials, alarms, pooled_alarms = 300, 0, 0
+    processes = np.repeat(np.arange(10), 6)
+    for _ in range(trials):
+        x, y = (
+            sample(np.repeat(rng.normal(100, 2, 10), 6) + rng.normal(0, 1, 60), processes=processes)
+            for _ in "xy"
+        )
+        alarms += compare_means(x, y).verdict in (Verdict.FASTER, Verdict.SLOWER)
+        pooled_alarms += compare_means(x, y, Rules(nested="pool")).verdict in (Verdict.FASTER, Verdict.SLOWER)
+    # 0.10 for both sides together; three binomial standard deviations above it.
+    assert alarms / trials <= 0.10 + 3 * math.sqrt(0.1 * 0.9 / trials)
+    assert pooled_alarms / trials > 0.3
+
+
+def test_equivalence_needs_a_margin_and_both_bounds() -> None:
+    """Not rejecting is not equal: only a stated margin with both bounds inside gives "equivalent"."""
+    x, y = normal(100, 50, 9, 0.5), normal(100, 50, 10, 0.5)
+    assert compare_means(x, y).verdict is Verdict.UNDECIDED
+    near = compare_means(x, y, Rules(margin=0.02))
+    assert near.verdict is Verdict.EQUIVALENT
+    assert 1 / 1.02 <= near.speedup.low <= near.speedup.high <= 1.02
+    assert compare_means(x, y, Rules(margin=0.0001)).verdict is not Verdict.EQUIVALENT
+
+
+def test_runs_needed_decide() -> None:
+    """An undecided comparison names numbers of runs after which the observed difference is found with power 0.8."""
+    rng = np.random.default_rng(11)
+    x, y = rng.normal(100, 3, 31), rng.normal(99, 3, 31)
+    x, y = x - x.mean() + 100, y - y.mean() + 99
+    needed = compare_means(sample(x), sample(y)).needed
+    assert needed is not None
+    assert needed.reference is not None
+    n = needed.reference
+    found = sum(
+        compare_means(
+            sample(rng.normal(100, x.std(ddof=1), n)), sample(rng.normal(99, y.std(ddof=1), n))
+        ).verdict
+        is Verdict.FASTER
+        for _ in range(200)
+    )
+    assert 0.8 - 4 * math.sqrt(0.16 / 200) <= found / 200 <= 0.8 + 4 * math.sqrt(0.16 / 200)
+
+
+def check_names(result: Comparison) -> set[str]:
+    return {check.name for check in result.failed_checks}
+
+
+@pytest.mark.parametrize("n", [1, 2, 31, 60])
+def test_constant_samples(n: int) -> None:
+    """Constants have no spread to test a mean with; ranks may decide when there are enough of them."""
+    x, y = sample([5.0] * n), sample([4.0] * n)
+    mean = compare_means(x, y)
+    assert mean.verdict is Verdict.UNDECIDED
+    assert {"normality of X", "normality of Y"} <= check_names(mean)
+    assert math.isnan(mean.speedup.low)
+    assert mean.speedup.value == 1.25
+    median = compare_medians(x, y)
+    assert (median.verdict is Verdict.FASTER) == (n > 2)
+    single = compare_single_runs(x, y)
+    assert single.speedup.value == 1.0
+    # All min(n, m) independent pairs won: the bound is alpha ** (1 / n), a theorem for complete separation.
+    assert single.speedup.low == pytest.approx(0.05 ** (1 / n), abs=1e-9)
+
+
+def test_equal_constants_are_not_called_equal() -> None:
+    """The same constant on both sides is no proof of anything without a test."""
+    for result in compare_samples(sample([3.0] * 40), sample([3.0] * 40)):
+        assert result.verdict is Verdict.UNDECIDED
+
+
+def test_zeros_are_legal_counts() -> None:
+    """Allocation counts may be zero on either side; ratios stay defined or are said not to be."""
+    x, y = sample([0.0] * 20 + [2.0] * 20, unit="allocs"), sample([0.0] * 40, unit="allocs")
+    for result in compare_samples(x, y):
+        assert result.verdict in Verdict
+    assert math.isnan(compare_means(x, y).speedup.value)
+
+
+def test_order_is_checked_when_known() -> None:
+    """A trend over the runs is reported as drift and as serial dependence, but only when order is known."""
+    values = np.linspace(10, 12, 40) + np.random.default_rng(12).normal(0, 0.05, 40)
+    known = sample(values, traits=frozenset({Trait.ORDER_KNOWN}))
+    assert {"drift of X", "run order of X"} <= check_names(compare_medians(known, normal(9, 40, 13)))
+    unknown = check_names(compare_medians(sample(values), normal(9, 40, 13)))
+    assert not {"drift of X", "run order of X"} & unknown
+
+
+def test_tainted_values_are_reported() -> None:
+    """Trimmed or sorted values are a check that did not hold."""
+    trimmed = sample(np.linspace(1, 2, 40), traits=frozenset({Trait.TRIMMED}))
+    assert "untouched values of X" in check_names(compare_means(trimmed, normal(1, 40, 14, 0.1)))
+
+
+def test_rules_refuse_nonsense() -> None:
+    """A risk outside (0, 1), a margin of zero and samples of two units are errors at once."""
+    with pytest.raises(ValueError, match="risk"):
+        Rules(alpha=1.0)
+    with pytest.raises(ValueError, match="margin"):
+        Rules(margin=0.0)
+    with pytest.raises(ValueError, match="units"):
+        compare_means(sample([1.0], unit="s"), sample([1.0], unit="B"))
+
+
+@pytest.mark.parametrize("family", ["normal", "lognormal", "bimodal"])
+def test_false_alarms_of_both_protocols(family: str) -> None:
+    """Under H0 each protocol says "faster" at most as often as its risk, within binomial bounds."""
+    rng = np.random.default_rng({"normal": 15, "lognormal": 16, "bimodal": 17}[family])
+    draw = {
+        "normal": lambda: rng.normal(100, 3, 31),
+        "lognormal": lambda: rng.lognormal(4, 0.1, 31),
+        "bimodal": lambda: rng.normal(100, 1, 31) + 8 * (rng.random(31) < 0.3),
+    }[family]
+    trials, alarms = 400, {"mean": 0, "median": 0, "single run": 0}
+    for _ in range(trials):
+        for result in compare_samples(sample(draw()), sample(draw())):
+            alarms[result.protocol] += result.verdict is Verdict.FASTER
+    limit = 0.05 + 3.5 * math.sqrt(0.05 * 0.95 / trials)
+    assert {name: count / trials <= limit for name, count in alarms.items()} == dict.fromkeys(alarms, True)

@@ -1,0 +1,118 @@
+"""The report of the tool of 2010, row by row, and where the article decides otherwise."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from speedproof.cli.console import Console
+from speedproof.cli.main import main
+from speedproof.protocols.suites import Location
+
+TOOL = Path(__file__).parents[1] / "data" / "speedup_test_tool"
+RUNS = json.loads((TOOL / "expected.json").read_text(encoding="utf-8"))
+LOCATIONS: tuple[Location, ...] = ("min", "mean", "median")
+
+
+def identity(run: dict[str, Any]) -> str:
+    return " ".join([run["config"], *run["options"]])
+
+
+def suite_json(capsys: pytest.CaptureFixture[str], *options: str) -> dict[str, Any]:
+    assert main(["suite", *options, "--json"], Console()) == 0
+    result: dict[str, Any] = json.loads(capsys.readouterr().out)["results"][0]
+    return result
+
+
+def level(value: float | None) -> float:
+    return math.nan if value is None else value
+
+
+@pytest.mark.parametrize("run", RUNS, ids=identity)
+def test_original_against_the_tool(run: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    """``suite --original`` gives every number and category of warning of the original tool."""
+    report = suite_json(capsys, str(TOOL / run["config"]), "--original", *run["options"])
+    assert [row["name"] for row in report["rows"]] == [row["Name"] for row in run["rows"]]
+    for row, expected in zip(report["rows"], run["rows"], strict=True):
+        where = row["name"]
+        for location, column in zip(LOCATIONS, ("SpeedupMin", "SpeedupMean", "SpeedupMedian"), strict=True):
+            assert round(row["speedups"][location], 3) == expected[column], where
+        assert row["mean"]["significant"] == expected["IsMeanSignificant"], where
+        assert level(row["mean"]["confidence"]) == pytest.approx(
+            level(expected["MeanConfLevel"]), nan_ok=True
+        ), where
+        assert row["median"]["significant"] == expected["IsMedianSignificant"], where
+        assert level(row["median"]["confidence"]) == pytest.approx(
+            level(expected["MedianConfLevel"]), nan_ok=True
+        )
+        for location, column in zip(LOCATIONS, ("CoefMin", "CoefMean", "CoefMedian"), strict=True):
+            assert row["weights"][location] == pytest.approx(expected[column], rel=1e-13), where
+        assert row["remarks"] == run["warnings"].get(where, []), where
+    for location, expected in run["overall"].items():
+        assert round(report["overall"][location]["gain"], 3) == expected["gain"]
+        assert round(report["overall"][location]["speedup"], 3) == expected["speedup"]
+    for protocol, expected in run["proportion"].items():
+        found = report["accelerated"][protocol]
+        assert (found["accelerated"], found["benchmarks"]) == (
+            expected["accelerated"],
+            expected["benchmarks"],
+        )
+        assert round(found["proportion"]["low"], 3) == expected["low"]
+        assert round(found["proportion"]["high"], 3) == expected["high"]
+        assert found["proportion"]["confidence"] == expected["confidence"]
+        assert found["benchmarks_needed"] == expected["benchmarks_needed"]
+
+
+def test_where_the_article_decides_otherwise(capsys: pytest.CaptureFixture[str]) -> None:
+    """Without a level, the article's protocol differs from the tool on these rows, each for a known reason."""
+    config = str(TOOL / "plain.csv")
+    article, original = suite_json(capsys, config), suite_json(capsys, config, "--original")
+    changed = {
+        (a["name"], protocol): (a[protocol]["significant"], o[protocol]["significant"])
+        for a, o in zip(article["rows"], original["rows"], strict=True)
+        for protocol in ("mean", "median")
+        if a[protocol]["significant"] != o[protocol]["significant"]
+    }
+    # Normal at 0.05 but not at 0.5, where the tool asks first whether to search at all.
+    assert changed == {("small_normal", "mean"): (True, False)}
+    for a, o in zip(article["rows"], original["rows"], strict=True):
+        for protocol in ("mean", "median"):
+            if a[protocol]["significant"] and o[protocol]["significant"]:
+                # Exact against a bracket of 0.01 that is rounded to the safe side, and never above 0.99.
+                assert a[protocol]["confidence"] > o[protocol]["confidence"] - 1e-3
+                assert a[protocol]["confidence"] < o[protocol]["confidence"] + 0.021
+    # Large and not normal: the F test of the tool lets Student decide, the article's figure 1 says Welch.
+    differing = {
+        row["name"]
+        for row, expected in zip(article["rows"], RUNS[0]["rows"], strict=True)
+        if "mean: sample 1 not normal, confidence may be inaccurate" in row["remarks"]
+        and expected["IsMeanSignificant"]
+    }
+    assert {"large_skewed", "bimodal_shift"} <= differing
+
+
+def test_out_file_keeps_the_columns_of_the_tool(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The .out file is CSV as R writes it: quoted names, TRUE and FALSE, NA; four files are written."""
+    import csv
+
+    prefix = tmp_path / "results"
+    assert main(["suite", str(TOOL / "missing_file.csv"), "--original", "-o", str(prefix)], Console()) == 0
+    names = {path.name for path in tmp_path.iterdir()}
+    assert names == {"results.report", "results.out", "results.warning", "results.error"}
+    lines = (tmp_path / "results.out").read_text(encoding="utf-8").splitlines()
+    assert lines[0] == (
+        '"Name","SpeedupMin","SpeedupMean","IsMeanSignificant","MeanConfLevel","SpeedupMedian",'
+        '"IsMedianSignificant","MedianConfLevel","CoefMin","CoefMean","CoefMedian"'
+    )
+    rows = list(csv.DictReader(lines))
+    expected = next(run for run in RUNS if run["config"] == "missing_file.csv")
+    assert [row["Name"] for row in rows] == [row["Name"] for row in expected["rows"]]
+    assert {row["IsMeanSignificant"] for row in rows} <= {"TRUE", "FALSE"}
+    assert "absent" in (tmp_path / "results.error").read_text(encoding="utf-8")
+    assert "absent" in (tmp_path / "results.warning").read_text(encoding="utf-8")
+    assert "a/b = 2/4" in (tmp_path / "results.report").read_text(encoding="utf-8")
+    capsys.readouterr()
