@@ -1,0 +1,79 @@
+"""Go benchmark text: against a reading by regular expressions, and line by line for what is odd."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from speedproof.data.suite import Record, Skipped, Suite
+from speedproof.data.units import Direction
+from speedproof.formats import read
+
+DIVISOR = {"ns/op": 1e9, "MB/s": 1e-6, "B/op": 1.0, "allocs/op": 1.0, "p99-ns": 1e9}
+METRIC = {
+    "ns/op": "time",
+    "MB/s": "throughput",
+    "B/op": "memory",
+    "allocs/op": "allocs/op",
+    "p99-ns": "p99-ns",
+}
+
+
+def test_against_naive_reading(files: Path) -> None:
+    expected: dict[tuple[str, str], list[float]] = {}
+    for line in (files / "go.txt").read_text().splitlines():
+        if match := re.match(r"Benchmark(\S+)-2\s+\d+\s+(.*)", line):
+            words = match[2].split()
+            for value, unit in zip(words[::2], words[1::2], strict=True):
+                expected.setdefault((match[1], METRIC[unit]), []).append(float(value) / DIVISOR[unit])
+    records = [r for r in read(files / "go.txt") if isinstance(r, Record)]
+    found = {(r.benchmark, r.metric): r.values.tolist() for r in records}
+    assert found.keys() == expected.keys()
+    for key, values in found.items():
+        # 1 / 1e-6 is not exactly 1e6, so the naive reading of MB/s is off by one rounding.
+        assert all(abs(a - b) <= 2e-16 * abs(b) for a, b in zip(values, expected[key], strict=True)), key
+    assert all(
+        dict(r.fields)["gomaxprocs"] == "2" and dict(r.fields)["pkg"] == "example.org/sum" for r in records
+    )
+
+
+def test_configuration_that_changes(files: Path) -> None:
+    records = [r for r in read(files / "go-changes.txt") if isinstance(r, Record)]
+    found = [
+        (dict(r.fields).get("note"), r.values.tolist())
+        for r in records
+        if "a.Find" in r.benchmark and r.metric == "hits"
+    ]
+    assert found == [("before", [50.0, 51.0]), ("after", [60.0])]
+    residue = Suite.from_records(("v", r) for r in records).residue
+    assert [r.field for r in residue] == ["note"]
+
+
+def test_names_that_would_pool_different_benchmarks_are_kept_apart(files: Path) -> None:
+    names = {r.benchmark for r in read(files / "go-changes.txt") if isinstance(r, Record)}
+    assert {"Scale", "Scale-2", "Scale-4"} <= names, "a run with -cpu 1,2,4"
+    assert {"example.org/a.Find/kind=map", "example.org/b.Find/kind=map"} <= names, "one name in two packages"
+
+
+def test_unit_lines_and_custom_units(files: Path) -> None:
+    records = {r.metric: r for r in read(files / "go-changes.txt") if isinstance(r, Record)}
+    assert records["hits"].direction is Direction.HIGHER
+    assert records["time"].direction is Direction.LOWER
+    assert (records["p99-us"].unit, records["p99-us"].values.tolist()) == ("s", [3e-06])
+
+
+def test_malformed_lines_are_named(files: Path) -> None:
+    lines = (files / "go-changes.txt").read_text().splitlines()
+    skipped = [s for s in read(files / "go-changes.txt") if isinstance(s, Skipped)]
+    named = {lines[int(s.where.removeprefix("line ")) - 1].split("-8")[0]: s.reason for s in skipped}
+    assert set(named) == {
+        "Unit misses better=sideways",
+        "BenchmarkCut",
+        "BenchmarkWord",
+        "BenchmarkNothing",
+        "BenchmarkCount",
+        "--- FAIL: BenchmarkBroken",
+    }
+    assert "no unit" in named["BenchmarkCut"]
+    assert "'fast' is not a number" in named["BenchmarkWord"]
+    assert "failed" in named["--- FAIL: BenchmarkBroken"]

@@ -1,0 +1,223 @@
+"""What can be wrong with a path, and how the content is recognised."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from speedproof.data.suite import Record, Skipped
+from speedproof.errors import FormatError, UsageError
+from speedproof.formats import FORMATS, ReadOptions, detect, read
+
+EXPECTED = {
+    "hyperfine.json": "hyperfine",
+    "hyperfine-memory.json": "hyperfine",
+    "pyperf.json": "pyperf",
+    "pyperf-memory.json": "pyperf",
+    "go.txt": "go",
+    "go-changes.txt": "go",
+    "google-benchmark.json": "google-benchmark",
+    "google-benchmark-aggregates.json": "google-benchmark",
+    "pytest-benchmark.json": "pytest-benchmark",
+    "pytest-benchmark-summary.json": "pytest-benchmark",
+    "jmh.json": "jmh",
+    "criterion/Fibonacci/Iterative/new/sample.json": "criterion",
+    "criterion/Fibonacci/Recursive/20/new/sample.json": "criterion",
+    "criterion/Fibonacci/Iterative/new/raw.csv": "criterion",
+    "criterion/Fibonacci/Recursive/20/new/raw.csv": "criterion",
+    "speedup-test/config.csv": "speedup-test",
+    "speedup-test/samples/worked_example.x.txt": "raw",
+    "long.csv": "csv",
+    "wide.tsv": "csv",
+    "matrix.csv": "csv",
+    "raw.txt": "raw",
+}
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_detection_is_by_content(files: Path, tmp_path: Path, name: str) -> None:
+    nameless = tmp_path / "result"
+    nameless.write_bytes((files / name).read_bytes())
+    assert detect(nameless).name == EXPECTED[name]
+
+
+def test_every_format_has_a_file_here() -> None:
+    assert set(EXPECTED.values()) == {f.name for f in FORMATS}
+
+
+@pytest.mark.parametrize("indent", [None, 4])
+@pytest.mark.parametrize("name", [n for n in EXPECTED if n.endswith(".json") and "sample" not in n])
+def test_detection_survives_another_layout_and_order(
+    files: Path, tmp_path: Path, name: str, indent: int | None
+) -> None:
+    path = tmp_path / "result"
+    path.write_text(json.dumps(json.loads((files / name).read_text()), sort_keys=True, indent=indent))
+    assert detect(path).name == EXPECTED[name]
+
+
+def test_detection_when_the_head_does_not_decide(tmp_path: Path) -> None:
+    path = tmp_path / "late.json"
+    padding = {"machine": "x" * 200_000}
+    path.write_text(json.dumps({**padding, "results": [{"command": "a", "times": [1.0, 2.0]}]}))
+    assert detect(path).name == "hyperfine"
+
+
+def damaged(name: str, data: bytes) -> bytes:
+    """The same content, wrapped as the parameter says."""
+    if name == "gzip":
+        return gzip.compress(data)
+    if name == "bzip2":
+        return bz2.compress(data)
+    if name == "crlf":
+        return data.replace(b"\n", b"\r\n")
+    if name == "bom":
+        return b"\xef\xbb\xbf" + data
+    return data.decode().encode(name)
+
+
+@pytest.mark.parametrize("wrapping", ["gzip", "bzip2", "crlf", "bom", "utf-16", "utf-32"])
+@pytest.mark.parametrize("name", ["raw.txt", "long.csv", "go.txt", "hyperfine.json", "jmh.json"])
+def test_wrapping_changes_nothing(files: Path, tmp_path: Path, name: str, wrapping: str) -> None:
+    path = tmp_path / "result"
+    path.write_bytes(damaged(wrapping, (files / name).read_bytes()))
+    plain = [r.values.tolist() for r in read(files / name) if isinstance(r, Record)]
+    assert [r.values.tolist() for r in read(path) if isinstance(r, Record)] == plain
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "empty"),
+        (b" \n\r\n\t", "empty"),
+        (gzip.compress(b"1.5\n" * 100)[:-9], "cut short"),
+        (gzip.compress(b"1.5\n" * 100)[:20] + b"\0" * 30, "damaged"),
+        (bz2.compress(b"1.5\n" * 100)[:-5], "damaged or cut short"),
+        (b"PK\x03\x04 and so on", "a zip archive; unpack it"),
+        (b"\x7fELF\0\0", "a program"),
+        ("1.5\n2.5\n".encode("utf-16-le"), "iconv -f UTF-16"),
+        (b"\xff\xfe1", "damaged"),
+        (b"1.5\n2.5 \xb5s\n", "iconv -f LATIN1"),
+        (b"{", "no known format"),
+        (b"[]", "JSON without any named members"),
+        (b'{"speed": 3}', "JSON of an unknown tool, with members 'speed'"),
+        (b"Hello\nworld\n", "the first line is 'Hello'; known formats: hyperfine"),
+        (b'{"results": [], "command": 1, "times": 2}', "holds no results"),
+        (b'{"results": [{"command": "x", "times": [1.0, 2', "ends in the middle"),
+        (b'{"results": [{"command": "x", "times": [1.0,\n 2x', "not JSON"),
+        (b'{"results": {"command": "x", "times": []}}', "expected `array`, got `object`"),
+    ],
+)
+def test_refusals_say_why(tmp_path: Path, content: bytes, words: str) -> None:
+    path = tmp_path / "result.dat"
+    path.write_bytes(content)
+    with pytest.raises(FormatError) as caught:
+        list(read(path))
+    assert words in caught.value.message
+    assert caught.value.path == str(path)
+
+
+def test_malformed_json_names_the_line(tmp_path: Path) -> None:
+    path = tmp_path / "result.json"
+    path.write_text('{"results":\n[{"command": "x",\n "times": [1.0, oops]}]}')
+    with pytest.raises(FormatError) as caught:
+        list(read(path))
+    assert caught.value.where == "line 3"
+
+
+def test_deeply_nested_json_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "deep.json"
+    path.write_text("[[1.5," * 100_000)
+    with pytest.raises(FormatError):
+        list(read(path, format="criterion"))
+
+
+def test_nan_as_python_writes_it(tmp_path: Path) -> None:
+    path = tmp_path / "result.json"
+    path.write_text('{"results": [{"command": "NaN, Infinity", "mean": NaN, "times": [1.0, 2.0]}]}')
+    (record,) = read(path)
+    assert isinstance(record, Record)
+    assert (record.benchmark, record.values.tolist()) == ("NaN, Infinity", [1.0, 2.0])
+
+
+def test_missing_file_and_forbidden_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(FormatError, match="no such file"):
+        read(tmp_path / "absent.json")
+    path = tmp_path / "secret.json"
+    path.write_text("1.5\n")
+
+    def forbidden(self: Path) -> bytes:
+        raise PermissionError(13, "Permission denied", str(self))
+
+    # Tests may run as root, whom no mode keeps out.
+    monkeypatch.setattr(Path, "read_bytes", forbidden)
+    with pytest.raises(FormatError, match="permission to read it is denied"):
+        read(path)
+
+
+def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"1.5\n2.5\n")))
+    (record,) = read("-")
+    assert isinstance(record, Record)
+    assert (record.benchmark, record.path) == ("standard input", "standard input")
+
+
+def test_unknown_format_name() -> None:
+    with pytest.raises(UsageError, match="there is no format 'excel'; known are hyperfine"):
+        read("x", format="excel")
+
+
+def test_folder(files: Path, tmp_path: Path) -> None:
+    for name in ("raw.txt", "hyperfine.json"):
+        (tmp_path / name).write_bytes((files / name).read_bytes())
+    (tmp_path / "README.md").write_text("# about")
+    (tmp_path / "LICENSE").write_text("free")
+    (tmp_path / ".hidden").write_text("1\n2\n")
+    (tmp_path / "notes").write_text("Hello")
+    inner = tmp_path / "target" / "criterion" / "Fib" / "new"
+    inner.mkdir(parents=True)
+    for path in (files / "criterion" / "Fibonacci" / "Iterative" / "new").iterdir():
+        (inner / path.name).write_bytes(path.read_bytes())
+    items = list(read(tmp_path))
+    records = [i for i in items if isinstance(i, Record)]
+    assert [Path(r.path).name for r in records] == [
+        "sample.json",
+        "hyperfine.json",
+        "hyperfine.json",
+        "raw.txt",
+    ]
+    skipped = {Path(i.path).name: i.expected for i in items if isinstance(i, Skipped)}
+    assert skipped == {"README.md": True, "LICENSE": True, "notes": False, "raw.txt": False}
+
+
+def test_folder_without_results(tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match="no results"):
+        list(read(tmp_path))
+    (tmp_path / "a.txt").write_text("Hello")
+    with pytest.raises(FormatError, match="no results"):
+        list(read(tmp_path))
+    with pytest.raises(FormatError, match="read one by one"):
+        detect(tmp_path)
+
+
+def test_units_do_not_apply_to_formats_that_name_theirs(files: Path) -> None:
+    plain = [r.values.tolist() for r in read(files / "hyperfine.json") if isinstance(r, Record)]
+    with_unit = read(files / "hyperfine.json", options=ReadOptions(unit="ms"))
+    assert [r.values.tolist() for r in with_unit if isinstance(r, Record)] == plain
+
+
+def test_reading_text_imports_no_json_parser(files: Path) -> None:
+    program = (
+        "import sys; from speedproof.formats import read\n"
+        f"list(read({str(files / 'speedup-test' / 'config.csv')!r}))\n"
+        "heavy = {'msgspec', 'json', 'scipy', 'rich', 'gzip'} & set(sys.modules)\n"
+        "assert not heavy, heavy"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

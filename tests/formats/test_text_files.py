@@ -1,0 +1,204 @@
+"""Raw text, CSV and the Speedup-Test configuration, against the numbers as they stand in the text."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from speedproof.data.sample import Trait
+from speedproof.data.suite import Record, Skipped
+from speedproof.errors import FormatError, UsageError
+from speedproof.formats import ReadOptions, detect, read
+
+
+def split(
+    path: Path, options: ReadOptions | None = None, format: str | None = None
+) -> tuple[list[Record], list[Skipped]]:
+    items = list(read(path, options=options, format=format))
+    return [i for i in items if isinstance(i, Record)], [i for i in items if isinstance(i, Skipped)]
+
+
+def write(folder: Path, text: str, name: str = "f.txt") -> Path:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_raw_text_comments_header_and_missing_values(files: Path) -> None:
+    (record,), (missing,) = split(files / "raw.txt")
+    assert record.values.tolist() == [v / 1e3 for v in (12.5, 12.25, 12.75, 13.0)]
+    assert (record.benchmark, record.unit, record.metric) == ("raw", "s", "time")
+    assert record.traits == {Trait.ORDER_KNOWN}
+    assert "1 missing value" in missing.reason
+    assert missing.where == "line 6"
+
+
+def test_raw_text_full_precision(tmp_path: Path) -> None:
+    values = np.random.default_rng(1).lognormal(size=500) * 1e-9
+    path = write(tmp_path, "\n".join(map(repr, values.tolist())))
+    (record,), _ = split(path)
+    np.testing.assert_array_equal(record.values, values)
+
+
+@pytest.mark.parametrize(
+    "text", ["1.5 2.5\n3.5\n", "1.5\t2.5\r\n3.5", "\ufeff1.5\r2.5\r3.5\r", "\n\n# x\n1.5\n2.5\n#\n3.5"]
+)
+def test_raw_text_layouts_give_the_same_values(tmp_path: Path, text: str) -> None:
+    (record,), _ = split(write(tmp_path, text))
+    assert record.values.tolist() == [1.5, 2.5, 3.5]
+    assert record.unit == "", "nobody named a unit"
+
+
+def test_raw_text_unit_option_goes_before_the_header(tmp_path: Path) -> None:
+    path = write(tmp_path, "time (ms)\n2\n3\n")
+    assert split(path)[0][0].values.tolist() == [0.002, 0.003]
+    assert split(path, ReadOptions(unit="us"))[0][0].values.tolist() == [2e-06, 3e-06]
+
+
+@pytest.mark.parametrize(
+    ("text", "where", "word"),
+    [
+        ("1.5\n2,5\n", "line 2", "write 2.5"),
+        ("1.5\ninf\n", "line 2", "no measurement"),
+        ("1.5\n1_000\n", "line 2", "not a number"),
+        ("1.5\nabc\n", "line 2", "not a number"),
+        ("NA\nNA\n", "", "no number"),
+        ("only words\nand words\n", "line 2", "not a number"),
+    ],
+)
+def test_raw_text_errors_name_line_and_remedy(tmp_path: Path, text: str, where: str, word: str) -> None:
+    with pytest.raises(FormatError) as caught:
+        split(write(tmp_path, text), format="raw")
+    assert caught.value.where == where
+    assert word in caught.value.message
+
+
+def test_sorted_values_are_said_to_be_sorted(tmp_path: Path) -> None:
+    rising = "\n".join(str(v) for v in range(1, 31))
+    (record,), _ = split(write(tmp_path, rising))
+    assert Trait.SORTED in record.traits
+    assert Trait.ORDER_KNOWN not in record.traits
+    assert record.notes
+    (constant,), _ = split(write(tmp_path, "3\n" * 30))
+    assert constant.traits == {Trait.ORDER_KNOWN}
+
+
+def test_long_csv_against_the_csv_module(files: Path) -> None:
+    records, skipped = split(files / "long.csv")
+    expected: dict[tuple[str, str | None], list[float]] = {}
+    with (files / "long.csv").open(newline="") as stream:
+        for row in sorted(csv.DictReader(stream), key=lambda r: (r["process"], int(r["run"]))):
+            if row["time_ms"] != "NA":
+                expected.setdefault((row["benchmark"], row["version"]), []).append(
+                    float(row["time_ms"]) / 1e3
+                )
+    assert {(r.benchmark, r.version): r.values.tolist() for r in records} == expected
+    old = next(r for r in records if r.version == "old")
+    assert old.processes is not None
+    assert old.processes.tolist() == [0, 0, 1]
+    assert ("host", "alpha") in old.fields
+    assert [(s.where, s.benchmark) for s in skipped] == [("line 6", "sort")]
+
+
+def test_wide_csv_columns_are_versions_or_benchmarks(files: Path) -> None:
+    records, skipped = split(files / "wide.tsv")
+    assert [(r.version, r.values.tolist()) for r in records] == [
+        ("old", [12.5, 12.25, 12.75]),
+        ("new", [10.5, 10.25]),
+    ]
+    assert {r.benchmark for r in records} == {"wide"}
+    assert not skipped, "the shorter column ends in empty cells; nothing is missing"
+    records, _ = split(files / "wide.tsv", ReadOptions(wide="benchmark", unit="ms"))
+    assert [(r.benchmark, r.version, r.unit) for r in records] == [("old", None, "s"), ("new", None, "s")]
+
+
+def test_matrix_of_benchmarks_by_runs(files: Path) -> None:
+    records, _ = split(files / "matrix.csv")
+    assert [(r.benchmark, r.version, r.values.tolist()) for r in records] == [
+        ("sort", None, [3.0, 1.0, 2.0]),
+        ("hash", None, [5.0, 6.0, 4.0]),
+    ]
+
+
+def test_benchmark_column_with_versions_beside(tmp_path: Path) -> None:
+    path = write(tmp_path, "benchmark;before;after\na;1.5;1.0\na;1.6;1.1\nb;3;2\n")
+    records, _ = split(path)
+    assert {(r.benchmark, r.version): r.values.tolist() for r in records} == {
+        ("a", "before"): [1.5, 1.6],
+        ("a", "after"): [1.0, 1.1],
+        ("b", "before"): [3.0],
+        ("b", "after"): [2.0],
+    }
+
+
+def test_columns_by_option(tmp_path: Path) -> None:
+    path = write(tmp_path, "what,who,took,in\nsort,me,3,ms\nsort,you,2,us\n")
+    options = ReadOptions(columns={"benchmark": "what", "version": "who", "value": "took", "unit": "in"})
+    records, _ = split(path, options)
+    assert [(r.version, r.values.tolist(), r.unit) for r in records] == [
+        ("me", [0.003], "s"),
+        ("you", [2e-06], "s"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "where", "word"),
+    [
+        ("1.5,2.5\n1.6,2.6\n", "line 1", "add a header"),
+        ("1,5\n1,6\n", "line 1", "write 1.5 for 1,5"),
+        ("a,b\n1,2\n1,2,3\n", "line 3", "3 cells where the header has 2"),
+        ("a;b\n1,5;2\n", "line 2, column a", "write 1.5"),
+        ("a,a\n1,2\n", "line 1", "two columns are named 'a'"),
+        ("a,b\nx,y\n", "header", "--column value=NAME"),
+        ('a,b\n"1,2\n', "line", "not CSV"),
+        ("# nothing\n", "", "no rows"),
+    ],
+)
+def test_csv_errors_name_place_and_remedy(tmp_path: Path, text: str, where: str, word: str) -> None:
+    with pytest.raises(FormatError) as caught:
+        split(write(tmp_path, text), format="csv")
+    assert caught.value.where.startswith(where)
+    assert word in caught.value.message
+
+
+def test_unknown_column_and_role(files: Path) -> None:
+    with pytest.raises(FormatError, match="no column is named 'speed'; there are benchmark"):
+        split(files / "long.csv", ReadOptions(columns={"value": "speed"}))
+    with pytest.raises(UsageError, match="no role"):
+        ReadOptions(columns={"colour": "x"})
+
+
+def test_speedup_test_configuration(files: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    path = files / "speedup-test" / "config.csv"
+    records, skipped = split(path)
+    assert detect(path).name == "speedup-test"
+    for name, fields in (("worked_example", (("ConfLevel", "0.95"), ("Coef", "3"))), ("small_normal", ())):
+        for version, letter in (("Sample1", "x"), ("Sample2", "y")):
+            record = next(r for r in records if (r.benchmark, r.version) == (name, version))
+            text = (files / "speedup-test" / "samples" / f"{name}.{letter}.txt").read_text()
+            assert record.values.tolist() == [float(token) for token in text.split()]
+            assert record.fields == fields
+    assert [s.benchmark for s in skipped] == ["absent"]
+    assert len(records) == 4, "a benchmark with one readable sample is left out whole"
+    assert "samples/nowhere.txt: no such file" in skipped[0].reason
+    # The same configuration from elsewhere: the samples are then found in the working directory.
+    moved = write(tmp_path, path.read_text(), "moved.csv")
+    monkeypatch.chdir(files / "speedup-test")
+    assert len(split(moved)[0]) == 4
+
+
+def test_speedup_test_configuration_oddities(tmp_path: Path) -> None:
+    write(tmp_path, "1\n2\n", "a.txt")
+    path = write(
+        tmp_path,
+        '\ufeffname, sample1, sample2\r\n"x, y",a.txt,a.txt\r\n\r\nz,a.txt\r\nx,a.txt,a.txt\r\nx,a.txt,a.txt,0.9,2\r\n',
+        "c.csv",
+    )
+    records, skipped = split(path)
+    assert list(dict.fromkeys(r.benchmark for r in records)) == ["x, y", "x", "x #2"]
+    assert [(s.benchmark, s.reason) for s in skipped] == [("z", "the row names no file for Sample2")]
+    with pytest.raises(FormatError, match="lacks Sample2"):
+        split(write(tmp_path, "Name,Sample1\nx,a.txt\n", "d.csv"), format="speedup-test")
