@@ -246,7 +246,7 @@ def search(
         raise UsageError(f"K must lie in 1..{K_LIMIT}, not {K_max}")
     run = _runner(kernel)
     fits = Fits.empty(len(rows), K_max)
-    request = _Request(rules, single, K_always, patience)
+    request = Request(rules, single, K_always, patience)
 
     def do(block: slice) -> None:
         run(rows[block], starts if len(starts) == 1 else starts[block], request, fits.part(block))
@@ -293,14 +293,14 @@ def ks_distances(rows: Floats, fits: Fits, *, jobs: int = 1, kernel: str | None 
 
 
 @dataclass(frozen=True, slots=True)
-class _Request:
+class Request:
     rules: Rules
     single: bool
     K_always: int
     patience: int
 
 
-def _runner(kernel: str | None) -> Callable[[Floats, Ints, _Request, Fits], None]:
+def _runner(kernel: str | None) -> Callable[[Floats, Ints, Request, Fits], None]:
     names = kernel_names()
     if kernel == "numpy" or (kernel is None and not names):
         from speedproof.mixture import em_numpy
@@ -314,7 +314,7 @@ def _runner(kernel: str | None) -> Callable[[Floats, Ints, _Request, Fits], None
         known = ", ".join(name for name in (*names, "numpy") if name)
         raise UsageError(f"no kernel {kernel!r} here; there are {known}")
 
-    def run(rows: Floats, starts: Ints, request: _Request, fits: Fits) -> None:
+    def run(rows: Floats, starts: Ints, request: Request, fits: Fits) -> None:
         rules = astuple(request.rules)
         chunk = np.ascontiguousarray(rows, dtype=np.float64)
         compiled.search(

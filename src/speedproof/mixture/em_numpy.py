@@ -1,0 +1,282 @@
+"""The NumPy twin of ``_em.c``: the same algorithm, many runs at once as leading array axes.
+
+It does the work where no compiler was at hand, always in double precision, and is the oracle of the
+compiled kernels in the tests. Equations and their sources stand in ``_em.c``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import erfc
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from speedproof.mixture.em import Fits, Request, Rules
+
+__all__ = ["ks_distances", "search"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int32]
+Bools = npt.NDArray[np.bool_]
+
+EMPTY = float(np.sqrt(np.finfo(float).eps))
+
+
+@dataclass(slots=True, eq=False)
+class Mixtures:
+    """Weights, means and variances of J mixtures of K components: arrays of shape (J, K)."""
+
+    w: Floats
+    mu: Floats
+    v: Floats
+
+    def __getitem__(self, which: Bools | npt.NDArray[np.intp]) -> Mixtures:
+        return Mixtures(self.w[which], self.mu[which], self.v[which])
+
+    def __setitem__(self, which: Bools | npt.NDArray[np.intp], other: Mixtures) -> None:
+        self.w[which], self.mu[which], self.v[which] = other.w, other.mu, other.v
+
+
+@dataclass(slots=True, eq=False)
+class Runs:
+    """J runs of one K: their data (J, n), whether their variance is common, and what became of them."""
+
+    x: Floats
+    common: Bools
+    mixtures: Mixtures
+    loglik: Floats
+    steps: Ints
+    finished: Bools
+    singular: Bools
+
+
+def e_step(x: Floats, t: Mixtures) -> tuple[Floats, Floats]:
+    """Log-likelihoods (J,) and the sums S0, S1, S2 about the old means (J, 3, K)."""
+    d = x[:, :, None] - t.mu[:, None]
+    q = (np.log(t.w) - 0.5 * np.log(t.v))[:, None] - 0.5 / t.v[:, None] * d**2
+    top = q.max(axis=2)
+    e = np.exp(q - top[:, :, None])
+    total = e.sum(axis=2)
+    loglik = (top + np.log(total)).sum(axis=1) - 0.5 * x.shape[1] * np.log(2 * np.pi)
+    r = e / total[:, :, None]
+    rd = r * d
+    return loglik, np.stack([r.sum(axis=1), rd.sum(axis=1), (rd * d).sum(axis=1)], axis=1)
+
+
+def m_step(n: int, common: Bools, t: Mixtures, sums: Floats, min_variance: float) -> tuple[Mixtures, Bools]:
+    """Next mixtures, and which of them are sound; the others stay."""
+    s0, s1, s2 = sums[:, 0], sums[:, 1], sums[:, 2]
+    sound = (s0 > EMPTY).all(axis=1)
+    safe = np.where(s0 > EMPTY, s0, 1.0)
+    shift = s1 / safe
+    within = (s2 - shift * s1).sum(axis=1, keepdims=True) / n
+    v = np.where(common[:, None], within, s2 / safe - shift**2)
+    sound &= (v > min_variance).all(axis=1)
+    following = Mixtures(s0 / n, t.mu + shift, v)
+    following[~sound] = t[~sound]
+    return following, sound
+
+
+def search(rows: Floats, starts: Ints, request: Request, fits: Fits) -> None:
+    """Fill ``fits``: every K and model for every row, the best by BIC."""
+    rules = request.rules
+    count, K_max = fits.loglik.shape[:2]
+    n = rows.shape[1]
+    mixtures: dict[int, Mixtures] = {}
+    for K in range(1, K_max + 1):
+        line = starts[:, _offset(K) : _offset(K) + K + 1] if K > 1 else np.array([[0, n]], np.int32)
+        classes = np.broadcast_to(line, (count, K + 1))
+        wanted = _wanted(K, fits, request)
+        runs = _start(rows, classes, 1 if K == 1 else 2, rules.min_variance)
+        runs.singular |= ~np.repeat(wanted, runs.x.shape[0] // count)
+        runs.finished |= runs.singular
+        (_accelerated if rules.accelerate else _plain)(runs, rules)
+        _record(fits, K, runs)
+        mixtures[K] = runs.mixtures
+        _choose(fits, K, n, mixtures[K])
+    if rules.finish_gain > 0.0:
+        _finish(rows, rules, fits, mixtures)
+
+
+def ks_distances(rows: Floats, fits: Fits) -> Floats:
+    """Supremum over x of the distance of each row's empirical distribution to its mixture."""
+    n = rows.shape[1]
+    distances = np.full(len(rows), np.nan)
+    normal_sf = np.frompyfunc(lambda z: 0.5 * erfc(z), 1, 1)
+    for i, (x, (w, mu, v), (K, _)) in enumerate(zip(rows, fits.parameters, fits.best, strict=True)):
+        if K == 0:
+            continue
+        z = (mu[:K] - x[:, None]) / np.sqrt(2.0 * v[:K])
+        F = (w[:K] * normal_sf(z).astype(float)).sum(axis=1)
+        above = np.searchsorted(x, x, side="right") / n - F
+        below = F - np.searchsorted(x, x, side="left") / n
+        distances[i] = max(np.abs(above).max(), np.abs(below).max())
+    return distances
+
+
+def _offset(K: int) -> int:
+    return (K - 2) * (K + 3) // 2
+
+
+def _wanted(K: int, fits: Fits, request: Request) -> Bools:
+    """Which rows still want more components."""
+    if request.patience == 0 or K <= max(request.K_always, 1):
+        return np.ones(len(fits.best), np.bool_)
+    return K - fits.best[:, 0] <= request.patience
+
+
+def _start(rows: Floats, classes: Ints, models: int, min_variance: float) -> Runs:
+    """The M-step from classes, for E and V of each row in turn."""
+    count, n = rows.shape
+    K = classes.shape[1] - 1
+    member = np.repeat(np.arange(K)[None], count, axis=0)
+    sizes = np.diff(classes, axis=1)
+    z = np.zeros((count, n, K))
+    for row in range(count):
+        z[row, np.arange(n), np.repeat(member[row], sizes[row])] = 1.0
+    safe = np.maximum(sizes, 1)
+    centre = np.where(sizes > 0, (z * rows[:, :, None]).sum(axis=1) / safe, 0.0)
+    d = rows[:, :, None] - centre[:, None]
+    sums = np.stack([sizes.astype(float), (z * d).sum(axis=1), (z * d * d).sum(axis=1)], axis=1)
+    common = np.tile(np.arange(models) == 0, count)
+    origin = Mixtures(np.full((count, K), 1.0 / K), centre, np.ones((count, K)))
+    origin = origin[np.repeat(np.arange(count), models)]
+    t, sound = m_step(n, common, origin, np.repeat(sums, models, axis=0), min_variance)
+    blank = np.full(count * models, np.nan)
+    return Runs(
+        np.repeat(rows, models, axis=0), common, t, blank, np.zeros(blank.size, np.int32), ~sound, ~sound
+    )
+
+
+def _plain(runs: Runs, rules: Rules) -> None:
+    """Plain EM, as mclust stops it."""
+    n = runs.x.shape[1]
+    last = np.full(runs.finished.size, np.nan)
+    while (on := np.flatnonzero(~runs.finished & (runs.steps < rules.max_steps))).size:
+        t = runs.mixtures[on]
+        loglik, sums = e_step(runs.x[on], t)
+        following, sound = m_step(n, runs.common[on], t, sums, rules.min_variance)
+        runs.steps[on] += 1
+        runs.loglik[on] = loglik
+        done = np.abs(loglik - last[on]) <= rules.gain_relative * (1 + np.abs(loglik)) + rules.gain_absolute
+        moved = ((following.w - t.w) ** 2).sum(axis=1) > EMPTY
+        go = np.where(done, rules.extra_step & sound & moved, sound)
+        runs.mixtures[on[go]] = following[go]
+        runs.finished[on] = done | ~sound
+        runs.singular[on] = ~done & ~sound
+        last[on] = loglik
+
+
+def _accelerated(runs: Runs, rules: Rules) -> None:
+    """EM with squared extrapolation; see ``em_accelerated`` in ``_em_data.h``."""
+    n = runs.x.shape[1]
+    count = runs.finished.size
+    best = np.full(count, -np.inf)
+    longest = np.ones(count)
+    t0, t2 = runs.mixtures[np.arange(count)], runs.mixtures[np.arange(count)]
+
+    def step(which: npt.NDArray[np.intp]) -> tuple[Floats, Mixtures, Bools]:
+        loglik, sums = e_step(runs.x[which], runs.mixtures[which])
+        runs.steps[which] += 1
+        return loglik, *m_step(n, runs.common[which], runs.mixtures[which], sums, rules.min_variance)
+
+    while (on := np.flatnonzero(~runs.finished & (runs.steps < rules.max_steps))).size:
+        start, following, sound = step(on)
+        back = np.isfinite(best[on]) & (~sound | (start < best[on]))
+        if back.any():
+            which = on[back]
+            runs.mixtures[which] = t2[which]
+            longest[which] = np.maximum(1.0, longest[which] / 16)
+            start[back], following[back], sound[back] = step(which)
+        _drop(runs, on[~sound])
+        on, start, following = on[sound], start[sound], following[sound]
+        t0[on] = runs.mixtures[on]
+        runs.mixtures[on] = following
+        loglik, following, sound = step(on)
+        _drop(runs, on[~sound])
+        on, start, loglik, following = on[sound], start[sound], loglik[sound], following[sound]
+        runs.loglik[on] = best[on] = loglik
+        done = loglik - start <= rules.gain_relative * (1 + np.abs(loglik)) + rules.gain_absolute
+        runs.finished[on[done]] = True
+        on, following = on[~done], following[~done]
+        t2[on] = following
+        runs.mixtures[on], longest[on] = _extrapolate(
+            t0[on], runs.mixtures[on], following, longest[on], rules.min_variance
+        )
+
+
+def _drop(runs: Runs, which: npt.NDArray[np.intp]) -> None:
+    runs.finished[which] = runs.singular[which] = True
+
+
+def _extrapolate(
+    t0: Mixtures, t1: Mixtures, t2: Mixtures, longest: Floats, min_variance: float
+) -> tuple[Mixtures, Floats]:
+    a0, a1, a2 = (np.stack([t.w, t.mu, t.v], axis=1) for t in (t0, t1, t2))
+    r, q = a1 - a0, (a2 - a1) - (a1 - a0)
+    rr, qq = (r**2).sum(axis=(1, 2)), (q**2).sum(axis=(1, 2))
+    a = np.sqrt(np.divide(rr, qq, out=np.ones_like(rr), where=qq > 0))
+    capped = a >= longest
+    a = np.where(capped, longest, a)[:, None, None]
+    far = a0 + 2.0 * a * r + a * a * q
+    stay = (a[:, 0, 0] <= 1.0) | (far[:, 0] <= 0).any(axis=1) | (far[:, 2] <= min_variance).any(axis=1)
+    far[stay] = a2[stay]
+    return Mixtures(far[:, 0], far[:, 1], far[:, 2]), np.where(capped, 4.0 * longest, longest)
+
+
+def _record(fits: Fits, K: int, runs: Runs) -> None:
+    models = runs.finished.size // len(fits.best)
+    loglik = np.where(runs.singular, np.nan, runs.loglik)
+    steps = np.where(runs.finished, runs.steps, -runs.steps)
+    fits.loglik[:, K - 1, :models] = loglik.reshape(-1, models)
+    fits.steps[:, K - 1, :models] = steps.reshape(-1, models)
+
+
+def _choose(fits: Fits, K: int, n: int, mixtures: Mixtures) -> None:
+    """Make K with E, then V, the best of each row whose BIC it raises."""
+    models = mixtures.w.shape[0] // len(fits.best)
+    for row, best in enumerate(fits.best):
+        for model in range(models):
+            new = _bic(fits, row, K, model, n)
+            if np.isnan(new) or (best[0] > 0 and not new > _bic(fits, row, best[0], best[1], n)):
+                continue
+            best[:] = K, model
+            fits.parameters[row] = 0.0
+            job = row * models + model
+            fits.parameters[row, :, :K] = mixtures.w[job], mixtures.mu[job], mixtures.v[job]
+
+
+def _bic(fits: Fits, row: int, K: int, model: int, n: int) -> float:
+    parameters = 2 if K == 1 else 2 * K if model == 0 else 3 * K - 1
+    return float(2.0 * fits.loglik[row, K - 1, model] - parameters * np.log(n))
+
+
+def _finish(rows: Floats, rules: Rules, fits: Fits, mixtures: dict[int, Mixtures]) -> None:
+    """Take every model whose BIC is near the best one of its row on to convergence."""
+    n = rows.shape[1]
+    fine = replace(rules, gain_relative=0.0, gain_absolute=rules.finish_gain)
+    bars = [
+        _bic(fits, row, K, model, n) - rules.finish_margin if K else np.inf
+        for row, (K, model) in enumerate(fits.best)
+    ]
+    for K in range(2, len(mixtures) + 1):
+        near = np.array(
+            [[_bic(fits, row, K, model, n) >= bar for model in (0, 1)] for row, bar in enumerate(bars)]
+        ).ravel()
+        jobs = np.flatnonzero(near)
+        blank = np.full(jobs.size, np.nan)
+        runs = Runs(
+            rows[jobs // 2], jobs % 2 == 0, mixtures[K][jobs], blank, np.zeros(jobs.size, np.int32),
+            np.zeros(jobs.size, np.bool_), np.zeros(jobs.size, np.bool_),
+        )  # fmt: skip
+        _accelerated(runs, fine)
+        mixtures[K][jobs] = runs.mixtures
+        steps = runs.steps + np.abs(fits.steps[jobs // 2, K - 1, jobs % 2])
+        fits.loglik[jobs // 2, K - 1, jobs % 2] = np.where(runs.singular, np.nan, runs.loglik)
+        fits.steps[jobs // 2, K - 1, jobs % 2] = np.where(runs.finished, steps, -steps)
+    fits.best[:, 0] = 0
+    for K, t in mixtures.items():
+        _choose(fits, K, n, t)
