@@ -104,7 +104,7 @@ def test_wrapping_changes_nothing(files: Path, tmp_path: Path, name: str, wrappi
         ("1.5\n2.5\n".encode("utf-16-le"), "iconv -f UTF-16"),
         (b"\xff\xfe1", "damaged"),
         (b"1.5\n2.5 \xb5s\n", "iconv -f LATIN1"),
-        (b"{", "no known format"),
+        (b"{", "begins like JSON but is malformed"),
         (b"[]", "JSON without any named members"),
         (b'{"speed": 3}', "JSON of an unknown tool, with members 'speed'"),
         (b"Hello\nworld\n", "the first line is 'Hello'; known formats: hyperfine"),

@@ -194,7 +194,8 @@ def test_speedup_test_configuration_oddities(tmp_path: Path) -> None:
     write(tmp_path, "1\n2\n", "a.txt")
     path = write(
         tmp_path,
-        '\ufeffname, sample1, sample2\r\n"x, y",a.txt,a.txt\r\n\r\nz,a.txt\r\nx,a.txt,a.txt\r\nx,a.txt,a.txt,0.9,2\r\n',
+        '\ufeffname, sample1, sample2\r\n"x, y",a.txt,a.txt\r\n\r\nz,a.txt\r\n'
+        "x,a.txt,a.txt\r\nx,a.txt,a.txt,0.9,2\r\n",
         "c.csv",
     )
     records, skipped = split(path)

@@ -109,13 +109,13 @@ def known_elsewhere(head: bytes) -> str:
     return next((remedy for pattern, remedy in _LINES if re.search(pattern, text, re.MULTILINE)), "")
 
 
-def seen(head: bytes) -> str:
+def seen(data: bytes) -> str:
     r"""Describe content that nothing is known of.
 
     Parameters
     ----------
-    head : bytes
-        The beginning of the file.
+    data : bytes
+        The whole file.
 
     Returns
     -------
@@ -127,16 +127,16 @@ def seen(head: bytes) -> str:
     >>> seen(b'{"speed": 3}'), seen(b"Hello\nworld")
     ("JSON of an unknown tool, with members 'speed'", "no known format; the first line is 'Hello'")
     """
-    text = head.decode(errors="replace")
+    text = data.decode(errors="replace")
     if text.lstrip()[:1] in ("{", "["):
-        keys = list(dict.fromkeys(_KEY.findall(text)))[:5]
-        if keys:
+        if keys := list(dict.fromkeys(_KEY.findall(text)))[:5]:
             return f"JSON of an unknown tool, with members {', '.join(map(repr, keys))}"
         try:
             json.loads(text)
-        except ValueError:
-            pass
-        else:
-            return "JSON without any named members"
+        except ValueError as error:
+            return f"this begins like JSON but is malformed ({error})"
+        except RecursionError:
+            return "the JSON is nested too deeply for a result file"
+        return "JSON without any named members"
     first = next((line.strip() for line in re.split(r"[\r\n]+", text) if line.strip()), "")
     return f"no known format; the first line is {first[:60]!r}"

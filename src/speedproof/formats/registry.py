@@ -258,4 +258,6 @@ def detect_source(source: Source) -> Format:
     for candidate in _GENERIC:
         if candidate.sniff(heads[0], source.path):
             return candidate
-    raise source.error("", f"{refused.seen(heads[0])}; known formats: {', '.join(f.name for f in FORMATS)}")
+    raise source.error(
+        "", f"{refused.seen(source.data)}; known formats: {', '.join(f.name for f in FORMATS)}"
+    )

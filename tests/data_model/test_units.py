@@ -1,0 +1,100 @@
+"""Units: every factor against exact arithmetic, and printing that can be read back."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from speedproof.data.units import (
+    Direction,
+    Unit,
+    direction_of,
+    format_value,
+    format_values,
+    metric_of,
+    parse_unit,
+)
+
+EXACT = {
+    "fs": Fraction(1, 10**15), "ps": Fraction(1, 10**12), "ns": Fraction(1, 10**9), "us": Fraction(1, 10**6),
+    "µs": Fraction(1, 10**6), "μs": Fraction(1, 10**6), "ms": Fraction(1, 1000), "s": Fraction(1),
+    "sec": Fraction(1), "second": Fraction(1), "min": Fraction(60), "h": Fraction(3600), "d": Fraction(86400),
+    "ns/op": Fraction(1, 10**9), "us/op": Fraction(1, 10**6), "s/op": Fraction(1), "ns/iter": Fraction(1, 10**9),
+    "ops/s": Fraction(1), "ops/ms": Fraction(1000), "ops/us": Fraction(10**6), "ops/ns": Fraction(10**9),
+    "ops/min": Fraction(1, 60), "ops/h": Fraction(1, 3600), "MB/s": Fraction(10**6), "KiB/ms": Fraction(1024000),
+    "byte": Fraction(1), "kB": Fraction(1000), "KiB": Fraction(1024), "GiB": Fraction(2**30),
+    "mJ": Fraction(1, 1000), "Mcycles": Fraction(10**6),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", EXACT)
+def test_conversion_is_correctly_rounded(text: str) -> None:
+    unit = parse_unit(text)
+    values = np.concatenate(
+        [np.random.default_rng(7).lognormal(0, 5, 300), [1.0, 3.0, 1e-300, 1e300 / 1e16, 0.0]]
+    )
+    exact = [float(Fraction(v) * EXACT[text]) for v in values.tolist()]
+    np.testing.assert_array_equal(unit.to_base(values), exact)
+
+
+@pytest.mark.parametrize(
+    ("text", "base"),
+    [
+        ("ns/op", "s"),
+        ("B/op", "B/op"),
+        ("allocs/op", "allocs/op"),
+        ("MB/s", "B/s"),
+        ("MB/sec", "B/s"),
+        ("ops/min", "ops/s"),
+        ("1/s", "1/s"),
+        ("/s", "1/s"),
+        ("integer", ""),
+        ("none", ""),
+        ("", ""),
+        (" ms ", "s"),
+        ("cycles/iter", "cycles/op"),
+        ("text-bytes", "text-bytes"),
+        ("Percent", "Percent"),
+    ],
+)
+def test_base_units(text: str, base: str) -> None:
+    assert parse_unit(text).base == base
+
+
+@given(st.text(max_size=60))
+def test_any_text_is_a_unit(text: str) -> None:
+    unit = parse_unit(text)
+    assert unit.factor > 0
+    assert parse_unit(unit.base).base == unit.base, "a base unit is its own base"
+
+
+def test_a_unit_of_many_slashes_is_its_own_base() -> None:
+    text = "x" + "/op" * 5000
+    assert parse_unit(text) == Unit(text, 1.0)
+
+
+def test_directions_and_metrics() -> None:
+    assert direction_of("s") is direction_of("B") is direction_of("") is Direction.LOWER
+    assert direction_of("ops/s") is direction_of("B/s") is Direction.HIGHER
+    assert [metric_of(b) for b in ("s", "B", "J", "cycles", "", "B/s", "B/op")] == [
+        "time", "memory", "energy", "cycles", "time", "throughput", "B/op",
+    ]  # fmt: skip
+
+
+@given(st.floats(1e-15, 1e18), st.sampled_from(["s", "B", "cycles", "J", "B/s", "ops/s"]))
+def test_printed_values_read_back(value: float, base: str) -> None:
+    number, _, symbol = format_value(value, base, 6).partition(" ")
+    unit = parse_unit(symbol.replace(" ", ""))
+    if unit.base == base:
+        assert float(number) * unit.factor == pytest.approx(value, rel=1e-5)
+
+
+def test_one_scale_for_several_values() -> None:
+    assert format_values([0.5, 0.0005], "s") == ["500 ms", "0.5 ms"]
+    assert format_values([float("nan"), 2.0], "s") == ["-", "2 s"]
+    assert format_values([], "s") == []
+    assert format_value(0.0, "s").startswith("0 ")

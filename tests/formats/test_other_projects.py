@@ -1,0 +1,146 @@
+"""Result files of other projects: all are read, or refused with words that a user understands."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from speedproof.data.suite import Record, Skipped
+from speedproof.errors import FormatError
+from speedproof.formats import read
+
+# Folders whose every result file (by suffix) is read, with or without remarks.
+READ = {
+    "pyperf": (".json", ".gz"),
+    "pyperformance": (".json", ".gz"),
+    "pyperf-jit-pairs": (".json",),
+    "bench_runner": (".json",),
+    "hyperfine": (".json",),
+    "go": (".txt", ".bench"),
+    "google-benchmark": (".json",),
+    "pytest-benchmark": (".json",),
+    "jmh": (".json",),
+}
+# A word of the message that names the tool of what is refused.
+REFUSED = {
+    "asv": "asv",
+    "benchmarkdotnet": "BenchmarkDotNet",
+    "krun": "krun",
+    "sightglass": "",
+    "catch2": "Catch2",
+    "cargo": "cargo bench",
+    "vitest": "vitest",
+    "julia": "BenchmarkTools.jl",
+    "luau": "Luau",
+    "benchmarkjs": "benchmark.js",
+    "nanobench": "",
+    "small-payload": "ReBench",
+    "raw.csv": "ripgrep",
+    "nohup.log": "JMH",
+    "jmh-result.csv": "JMH",
+}
+
+
+def attempt(path: Path) -> list[Record | Skipped] | FormatError:
+    try:
+        return list(read(path))
+    except FormatError as error:
+        return error
+
+
+def test_every_file_is_read_or_refused_with_words(shared: Path) -> None:
+    for path in sorted(p for p in shared.rglob("*") if p.is_file() and "LICENSE" not in str(p)):
+        relative = path.relative_to(shared)
+        outcome = attempt(path)
+        if not isinstance(outcome, FormatError):
+            assert outcome
+            assert all(isinstance(i, Record) or i.reason for i in outcome)
+            continue
+        assert path.suffix not in READ.get(relative.parts[0], ()), outcome
+        assert outcome.path == str(path)
+        assert len(outcome.message) > 25, outcome
+        # asv's own test data hold two files that are broken on purpose.
+        if not path.name.startswith(("aaaaaaaa", "bbbbbbbb")):
+            words = [word for part, word in REFUSED.items() if part in str(relative)]
+            assert all(word in outcome.message for word in words), outcome
+
+
+def test_summary_only_files_name_the_remedy(shared: Path) -> None:
+    for path in sorted((shared / "pytest-benchmark" / "ionelmc").glob("*.json")):
+        (skipped,) = read(path)
+        assert isinstance(skipped, Skipped)
+        assert "--benchmark-save-data" in skipped.reason
+
+
+def test_pyperf_formats_of_all_ages_agree(shared: Path) -> None:
+    """The upstream project converted one measurement from format to format; the numbers are the same."""
+    history = shared / "pyperf" / "history"
+    for group in (
+        [
+            "2016-07-17_72c18f28",
+            "2016-07-18_45796fde",
+            "2016-07-18_4af982cd",
+            "2016-07-18_70fdba64",
+            "2016-10-21_e9b07527",
+        ],
+        ["2016-10-21_2348d9de", "2016-10-21_dcd92004", "2017-03-17_32ea2e50"],
+    ):
+        samples = [
+            record
+            for name in group
+            for record in read(history / f"telco_{name}.json")
+            if isinstance(record, Record)
+        ]
+        assert len(samples) == len(group)
+        for sample in samples[1:]:
+            np.testing.assert_allclose(sample.values, samples[0].values, rtol=1e-15)
+            assert sample.processes is not None
+            assert samples[0].processes is not None
+            np.testing.assert_array_equal(sample.processes, samples[0].processes)
+
+
+def test_hyperfine_means_are_the_tools_own(shared: Path) -> None:
+    for path in sorted((shared / "hyperfine").rglob("*.json")):
+        results = json.loads(path.read_text())["results"]
+        records = [r for r in read(path) if isinstance(r, Record) and r.metric == "time"]
+        for record, result in zip(records, results, strict=True):
+            assert record.values.mean() == pytest.approx(result["mean"], rel=1e-12)
+            assert statistics.stdev(record.values.tolist()) == pytest.approx(result["stddev"], rel=1e-9)
+
+
+def test_jmh_scores_are_the_tools_own(shared: Path) -> None:
+    for path in sorted((shared / "jmh").rglob("*.json")):
+        results = json.loads(path.read_text())
+        records = [r for r in read(path) if isinstance(r, Record) and "." not in r.metric]
+        for record, result in zip(records, results, strict=True):
+            scale = {"ops/min": 60.0}.get(result["primaryMetric"]["scoreUnit"], 1.0)
+            assert record.values.mean() * scale == pytest.approx(result["primaryMetric"]["score"], rel=1e-9)
+
+
+def test_criterion_means_are_the_tools_own(shared: Path) -> None:
+    folder = shared / "criterion" / "html_report"
+    for record in read(folder):
+        assert isinstance(record, Record)
+        estimates = json.loads((Path(record.path).parent / "estimates.json").read_text())
+        assert record.values.mean() * 1e9 == pytest.approx(estimates["Mean"]["point_estimate"], rel=1e-9)
+        assert np.median(record.values) * 1e9 == pytest.approx(
+            estimates["Median"]["point_estimate"], rel=1e-9
+        )
+
+
+def test_a_large_pyperf_file_is_read_fast(shared: Path) -> None:
+    """5 MB must take less than 0.3 s; the largest file here has 1.4 MB."""
+    path = max((shared / "pyperf-jit-pairs").rglob("*.json"), key=lambda p: p.stat().st_size)
+    best = min(timed(path) for _ in range(3))
+    assert best * 5e6 / path.stat().st_size < 0.3
+
+
+def timed(path: Path) -> float:
+    start = time.perf_counter()
+    list(read(path))
+    return time.perf_counter() - start
