@@ -7,6 +7,7 @@ that holds with nothing to spare, "more than 1", is the float next to 1.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,8 +15,8 @@ import numpy.typing as npt
 
 from speedproof.stats.pooled import sample_ends, tie_excess
 from speedproof.stats.ranks import brunner_munzel, rank_sum, rank_sum_normal, rank_sum_sd, rank_sum_tail
-from speedproof.stats.special import ndtri, t_ppf, t_sf, t_sf_pdf
-from speedproof.stats.ttests import moments, student, welch
+from speedproof.stats.special import normal_quantile, t_ppf, t_quantile, t_sf, t_sf_pdf
+from speedproof.stats.ttests import Moments, TTest, moments, student_from, welch_from
 
 __all__ = ["Interval", "SuperiorityBounds", "probability_greater", "ratio_of_means", "ratio_of_medians"]
 
@@ -23,6 +24,7 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 
+_CACHED = 32_768  # ratios sorted at a time: they fit a core's cache
 JUST_ABOVE_1 = float(np.nextafter(1.0, 2.0))
 JUST_BELOW_1 = float(np.nextafter(1.0, 0.0))
 
@@ -105,50 +107,53 @@ def ratio_of_means(
     (1.1732, 1.2255)
     """
     mx, my = moments(x), moments(y)
-    pooled, apart = student(x, y), welch(x, y)
-    equal = np.broadcast_to(np.asarray(equal_variances, dtype=np.bool_), pooled.pvalue.shape)
-    faster = np.where(equal, pooled.pvalue, apart.pvalue) <= alpha
-    slower = np.where(equal, pooled.pvalue_less, apart.pvalue_less) <= alpha
-    df = np.where(equal, pooled.df, apart.df)
-    defined = ~np.isnan(df)
-    common = ((mx.n - 1) * mx.variance + (my.n - 1) * my.variance) / max(mx.n + my.n - 2, 1)
-    squared_x = np.where(equal, common, mx.variance) / mx.n
-    squared_y = np.where(equal, common, my.variance) / my.n
-    contrast = _Contrast(*np.broadcast_arrays(mx.mean, my.mean, squared_x, squared_y), mx.n, my.n)
-    quantile = t_ppf(1.0 - alpha, np.where(defined, df, 1.0))
-    low, high = contrast.root(quantile), contrast.root(-quantile)
-    unequal = defined & ~equal
-    if unequal.any():
-        part = contrast.at(unequal)
-        low[unequal] = _welch_root(part, low[unequal], alpha, 1.0, faster[unequal])
-        high[unequal] = _welch_root(part, high[unequal], alpha, -1.0, ~slower[unequal])
-    low, high = np.where(defined, low, 0.0), np.where(defined, high, np.inf)
-    interval = _at_verdict(low, high, faster, slower)
-    ratio = (contrast.x >= 0.0) & (contrast.y >= 0.0)
-    return Interval(np.where(ratio, interval.low, np.nan), np.where(ratio, interval.high, np.nan))
+    shape = np.broadcast_shapes(mx.mean.shape, my.mean.shape)
+    equal = np.broadcast_to(np.asarray(equal_variances, dtype=np.bool_), shape)
+    low, high = np.empty(shape), np.empty(shape)
+    for rows, pooled in ((equal, True), (~equal, False)):
+        if rows.any():
+            part = _pooled_bounds if pooled else _welch_bounds
+            bounds = part(_rows(mx, rows), _rows(my, rows), alpha)
+            low[rows], high[rows] = bounds.low, bounds.high
+    ratio = (mx.mean >= 0.0) & (my.mean >= 0.0)
+    return Interval(np.where(ratio, low, np.nan), np.where(ratio, high, np.nan))
+
+
+def _rows(of: Moments, rows: BoolArray) -> Moments:
+    mean, variance = (np.broadcast_to(v, rows.shape)[rows] for v in (of.mean, of.variance))
+    return Moments(of.n, mean, variance)
+
+
+def _pooled_bounds(mx: Moments, my: Moments, alpha: float) -> Interval:
+    test = student_from(mx, my)
+    df = max(mx.n + my.n - 2, 1)
+    pooled = ((mx.n - 1) * mx.variance + (my.n - 1) * my.variance) / df
+    contrast = _Contrast(mx.mean, my.mean, pooled / mx.n, pooled / my.n)
+    quantile = t_quantile(1.0 - alpha, float(df))
+    return _certified(contrast.root(np.array([[quantile], [-quantile]])), test, alpha)
+
+
+def _certified(roots: FloatArray, test: TTest, alpha: float) -> Interval:
+    """Lower bounds roots[0], upper bounds roots[1], where the test is defined."""
+    defined = ~np.isnan(test.statistic)
+    low, high = np.where(defined, roots[0], 0.0), np.where(defined, roots[1], np.inf)
+    return _at_verdict(low, high, test.pvalue <= alpha, test.pvalue_less <= alpha)
 
 
 @dataclass(frozen=True, slots=True)
 class _Contrast:
-    """mean X - gamma mean Y: the means, their squared standard errors, the sizes."""
+    """mean X - gamma mean Y: the means and their squared standard errors, shape (r,)."""
 
     x: FloatArray
     y: FloatArray
     squared_x: FloatArray
     squared_y: FloatArray
-    n: int
-    m: int
-
-    def at(self, rows: BoolArray) -> _Contrast:
-        return _Contrast(
-            self.x[rows], self.y[rows], self.squared_x[rows], self.squared_y[rows], self.n, self.m
-        )
 
     def root(self, t: FloatArray) -> FloatArray:
-        """Gamma at which the statistic, which falls in gamma, is t: 0 (infinity) when it starts (stays) below (above).
+        """Gamma at which the statistic, which falls in gamma, is t; 0 if it never is above t, infinity if always.
 
-        (x - gamma y)^2 = t^2 (squared_x + gamma^2 squared_y) has two roots; for t > 0 the smaller one is meant,
-        for t < 0 the larger, each in the form that does not cancel.
+        (x - gamma y)^2 = t^2 (squared_x + gamma^2 squared_y) has two roots; for t > 0 the smaller one is
+        meant, for t < 0 the larger, each in the form that does not cancel.
         """
         square = t * t
         spread = self.squared_x * self.y**2 + self.squared_y * (self.x**2 - square * self.squared_x)
@@ -160,58 +165,69 @@ class _Contrast:
             above = np.where(to_infinity > 0.0, mixed / to_infinity, np.inf)
         return np.where(t > 0.0, below, above)
 
-    def statistic(self, gamma: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Welch's statistic and degrees of freedom at gamma, which may be infinite."""
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            total = self.squared_x + gamma**2 * self.squared_y
-            t = np.where(
-                np.isinf(gamma), -self.y / np.sqrt(self.squared_y), (self.x - gamma * self.y) / np.sqrt(total)
-            )
-            share = np.where(np.isinf(gamma), 0.0, self.squared_x / total)
-        return t, 1.0 / (share**2 / (self.n - 1) + (1.0 - share) ** 2 / (self.m - 1))
 
-
-def _welch_root(
-    contrast: _Contrast, start: FloatArray, alpha: float, sign: float, beyond_1: BoolArray
-) -> FloatArray:
-    """Gamma at which Welch's statistic crosses sign * t(1 - alpha, df(gamma)), on the stated side of 1.
+def _welch_bounds(mx: Moments, my: Moments, alpha: float) -> Interval:
+    """Bounds where Welch's statistic at gamma crosses the quantile at gamma's degrees of freedom.
 
     The quantile hardly moves with gamma: a step of Newton's method for the quantile at the present degrees
     of freedom, then Fieller's root for it, settles in a few rounds. What does not settle is bisected.
     """
-    gamma = start
-    settled = np.zeros(gamma.shape, dtype=np.bool_)
-    for _ in range(12):
-        t, df = contrast.statistic(gamma)
-        tail, density = t_sf_pdf(sign * t, df)
+    test = welch_from(mx, my)
+    defined = ~np.isnan(test.statistic)
+    if not defined.any():
+        return _certified(np.zeros((2, *test.statistic.shape)), test, alpha)
+    contrast = _Contrast(mx.mean, my.mean, mx.variance / mx.n, my.variance / my.n)
+
+    def at(gamma: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Statistic and degrees of freedom; gamma may be infinite."""
+        # as (x / gamma - y) / ..., so that infinity is a number like others
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            following = contrast.root(sign * (sign * t + (tail - alpha) / density))
-            settled = np.abs(following - gamma) <= 1e-14 * gamma
+            inverse = np.minimum(1.0 / gamma, 1.0)
+            weight = np.minimum(gamma, 1.0)
+            share_x, share_y = contrast.squared_x * inverse**2, contrast.squared_y * weight**2
+            total = share_x + share_y
+            share = np.where(total > 0.0, share_x / total, 0.5)
+            t = (contrast.x * inverse - contrast.y * weight) / np.sqrt(total)
+        t = np.where(defined & ~np.isnan(t), t, 0.0)
+        return t, 1.0 / (share**2 / (mx.n - 1) + (1.0 - share) ** 2 / (my.n - 1))
+
+    sign = np.array([[1.0], [-1.0]])
+    # On which side of 1 the crossing lies is for the verdicts to say.
+    beyond_1 = np.stack([test.pvalue <= alpha, ~(test.pvalue_less <= alpha)])
+    z = normal_quantile(1.0 - alpha)
+    df = np.where(defined, test.df, 1.0)
+    gamma = contrast.root(sign * (z + z * (z * z + 1.0) / (4.0 * df)))
+    for _ in range(12):
+        t, df = at(gamma)
+        tail, density = t_sf_pdf(sign * t, df)
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            following = contrast.root(t + sign * (tail - alpha) / density)
+            settled = (following == gamma) | (np.abs(following - gamma) <= 1e-13 * gamma)
         gamma = following
         if settled.all():
             break
     settled &= np.where(beyond_1, gamma >= 1.0, gamma <= 1.0)
-    if not settled.all():
-        rest = ~settled
-        gamma = gamma.copy()
-        gamma[rest] = _bisect(contrast.at(rest), alpha, sign, beyond_1[rest])
-    return gamma
+    if not settled[:, defined].all():
+        gamma = np.where(settled, gamma, _bisect(at, alpha, sign, beyond_1))
+    return _certified(gamma, test, alpha)
 
 
-def _bisect(contrast: _Contrast, alpha: float, sign: float, beyond_1: BoolArray) -> FloatArray:
-    """The same crossing by halving w in gamma = w / (1 - w), from [1/2, 1] or [0, 1/2] down to rounding."""
-
-    def above(gamma: FloatArray) -> BoolArray:
-        t, df = contrast.statistic(gamma)
-        tail = t_sf(sign * t, df)
-        return tail <= alpha if sign > 0.0 else tail > alpha
-
+def _bisect(
+    at: Callable[[FloatArray], tuple[FloatArray, FloatArray]],
+    alpha: float,
+    sign: FloatArray,
+    beyond_1: BoolArray,
+) -> FloatArray:
+    """The crossing by halving w in gamma = w / (1 - w), from [1/2, 1] or [0, 1/2] down to rounding."""
     low, high = np.where(beyond_1, 0.5, 0.0), np.where(beyond_1, 1.0, 0.5)
-    for _ in range(60):
+    for _ in range(52):
         middle = 0.5 * (low + high)
-        up = above(middle / (1.0 - middle))
+        t, df = at(middle / (1.0 - middle))
+        tail = t_sf(sign * t, df)
+        up = np.where(sign > 0.0, tail <= alpha, tail > alpha)
         low, high = np.where(up, middle, low), np.where(up, high, middle)
-    return low / (1.0 - low)
+    with np.errstate(divide="ignore"):
+        return np.where(high >= 1.0, np.inf, low / (1.0 - low))
 
 
 def ratio_of_medians(x: npt.ArrayLike, y: npt.ArrayLike, alpha: float) -> Interval:
@@ -253,22 +269,32 @@ def ratio_of_medians(x: npt.ArrayLike, y: npt.ArrayLike, alpha: float) -> Interv
     test = rank_sum(x, y)
     zeros = np.sum(x == 0.0, axis=-1) * np.sum(y == 0.0, axis=-1)
     rank = _needed_ratios(x, y, alpha, test.exact, zeros)
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
-        ratios = (x[..., :, None] / y[..., None, :]).reshape(*test.exact.shape, n * m)
-    ratios.sort(axis=-1)  # NaN, the pairs of zeros, come last
-    # The rank-th largest and the rank-th smallest ratio.
-    low = _order_statistic(ratios, n * m - zeros - rank, n * m - zeros)
-    high = _order_statistic(ratios, rank - 1, n * m - zeros)
+    low, high = _extreme_ratios(x, y, rank, zeros)
     interval = _at_verdict(low, high, test.pvalue <= alpha, test.pvalue_less <= alpha)
     negative = (x < 0.0).any(axis=-1) | (y < 0.0).any(axis=-1)
     return Interval(np.where(negative, np.nan, interval.low), np.where(negative, np.nan, interval.high))
 
 
-def _order_statistic(ratios: FloatArray, at: IntArray, count: IntArray) -> FloatArray:
-    """Entry `at` of the `count` sorted ratios; 0 before the first, infinity after the last."""
-    index = np.clip(at, 0, ratios.shape[-1] - 1)[..., None]
-    value = np.take_along_axis(ratios, index, axis=-1)[..., 0]
-    return np.where(at < 0, 0.0, np.where(at >= count, np.inf, value))
+def _extreme_ratios(
+    x: FloatArray, y: FloatArray, rank: IntArray, zeros: IntArray
+) -> tuple[FloatArray, FloatArray]:
+    """The rank-th largest and the rank-th smallest of the ratios x_i / y_j that are not 0 / 0."""
+    n, m = x.shape[-1], y.shape[-1]
+    x = np.broadcast_to(x, (*rank.shape, n)).reshape(-1, n, 1)
+    y = np.broadcast_to(y, (*rank.shape, m)).reshape(-1, 1, m)
+    count = np.broadcast_to(n * m - zeros, rank.shape).ravel()
+    low_at, high_at = count - rank.ravel(), rank.ravel() - 1
+    low, high = np.empty(count.shape), np.empty(count.shape)
+    few = max(1, _CACHED // (n * m))
+    for at in range(0, count.size, few):
+        rows = slice(at, at + few)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            ratios = (x[rows] / y[rows]).reshape(-1, n * m)
+        ratios.sort(axis=-1)  # NaN, the pairs of zeros, come last
+        for bound, index in ((low, low_at[rows]), (high, high_at[rows])):
+            value = np.take_along_axis(ratios, np.clip(index, 0, n * m - 1)[:, None], axis=-1)[:, 0]
+            bound[rows] = np.where(index < 0, 0.0, np.where(index >= count[rows], np.inf, value))
+    return low.reshape(rank.shape), high.reshape(rank.shape)
 
 
 def _needed_ratios(x: FloatArray, y: FloatArray, alpha: float, exact: BoolArray, zeros: IntArray) -> IntArray:
@@ -286,7 +312,7 @@ def _needed_ratios(x: FloatArray, y: FloatArray, alpha: float, exact: BoolArray,
         sd = np.broadcast_to(rank_sum_sd(n, m, excess), exact.shape)[rest]
         offset = np.broadcast_to(0.5 * zeros, exact.shape)[rest] - 0.5 * n * m
         # The quantile rounds: the p-value itself decides among the three counts around it.
-        count = np.ceil(0.5 + ndtri(1.0 - alpha) * sd - offset) - 1.0
+        count = np.ceil(0.5 + normal_quantile(1.0 - alpha) * sd - offset) - 1.0
         for _ in range(2):
             count = count + (rank_sum_normal(count + offset, sd) > alpha)
         needed[rest] = np.clip(count, 0, n * m + 1).astype(np.int64)

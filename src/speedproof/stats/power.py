@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from speedproof.stats.ranks import rank_sum
-from speedproof.stats.special import ndtri, t_ppf
+from speedproof.stats.special import normal_quantile
 from speedproof.stats.ttests import moments
 
 __all__ = ["RunsNeeded", "runs_needed_means", "runs_needed_ranks"]
@@ -58,8 +58,12 @@ def runs_needed_means(x: npt.ArrayLike, y: npt.ArrayLike, alpha: float, power: f
 
     Notes
     -----
-    N solves N = (t(1 - alpha, df) + t(power, df))^2 (var X / q + var Y / (1 - q)) / d^2, q the share of X and
-    df = N - 2, the usual approximation to the noncentral t distribution. Welch's test needs about as many.
+    N = (z(1 - alpha) + z(power))^2 (var X / q + var Y / (1 - q)) / d^2 + z(1 - alpha)^2 / 2, q the share of X:
+    the normal formula with Guenther's term for the estimated variance. Welch's test needs about as many.
+
+    References
+    ----------
+    .. [1] W. C. Guenther, "Sample size formulas for normal theory t tests", The American Statistician 35, 1981.
 
     Examples
     --------
@@ -75,10 +79,8 @@ def runs_needed_means(x: npt.ArrayLike, y: npt.ArrayLike, alpha: float, power: f
     noise = mx.variance * ((n + m) / n) + my.variance * ((n + m) / m)
     known = (effect > 0.0) & (min(n, m) >= 2)
     need = np.where(known, noise, 0.0) / np.where(known, effect, 1.0) ** 2
-    total = (ndtri(1.0 - alpha) + ndtri(power)) ** 2 * need
-    for _ in range(6):
-        df = np.maximum(total - 2.0, 2.0)
-        total = (t_ppf(1.0 - alpha, df) + t_ppf(power, df)) ** 2 * need
+    z = normal_quantile(1.0 - alpha)
+    total = (z + normal_quantile(power)) ** 2 * need + 0.5 * z * z
     return _whole(np.where(known, total, np.inf), n, m)
 
 
@@ -113,6 +115,6 @@ def runs_needed_ranks(x: npt.ArrayLike, y: npt.ArrayLike, alpha: float, power: f
     effect = np.abs(rank_sum(x, y).superiority - 0.5)
     known = effect > 0.0
     share = n / (n + m)
-    z = ndtri(1.0 - alpha) + ndtri(power)
+    z = normal_quantile(1.0 - alpha) + normal_quantile(power)
     total = z**2 / (12.0 * share * (1.0 - share) * np.where(known, effect, 1.0) ** 2)
     return _whole(np.where(known, total, np.inf), n, m)

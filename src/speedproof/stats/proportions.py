@@ -6,7 +6,7 @@ import math
 
 from speedproof.errors import UsageError
 from speedproof.stats.estimate import Estimate
-from speedproof.stats.special import beta_ppf, ndtri
+from speedproof.stats.special import beta_ppf, normal_quantile
 
 __all__ = ["benchmarks_needed", "clopper_pearson", "prop_test", "validity_2013", "wald", "wilson"]
 
@@ -18,10 +18,6 @@ def _check(a: int, b: int, confidence: float) -> None:
         raise UsageError(f"a confidence of {confidence:g}: give one between 0 and 1, such as 0.95")
 
 
-def _normal_quantile(confidence: float) -> float:
-    return float(ndtri(0.5 + 0.5 * confidence))
-
-
 def _score_bound(shifted: float, b: int, z: float) -> float:
     """End of the score interval (Wilson) on the side of z's sign, for a proportion already shifted."""
     square = z * z / b
@@ -30,7 +26,7 @@ def _score_bound(shifted: float, b: int, z: float) -> float:
 
 
 def _score_interval(a: int, b: int, confidence: float, correction: float) -> Estimate:
-    z = _normal_quantile(confidence)
+    z = normal_quantile(0.5 + 0.5 * confidence)
     below, above = (a - correction) / b, (a + correction) / b
     low = _score_bound(below, b, -z) if below > 0.0 else 0.0
     high = _score_bound(above, b, z) if above < 1.0 else 1.0
@@ -98,7 +94,7 @@ def wald(a: int, b: int, confidence: float = 0.95) -> Estimate:
     """
     _check(a, b, confidence)
     share = a / b
-    half = _normal_quantile(confidence) * math.sqrt(share * (1.0 - share) / b)
+    half = normal_quantile(0.5 + 0.5 * confidence) * math.sqrt(share * (1.0 - share) / b)
     return Estimate(share, share - half, share + half, confidence)
 
 
@@ -161,5 +157,5 @@ def benchmarks_needed(a: int, b: int, precision: float, confidence: float = 0.95
     if not 0.0 < precision < 1.0:
         raise UsageError(f"a precision of {precision:g}: give one between 0 and 1, such as 0.05")
     share = a / b
-    needed = (_normal_quantile(confidence) / precision) ** 2 * share * (1.0 - share)
+    needed = (normal_quantile(0.5 + 0.5 * confidence) / precision) ** 2 * share * (1.0 - share)
     return math.ceil(needed)

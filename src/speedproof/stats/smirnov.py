@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -75,8 +76,7 @@ def ks_location(x: npt.ArrayLike, y: npt.ArrayLike, rule: Literal["legacy", "r42
     """
     x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     n, m = x.shape[-1], y.shape[-1]
-    u = x - np.median(x, axis=-1, keepdims=True)
-    v = y - np.median(y, axis=-1, keepdims=True)
+    u, v = x - _median(x), y - _median(y)
     order = pooled_order(u, v, _tolerance(x, y, u, v))
     # D n m is a whole number: comparisons with it are exact
     distance = np.abs(m * order.x_upto - n * order.y_upto).max(axis=-1)
@@ -95,6 +95,12 @@ def ks_location(x: npt.ArrayLike, y: npt.ArrayLike, rule: Literal["legacy", "r42
         if tied.any():
             pvalue[tied] = _exact(n, m, distance[tied], order.ends[tied])
     return KSResult(distance / (n * m), pvalue, exact, ties, order.merged)
+
+
+def _median(x: FloatArray) -> FloatArray:
+    """Median along the last axis, which is kept; a sort of short rows is faster than np.median."""
+    ordered, n = np.sort(x, axis=-1), x.shape[-1]
+    return ordered[..., (n - 1) // 2 : n // 2 + 1].mean(axis=-1, keepdims=True)
 
 
 def _tolerance(x: FloatArray, y: FloatArray, u: FloatArray, v: FloatArray) -> FloatArray:
@@ -130,30 +136,39 @@ def kolmogorov_sf(x: npt.ArrayLike) -> FloatArray:
     return np.where(x < 1.0, 1.0 - lower, upper)
 
 
+@lru_cache(maxsize=64)
+def _completions(n: int, m: int) -> FloatArray:
+    """Lattice paths from (i, k - i) to (n, m), entry [k, i]: how often a start of k observations goes on."""
+    paths = np.zeros((n + m + 1, n + 2))
+    paths[n + m, n] = 1.0
+    for k in range(n + m - 1, -1, -1):
+        paths[k, : n + 1] = paths[k + 1, : n + 1] + paths[k + 1, 1:]
+        paths[k, : max(k - m, 0)] = 0.0
+    paths.flags.writeable = False
+    return paths[:, : n + 1]
+
+
 def _exact(n: int, m: int, distance: npt.NDArray[np.int64], ends: BoolArray | None) -> FloatArray:
     """P[D n m >= distance] when X and Y are drawn from one pool whose values end at `ends` (None: no ties).
 
-    A random order of the pool is a lattice path, i observations of X after k positions. Its probability
-    mass is carried along the diagonals, and what first reaches the distance at the end of a value is taken
-    out and summed: the small p-values come without cancellation.
+    An order of the pool is a lattice path: i observations of X after k positions. Paths are counted along the
+    diagonals; where they first reach the distance, at the end of a value, they are taken out, times their
+    completions. Summing what leaves, not what stays, keeps small p-values accurate.
     """
     if n > m:  # the state has n + 1 entries
         n, m = m, n
-    rows = distance.shape[0]
-    i = np.arange(n + 1)
-    mass = np.zeros((rows, n + 1))
-    mass[:, 0] = 1.0
-    reached = np.zeros(rows)
-    for k in range(n + m):
-        j = k - i
-        take_x = np.clip((n - i) / (n + m - k), 0.0, 1.0)
-        mass *= (j >= 0) & (j <= m)
-        mass[:, 1:] = mass[:, 1:] * (1.0 - take_x[1:]) + mass[:, :-1] * take_x[:-1]
-        mass[:, 0] *= 1.0 - take_x[0]
-        gap = np.abs(m * i - n * (k + 1 - i))
-        out = gap >= distance[:, None]
+    completions = _completions(n, m)
+    step, i = np.arange(n + m + 1)[:, None], np.arange(n + 1)
+    gap = np.abs((n + m) * i - n * step)  # |m i - n j| with j = step - i
+    paths = np.zeros((distance.shape[0], n + 1))
+    paths[:, 0] = 1.0
+    leaving = np.zeros(distance.shape[0])
+    for k in range(1, n + m + 1):
+        paths[:, 1:] += paths[:, :-1]
+        out = gap[k] >= distance[:, None]
         if ends is not None:
-            out &= ends[:, k, None]
-        reached += np.where(out, mass, 0.0).sum(axis=1)
-        mass[out] = 0.0
-    return np.minimum(reached, 1.0)
+            out &= ends[:, k - 1, None]
+        gone = paths * out
+        leaving += gone @ completions[k]
+        paths -= gone
+    return np.minimum(leaving / completions[0, 0], 1.0)

@@ -19,22 +19,34 @@ References
 from __future__ import annotations
 
 import math
-from typing import TypeVar
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["beta_ppf", "betainc", "f_tails", "ndtr", "ndtri", "t_ppf", "t_sf", "t_sf_pdf"]
+__all__ = [
+    "beta_ppf",
+    "betainc",
+    "f_tails",
+    "ndtr",
+    "ndtri",
+    "normal_quantile",
+    "t_ppf",
+    "t_quantile",
+    "t_sf",
+    "t_sf_pdf",
+]
 
 FloatArray = npt.NDArray[np.float64]
 # The inner formulas are plain arithmetic: the same text serves one float (a single pair is cheap) and arrays.
-Number = TypeVar("Number", float, FloatArray)
+Number = float | FloatArray
 
 _SQRT_HALF = math.sqrt(0.5)
 _SQRT_2PI = math.sqrt(2.0 * math.pi)
 _HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
-_FEW = 6  # up to so many elements a loop over floats beats array operations
+_FEW = 16  # up to so many elements a loop over floats beats array operations
 _EPS = 2.0**-52
+_MOST_TERMS = 10_000  # of the fraction; it takes tens, and the square root of the largest parameter at worst
 
 
 def ndtr(x: npt.ArrayLike) -> FloatArray:
@@ -95,11 +107,16 @@ def ndtri(p: npt.ArrayLike) -> FloatArray:
     return np.where((q >= 0.0) & (q <= 1.0), np.where(q == 0.5, 0.0, x), np.nan)
 
 
-def _stirling_error_of(z: float) -> float:
-    """Log of gamma(z) minus Stirling's formula, for one z > 0."""
-    if z < 10.0:
-        return math.lgamma(z) - (z - 0.5) * math.log(z) + z - _HALF_LOG_2PI
-    return _stirling_series(z)
+@lru_cache(maxsize=256)
+def normal_quantile(p: float) -> float:
+    """`ndtri` of one probability, remembered: a whole suite asks for the same few.
+
+    Examples
+    --------
+    >>> round(normal_quantile(0.95), 6)
+    1.644854
+    """
+    return float(ndtri(p))
 
 
 def _stirling_series(z: Number) -> Number:
@@ -108,7 +125,14 @@ def _stirling_series(z: Number) -> Number:
     return (1 / 12 - r * (1 / 360 - r * (1 / 1260 - r * (1 / 1680 - tail)))) / z
 
 
+def _stirling_error_of(z: float) -> float:
+    if z >= 10.0:
+        return float(_stirling_series(z))
+    return math.lgamma(z) - (z - 0.5) * math.log(z) + z - _HALF_LOG_2PI
+
+
 def _stirling_error(z: Number) -> Number:
+    """Log of gamma(z) minus Stirling's formula, z > 0."""
     if isinstance(z, float):
         return _stirling_error_of(z)
     error = np.asarray(_stirling_series(np.maximum(z, 10.0)))
@@ -123,52 +147,57 @@ def _fraction(a: Number, b: Number, x: Number, y: Number) -> Number:
 
     Evaluated by Lentz's method; wants x <= (a + 1) / (a + b + 2), y = 1 - x.
     """
-    fraction = a * (a * y - b * x + 1.0) / (a + 1.0)
+    start, s = a * y - b * x + 1.0, a + b
+    fraction = a * start / (a + 1.0)
     c, d = fraction, 0.0 * fraction
-    for m in range(1, 1000):
-        at = a + (2.0 * m - 1.0)
-        ratio = x / at
-        numerator = (a + (m - 1.0)) * (a + b + (m - 1.0)) * m * (b - m) * ratio * ratio
-        term = m + m * (b - m) * ratio + (a + m) * (a * y - b * x + 1.0 + m * (1.0 + y)) / (at + 2.0)
+    for m in range(1, _MOST_TERMS):
+        am = a + float(m)
+        ratio = x / (am + (m - 1.0))
+        cross = m * (b - m) * ratio
+        numerator = (am - 1.0) * (s + (m - 1.0)) * ratio * cross
+        term = m + cross + am * (start + m * (1.0 + y)) / (am + (m + 1.0))
         d = 1.0 / (term + numerator * d)
         c = term + numerator / c
         step = c * d
         fraction = fraction * step
-        moved = abs(step - 1.0) > _EPS
-        if not (moved if isinstance(moved, bool) else moved.any()):
+        if np.all(abs(step - 1.0) <= _EPS) if isinstance(step, np.ndarray) else abs(step - 1.0) <= _EPS:
             break
     return fraction
 
 
-def _deviance(r: Number) -> Number:
-    """Loader's r - 1 - log(r), not negative and 0 at r = 1."""
-    return r - 1.0 - np.log(r)
-
-
 def _beta_tails(a: Number, b: Number, x: Number, y: Number) -> tuple[Number, Number]:
-    """I_x(a, b) and its complement, each accurate where it is small; y = 1 - x, NaN passes through."""
+    """I_x(a, b) and its complement for 0 < x < 1, each accurate where it is small; y = 1 - x."""
     s = a + b
-    # x^a y^b / B(a, b) with the leading terms of the exponent cancelled by hand (Loader's form)
+    # x^a y^b / B(a, b) with the leading terms of the exponent cancelled by hand: what remains are Loader's
+    # deviances r - 1 - log(r), which vanish at the mean
+    at_x, at_y = x * s / a, y * s / b
     exponent = _stirling_error(s) - _stirling_error(a) - _stirling_error(b)
-    with np.errstate(divide="ignore", under="ignore"):
-        exponent = exponent - a * _deviance(x * s / a) - b * _deviance(y * s / b)
-        power = np.exp(exponent) * np.sqrt(a / s * b) / _SQRT_2PI
-        # the side of the mean on which the fraction converges; the power term is the same on both
-        below = x * (s + 2.0) <= a + 1.0
-        if isinstance(x, float):
-            tail = power / (_fraction(a, b, x, y) if below else _fraction(b, a, y, x))
-            return (tail, 1.0 - tail) if below else (1.0 - tail, tail)
-        tail = power / _fraction(*(np.where(below, u, v) for u, v in ((a, b), (b, a), (x, y), (y, x))))
+    exponent = exponent - a * (at_x - 1.0 - np.log(at_x)) - b * (at_y - 1.0 - np.log(at_y))
+    power = np.exp(exponent) * np.sqrt(a / s * b) / _SQRT_2PI
+    # the side of the mean on which the fraction converges; the power term is the same on both
+    below = x * (s + 2.0) <= a + 1.0
+    if isinstance(below, bool):
+        tail = power / (_fraction(a, b, x, y) if below else _fraction(b, a, y, x))
+        return (tail, 1.0 - tail) if below else (1.0 - tail, tail)
+    tail = power / _fraction(
+        np.where(below, a, b), np.where(below, b, a), np.where(below, x, y), np.where(below, y, x)
+    )
     return np.where(below, tail, 1.0 - tail), np.where(below, 1.0 - tail, tail)
 
 
 def _tails(a: FloatArray, b: FloatArray, x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-    shape = np.broadcast_shapes(np.shape(a), np.shape(b), x.shape)
+    """I_x(a, b) and its complement; broadcasts, NaN passes through."""
+    shape = np.broadcast_shapes(a.shape, b.shape, x.shape)
+    inside = (x > 0.0) & (y > 0.0)
+    at_x, at_y = np.where(inside, x, 0.5), np.where(inside, y, 0.5)
     if math.prod(shape) > _FEW:
-        return _beta_tails(np.asarray(a), np.asarray(b), x, y)
-    columns = (np.broadcast_to(v, shape).ravel().tolist() for v in (a, b, x, y))
-    pairs = np.array([_beta_tails(*row) for row in zip(*columns, strict=True)]).reshape(*shape, 2)
-    return pairs[..., 0], pairs[..., 1]
+        lower, upper = _beta_tails(a, b, at_x, at_y)
+    else:
+        columns = (np.broadcast_to(v, shape).ravel().tolist() for v in (a, b, at_x, at_y))
+        pairs = np.array([_beta_tails(*row) for row in zip(*columns, strict=True)]).reshape(*shape, 2)
+        lower, upper = pairs[..., 0], pairs[..., 1]
+    # 0, 1 and NaN are their own images
+    return np.where(inside, lower, x), np.where(inside, upper, y)
 
 
 def betainc(a: npt.ArrayLike, b: npt.ArrayLike, x: npt.ArrayLike) -> FloatArray:
@@ -191,8 +220,8 @@ def betainc(a: npt.ArrayLike, b: npt.ArrayLike, x: npt.ArrayLike) -> FloatArray:
     >>> float(betainc(2.0, 3.0, 0.5).round(12))
     0.6875
     """
-    x = np.asarray(x, dtype=np.float64)
-    return _tails(np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64), x, 1.0 - x)[0]
+    a, b, x = (np.asarray(v, dtype=np.float64) for v in (a, b, x))
+    return _tails(a, b, x, 1.0 - x)[0]
 
 
 def beta_ppf(q: float, a: float, b: float) -> float:
@@ -247,19 +276,18 @@ def f_tails(f: npt.ArrayLike, d1: npt.ArrayLike, d2: npt.ArrayLike) -> tuple[Flo
     >>> float(upper.round(6))
     0.05
     """
-    with np.errstate(invalid="ignore", over="ignore", under="ignore"):
-        odds = np.multiply(f, np.divide(d1, d2))
-        y = 1.0 / (1.0 + odds)
-        x = np.where(odds > 1.0, 1.0 - y, odds * y)
-    return _tails(np.multiply(d1, 0.5), np.multiply(d2, 0.5), x, y)
+    f, d1, d2 = (np.asarray(v, dtype=np.float64) for v in (f, d1, d2))
+    odds = np.minimum(f * (d1 / d2), 1e300)
+    y = 1.0 / (1.0 + odds)
+    return _tails(0.5 * d1, 0.5 * d2, np.where(odds < 1.0, odds * y, 1.0 - y), np.where(odds < 1e300, y, 0.0))
 
 
 def _t_density(t: Number, df: Number) -> Number:
     a = 0.5 * df
     # gamma(a + 1/2) / (sqrt(a) gamma(a)) tends to 1; its logarithm without cancellation
     exponent = a * np.log1p(0.5 / a) - 0.5 + _stirling_error(a + 0.5) - _stirling_error(a)
-    with np.errstate(under="ignore"):
-        return np.exp(exponent - (a + 0.5) * np.log1p(t * t / df)) / _SQRT_2PI
+    density: Number = np.exp(exponent - (a + 0.5) * np.log1p(t * t / df)) / _SQRT_2PI
+    return density
 
 
 def _t_tail(t: Number, df: Number, density: Number) -> Number:
@@ -268,15 +296,16 @@ def _t_tail(t: Number, df: Number, density: Number) -> Number:
     The power term of the incomplete beta function is t times the density.
     """
     a = 0.5 * df
-    x = 1.0 / (1.0 + t * t / df)
-    y = (t * t / df) * x
+    w = t * t / df
+    x = 1.0 / (1.0 + w)
+    y = w * x
     power = 0.5 * t * density
     far = t * t > 3.0
-    if isinstance(t, float):
+    if isinstance(far, bool):
         return power / _fraction(a, 0.5, x, y) if far else 0.5 - power / _fraction(0.5, a, y, x)
-    half = np.full_like(a, 0.5)
-    with np.errstate(under="ignore"):
-        tail = power / _fraction(*(np.where(far, u, v) for u, v in ((a, half), (half, a), (x, y), (y, x))))
+    tail = power / _fraction(
+        np.where(far, a, 0.5), np.where(far, 0.5, a), np.where(far, x, y), np.where(far, y, x)
+    )
     return np.where(far, tail, 0.5 - tail)
 
 
@@ -305,12 +334,12 @@ def t_sf_pdf(t: npt.ArrayLike, df: npt.ArrayLike) -> tuple[FloatArray, FloatArra
     size = np.minimum(np.abs(t), 1e150)
     shape = np.broadcast_shapes(t.shape, df.shape)
     if math.prod(shape) > _FEW:
-        density = _t_density(size, df)
-        tail = _t_tail(size, df, density)
+        density = np.asarray(_t_density(size, df))
+        tail = np.asarray(_t_tail(size, df, density))
     else:
         rows = zip(*(np.broadcast_to(v, shape).ravel().tolist() for v in (size, df)), strict=True)
-        both = [(float(d := _t_density(*row)), _t_tail(*row, float(d))) for row in rows]
-        density, tail = np.array(both).reshape(*shape, 2).transpose(-1, *range(len(shape)))
+        both = [(at := float(_t_density(one, its_df)), _t_tail(one, its_df, at)) for one, its_df in rows]
+        density, tail = np.moveaxis(np.array(both, dtype=np.float64).reshape(*shape, 2), -1, 0)
     tail = np.where(np.isinf(t), 0.0, tail)
     return np.where(t < 0.0, 1.0 - tail, tail), density
 
@@ -371,3 +400,15 @@ def t_ppf(q: npt.ArrayLike, df: npt.ArrayLike) -> FloatArray:
             break
     t = np.where(inside, np.where(q < 0.5, -t, t), np.where(q == 0.0, -np.inf, np.inf))
     return np.where((q >= 0.0) & (q <= 1.0), t, np.nan)
+
+
+@lru_cache(maxsize=256)
+def t_quantile(q: float, df: float) -> float:
+    """`t_ppf` of one probability, remembered: pairs of the same sizes ask for the same one.
+
+    Examples
+    --------
+    >>> round(t_quantile(0.95, 60.0), 4)
+    1.6706
+    """
+    return float(t_ppf(q, df))

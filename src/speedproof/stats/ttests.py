@@ -9,7 +9,17 @@ import numpy.typing as npt
 
 from speedproof.stats.special import f_tails, t_sf
 
-__all__ = ["Moments", "TTest", "VarianceRatio", "moments", "student", "variance_ratio", "welch"]
+__all__ = [
+    "Moments",
+    "TTest",
+    "VarianceRatio",
+    "moments",
+    "student",
+    "student_from",
+    "variance_ratio",
+    "welch",
+    "welch_from",
+]
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -136,7 +146,11 @@ def student(x: npt.ArrayLike, y: npt.ArrayLike) -> TTest:
     >>> float(r.statistic.round(4)), float(r.df), float(r.pvalue.round(4))
     (2.4495, 4.0, 0.0352)
     """
-    mx, my = moments(x), moments(y)
+    return student_from(moments(x), moments(y))
+
+
+def student_from(mx: Moments, my: Moments) -> TTest:
+    """`student` for samples whose moments are known."""
     df = mx.n + my.n - 2
     if df < 1:
         return _undefined(mx, my)
@@ -164,7 +178,11 @@ def welch(x: npt.ArrayLike, y: npt.ArrayLike) -> TTest:
     >>> float(r.statistic.round(4)), float(r.df.round(4))
     (0.7746, 2.9412)
     """
-    mx, my = moments(x), moments(y)
+    return welch_from(moments(x), moments(y))
+
+
+def welch_from(mx: Moments, my: Moments) -> TTest:
+    """`welch` for samples whose moments are known."""
     if min(mx.n, my.n) < 2:
         return _undefined(mx, my)
     of_x, of_y = mx.variance / mx.n, my.variance / my.n
