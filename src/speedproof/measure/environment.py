@@ -1,0 +1,167 @@
+"""Provenance: what machine measured, in which state, and what of it may disturb the measurements."""
+
+from __future__ import annotations
+
+import os
+import platform
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from speedproof import __version__
+
+__all__ = ["differences", "disturbances", "snapshot"]
+
+_CPU = "sys/devices/system/cpu"
+# They vary between any two sessions and mean nothing for a comparison.
+_VOLATILE = frozenset({"load"})
+
+
+def _read(root: Path, name: str) -> str:
+    try:
+        return (root / name).read_text().strip()
+    except OSError:
+        return ""
+
+
+def snapshot(root: Path = Path("/")) -> dict[str, str]:
+    """Describe the machine.
+
+    Parameters
+    ----------
+    root : Path
+        Where ``proc`` and ``sys`` are.
+
+    Returns
+    -------
+    dict of str to str
+        Only what could be found out: ``host``, ``system``, ``kernel``, ``cpu``, ``cpus``, ``memory``,
+        ``governor``, ``turbo``, ``smt``, ``aslr``, ``power``, ``virtual``, ``clock source``,
+        ``clock resolution``, ``load``, ``affinity``, ``python``, ``speedproof``.
+
+    Examples
+    --------
+    >>> "kernel" in snapshot()
+    True
+    """
+    cpuinfo: dict[str, str] = {}
+    for line in _read(root, "proc/cpuinfo").splitlines():
+        name, _, value = line.partition(":")
+        cpuinfo[name.strip()] = value.strip()
+    memory = _read(root, "proc/meminfo").split("\n", 1)[0].removeprefix("MemTotal:").strip()
+    facts = {
+        "host": platform.node(),
+        "system": platform.system(),
+        "kernel": platform.release(),
+        "machine": platform.machine(),
+        "cpu": cpuinfo.get("model name", cpuinfo.get("Model", platform.processor())),
+        "cpus": str(os.cpu_count() or ""),
+        "affinity": ",".join(map(str, sorted(os.sched_getaffinity(0)))),
+        "memory": memory,
+        "governor": _governors(root),
+        "turbo": _turbo(root),
+        "smt": _read(root, f"{_CPU}/smt/active"),
+        "aslr": _read(root, "proc/sys/kernel/randomize_va_space"),
+        "power": _power(root),
+        "virtual": "yes" if "hypervisor" in cpuinfo.get("flags", "").split() else "",
+        "clock source": _read(root, "sys/devices/system/clocksource/clocksource0/current_clocksource"),
+        "clock resolution": f"{time.get_clock_info('perf_counter').resolution:g} s",
+        "load": _read(root, "proc/loadavg").split(" ", 1)[0],
+        "python": platform.python_version(),
+        "speedproof": __version__,
+    }
+    return {name: fact for name, fact in facts.items() if fact}
+
+
+def _governors(root: Path) -> str:
+    names = {path.read_text().strip() for path in (root / _CPU).glob("cpu[0-9]*/cpufreq/scaling_governor")}
+    return ", ".join(sorted(names))
+
+
+def _turbo(root: Path) -> str:
+    off = _read(root, f"{_CPU}/intel_pstate/no_turbo")
+    if off:
+        return "off" if off == "1" else "on"
+    boost = _read(root, f"{_CPU}/cpufreq/boost")
+    return {"1": "on", "0": "off"}.get(boost, "")
+
+
+def _power(root: Path) -> str:
+    supplies = root / "sys/class/power_supply"
+    online = [_read(path, "online") for path in supplies.glob("*") if _read(path, "type") == "Mains"]
+    if not online:
+        return ""
+    return "mains" if "1" in online else "battery"
+
+
+def disturbances(facts: Mapping[str, str]) -> tuple[str, ...]:
+    """Name what may disturb the measurements, each with its remedy.
+
+    Parameters
+    ----------
+    facts : Mapping
+        As :func:`snapshot` gives them.
+
+    Returns
+    -------
+    tuple of str
+        A sentence each. They widen bounds; the random order keeps them from favouring a version.
+
+    Examples
+    --------
+    >>> disturbances({"governor": "powersave", "load": "0.02", "cpus": "4"})
+    ("the frequency governor is 'powersave'; 'cpupower frequency-set -g performance' steadies the clock",)
+    """
+    found = []
+    governor = facts.get("governor", "performance")
+    if governor != "performance":
+        found.append(
+            f"the frequency governor is {governor!r}; 'cpupower frequency-set -g performance' steadies the clock"
+        )
+    if facts.get("turbo") == "on":
+        found.append(
+            "turbo is on: the clock depends on heat; write 1 to intel_pstate/no_turbo or 0 to cpufreq/boost"
+        )
+    load, cpus = float(facts.get("load", "0")), int(facts.get("cpus", "1"))
+    if load > 0.5 * cpus:
+        found.append(f"the load is {load:g} on {cpus} CPUs: other programs are running; end them or wait")
+    if facts.get("smt") == "1":
+        found.append(
+            "hyper-threads share cores: pin with --cpu and keep its sibling idle, or write off to smt/control"
+        )
+    if facts.get("aslr", "0") != "0":
+        found.append(
+            "addresses are randomised (ASLR), so every run has a layout of its own; that is good for claims "
+            "about the program, and 'setarch -R' before a command turns it off"
+        )
+    if facts.get("power") == "battery":
+        found.append("the machine runs on battery: plug it in")
+    if facts.get("virtual"):
+        found.append("this is a virtual machine: its neighbours are invisible; prefer the metal")
+    source = facts.get("clock source", "tsc")
+    # These three are read without a system call.
+    if source not in ("tsc", "kvm-clock", "arch_sys_counter"):
+        found.append(f"the clock source {source!r} is slow to read; boot with clocksource=tsc")
+    return tuple(found)
+
+
+def differences(one: Mapping[str, str], other: Mapping[str, str]) -> tuple[str, ...]:
+    """Name what differs between the machines of two sessions.
+
+    Parameters
+    ----------
+    one, other : Mapping
+        As :func:`snapshot` gave them.
+
+    Returns
+    -------
+    tuple of str
+        One sentence for each fact; the load, which always differs, is left out.
+
+    Examples
+    --------
+    >>> differences({"kernel": "6.1", "load": "1"}, {"kernel": "6.8", "load": "2"})
+    ("kernel: '6.1' and '6.8'",)
+    """
+    names = [n for n in dict.fromkeys([*one, *other]) if n not in _VOLATILE and one.get(n) != other.get(n)]
+    return tuple(f"{n}: {one.get(n, '')!r} and {other.get(n, '')!r}" for n in names)

@@ -1,0 +1,272 @@
+"""One run of one command, measured from outside: wall time, and what the kernel accounts to that child."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+import select
+import shlex
+import signal
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from speedproof.errors import SpeedproofError
+
+__all__ = ["Job", "Run", "RunError", "execute", "run_shell", "shell_command"]
+
+# Python ignores these, and a child would inherit that: a benchmark in a pipe must still die of SIGPIPE.
+_DEFAULT_SIGNALS = (signal.SIGPIPE, signal.SIGXFSZ)
+_SHOWN_OUTPUT = 4000
+
+
+class RunError(SpeedproofError):
+    """A command that could not be started, failed, or took too long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What to execute.
+
+    Attributes
+    ----------
+    command : tuple of str
+        Program, found on PATH, and arguments.
+    env : Mapping
+        Variables added to those of this process.
+    cwd : str
+        Working directory; empty for this process's.
+    stdin : str
+        File for its standard input.
+    capture : bool
+        Keep standard output. It is discarded otherwise, which programs can notice (grep stops at the first
+        match). Standard error is always kept.
+    timeout : float or None
+        Seconds after which the whole process group is ended.
+    """
+
+    command: tuple[str, ...]
+    env: Mapping[str, str] = field(default_factory=dict)
+    cwd: str = ""
+    stdin: str = os.devnull
+    capture: bool = False
+    timeout: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What one run was like.
+
+    Attributes
+    ----------
+    metrics : dict of str to float
+        ``time``: wall seconds from just before the process was made to just after it was reaped. From its
+        own accounting, children that it waited for included: ``user`` and ``system`` (s), ``memory`` (peak
+        resident set, B), ``minor-faults``, ``major-faults``, ``voluntary-switches``,
+        ``involuntary-switches``.
+    exit : int
+        Exit code; minus the signal that ended it.
+    timed_out : bool
+        Whether it was ended for its time.
+    stdout, stderr : bytes
+        What it wrote; ``stdout`` only when captured.
+    """
+
+    metrics: dict[str, float]
+    exit: int = 0
+    timed_out: bool = False
+    stdout: bytes = b""
+    stderr: bytes = b""
+
+    @property
+    def failed(self) -> bool:
+        """Whether the run's time means anything."""
+        return self.exit != 0 or self.timed_out
+
+    def describe_failure(self) -> str:
+        """Say how it failed, with the end of its output."""
+        if self.timed_out:
+            how = "took longer than its time-out and was ended"
+        elif self.exit < 0:
+            how = f"was killed by {signal.Signals(-self.exit).name}"
+        else:
+            how = f"exited with code {self.exit}"
+        output = (self.stdout + self.stderr)[-_SHOWN_OUTPUT:].decode(errors="replace").rstrip()
+        return f"{how}; its output:\n{output}" if output else f"{how} and wrote nothing to standard error"
+
+
+def execute(job: Job) -> Run:
+    r"""Execute a command once and measure it.
+
+    Parameters
+    ----------
+    job : Job
+        What to execute.
+
+    Returns
+    -------
+    Run
+        Also for a command that fails or takes too long: the caller decides what that means.
+
+    Raises
+    ------
+    RunError
+        The program, its input or its working directory cannot be opened.
+    KeyboardInterrupt
+        Ctrl-C; the process group of the command is ended first.
+
+    Examples
+    --------
+    >>> run = execute(Job(("sh", "-c", "echo hello; exit 3"), capture=True))
+    >>> run.exit, run.stdout, run.metrics["time"] > 0
+    (3, b'hello\n', True)
+    """
+    environment = {**os.environ, **job.env}
+    with contextlib.ExitStack() as stack:
+        try:
+            stdin = os.open(job.stdin, os.O_RDONLY | os.O_CLOEXEC)
+            stack.callback(os.close, stdin)
+            stack.enter_context(_working_directory(job.cwd))
+        except OSError as error:
+            raise RunError(f"{error.filename}: {error.strerror}") from None
+        stderr = _memory_file(stack)
+        stdout = _memory_file(stack) if job.capture else os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
+        if not job.capture:
+            stack.callback(os.close, stdout)
+        actions = [(os.POSIX_SPAWN_DUP2, fd, target) for target, fd in enumerate((stdin, stdout, stderr))]
+        seconds, status, usage, timed_out = _spawn_and_wait(job, environment, actions)
+        exit_code = os.waitstatus_to_exitcode(status)
+        metrics = {
+            "time": seconds,
+            "user": usage.ru_utime,
+            "system": usage.ru_stime,
+            "memory": usage.ru_maxrss * 1024.0,
+            "minor-faults": float(usage.ru_minflt),
+            "major-faults": float(usage.ru_majflt),
+            "voluntary-switches": float(usage.ru_nvcsw),
+            "involuntary-switches": float(usage.ru_nivcsw),
+        }
+        written = _content(stdout) if job.capture else b""
+        return Run(metrics, exit_code, timed_out, written, _content(stderr))
+
+
+def _spawn_and_wait(
+    job: Job, environment: dict[str, str], actions: list[tuple[int, int, int]]
+) -> tuple[float, int, resource.struct_rusage, bool]:
+    timed_out = False
+    # An interrupt between the child's birth and the try would leave it behind.
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+    start = time.perf_counter_ns()
+    try:
+        pid = os.posix_spawnp(
+            job.command[0],
+            job.command,
+            environment,
+            file_actions=actions,
+            setpgroup=0,
+            setsigmask=mask,
+            setsigdef=_DEFAULT_SIGNALS,
+        )
+    except OSError as error:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        raise RunError(f"{job.command[0]}: {_start_remedy(error)}") from None
+    try:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        if job.timeout is not None and not _ends_within(pid, job.timeout):
+            timed_out = True
+            os.killpg(pid, signal.SIGKILL)
+        _, status, usage = os.wait4(pid, 0)
+        end = time.perf_counter_ns()
+    except BaseException:
+        # Ctrl-C reaches only the runner: the child has a process group of its own.
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(pid, signal.SIGKILL)
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(pid, 0)
+        raise
+    return (end - start) * 1e-9, status, usage, timed_out
+
+
+def _ends_within(pid: int, seconds: float) -> bool:
+    descriptor = os.pidfd_open(pid)
+    try:
+        poll = select.poll()
+        poll.register(descriptor, select.POLLIN)
+        return bool(poll.poll(seconds * 1000))
+    finally:
+        os.close(descriptor)
+
+
+def _start_remedy(error: OSError) -> str:
+    if isinstance(error, FileNotFoundError):
+        return "no such program; give its path, or --shell when it is a shell's own command"
+    if isinstance(error, PermissionError):
+        return "not executable; chmod +x it, or put its interpreter before it"
+    return f"cannot be started: {error.strerror}"
+
+
+@contextlib.contextmanager
+def _working_directory(path: str) -> Iterator[None]:
+    """Spawning has no directory of its own to offer, so the runner goes there for the moment."""
+    if not path:
+        yield
+        return
+    before = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.chdir(path)
+        yield
+    finally:
+        os.fchdir(before)
+        os.close(before)
+
+
+def _memory_file(stack: contextlib.ExitStack) -> int:
+    descriptor = os.memfd_create("output", os.MFD_CLOEXEC)
+    stack.callback(os.close, descriptor)
+    return descriptor
+
+
+def _content(descriptor: int) -> bytes:
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    parts = []
+    while part := os.read(descriptor, 1 << 20):
+        parts.append(part)
+    return b"".join(parts)
+
+
+def shell_command(text: str, shell: str = "sh") -> tuple[str, ...]:
+    """The command that lets a shell carry out a text.
+
+    Examples
+    --------
+    >>> shell_command("ls | wc -l"), shell_command("ls", "bash --norc")
+    (('sh', '-c', 'ls | wc -l'), ('bash', '--norc', '-c', 'ls'))
+    """
+    return (*shlex.split(shell), "-c", text)
+
+
+def run_shell(text: str, what: str, *, env: Mapping[str, str], cwd: str) -> None:
+    """Carry out a command of the user's that is not measured: setup, prepare, conclude, cleanup.
+
+    Parameters
+    ----------
+    text : str
+        For ``sh``; nothing happens when it is empty.
+    what : str
+        Its role, for the message.
+    env : Mapping
+        Variables added to the environment.
+    cwd : str
+        Working directory; empty for this process's.
+
+    Raises
+    ------
+    RunError
+        It failed; the text has its output.
+    """
+    if not text:
+        return
+    run = execute(Job(shell_command(text), env=env, cwd=cwd, capture=True))
+    if run.failed:
+        raise RunError(f"{what} command {text!r} {run.describe_failure()}")

@@ -1,0 +1,226 @@
+"""The state of one benchmark's comparisons while it is measured, and the rules that end it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from speedproof.errors import DataError, UsageError
+from speedproof.protocols.comparison import Verdict
+from speedproof.stats.evalues import closed_test
+from speedproof.stats.sequential import PairedSequence, SequentialResult
+
+__all__ = ["Finding", "Race", "StopRules"]
+
+
+@dataclass(frozen=True, slots=True)
+class StopRules:
+    """When a benchmark has been measured enough.
+
+    Attributes
+    ----------
+    risk : float
+        Of each side, for all candidates together.
+    margin : float or None
+        Stop when the speedup is proven to lie within ``[1/(1 + margin), 1 + margin]``, too.
+    precision : float or None
+        Do not stop for a verdict, but when both bounds are this close: ``sqrt(high / low) - 1``.
+    min_blocks : int
+        Blocks before any verdict may end the benchmark.
+    max_blocks : int or None
+        Blocks after which it ends.
+    max_time : float or None
+        Seconds of one session after which it ends.
+
+    Raises
+    ------
+    UsageError
+        Numbers that no session can meet.
+    """
+
+    risk: float = 0.05
+    margin: float | None = None
+    precision: float | None = None
+    min_blocks: int = 10
+    max_blocks: int | None = None
+    max_time: float | None = 60.0
+
+    def __post_init__(self) -> None:
+        if self.min_blocks < 1 or (self.max_blocks is not None and self.max_blocks < self.min_blocks):
+            raise UsageError(
+                f"--min-runs {self.min_blocks} and --max-runs {self.max_blocks} leave nothing to measure"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a benchmark says of one candidate so far.
+
+    Attributes
+    ----------
+    benchmark, reference, candidate : str
+        What was compared.
+    verdict : Verdict
+        Jointly for all candidates at the risk of the rules, per side.
+    result : SequentialResult
+        Evidence and certified bounds, at the candidate's share of the risk.
+    estimate : float
+        The speedup X / Y.
+    reason : str
+        Why measuring this candidate ended; empty while it goes on.
+    blocks_to_go : float
+        About how many blocks until it is decided; infinity when no end is in sight.
+    """
+
+    benchmark: str
+    reference: str
+    candidate: str
+    verdict: Verdict
+    result: SequentialResult
+    estimate: float
+    reason: str
+    blocks_to_go: float
+
+
+class Race:
+    """The comparisons of one benchmark: each candidate with the reference.
+
+    Several candidates share the risk. Certified bounds: each comparison gets an equal part, so all bounds
+    hold together. Verdicts: the closed test on the e-values of the open question "speedup of 1?", which
+    rejects whatever equal parts reject, and usually more. A candidate that is decided leaves the race; its
+    evidence stays.
+
+    Parameters
+    ----------
+    benchmark : str
+        Its name.
+    versions : sequence of str
+        The reference first.
+    rules : StopRules
+        When to stop.
+    higher_is_better : bool
+        For the metric that decides.
+    """
+
+    def __init__(
+        self, benchmark: str, versions: Sequence[str], rules: StopRules, *, higher_is_better: bool = False
+    ) -> None:
+        self.benchmark = benchmark
+        self.reference = versions[0]
+        self.candidates = tuple(versions[1:])
+        self._rules = rules
+        self._swap = higher_is_better
+        share = rules.risk / max(len(self.candidates), 1)
+        self._sequences = {name: PairedSequence(risk=share) for name in self.candidates}
+        self._proven: dict[int, set[str]] = {1: set(), -1: set()}
+        self._reasons: dict[str, str] = {}
+        self.blocks = 0
+
+    @property
+    def runners(self) -> tuple[str, ...]:
+        """The versions of the next block: the reference and every candidate that is open."""
+        return (self.reference, *(name for name in self.candidates if name not in self._reasons))
+
+    @property
+    def decided(self) -> bool:
+        """Whether no candidate is open. A benchmark of one version never is."""
+        return bool(self.candidates) and len(self.runners) == 1
+
+    def add(self, block: Mapping[str, float]) -> None:
+        """Add a block.
+
+        Parameters
+        ----------
+        block : Mapping of str to float
+            The deciding metric by version. Versions that failed are absent; without the reference the block
+            says nothing.
+
+        Raises
+        ------
+        DataError
+            A value that is not positive.
+        """
+        self.blocks += 1
+        if self.reference not in block:
+            return
+        for name in self.candidates:
+            if name in block:
+                x, y = block[self.reference], block[name]
+                try:
+                    self._sequences[name].add(*((y, x) if self._swap else (x, y)))
+                except DataError as error:
+                    raise DataError(f"{self.benchmark}, {name} against {self.reference}: {error}") from None
+        self._decide()
+
+    def _decide(self) -> None:
+        if not self.candidates:
+            return
+        results = [self._sequences[name].result() for name in self.candidates]
+        for side, evidence in (
+            (1, [r.log_evidence_faster for r in results]),
+            (-1, [r.log_evidence_slower for r in results]),
+        ):
+            rejected = closed_test(evidence, risk=self._rules.risk)
+            self._proven[side].update(n for n, r in zip(self.candidates, rejected, strict=True) if r)
+        if self.blocks < self._rules.min_blocks:
+            return
+        for name, result in zip(self.candidates, results, strict=True):
+            if name not in self._reasons and (reason := self._finished(name, result)):
+                self._reasons[name] = reason
+
+    def _finished(self, name: str, result: SequentialResult) -> str:
+        rules = self._rules
+        if result.contradictory:
+            return "the speedup changed while it was measured"
+        if rules.precision is not None:
+            return "the precision is reached" if result.precision <= rules.precision else ""
+        verdict = self._verdict(name, result)
+        return "" if verdict is Verdict.UNDECIDED else "proven"
+
+    def _verdict(self, name: str, result: SequentialResult) -> Verdict:
+        faster, slower = (name in self._proven[side] for side in (1, -1))
+        if result.contradictory or (faster and slower):
+            return Verdict.UNDECIDED
+        if self._rules.margin is not None and result.equivalent(self._rules.margin):
+            return Verdict.EQUIVALENT
+        return Verdict.FASTER if faster else Verdict.SLOWER if slower else Verdict.UNDECIDED
+
+    def results(self) -> dict[str, SequentialResult]:
+        """Evidence and bounds of every candidate; cheap enough for a live display."""
+        return {name: sequence.result() for name, sequence in self._sequences.items()}
+
+    def findings(self) -> tuple[Finding, ...]:
+        """What is known of every candidate."""
+        found = []
+        for name, sequence in self._sequences.items():
+            result = sequence.result()
+            found.append(
+                Finding(
+                    self.benchmark,
+                    self.reference,
+                    name,
+                    self._verdict(name, result),
+                    result,
+                    sequence.estimate(),
+                    self._reasons.get(name, ""),
+                    0.0 if name in self._reasons else self._blocks_to_go(sequence, result),
+                )
+            )
+        return tuple(found)
+
+    def _blocks_to_go(self, sequence: PairedSequence, result: SequentialResult) -> float:
+        rules = self._rules
+        if rules.precision is not None:
+            if math.isinf(result.precision):
+                return math.inf
+            # The width shrinks with the square root of the number of blocks.
+            return max(result.blocks * ((result.precision / rules.precision) ** 2 - 1), 0.0)
+        ways = [sequence.blocks_to_go(side=side) for side in (1, -1)]
+        if rules.margin is not None:
+            inside = [
+                sequence.blocks_to_go(gamma=1 / (1 + rules.margin), side=1),
+                sequence.blocks_to_go(gamma=1 + rules.margin, side=-1),
+            ]
+            ways.append(max(inside))
+        return min(ways)

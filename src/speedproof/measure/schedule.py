@@ -1,0 +1,42 @@
+"""The randomised order: in every block each version runs once, in an order drawn for this block alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+import numpy as np
+
+__all__ = ["block_order"]
+
+T = TypeVar("T")
+
+
+def block_order(versions: Sequence[T], *, seed: int, benchmark: int, block: int) -> tuple[T, ...]:
+    """The order of one block; the same for the same seed whatever ran before.
+
+    Parameters
+    ----------
+    versions : sequence
+        What runs in this block.
+    seed : int
+        Of the session.
+    benchmark : int
+        Number of the benchmark in the session.
+    block : int
+        Number of the block.
+
+    Returns
+    -------
+    tuple
+        A permutation, each as likely as any other.
+
+    Examples
+    --------
+    >>> orders = [block_order("XY", seed=1, benchmark=0, block=i) for i in range(8)]
+    >>> sorted(set(orders))
+    [('X', 'Y'), ('Y', 'X')]
+    """
+    child = np.random.SeedSequence(seed, spawn_key=(benchmark, block))
+    order = np.random.Generator(np.random.PCG64(child)).permutation(len(versions))
+    return tuple(versions[i] for i in order.tolist())

@@ -1,0 +1,135 @@
+"""The results file: every line is handed to the kernel before the next run starts.
+
+A ``kill -9`` of the runner therefore loses the run under way and nothing else. A power cut loses what the
+kernel had not written yet, at most about a second: ``fsync`` runs once a second, between runs, because its
+disk traffic would disturb the measurements after every single one.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Self
+
+import msgspec
+
+from speedproof.data.runs import SCHEMA, EndLine, Line, RunLine, SessionLine
+from speedproof.errors import FormatError
+
+__all__ = ["Store", "StoredSession", "read_sessions"]
+
+_SYNC_SECONDS = 1.0
+
+
+class StoredSession(msgspec.Struct, frozen=True):
+    """A session as found in a file.
+
+    Attributes
+    ----------
+    head : SessionLine
+        Its first line.
+    runs : tuple of RunLine
+        Its runs in order, warm-up included.
+    """
+
+    head: SessionLine
+    runs: tuple[RunLine, ...]
+
+
+class Store:
+    """A results file that lines are appended to.
+
+    Parameters
+    ----------
+    path : Path
+        Made when absent. A last line that a killed runner left unfinished is closed first.
+    clock : callable
+        Seconds; for the rhythm of ``fsync``.
+    """
+
+    def __init__(self, path: Path, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
+        size = os.fstat(self._fd).st_size
+        if size and os.pread(self._fd, 1, size - 1) != b"\n":
+            os.write(self._fd, b"\n")
+        self._synced = clock()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def append(self, line: Line) -> None:
+        """Append one line.
+
+        Parameters
+        ----------
+        line : SessionLine, RunLine or EndLine
+            What happened.
+
+        Raises
+        ------
+        OSError
+            The disk is full or gone.
+        """
+        data = memoryview(msgspec.json.encode(line) + b"\n")
+        while data:
+            data = data[os.write(self._fd, data) :]
+        now = self._clock()
+        if now - self._synced >= _SYNC_SECONDS:
+            os.fsync(self._fd)
+            self._synced = now
+
+    def close(self) -> None:
+        """Write everything to the disk and close the file."""
+        os.fsync(self._fd)
+        os.close(self._fd)
+
+
+def read_sessions(path: Path) -> list[StoredSession]:
+    """Read a results file, to go on with it.
+
+    Parameters
+    ----------
+    path : Path
+        A file that :class:`Store` wrote.
+
+    Returns
+    -------
+    list of StoredSession
+        In the order of the file. Lines that cannot be read (cut off by a kill) are left out.
+
+    Raises
+    ------
+    FormatError
+        No session in it, or one of a newer schema.
+    """
+    heads: dict[str, SessionLine] = {}
+    runs: dict[str, list[RunLine]] = {}
+    decoder = msgspec.json.Decoder(Line)
+    with path.open("rb") as file:
+        for number, text in enumerate(file, start=1):
+            try:
+                line = decoder.decode(text)
+            except msgspec.MsgspecError:
+                continue
+            if isinstance(line, SessionLine):
+                if line.schema > SCHEMA:
+                    raise FormatError(
+                        str(path),
+                        f"line {number}",
+                        f"schema {line.schema} is newer than {SCHEMA}; use a newer speedproof",
+                    )
+                heads[line.session] = line
+                runs[line.session] = []
+            elif isinstance(line, RunLine) and line.session in runs:
+                runs[line.session].append(line)
+            elif isinstance(line, EndLine):
+                continue
+    if not heads:
+        raise FormatError(str(path), "", "holds no session of 'speedproof run'")
+    return [StoredSession(head, tuple(runs[name])) for name, head in heads.items()]
