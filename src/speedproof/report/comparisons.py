@@ -280,9 +280,9 @@ def _leftovers(result: SuiteComparison) -> Iterator[Block]:
         (result.candidate, result.reference, result.only_candidate),
     ):
         if names:
+            count = plural(len(names), "benchmark")
             yield Text(
-                f"Left out, {other} has no measurements: {', '.join(names)} ({len(names)} of {version} only)",
-                "doubt",
+                f"Left out, {count} that only {version} has and {other} lacks: {', '.join(names)}", "doubt"
             )
     for problem in result.problems:
         yield Text(f"Left out: {problem}", "doubt")

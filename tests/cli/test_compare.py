@@ -1,0 +1,330 @@
+"""``speedproof compare`` and its neighbours as a user meets them: words, exit codes, pipes, terminals."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from speedproof.cli.console import Console
+from speedproof.cli.main import main
+
+ROOT = Path(__file__).parents[2]
+PYPERF = str(ROOT / "tests" / "data" / "formats" / "pyperf.json")
+O2, O3 = (str(ROOT / "examples" / "gcc" / name) for name in ("O2.json", "O3.json"))
+
+
+def speedproof(*argv: str) -> tuple[int, str, str]:
+    out, err = io.StringIO(), io.StringIO()
+    code = main(argv, Console(out, err))
+    return code, out.getvalue(), err.getvalue()
+
+
+@pytest.fixture
+def write(tmp_path: Path):  # type: ignore[no-untyped-def]
+    def write_numbers(name: str, values: object) -> str:
+        path = tmp_path / name
+        path.write_text("".join(f"{v}\n" for v in np.asarray(values, dtype=float)), encoding="utf-8")
+        return str(path)
+
+    return write_numbers
+
+
+@pytest.fixture
+def pair(write) -> tuple[str, str]:  # type: ignore[no-untyped-def]
+    rng = np.random.default_rng(1)
+    return write("old.txt", rng.normal(100, 1, 40)), write("new.txt", rng.normal(90, 1, 40))
+
+
+def test_conclusion_comes_first(pair: tuple[str, str]) -> None:
+    """The first lines say in words what is proven, by at least how much, at which confidence."""
+    code, out, err = speedproof("compare", *pair, "--unit", "ms")
+    assert code == 0
+    lines = out.splitlines()
+    assert lines[0] == "new against old: time"
+    assert lines[1].startswith("new is faster than old in mean by a factor of 1.1")
+    assert "certified to be at least 1.1" in lines[1]
+    assert "confidence 95 %" in lines[1]
+    assert "ms ±" in out
+    assert err.count("error") == 0
+
+
+def test_slower_is_found_and_called_so(pair: tuple[str, str]) -> None:
+    """The other direction is tested, too, each side at risk alpha."""
+    _, out, _ = speedproof("compare", pair[1], pair[0])
+    assert "old is slower than new in mean" in out
+    assert "certified to be at most 0.9" in out
+
+
+def test_undecided_says_what_would_decide(write) -> None:  # type: ignore[no-untyped-def]
+    """Not rejecting is not "equal": the answer is undecided, with the runs needed."""
+    rng = np.random.default_rng(2)
+    same = [write(f"{name}.txt", rng.normal(100, 3, 35)) for name in "ab"]
+    _, out, _ = speedproof("compare", *same, "--protocol", "mean")
+    assert "It is undecided whether b is faster than a in mean" in out
+    assert "runs of a and" in out
+    assert "power 0.8" in out
+
+
+def test_fail_on_is_opt_in(pair: tuple[str, str]) -> None:
+    """Exit code 1 only when a condition was asked for and is met."""
+    new_is_slower = (pair[1], pair[0])
+    assert speedproof("compare", *new_is_slower)[0] == 0
+    assert speedproof("compare", *new_is_slower, "--fail-on", "slower")[0] == 1
+    assert speedproof("compare", *pair, "--fail-on", "slower")[0] == 0
+    assert speedproof("compare", *pair, "--fail-on", "not-faster", "--fail-on", "undecided")[0] == 0
+
+
+def test_margin_gives_equivalence(write) -> None:  # type: ignore[no-untyped-def]
+    """Equivalent only against a stated margin."""
+    rng = np.random.default_rng(3)
+    same = [write(f"{name}.txt", rng.normal(100, 0.5, 40)) for name in "ab"]
+    assert "equivalent in mean" not in speedproof("compare", *same)[1]
+    assert (
+        "b and a are equivalent in mean within the margin"
+        in speedproof("compare", *same, "--margin", "2%")[1]
+    )
+
+
+def test_json_carries_everything(pair: tuple[str, str]) -> None:
+    """The JSON holds each comparison with bounds, checks and the set of risks, and is the only output."""
+    code, out, _ = speedproof("compare", *pair, "--json")
+    document = json.loads(out)
+    assert code == 0
+    assert document["schema"] == 1
+    assert document["command"] == "compare"
+    (result,) = document["results"]
+    by_protocol = {c["protocol"]: c for c in result["comparisons"]}
+    assert set(by_protocol) == {"mean", "median", "single run"}
+    mean = by_protocol["mean"]
+    assert mean["verdict"] == "faster"
+    assert mean["speedup"]["low"] > 1
+    assert {check["name"] for check in mean["checks"]} >= {"normality of X", "normality of Y"}
+    assert mean["highest_confidence"]["intervals"]
+
+
+def test_risk_and_confidence_are_one_option(pair: tuple[str, str]) -> None:
+    """--confidence 0.99 is --alpha 0.01; both together are refused; nonsense is refused."""
+    one = speedproof("compare", *pair, "--alpha", "0.01", "--json")[1]
+    other = speedproof("compare", *pair, "--confidence", "99%", "--json")[1]
+    assert one == other
+    for bad in (
+        ["--alpha", "0"],
+        ["--alpha", "1.5"],
+        ["--confidence", "x"],
+        ["--alpha", "0.1", "--confidence", "0.9"],
+    ):
+        with pytest.raises(SystemExit) as stop:
+            speedproof("compare", *pair, *bad)
+        assert stop.value.code == 2
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (["compare", "nowhere.json", "x.json"], "nowhere.json"),
+        (["compare", PYPERF], "one version only"),
+        (["compare", O2, O3, "--reference", "O9"], "the versions are O2, O3"),
+        (["compare", O2, O3, "--metric", "joules"], "there are time"),
+        (["compare", O2, O3, "--only", "nothing*"], "no benchmark matches"),
+        (["compare", O2, O3, "--column", "x=y"], "ROLE=NAME"),
+        (["suite", str(ROOT / "README.md")], "README.md"),
+        (["show", "nowhere.json"], "nowhere.json"),
+    ],
+)
+def test_errors_name_the_remedy_and_exit_2(argv: list[str], message: str) -> None:
+    """No traceback reaches a user; what is wrong is said on standard error."""
+    code, out, err = speedproof(*argv)
+    assert code == 2
+    assert out == ""
+    assert err.startswith("speedproof: error: ")
+    assert message in err
+
+
+def test_leftovers_are_named(tmp_path: Path) -> None:
+    """Benchmarks of one side only are in the report by name."""
+    (tmp_path / "a.csv").write_text("benchmark,value\nx,1\nx,2\nonly_a,3\n", encoding="utf-8")
+    (tmp_path / "b.csv").write_text("benchmark,value\nx,1\nx,3\nonly_b,3\n", encoding="utf-8")
+    _, out, _ = speedproof("compare", str(tmp_path / "a.csv"), str(tmp_path / "b.csv"))
+    assert "Left out, 1 benchmark that only a has and b lacks: only_a" in out
+    assert "Left out, 1 benchmark that only b has and a lacks: only_b" in out
+
+
+def test_versions_can_be_named(pair: tuple[str, str]) -> None:
+    """NAME=PATH names a version."""
+    out = speedproof("compare", f"base={pair[0]}", f"patched={pair[1]}")[1]
+    assert out.startswith("patched against base")
+
+
+def test_several_candidates_each_meet_the_reference(pair: tuple[str, str]) -> None:
+    """The first path is the reference unless --reference says otherwise."""
+    out = speedproof("compare", *pair, f"third={pair[1]}", "--json")[1]
+    assert [(r["reference"], r["candidate"]) for r in json.loads(out)["results"]] == [
+        ("old", "new"),
+        ("old", "third"),
+    ]
+    out = speedproof("compare", *pair, f"third={pair[1]}", "--reference", "new", "--json")[1]
+    assert [(r["reference"], r["candidate"]) for r in json.loads(out)["results"]] == [
+        ("new", "old"),
+        ("new", "third"),
+    ]
+
+
+def test_files_of_one_name_are_told_apart(write, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    """Folders of paths that end alike become part of the version's name."""
+    for folder in "xy":
+        (tmp_path / folder).mkdir()
+    a, b = write("x/r.txt", [1, 2, 3]), write("y/r.txt", [1, 2, 3])
+    assert speedproof("compare", a, b)[1].startswith("y/r against x/r")
+
+
+def test_commands_of_one_hyperfine_file_are_versions() -> None:
+    """hyperfine measures commands to compare them, so one file compares its commands."""
+    out = speedproof("compare", O2, "--reference", "sieve", "--protocol", "median", "--json")[1]
+    results = json.loads(out)["results"]
+    assert {r["reference"] for r in results} == {"sieve"}
+    assert len(results) == 5
+
+
+def test_explain_names_every_test(pair: tuple[str, str]) -> None:
+    """--explain lists checks with p-values and rules, the deciding test and the highest confidence."""
+    out = speedproof("compare", *pair, "--explain")[1]
+    for word in (
+        "normality of X (p = ",
+        "rule: p > 0.05",
+        "t test: p = ",
+        "rule: p <= 0.05",
+        "highest confidence",
+    ):
+        assert word in out
+
+
+def test_show_lists_what_was_read(pair: tuple[str, str]) -> None:
+    """n, unit, location, spread and oddities of every sample, and all values in the JSON."""
+    out = speedproof("show", *pair, "--unit", "ms")[1]
+    assert "40" in out
+    document = json.loads(speedproof("show", pair[0], "--unit", "ms", "--json")[1])
+    (sample,) = document["results"][0]["samples"]
+    assert len(sample["values"]) == 40
+    assert sample["unit"] == "s"
+
+
+def test_formats_lists_every_format() -> None:
+    """Ten formats, by the names that --format takes."""
+    out = speedproof("formats")[1]
+    for name in (
+        "hyperfine",
+        "pyperf",
+        "go",
+        "google-benchmark",
+        "pytest-benchmark",
+        "jmh",
+        "criterion",
+        "csv",
+        "raw",
+    ):
+        assert f"\n{name} " in out
+
+
+def test_completion_scripts_name_the_commands() -> None:
+    """A script for each shell."""
+    for shell in ("bash", "zsh", "tcsh"):
+        code, out, _ = speedproof("completion", shell)
+        assert code == 0
+        assert "compare" in out
+
+
+def command(*argv: str) -> list[str]:
+    return [sys.executable, "-m", "speedproof", *argv]
+
+
+def test_a_closed_pipe_is_quiet() -> None:
+    """``speedproof ... | head -1`` ends without a word."""
+    process = subprocess.Popen(
+        command("compare", O2, O3, "--json"), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    process.stderr.close()
+    process.wait()
+
+
+def test_a_full_disk_is_an_error() -> None:
+    """Writing to a device without space is told, with exit code 2."""
+    if not Path("/dev/full").exists():
+        pytest.skip("no /dev/full here")
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(command("formats"), stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 2
+    assert "No space left" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def in_terminal(*argv: str, env: dict[str, str] | None = None) -> str:
+    """What a terminal of 120 columns would show."""
+    master, slave = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "120", **(env or {})}
+    process = subprocess.Popen(command(*argv), stdout=slave, stderr=slave, env=environment)
+    os.close(slave)
+    chunks = []
+    while True:
+        try:
+            chunk = os.read(master, 65536)
+        except OSError:
+            break
+        if not chunk:
+            break
+        chunks.append(chunk)
+    process.wait()
+    os.close(master)
+    return b"".join(chunks).decode()
+
+
+def test_colour_on_a_terminal_only() -> None:
+    """Escape sequences appear on a terminal, not in a pipe, and not under NO_COLOR."""
+    assert "\x1b[3" in in_terminal("compare", O2, O3)
+    assert "\x1b[3" not in in_terminal("compare", O2, O3, env={"NO_COLOR": "1"})
+    assert "\x1b" not in speedproof("compare", O2, O3)[1]
+
+
+def test_interrupted_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C ends with exit code 130 and a line, no traceback."""
+
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("speedproof.cli.show.load", interrupt)
+    code, _, err = speedproof("show", O2)
+    assert code == 130
+    assert "interrupted" in err
+
+
+@pytest.mark.parametrize("name", ["compare", "suite", "show", "formats", "completion"])
+def test_every_command_has_help_with_examples(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """--help exits 0, describes every option and shows examples."""
+    with pytest.raises(SystemExit) as stop:
+        main([name, "--help"])
+    assert stop.value.code == 0
+    assert "examples:" in capsys.readouterr().out
+
+
+def test_light_commands_import_nothing_heavy() -> None:
+    """No SciPy anywhere; no msgspec, rich or shtab for ``suite`` in a pipe."""
+    code = (
+        "import sys; from speedproof.cli.main import main; main(sys.argv[1:]); "
+        "print([m for m in ('scipy', 'msgspec', 'rich', 'shtab', 'altair') if m in sys.modules], file=sys.stderr)"
+    )
+    config = str(ROOT / "tests" / "data" / "speedup_test_tool" / "plain.csv")
+    done = subprocess.run(
+        [sys.executable, "-c", code, "suite", config], capture_output=True, text=True, check=True
+    )
+    assert done.stderr.splitlines()[-1] == "[]"

@@ -1,0 +1,69 @@
+"""Every command and every Python example in the README and the manual is run, and its output compared."""
+
+from __future__ import annotations
+
+import doctest
+import io
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from speedproof.cli.console import Console
+from speedproof.cli.main import main
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+BLOCK = re.compile(r"^```(console|python)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def blocks(kind: str) -> Iterator[tuple[str, int, str]]:
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        for match in BLOCK.finditer(text):
+            if match[1] == kind:
+                yield str(page.relative_to(ROOT)), text.count("\n", 0, match.start()) + 1, match[2]
+
+
+def commands(block: str) -> Iterator[tuple[str, str]]:
+    """Each ``$ command`` of a console block with the output under it."""
+    parts = re.split(r"^\$ ", block, flags=re.MULTILINE)
+    assert parts[0].strip() == "", "a console block begins with a command"
+    for part in parts[1:]:
+        command, _, output = part.partition("\n")
+        yield command, output
+
+
+@pytest.mark.parametrize(("page", "line", "block"), list(blocks("console")), ids=lambda v: str(v)[:40])
+def test_commands(page: str, line: int, block: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A console block runs from the repository's root; its output is what the page shows ("..." for anything)."""
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("COLUMNS", "100")
+    for command, expected in commands(block):
+        program, *arguments = shlex.split(command, comments=True)
+        assert program == "speedproof", f"{page}:{line}: only speedproof is run here, not {program}"
+        out = io.StringIO()
+        main(arguments, Console(out, out))
+        found = out.getvalue()
+        assert doctest.OutputChecker().check_output(expected, found, FLAGS), (
+            f"{page}:{line}: {command}\nexpected:\n{expected}\nfound:\n{found}"
+        )
+
+
+@pytest.mark.parametrize(("page", "line", "block"), list(blocks("python")), ids=lambda v: str(v)[:40])
+def test_examples(page: str, line: int, block: str) -> None:
+    """A Python block with prompts is a doctest."""
+    test = doctest.DocTestParser().get_doctest(block, {}, page, page, line)
+    report = io.StringIO()
+    doctest.DocTestRunner(optionflags=FLAGS).run(test, out=report.write)
+    assert report.getvalue() == ""
+
+
+def test_links_between_pages_lead_somewhere() -> None:
+    """Relative links name files that exist."""
+    for page in PAGES:
+        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"
