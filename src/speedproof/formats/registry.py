@@ -86,6 +86,13 @@ def _has(head: bytes, every: tuple[bytes, ...], some: tuple[bytes, ...] = ()) ->
     return keys.issuperset(every) and (not some or not keys.isdisjoint(some))
 
 
+_SESSION = re.compile(rb'\s*\{"type":\s*"session",\s*"schema":')
+
+
+def _is_speedproof(head: bytes, path: Path) -> bool:
+    return _SESSION.match(head) is not None
+
+
 def _is_hyperfine(head: bytes, path: Path) -> bool:
     return _has(head, (b"results", b"command"), (b"times", b"mean", b"exit_codes"))
 
@@ -137,6 +144,13 @@ def _is_go(head: bytes, path: Path) -> bool:
 # The generic formats are tried last, after the outputs that are known and refused: a tool's summary table
 # would pass for a CSV file.
 _SPECIFIC = (
+    Format(
+        "speedproof",
+        "speedproof run",
+        "JSON Lines of its sessions: every run with all metrics; warm-up left out",
+        "speedproof",
+        _is_speedproof,
+    ),
     Format(
         "hyperfine",
         "hyperfine",

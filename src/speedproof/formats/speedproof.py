@@ -1,0 +1,140 @@
+"""speedproof's own results: the JSON Lines that ``speedproof run`` appends to, any number of sessions.
+
+:mod:`speedproof.data.runs` describes the lines. A line that a killed runner left unfinished is skipped with
+its place; warm-up runs and failed ones are left out and counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+import numpy as np
+
+from speedproof.data.runs import SCHEMA, EndLine, Line, RunLine, SessionLine
+from speedproof.data.sample import Trait
+from speedproof.data.suite import Record, Skipped
+from speedproof.data.units import Direction
+from speedproof.formats.options import ReadOptions
+from speedproof.formats.source import Source
+
+__all__ = ["UNITS", "read"]
+
+UNITS = {
+    "time": "s",
+    "user": "s",
+    "system": "s",
+    "memory": "B",
+    "energy": "J",
+}
+"""Base units of the metrics that the runner measures itself; counts have none."""
+
+_WARMUP = "warm-up"
+# What tells two machines or days apart; the whole snapshot would make every kernel update a difference.
+_FACTS = ("host", "cpu", "kernel", "governor", "turbo", "smt", "power")
+
+
+def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
+    r"""Read every session: one record for each benchmark, version and metric.
+
+    Parameters
+    ----------
+    source : Source
+        The file.
+    options : ReadOptions
+        Not needed.
+
+    Yields
+    ------
+    Record or Skipped
+        Records name their session and its machine among their fields, so that pooling several is said.
+
+    Raises
+    ------
+    FormatError
+        No session in it, or one of a newer schema.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> text = (
+    ...     b'{"type":"session","schema":1,"session":"s1","started":"2026-01-01","seed":1,"benchmarks":[]}\n'
+    ...     b'{"type":"run","session":"s1","benchmark":"b","version":"v","block":0,"position":0,"at":0.1,'
+    ...     b'"metrics":{"time":0.25}}\n'
+    ... )
+    >>> [(r.benchmark, r.version, r.values.tolist()) for r in read(Source("r", Path("r"), text), ReadOptions())]
+    [('b', 'v', [0.25])]
+    """
+    heads: dict[str, SessionLine] = {}
+    ended: set[str] = set()
+    samples: dict[tuple[str, str, str, str], list[float]] = {}
+    places: dict[tuple[str, str, str, str], str] = {}
+    left_out: dict[tuple[str, str, str, str], int] = {}
+    decoder = msgspec.json.Decoder(Line)
+    lines = source.lines
+    for number, text in enumerate(lines, start=1):
+        if not text.strip():
+            continue
+        where = f"line {number}"
+        try:
+            line = decoder.decode(text)
+        except msgspec.MsgspecError as error:
+            yield Skipped(source.name, where, "", f"not a line of 'speedproof run', or cut off ({error})")
+            continue
+        if isinstance(line, SessionLine):
+            if line.schema > SCHEMA:
+                raise source.error(
+                    where, f"schema {line.schema} is newer than {SCHEMA}; use a newer speedproof"
+                )
+            heads[line.session] = line
+        elif isinstance(line, EndLine):
+            ended.add(line.session)
+        elif line.session not in heads:
+            yield Skipped(source.name, where, line.benchmark, f"no session {line.session!r} before it")
+        elif (why := _why_left_out(line)) is not None:
+            key = (line.session, line.benchmark, line.version, why)
+            left_out[key] = left_out.get(key, 0) + 1
+        else:
+            for metric, value in line.metrics.items():
+                place = (line.session, line.benchmark, line.version, metric)
+                samples.setdefault(place, []).append(value)
+                places.setdefault(place, where)
+    if not heads:
+        raise source.error("", "holds no session of 'speedproof run'")
+    for (session, benchmark, version, why), count in left_out.items():
+        runs = "1 run" if count == 1 else f"{count} runs"
+        text = f"{version}: {runs} left out: {why}"
+        yield Skipped(source.name, f"session {session}", benchmark, text, expected=why == _WARMUP)
+    for (session, benchmark, version, metric), values in samples.items():
+        head = heads[session]
+        unit, direction = head.units.get(metric, (UNITS.get(metric, ""), ""))
+        warm = (session, benchmark, version, _WARMUP) in left_out
+        yield Record(
+            benchmark,
+            np.array(values),
+            unit,
+            metric=metric,
+            direction=Direction(direction) if direction else None,
+            version=version,
+            path=source.name,
+            where=places[session, benchmark, version, metric],
+            fields=_fields(head, benchmark),
+            traits=frozenset({Trait.ORDER_KNOWN} | ({Trait.WARMUP_REMOVED} if warm else set())),
+            notes=() if session in ended else (f"session {session} was killed before it ended",),
+        )
+
+
+def _why_left_out(run: RunLine) -> str | None:
+    if run.warmup:
+        return _WARMUP
+    if run.timed_out:
+        return "timed out"
+    if run.exit:
+        return f"exit code {run.exit}" if run.exit > 0 else f"ended by signal {-run.exit}"
+    return None
+
+
+def _fields(head: SessionLine, benchmark: str) -> tuple[tuple[str, str], ...]:
+    parameters = next((b.parameters for b in head.benchmarks if b.name == benchmark), {})
+    facts = ((name, head.environment[name]) for name in _FACTS if name in head.environment)
+    return (("session", head.session), *facts, *parameters.items())
