@@ -77,6 +77,10 @@ def test_a_unit_of_many_slashes_is_its_own_base() -> None:
     assert parse_unit(text) == Unit(text, 1.0)
 
 
+def test_overflow_is_left_to_the_sample() -> None:
+    assert np.isinf(parse_unit("GB/s").to_base(np.array([1e305]))).all()
+
+
 def test_directions_and_metrics() -> None:
     assert direction_of("s") is direction_of("B") is direction_of("") is Direction.LOWER
     assert direction_of("ops/s") is direction_of("B/s") is Direction.HIGHER

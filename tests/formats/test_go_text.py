@@ -62,6 +62,18 @@ def test_unit_lines_and_custom_units(files: Path) -> None:
     assert (records["p99-us"].unit, records["p99-us"].values.tolist()) == ("s", [3e-06])
 
 
+def test_a_metric_that_is_not_finite_does_not_lose_the_line(tmp_path: Path) -> None:
+    path = tmp_path / "b.txt"
+    path.write_text("BenchmarkX 100 20 ns/op NaN ratio +Inf rate\nBenchmarkX 100 21 ns/op 0.5 ratio 2 rate\n")
+    items = list(read(path))
+    assert {r.metric: r.values.tolist() for r in items if isinstance(r, Record)} == {
+        "time": [2e-08, 2.1e-08],
+        "ratio": [0.5],
+        "rate": [2.0],
+    }
+    assert [s.reason for s in items if isinstance(s, Skipped)] == ["ratio is NaN", "rate is +Inf"]
+
+
 def test_malformed_lines_are_named(files: Path) -> None:
     lines = (files / "go-changes.txt").read_text().splitlines()
     skipped = [s for s in read(files / "go-changes.txt") if isinstance(s, Skipped)]

@@ -134,6 +134,24 @@ def test_benchmark_column_with_versions_beside(tmp_path: Path) -> None:
     }
 
 
+def test_other_measurements_do_not_tear_samples_apart(tmp_path: Path) -> None:
+    rows = [f"{k},sort,{k + 0.5},{k / 7},2026-01-01T00:00:0{k},{k % 2 + 1}" for k in range(8)]
+    path = write(tmp_path, "\n".join([",name,time,cpu,date,threads", *rows]))
+    records, (left_out,) = split(path)
+    assert [(dict(r.fields), r.values.tolist()) for r in records] == [
+        ({"threads": "1"}, [0.5, 2.5, 4.5, 6.5]),
+        ({"threads": "2"}, [1.5, 3.5, 5.5, 7.5]),
+    ]
+    assert left_out.expected
+    assert left_out.reason.endswith("left out: cpu, date")
+
+
+def test_pandas_index_is_no_version(tmp_path: Path) -> None:
+    records, (left_out,) = split(write(tmp_path, ",old,new,host\n0,1.5,1.25,a\n1,1.75,1.5,a\n"))
+    assert [(r.version, r.values.tolist()) for r in records] == [("old", [1.5, 1.75]), ("new", [1.25, 1.5])]
+    assert left_out.reason.endswith("left out: host")
+
+
 def test_columns_by_option(tmp_path: Path) -> None:
     path = write(tmp_path, "what,who,took,in\nsort,me,3,ms\nsort,you,2,us\n")
     options = ReadOptions(columns={"benchmark": "what", "version": "who", "value": "took", "unit": "in"})

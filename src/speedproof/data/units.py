@@ -9,11 +9,9 @@ import math
 import re
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
+import numpy as np
+import numpy.typing as npt
 
 __all__ = ["Direction", "Unit", "direction_of", "format_value", "format_values", "metric_of", "parse_unit"]
 
@@ -65,7 +63,8 @@ class Unit:
         divisor = _whole_reciprocal(self.factor)
         if divisor is not None:
             return values / divisor
-        return values * self.factor
+        with np.errstate(over="ignore"):  # infinity is refused where the sample is made
+            return values * self.factor
 
 
 def _whole_reciprocal(factor: float) -> float | None:

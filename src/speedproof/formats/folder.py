@@ -41,7 +41,7 @@ def detect(path: str | Path) -> Format:
         A file that cannot be opened, or whose content is not known; the text says what was seen and, for
         the outputs of known tools that are not read, what to do instead.
     """
-    if str(path) != STDIN and Path(path).is_dir():
+    if _is_folder(path):
         if _has_criterion_runs(Path(path)):
             return format_named("criterion")
         raise FormatError(str(path), "", "a folder has no format of its own; its files are read one by one")
@@ -86,9 +86,16 @@ def read(
     """
     chosen = ReadOptions() if options is None else options
     known = None if format is None else format_named(format)
-    if str(path) != STDIN and Path(path).is_dir():
+    if _is_folder(path):
         return _read_folder(Path(path), known, chosen)
     return _read_file(path, known, chosen)
+
+
+def _is_folder(path: str | Path) -> bool:
+    try:
+        return str(path) != STDIN and Path(path).is_dir()
+    except OSError:  # not allowed to look, or no possible name: opening the file says which
+        return False
 
 
 def _read_file(path: str | Path, known: Format | None, options: ReadOptions) -> Iterator[Record | Skipped]:
@@ -110,17 +117,17 @@ def _read_folder(folder: Path, known: Format | None, options: ReadOptions) -> It
 
 
 def _folder_items(folder: Path, known: Format | None, options: ReadOptions) -> Iterator[Record | Skipped]:
+    try:
+        next(folder.iterdir(), None)
+    except PermissionError:
+        raise FormatError(str(folder), "", "permission to list the folder is denied") from None
     owned: frozenset[Path] = frozenset()
     if (known is None or known.name == "criterion") and _has_criterion_runs(folder):
         from speedproof.formats import criterion
 
         yield from criterion.read_folder(folder, options)
         owned = frozenset(run.parent for run in criterion.run_folders(folder))
-    try:
-        paths = sorted(path for path in folder.rglob("*") if path.is_file() and not _hidden(path, folder))
-    except PermissionError as error:
-        raise FormatError(str(folder), "", f"permission to list it is denied: {error.filename}") from None
-    for path in paths:
+    for path in sorted(path for path in folder.rglob("*") if path.is_file() and not _hidden(path, folder)):
         if not owned.isdisjoint(path.parents):
             continue
         if path.suffix.lower() in _BESIDE or any(name in path.name.lower() for name in _BESIDE_NAMES):

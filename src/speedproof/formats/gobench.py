@@ -29,6 +29,8 @@ _RESULT = re.compile(r"Benchmark(?![a-z])(?P<name>\S*)(?:\s+(?P<rest>.*))?")
 _FAILED = re.compile(r"\s*--- FAIL: Benchmark(?P<name>\S*)")
 _PROCS = re.compile(r"(?P<name>.+)-(?P<procs>\d+)")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+# As Go prints what a benchmark reported of its own.
+_NOT_FINITE = ("NaN", "+Inf", "-Inf", "Inf")
 _METRICS = {
     "ns/op": "time",
     "sec/op": "time",
@@ -119,7 +121,14 @@ def _scan(source: Source) -> _Content:
         if match := _RESULT.fullmatch(line):
             # A name alone announces a benchmark (go test -v).
             if match["rest"] and match["rest"].strip():
-                _result(content, number, match["name"], match["rest"].split(), configuration, source)
+                _result(
+                    content,
+                    number,
+                    match["name"] or "Benchmark",
+                    match["rest"].split(),
+                    configuration,
+                    source,
+                )
         elif line.startswith("Unit ") and len(words := line.split()) > 1:
             _unit_line(content, number, words[1], words[2:], source)
         elif match := _FAILED.match(line):
@@ -146,13 +155,18 @@ def _result(
     elif len(pairs) % 2:
         reason = f"the last value ({pairs[-1][:40]!r}) has no unit; was the line cut?"
     else:
-        wrong = next((value for value in pairs[::2] if not _NUMBER.fullmatch(value)), None)
+        wrong = next((v for v in pairs[::2] if not _NUMBER.fullmatch(v) and v not in _NOT_FINITE), None)
         reason = f"{wrong[:40]!r} is not a number" if wrong is not None else ""
     if reason:
         content.skipped.append(Skipped(source.name, f"line {number}", name, reason))
         return
-    values = tuple((float(value), unit) for value, unit in zip(pairs[::2], pairs[1::2], strict=True))
-    content.lines.append(_Line(number, name, values, tuple(configuration.items())))
+    values: list[tuple[float, str]] = []
+    for value, unit in zip(pairs[::2], pairs[1::2], strict=True):
+        if value in _NOT_FINITE:
+            content.skipped.append(Skipped(source.name, f"line {number}", name, f"{unit} is {value}"))
+        else:
+            values.append((float(value), unit))
+    content.lines.append(_Line(number, name, tuple(values), tuple(configuration.items())))
 
 
 def _unit_line(content: _Content, number: int, unit: str, properties: list[str], source: Source) -> None:

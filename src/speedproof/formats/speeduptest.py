@@ -122,6 +122,8 @@ def _benchmark(
 def _find(name: str, source: Source) -> Path:
     """The sample's path: beside the configuration when it is there, else as given."""
     beside = source.path.parent / name
-    if str(source.path) != STDIN and beside.exists():
-        return beside
-    return Path(name)
+    try:
+        found = str(source.path) != STDIN and beside.exists()
+    except OSError:  # a cell that can be no file's name
+        found = False
+    return beside if found else Path(name)

@@ -36,34 +36,18 @@ __all__ = ["read"]
 
 # Names that say what a column holds, in order of preference.
 _OBVIOUS: dict[str, tuple[str, ...]] = {
-    "benchmark": (
-        "benchmark",
-        "bench",
-        "benchmark_name",
-        "name",
-        "test",
-        "program",
-        "workload",
-        "task",
-        "command",
-    ),
-    "version": (
-        "version",
-        "variant",
-        "label",
-        "configuration",
-        "config",
-        "build",
-        "commit",
-        "revision",
-        "branch",
-    ),
+    "benchmark": ("benchmark", "bench", "benchmark_name", "name", "test", "program", "workload", "task",
+                  "command"),
+    "version": ("version", "variant", "label", "configuration", "config", "build", "commit", "revision",
+                "branch"),
     "value": ("value", "time", "duration", "elapsed", "runtime", "wall_time", "real_time", "measurement"),
     "unit": ("unit", "units"),
     "process": ("process", "process_id", "pid", "fork", "invocation"),
     "metric": ("metric", "criterion", "counter"),
     "run": ("run", "run_id", "iteration", "iter", "repetition", "rep", "index", "i"),
-}
+}  # fmt: skip
+# The index that pandas writes.
+_NO_NAME = ("", "Unnamed: 0")
 _NUMBERED = re.compile(r"(run|rep|repetition|iteration|iter|r|v|x)?[ _-]?\d+", re.IGNORECASE)
 
 
@@ -106,7 +90,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     """
     header, rows = _rows(source)
     roles = _roles(header, options, source)
-    free = [c for c in range(len(header)) if c not in roles.values()]
+    free = [c for c, name in enumerate(header) if c not in roles.values() and name not in _NO_NAME]
     if options.layout == "wide" or (options.layout == "auto" and "value" not in roles):
         yield from _wide(source, header, rows, roles, free, options)
     elif "value" not in roles:
@@ -162,7 +146,7 @@ def _roles(header: list[str], options: ReadOptions, source: Source) -> dict[str,
         if role in roles or (role == "value" and options.layout == "wide"):
             continue
         # A column of values may end with its unit ("time_ms") or be named after it ("seconds").
-        names = [split_unit(name)[0] or "value" for name in plain] if role == "value" else plain
+        names = [name and (split_unit(name)[0] or "value") for name in plain] if role == "value" else plain
         for name in _OBVIOUS[role]:
             if name in names and names.index(name) not in roles.values():
                 roles[role] = names.index(name)
@@ -180,6 +164,10 @@ def _long(
 ) -> Iterator[Record | Skipped]:
     value_column = roles["value"]
     default_unit = options.unit if options.unit is not None else split_unit(header[value_column])[1] or ""
+    configuration = [c for c in free if _is_configuration([cells[c] for _, cells in rows])]
+    if others := [header[c] for c in free if c not in configuration]:
+        reason = f"columns that are neither a role nor a configuration are left out: {', '.join(others)}"
+        yield Skipped(source.name, "header", "", reason, expected=True)
     groups: dict[tuple[str, str | None, str, str, tuple[tuple[str, str], ...]], _Group] = {}
 
     for line, cells in rows:
@@ -195,7 +183,7 @@ def _long(
         unit = cell("unit") or default_unit
         metric = cell("metric") or metric_of(parse_unit(unit).base)
         version = cell("version") if "version" in roles else None
-        fields = tuple((header[c], cells[c]) for c in free)
+        fields = tuple((header[c], cells[c]) for c in configuration)
         group = groups.setdefault((benchmark, version, metric, unit, fields), _Group(where))
         group.values.append(float(cells[value_column]))
         group.processes.append(cell("process"))
@@ -217,6 +205,17 @@ def _long(
             traits=traits,
             notes=notes,
         )
+
+
+def _is_configuration(cells: list[str]) -> bool:
+    """Whether a column says under which conditions a row was measured.
+
+    Its values repeat and are words or whole numbers. Other measurements, dates and the like differ from row
+    to row; taken for conditions they would tear every sample apart.
+    """
+    different = set(cells)
+    whole = all(not is_number(cell) or float(cell).is_integer() for cell in different)
+    return len(different) == 1 or (whole and 2 * len(different) <= len(cells))
 
 
 def _ordered(
@@ -255,6 +254,9 @@ def _wide(
             "header",
             f"no column holds numbers; columns are {', '.join(header)}: name one with --column value=NAME",
         )
+    if others := [header[c] for c in free if c not in numeric]:
+        reason = f"columns without numbers are left out: {', '.join(others)}"
+        yield Skipped(source.name, "header", "", reason, expected=True)
     runs_in_columns = "benchmark" in roles and all(_NUMBERED.fullmatch(header[c]) for c in numeric)
     groups: dict[tuple[str, str | None, str, str], _Group] = {}
     for line, cells in rows:
