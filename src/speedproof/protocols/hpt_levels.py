@@ -29,6 +29,7 @@ __all__ = [
     "cost_duel",
     "decimal",
     "score_duel",
+    "tested_state",
     "too_few_runs",
     "usual_level",
     "within_benchmark",
@@ -218,12 +219,26 @@ def within_benchmark(duel: Duel, speedup: Fraction, rule: HptRule, *, literal: b
     sign = (d > 0) - (d < 0)
     if duel.level is None:
         return Level1(sign, d, float("nan"), float("nan"), False)
-    p_a, p_b = _rank_sum(duel, speedup, rule)
-    state = 1 if p_a <= duel.level else -1 if p_b <= duel.level else 0
+    state, p_a, p_b = tested_state(duel, speedup, rule)
     conflict = state * sign < 0
     if state == 0 or (conflict and not literal):
         d = Fraction(0)
     return Level1(state, d, p_a, p_b, conflict)
+
+
+def tested_state(duel: Duel, speedup: Fraction, rule: HptRule) -> tuple[int, float, float]:
+    """The rank-sum test by itself: 1, -1 or 0 as A is better, B is, or neither; and both p-values.
+
+    Parameters
+    ----------
+    duel : Duel
+        One benchmark, with enough runs to test.
+    speedup, rule
+        As for :func:`within_benchmark`.
+    """
+    assert duel.level is not None
+    p_a, p_b = _rank_sum(duel, speedup, rule)
+    return 1 if p_a <= duel.level else -1 if p_b <= duel.level else 0, p_a, p_b
 
 
 def _rank_sum(duel: Duel, speedup: Fraction, rule: HptRule) -> tuple[float, float]:
@@ -252,16 +267,21 @@ def _rank_sum(duel: Duel, speedup: Fraction, rule: HptRule) -> tuple[float, floa
     return _STANDARD.cdf(-z), _STANDARD.cdf(z)
 
 
-def across_benchmarks(differences: Sequence[Fraction], rule: HptRule) -> SignedRank:
+def across_benchmarks(differences: Sequence[Fraction | int], rule: HptRule) -> SignedRank:
     """Second level: the signed-rank test of the differences, ties decided exactly.
 
     Parameters
     ----------
-    differences : sequence of Fraction
-        One a benchmark, 0 for a tie.
+    differences : sequence of Fraction or of int
+        One a benchmark, 0 for a tie; at least one.
     rule : {"exact", "paper"}
         The null distributions, see :func:`speedproof.protocols.hpt.hpt`.
     """
-    order = {size: at for at, size in enumerate(sorted({abs(d) for d in differences} | {Fraction(0)}))}
-    codes = [order[abs(d)] * ((d > 0) - (d < 0)) for d in differences]
+    sizes: list[Fraction | int] = [d if d >= 0 else -d for d in differences]
+    codes = [0] * len(sizes)
+    code, last = 0, sizes[0] * 0
+    for at in sorted(range(len(sizes)), key=lambda i: sizes[i]):
+        code += sizes[at] != last
+        last = sizes[at]
+        codes[at] = code if differences[at] > 0 else -code
     return signed_rank(codes, rule="conditional" if rule == "exact" else "table")

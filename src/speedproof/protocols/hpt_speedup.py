@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
-from math import floor
+from math import floor, lcm
 
 import numpy as np
 import numpy.typing as npt
@@ -138,6 +138,9 @@ class _Line:
         self.a = np.array([float(duel.a) for duel in duels])
         self.b = np.array([float(duel.b) for duel in duels])
         self.steps = [level1_steps(duel, rule) for duel in duels]
+        unit = lcm(*(median.denominator for duel in duels for median in (duel.a, duel.b)))
+        self._whole_a = [int(duel.a * unit) for duel in duels]
+        self._whole_b = [int(duel.b * unit) for duel in duels]
         self._find_breakpoints()
         self._bound()
         self._known: dict[Fraction, float] = {}
@@ -220,34 +223,46 @@ class _Line:
         speedups[::2] = (low + high) / 2
         speedups[1:-1:2] = (high[:-1] + low[1:]) / 2
         speedups[-1] = 2 * high[-1]
-        states = self._states(clusters)
-        doubtful = np.zeros(2 * clusters, dtype=bool)
-        doubtful[::2] = high - low > 10 * _TOGETHER * high
-        for k in np.flatnonzero(self._ends - self._starts > 1):
-            # States are known at one point only; different points so near each other are left to exactness.
-            doubtful[2 * k] |= len(self._meeting(int(k))) > 1
+        self._rows, self._middles = self._states(clusters), speedups
         self._lower = np.zeros(2 * clusters)
         self._upper = np.ones(2 * clusters)
         for start in range(0, 2 * clusters, _ROWS):
             rows = slice(start, start + _ROWS)
-            self._lower[rows], self._upper[rows] = self._bound_rows(speedups[rows], states[rows])
-        self._lower[doubtful], self._upper[doubtful] = 0.0, 1.0
-        self._middles = speedups
+            self._lower[rows], self._upper[rows] = self._bound_rows(speedups[rows], self._rows[rows])
+        self._bound_unsure(np.flatnonzero((self._rows == OPEN).sum(axis=1) == 1))
+        wide = 2 * np.flatnonzero(high - low > 10 * _TOGETHER * high)
+        self._lower[wide], self._upper[wide], self._rows[wide] = 0.0, 1.0, OPEN
+
+    def _bound_unsure(self, cells: IntArray) -> None:
+        """Cells where the state of one benchmark is open: whatever it is."""
+        if cells.size == 0:
+            return
+        states = self._rows[cells]
+        lower, upper = zip(
+            *(
+                self._bound_rows(self._middles[cells], np.where(states == OPEN, np.int8(state), states))
+                for state in (-1, 0, 1)
+            ),
+            strict=True,
+        )
+        self._lower[cells], self._upper[cells] = np.min(lower, axis=0), np.max(upper, axis=0)
 
     def _states(self, clusters: int) -> npt.NDArray[np.int8]:
+        """State of every benchmark in every cell."""
         states = np.empty((2 * clusters, len(self.duels)), dtype=np.int8)
+        points = np.flatnonzero(self._kinds == 2)
+        homes = np.searchsorted(self._starts, points, "right") - 1
+        crowded = {
+            int(home)
+            for home in np.unique(homes)
+            if self._ends[home] - self._starts[home] > 1 and len(self._meeting(int(home))) > 1
+        }
         for at, steps in enumerate(self.steps):
             states[:, at] = steps.start
-            homes = (
-                np.searchsorted(
-                    self._starts, np.flatnonzero((self._kinds == 2) & (self._first == at)), "right"
-                )
-                - 1
-            )
-            for home, here, after in zip(
-                homes.tolist(), steps.at.tolist(), steps.after.tolist(), strict=True
-            ):
-                states[2 * home, at] = here
+            mine = homes[self._first[points] == at].tolist()
+            for home, here, after in zip(mine, steps.at.tolist(), steps.after.tolist(), strict=True):
+                # Among different breakpoints judged together the state may be any.
+                states[2 * home, at] = OPEN if home in crowded else here
                 states[2 * home + 1 :, at] = after
         return states
 
@@ -268,10 +283,9 @@ class _Line:
         zeros = (d == 0).sum(axis=1)
         positive = np.where(d > 0, np.arange(1, n + 1), 0).sum(axis=1)
         size = np.abs(d)
-        ties = ((np.diff(size, axis=1) <= near) & (size[:, :-1] > 0)).sum(axis=1)
-        # A group of t ties moves a rank sum by at most t^2 / 8, once in the sum at hand and once in each sum
-        # of the null distribution; an order of the group that was taken for a tie moves it once more.
-        slack = 3 * ties * (ties + 1) / 4
+        # A group of t ties moves a rank sum by at most t^2 / 8: the sum at hand from its middle, each sum of
+        # the null distribution, and the sum at hand once more if the group only seemed to tie.
+        slack = 3 / 8 * _squares_of_runs((np.diff(size, axis=1) <= near) & (size[:, :-1] > 0))
         lower, upper = self._pvalues(positive + slack, zeros), self._pvalues(positive - slack, zeros)
         lower[doubtful], upper[doubtful] = 0.0, 1.0
         return lower, upper
@@ -290,10 +304,24 @@ class _Line:
             pvalues[rows] = tail[np.clip(np.ceil(positive[rows]), 0, tail.size - 1).astype(int)]
         return pvalues
 
-    def _exact(self, speedup: Fraction, risk: float) -> bool:
+    def _exact(self, cell: int, speedup: Fraction, risk: float) -> bool:
         if speedup not in self._known:
-            self._known[speedup] = _pvalue_at(self.duels, speedup, self.rule, self.literal)
+            states = [
+                within_benchmark(duel, speedup, self.rule).state if state == OPEN else state
+                for duel, state in zip(self.duels, self._rows[cell].tolist(), strict=True)
+            ]
+            differences = self._differences(states, speedup)
+            self._known[speedup] = across_benchmarks(differences, self.rule).pvalue_positive
         return self._known[speedup] <= risk
+
+    def _differences(self, states: list[int], speedup: Fraction) -> list[int]:
+        """Differences of medians in a common unit, ties and conflicts of the first level set to zero."""
+        differences = []
+        for state, a, b in zip(states, self._whole_a, self._whole_b, strict=True):
+            d = a * speedup.denominator - b * speedup.numerator
+            conflict = state != FREE and d * state < 0
+            differences.append(0 if state == 0 or (conflict and not self.literal) else d)
+        return differences
 
     def _split(self, cell: int) -> list[tuple[Fraction, Fraction, Fraction]]:
         """A cell in exact pieces: from, to (equal for a point) and a speedup inside."""
@@ -317,7 +345,7 @@ class _Line:
             if fails if wanted else passes:
                 continue
             for left, right, inside in self._split(cell)[:: cells.step]:
-                if passes or fails or self._exact(inside, risk) is wanted:
+                if passes or fails or self._exact(cell, inside, risk) is wanted:
                     return left, right
         raise AssertionError("a speedup of 1 passes and one beyond all ratios fails")
 
@@ -340,6 +368,17 @@ class _Line:
             supremum_attained=left == supremum,
             supremum_exact=str(supremum),
         )
+
+
+def _squares_of_runs(marks: npt.NDArray[np.bool_]) -> FloatArray:
+    """Per row the sum of t squared over groups of t neighbours that t - 1 marks in a row join."""
+    total = np.zeros(marks.shape[0])
+    length = np.zeros(marks.shape[0])
+    for column in marks.T:
+        # A group of t - 1 marks adds t^2 in steps: 4 for the first, 2 t - 1 for each further.
+        total += np.where(column, np.where(length == 0, 4, 2 * length + 3), 0)
+        length = np.where(column, length + 1, 0)
+    return total
 
 
 @lru_cache(maxsize=512)

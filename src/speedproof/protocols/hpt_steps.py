@@ -10,7 +10,7 @@ from statistics import NormalDist
 import numpy as np
 import numpy.typing as npt
 
-from speedproof.protocols.hpt_levels import Duel, HptRule, within_benchmark
+from speedproof.protocols.hpt_levels import Duel, HptRule, tested_state
 from speedproof.stats.conditional_rank_sum import rank_sum_tails
 
 __all__ = ["FREE", "OPEN", "Steps", "level1_steps"]
@@ -52,11 +52,12 @@ class Steps:
 
     def exact(self, point: int) -> set[Fraction]:
         """The different exact ratios of runs that meet at a point."""
-        width = len(self.duel.lower)
-        return {
-            Fraction(self.duel.upper[at // width], self.duel.lower[at % width])
-            for at in self.members[point].tolist()
-        }
+        return {_ratio(self.duel, at) for at in self.members[point].tolist()}
+
+
+def _ratio(duel: Duel, place: int) -> Fraction:
+    up, low = divmod(int(place), len(duel.lower))
+    return Fraction(duel.upper[up], duel.lower[low])
 
 
 def level1_steps(duel: Duel, rule: HptRule) -> Steps:
@@ -80,23 +81,27 @@ def level1_steps(duel: Duel, rule: HptRule) -> Steps:
     values, places, starts, ends = _ratios(duel)
     met = ends - starts
     clean = _clean(duel, places, starts, ends)
-    # Cells in ascending order: below the first point, at it, after it, at the second, ...
     after = 2 * (values.size - ends)
-    twice_u = np.empty(2 * starts.size + 1, dtype=np.int64)
-    twice_u[0] = 2 * values.size
-    twice_u[1::2] = after + met
-    twice_u[2::2] = after
-    crossed = np.zeros_like(twice_u)
-    crossed[1::2] = met
-    states = _bounded_states(duel, rule, twice_u, crossed)
+    # Cells in ascending order: below the first cluster, at it, after it, at the second, ... For each twice
+    # the pairs won, at least and at most: different ratios that are judged together make the two differ.
+    least = np.append(2 * values.size, np.column_stack((np.where(clean, after + met, after), after)))
+    most = np.append(2 * values.size, np.column_stack((np.where(clean, after + met, after + 2 * met), after)))
+    crossed = np.append(0, np.column_stack((met, np.zeros_like(met))))
+    states = _bounded_states(duel, rule, least, most, crossed)
+    firsts, lasts = values[starts], values[ends - 1]
     for cell in np.flatnonzero(states == OPEN).tolist():
-        states[cell] = _exact_state(duel, rule, cell, values[starts], [places[at] for at in starts])
-    states[1::2][~clean] = OPEN
+        k, inside = divmod(cell, 2)
+        if not inside:
+            left = float(lasts[k - 1]) if k else 1.0
+            right = float(firsts[k]) if k < firsts.size else 2 * left
+            states[cell] = tested_state(duel, Fraction((left + right) / 2), rule)[0]
+        elif clean[k]:
+            states[cell] = tested_state(duel, _ratio(duel, places[starts[k]]), rule)[0]
     moves = (states[1::2] != states[:-1:2]) | (states[1::2] != states[2::2])
     return Steps(
         duel,
         int(states[0]),
-        values[starts][moves],
+        firsts[moves],
         states[1::2][moves],
         states[2::2][moves],
         tuple(places[starts[k] : ends[k]] for k in np.flatnonzero(moves)),
@@ -127,17 +132,19 @@ def _clean(duel: Duel, places: IntArray, starts: IntArray, ends: IntArray) -> np
     return clean
 
 
-def _bounded_states(duel: Duel, rule: HptRule, twice_u: IntArray, crossed: IntArray) -> StateArray:
+def _bounded_states(
+    duel: Duel, rule: HptRule, least: IntArray, most: IntArray, crossed: IntArray
+) -> StateArray:
     """State of every cell as far as bounds decide it, ``OPEN`` elsewhere.
 
-    ``twice_u`` is twice the number of pairs won; ``crossed`` the number of pairs that tie across the sides.
+    ``least`` and ``most`` bound twice the number of pairs won, ``crossed`` the pairs that tie across sides.
     """
     surely, possibly = _limits(duel, rule, crossed)
-    lost = 2 * len(duel.upper) * len(duel.lower) - twice_u
-    states = np.full(twice_u.size, OPEN, dtype=np.int8)
-    states[(twice_u < possibly) & (lost < possibly)] = 0
-    states[twice_u >= surely] = 1
-    states[lost >= surely] = -1
+    twice_all = 2 * len(duel.upper) * len(duel.lower)
+    states = np.full(least.size, OPEN, dtype=np.int8)
+    states[(most < possibly) & (twice_all - least < possibly)] = 0
+    states[least >= surely] = 1
+    states[twice_all - most >= surely] = -1
     return states
 
 
@@ -155,8 +162,9 @@ def _limits(duel: Duel, rule: HptRule, crossed: IntArray) -> tuple[FloatArray, F
             limit += limit % 2
             return limit, limit
         # Breaking ties at random turns the conditional distribution into the one without ties, and moves
-        # twice the pairs won by at most the number of pairs that tie.
-        slack = sum(size * (size - 1) // 2 for size in groups) + crossed
+        # twice the pairs won by at most t^2 / 4 in a group of t; joining two groups of p and q values adds at
+        # most p q to that.
+        slack = sum(size**2 // 4 for size in groups) + crossed
         return limit + slack, limit - slack
     z = _STANDARD.inv_cdf(1 - duel.level)
     total = n + m
@@ -172,15 +180,3 @@ def _limits(duel: Duel, rule: HptRule, crossed: IntArray) -> tuple[FloatArray, F
         for ties in (np.full(crossed.size, within), most_ties)
     )
     return n * m + 1 + 2 * z * widest + margin, n * m + 1 + 2 * z * narrowest - margin
-
-
-def _exact_state(duel: Duel, rule: HptRule, cell: int, points: FloatArray, places: list[np.int64]) -> int:
-    if cell % 2:
-        at = int(places[cell // 2])
-        width = len(duel.lower)
-        speedup = Fraction(duel.upper[at // width], duel.lower[at % width])
-    else:
-        left = float(points[cell // 2 - 1]) if cell else 1.0
-        right = float(points[cell // 2]) if cell // 2 < points.size else 2 * left
-        speedup = Fraction((left + right) / 2)
-    return within_benchmark(duel, speedup, rule).state

@@ -25,7 +25,7 @@ __all__ = [
 
 FloatArray = npt.NDArray[np.float64]
 
-EXACT_BELOW = 30  # values a side; from there on the normal distribution is right to about 1e-4 near 5 %.
+EXACT_BELOW = 30  # values a side; the normal distribution is then off by less than 0.001 for p < 0.1.
 
 
 @dataclass(frozen=True, slots=True, eq=False)

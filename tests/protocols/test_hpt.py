@@ -1,0 +1,413 @@
+"""Hierarchical Performance Testing: the article's tables, exact reference results, a brute-force twin."""
+
+import csv
+import json
+import math
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from speedproof.data.sample import Sample
+from speedproof.data.suite import Key, Pair
+from speedproof.data.units import Direction
+from speedproof.errors import DataError
+from speedproof.protocols.hpt import Hpt, Winner, hpt, hpt_of_scores
+from speedproof.protocols.hpt_levels import Duel, HptRule, cost_duel, score_duel
+from speedproof.protocols.hpt_speedup import confidence_at, r_speedup
+
+ORACLE = Path(__file__).parents[1] / "data" / "oracle_hpt"
+CASES: list[dict[str, Any]] = json.loads((ORACLE / "expected.json").read_text())["cases"]
+RULES: tuple[HptRule, HptRule] = ("paper", "exact")
+STATES = {Winner.CANDIDATE: 1, Winner.REFERENCE: -1, Winner.TIE: 0}
+
+
+def scores(name: str, side: str) -> list[list[float]]:
+    with (ORACLE / f"{name}_{side}.csv").open() as lines:
+        return [[float(v) for v in row[1:]] for row in list(csv.reader(lines))[1:]]
+
+
+def oracle_hpt(name: str, rule: HptRule, confidences: tuple[float, ...] = (0.95, 0.9)) -> Hpt:
+    """Machine A of the reference results is the candidate."""
+    return hpt_of_scores(scores(name, "B"), scores(name, "A"), rule=rule, confidences=confidences)
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["case"])
+def test_against_exact_reference_results(case: dict[str, Any], rule: HptRule) -> None:
+    expected = case["variants"][rule]
+    found = oracle_hpt(case["case"], rule)
+    states = [None if row.level is None else STATES[row.winner] for row in found.benchmarks]
+    assert states == expected["states"]
+    assert [row.difference for row in found.benchmarks] == expected["d"]
+    assert (found.rank_sum_candidate, found.rank_sum_reference) == (expected["RA"], expected["RB"])
+    assert found.pvalue_candidate == pytest.approx(expected["p_A"], rel=1e-12)
+    assert found.pvalue_reference == pytest.approx(expected["p_B"], rel=1e-12)
+    assert found.winner is {"A": Winner.CANDIDATE, "B": Winner.REFERENCE}[expected["winner"]]
+    assert found.confidence == pytest.approx(expected["confidence_of_winner"], rel=1e-12)
+    for speedup in found.speedups:
+        reference = expected["speedup_of_winner"][f"{speedup.confidence:g}"]
+        if reference["sup"] is None:
+            assert (speedup.certified, speedup.supremum, speedup.hundredth) == (None, None, None)
+            continue
+        assert speedup.supremum_exact == reference["sup_frac"]
+        assert speedup.supremum_attained == reference["sup_attained"]
+        assert speedup.certified_exact == reference["first_fail_frac"]
+        assert (speedup.supremum, speedup.certified) == (reference["sup"], reference["first_fail"])
+
+
+class TestPublishedTables:
+    """What the article prints."""
+
+    def test_table_3(self) -> None:
+        found = oracle_hpt("table3_reduced", "paper", (0.95,))
+        wins, ties, losses = (found.count(w) for w in (Winner.CANDIDATE, Winner.TIE, Winner.REFERENCE))
+        assert (wins, ties, losses) == (8, 2, 4)
+        assert round(found.confidence, 4) == 0.9547
+
+    def test_table_3_before_the_reduction(self) -> None:
+        """The 0.95-speedup of 1.76 by which the table was reduced, exactly and attained."""
+        (speedup,) = oracle_hpt("table3_x176", "paper", (0.95,)).speedups
+        assert speedup.certified_exact == speedup.supremum_exact == "44/25"
+        assert (speedup.certified, speedup.hundredth, speedup.certified_attained) == (1.76, 1.76, True)
+
+    def test_table_3_on_other_scores(self) -> None:
+        """HPT depends on the scores: relative to the reference's median 1.7725, on reciprocals 0.8917."""
+        pairs = [
+            Pair(
+                Key(str(i)),
+                Sample(np.array(b), "", Direction.HIGHER),
+                Sample(np.array(a), "", Direction.HIGHER),
+            )
+            for i, (b, a) in enumerate(
+                zip(scores("table3_reduced", "B"), scores("table3_x176", "A"), strict=True)
+            )
+        ]
+        assert hpt(pairs, rule="paper").speedups[0].certified == pytest.approx(1.7725, abs=5e-5)
+        times = [[[1 / v for v in row] for row in scores("table3_reduced", side)] for side in "AB"]
+        found = hpt_of_scores(times[0], times[1], rule="paper")
+        assert found.confidence == pytest.approx(0.8917, abs=5e-5)
+
+    def test_table_2(self) -> None:
+        """Twelve wins of twelve: confidence 1 to print accuracy, whatever the sizes of the wins."""
+        wins = np.array([7.4, 4.1, 12.7, 28.9, 5.3, 32.7, 1.0, 2.0, 3.0, 9.0, 15.0, 300.0])
+        reference = np.full(12, 20.0)
+        found = hpt_of_scores(reference[:, None].tolist(), (reference + wins)[:, None].tolist())
+        assert found.confidence == 1 - 2.0**-12
+        assert f"{found.confidence:.3f}" == "1.000"
+
+    def test_where_the_paired_t_test_fails(self) -> None:
+        """Theorem: as one win grows without bound, the paired t statistic tends to 1; HPT does not care."""
+        wins = np.array([1.0] * 11 + [1e9])
+        assert stats.ttest_1samp(wins, 0, alternative="greater").pvalue == pytest.approx(
+            stats.t.sf(1, 11), rel=1e-6
+        )
+        found = hpt_of_scores([[1.0]] * 12, [[1 + w] for w in wins])
+        assert found.confidence > 0.999
+
+
+def naive_r_speedup(
+    duels: list[Duel], r: float, rule: HptRule, literal: bool
+) -> tuple[Fraction | None, bool, Fraction | None, bool]:
+    """Try every possible breakpoint and a point between each two, all in rational numbers."""
+    points = {Fraction(1)}
+    for x in duels:
+        points |= {Fraction(u, v) for u in x.upper for v in x.lower}
+        for y in duels:
+            for sign in (-1, 1):
+                if bottom := x.b + sign * y.b:
+                    points.add((x.a + sign * y.a) / bottom)
+    line = sorted(p for p in points if p >= 1)
+    cells = [(line[0], line[0], line[0])]
+    for left, right in zip(line, [*line[1:], 2 * line[-1]], strict=True):
+        cells += [(left, right, (left + right) / 2), (right, right, right)]
+    passed = [confidence_at(duels, g, rule, literal=literal) >= r - 1e-12 for *_, g in cells]
+    if not passed[0]:
+        return None, False, None, False
+    first = cells[passed.index(False)]
+    last = cells[len(passed) - 1 - passed[::-1].index(True)]
+    return first[0], first[0] < first[1], last[1], last[0] == last[1]
+
+
+@pytest.mark.parametrize("literal", [False, True])
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("seed", range(40))
+def test_r_speedup_against_brute_force(seed: int, rule: HptRule, literal: bool) -> None:
+    """Small whole numbers tie everywhere: within runs, across versions, between benchmarks.
+
+    From seed 20 on each benchmark is in a unit that is no short decimal, so that ratios nearly tie.
+    """
+    rng = np.random.default_rng(seed)
+    make = (score_duel, cost_duel)[seed % 2]
+    duels = []
+    for _ in range(rng.integers(1, 6)):
+        n, m = rng.integers(1, 6, 2)
+        unit = 1.0 if seed < 20 else rng.uniform(0.1, 10)
+        a, b = (rng.integers(3, 12, n) + 4 * (seed % 3)) * unit, rng.integers(3, 12, m) * unit
+        duels.append(make(a.tolist(), b.tolist()) if seed % 2 == 0 else make(b.tolist(), a.tolist()))
+    for r in (0.5, 0.8, 0.9):
+        (found,) = r_speedup(duels, [r], rule, literal=literal)
+        certified, certified_attained, supremum, supremum_attained = naive_r_speedup(duels, r, rule, literal)
+        assert found.certified_exact == ("" if certified is None else str(certified))
+        assert found.supremum_exact == ("" if supremum is None else str(supremum))
+        assert found.certified_attained == certified_attained
+        assert found.supremum_attained == supremum_attained
+
+
+@pytest.mark.parametrize(("n", "m"), [(12, 9), (31, 30)])
+@pytest.mark.parametrize("rule", RULES)
+def test_r_speedup_of_many_runs_against_brute_force(n: int, m: int, rule: HptRule) -> None:
+    """Beyond the tables: counts of splits at 12 runs, normal distributions at 31, with ties."""
+    rng = np.random.default_rng(n)
+    duels = [
+        score_duel(rng.integers(45, 66, n).tolist(), rng.integers(40, 58, m).tolist(), level=0.2)
+        for _ in range(4)
+    ]
+    (found,) = r_speedup(duels, [0.6], rule)
+    certified, certified_attained, supremum, supremum_attained = naive_r_speedup(duels, 0.6, rule, False)
+    assert certified is not None
+    assert (found.certified_exact, found.certified_attained) == (str(certified), certified_attained)
+    assert (found.supremum_exact, found.supremum_attained) == (str(supremum), supremum_attained)
+
+
+@pytest.mark.parametrize("benchmarks", [30, 60])
+def test_r_speedup_of_many_benchmarks_is_where_the_confidence_breaks(benchmarks: int) -> None:
+    """Definition: just below the certified speedup the confidence is at least r, just above it is less."""
+    rng = np.random.default_rng(benchmarks)
+    duels = [
+        cost_duel(rng.lognormal(0, 0.03, 10).tolist(), (gain * rng.lognormal(0, 0.03, 10)).tolist())
+        for gain in rng.normal(1.1, 0.1, benchmarks)
+    ]
+    for rule in RULES:
+        for found in r_speedup(duels, [0.8, 0.95, 0.999], rule):
+            at, step = Fraction(found.certified_exact), Fraction(1, 10**8)
+            assert confidence_at(duels, at - step, rule) >= found.confidence
+            assert confidence_at(duels, at + step, rule) < found.confidence
+            assert (confidence_at(duels, at, rule) >= found.confidence) == found.certified_attained
+            assert found.hundredth is not None
+            assert confidence_at(duels, Fraction(f"{found.hundredth:.2f}"), rule) >= found.confidence
+            assert confidence_at(duels, Fraction(f"{found.hundredth + 0.01:.2f}"), rule) < found.confidence
+
+
+def test_two_decimals_that_pass() -> None:
+    """Where the certified speedup is a hundredth that fails itself, the hundredth below is reported."""
+    duels = [score_duel([1.5], [1.0]) for _ in range(5)]
+    (found,) = r_speedup(duels, [0.95], "exact")
+    assert (found.certified_exact, found.certified_attained, found.hundredth) == ("3/2", False, 1.49)
+
+
+def test_no_speedup_is_none_and_not_one() -> None:
+    found = oracle_hpt("syn07", "exact")
+    assert found.confidence < 0.9
+    assert [s.certified for s in found.speedups] == [None, None]
+    assert [s.hundredth for s in found.speedups] == [None, None]
+
+
+class TestSignConflict:
+    """Five benchmarks whose runs and medians disagree as the speedup grows."""
+
+    A = [1.3] * 7 + [2.0] * 8
+    B = [1.0] * 8 + [1.9] * 7
+
+    def test_literal_signs_let_the_confidence_rise_again(self) -> None:
+        duels = [score_duel(self.A, self.B) for _ in range(5)]
+        confidence = [
+            [confidence_at(duels, Fraction(g, 10), "exact", literal=literal) for g in (10, 12, 15)]
+            for literal in (True, False)
+        ]
+        assert confidence[0] == [1 - 1 / 32, 0.0, 1 - 1 / 32]
+        assert confidence[1] == [1 - 1 / 32, 0.0, 0.0]
+
+    def test_a_conflict_is_a_tie_with_a_note(self) -> None:
+        candidate = [v / 1.5 for v in self.A]
+        found = hpt_of_scores([self.B] * 5, [candidate] * 5)
+        assert all(row.conflict and row.difference == 0 for row in found.benchmarks)
+        assert found.winner is Winner.TIE
+        assert any("contradict" in note for note in found.notes)
+        literal = hpt_of_scores([self.B] * 5, [candidate] * 5, literal_signs=True)
+        assert literal.winner is Winner.CANDIDATE
+        assert any("kept all the same" in note for note in literal.notes)
+
+    def test_the_two_definitions_are_told_apart(self) -> None:
+        """Literally the largest passing speedup lies beyond a gap of failures; only the first part counts."""
+        found = hpt_of_scores([self.B] * 5, [self.A] * 5, literal_signs=True, confidences=[0.95])
+        (speedup,) = found.speedups
+        assert speedup.certified is not None
+        assert speedup.supremum is not None
+        assert speedup.certified < 1.2 < 1.5 < speedup.supremum
+        assert any("only the former is certified" in note for note in found.notes)
+
+
+class TestExactTies:
+    """Ties that floating-point arithmetic breaks."""
+
+    def test_scores_scaled_in_floating_point(self) -> None:
+        """0.54 * 1.76 and 0.53 * 1.76, computed in doubles, give the table's own confidence at 1.76."""
+        scaled = [[v * 1.76 for v in row] for row in scores("table3_reduced", "A")]
+        (speedup,) = hpt_of_scores(
+            scores("table3_reduced", "B"), scaled, rule="paper", confidences=[0.95]
+        ).speedups
+        assert speedup.certified_exact == "44/25"
+
+    def test_benchmarks_that_lie_within_a_rounding_error(self) -> None:
+        found = hpt_of_scores([[1.0], [3.0]], [[1.0 + 0.3], [3.0 + 0.1 * 3]])
+        assert [row.rank for row in found.benchmarks] == [1.5, 1.5]
+
+
+def make_pairs(rng: np.random.Generator, gains: np.ndarray, runs: tuple[int, int]) -> list[Pair]:
+    pairs = []
+    for i, gain in enumerate(gains):
+        x, y = rng.gamma(2e3, 5e-4, runs[0]), rng.gamma(2e3, 5e-4, runs[1]) / gain
+        pairs.append(Pair(Key(f"b{i}"), Sample(x), Sample(y)))
+    return pairs
+
+
+class TestInvariance:
+    """What must not matter."""
+
+    PAIRS = make_pairs(np.random.default_rng(3), np.linspace(0.97, 1.2, 12), (8, 5))
+
+    @pytest.mark.parametrize("unit", [1e-9, 1e9])
+    def test_units(self, unit: float) -> None:
+        """A unit for each benchmark of its own changes nothing but rounding."""
+        rescaled = [
+            Pair(p.key, Sample(p.reference.values * unit**k), Sample(p.candidate.values * unit**k))
+            for p, k in zip(self.PAIRS, [0, 1] * 6, strict=True)
+        ]
+        a, b = hpt(self.PAIRS), hpt(rescaled)
+        assert (a.confidence, a.winner) == (b.confidence, b.winner)
+        assert a.speedups[0].certified == pytest.approx(b.speedups[0].certified, rel=1e-12)
+
+    def test_order_of_runs_and_of_benchmarks(self) -> None:
+        turned = [
+            Pair(p.key, Sample(p.reference.values[::-1]), Sample(np.sort(p.candidate.values)))
+            for p in self.PAIRS[::-1]
+        ]
+        a, b = hpt(self.PAIRS), hpt(turned)
+        assert (a.confidence, a.speedups) == (b.confidence, b.speedups)
+        assert a.benchmarks == b.benchmarks[::-1]
+
+    @pytest.mark.parametrize("rule", RULES)
+    def test_exchanging_the_sides(self, rule: HptRule) -> None:
+        for name in ("table3_reduced", "syn09", "syn19"):
+            a, b = scores(name, "A"), scores(name, "B")
+            one, other = hpt_of_scores(a, b, rule=rule), hpt_of_scores(b, a, rule=rule)
+            assert one.pvalue_candidate == other.pvalue_reference
+            assert one.speedups == other.speedups
+
+    def test_costs_are_scores_of_rates(self) -> None:
+        """A time and the rate that is its reciprocal give the same ranks for an odd number of runs."""
+        times = [[2.0, 2.5, 4.0], [1.0, 1.25, 2.0], [5.0, 8.0, 10.0]]
+        faster = [[1.6, 2.0, 3.2], [0.8, 1.0, 1.6], [6.25, 10.0, 12.5]]
+        rates = [
+            Pair(Key(str(i)), Sample(1 / np.array(x), "1/s"), Sample(1 / np.array(y), "1/s"))
+            for i, (x, y) in enumerate(zip(times, faster, strict=True))
+        ]
+        costs = [
+            Pair(Key(str(i)), Sample(np.array(x)), Sample(np.array(y)))
+            for i, (x, y) in enumerate(zip(times, faster, strict=True))
+        ]
+        assert hpt(rates) == hpt(costs)
+
+
+def test_long_benchmarks_do_not_decide() -> None:
+    """Ten benchmarks of a millisecond gain 20 %, one of an hour loses 1 %: ranked in seconds the hour weighs
+    most, relative to the reference it weighs least.
+    """
+    short, hour = np.array([1.0, 1.01, 0.99, 1.0, 1.02]) * 1e-3, np.array([3600.0, 3601, 3599, 3600, 3602])
+    pairs = [Pair(Key(f"short {i}"), Sample(short), Sample(short / 1.2)) for i in range(10)]
+    pairs.append(Pair(Key("hour"), Sample(hour), Sample(hour * 1.01)))
+    found = hpt(pairs)
+    assert found.winner is Winner.CANDIDATE
+    assert found.benchmarks[-1].rank == 1
+
+
+class TestFewRuns:
+    """The risk within a benchmark follows the number of runs."""
+
+    @pytest.mark.parametrize(
+        ("runs", "level"), [((1, 1), None), ((2, 2), None), ((3, 3), 0.1), ((4, 9), 0.1), ((5, 5), 0.05)]
+    )
+    def test_level(self, runs: tuple[int, int], level: float | None) -> None:
+        pairs = make_pairs(np.random.default_rng(1), np.full(6, 1.5), runs)
+        found = hpt(pairs)
+        assert {row.level for row in found.benchmarks} == {level}
+        assert any("too few runs" in note for note in found.notes) == (level is None)
+        assert all(math.isnan(row.pvalue_candidate) for row in found.benchmarks) == (level is None)
+
+    def test_level_of_ones_own(self) -> None:
+        """Five runs a side can never reject at 0.001, so all is a tie and nothing is shown."""
+        found = hpt(make_pairs(np.random.default_rng(1), np.full(6, 1.5), (5, 5)), level=0.001)
+        assert found.count(Winner.TIE) == 6
+        assert (found.winner, found.confidence) == (Winner.TIE, 0.0)
+
+    def test_unequal_numbers_of_runs(self) -> None:
+        """All runs count: a longer sample is not cut to the shorter, nor the stack of both in the middle."""
+        found = hpt(make_pairs(np.random.default_rng(2), np.full(6, 1.5), (7, 5)))
+        for row in found.benchmarks:
+            assert (row.reference_runs, row.candidate_runs) == (7, 5)
+            assert row.pvalue_candidate == pytest.approx(1 / math.comb(12, 5))
+
+    def test_one_benchmark(self) -> None:
+        found = hpt(make_pairs(np.random.default_rng(2), np.array([2.0]), (6, 6)))
+        assert found.confidence == 0.5
+        assert any("takes at least 5" in note for note in found.notes)
+
+
+def test_values_of_one_process_count_once() -> None:
+    """Forty values of two processes are two runs."""
+    values = np.tile([1.0, 1.01], 20)
+    processes = np.repeat([0, 1], 20)
+    pair = Pair(Key("b"), Sample(values, processes=processes), Sample(values / 2, processes=processes))
+    found = hpt([pair] * 6)
+    assert {(row.reference_runs, row.level) for row in found.benchmarks} == {(2, None)}
+
+
+def test_identical_versions_tie() -> None:
+    pairs = [Pair(p.key, p.reference, p.reference) for p in TestInvariance.PAIRS]
+    found = hpt(pairs)
+    assert (found.winner, found.count(Winner.TIE)) == (Winner.TIE, 12)
+    assert found.pvalue_candidate == found.pvalue_reference == 1.0
+
+
+@pytest.mark.parametrize("runs", [2, 3, 5])
+def test_size_under_the_null(runs: int) -> None:
+    """Both levels together reject a true null hypothesis in at most 5 % of suites, on skewed, drifting noise."""
+    rng = np.random.default_rng(runs)
+    suites = 300
+    rejections = 0
+    for _ in range(suites):
+        x, y = (rng.lognormal(0, 0.3, (10, runs)).tolist() for _ in "xy")
+        rejections += hpt_of_scores(x, y, confidences=[]).pvalue_candidate <= 0.05
+    assert rejections <= stats.binom.ppf(0.999, suites, 0.05)
+
+
+class TestErrors:
+    def test_no_benchmark(self) -> None:
+        with pytest.raises(DataError, match="no benchmark"):
+            hpt([])
+
+    def test_a_time_of_zero(self) -> None:
+        pair = Pair(Key("sort"), Sample(np.array([1.0])), Sample(np.array([1.0, 0.0]), label="new"))
+        with pytest.raises(DataError, match=r"sort, new: value 2 of 2 is 0.*finer unit"):
+            hpt([pair])
+
+    def test_sides_of_different_length(self) -> None:
+        with pytest.raises(DataError, match="2 benchmarks of the reference, 1 of the candidate"):
+            hpt_of_scores([[1.0], [2.0]], [[1.0]])
+
+    def test_an_empty_benchmark(self) -> None:
+        with pytest.raises(DataError, match="a, candidate: there are no values"):
+            hpt_of_scores([[1.0]], [[]], names=["a"])
+
+    @pytest.mark.parametrize("r", [0.0, 1.0, 95.0])
+    def test_confidence(self, r: float) -> None:
+        with pytest.raises(ValueError, match="between 0 and 1"):
+            hpt_of_scores([[1.0]], [[2.0]], confidences=[r])
+
+    def test_level(self) -> None:
+        with pytest.raises(ValueError, match="between 0 and 1/2"):
+            hpt_of_scores([[1.0]], [[2.0]], level=0.5)

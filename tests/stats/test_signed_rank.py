@@ -1,0 +1,130 @@
+"""The signed-rank test: all sign changes counted, SciPy, published critical values."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from speedproof.stats.signed_rank import signed_rank, table_pvalue, upper_tail
+
+
+def brute_force(d: np.ndarray) -> tuple[float, float, float]:
+    """Positive rank sum and both p-values by listing every change of signs."""
+    ranks = stats.rankdata(np.abs(d))
+    fixed = ranks[d == 0].sum() / 2
+    moving = ranks[d != 0]
+    observed = ranks[d > 0].sum() + fixed
+    sums = np.array(
+        [fixed + sum(itertools.compress(moving, s)) for s in itertools.product((0, 1), repeat=moving.size)]
+    )
+    return observed, float(np.mean(sums >= observed - 1e-9)), float(np.mean(sums <= observed + 1e-9))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_against_brute_force(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    d = rng.integers(-4, 7, rng.integers(1, 12)).astype(float)
+    test = signed_rank(d)
+    observed, greater, less = brute_force(d)
+    assert test.positive == observed
+    assert test.positive + test.negative == d.size * (d.size + 1) / 2
+    assert test.pvalue_positive == pytest.approx(greater, abs=1e-15)
+    assert test.pvalue_negative == pytest.approx(less, abs=1e-15)
+    np.testing.assert_array_equal(test.ranks, stats.rankdata(np.abs(d)))
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 24, 40, 60])
+@pytest.mark.parametrize("rule", ["conditional", "table"])
+def test_against_scipy_without_ties_and_zeros(n: int, rule: str) -> None:
+    d = np.random.default_rng(n).normal(0.4, 1, n)
+    if rule == "table" and n >= 25:
+        expected = [
+            stats.wilcoxon(d, alternative=a, method="asymptotic", correction=False).pvalue
+            for a in ("greater", "less")
+        ]
+    else:
+        expected = [stats.wilcoxon(d, alternative=a, method="exact").pvalue for a in ("greater", "less")]
+    test = signed_rank(d, rule="conditional" if rule == "conditional" else "table")
+    assert [test.pvalue_positive, test.pvalue_negative] == pytest.approx(expected, rel=1e-12)
+
+
+# One-sided 5 % critical values of the smaller rank sum, as printed in every table of Wilcoxon's test.
+PUBLISHED = {
+    5: 0, 6: 2, 7: 3, 8: 5, 9: 8, 10: 10, 11: 13, 12: 17, 13: 21, 14: 25,
+    15: 30, 16: 35, 17: 41, 18: 47, 19: 53, 20: 60, 21: 67, 22: 75, 23: 83, 24: 91,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("n", "critical"), PUBLISHED.items())
+def test_against_published_critical_values(n: int, critical: int) -> None:
+    most = n * (n + 1) / 2
+    assert table_pvalue(most - critical, n) <= 0.05 < table_pvalue(most - critical - 1, n)
+
+
+def test_half_integers_are_read_against_significance() -> None:
+    """Tables list whole rank sums; a half is rounded away from the claim on either side."""
+    d = [1, 1, -1, 2]
+    test = signed_rank(d, rule="table")
+    assert (test.positive, test.negative) == (8.0, 2.0)
+    zero = signed_rank([0, 1, 2], rule="table")
+    assert (zero.positive, zero.negative) == (5.5, 0.5)
+    assert zero.pvalue_positive == table_pvalue(5.0, 3) == 2 / 8
+    assert zero.pvalue_negative == table_pvalue(0.0, 3) == 1.0
+
+
+def test_zeros_fixed_at_half_do_not_help_the_winner() -> None:
+    """A zero adds as much to the observed sum as to every sum of the null distribution."""
+    assert signed_rank([0, 0, 1, 2, 3]).pvalue_positive == signed_rank([1, 2, 3]).pvalue_positive == 1 / 8
+
+
+@pytest.mark.parametrize("d", [[], [0.0], [0.0] * 30])
+def test_nothing_differs(d: list[float]) -> None:
+    test = signed_rank(d)
+    assert (test.pvalue_positive, test.pvalue_negative) == (1.0, 1.0)
+
+
+def test_only_order_and_sign_matter() -> None:
+    d = np.random.default_rng(5).normal(0.2, 1, 30)
+    a, b = signed_rank(d), signed_rank(np.sign(d) * np.exp(500 * np.abs(d) / np.abs(d).max()) * 1e-200)
+    assert (a.positive, a.pvalue_positive) == (b.positive, b.pvalue_positive)
+
+
+def test_p_values_are_uniform_or_larger_under_the_null() -> None:
+    """Theorem: over all changes of signs, p <= a has probability at most a, for every a."""
+    sizes = np.array([0, 0, 1, 1, 2, 3, 3, 3, 5])
+    p = np.array(
+        [
+            signed_rank(sizes * np.array([1, 1, *s])).pvalue_positive
+            for s in itertools.product((-1, 1), repeat=7)
+        ]
+    )
+    for a in np.unique(p):
+        assert np.mean(p <= a) <= a + 1e-12
+
+
+def test_beyond_the_range_of_counts() -> None:
+    """From 1000 differences on the normal distribution differs little from the count just before."""
+    d = np.random.default_rng(8).normal(0.06, 1, 1000)
+    counted, normal = signed_rank(d[:999]), signed_rank(d)
+    assert counted.method.startswith("exact")
+    assert normal.method.startswith("normal")
+    assert normal.pvalue_positive == pytest.approx(
+        stats.wilcoxon(d, alternative="greater", method="asymptotic", correction=True).pvalue, rel=1e-9
+    )
+    z = stats.norm.isf(counted.pvalue_positive)
+    sums = 999 * 1000 / 4 + z * math.sqrt(999 * 1000 * 1999 / 24)
+    assert counted.positive == pytest.approx(sums, abs=5)
+
+
+def test_tail_is_a_tail() -> None:
+    tail = upper_tail((1, 3, 4, 4, 10))
+    assert tail[0] == 1.0
+    assert tail[-1] == 1 / 32
+    assert (np.diff(tail) <= 0).all()
+
+
+def test_nan_is_refused() -> None:
+    with pytest.raises(ValueError, match="NaN"):
+        signed_rank([1.0, float("nan")])
