@@ -9,16 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import astuple, dataclass
+from importlib import import_module
+from itertools import pairwise
+from types import ModuleType
 
 import numpy as np
 import numpy.typing as npt
 
 from speedproof.errors import UsageError
-
-try:
-    from speedproof.mixture import _em as compiled
-except ImportError:  # built without a compiler
-    compiled = None
 
 __all__ = [
     "CONVERGED",
@@ -40,6 +38,16 @@ K_LIMIT = 32
 """The largest K that a search takes."""
 
 E, V = 0, 1  # the models' places in every last axis
+
+
+def _load_compiled() -> ModuleType | None:
+    try:
+        return import_module("speedproof.mixture._em")
+    except ImportError:  # installed without a compiler
+        return None
+
+
+_COMPILED = _load_compiled()
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +136,7 @@ class Fits:
 
 def kernel_names() -> tuple[str | None, ...]:
     """Name the compiled kernels, best first; None for one that this machine cannot run, empty without any."""
-    return () if compiled is None else compiled.kernels()
+    return () if _COMPILED is None else tuple(_COMPILED.kernels())
 
 
 def quantile_starts(rows: Floats, K_max: int, *, as_mclust: bool = False) -> Ints:
@@ -277,16 +285,17 @@ def ks_distances(rows: Floats, fits: Fits, *, jobs: int = 1, kernel: str | None 
         NaN where nothing could be fitted.
     """
     distances = np.full(len(rows), np.nan)
-    if kernel == "numpy" or compiled is None:
+    if kernel == "numpy" or _COMPILED is None:
         from speedproof.mixture import em_numpy
 
         return em_numpy.ks_distances(rows, fits)
+    measure = _COMPILED.ks
     K_max = fits.loglik.shape[1]
 
     def do(block: slice) -> None:
         part = fits.part(block)
         chunk = np.ascontiguousarray(rows[block])
-        compiled.ks(chunk, part.parameters, part.best, distances[block], *chunk.shape, K_max)
+        measure(chunk, part.parameters, part.best, distances[block], *chunk.shape, K_max)
 
     _over_blocks(do, len(rows), jobs)
     return distances
@@ -301,23 +310,21 @@ class Request:
 
 
 def _runner(kernel: str | None) -> Callable[[Floats, Ints, Request, Fits], None]:
-    names = kernel_names()
-    if kernel == "numpy" or (kernel is None and not names):
+    if kernel == "numpy" or (kernel is None and _COMPILED is None):
         from speedproof.mixture import em_numpy
 
         return em_numpy.search
-    if kernel is None:
-        chosen = next(i for i, name in enumerate(names) if name)
-    elif kernel in names:
-        chosen = names.index(kernel)
-    else:
+    names = kernel_names()
+    if _COMPILED is None or (kernel is not None and kernel not in names):
         known = ", ".join(name for name in (*names, "numpy") if name)
         raise UsageError(f"no kernel {kernel!r} here; there are {known}")
+    fill = _COMPILED.search
+    chosen = names.index(kernel) if kernel else next(i for i, name in enumerate(names) if name)
 
     def run(rows: Floats, starts: Ints, request: Request, fits: Fits) -> None:
         rules = astuple(request.rules)
         chunk = np.ascontiguousarray(rows, dtype=np.float64)
-        compiled.search(
+        fill(
             chunk, np.ascontiguousarray(starts), fits.loglik, fits.parameters, fits.best, fits.steps,
             *chunk.shape, fits.loglik.shape[1], rules, request.single, request.K_always, request.patience,
             chosen,
@@ -333,6 +340,6 @@ def _over_blocks(do: Callable[[slice], None], count: int, jobs: int) -> None:
         return
     # More blocks than threads even out rows that need unequal time.
     bounds = np.linspace(0, count, min(count, 4 * jobs) + 1).astype(int)
-    blocks = [slice(a, b) for a, b in zip(bounds[:-1], bounds[1:], strict=True)]
+    blocks = [slice(a, b) for a, b in pairwise(bounds.tolist())]
     with ThreadPoolExecutor(jobs) as pool:
         list(pool.map(do, blocks))

@@ -69,12 +69,12 @@ def e_step(x: Floats, t: Mixtures) -> tuple[Floats, Floats]:
 def m_step(n: int, common: Bools, t: Mixtures, sums: Floats, min_variance: float) -> tuple[Mixtures, Bools]:
     """Next mixtures, and which of them are sound; the others stay."""
     s0, s1, s2 = sums[:, 0], sums[:, 1], sums[:, 2]
-    sound = (s0 > EMPTY).all(axis=1)
+    sound: Bools = np.asarray((s0 > EMPTY).all(axis=1))
     safe = np.where(s0 > EMPTY, s0, 1.0)
     shift = s1 / safe
     within = (s2 - shift * s1).sum(axis=1, keepdims=True) / n
     v = np.where(common[:, None], within, s2 / safe - shift**2)
-    sound &= (v > min_variance).all(axis=1)
+    sound = np.asarray(sound & (v > min_variance).all(axis=1))
     following = Mixtures(s0 / n, t.mu + shift, v)
     following[~sound] = t[~sound]
     return following, sound
@@ -123,7 +123,7 @@ def _offset(K: int) -> int:
 
 def _wanted(K: int, fits: Fits, request: Request) -> Bools:
     """Which rows still want more components."""
-    if request.patience == 0 or K <= max(request.K_always, 1):
+    if request.patience == 0 or max(request.K_always, 1) >= K:
         return np.ones(len(fits.best), np.bool_)
     return K - fits.best[:, 0] <= request.patience
 

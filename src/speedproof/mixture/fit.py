@@ -85,9 +85,9 @@ class MixtureFit:
     resolution: float | None = None
 
     @property
-    def K(self) -> int:
-        """Number of components."""
-        return self.model.K
+    def components(self) -> int:
+        """K, the number of components."""
+        return self.model.components
 
     @property
     def runner_up(self) -> Candidate | None:
@@ -115,16 +115,16 @@ def standardise(values: npt.ArrayLike) -> tuple[Floats, float, float]:
 
     Examples
     --------
-    >>> u, centre, scale = standardise([3e-9, 1e-9, 2e-9])
+    >>> u, centre, scale = standardise([3.0, 1.0, 2.0])
     >>> u.tolist(), centre, scale
-    ([-1.0, 0.0, 1.0], 2e-09, 1e-09)
+    ([-1.0, 0.0, 1.0], 2.0, 1.0)
     """
     x = np.sort(np.asarray(values, dtype=np.float64).ravel())
     if x.size < 2:
         raise DataError(f"a mixture needs at least two values, not {x.size}")
     if not np.isfinite(x).all():
         raise DataError("a mixture needs finite values")
-    spread = float(x[-1] - x[0])
+    spread = float(x[-1]) - float(x[0])
     if spread == 0.0:
         raise DataError(f"all {x.size} values equal {x[0]:g}: a constant sample has no mixture")
     if not np.isfinite(spread):
@@ -169,7 +169,7 @@ def fit(values: npt.ArrayLike, *, K_max: int = 9, compatible: bool = False) -> M
     --------
     >>> x = MixtureModel([0.5, 0.5], [10.0, 20.0], [1.0, 1.0]).rvs(100, seed=1)
     >>> f = fit(x)
-    >>> f.kind, f.K
+    >>> f.kind, f.components
     ('E', 2)
     """
     u, centre, scale = standardise(values)

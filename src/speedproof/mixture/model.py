@@ -111,7 +111,7 @@ class MixtureModel:
             object.__setattr__(self, name, ordered)
 
     @property
-    def K(self) -> int:
+    def components(self) -> int:
         """Number of components."""
         return int(self.weights.size)
 
@@ -127,7 +127,7 @@ class MixtureModel:
         return float(np.sqrt(self.weights @ (self.sds**2 + (self.means - self.mean) ** 2)))
 
     def _log_terms(self, x: Floats) -> Floats:
-        """log of w_k N(x; mu_k, s_k^2), shape (..., K)."""
+        """Log of w_k N(x; mu_k, s_k^2), shape (..., K)."""
         z = (x[..., None] - self.means) / self.sds
         return np.asarray(np.log(self.weights) - np.log(self.sds) - _HALF_LOG_2PI - 0.5 * z * z)
 
@@ -175,23 +175,25 @@ class MixtureModel:
         ndarray
             Minus and plus infinity at 0 and 1, NaN outside [0, 1].
         """
-        probabilities = np.atleast_1d(np.asarray(p, dtype=np.float64))
+        probabilities = np.asarray(p, dtype=np.float64)
         # The quantile of a mixture lies between the least and the greatest of its components' quantiles.
-        ends = self.means + self.sds * ndtri(probabilities)[..., None]
-        low, high = ends.min(axis=-1), ends.max(axis=-1)
-        open_ = np.isfinite(low) & np.isfinite(high)
-        lower_tail = probabilities <= 0.5
-        for _ in range(200):
+        quantiles = np.array((self.means + self.sds * ndtri(probabilities)[..., None]).max(axis=-1))
+        inside = (probabilities > 0.0) & (probabilities < 1.0)
+        quantiles[inside] = self._bisect(probabilities[inside])
+        return quantiles
+
+    def _bisect(self, p: Floats) -> Floats:
+        ends = self.means + self.sds * ndtri(p)[:, None]
+        low, high = ends.min(axis=1), ends.max(axis=1)
+        lower_tail = p <= 0.5
+        while True:
             middle = low + 0.5 * (high - low)
-            open_ &= (low < middle) & (middle < high)
-            if not open_.any():
-                break
-            below = np.where(
-                lower_tail, self.cdf(middle) < probabilities, self.sf(middle) > 1.0 - probabilities
-            )
-            low = np.where(open_ & below, middle, low)
-            high = np.where(open_ & ~below, middle, high)
-        return np.asarray(high.reshape(np.shape(p)))
+            apart = (low < middle) & (middle < high)
+            if not apart.any():
+                return np.asarray(high)
+            below = np.where(lower_tail, self.cdf(middle) < p, self.sf(middle) > 1.0 - p)
+            low = np.where(apart & below, middle, low)
+            high = np.where(apart & ~below, middle, high)
 
     def rvs(self, n: int, seed: int | np.random.SeedSequence | np.random.Generator) -> Floats:
         """Draw n values.
@@ -240,7 +242,7 @@ class MixtureModel:
             K of them, possibly empty.
         """
         values, labels = np.asarray(x, dtype=np.float64), self.labels(x)
-        return tuple(values[labels == k] for k in range(self.K))
+        return tuple(values[labels == k] for k in range(self.components))
 
     def score(self, x: npt.ArrayLike) -> Floats:
         """Derivative of the log density; its zeros are modes and valleys."""
@@ -259,13 +261,15 @@ class MixtureModel:
         Modes
             At least one.
         """
-        if self.K == 1:
+        if self.components == 1:
             place = self.means.copy()
             return Modes(place, self.logpdf(place), np.empty(0), np.empty(0))
         margin = 1e-3 * self.sds.max()
         a, b = float(self.means[0] - margin), float(self.means[-1] + margin)
         around = (self.means[:, None] + self.sds[:, None] * np.arange(-8.0, 8.005, 0.01)).ravel()
-        grid = np.unique(np.concatenate([[a, b], around[(around > a) & (around < b)], np.linspace(a, b, 2001)]))
+        grid = np.unique(
+            np.concatenate([[a, b], around[(around > a) & (around < b)], np.linspace(a, b, 2001)])
+        )
         score = self.score(grid)
         grid, rising = grid[score != 0], score[score != 0] > 0
         at = np.flatnonzero(rising[:-1] != rising[1:])

@@ -1,0 +1,263 @@
+"""Does the mixture fit? The report's KSfit: Kolmogorov-Smirnov distance and a parametric bootstrap.
+
+Tables of the Kolmogorov-Smirnov test do not hold for a distribution fitted to the same data. The bootstrap
+draws N samples from the fitted mixture, fits each anew **with** the choice of K and model, and the p-value is
+the share of them whose distance exceeds that of the data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from speedproof.errors import DataError, UsageError
+from speedproof.mixture import em
+from speedproof.mixture.fit import MixtureFit
+from speedproof.mixture.model import MixtureModel
+
+__all__ = ["GoodnessOfFit", "draw_samples", "goodness_of_fit", "ks_distance", "undersampling"]
+
+Floats = npt.NDArray[np.float64]
+Progress = Callable[[int, int], None]
+
+BLOCK = 32
+"""Replicates that share a random stream: starting one costs as much as drawing a small sample."""
+
+PATIENCE = 2
+"""The fast mode stops adding components after so many that brought nothing."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GoodnessOfFit:
+    """Distance of a sample to its mixture and what the bootstrap says of it.
+
+    Attributes
+    ----------
+    distance : float
+        Supremum over all x of the distance between empirical and fitted distribution function.
+    pvalue : float
+        Share of the bootstrap distances that exceed it.
+    replicates : ndarray, shape (N,)
+        The bootstrap distances, ascending.
+    undersampling : float
+        c: bootstrap samples held floor(c n) values.
+    size : int
+        floor(c n).
+    fast : bool
+        Whether the replicates stopped adding components early.
+    """
+
+    distance: float
+    pvalue: float
+    replicates: Floats
+    undersampling: float
+    size: int
+    fast: bool
+
+    @property
+    def standard_error(self) -> float:
+        """Of the p-value, as a share of N."""
+        return float(np.sqrt(self.pvalue * (1 - self.pvalue) / self.replicates.size))
+
+    def critical(self, alpha: float) -> float:
+        """Distance at which the fit is rejected at risk alpha: the floor(N (1 - alpha))-th smallest.
+
+        Parameters
+        ----------
+        alpha : float
+            At least 1 / N and below 1.
+
+        Returns
+        -------
+        float
+            The fit is rejected when its distance is at least this.
+
+        Raises
+        ------
+        UsageError
+            N is too small for that alpha.
+        """
+        # 200 * (1 - 0.05) is 190 in decimals and 189.99999999999997 in binary.
+        rank = int(np.floor(self.replicates.size * (1.0 - alpha) + 1e-9))
+        if not 0.0 < alpha < 1.0 or rank < 1:
+            raise UsageError(f"no critical value for alpha = {alpha:g}: it must lie in (0, 1)")
+        if alpha * self.replicates.size < 1.0 - 1e-9:
+            raise UsageError(f"alpha = {alpha:g} needs at least {int(np.ceil(1 / alpha))} bootstrap samples")
+        return float(self.replicates[rank - 1])
+
+    def rejected(self, alpha: float) -> bool:
+        """Whether the mixture is rejected at risk alpha: p <= alpha."""
+        return self.pvalue <= alpha
+
+
+def ks_distance(values: npt.ArrayLike, model: MixtureModel) -> float:
+    """Supremum over all x of ``|F_n(x) - F(x)|``: both sides of each jump count.
+
+    Parameters
+    ----------
+    values : array_like, shape (n,)
+        The sample.
+    model : MixtureModel
+        The mixture.
+
+    Returns
+    -------
+    float
+        Between 1 / (2 n) and 1.
+
+    Examples
+    --------
+    >>> ks_distance([0.0], MixtureModel([1.0], [0.0], [1.0]))
+    0.5
+    """
+    x, counts = np.unique(np.asarray(values, dtype=np.float64), return_counts=True)
+    above = np.cumsum(counts) / counts.sum()
+    F = model.cdf(x)
+    return float(max(np.abs(above - F).max(), np.abs(above - counts / counts.sum() - F).max()))
+
+
+def undersampling(n: int) -> float:
+    """Return the factor c for a sample of size n.
+
+    Parameters
+    ----------
+    n : int
+        Size of the sample.
+
+    Returns
+    -------
+    float
+        1 below 40 values, else 0.9.
+    """
+    return 1.0 if n < 40 else 0.9
+
+
+def draw_samples(model: MixtureModel, n: int, N: int, seed: int | np.random.SeedSequence) -> Floats:
+    """Draw N sorted samples of size n.
+
+    Every 32 samples have a random stream of their own, a child of the seed: sample i is the same whatever
+    N, and however the work is shared out.
+
+    Parameters
+    ----------
+    model : MixtureModel
+        What to draw from.
+    n, N : int
+        Size and number of samples.
+    seed : int or SeedSequence
+        The seed.
+
+    Returns
+    -------
+    ndarray, shape (N, n)
+        Each row ascending.
+    """
+    root = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
+    # A copy: spawning counts on the sequence, and the same seed must draw the same again.
+    root = np.random.SeedSequence(root.entropy, spawn_key=root.spawn_key)
+    edges = np.cumsum(model.weights)[:-1]
+    samples = np.empty((N, n))
+    for block, child in enumerate(root.spawn(-(-N // BLOCK))):
+        rng = np.random.default_rng(child)
+        k = np.searchsorted(edges, rng.random((BLOCK, n)), side="right")
+        drawn = model.means[k] + model.sds[k] * rng.standard_normal((BLOCK, n))
+        part = samples[block * BLOCK : (block + 1) * BLOCK]
+        part[:] = drawn[: len(part)]
+    samples.sort(axis=1)
+    return samples
+
+
+def goodness_of_fit(
+    values: npt.ArrayLike,
+    fit: MixtureFit,
+    *,
+    N: int = 200,
+    seed: int = 0,
+    c: float | None = None,
+    fast: bool = False,
+    jobs: int = 1,
+    progress: Progress | None = None,
+) -> GoodnessOfFit:
+    """Test a fitted mixture by a parametric bootstrap with the choice of K and model.
+
+    Parameters
+    ----------
+    values : array_like, shape (n,)
+        The sample that was fitted.
+    fit : MixtureFit
+        From :func:`speedproof.mixture.fit.fit`.
+    N : int
+        Number of bootstrap samples.
+    seed : int
+        The same seed gives the same p-value, whatever ``jobs``.
+    c : float, optional
+        Bootstrap samples hold floor(c n) values; :func:`undersampling` by default.
+    fast : bool
+        Stop adding components to a replicate after two in a row that brought nothing, but not before one
+        more than the sample's K.
+    jobs : int
+        Threads.
+    progress : callable, optional
+        Called with the number of replicates done and N.
+
+    Returns
+    -------
+    GoodnessOfFit
+        Distance, p-value and critical values.
+
+    Raises
+    ------
+    UsageError
+        N below 1 or c that leaves fewer than two values.
+    DataError
+        The values are not those that were fitted.
+    """
+    x = np.asarray(values, dtype=np.float64)
+    n = x.size
+    if n != fit.n:
+        raise DataError(f"the fit is of {fit.n} values, not of these {n}")
+    factor = undersampling(n) if c is None else c
+    size = int(np.floor(n * factor + 1e-9))
+    if N < 1:
+        raise UsageError(f"a bootstrap needs at least one sample, not {N}")
+    if size < 2:
+        raise UsageError(f"c = {factor:g} leaves {size} of {n} values; a mixture needs two")
+    K_always = fit.components + 1 if fast else 0
+    distances = np.empty(N)
+    chunk = _chunk(size)
+    # In standard units, so that the unit of the data changes nothing.
+    location, scale = fit.model.mean, fit.model.sd
+    model = MixtureModel(fit.model.weights, (fit.model.means - location) / scale, fit.model.sds / scale)
+    samples = draw_samples(model, size, N, seed)
+    for start in range(0, N, chunk):
+        rows = samples[start : start + chunk]
+        distances[start : start + chunk] = refitted_distances(
+            rows, fit.K_max, K_always=K_always, patience=PATIENCE if fast else 0, jobs=jobs
+        )
+        if progress is not None:
+            progress(min(start + chunk, N), N)
+    distances.sort()
+    distance = ks_distance(x, fit.model)
+    return GoodnessOfFit(distance, float((distances > distance).mean()), distances, factor, size, fast)
+
+
+def refitted_distances(
+    samples: Floats, K_max: int, *, K_always: int = 0, patience: int = 0, jobs: int = 1
+) -> Floats:
+    """Fit each row with the choice of K and model, and return its distance to its own fit."""
+    rows = samples - samples.mean(axis=1, keepdims=True)
+    rows /= rows.std(axis=1, ddof=1, keepdims=True)
+    K_max = min(K_max, rows.shape[1])
+    starts = em.quantile_starts(rows, K_max)
+    fits = em.search(
+        rows, starts, K_max, em.REPLICATE, single=True, K_always=K_always, patience=patience, jobs=jobs
+    )
+    return em.ks_distances(rows, fits, jobs=jobs)
+
+
+def _chunk(size: int) -> int:
+    """Replicates a call: enough to keep the lanes full, few enough to show progress."""
+    return int(np.clip(2_000_000 // size, 64, 1024)) // BLOCK * BLOCK

@@ -1,0 +1,144 @@
+"""Fits against R's mclust and on data made to break them."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from speedproof.errors import DataError
+from speedproof.mixture.fit import fit, free_parameters, standardise
+from speedproof.mixture.model import MixtureModel
+
+
+def reference(sample: dict[str, Any]) -> dict[str, Any] | None:
+    """mclust's own fit; on standardised values where its absolute limit of variances spoils the raw ones."""
+    if "error" in sample["mclust"]:
+        return None
+    record = sample["mclust_on_standardised" if sample["family"] == "nanoseconds" else "mclust"]
+    return dict(record)
+
+
+def test_compatible_fit_against_r(mixtures: list[dict[str, Any]]) -> None:
+    """Model, K, parameters and likelihood of mclust to 1e-6."""
+    for sample in mixtures:
+        if "error" in (m := sample["mclust"]):
+            continue
+        x = np.array(sample["x"], dtype=float)
+        f = fit(x, compatible=True)
+        spread = np.ptp(x)
+        assert (f.kind, f.components) == (m["model"], m["G"]), sample["id"]
+        assert f.bic == pytest.approx(m["bic"], abs=2e-6)
+        assert f.loglik == pytest.approx(m["loglik"], abs=1e-6)
+        np.testing.assert_allclose(f.model.weights, np.atleast_1d(m["pro"]), atol=1e-6)
+        np.testing.assert_allclose(f.model.means / spread, np.atleast_1d(m["mean"]) / spread, atol=1e-6)
+        np.testing.assert_allclose(f.model.sds / spread, np.atleast_1d(m["sd"]) / spread, atol=1e-6)
+
+
+def test_bic_is_at_least_that_of_r(mixtures: list[dict[str, Any]]) -> None:
+    for sample in mixtures:
+        if (m := reference(sample)) is not None:
+            assert fit(sample["x"]).bic >= m["bic"] - 0.01, sample["id"]
+
+
+def test_same_choice_as_r_where_it_is_clear(mixtures: list[dict[str, Any]]) -> None:
+    """Where the choice survives convergence with a gap above 1."""
+    compared = 0
+    for sample in mixtures:
+        gap = ((sample["mclust"].get("runner_up")) or {}).get("gap", 0.0)
+        if sample.get("choice_survives_convergence") and gap > 1:
+            f = fit(sample["x"])
+            assert (f.kind, f.components) == (sample["mclust"]["model"], sample["mclust"]["G"]), sample["id"]
+            compared += 1
+    assert compared > 70
+
+
+def test_reported_likelihood_is_that_of_the_parameters(mixtures: list[dict[str, Any]]) -> None:
+    for sample in mixtures:
+        if "error" not in sample["mclust"]:
+            f = fit(sample["x"])
+            assert f.loglik == pytest.approx(f.model.loglik(sample["x"]), abs=1e-6), sample["id"]
+            df = free_parameters(f.kind, f.components)
+            assert f.bic == pytest.approx(2 * f.loglik - df * np.log(f.n), abs=1e-9)
+            assert f.converged
+
+
+@pytest.mark.parametrize("factor", [1e-9, 2.0**-40, 3.7e12])
+def test_unit_does_not_change_the_answer(mixtures: list[dict[str, Any]], factor: float) -> None:
+    for sample in mixtures[:100:7]:
+        x = np.array(sample["x"], dtype=float)
+        a, b = fit(x), fit(factor * x)
+        assert (a.kind, a.components) == (b.kind, b.components)
+        np.testing.assert_allclose(b.model.means, factor * a.model.means, rtol=1e-6)
+        np.testing.assert_allclose(b.model.weights, a.model.weights, atol=1e-5)
+        assert b.loglik == pytest.approx(a.loglik - x.size * np.log(factor), abs=1e-5)
+
+
+def test_order_of_the_values_does_not_matter() -> None:
+    x = MixtureModel([0.3, 0.7], [1.0, 5.0], [0.4, 0.4]).rvs(60, seed=1)
+    a, b = fit(x), fit(x[::-1])
+    np.testing.assert_array_equal(a.model.means, b.model.means)
+
+
+def test_true_parameters_are_found() -> None:
+    """Within four standard errors on a large sample of well separated components."""
+    truth = MixtureModel([0.2, 0.5, 0.3], [10.0, 20.0, 40.0], [1.0, 1.5, 2.0])
+    f = fit(truth.rvs(4000, seed=2))
+    assert f.components == 3
+    counts = 4000 * truth.weights
+    errors = np.abs(f.model.means - truth.means) / (truth.sds / np.sqrt(counts))
+    assert errors.max() < 4
+    assert (np.abs(f.model.weights - truth.weights) < 4 * np.sqrt(truth.weights / 4000)).all()
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([], "at least two values, not 0"),
+        ([1.0], "at least two values, not 1"),
+        ([2.5] * 40, "all 40 values equal 2.5"),
+        ([1.0, np.nan, 2.0], "finite"),
+        ([1.0, np.inf], "finite"),
+        ([-1.7e308, 1.7e308], "range of floating-point"),
+    ],
+)
+def test_what_cannot_be_fitted_says_why(values: list[float], message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        fit(values)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [1.0, 2.0],
+        [1.0, 1.0, 2.0],
+        [3.5] * 28 + [4.25] * 12,
+        [5.0] * 39 + [6.0],
+        list(np.repeat([10.0, 10.5, 11.25], [16, 12, 12])),
+        [*(20.0 + 0.5 * np.sin(np.arange(34.0))), 6e6],
+        list(1e12 + np.arange(50.0) % 7),
+        list(1e-9 * (1.0 + 1e-3 * np.cos(np.arange(50.0) ** 2))),
+        list(1.0 + 1e-12 * np.sin(np.arange(40.0) ** 2)),
+        list(5e-324 * np.arange(1.0, 40.0)),
+        [0.0, 1e-300, 2e-300, 1.0],
+        list(range(5)),
+    ],
+)
+def test_hostile_data_have_a_defined_result(values: list[float]) -> None:
+    f = fit(values)
+    assert 1 <= f.components <= min(9, len(values))
+    assert np.isfinite([f.loglik, f.bic]).all()
+    assert np.isfinite(f.model.cdf(values)).all()
+    assert f.model.modes().count >= 1
+
+
+def test_compatible_fit_of_tiny_values_names_the_remedy() -> None:
+    with pytest.raises(DataError, match="scale the values"):
+        fit(1e-12 * np.arange(30.0), compatible=True)
+
+
+def test_standardised_values_lead_back() -> None:
+    x = 1e9 + np.array([3.0, 1.0, 2.0, 7.0])
+    u, centre, scale = standardise(x)
+    np.testing.assert_allclose(centre + scale * u, np.sort(x), rtol=1e-15)
+    assert u.mean() == pytest.approx(0.0, abs=1e-15)
+    assert u.var(ddof=1) == pytest.approx(1.0)

@@ -1,0 +1,138 @@
+"""The bootstrap test: against R's p-values, critical values and distances, and its own rules."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from speedproof.errors import DataError, UsageError
+from speedproof.mixture import goodness
+from speedproof.mixture.fit import fit
+from speedproof.mixture.goodness import draw_samples, goodness_of_fit, ks_distance, undersampling
+from speedproof.mixture.model import MixtureModel
+
+N = 1000
+
+
+def test_distance_against_r(mixtures: list[dict[str, Any]]) -> None:
+    for sample in mixtures:
+        if "values" in sample:
+            m = sample[sample["values"]["computed_from"]]
+            model = MixtureModel(*(np.atleast_1d(m[name]) for name in ("pro", "mean", "sd")))
+            expected = sample["values"]["ks"]["sup"]
+            assert ks_distance(sample["x"], model) == pytest.approx(expected, abs=1e-10), sample["id"]
+
+
+def test_distance_against_scipy() -> None:
+    x = np.random.default_rng(1).normal(3.0, 2.0, 50)
+    expected = stats.kstest(x, stats.norm(3.0, 2.0).cdf).statistic
+    assert ks_distance(x, MixtureModel([1.0], [3.0], [2.0])) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize(("field", "c"), [("reselecting_G", 1.0), ("undersampled", 0.9)])
+def test_pvalue_against_r(bootstraps: list[dict[str, Any]], field: str, c: float) -> None:
+    """Within four standard errors of both, plus 0.01, of R's N = 2000; so are the critical values' levels."""
+    for record in bootstraps:
+        if field not in record:
+            continue
+        reference = record[field]
+        x = np.array(record["x"], dtype=float)
+        result = goodness_of_fit(x, fit(x, compatible=True), N=N, seed=11, c=c)
+        p = reference["p_value"]
+        band = 4 * np.sqrt(p * (1 - p) * (1 / N + 1 / reference["N"])) + 0.01
+        assert abs(result.pvalue - p) <= band, record["id"]
+        for alpha, critical in reference["critical"].items():
+            share = float((result.replicates > critical).mean())
+            a = float(alpha)
+            assert abs(share - a) <= 4 * np.sqrt(a * (1 - a) * (1 / N + 1 / reference["N"])) + 0.01, record[
+                "id"
+            ]
+
+
+def test_fast_mode_against_r(bootstraps: list[dict[str, Any]]) -> None:
+    """Stopping early may shift p; by no more than 0.04 on top of the noise."""
+    for record in bootstraps:
+        x = np.array(record["x"], dtype=float)
+        result = goodness_of_fit(x, fit(x, compatible=True), N=N, seed=12, c=1.0, fast=True)
+        p = record["reselecting_G"]["p_value"]
+        assert abs(result.pvalue - p) <= 4 * np.sqrt(p * (1 - p) * (1 / N + 1 / 2000)) + 0.04, record["id"]
+
+
+def test_same_seed_same_pvalue_whatever_the_threads() -> None:
+    x = MixtureModel([0.4, 0.6], [0.0, 5.0], [1.0, 1.0]).rvs(60, seed=1)
+    f = fit(x)
+    one, three = (goodness_of_fit(x, f, N=100, seed=5, jobs=jobs) for jobs in (1, 3))
+    np.testing.assert_array_equal(one.replicates, three.replicates)
+    assert not np.array_equal(one.replicates, goodness_of_fit(x, f, N=100, seed=6).replicates)
+
+
+def test_samples_do_not_depend_on_how_many_are_drawn() -> None:
+    model = MixtureModel([0.4, 0.6], [0.0, 5.0], [1.0, 1.0])
+    few, many = draw_samples(model, 20, 40, 3), draw_samples(model, 20, 100, 3)
+    np.testing.assert_array_equal(few, many[:40])
+    assert stats.kstest(many.ravel(), lambda v: model.cdf(v)).pvalue > 1e-3
+    seed = np.random.SeedSequence(3)
+    np.testing.assert_array_equal(draw_samples(model, 20, 40, seed), draw_samples(model, 20, 40, seed))
+
+
+def test_unit_does_not_change_the_pvalue() -> None:
+    x = MixtureModel([0.4, 0.6], [10.0, 15.0], [1.0, 1.0]).rvs(50, seed=2)
+    p = [goodness_of_fit(v, fit(v), N=100, seed=1).pvalue for v in (x, 2.0**-30 * x, 2.0**40 * x)]
+    assert p[0] == p[1] == p[2]
+
+
+def test_size_at_a_simple_null() -> None:
+    """P[p <= alpha] on normal samples of 30 stays within a binomial bound of alpha."""
+    rng = np.random.default_rng(8)
+    pvalues = []
+    for _ in range(150):
+        x = rng.normal(size=30)
+        pvalues.append(goodness_of_fit(x, fit(x), N=100, seed=int(rng.integers(2**31)), c=1.0).pvalue)
+    for alpha in (0.05, 0.2):
+        rejections = int((np.array(pvalues) <= alpha).sum())
+        assert stats.binomtest(rejections, 150, alpha, alternative="greater").pvalue > 1e-3
+
+
+def test_gross_misfit_is_rejected() -> None:
+    x = np.repeat([1.0, 2.0, 4.0, 7.0], 50) + np.tile([0.0, 0.5], 100)
+    result = goodness_of_fit(x, fit(x, K_max=1), N=100, seed=1)
+    assert result.pvalue == 0.0
+    assert result.rejected(0.05)
+    assert result.distance > result.critical(0.05)
+
+
+def test_critical_value_is_guarded_against_rounding() -> None:
+    """200 (1 - 0.05) is 190, though the product in binary is a little less."""
+    result = goodness.GoodnessOfFit(0.1, 0.5, np.arange(1.0, 201.0), 1.0, 30, False)
+    assert result.critical(0.05) == 190.0
+    assert result.critical(0.1) == 180.0
+    assert result.standard_error == pytest.approx(np.sqrt(0.25 / 200))
+    with pytest.raises(UsageError, match="at least 500 bootstrap samples"):
+        result.critical(0.002)
+    with pytest.raises(UsageError, match="must lie in"):
+        result.critical(1.0)
+
+
+def test_progress_is_reported_to_the_end() -> None:
+    seen: list[tuple[int, int]] = []
+    x = np.random.default_rng(1).normal(size=3000)
+    goodness_of_fit(x, fit(x, K_max=2), N=1100, seed=1, progress=lambda done, of: seen.append((done, of)))
+    assert seen[-1] == (1100, 1100)
+    assert [done for done, _ in seen] == sorted(done for done, _ in seen)
+
+
+def test_undersampling_rule() -> None:
+    assert undersampling(10) == 1.0
+    assert undersampling(300) < 1.0
+
+
+def test_impossible_requests_are_refused() -> None:
+    x = np.arange(10.0)
+    f = fit(x)
+    with pytest.raises(UsageError, match="at least one sample"):
+        goodness_of_fit(x, f, N=0)
+    with pytest.raises(UsageError, match="leaves 1 of 10"):
+        goodness_of_fit(x, f, c=0.1)
+    with pytest.raises(DataError, match="fit is of 10 values"):
+        goodness_of_fit(x[:5], f)

@@ -1,0 +1,159 @@
+"""The distribution: against values that R computed from given parameters, and against SciPy."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import integrate, stats
+
+from speedproof.errors import DataError
+from speedproof.mixture.model import MixtureModel, Modes
+
+
+def given(record: dict[str, Any]) -> MixtureModel:
+    return MixtureModel(*(np.atleast_1d(record[name]) for name in ("pro", "mean", "sd")))
+
+
+def with_model(samples: list[dict[str, Any]]) -> list[tuple[dict[str, Any], MixtureModel]]:
+    return [(s["values"], given(s[s["values"]["computed_from"]])) for s in samples if "values" in s]
+
+
+def test_modes_against_r(mixtures: list[dict[str, Any]], metrics: dict[str, Any]) -> None:
+    """Count, places and the shallowest dip; knife-edge cases among the given mixtures included."""
+    cases = [(values["modes"], model) for values, model in with_model(mixtures)]
+    for group in metrics["given_mixtures"]:
+        cases += [(m, given(g)) for m, g in zip(group["modes"], group["mixtures"], strict=True)]
+    for expected, model in cases:
+        modes = model.modes()
+        assert modes.count == expected["count"]
+        np.testing.assert_allclose(
+            modes.places / model.sd, np.atleast_1d(expected["at"]) / model.sd, atol=1e-8
+        )
+        np.testing.assert_allclose(modes.log_densities, np.atleast_1d(expected["log_density"]), atol=1e-8)
+        if modes.count > 1:
+            assert modes.dips.min() == pytest.approx(expected["shallowest_dip_log_ratio"], abs=1e-8)
+
+
+def test_quantiles_against_r(mixtures: list[dict[str, Any]], metrics: dict[str, Any]) -> None:
+    cases = [(values["quantiles"], model) for values, model in with_model(mixtures)]
+    for group in metrics["given_mixtures"]:
+        for quantiles, g in zip(group["quantiles"], group["mixtures"], strict=True):
+            plain = {p: {"value": q, "density": given(g).pdf(q)} for p, q in quantiles.items()}
+            cases.append((plain, given(g)))
+    for quantiles, model in cases:
+        for p, q in quantiles.items():
+            found = model.ppf(float(p))
+            # values of 1e9 with a deviation of 1 have no more digits than this
+            digits = 4 * np.spacing(abs(q["value"])) * q["density"]
+            assert abs(float(found) - q["value"]) * q["density"] < 1e-10 + digits
+            assert float(model.cdf(found)) == pytest.approx(float(p), abs=1e-10 + digits)
+
+
+def test_probabilities_and_moments_against_r(mixtures: list[dict[str, Any]]) -> None:
+    for values, model in with_model(mixtures):
+        for item in values["probability_at_most"]:
+            assert float(model.cdf(item["a"])) == pytest.approx(item["p"], abs=1e-10)
+            assert float(model.sf(item["a"])) == pytest.approx(item["upper"], abs=1e-10)
+        assert model.mean == pytest.approx(values["mixture_mean"], rel=1e-12)
+        assert model.sd == pytest.approx(values["mixture_sd"], rel=1e-7)
+
+
+def test_loglik_and_clusters_against_r(mixtures: list[dict[str, Any]]) -> None:
+    """Cluster sizes, where the classes are those of the returned parameters."""
+    for sample in mixtures:
+        m = sample["mclust"]
+        if "error" in m:
+            continue
+        model = given(m)
+        assert model.loglik(sample["x"]) == pytest.approx(m["loglik_at_parameters"], abs=1e-7)
+        if m["loglik_at_parameters"] == m["loglik"]:
+            sizes = [cluster.size for cluster in model.clusters(sample["x"])]
+            assert sizes == np.atleast_1d(m["cluster_sizes"]).tolist(), sample["id"]
+
+
+def test_density_against_scipy() -> None:
+    model = MixtureModel([0.2, 0.5, 0.3], [3.0, -1.0, 8.0], [0.5, 2.0, 1.0])
+    x = np.linspace(-10.0, 12.0, 101)
+    parts = [stats.norm(m, s) for m, s in zip(model.means, model.sds, strict=True)]
+    np.testing.assert_allclose(
+        model.pdf(x), sum(w * p.pdf(x) for w, p in zip(model.weights, parts, strict=True))
+    )
+    np.testing.assert_allclose(
+        model.cdf(x), sum(w * p.cdf(x) for w, p in zip(model.weights, parts, strict=True))
+    )
+    assert integrate.quad(lambda v: float(model.pdf(v)), -20, 20, limit=200)[0] == pytest.approx(1.0)
+    numeric = (model.logpdf(x + 1e-6) - model.logpdf(x - 1e-6)) / 2e-6
+    np.testing.assert_allclose(model.score(x), numeric, atol=1e-6)
+
+
+def test_far_tails_do_not_underflow() -> None:
+    model = MixtureModel([0.5, 0.5], [0.0, 10.0], [1.0, 1.0])
+    assert model.logpdf(1e4) == pytest.approx(np.log(0.5) + stats.norm.logpdf(1e4, 10.0), rel=1e-12)
+    assert model.sf(40.0) == pytest.approx(0.5 * stats.norm.sf(30.0), rel=1e-9)
+    np.testing.assert_allclose(model.responsibilities([1e4, -1e4]), [[0, 1], [1, 0]])
+
+
+def test_quantile_ends() -> None:
+    model = MixtureModel([0.4, 0.6], [0.0, 10.0], [1.0, 3.0])
+    q = model.ppf([0.0, 1.0, -0.1, 1.1, np.nan])
+    assert q[0] == -np.inf
+    assert q[1] == np.inf
+    assert np.isnan(q[2:]).all()
+    assert model.sf(model.ppf(1 - 1e-13)) == pytest.approx(1e-13, rel=1e-2)
+
+
+def test_draws_follow_the_distribution() -> None:
+    model = MixtureModel([0.3, 0.7], [2.0, 6.0], [0.3, 1.0])
+    x = model.rvs(4000, seed=5)
+    assert stats.kstest(x, lambda v: model.cdf(v)).pvalue > 1e-3
+    np.testing.assert_array_equal(x, model.rvs(4000, seed=5))
+
+
+def test_two_equal_components_split_at_two_deviations() -> None:
+    """A theorem: w = 1/2 and equal deviations have two modes exactly when the means are over 2 s apart."""
+    for distance, count in ((1.9, 1), (1.999, 1), (2.001, 2), (2.1, 2)):
+        assert MixtureModel([0.5, 0.5], [0.0, distance], [1.0, 1.0]).modes().count == count
+
+
+def test_never_more_modes_than_components() -> None:
+    rng = np.random.default_rng(6)
+    for _ in range(40):
+        K = int(rng.integers(1, 8))
+        w = rng.dirichlet(np.ones(K))
+        assert MixtureModel(w, rng.uniform(0, 20, K), rng.uniform(0.01, 4, K)).modes().count <= K
+
+
+def test_shallow_dips_are_joined_the_shallowest_first() -> None:
+    modes = Modes(
+        np.array([0.0, 1.0, 2.0]), np.array([-1.0, -2.0, -1.5]), np.array([0.5, 1.5]), np.array([0.1, 3.0])
+    )
+    joined = modes.deeper_than(0.2)
+    assert joined.places.tolist() == [0.0, 2.0]
+    assert joined.valleys.tolist() == [1.5]
+    assert joined.dips.tolist() == [3.5]
+    assert modes.deeper_than(100.0).places.tolist() == [0.0]
+    assert modes.deeper_than(0.0).count == 3
+
+
+@pytest.mark.parametrize(
+    ("w", "mu", "s"),
+    [
+        ([], [], []),
+        ([1.0], [0.0, 1.0], [1.0]),
+        ([0.5, 0.6], [0.0, 1.0], [1.0, 1.0]),
+        ([0.0, 1.0], [0.0, 1.0], [1.0, 1.0]),
+        ([1.0], [0.0], [0.0]),
+        ([1.0], [np.nan], [1.0]),
+    ],
+)
+def test_impossible_mixtures_are_refused(w: list[float], mu: list[float], s: list[float]) -> None:
+    with pytest.raises(DataError, match="mixture"):
+        MixtureModel(w, mu, s)
+
+
+def test_components_are_kept_in_order_and_read_only() -> None:
+    model = MixtureModel([0.25, 0.75], [16.0, 4.0], [2.0, 1.5])
+    assert model.means.tolist() == [4.0, 16.0]
+    assert model.weights.tolist() == [0.75, 0.25]
+    with pytest.raises(ValueError, match="read-only"):
+        model.means[0] = 1.0
