@@ -26,7 +26,7 @@ def register(subparsers: Subparsers) -> None:
         "  speedproof completion zsh > ~/.zfunc/_speedproof",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("shell", choices=["bash", "zsh", "tcsh"])
+    parser.add_argument("shell", choices=["bash", "zsh", "tcsh"], help="the shell to write for")
     parser.set_defaults(run=run)
 
 

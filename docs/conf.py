@@ -1,0 +1,22 @@
+"""The manual: Sphinx with Markdown pages and an API reference from docstrings."""
+
+from speedproof import __version__
+
+project = "speedproof"
+author = "The speedproof authors"
+version = release = __version__
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "numpydoc", "sphinx.ext.mathjax"]
+myst_enable_extensions = ["dollarmath", "colon_fence"]
+myst_heading_anchors = 3
+source_suffix = {".md": "markdown"}
+exclude_patterns = ["_build"]
+suppress_warnings = ["myst.xref_missing"]  # links to files of the repository that are no pages
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"  # the docstrings give shapes and units, which types cannot
+numpydoc_show_class_members = False
+
+html_theme = "furo"
+html_title = "speedproof"
+autosummary_generate = False
