@@ -100,7 +100,8 @@ def test_out_file_keeps_the_columns_of_the_tool(tmp_path: Path, capsys: pytest.C
     import csv
 
     prefix = tmp_path / "results"
-    assert main(["suite", str(TOOL / "missing_file.csv"), "--original", "-o", str(prefix)], Console()) == 0
+    config = str(TOOL / "missing_file.csv")
+    assert main(["suite", config, "--original", "--conf-level", "0.95", "-o", str(prefix)], Console()) == 0
     names = {path.name for path in tmp_path.iterdir()}
     assert names == {"results.report", "results.out", "results.warning", "results.error"}
     lines = (tmp_path / "results.out").read_text(encoding="utf-8").splitlines()
