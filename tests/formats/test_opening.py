@@ -189,7 +189,7 @@ def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_unknown_format_name() -> None:
-    with pytest.raises(UsageError, match="there is no format 'excel'; known are .*hyperfine, pyperf"):
+    with pytest.raises(UsageError, match="there is no format 'excel'; known are speedproof, hyperfine"):
         read("x", format="excel")
 
 
@@ -241,3 +241,9 @@ def test_reading_text_imports_no_json_parser(files: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_the_manual_names_every_format() -> None:
+    manual = (Path(__file__).parents[2] / "docs" / "formats.md").read_text(encoding="utf-8")
+    for known in FORMATS:
+        assert f"| `{known.name}` |" in manual
