@@ -265,7 +265,6 @@ def ratio_of_medians(x: npt.ArrayLike, y: npt.ArrayLike, alpha: float) -> Interv
     (1.3333, 6.0)
     """
     x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    n, m = x.shape[-1], y.shape[-1]
     test = rank_sum(x, y)
     zeros = np.sum(x == 0.0, axis=-1) * np.sum(y == 0.0, axis=-1)
     rank = _needed_ratios(x, y, alpha, test.exact, zeros)

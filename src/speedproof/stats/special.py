@@ -245,8 +245,8 @@ def beta_ppf(q: float, a: float, b: float) -> float:
     0.5
     """
     a, b, low, high = float(a), float(b), 0.0, 1.0
-    if q <= 0.0:
-        return 0.0
+    if q <= 0.0 or q >= 1.0:
+        return min(max(q, 0.0), 1.0)
     while low < (middle := 0.5 * (low + high)) < high:
         if float(_beta_tails(a, b, middle, 1.0 - middle)[0]) < q:
             low = middle
@@ -279,7 +279,7 @@ def f_tails(f: npt.ArrayLike, d1: npt.ArrayLike, d2: npt.ArrayLike) -> tuple[Flo
     f, d1, d2 = (np.asarray(v, dtype=np.float64) for v in (f, d1, d2))
     odds = np.minimum(f * (d1 / d2), 1e300)
     y = 1.0 / (1.0 + odds)
-    return _tails(0.5 * d1, 0.5 * d2, np.where(odds < 1.0, odds * y, 1.0 - y), np.where(odds < 1e300, y, 0.0))
+    return _tails(0.5 * d1, 0.5 * d2, np.where(odds < 1.0, odds * y, 1.0 - y), np.where(odds >= 1e300, 0.0, y))
 
 
 def _t_density(t: Number, df: Number) -> Number:

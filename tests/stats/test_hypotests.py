@@ -1,0 +1,273 @@
+"""The tests of two samples against SciPy, against brute force, and at their edges."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy import stats as scipy_stats
+
+from speedproof.stats.hypotests import (
+    brunner_munzel,
+    ks_location,
+    rank_sum,
+    shapiro_wilk,
+    student,
+    variance_ratio,
+    welch,
+)
+from speedproof.stats.pooled import tie_excess
+from speedproof.stats.ranks import rank_sum_tail
+from speedproof.stats.smirnov import kolmogorov_sf
+
+SMALL = st.integers(1, 5).flatmap(lambda n: arrays(np.float64, n, elements=st.integers(0, 5).map(float)))
+PAIR_TESTS = [variance_ratio, student, welch, ks_location, rank_sum, brunner_munzel]
+
+
+def samples(seed: int, n: int, m: int, rows: int = 1) -> tuple[Any, Any]:
+    rng = np.random.default_rng(seed)
+    return rng.lognormal(0.1, 0.3, (rows, n)), rng.lognormal(0.0, 0.4, (rows, m))
+
+
+@pytest.mark.parametrize("n", [3, 4, 5, 6, 7, 11, 12, 31, 200, 5000])
+def test_shapiro_wilk_against_scipy(n: int) -> None:
+    for sample in samples(n, n, 5, rows=10)[0]:
+        expected = scipy_stats.shapiro(sample)
+        result = shapiro_wilk(sample)
+        assert float(result.statistic) == pytest.approx(expected.statistic, abs=1e-8)
+        assert float(result.pvalue) == pytest.approx(expected.pvalue, rel=1e-5, abs=1e-12)
+
+
+def test_shapiro_wilk_beyond_5000(oracle: Any) -> None:
+    """R refuses the sample of 5001; SciPy computes it with a warning about the p-value, and so do we."""
+    case = next(c for c in oracle("pairs_edges")["cases"] if c["n"] > 5000)
+    with pytest.warns(UserWarning, match="may not be accurate"):
+        expected = scipy_stats.shapiro(case["x"])
+    result = shapiro_wilk(case["x"])
+    assert float(result.statistic) == pytest.approx(expected.statistic, abs=1e-8)
+    assert float(result.pvalue) == pytest.approx(expected.pvalue, rel=1e-5)
+
+
+def test_shapiro_wilk_of_three_is_exact() -> None:
+    """W of three values has a closed distribution function: 6 / pi (asin sqrt W - asin sqrt 3/4)."""
+    result = shapiro_wilk([0.0, 0.0, 1.0])  # the least normal three values
+    assert float(result.statistic) == pytest.approx(0.75, abs=1e-15)
+    assert float(result.pvalue) == pytest.approx(0.0, abs=1e-7)
+    assert float(shapiro_wilk([1.0, 2.0, 3.0]).pvalue) == pytest.approx(1.0, abs=1e-7)
+
+
+@given(
+    x=arrays(np.float64, 12, elements=st.integers(-50, 50).map(float)),
+    location=st.sampled_from([0.0, 1e6, 1e12]),
+    factor=st.sampled_from([1e-12, 1.0, 1e9]),
+)
+def test_shapiro_wilk_does_not_depend_on_location_and_unit(x: Any, location: float, factor: float) -> None:
+    here, there = shapiro_wilk(x), shapiro_wilk(factor * (x + location))
+    np.testing.assert_allclose(here.statistic, there.statistic, atol=1e-3 if location > 1e6 else 1e-7)
+
+
+@pytest.mark.parametrize(("n", "m"), [(2, 2), (5, 7), (31, 31), (300, 40)])
+def test_variances_and_means_against_scipy(n: int, m: int) -> None:
+    x, y = samples(1, n, m, rows=20)
+    f = x.var(axis=1, ddof=1) / y.var(axis=1, ddof=1)
+    tails = scipy_stats.f.cdf(f, n - 1, m - 1), scipy_stats.f.sf(f, n - 1, m - 1)
+    np.testing.assert_allclose(variance_ratio(x, y).pvalue, 2 * np.minimum(*tails), rtol=1e-11)
+    for test, equal in ((student, True), (welch, False)):
+        result = test(x, y)
+        for pvalue, side in ((result.pvalue, "greater"), (result.pvalue_less, "less")):
+            expected = scipy_stats.ttest_ind(x, y, axis=1, equal_var=equal, alternative=side)
+            np.testing.assert_allclose(result.statistic, expected.statistic, rtol=1e-11)
+            np.testing.assert_allclose(pvalue, expected.pvalue, rtol=1e-11)
+            np.testing.assert_allclose(result.df, expected.df, rtol=1e-11)
+
+
+def test_pvalues_of_the_other_direction_keep_their_tail() -> None:
+    """1 - p would be 0 or 1e-16 here: the far tail is computed as such."""
+    x, y = samples(2, 40, 40)
+    result = student(x[0], y[0] + 10.0)
+    assert 0.0 < float(result.pvalue_less) < 1e-30
+    separated = rank_sum(x[0], y[0] + 100.0)
+    assert float(separated.pvalue_less) == pytest.approx(1.0 / math.comb(80, 40), rel=1e-12)
+
+
+@pytest.mark.parametrize(("n", "m"), [(1, 1), (1, 6), (4, 3), (6, 6)])
+def test_rank_sum_distribution_against_brute_force(n: int, m: int) -> None:
+    counts = np.zeros(n * m + 1)
+    for places in itertools.combinations(range(n + m), n):
+        counts[sum(places) - n * (n - 1) // 2] += 1
+    upper = np.append(np.cumsum((counts / counts.sum())[::-1])[::-1], 0.0)
+    np.testing.assert_allclose(rank_sum_tail(n, m), upper, rtol=1e-14)
+
+
+@pytest.mark.parametrize(("n", "m"), [(31, 31), (49, 49), (12, 40)])
+def test_rank_sum_distribution_against_theory(n: int, m: int) -> None:
+    """Smallest tail 1 / C(n + m, n), mean n m / 2, variance n m (n + m + 1) / 12."""
+    tail = rank_sum_tail(n, m)
+    assert tail[n * m] == pytest.approx(1.0 / math.comb(n + m, n), rel=1e-12)
+    pmf, w = -np.diff(tail), np.arange(n * m + 1)
+    assert pmf @ w == pytest.approx(n * m / 2)
+    assert pmf @ (w - n * m / 2) ** 2 == pytest.approx(n * m * (n + m + 1) / 12)
+
+
+@pytest.mark.parametrize(
+    ("n", "m", "digits"), [(5, 7, 9), (31, 31, 9), (31, 31, 1), (60, 20, 9), (60, 55, 1)]
+)
+def test_rank_sum_against_scipy(n: int, m: int, digits: int) -> None:
+    x, y = (v.round(digits) for v in samples(3, n, m, rows=30))
+    result = rank_sum(x, y)
+    for row in range(30):
+        method = "exact" if result.exact[row] else "asymptotic"
+        for pvalue, side in ((result.pvalue, "greater"), (result.pvalue_less, "less")):
+            expected = scipy_stats.mannwhitneyu(x[row], y[row], alternative=side, method=method)
+            assert float(result.statistic[row]) == expected.statistic
+            assert float(pvalue[row]) == pytest.approx(expected.pvalue, rel=1e-10)
+
+
+@given(x=SMALL, y=SMALL)
+def test_rank_sum_statistic_against_all_pairs(x: Any, y: Any) -> None:
+    result = rank_sum(x, y)
+    pairs = np.sign(x[:, None] - y)
+    assert float(result.statistic) == 0.5 * (pairs + 1.0).sum()
+    assert float(result.superiority) == pytest.approx(0.5 * (pairs + 1.0).mean())
+    assert bool(result.ties) == (np.unique(np.concatenate([x, y])).size < x.size + y.size)
+
+
+def test_tie_excess_against_counts() -> None:
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        values = np.sort(rng.integers(0, 5, 12))
+        _, runs = np.unique(values, return_counts=True)
+        ends = np.append(np.diff(values) > 0, True)
+        assert float(tie_excess(ends)) == (runs**3 - runs).sum()
+
+
+def smirnov_by_arrangements(u: Any, v: Any) -> tuple[float, float]:
+    """D and its conditional p-value from every way to deal the pooled values to X and Y."""
+    pool, n, m = np.concatenate([u, v]), u.size, v.size
+    points = np.unique(pool)
+
+    def distance(chosen: Any) -> int:
+        inside = np.isin(np.arange(n + m), chosen)
+        of_x = (pool[inside][:, None] <= points).sum(axis=0)
+        of_y = (pool[~inside][:, None] <= points).sum(axis=0)
+        return int(np.abs(m * of_x - n * of_y).max())
+
+    observed = distance(np.arange(n))
+    every = [distance(c) >= observed for c in itertools.combinations(range(n + m), n)]
+    return observed / (n * m), float(np.mean(every))
+
+
+@given(x=SMALL, y=SMALL)
+def test_kolmogorov_smirnov_against_brute_force(x: Any, y: Any) -> None:
+    """Whole numbers tie heavily; the exact p-value given the ties is a share of the arrangements."""
+    result = ks_location(x, y, rule="r422")
+    statistic, pvalue = smirnov_by_arrangements(x - np.median(x), y - np.median(y))
+    assert float(result.statistic) == pytest.approx(statistic, abs=1e-15)
+    assert float(result.pvalue) == pytest.approx(pvalue, abs=1e-13)
+    assert bool(result.exact)
+
+
+@pytest.mark.parametrize(("n", "m"), [(4, 6), (30, 30), (98, 102), (2, 4000), (120, 90)])
+def test_kolmogorov_smirnov_against_scipy(n: int, m: int) -> None:
+    """Even sizes do not tie at 0: both rules are exact below n m = 10000, and SciPy has the same path counts."""
+    x, y = samples(4, n, m, rows=4)
+    y[0] *= 40.0  # a tiny p-value as well
+    result = ks_location(x, y)
+    for row in range(4):
+        u, v = x[row] - np.median(x[row]), y[row] - np.median(y[row])
+        expected = scipy_stats.ks_2samp(u, v, method="exact" if n * m < 10000 else "asymp")
+        assert float(result.statistic[row]) == pytest.approx(expected.statistic, abs=1e-14)
+        if result.exact[row]:
+            assert float(result.pvalue[row]) == pytest.approx(expected.pvalue, rel=1e-9, abs=1e-15)
+        np.testing.assert_array_equal(ks_location(x, y, rule="r422").pvalue[row], result.pvalue[row])
+
+
+def test_limiting_distribution_against_scipy() -> None:
+    x = np.linspace(0.05, 12.0, 500)
+    np.testing.assert_allclose(kolmogorov_sf(x), scipy_stats.kstwobign.sf(x), rtol=1e-12)
+    np.testing.assert_array_equal(kolmogorov_sf([0.0, -1.0]), [1.0, 1.0])
+
+
+def test_near_ties_of_centring_are_merged() -> None:
+    """The same hundredths, shifted by 0.37: in exact arithmetic the centred samples are equal, D = 0."""
+    x = np.round(np.random.default_rng(7).uniform(10, 11, 40), 2)
+    y = np.round(x + 0.37, 2)
+    u, v = x - np.median(x), y - np.median(y)
+    assert scipy_stats.ks_2samp(u, v).statistic > 0.0
+    result = ks_location(x, y)
+    assert bool(result.merged)
+    assert float(result.statistic) == 0.0
+    assert float(result.pvalue) == 1.0
+    assert not bool(ks_location(np.rint(100 * x), np.rint(100 * y)).merged)
+
+
+@pytest.mark.parametrize(("n", "m", "digits"), [(5, 7, 9), (31, 31, 9), (31, 20, 1)])
+def test_brunner_munzel_against_scipy(n: int, m: int, digits: int) -> None:
+    x, y = (v.round(digits) for v in samples(5, n, m, rows=20))
+    result = brunner_munzel(x, y)
+    for row in range(20):
+        if result.se[row] == 0.0:
+            continue
+        for pvalue, side in ((result.pvalue, "greater"), (result.pvalue_less, "less")):
+            expected = scipy_stats.brunnermunzel(x[row], y[row], alternative=side)
+            assert float(pvalue[row]) == pytest.approx(expected.pvalue, rel=1e-9)
+        assert (result.pvalue[row] < 0.5) == (result.estimate[row] > 0.5)
+
+
+def test_brunner_munzel_under_separation_and_ties() -> None:
+    """p = 2^-min(n, m) is what the least favourable pair of distributions reaches."""
+    assert float(brunner_munzel([5.0, 6.0, 7.0], [1.0, 2.0]).pvalue) == 0.25
+    assert float(brunner_munzel([1.0, 2.0], [5.0, 6.0, 7.0]).pvalue_less) == 0.25
+    assert float(brunner_munzel([1.0, 2.0], [5.0, 6.0, 7.0]).pvalue) == 1.0
+    equal = brunner_munzel([3.0, 3.0, 3.0], [3.0, 3.0])
+    assert (float(equal.estimate), float(equal.pvalue), float(equal.pvalue_less)) == (0.5, 1.0, 1.0)
+    single = brunner_munzel([3.0], [1.0, 4.0])
+    assert np.isnan(single.pvalue)
+    assert float(brunner_munzel([3.0], [1.0, 2.0]).pvalue) == 0.5
+
+
+@pytest.mark.parametrize("test", PAIR_TESTS)
+def test_batches_broadcast_and_agree_with_single_pairs(test: Any) -> None:
+    x, y = samples(6, 9, 12, rows=12)
+    x, y = x.round(1).reshape(3, 4, 9), y[:4].round(1)
+    whole = test(x, y)
+    assert whole.pvalue.shape == (3, 4)
+    for i, j in np.ndindex(3, 4):
+        one = test(x[i, j], y[j])
+        np.testing.assert_allclose(one.pvalue, whole.pvalue[i, j], rtol=1e-13)
+    outer = test(x[:, :, None], y[None, None])
+    assert outer.pvalue.shape == (3, 4, 4)
+    np.testing.assert_allclose(outer.pvalue[1, 2, 2], whole.pvalue[1, 2], rtol=1e-13)
+    assert test(np.empty((0, 9)), np.empty((0, 12))).pvalue.shape == (0,)
+
+
+@pytest.mark.parametrize("test", PAIR_TESTS)
+@pytest.mark.parametrize(
+    ("x", "y"),
+    [([1.0], [2.0]), ([1.0], [1.0]), ([1.0], [1.0, 2.0]), ([5.0] * 4, [5.0] * 3), ([5.0] * 4, [4.0] * 3),
+     ([5.0] * 4, [1.0, 2.0]), ([1e-300, 2e-300], [1e-300, 3e-300]), ([1e150, 2e150], [1e150, 3e150])],
+)  # fmt: skip
+def test_edges_give_probabilities_or_nan_without_warnings(test: Any, x: list[float], y: list[float]) -> None:
+    """Warnings are errors in this suite; what is undefined is NaN, what is defined lies in [0, 1]."""
+    for pvalue in (test(x, y).pvalue, test(y, x).pvalue, getattr(test(x, y), "pvalue_less", np.nan)):
+        assert np.isnan(pvalue) or 0.0 <= pvalue <= 1.0
+
+
+def test_undefined_tests_are_nan() -> None:
+    constant, single, spread = [5.0] * 4, [5.0], [1.0, 2.0, 4.0]
+    assert np.isnan(shapiro_wilk(constant).pvalue)
+    assert np.isnan(shapiro_wilk([1.0, 2.0]).pvalue)
+    assert np.isnan(variance_ratio(constant, constant).pvalue)
+    assert np.isnan(variance_ratio(single, spread).pvalue)
+    assert float(variance_ratio(spread, constant).pvalue) == 0.0
+    assert np.isnan(student(constant, [4.0] * 3).pvalue)
+    assert np.isnan(welch(single, spread).pvalue)
+    assert float(student(single, spread).df) == 2.0
+    assert float(rank_sum(constant, constant).pvalue) == 1.0
+    assert float(ks_location(constant, single).pvalue) == 1.0

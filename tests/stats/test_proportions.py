@@ -1,0 +1,80 @@
+"""Proportions against R's prop.test, SciPy's binomtest and the numbers that were published."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats as scipy_stats
+
+from speedproof.errors import UsageError
+from speedproof.stats.proportions import (
+    benchmarks_needed,
+    clopper_pearson,
+    prop_test,
+    validity_2013,
+    wald,
+    wilson,
+)
+
+
+def test_intervals_against_r(oracle: Any) -> None:
+    cases = list(oracle("proportions")["cases"])
+    for suite in oracle("suites")["suites"]:
+        cases += [suite[f"accelerated_{location}"] for location in ("mean", "median")]
+    for case in cases:
+        a, b, confidence = case["a"], case["b"], case["confidence"]
+        for interval, field in ((prop_test, "prop_test"), (wilson, "prop_test_uncorrected"), (wald, "wald")):
+            e = interval(a, b, confidence)
+            np.testing.assert_allclose([e.low, e.high], case[field], rtol=0, atol=1e-10, err_msg=field)
+            assert (e.value, e.confidence) == (a / b, confidence)
+        assert validity_2013(a, b) == pytest.approx(case["validity_value"], abs=1e-10)
+        assert (validity_2013(a, b) > 5) == case["valid_2013"]
+        assert benchmarks_needed(a, b, case["precision"], confidence) == case["benchmarks_needed"]
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "confidence", "low", "high"),
+    # The article's examples; its [49.84 %, 64.23 %] for 41/54 aside, a misprint.
+    [(17, 30, 0.9, 0.40, 0.72)],
+)
+def test_published_interval(a: int, b: int, confidence: float, low: float, high: float) -> None:
+    e = prop_test(a, b, confidence)
+    assert (round(e.low, 2), round(e.high, 2)) == (low, high)
+
+
+def test_published_numbers_of_benchmarks() -> None:
+    """378 benchmarks for 17/30 at 5 % and confidence 0.95."""
+    assert benchmarks_needed(17, 30, 0.05, 0.95) == 378
+
+
+@pytest.mark.parametrize(("a", "b"), [(0, 7), (1, 7), (17, 30), (34, 34), (3, 2000)])
+@pytest.mark.parametrize("confidence", [0.8, 0.95, 0.999])
+def test_intervals_against_scipy(a: int, b: int, confidence: float) -> None:
+    test = scipy_stats.binomtest(a, b)
+    for interval, method in ((clopper_pearson, "exact"), (wilson, "wilson")):
+        expected = test.proportion_ci(confidence, method=method)
+        e = interval(a, b, confidence)
+        np.testing.assert_allclose([e.low, e.high], [expected.low, expected.high], rtol=1e-9, atol=1e-12)
+
+
+def test_clopper_pearson_covers_by_theory() -> None:
+    """The exact coverage, a finite sum over the outcomes, is never below the confidence."""
+    b, outcomes = 12, range(13)
+    intervals = [clopper_pearson(a, b, 0.9) for a in outcomes]
+    for p in np.linspace(0.01, 0.99, 33):
+        inside = [math.comb(b, a) * p**a * (1 - p) ** (b - a) for a, e in zip(outcomes, intervals, strict=True)
+                  if e.low <= p <= e.high]  # fmt: skip
+        assert sum(inside) >= 0.9 - 1e-12
+
+
+def test_impossible_requests_are_refused() -> None:
+    for a, b in ((-1, 5), (6, 5), (0, 0)):
+        with pytest.raises(UsageError, match="0 <= a <= b"):
+            prop_test(a, b)
+    with pytest.raises(UsageError, match="such as 0.95"):
+        wald(1, 2, 95.0)
+    with pytest.raises(UsageError, match=r"such as 0.05"):
+        benchmarks_needed(1, 2, 0.0)

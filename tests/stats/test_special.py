@@ -1,0 +1,151 @@
+"""Distribution functions against closed forms and against SciPy."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from scipy import special as scipy_special
+from scipy import stats as scipy_stats
+
+from speedproof.stats.special import (
+    beta_ppf,
+    betainc,
+    f_tails,
+    ndtr,
+    ndtri,
+    normal_quantile,
+    t_ppf,
+    t_quantile,
+    t_sf,
+    t_sf_pdf,
+)
+
+
+def close(got: object, expected: object, rtol: float) -> None:
+    np.testing.assert_allclose(np.asarray(got), np.asarray(expected), rtol=rtol, atol=1e-300)
+
+
+def test_normal_against_scipy() -> None:
+    x = np.linspace(-37.0, 9.0, 400)
+    close(ndtr(x), scipy_special.ndtr(x), 5e-13)
+
+
+def test_normal_quantile_against_scipy() -> None:
+    p = np.concatenate([10.0 ** np.arange(-300.0, -1.0, 7.0), np.linspace(0.01, 0.99, 99)])
+    np.testing.assert_allclose(ndtri(p), scipy_special.ndtri(p), rtol=1e-13, atol=1e-15)
+    assert normal_quantile(0.975) == pytest.approx(1.959963984540054, abs=1e-15)
+
+
+def test_normal_quantile_at_the_ends() -> None:
+    np.testing.assert_array_equal(ndtri([0.0, 0.5, 1.0]), [-np.inf, 0.0, np.inf])
+    assert np.isnan(ndtri([-0.1, 1.1, np.nan])).all()
+
+
+def test_t_against_closed_forms() -> None:
+    """One and two degrees of freedom have elementary tails, which stay exact at 1e100."""
+    t = 10.0 ** np.linspace(-8, 100, 109)
+    close(t_sf(t, 1.0), np.arctan2(1.0, t) / np.pi, 1e-13)
+    r = np.sqrt(t * t + 2.0)
+    close(t_sf(t, 2.0), 1.0 / (r * (r + t)), 1e-13)
+    close(t_sf_pdf(t, 1.0)[1], 1.0 / (np.pi * (1.0 + t * t)), 1e-13)
+
+
+def test_t_against_scipy() -> None:
+    df, t = np.meshgrid([0.5, 1.0, 2.7, 5.0, 17.0, 30.0, 59.3, 450.0, 1e4], np.linspace(-9.0, 30.0, 79))
+    close(t_sf(t, df), scipy_special.stdtr(df, -t), 2e-13)
+
+
+def test_t_against_the_normal_limit() -> None:
+    """At df = 1e12 Student's distribution is normal but for a relative t^4 / (4 df)."""
+    t = np.linspace(-3.0, 6.0, 40)
+    close(t_sf(t, 1e12), ndtr(-t), 1e-9)
+
+
+def test_t_quantile_against_scipy() -> None:
+    df, q = np.meshgrid(
+        [1.0, 2.0, 3.5, 10.0, 60.0, 1e3], [1e-12, 1e-4, 0.01, 0.05, 0.3, 0.5, 0.77, 0.95, 0.9999]
+    )
+    np.testing.assert_allclose(t_ppf(q, df), scipy_stats.t.ppf(q, df), rtol=1e-11, atol=1e-15)
+
+
+@pytest.mark.parametrize("df", [0.5, 1.0, 4.0, 29.5, 1e5])
+def test_t_quantile_inverts_the_tail(df: float) -> None:
+    p = 10.0 ** np.linspace(-60, -0.31, 60)
+    close(t_sf(t_ppf(1.0 - p[p > 1e-3], df), df), p[p > 1e-3], 1e-12)
+    close(t_sf(-t_ppf(p, df), df), p, 1e-12)
+
+
+def test_t_at_the_ends() -> None:
+    np.testing.assert_array_equal(t_sf([np.inf, -np.inf, 0.0], 3.0), [0.0, 1.0, 0.5])
+    assert np.isnan(t_sf([np.nan] * 20, 3.0)).all()
+    assert np.isnan(t_sf(1.0, np.nan))
+    np.testing.assert_array_equal(t_ppf([0.0, 0.5, 1.0], 3.0), [-np.inf, 0.0, np.inf])
+    assert t_quantile(0.95, 9.0) == float(t_ppf(0.95, 9.0))
+
+
+def test_beta_against_scipy() -> None:
+    a, b, x = np.meshgrid(
+        [0.3, 0.5, 1.0, 2.0, 15.0, 30.5, 500.0], [0.5, 1.0, 7.0, 15.0, 900.0], np.linspace(0, 1, 41)
+    )
+    expected = scipy_special.betainc(a, b, x)
+    np.testing.assert_allclose(betainc(a, b, x), expected, rtol=5e-12, atol=1e-290)
+
+
+def test_beta_against_the_binomial() -> None:
+    """I_p(k, n - k + 1) is the probability of at least k successes in n trials: a finite sum."""
+    n, p = 12, 0.3
+    pmf = np.array([scipy_special.comb(n, k, exact=True) * p**k * (1 - p) ** (n - k) for k in range(n + 1)])
+    for k in range(1, n + 1):
+        assert float(betainc(k, n - k + 1, p)) == pytest.approx(pmf[k:].sum(), rel=1e-13)
+
+
+def test_beta_quantile_against_scipy() -> None:
+    for q in (0.025, 0.5, 0.999):
+        for a, b in ((1, 30), (17, 14), (0.5, 0.5), (400, 3)):
+            expected = float(scipy_special.betaincinv(a, b, q))
+            assert beta_ppf(q, a, b) == pytest.approx(expected, rel=1e-11)
+    assert beta_ppf(0.0, 2.0, 3.0) == 0.0
+    assert beta_ppf(1.0, 2.0, 3.0) == 1.0
+
+
+def test_f_against_closed_form() -> None:
+    """With two degrees of freedom above, the tail is (1 + 2 f / d)^(-d / 2)."""
+    f = 10.0 ** np.linspace(-5, 4, 60)
+    for d in (1.0, 4.0, 30.0, 77.0):
+        close(f_tails(f, 2.0, d)[1], np.exp(-0.5 * d * np.log1p(2.0 * f / d)), 1e-12)
+
+
+def test_f_against_scipy() -> None:
+    d1, d2, f = np.meshgrid([1, 2, 11, 30, 119], [1, 9, 30, 250], 10.0 ** np.linspace(-3, 3, 61))
+    lower, upper = f_tails(f, d1, d2)
+    close(lower, scipy_special.fdtr(d1, d2, f), 1e-11)
+    close(upper, scipy_special.fdtrc(d1, d2, f), 1e-11)
+
+
+def test_f_at_the_ends() -> None:
+    lower, upper = f_tails([0.0, np.inf, np.nan], 3, 4)
+    np.testing.assert_array_equal(lower, [0.0, 1.0, np.nan])
+    np.testing.assert_array_equal(upper, [1.0, 0.0, np.nan])
+
+
+def test_few_values_agree_with_many() -> None:
+    """A handful is computed float by float, more as arrays; both are one formula."""
+    rng = np.random.default_rng(5)
+    t, df = rng.normal(size=40) * 3, rng.uniform(1, 80, 40)
+    close([float(t_sf(*one)) for one in zip(t, df, strict=True)], t_sf(t, df), 1e-14)
+    f = np.exp(t)
+    close([float(f_tails(v, 9, 12)[1]) for v in f], f_tails(f, 9, 12)[1], 1e-14)
+
+
+def test_importing_the_statistics_imports_no_scipy() -> None:
+    """The start-up budget: NumPy is the only third-party package behind the tests and bounds."""
+    code = (
+        "import sys, speedproof.stats.bounds, speedproof.stats.hypotests, speedproof.stats.proportions;"
+        "import speedproof.stats.dependence, speedproof.stats.power;"
+        "print(sorted({m.partition('.')[0] for m in sys.modules} & {'scipy', 'numba', 'pandas'}))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
