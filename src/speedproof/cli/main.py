@@ -22,7 +22,7 @@ ERROR = 2
 INTERRUPTED = 130
 
 # A command is a module of this package with ``register(subparsers)`` and ``run(args, console) -> int``.
-COMMANDS = ("compare", "suite", "show", "formats", "completion")
+COMMANDS = ("run", "compare", "suite", "show", "formats", "completion")
 
 
 def build_parser(only: str | None = None) -> argparse.ArgumentParser:
@@ -47,6 +47,7 @@ def build_parser(only: str | None = None) -> argparse.ArgumentParser:
         prog="speedproof",
         description="Prove speedups: is the candidate faster, by at least how much, at which risk?",
         epilog="examples:\n"
+        "  speedproof run './old -x' './new -x'       measure until it is proven\n"
         "  speedproof compare old.json new.json       two result files of any known tool\n"
         "  speedproof compare results.json            several commands or versions in one file\n"
         "  speedproof suite config.csv -o report      a Speedup-Test configuration\n"

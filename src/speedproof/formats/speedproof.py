@@ -105,7 +105,9 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
         runs = "1 run" if count == 1 else f"{count} runs"
         text = f"{version}: {runs} left out: {why}"
         yield Skipped(source.name, f"session {session}", benchmark, text, expected=why == _WARMUP)
-    for (session, benchmark, version, metric), values in samples.items():
+    for (session, benchmark, version, metric), values in sorted(
+        samples.items(), key=lambda item: _planned_place(heads[item[0][0]], *item[0][1:3])
+    ):
         head = heads[session]
         unit, direction = head.units.get(metric, (UNITS.get(metric, ""), ""))
         warm = (session, benchmark, version, _WARMUP) in left_out
@@ -132,6 +134,15 @@ def _why_left_out(run: RunLine) -> str | None:
     if run.exit:
         return f"exit code {run.exit}" if run.exit > 0 else f"ended by signal {-run.exit}"
     return None
+
+
+def _planned_place(head: SessionLine, benchmark: str, version: str) -> tuple[int, ...]:
+    """The order of the plan, which has the reference first; the runs' own order is random."""
+    for b, planned in enumerate(head.benchmarks):
+        if planned.name == benchmark:
+            names = [v.name for v in planned.versions]
+            return (b, names.index(version) if version in names else len(names))
+    return (len(head.benchmarks), 0)
 
 
 def _fields(head: SessionLine, benchmark: str) -> tuple[tuple[str, str], ...]:

@@ -130,10 +130,7 @@ def disturbances(facts: Mapping[str, str]) -> tuple[str, ...]:
             "hyper-threads share cores: pin with --cpu and keep its sibling idle, or write off to smt/control"
         )
     if facts.get("aslr", "0") != "0":
-        found.append(
-            "addresses are randomised (ASLR), so every run has a layout of its own; that is good for claims "
-            "about the program, and 'setarch -R' before a command turns it off"
-        )
+        found.append("ASLR lays memory out anew in every run: honest noise; 'setarch -R' turns it off")
     if facts.get("power") == "battery":
         found.append("the machine runs on battery: plug it in")
     if facts.get("virtual"):

@@ -9,7 +9,6 @@ from typing import Protocol
 import numpy as np
 
 from speedproof.data.runs import EndLine, Line, PlannedBenchmark, PlannedVersion, RunLine, SessionLine
-from speedproof.errors import UsageError
 from speedproof.measure.execute import Run, RunError
 from speedproof.measure.race import Finding, Race, StopRules
 from speedproof.measure.schedule import block_order
@@ -143,7 +142,7 @@ class Session:
         clock: Callable[[], float],
         append: Callable[[Line], None],
         watch: Callable[[Progress], None] = _ignore,
-        warmup: Warmup = Warmup(),  # noqa: B008
+        warmup: Warmup = Warmup(),
         metric: str = "time",
         higher_is_better: bool = False,
         ignore_failure: bool = False,
@@ -239,6 +238,9 @@ class Session:
         versions = {version.name: version for version in benchmark.versions}
         begun: list[PlannedVersion] = []
         start = self._clock()
+        # What earlier sessions decided needs no setup.
+        if reason := self._ended(race, start):
+            return reason
         try:
             for version in benchmark.versions:
                 begun.append(version)
@@ -319,24 +321,3 @@ def _steady(times: Sequence[Sequence[float]]) -> bool:
     recent = np.median(times[-_STEADY_ROUNDS:], axis=0)
     before = np.median(times[-2 * _STEADY_ROUNDS : -_STEADY_ROUNDS], axis=0)
     return bool(np.all(recent >= _STEADY_SHARE * before))
-
-
-def check_resumable(head: SessionLine, stored: SessionLine) -> None:
-    """Refuse to go on with another plan.
-
-    Parameters
-    ----------
-    head, stored : SessionLine
-        The session to come and one that was measured.
-
-    Raises
-    ------
-    UsageError
-        A benchmark or its commands differ.
-    """
-    if head.benchmarks != stored.benchmarks:
-        raise UsageError(
-            f"session {stored.session} measured other commands: "
-            + ", ".join(v.text for b in stored.benchmarks for v in b.versions)
-            + "; write to another file with --save"
-        )

@@ -1,0 +1,177 @@
+"""What a session found, as blocks of a report."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from speedproof.data.units import format_value
+from speedproof.measure.calibrate import Calibration
+from speedproof.measure.race import Finding
+from speedproof.protocols.comparison import Verdict
+from speedproof.report.blocks import Block, Cell, Column, Table, Text
+from speedproof.report.wording import MARKS, STYLES, bounds, percent, plural, pvalue, ratio
+from speedproof.stats.estimate import Estimate
+
+__all__ = ["calibration_blocks", "certified", "finding_blocks"]
+
+
+def certified(finding: Finding) -> str:
+    """The speedup with its certified bounds."""
+    result = finding.result
+    return bounds(Estimate(finding.estimate, result.low, result.high, 1 - result.risk))
+
+
+def _conclusion(finding: Finding, risk: float, margin: float | None) -> Text:
+    result, x, y = finding.result, finding.reference, finding.candidate
+    confidence = percent(1 - risk, 4)
+    style = STYLES[finding.verdict]
+    # A verdict that the closed test gives before the candidate's share of the risk does has no better bound.
+    if finding.verdict is Verdict.FASTER:
+        least = max(result.low, 1.0)
+        return Text(f"{y} is faster than {x}: at least {_down(least)} times, confidence {confidence}", style)
+    if finding.verdict is Verdict.SLOWER:
+        least = max(1 / result.high, 1.0)
+        return Text(
+            f"{y} is slower than {x}: {x} is at least {_down(least)} times as fast, confidence {confidence}",
+            style,
+        )
+    if finding.verdict is Verdict.EQUIVALENT:
+        return Text(f"{y} is as fast as {x} within {percent(margin or 0.0)}, confidence {confidence}", style)
+    if result.contradictory:
+        return Text(
+            f"{y} against {x}: the speedup changed while it was measured, so no single one is true; look for "
+            "throttling, caches that fill, or a file that grows, and measure again",
+            style,
+        )
+    to_go = finding.blocks_to_go
+    if math.isfinite(to_go):
+        blocks = max(math.ceil(to_go), 1)
+        what = f"about {blocks:.2g} more runs of each would decide" if blocks < 1e7 else "no end is in sight"
+    else:
+        what = "no difference shows yet; --margin asks for a proof that there is none"
+    return Text(f"{y} against {x}: undecided after {plural(result.blocks, 'block')}; {what}", style)
+
+
+def _down(value: float) -> str:
+    """A bound rounded towards 1, so that printing claims nothing more than was proven."""
+    return bounds(Estimate(value, value, math.inf, 0.95)).partition("[")[2].partition(",")[0]
+
+
+def finding_blocks(findings: Sequence[Finding], *, risk: float, margin: float | None) -> Iterator[Block]:
+    """Verdicts in words, then the table, then what the numbers promise.
+
+    Parameters
+    ----------
+    findings : sequence of Finding
+        Of a whole session.
+    risk : float
+        Of each side, for all candidates of a benchmark.
+    margin : float or None
+        Of equivalence.
+
+    Yields
+    ------
+    Text or Table
+        Nothing without findings.
+    """
+    if not findings:
+        return
+    several = len({f.benchmark for f in findings}) > 1
+    for finding in findings:
+        text = _conclusion(finding, risk, margin)
+        yield Text(f"{finding.benchmark}: {text.text}", text.style) if several else text
+    columns = [
+        Column("benchmark"),
+        Column("candidate"),
+        Column("speedup [certified bounds]"),
+        Column("verdict"),
+        Column("p faster", right=True),
+        Column("p slower", right=True),
+        Column("blocks", right=True),
+        Column("ties", right=True),
+    ]
+    rows = []
+    for f in findings:
+        style = STYLES[f.verdict]
+        rows.append(
+            (
+                Cell(f.benchmark),
+                Cell(f.candidate),
+                Cell(certified(f), style),
+                Cell(f"{MARKS[f.verdict]} {f.verdict}", style),
+                Cell(pvalue(f.result.pvalue_faster)),
+                Cell(pvalue(f.result.pvalue_slower)),
+                Cell(str(f.result.blocks)),
+                Cell(str(f.result.ties)),
+            )
+        )
+    yield Text("")
+    yield Table(tuple(columns), tuple(rows))
+    shared = " (shared among the candidates of a benchmark)" if findings[0].result.risk < risk else ""
+    yield Text(
+        f"Sequential comparison of paired blocks: these hold although every block was looked at. Each bound and "
+        f"each direction errs with a risk of at most {percent(risk)}{shared}, both together {percent(2 * risk)}.",
+        "dim",
+    )
+
+
+def calibration_blocks(calibration: Calibration, finding: Finding) -> Iterator[Block]:
+    """The noise floor of the machine in words and the speedups that it lets one prove.
+
+    Parameters
+    ----------
+    calibration : Calibration
+        What the runs of one command told.
+    finding : Finding
+        Of the command against itself.
+
+    Yields
+    ------
+    Text or Table
+        The report.
+    """
+    c = calibration
+    yield Text(
+        f"{plural(c.runs, 'run')} of one command, median {format_value(c.median, 's')}: single runs vary by "
+        f"{percent(c.noise, 2)}, the ratio within a block by {percent(c.block_noise, 2)}",
+        "strong",
+    )
+    if finding.verdict in (Verdict.FASTER, Verdict.SLOWER):
+        yield Text(
+            f"The second copy was found {finding.verdict}: {certified(finding)}. This happens by chance with the "
+            "stated risk; measured again and found again, something tells the two apart.",
+            "bad",
+        )
+    else:
+        yield Text(f"Against itself: {finding.verdict}, speedup {certified(finding)}")
+    yield Text(
+        f"Neighbouring runs: correlation {_signed(c.autocorrelation)} "
+        f"(p {pvalue(c.autocorrelation_pvalue)}{_minded(c.autocorrelation_pvalue)}); drift: rank correlation "
+        f"with order {_signed(c.drift)} (p {pvalue(c.drift_pvalue)}{_minded(c.drift_pvalue)})"
+    )
+    yield Text("")
+    rows = tuple(
+        (
+            Cell(format_value(seconds, "s") if seconds < 60 else f"{seconds / 60:g} min"),
+            Cell(f"{blocks:.0f}"),
+            Cell(f"{_up(speedup)} ({percent(speedup - 1, 2)})" if math.isfinite(speedup) else "none"),
+        )
+        for seconds, blocks, speedup in c.provable
+    )
+    yield Table(
+        (Column("time", right=True), Column("blocks", right=True), Column("smallest provable speedup")), rows
+    )
+    yield Text("About half of all sessions of that length prove a speedup of that size.", "dim")
+
+
+def _signed(value: float) -> str:
+    return "undefined" if math.isnan(value) else f"{value:+.2f}"
+
+
+def _minded(p: float) -> str:
+    return ": blocks are needed, and are what 'run' measures" if p <= 0.05 else ""
+
+
+def _up(value: float) -> str:
+    return ratio(math.ceil(value * 1e3) / 1e3) if value < 10 else ratio(value)

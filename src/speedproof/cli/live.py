@@ -1,0 +1,131 @@
+"""What a session shows while it runs: a live line on a terminal, a quiet line now and then in a pipe."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Self
+
+from speedproof.cli.console import Console
+from speedproof.cli.findings import certified
+from speedproof.data.units import format_value
+
+if TYPE_CHECKING:
+    from rich.live import Live
+
+    from speedproof.measure.session import Progress
+
+__all__ = ["Watcher", "sparkline"]
+
+_BARS = "▁▂▃▄▅▆▇█"
+_SHOWN = 30
+# Redrawing happens between runs only, never during one: no thread of the runner's disturbs the program.
+_TERMINAL_SECONDS = 0.25
+_PIPE_SECONDS = 10.0
+
+
+def sparkline(values: list[float]) -> str:
+    """Recent values as bars between their smallest and largest.
+
+    Examples
+    --------
+    >>> sparkline([1.0, 2.0, 3.0]), sparkline([5.0, 5.0]), sparkline([])
+    ('▁▅█', '▁▁', '')
+    """
+    if not values:
+        return ""
+    low, high = min(values), max(values)
+    width = (high - low) or 1.0
+    return "".join(_BARS[min(round((v - low) / width * 7.0), 7)] for v in values)
+
+
+class Watcher:
+    """Told after each run; shows what is due.
+
+    Parameters
+    ----------
+    console : Console
+        Written to on ``err``.
+    clock : callable
+        Seconds.
+    metric : str
+        The metric that decides.
+    """
+
+    def __init__(
+        self, console: Console, *, clock: Callable[[], float] = time.monotonic, metric: str = "time"
+    ) -> None:
+        self._console = console
+        self._clock = clock
+        self._metric = metric
+        self._live: Live | None = None
+        self._terminal = console.err.isatty()
+        self._due = clock() + (0.0 if self._terminal else _PIPE_SECONDS)
+        self._benchmark = ""
+        self._runs = 0
+        self._recent: dict[str, deque[float]] = {}
+
+    def __enter__(self) -> Self:
+        if self._terminal:
+            import rich.console
+            from rich.live import Live
+
+            screen = rich.console.Console(file=self._console.err, highlight=False)
+            self._live = Live(console=screen, auto_refresh=False, transient=True)
+            self._live.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+    def __call__(self, progress: Progress) -> None:
+        """Take note of a run."""
+        if progress.benchmark.name != self._benchmark:
+            self._benchmark = progress.benchmark.name
+            self._runs = 0
+            self._recent = {v.name: deque(maxlen=_SHOWN) for v in progress.benchmark.versions}
+        if not progress.warmup:
+            self._runs += 1
+            if self._metric in progress.run.metrics:
+                self._recent[progress.version].append(progress.run.metrics[self._metric])
+        now = self._clock()
+        if now < self._due:
+            return
+        if self._live is not None:
+            from rich.text import Text
+
+            self._live.update(Text("\n".join(self._lines(progress))), refresh=True)
+            self._due = now + _TERMINAL_SECONDS
+        else:
+            self._console.remark("; ".join(self._lines(progress)[:1] + self._standing(progress)))
+            self._due = now + _PIPE_SECONDS
+
+    def _lines(self, progress: Progress) -> list[str]:
+        doing = "warming up" if progress.warmup else f"{self._runs} runs"
+        lines = [f"{self._benchmark}: {progress.elapsed:.0f} s, {doing}"]
+        if self._terminal:
+            width = max(len(name) for name in self._recent)
+            lines += self._standing(progress)
+            for name, values in self._recent.items():
+                middle = sorted(values)[len(values) // 2] if values else math.nan
+                shown = format_value(middle, "s") if self._metric == "time" and values else f"{middle:.4g}"
+                lines.append(f"  {name:<{min(width, 30)}.30}  {shown:>9}  {sparkline(list(values))}")
+        return lines
+
+    def _standing(self, progress: Progress) -> list[str]:
+        lines = []
+        for finding in progress.race.findings():
+            if math.isnan(finding.estimate):
+                continue
+            to_go = finding.blocks_to_go
+            if finding.reason:
+                end = finding.reason
+            elif math.isfinite(to_go):
+                end = f"about {math.ceil(to_go):.3g} runs of each to go"
+            else:
+                end = "no end in sight"
+            lines.append(f"{finding.candidate}: speedup {certified(finding)}, {finding.verdict}, {end}")
+        return lines

@@ -1,0 +1,166 @@
+"""The options of ``speedproof run``."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from typing import TYPE_CHECKING, Any
+
+from speedproof.cli.arguments import open_unit_interval, positive_share
+
+if TYPE_CHECKING:
+    from argparse import _SubParsersAction
+
+    Subparsers = _SubParsersAction[argparse.ArgumentParser]
+
+__all__ = ["add_command"]
+
+
+class _Parser(argparse.ArgumentParser):
+    """Tells ``run -- old -x`` (one command) from ``run 'old -x' 'new -x'`` (two): argparse drops the dashes."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
+        words = list(args or [])
+        rest: list[str] = []
+        if "--" in words:
+            at = words.index("--")
+            words, rest = words[:at], words[at + 1 :]
+        namespace, extra = super().parse_known_args(words, namespace)
+        namespace.words = rest
+        return namespace, extra
+
+
+def add_command(subparsers: Subparsers) -> argparse.ArgumentParser:
+    """Declare the command with all its options."""
+    parser = subparsers.add_parser(
+        "run",
+        help="measure versions in random order until the comparison is proven",
+        description="Run versions of a program in random order, block by block, and stop the moment one is "
+        "proven faster, at a risk that holds however often one looks.",
+        epilog="examples:\n"
+        "  speedproof run './old -x' './new -x'                two versions, the reference first\n"
+        "  speedproof run --name old --name new './a' './b'    with names\n"
+        "  speedproof run './sort-{v} {n}' -L v old,new -L n 10,1000\n"
+        "                                                      one command, its parameters\n"
+        "  speedproof run --margin 1% './old' './new'          also stop when they are proven equal\n"
+        "  speedproof run --precision 0.5% './old' './new'     stop when the bounds are that close\n"
+        "  speedproof run --suite bench.toml                   benchmarks x versions\n"
+        "  speedproof run --calibrate ./old                    what this machine can prove\n"
+        "  speedproof run --resume speedproof-1.jsonl          go on where it stopped",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.__class__ = _Parser
+    _add_what(parser)
+    _add_around(parser)
+    _add_metrics(parser)
+    _add_stopping(parser)
+    output = parser.add_argument_group("results")
+    output.add_argument("--save", metavar="FILE", help="results file to append to (default: a new one)")
+    output.add_argument("--resume", metavar="FILE", help="go on with the last session's plan of this file")
+    output.add_argument("--export-hyperfine", metavar="FILE", help="also write hyperfine's JSON")
+    output.add_argument("--json", action="store_true", help="write the findings as JSON")
+    parser.set_defaults(words=[])
+    return parser
+
+
+def _add_what(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "commands",
+        nargs="*",
+        metavar="COMMAND",
+        help="quoted commands, the reference first; or '-- PROGRAM ARG ...' for the last of them",
+    )
+    group = parser.add_argument_group("what is measured")
+    group.add_argument("--name", action="append", default=[], metavar="NAME", help="of the next version")
+    group.add_argument(
+        "--benchmark", default="command", metavar="NAME", help="what the commands have in common"
+    )
+    group.add_argument(
+        "-L",
+        "--parameter-list",
+        nargs=2,
+        action="append",
+        default=[],
+        metavar=("NAME", "VALUES"),
+        help="comma-separated values for {NAME} in the commands: a benchmark each; with a single command the "
+        "first list makes the versions",
+    )
+    group.add_argument("--suite", metavar="FILE", help="TOML file of benchmarks x versions")
+    group.add_argument(
+        "--reference", metavar="NAME", help="the version to compare against (default: the first)"
+    )
+    group.add_argument("--calibrate", action="store_true", help="measure one command against itself")
+    group.add_argument("--seed", type=int, metavar="N", help="of the random order (default: a fresh one)")
+
+
+def _add_around(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("around the runs")
+    group.add_argument(
+        "--warmup", default="1", metavar="N", help="runs of each before those that count, or 'auto'"
+    )
+    group.add_argument("--setup", default="", metavar="CMD", help="once for each version before its runs")
+    group.add_argument("--prepare", default="", metavar="CMD", help="before each run, not measured")
+    group.add_argument("--conclude", default="", metavar="CMD", help="after each run, not measured")
+    group.add_argument("--cleanup", default="", metavar="CMD", help="once for each version after its runs")
+    group.add_argument("--input", default=os.devnull, metavar="FILE", help="standard input of each run")
+    group.add_argument(
+        "--output",
+        choices=["null", "capture"],
+        default="null",
+        help="discard standard output (default), or keep it for error messages",
+    )
+    group.add_argument(
+        "--shell",
+        nargs="?",
+        const="sh",
+        default="",
+        metavar="SHELL",
+        help="let a shell carry out the commands (default: sh); its own start is measured with them",
+    )
+    group.add_argument(
+        "--env",
+        action="append",
+        default=[],
+        metavar="[VERSION:]KEY=VALUE",
+        help="add to the environment of every version or of one",
+    )
+    group.add_argument("--cwd", default="", metavar="DIR", help="working directory of the commands")
+    group.add_argument(
+        "--timeout", type=float, metavar="S", help="end a run's whole process group after this"
+    )
+    group.add_argument(
+        "--ignore-failure", action="store_true", help="leave failed runs out instead of stopping"
+    )
+    group.add_argument("--cpu", metavar="LIST", help="pin to these CPUs, for example 2 or 2,3")
+
+
+def _add_metrics(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("metrics")
+    group.add_argument(
+        "--metric",
+        action="append",
+        default=[],
+        metavar="NAME[:UNIT[:DIRECTION]]=REGEX",
+        help="a number in the program's output; DIRECTION is 'lower' or 'higher'",
+    )
+    group.add_argument(
+        "--decide-by", default="time", metavar="METRIC", help="the metric that decides (default: time)"
+    )
+    group.add_argument("--perf", metavar="EVENTS", help="counters of 'perf stat', for example instructions")
+    group.add_argument("--energy", action="store_true", help="energy of the processor packages (RAPL)")
+
+
+def _add_stopping(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("stopping")
+    risk = group.add_mutually_exclusive_group()
+    risk.add_argument("--alpha", type=open_unit_interval, metavar="RISK", help="of each side (default: 0.05)")
+    risk.add_argument("--confidence", type=open_unit_interval, metavar="LEVEL", help="1 - alpha")
+    group.add_argument("--margin", type=positive_share, metavar="SHARE", help="stop when proven this equal")
+    group.add_argument(
+        "--precision", type=positive_share, metavar="SHARE", help="stop when the bounds are this close"
+    )
+    group.add_argument("--min-runs", type=int, default=10, metavar="N", help="of each version (default: 10)")
+    group.add_argument("--max-runs", type=int, metavar="N", help="of each version")
+    group.add_argument(
+        "--max-time", type=float, default=60.0, metavar="S", help="for each benchmark (default: 60)"
+    )

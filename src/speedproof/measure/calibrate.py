@@ -1,0 +1,108 @@
+"""What a command measured against itself tells about the machine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from speedproof.errors import DataError
+from speedproof.stats.dependence import drift, lag1
+from speedproof.stats.sequential import smallest_provable
+
+__all__ = ["Calibration", "calibrate"]
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Noise floor of a machine for one command.
+
+    Attributes
+    ----------
+    runs : int
+        Runs that it rests on.
+    median : float
+        Seconds of a run.
+    noise : float
+        Relative spread of single runs: 1.4826 times the median absolute deviation of their logarithms.
+    block_noise : float
+        The same of the ratio of the two runs of a block, which is what a comparison sees.
+    autocorrelation, autocorrelation_pvalue : float
+        Of neighbouring runs, at lag 1; p-value of independence. NaN for constant times.
+    drift, drift_pvalue : float
+        Spearman's correlation of time and order; p-value of no trend.
+    block_seconds : float
+        What a block costs, hooks and the runner's own work included.
+    provable : tuple of (float, float, float)
+        Seconds of measuring, the number of blocks that they allow, and the smallest speedup that about half
+        of such sessions prove; infinity when none.
+    """
+
+    runs: int
+    median: float
+    noise: float
+    block_noise: float
+    autocorrelation: float
+    autocorrelation_pvalue: float
+    drift: float
+    drift_pvalue: float
+    block_seconds: float
+    provable: tuple[tuple[float, float, float], ...]
+
+
+def calibrate(
+    blocks: Sequence[tuple[float, float]],
+    in_order: Sequence[float],
+    seconds: float,
+    budgets: Sequence[float] = (10.0, 60.0, 600.0),
+    *,
+    risk: float = 0.05,
+) -> Calibration:
+    """Describe a machine's noise from a command that was measured against itself.
+
+    Parameters
+    ----------
+    blocks : sequence of (float, float)
+        The two times of each block.
+    in_order : sequence of float
+        All times in the order in which they were measured.
+    seconds : float
+        How long the blocks took in all.
+    budgets : sequence of float
+        Seconds for which the smallest provable speedup is asked.
+    risk : float
+        Of that proof.
+
+    Returns
+    -------
+    Calibration
+        The description.
+
+    Raises
+    ------
+    DataError
+        Fewer than four blocks.
+    """
+    if len(blocks) < 4:
+        raise DataError(f"{len(blocks)} blocks are too few to describe noise; allow more time or runs")
+    pairs, times = np.log(np.array(blocks)), np.array(in_order)
+    differences = pairs[:, 0] - pairs[:, 1]
+    dependence, trend = lag1(times), drift(times)
+    cost = seconds / len(blocks)
+    return Calibration(
+        times.size,
+        float(np.median(times)),
+        _spread(np.log(times)),
+        _spread(differences),
+        float(dependence.lag1),
+        float(dependence.pvalue),
+        float(trend.correlation),
+        float(trend.pvalue),
+        cost,
+        tuple((b, b / cost, smallest_provable(differences, b / cost, risk=risk)) for b in budgets),
+    )
+
+
+def _spread(logarithms: np.typing.NDArray[np.float64]) -> float:
+    return float(np.expm1(1.4826 * np.median(np.abs(logarithms - np.median(logarithms)))))

@@ -1,0 +1,93 @@
+"""The executor of real commands: hooks around each run, and every metric that was asked for."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from speedproof.data.runs import PlannedVersion
+from speedproof.measure.execute import Job, Run, execute, run_shell
+from speedproof.measure.metrics import Energy, OutputMetric, PerfStat
+
+__all__ = ["CommandExecutor", "shell_start"]
+
+_SHELL_TRIALS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class CommandExecutor:
+    """Executes commands.
+
+    Attributes
+    ----------
+    stdin : str
+        File for their standard input.
+    capture : bool
+        Keep standard output; metrics read from it.
+    timeout : float or None
+        Seconds.
+    output_metrics : tuple of OutputMetric
+        Read from the output.
+    perf : PerfStat or None
+        Counters.
+    energy : Energy or None
+        Package energy.
+    """
+
+    stdin: str = os.devnull
+    capture: bool = False
+    timeout: float | None = None
+    output_metrics: tuple[OutputMetric, ...] = ()
+    perf: PerfStat | None = None
+    energy: Energy | None = None
+
+    def begin(self, version: PlannedVersion) -> None:
+        """Carry out the setup command."""
+        run_shell(version.setup, "setup", env=version.env, cwd=version.cwd)
+
+    def finish(self, version: PlannedVersion) -> None:
+        """Carry out the cleanup command."""
+        run_shell(version.cleanup, "cleanup", env=version.env, cwd=version.cwd)
+
+    def measure(self, version: PlannedVersion) -> Run:
+        """Prepare, run once, conclude; only the run itself is measured."""
+        run_shell(version.prepare, "prepare", env=version.env, cwd=version.cwd)
+        job = Job(version.command, version.env, version.cwd, self.stdin, self.capture, self.timeout)
+        if self.perf is not None:
+            job = self.perf.wrap(job)
+        before = self.energy.read() if self.energy is not None else ()
+        run = execute(job)
+        if not run.failed:
+            run = replace(run, metrics={**run.metrics, **self._extra(run, before)})
+        run_shell(version.conclude, "conclude", env=version.env, cwd=version.cwd)
+        return run
+
+    def _extra(self, run: Run, before: tuple[float, ...]) -> Mapping[str, float]:
+        extra: dict[str, float] = {}
+        if self.energy is not None:
+            extra["energy"] = self.energy.used(before, self.energy.read())
+        if self.perf is not None:
+            extra |= self.perf.read()
+        for metric in self.output_metrics:
+            value = metric.read(run)
+            if value is not None:
+                extra[metric.name] = value
+        return extra
+
+
+def shell_start(command: tuple[str, ...]) -> float:
+    """Median seconds that a shell needs to do nothing.
+
+    Parameters
+    ----------
+    command : tuple of str
+        The shell with an empty command, as :func:`speedproof.measure.execute.shell_command` makes it.
+
+    Returns
+    -------
+    float
+        Of 20 runs.
+    """
+    times = sorted(execute(Job(command)).metrics["time"] for _ in range(_SHELL_TRIALS))
+    return times[_SHELL_TRIALS // 2]

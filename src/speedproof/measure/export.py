@@ -1,0 +1,64 @@
+"""Sessions in the form of other tools."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from speedproof.data.runs import RunLine
+from speedproof.measure.store import StoredSession
+
+__all__ = ["to_hyperfine"]
+
+
+def to_hyperfine(sessions: Sequence[StoredSession]) -> str:
+    """The JSON of hyperfine's ``--export-json``: one result for each version of each benchmark.
+
+    Parameters
+    ----------
+    sessions : sequence of StoredSession
+        Their runs are pooled; warm-up runs are left out, as hyperfine does, and so are those timed out.
+
+    Returns
+    -------
+    str
+        Versions without a run are absent.
+    """
+    planned = {
+        (benchmark.name, version.name): (version.text, benchmark.parameters)
+        for session in sessions
+        for benchmark in session.head.benchmarks
+        for version in benchmark.versions
+    }
+    results = []
+    for (benchmark, version), (text, parameters) in planned.items():
+        runs = [
+            run
+            for session in sessions
+            for run in session.runs
+            if (run.benchmark, run.version) == (benchmark, version) and not (run.warmup or run.timed_out)
+        ]
+        if runs:
+            results.append(_result(text, parameters, runs))
+    return msgspec.json.format(msgspec.json.encode({"results": results}), indent=2).decode() + "\n"
+
+
+def _result(text: str, parameters: Mapping[str, str], runs: Sequence[RunLine]) -> dict[str, object]:
+    times = [run.metrics["time"] for run in runs]
+    return {
+        "command": text,
+        "mean": statistics.fmean(times),
+        "stddev": statistics.stdev(times) if len(times) > 1 else None,
+        "median": statistics.median(times),
+        "user": statistics.fmean(run.metrics["user"] for run in runs),
+        "system": statistics.fmean(run.metrics["system"] for run in runs),
+        "min": min(times),
+        "max": max(times),
+        "times": times,
+        "memory_usage_byte": [int(run.metrics["memory"]) for run in runs],
+        # hyperfine writes null for a process that a signal ended.
+        "exit_codes": [run.exit if run.exit >= 0 else None for run in runs],
+        **({"parameters": parameters} if parameters else {}),
+    }
