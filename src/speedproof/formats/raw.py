@@ -28,6 +28,10 @@ from speedproof.formats.text import (
 __all__ = ["Numbers", "parse", "read"]
 
 
+# Text of these bytes alone has neither comments nor a header, nor anything else to look at line by line.
+_PLAIN = b"0123456789.+-eE \t\r\n"
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Numbers:
     """The content of a raw text file.
@@ -117,6 +121,11 @@ def parse(source: Source) -> Numbers:
     FormatError
         A line that holds something else than numbers, or no number at all.
     """
+    if not source.data.translate(None, _PLAIN):
+        try:
+            return Numbers(np.array([float(token) for token in source.data.split()]), (), None)
+        except ValueError:
+            pass  # the search below says where
     values: list[float] = []
     missing: list[int] = []
     header: str | None = None

@@ -82,16 +82,18 @@ _LINES: tuple[tuple[str, str], ...] = (
     (r"^real\s+\d+m[\d.,]+s$",
      "this is the shell's time; repeat the measurement with hyperfine --export-json"),
 )  # fmt: skip
+# Console outputs show what they are in their first lines.
+_LONG_ENOUGH = 1 << 16
 _KEY = re.compile(r'"((?:[^"\\]|\\.){1,80})"\s*:')
 
 
-def known_elsewhere(head: bytes) -> str:
+def known_elsewhere(data: bytes) -> str:
     r"""Recognise the output of a tool that is not read.
 
     Parameters
     ----------
-    head : bytes
-        The beginning of the file.
+    data : bytes
+        The whole file.
 
     Returns
     -------
@@ -103,10 +105,11 @@ def known_elsewhere(head: bytes) -> str:
     >>> known_elsewhere(b"command,mean,stddev,median,user,system,min,max\n")[:32]
     "hyperfine's CSV is a summary; it"
     """
-    text = head.decode(errors="replace")
+    text = data.decode(errors="replace")
     if text.lstrip()[:1] in ("{", "["):
         keys = set(_KEY.findall(text))
         return next((remedy for names, remedy in _JSON if keys.issuperset(names)), "")
+    text = text[:_LONG_ENOUGH]
     return next((remedy for pattern, remedy in _LINES if re.search(pattern, text, re.MULTILINE)), "")
 
 

@@ -266,9 +266,8 @@ def detect_source(source: Source) -> Format:
     # The list of refusals is long and seldom needed.
     from speedproof.formats import refused
 
-    for head in heads:
-        if remedy := refused.known_elsewhere(head):
-            raise source.error("", remedy)
+    if remedy := refused.known_elsewhere(source.data):
+        raise source.error("", remedy)
     for candidate in _GENERIC:
         if candidate.sniff(heads[0], source.path):
             return candidate

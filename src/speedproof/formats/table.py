@@ -170,24 +170,23 @@ def _long(
         yield Skipped(source.name, "header", "", reason, expected=True)
     groups: dict[tuple[str, str | None, str, str, tuple[tuple[str, str], ...]], _Group] = {}
 
+    stem = source.stem
     for line, cells in rows:
-
-        def cell(role: str, default: str = "", cells: list[str] = cells) -> str:
-            return cells[roles[role]] if role in roles else default
-
+        benchmark = cells[roles["benchmark"]] if "benchmark" in roles else stem
+        version = cells[roles["version"]] if "version" in roles else None
         where = f"line {line}"
-        benchmark = cell("benchmark", source.stem)
         if reason := _why_no_value(cells[value_column], source, where):
             yield Skipped(source.name, where, benchmark, reason)
             continue
-        unit = cell("unit") or default_unit
-        metric = cell("metric") or metric_of(parse_unit(unit).base)
-        version = cell("version") if "version" in roles else None
+        unit = (cells[roles["unit"]] if "unit" in roles else "") or default_unit
+        metric = cells[roles["metric"]] if "metric" in roles else ""
         fields = tuple((header[c], cells[c]) for c in configuration)
         group = groups.setdefault((benchmark, version, metric, unit, fields), _Group(where))
         group.values.append(float(cells[value_column]))
-        group.processes.append(cell("process"))
-        group.runs.append(cell("run"))
+        if "process" in roles:
+            group.processes.append(cells[roles["process"]])
+        if "run" in roles:
+            group.runs.append(cells[roles["run"]])
 
     for (benchmark, version, metric, unit, fields), group in groups.items():
         known = parse_unit(unit)
@@ -196,7 +195,7 @@ def _long(
             benchmark,
             known.to_base(values),
             known.base,
-            metric=metric,
+            metric=metric or metric_of(known.base),
             version=version,
             processes=processes,
             path=source.name,
@@ -259,8 +258,9 @@ def _wide(
         yield Skipped(source.name, "header", "", reason, expected=True)
     runs_in_columns = "benchmark" in roles and all(_NUMBERED.fullmatch(header[c]) for c in numeric)
     groups: dict[tuple[str, str | None, str, str], _Group] = {}
+    stem = source.stem
     for line, cells in rows:
-        row_name = cells[roles["benchmark"]] if "benchmark" in roles else source.stem
+        row_name = cells[roles["benchmark"]] if "benchmark" in roles else stem
         for column in numeric:
             name, where = header[column], f"line {line}, column {header[column]}"
             benchmark, version = row_name, cells[roles["version"]] if "version" in roles else None
@@ -276,7 +276,7 @@ def _wide(
                 continue
             unit = cells[roles["unit"]] if "unit" in roles else ""
             unit = unit or (options.unit if options.unit is not None else split_unit(name)[1] or "")
-            metric = cells[roles["metric"]] if "metric" in roles else metric_of(parse_unit(unit).base)
+            metric = cells[roles["metric"]] if "metric" in roles else ""
             group = groups.setdefault((benchmark, version, metric, unit), _Group(where))
             group.values.append(float(cells[column]))
     for (benchmark, version, metric, unit), group in groups.items():
@@ -287,7 +287,7 @@ def _wide(
             benchmark,
             known.to_base(values),
             known.base,
-            metric=metric,
+            metric=metric or metric_of(known.base),
             version=version,
             path=source.name,
             where=group.where,
