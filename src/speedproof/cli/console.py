@@ -7,9 +7,9 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Literal, TextIO
 
-from speedproof.report.blocks import Block, Style, Table, Text, plain
+from speedproof.report.blocks import Block, Fitted, Style, Table, Text, plain
 
 if TYPE_CHECKING:
     import rich.console
@@ -82,7 +82,8 @@ class Console:
             elif isinstance(block, Text):
                 self.rich.print(block.text, style=_STYLES[block.style], markup=False)
             else:
-                self.rich.print(_rich_table(block))
+                table = block.choose(self.width) if isinstance(block, Fitted) else block
+                self.rich.print(_rich_table(table))
 
     def remark(self, text: str) -> None:
         """Write a line for the person, not for the pipe."""
@@ -121,9 +122,12 @@ def _rich_table(table: Table) -> rich.table.Table:
     import rich.table
     import rich.text
 
-    shown = rich.table.Table(box=rich.box.SIMPLE_HEAD, title=table.title or None, pad_edge=False)
+    shown = rich.table.Table(
+        box=rich.box.SIMPLE_HEAD, title=table.title or None, pad_edge=False, padding=(0, 1, 0, 0)
+    )
     for column in table.columns:
-        shown.add_column(rich.text.Text(column.title), justify="right" if column.right else "left")
+        justify: Literal["left", "right"] = "right" if column.right else "left"
+        shown.add_column(rich.text.Text(column.title), justify=justify, no_wrap=not column.wraps)
     for row in table.rows:
         shown.add_row(*(rich.text.Text(cell.text, style=_STYLES[cell.style]) for cell in row))
     return shown

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["Block", "Cell", "Column", "Style", "Table", "Text", "plain"]
+__all__ = ["Block", "Cell", "Column", "Fitted", "Style", "Table", "Text", "plain"]
 
 Style = Literal["", "good", "bad", "doubt", "dim", "strong"]
 
@@ -32,10 +32,11 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column of a table."""
+    """One column of a table; one that may wrap gives way on a narrow terminal."""
 
     title: str
     right: bool = False
+    wraps: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +47,42 @@ class Table:
     rows: tuple[tuple[Cell, ...], ...]
     title: str = ""
 
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """Columns of text that each column needs."""
+        return tuple(
+            max([len(column.title), *(len(row[i].text) for row in self.rows)])
+            for i, column in enumerate(self.columns)
+        )
 
-Block = Text | Table
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """One table in several versions, the fullest first; the first that fits the width is shown."""
+
+    variants: tuple[Table, ...]
+
+    def choose(self, width: int) -> Table:
+        """The fullest variant for a width; columns that wrap are counted with a word's width.
+
+        Examples
+        --------
+        >>> wide, lean = (Table((Column("x" * n),), ()) for n in (50, 10))
+        >>> Fitted((wide, lean)).choose(40) is lean
+        True
+        """
+        for table in self.variants:
+            needed = sum(
+                min(w, _WORD) + 2 if column.wraps else w + 2
+                for w, column in zip(table.widths, table.columns, strict=True)
+            )
+            if needed <= width:
+                return table
+        return self.variants[-1]
+
+
+Block = Text | Table | Fitted
+_WORD = 14
 
 
 def plain(block: Block) -> str:
@@ -55,7 +90,7 @@ def plain(block: Block) -> str:
 
     Parameters
     ----------
-    block : Text or Table
+    block : Text, Table or Fitted
         What to show.
 
     Returns
@@ -73,15 +108,13 @@ def plain(block: Block) -> str:
     """
     if isinstance(block, Text):
         return block.text + "\n"
-    widths = [
-        max([len(column.title), *(len(row[i].text) for row in block.rows)])
-        for i, column in enumerate(block.columns)
-    ]
+    if isinstance(block, Fitted):
+        return plain(block.variants[0])
     lines = [block.title] if block.title else []
     for texts in ([c.title for c in block.columns], *([cell.text for cell in row] for row in block.rows)):
         cells = (
             text.rjust(width) if column.right else text.ljust(width)
-            for text, width, column in zip(texts, widths, block.columns, strict=True)
+            for text, width, column in zip(texts, block.widths, block.columns, strict=True)
         )
         lines.append("  ".join(cells).rstrip())
     return "\n".join(lines) + "\n"

@@ -6,10 +6,10 @@ import math
 from collections.abc import Iterator
 
 from speedproof.data.units import format_values
-from speedproof.protocols.comparison import Check, Comparison, Summary, Verdict
+from speedproof.protocols.comparison import Check, Comparison, State, Summary, Verdict
 from speedproof.protocols.suites import RANDOM_SELECTION, SuiteComparison
-from speedproof.report.blocks import Block, Cell, Column, Table, Text
-from speedproof.report.wording import MARKS, STYLES, bounds, percent, plural, pvalue, ratio
+from speedproof.report.blocks import Block, Cell, Column, Fitted, Table, Text
+from speedproof.report.wording import MARKS, STYLES, bounds, chance, percent, plural, pvalue, ratio
 
 __all__ = ["conclusion", "explain", "suite_blocks"]
 
@@ -18,13 +18,13 @@ LEGEND = "+ faster  - slower  = equivalent  ? undecided; in brackets the certifi
 _WIDEST_LABEL = 16
 _MOST_NAMED = 12
 _SHORT = {
-    "normality": "not normal",
-    "equal variances": "",
-    "location shift": "not a shift",
+    "normality": "normality",
+    "equal variances": "",  # no fault: Welch's test takes over
+    "location shift": "shift",
     "ties": "ties",
-    "independence": "pooled processes",
-    "untouched values": "trimmed or sorted",
-    "run order": "serial order",
+    "independence": "pooled",
+    "untouched values": "trimmed",
+    "run order": "order",
     "drift": "drift",
 }
 
@@ -142,20 +142,38 @@ def _expected(count: float) -> str:
     return f"{count:.0f}" if count >= 1.5 else f"{count:.1g}"
 
 
-def _table(result: SuiteComparison) -> Table:
-    titles = {"mean": "speedup of mean", "median": "speedup of median", "single run": "P[faster run]"}
-    columns = (
-        Column("benchmark"),
-        Column("runs", right=True),
-        Column(_short(result.reference, "reference"), right=True),
-        Column(_short(result.candidate, "candidate"), right=True),
-        *(Column(titles[protocol]) for protocol in result.protocols),
-        Column("mind"),
-    )
+def _table(result: SuiteComparison) -> Fitted:
     by_name: dict[str, list[Comparison]] = {}
     for comparison in result.comparisons:
         by_name.setdefault(comparison.benchmark, []).append(comparison)
-    return Table(columns, tuple(_row(name, found) for name, found in by_name.items()))
+    rows = [_row(name, found) for name, found in by_name.items()]
+    titles = {"mean": "speedup of mean", "median": "speedup of median", "single run": "P[faster run]"}
+    x, y = _short(result.reference, "reference"), _short(result.candidate, "candidate")
+    columns = {
+        "benchmark": Column("benchmark"),
+        "runs": Column("runs", right=True),
+        "x": Column(x, right=True),
+        "y": Column(y, right=True),
+        "x spread": Column(x, right=True),
+        "y spread": Column(y, right=True),
+        **{protocol: Column(titles[protocol]) for protocol in result.protocols},
+        "mind": Column("mind", wraps=True),
+    }
+
+    def variant(*without: str) -> Table:
+        names = [name for name in columns if name not in without]
+        return Table(
+            tuple(columns[name] for name in names), tuple(tuple(row[name] for name in names) for row in rows)
+        )
+
+    return Fitted(
+        (
+            variant("x", "y"),
+            variant("x spread", "y spread"),
+            variant("x", "y", "x spread", "y spread"),
+            variant("x", "y", "x spread", "y spread", "runs", "mind"),
+        )
+    )
 
 
 def _short(label: str, role: str) -> str:
@@ -163,36 +181,42 @@ def _short(label: str, role: str) -> str:
     return label if len(label) <= _WIDEST_LABEL else role
 
 
-def _row(name: str, found: list[Comparison]) -> tuple[Cell, ...]:
+def _row(name: str, found: list[Comparison]) -> dict[str, Cell]:
     x, y = found[0].reference, found[0].candidate
     location = "median" if found[0].protocol == "median" else "mean"
-    values = format_values([getattr(x, location), getattr(y, location)], x.unit)
-    return (
-        Cell(name, "strong"),
-        Cell(str(x.n) if x.n == y.n else f"{x.n}, {y.n}"),
-        *(Cell(f"{text} {_spread(side)}") for text, side in zip(values, (x, y), strict=True)),
-        *(Cell(f"{MARKS[c.verdict]} {bounds(c.speedup)}", STYLES[c.verdict]) for c in found),
-        Cell(", ".join(_minded(found)), "dim"),
-    )
+    of_x, of_y = format_values([getattr(x, location), getattr(y, location)], x.unit)
+    return {
+        "benchmark": Cell(name, "strong"),
+        "runs": Cell(str(x.n) if x.n == y.n else f"{x.n}, {y.n}"),
+        "x": Cell(of_x),
+        "y": Cell(of_y),
+        "x spread": Cell(f"{of_x} {_spread(x)}"),
+        "y spread": Cell(f"{of_y} {_spread(y)}"),
+        **{c.protocol: Cell(f"{MARKS[c.verdict]} {_bounds(c)}", STYLES[c.verdict]) for c in found},
+        "mind": Cell(", ".join(_minded(found)), "dim"),
+    }
+
+
+def _bounds(comparison: Comparison) -> str:
+    return chance(comparison.speedup) if comparison.protocol == "single run" else bounds(comparison.speedup)
 
 
 def _spread(side: Summary) -> str:
     if math.isnan(side.deviation) or not side.mean > 0:
-        return "±  -  "
-    return f"± {100 * side.deviation / side.mean:4.1f} %"
+        return "±    - "
+    return f"± {100 * side.deviation / side.mean:3.{0 if side.deviation >= 0.1 * side.mean else 1}f} %"
 
 
 def _minded(found: list[Comparison]) -> list[str]:
-    """The checks that did not hold, in a word each with the sides concerned."""
-    sides: dict[str, dict[str, None]] = {}
-    for check in (check for comparison in found for check in comparison.failed_checks):
-        kind, _, side = check.name.partition(" of ")
-        if word := _SHORT.get(kind, kind):
-            sides.setdefault(word, {}).setdefault(side)
-    words = [f"{word} {''.join(sorted(s))}".rstrip() for word, s in sides.items()]
-    if any(c.needed is not None and c.state.value.startswith("need") for c in found):
-        words.insert(0, "more runs needed")
-    return words
+    """The checks that did not hold, in a word each."""
+    words = dict.fromkeys(
+        _SHORT.get(kind, kind)
+        for comparison in found
+        for check in comparison.failed_checks
+        if _SHORT.get(kind := check.name.partition(" of ")[0], kind)
+    )
+    few = any(c.state in (State.MORE_RUNS_X, State.MORE_RUNS_Y, State.MORE_RUNS) for c in found)
+    return [*(["few runs"] if few else []), *words]
 
 
 def _suite(result: SuiteComparison) -> Iterator[Block]:
@@ -240,7 +264,7 @@ def _remarks(result: SuiteComparison, rigorous: bool) -> Iterator[Block]:
         for check, names in failed.values():
             kind = _SHORT.get(check.name.partition(" of ")[0], check.name)
             message = check.message if kind != "ties" else check.message.partition(": ")[2]
-            yield Text(f"  {kind} ({plural(len(names), 'benchmark')}): {message}", "dim")
+            yield Text(f"  {kind} ({plural(len(names), 'benchmark')}): {message}.", "dim")
     if rigorous:
         doubtful = dict.fromkeys(
             c.benchmark

@@ -9,7 +9,7 @@ from speedproof.protocols.comparison import Verdict
 from speedproof.report.blocks import Style
 from speedproof.stats.estimate import Estimate
 
-__all__ = ["MARKS", "STYLES", "bounds", "percent", "plural", "pvalue", "ratio"]
+__all__ = ["MARKS", "STYLES", "bounds", "chance", "percent", "plural", "pvalue", "ratio"]
 
 STYLES: dict[Verdict, Style] = {
     Verdict.FASTER: "good",
@@ -52,19 +52,37 @@ def bounds(estimate: Estimate) -> str:
     return f"{ratio(estimate.value)} [{_bound(estimate.low, math.floor)}, {_bound(estimate.high, math.ceil)}]"
 
 
-def _bound(value: float, towards: Callable[[float], int]) -> str:
-    if not math.isfinite(value) or value == 0:
+def _bound(value: float, towards: Callable[[float], int], at: float = 1.0, least: int = 3) -> str:
+    """A bound rounded down or up, with more digits where it would seem to reach ``at``."""
+    if not math.isfinite(value):
         return ratio(value)
-    digits = 3 if 0.1 <= abs(value) < 10 else 2 - math.floor(math.log10(abs(value)))
+    digits = least
+    if at == 1.0 and value and not 0.1 <= abs(value) < 10:  # a speedup far from one: significant digits
+        digits = least - 1 - math.floor(math.log10(abs(value)))
     # The slack keeps a bound that is a short decimal from being moved by its binary representation.
     slack = -1e-9 if towards is math.ceil else 1e-9
     while True:
         rounded = towards(value * 10.0**digits + slack) / 10.0**digits
-        if (rounded > 1) == (value > 1) and (rounded < 1) == (value < 1):
+        if (rounded > at) == (value > at) and (rounded < at) == (value < at):
             return f"{rounded:.{max(digits, 0)}f}"
         if digits >= 6:
-            return ">1" if value > 1 else "<1"
+            return f">{at:g}" if value > at else f"<{at:g}"
         digits += 1
+
+
+def chance(estimate: Estimate) -> str:
+    """A probability with its bounds, in two decimals rounded away from the claim.
+
+    Examples
+    --------
+    >>> chance(Estimate(0.7431, 0.6382, 0.8479, 0.95)), chance(Estimate(1.0, 0.5004, 1.0, 0.95))
+    ('0.74 [0.63, 0.85]', '1.00 [0.5004, 1.00]')
+    """
+    low, high = (
+        _bound(value, towards, at=0.5, least=2)
+        for value, towards in ((estimate.low, math.floor), (estimate.high, math.ceil))
+    )
+    return f"{estimate.value:.2f} [{low}, {high}]"
 
 
 def percent(share: float, digits: int = 3) -> str:
@@ -72,7 +90,7 @@ def percent(share: float, digits: int = 3) -> str:
 
     Examples
     --------
-    >>> percent(0.05), percent(0.9785)
+    >>> percent(0.05), percent(0.978)
     ('5 %', '97.8 %')
     """
     return f"{100 * share:.{digits}g} %" if math.isfinite(share) else "-"
