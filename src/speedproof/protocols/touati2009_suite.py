@@ -1,0 +1,122 @@
+"""A whole suite by the 2009 protocol: weighted overall gain and proportion of accelerated programs.
+
+S.-A.-A. Touati: "Towards a statistical methodology to evaluate program speedups and their optimisation
+techniques", 2009, sections 3 and 4.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from speedproof.protocols.suites import Accelerated, accelerated
+
+__all__ = ["Gain2009", "accelerated_2009", "gain_2009"]
+
+_VALID_FROM = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Gain2009:
+    """The weighted overall gain of section 3.
+
+    Attributes
+    ----------
+    weights : tuple of float
+        One a program, adding up to 1: in proportion to the initial times unless given.
+    weighted_gains : tuple of float
+        Weight times saved time, in base units.
+    gain : float
+        Their sum over the sum of weight times initial time.
+    confidence : float
+        The smallest confidence of any program's own speedup.
+    """
+
+    weights: tuple[float, ...]
+    weighted_gains: tuple[float, ...]
+    gain: float
+    confidence: float
+
+
+def gain_2009(
+    before: npt.ArrayLike,
+    after: npt.ArrayLike,
+    confidences: npt.ArrayLike,
+    *,
+    weights: npt.ArrayLike | None = None,
+) -> Gain2009:
+    """Weigh the gains of programs, all of them or the accelerated ones (the caller chooses which to pass).
+
+    Parameters
+    ----------
+    before, after : array_like, shape (b,)
+        Positive median times of the reference and of the candidate.
+    confidences : array_like, shape (b,)
+        With which each program's own speedup was stated.
+    weights : array_like, shape (b,), optional
+        Not negative, not all zero.
+
+    Returns
+    -------
+    Gain2009
+        For no program at all the gain is NaN.
+
+    Raises
+    ------
+    ValueError
+        Times that are not positive, or unusable weights.
+
+    Examples
+    --------
+    Example 3.1 of the text: one program three times as fast, the other, weighing far more, by 5 %:
+
+    >>> result = gain_2009([3.0, 3600.0], [1.0, 3420.0], [0.95, 0.8])
+    >>> round(result.gain, 4), result.confidence, [round(w, 4) for w in result.weights]
+    (0.05, 0.8, [0.0008, 0.9992])
+    """
+    t, u = np.asarray(before, dtype=np.float64), np.asarray(after, dtype=np.float64)
+    w = t if weights is None else np.asarray(weights, dtype=np.float64)
+    levels = np.asarray(confidences, dtype=np.float64)
+    if not t.shape == u.shape == w.shape == levels.shape:
+        raise ValueError("times, weights and confidences must be as many as there are programs")
+    if t.size == 0:
+        return Gain2009((), (), math.nan, math.nan)
+    if not ((t > 0).all() and (u > 0).all()):
+        raise ValueError("times must be positive")
+    if not ((w >= 0).all() and np.isfinite(w).all() and w.any()):
+        raise ValueError("weights must be finite, not negative and not all zero")
+    w = w / w.sum()
+    gains = w * (t - u)
+    return Gain2009(
+        tuple(w.tolist()), tuple(gains.tolist()), float(gains.sum() / (w @ t)), float(levels.min())
+    )
+
+
+def accelerated_2009(count: int, benchmarks: int, confidence: float, precision: float) -> Accelerated:
+    """The proportion of accelerated programs, section 4: valid from n C >= 10.
+
+    Parameters
+    ----------
+    count, benchmarks : int
+        a accelerated ones out of b > 0.
+    confidence : float
+        Of the interval.
+    precision : float
+        The half width r for the number of benchmarks needed.
+
+    Returns
+    -------
+    Accelerated
+        As in the 2013 article, but for the condition: ``validity`` is n C = a, asked to be at least 10.
+
+    Examples
+    --------
+    >>> found = accelerated_2009(17, 30, 0.9, 0.05)
+    >>> found.valid, round(found.proportion.low, 7), round(found.proportion.high, 7)
+    (True, 0.4027157, 0.7184049)
+    """
+    found = accelerated(count, benchmarks, confidence, precision)
+    return replace(found, validity=float(count), valid=count >= _VALID_FROM)

@@ -1,0 +1,249 @@
+"""The 2009 protocol: R's values case by case, the text's examples, enumeration of the bootstrap."""
+
+import gzip
+import itertools
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from speedproof.data.sample import Sample
+from speedproof.data.units import Direction
+from speedproof.protocols.compare import Rules
+from speedproof.protocols.comparison import Comparison, State, Verdict
+from speedproof.protocols.touati2009 import State2009, bootstrap_ratios, compare_2009, decide_2009
+from speedproof.protocols.touati2009_suite import accelerated_2009, gain_2009
+
+ORACLE = Path(__file__).parents[1] / "data" / "oracle"
+
+
+def read(name: str) -> dict[str, Any]:
+    with gzip.open(ORACLE / f"{name}.json.gz", "rt", encoding="utf-8") as file:
+        content: dict[str, Any] = json.load(file)
+    return content
+
+
+CASES: list[dict[str, Any]] = read("protocol2009")["cases"]
+SUITES: list[dict[str, Any]] = read("suites")["suites"]
+# The samples of the text's examples 2.1 and 2.2.
+T1, T2 = [2.799, 2.046, 1.259, 1.877, 2.244], [1.046, 0.259, 0.877, 1.244, 1.799]
+CONFIDENCES = (0.8, 0.9, 0.95, 0.99, 0.01)
+WITH_STATE = [(case, c) for case in CASES for c in CONFIDENCES]
+
+
+def number(value: float | str) -> float:
+    return float(value)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
+def test_preconditions_against_r(case: dict[str, Any]) -> None:
+    found = decide_2009(case["t1"], case["t2"], 0.05)
+    sides = ((found.hurst_x, found.w_x, found.normality_x), (found.hurst_y, found.w_y, found.normality_y))
+    for (hurst, w, p), name in zip(sides, ("t1", "t2"), strict=True):
+        assert hurst == pytest.approx(number(case[f"hurst_{name}"]), abs=1e-9, nan_ok=True)
+        shapiro = case[f"shapiro_{name}"]
+        if 3 <= len(case[name]) < 30 and shapiro["W"] is not None:
+            assert w == pytest.approx(shapiro["W"], abs=1e-7)
+            assert p == pytest.approx(shapiro["p"], abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("case", "confidence"), WITH_STATE, ids=lambda v: v["id"] if isinstance(v, dict) else v
+)
+def test_states_against_r(case: dict[str, Any], confidence: float) -> None:
+    expected = case["protocol"][f"{confidence:g}"]
+    found = decide_2009(case["t1"], case["t2"], 1 - confidence)
+    assert found.state == expected["state"]
+    failing = expected.get("programs_failing", [])
+    assert (found.failing_x, found.failing_y) == ("P" in failing, "P'" in failing)
+    if "interval_lower" in expected:
+        scale = abs(np.mean(case["t1"]))
+        assert found.interval_lower == pytest.approx(expected["interval_lower"], abs=1e-8 * scale)
+    comparison = compare(case["t1"], case["t2"], 1 - confidence)
+    if "speedup" in expected:
+        assert comparison.speedup.value == pytest.approx(expected["speedup"], rel=1e-12)
+        assert comparison.state is State.SIGNIFICANT
+
+
+def compare(x: list[float], y: list[float], alpha: float = 0.05, **options: Any) -> Comparison:
+    return compare_2009(
+        Sample(np.array(x), label="P"), Sample(np.array(y), label="P'"), Rules(alpha), **options
+    )
+
+
+class TestExamplesOfTheText:
+    def test_example_2_1(self) -> None:
+        """A speedup at 95 % and none at 99 %; of the minima 4.86, of the medians 1.95 (cut from 1.956)."""
+        assert compare(T1, T2, 0.01).verdict is Verdict.UNDECIDED
+        found = compare(T1, T2, 0.05)
+        assert found.verdict is Verdict.FASTER
+        assert math.floor(found.speedup.value * 100) / 100 == 1.95
+        assert round(found.reference.minimum / found.candidate.minimum, 2) == 4.86
+        assert [round(c.statistic, 7) for c in found.checks[:2]] == [0.7032736, 0.7032736]
+
+    def test_example_2_2(self) -> None:
+        """At a confidence of 1 % the slower program is 'faster': said as a check that does not hold."""
+        found = compare(T2, T1, 0.99)
+        assert decide_2009(T2, T1, 0.99).interval_lower == pytest.approx(0.02574667, abs=5e-9)
+        assert found.state is State.SIGNIFICANT
+        assert found.verdict is Verdict.SLOWER
+        assert "confidence level" in [c.name for c in found.failed_checks]
+
+    def test_example_3_1(self) -> None:
+        """W(P1) is 0.0008 (printed 0.008), g(P2) is 179.85 and G is 5 %."""
+        found = gain_2009([3.0, 3600.0], [1.0, 3420.0], [0.95, 0.95])
+        assert [round(w, 4) for w in found.weights] == [0.0008, 0.9992]
+        assert round(found.weighted_gains[1], 2) == 179.85
+        assert found.gain == pytest.approx(0.050000428240443345, rel=1e-13)
+
+    def test_example_4_1(self) -> None:
+        found = accelerated_2009(17, 30, 0.9, 0.05)
+        assert (round(found.proportion.low, 7), round(found.proportion.high, 7)) == (0.4027157, 0.7184049)
+        assert accelerated_2009(17, 30, 0.95, 0.05).benchmarks_needed == 378
+
+    @pytest.mark.parametrize(("count", "valid"), [(9, False), (10, True)])
+    def test_condition_of_section_4(self, count: int, valid: bool) -> None:
+        assert accelerated_2009(count, 30, 0.95, 0.05).valid is valid
+
+
+@pytest.mark.parametrize("suite", SUITES, ids=lambda suite: suite["id"])
+def test_gain_against_r(suite: dict[str, Any]) -> None:
+    before, after = (
+        np.array([np.median(benchmark[side]) for benchmark in suite["benchmarks"]]) for side in "xy"
+    )
+    significant = np.array([row["mean"]["state"] == "significant" for row in suite["individual"]])
+    expected = suite["gain_2009"]
+    for name, chosen in (
+        ("all_programs", np.ones(before.size, dtype=bool)),
+        ("accelerated_by_mean_protocol_only", significant),
+    ):
+        if expected[name] is None:
+            continue
+        found = gain_2009(before[chosen], after[chosen], np.full(chosen.sum(), 0.95))
+        assert found.weights == pytest.approx(expected[name]["weights"], rel=1e-13)
+        assert found.weighted_gains == pytest.approx(expected[name]["weighted_gains"], rel=1e-12)
+        assert found.gain == pytest.approx(expected[name]["gain"], rel=1e-12)
+
+
+class TestGain:
+    def test_confidence_is_the_smallest(self) -> None:
+        assert gain_2009([1.0, 2.0], [1.0, 1.0], [0.99, 0.8]).confidence == 0.8
+
+    def test_no_program(self) -> None:
+        assert math.isnan(gain_2009([], [], []).gain)
+
+    def test_weights_of_ones_own(self) -> None:
+        assert gain_2009([2.0, 4.0], [1.0, 4.0], [0.9, 0.9], weights=[3, 1]).gain == pytest.approx(3 / 10)
+
+    @pytest.mark.parametrize("weights", [[0.0, 0.0], [-1.0, 2.0], [math.inf, 1.0]])
+    def test_unusable_weights(self, weights: list[float]) -> None:
+        with pytest.raises(ValueError, match="weights"):
+            gain_2009([1.0, 2.0], [1.0, 1.0], [0.9, 0.9], weights=weights)
+
+    def test_times_of_zero(self) -> None:
+        with pytest.raises(ValueError, match="positive"):
+            gain_2009([1.0], [0.0], [0.9])
+
+    def test_lengths(self) -> None:
+        with pytest.raises(ValueError, match="as many"):
+            gain_2009([1.0], [1.0, 2.0], [0.9])
+
+
+class TestBootstrap:
+    def test_against_enumeration(self) -> None:
+        """All 27 x 27 resamples of three runs each, counted, against the drawn ones."""
+        x, y = [1.0, 2.0, 4.0], [1.0, 1.5, 3.0]
+        means = [[np.mean(s) for s in itertools.product(v, repeat=3)] for v in (x, y)]
+        exact = np.sort([a / b for a, b in itertools.product(*means)])
+        drawn = bootstrap_ratios(x, y, resamples=20000, seed=3)
+        for at in (0.8, 1.0, 1.3, 1.9):
+            share = np.mean(exact <= at + 1e-12)
+            error = 4 * math.sqrt(share * (1 - share) / 20000)
+            assert np.mean(drawn <= at + 1e-12) == pytest.approx(share, abs=error)
+
+    def test_verdict_and_bound_agree(self) -> None:
+        """The certified speedup exceeds 1 exactly when the p-value is at most alpha."""
+        rng = np.random.default_rng(2)
+        seen = set()
+        for seed in range(40):
+            x, y = 10 + rng.pareto(2.5, 12) * 0.9, 9.7 + rng.pareto(2.5, 15) * 0.9
+            found = compare(x.tolist(), y.tolist(), 0.05, bootstrap=True, seed=seed)
+            if found.test.startswith("bootstrap"):
+                assert (found.speedup.low > 1) == (found.pvalue <= 0.05)
+                assert (found.speedup.high < 1) == (found.pvalue_slower <= 0.05)
+                seen.add(found.verdict)
+        assert {Verdict.FASTER, Verdict.UNDECIDED} <= seen
+
+    def test_it_is_used_only_where_the_text_allows_it(self) -> None:
+        assert compare(T1, T2, bootstrap=True).test == "Welch's t test"
+        dependent = list(np.tile([1.0, 2.0], 10) + np.arange(20) * 1e-6)
+        assert compare(dependent, T2 * 4, bootstrap=True).test == ""
+
+    def test_same_seed_same_answer(self) -> None:
+        np.testing.assert_array_equal(bootstrap_ratios(T1, T2, seed=5), bootstrap_ratios(T1, T2, seed=5))
+
+
+class TestComparison:
+    def test_exchanging_the_sides(self) -> None:
+        """Swapped samples give the mirrored p-values and the reciprocal speedup."""
+        for case in CASES:
+            one, other = compare(case["t1"], case["t2"]), compare(case["t2"], case["t1"])
+            assert (one.pvalue, one.pvalue_slower) == pytest.approx(
+                (other.pvalue_slower, other.pvalue), nan_ok=True
+            )
+            assert one.speedup.value == pytest.approx(1 / other.speedup.value)
+            assert one.speedup.low == pytest.approx(1 / other.speedup.high, rel=1e-6, nan_ok=True)
+
+    def test_higher_is_better(self) -> None:
+        """Rates are compared with the sides exchanged, and the sample at fault keeps its own name."""
+        slow, fast = (Sample(np.array(v), "1/s", Direction.HIGHER) for v in (T2, T1))
+        found = compare_2009(slow, fast)
+        assert found.verdict is Verdict.FASTER
+        assert found.speedup.value == compare(T1, T2).speedup.value
+        skewed = Sample(np.array([1.0, 1.01, 1.02, 1.0, 1.01, 1.03, 9.0]), "1/s", Direction.HIGHER)
+        assert compare_2009(slow, skewed).state is State.MORE_RUNS_Y
+        assert compare_2009(skewed, slow).state is State.MORE_RUNS_X
+
+    @pytest.mark.parametrize(("state", "runs"), [(State2009.HUNDRED_NEEDED, 100), (State2009.NOT_NORMAL, 30)])
+    def test_what_is_needed(self, state: State2009, runs: int) -> None:
+        for case in CASES:
+            if case["protocol"]["0.95"]["state"] == state:
+                needed = compare(case["t1"], case["t2"]).needed
+                assert needed is not None
+                assert {needed.reference, needed.candidate} <= {None, runs}
+                assert str(state) in needed.reason
+
+    def test_medians_and_means_that_contradict_each_other(self) -> None:
+        """The means differ by the rare slow mode of X, the medians not at all."""
+        rng = np.random.default_rng(1)
+        slow = rng.random(400) < 0.3
+        x, y = 10 + rng.normal(0, 0.1, 400) + 10 * slow, 10 + rng.normal(0, 0.1, 400)
+        found = compare(x.tolist(), y.tolist())
+        assert found.verdict is Verdict.FASTER
+        assert found.speedup.value < found.speedup.low
+        assert "medians and means agree" in [c.name for c in found.failed_checks]
+
+    def test_processes_are_the_unit(self) -> None:
+        processes = np.repeat(np.arange(5), 20)
+        x, y = (Sample(np.repeat(v, 20), processes=processes) for v in (T1, T2))
+        found = compare_2009(x, y)
+        assert found.reference.n == 5
+        assert found.pvalue == pytest.approx(compare(T1, T2).pvalue)
+
+    @pytest.mark.parametrize("x", [[1.0], [1.0, 2.0], [3.0] * 10])
+    def test_undefined(self, x: list[float]) -> None:
+        found = compare(x, T2)
+        assert (found.state, found.verdict) == (State.UNDEFINED, Verdict.UNDECIDED)
+        assert any("undefined" in c.message for c in found.failed_checks)
+
+    def test_units_must_agree(self) -> None:
+        with pytest.raises(ValueError, match="two units"):
+            compare_2009(Sample(np.array(T1)), Sample(np.array(T2), "B"))
+
+    @pytest.mark.parametrize("unit", [1e-9, 1e9])
+    def test_units_do_not_matter(self, unit: float) -> None:
+        one, other = compare(T1, T2), compare((np.array(T1) * unit).tolist(), (np.array(T2) * unit).tolist())
+        assert (one.pvalue, one.speedup.low) == pytest.approx((other.pvalue, other.speedup.low), rel=1e-9)
