@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -65,6 +66,14 @@ def test_hyperfine_same_command_twice_is_told_apart(tmp_path: Path) -> None:
     assert [r.field for r in residue] == ["entry"]
 
 
+def test_hyperfine_one_damaged_command_does_not_lose_the_others(tmp_path: Path) -> None:
+    results = [{"command": "a", "times": [1.0]}, {"times": [2.0]}, {"command": "c", "times": [3.0, True]}]
+    (tmp_path / "h.json").write_text(json.dumps({"results": results}))
+    records, skipped = split(tmp_path / "h.json")
+    assert [r.benchmark for r in records] == ["a"]
+    assert [s.where for s in skipped] == ["results[1]", "results[2].times[1]"]
+
+
 def naive_pyperf(path: Path) -> dict[str, list[list[float]]]:
     data = load(path)
     runs: dict[str, list[list[float]]] = {}
@@ -88,7 +97,8 @@ def test_pyperf_against_json(files: Path, name: str, unit: str, metric: str) -> 
         assert record.processes is not None
         assert record.processes.tolist() == [k for k, run in enumerate(runs) for _ in run]
         assert (record.unit, record.metric) == (unit, metric)
-        assert {Trait.ORDER_KNOWN, Trait.WARMUP_REMOVED} <= record.traits
+        warm = name == "pyperf.json"  # tracking memory needs no warm-up
+        assert record.traits == {Trait.ORDER_KNOWN} | ({Trait.WARMUP_REMOVED} if warm else set())
     assert all(s.expected for s in skipped)
 
 
@@ -242,6 +252,9 @@ def test_jmh_against_json(files: Path) -> None:
     assert record.direction is Direction.LOWER
     assert ("jvmArgs", "-Xmx1g") in record.fields
 
+    assert Trait.WARMUP_REMOVED in record.traits
+    assert Trait.WARMUP_REMOVED not in by_key["org.example.Hash.old", "single-shot time"].traits
+
     record = by_key["org.example.Hash.get", "throughput"]
     assert record.values.tolist() == [v / 60 for v in get["primaryMetric"]["rawData"][0]]
     assert (record.unit, record.direction) == ("ops/s", Direction.HIGHER)
@@ -300,6 +313,18 @@ def test_criterion_folder_against_json(files: Path) -> None:
             np.testing.assert_allclose(read_values.pop((name, version)), expected, rtol=1e-15)
     assert not read_values
     assert detect(files / "criterion").name == "criterion"
+
+
+def test_criterion_one_damaged_run_does_not_lose_the_others(files: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "criterion"
+    shutil.copytree(files / "criterion", folder)
+    (folder / "Fibonacci" / "Iterative" / "new" / "sample.json").write_text('{"iters": [1.0')
+    records, skipped = split(folder)
+    assert len(records) == 3
+    assert [Path(s.path).parent.name for s in skipped] == ["new"]
+    (folder / "Fibonacci" / "Iterative" / "base" / "benchmark.json").unlink()
+    names = {r.benchmark for r in split(folder)[0]}
+    assert names == {"Iterative", "Fibonacci/Recursive/20"}, "without its name the folder's serves"
 
 
 @pytest.mark.parametrize("folder", ["Fibonacci/Iterative/new", "Fibonacci/Recursive/20/new"])

@@ -23,7 +23,7 @@ from speedproof.errors import FormatError
 from speedproof.formats.jsontext import as_fields, decode
 from speedproof.formats.notes import ONE_PROCESS
 from speedproof.formats.options import ReadOptions
-from speedproof.formats.source import Source, open_source
+from speedproof.formats.source import STDIN, Source, open_source
 
 __all__ = ["read", "read_folder", "run_folders"]
 
@@ -171,7 +171,7 @@ def _record(
 def _identity(source: Source) -> tuple[str, tuple[tuple[str, str], ...]]:
     """The benchmark's name and its throughput setting, from ``benchmark.json`` or the folders' names."""
     beside = source.path.parent / "benchmark.json"
-    if beside.exists():
+    if str(source.path) != STDIN and beside.exists():
         known = open_source(beside)
         identity = decode(known.data, _Identity, known)
         return identity.full_id, as_fields(identity.throughput or {}, "throughput.")

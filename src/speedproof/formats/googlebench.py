@@ -176,7 +176,7 @@ def _records(
             path=source.name,
             where=where,
             fields=fields,
-            traits=frozenset({Trait.ORDER_KNOWN, Trait.WARMUP_REMOVED}),
+            traits=frozenset({Trait.ORDER_KNOWN}),
             notes=(ONE_PROCESS,) if len(finite) > 1 else (),
         )
     if not found:

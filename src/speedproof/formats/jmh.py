@@ -38,6 +38,7 @@ class _Result(msgspec.Struct, rename="camel"):
     secondary_metrics: dict[str, _Metric] = {}
     params: dict[str, object] = {}
     threads: int | None = None
+    warmup_iterations: int = 0
     jvm: str | None = None
     jvm_args: list[str] = []
     jdk_version: str | None = None
@@ -100,6 +101,8 @@ def _result(source: Source, where: str, result: _Result) -> Iterator[Record | Sk
             "vmVersion": result.vm_version,
         }
     )
+    warm = frozenset({Trait.WARMUP_REMOVED}) if result.warmup_iterations > 0 else frozenset()
+    traits = frozenset({Trait.ORDER_KNOWN}) | warm
     primary = result.primary_metric
     name = _METRICS.get(result.mode, result.mode)
     better = Direction.HIGHER if result.mode == "thrpt" else Direction.LOWER
@@ -115,6 +118,7 @@ def _result(source: Source, where: str, result: _Result) -> Iterator[Record | Sk
         primary,
         better,
         fields,
+        traits,
         note,
     )
     for secondary, metric in result.secondary_metrics.items():
@@ -122,7 +126,9 @@ def _result(source: Source, where: str, result: _Result) -> Iterator[Record | Sk
         # profilers, which count costs.
         direction = better if metric.score_unit == primary.score_unit else Direction.LOWER
         place = f"{where}.secondaryMetrics.{secondary}"
-        yield from _metric(source, place, benchmark, secondary.lstrip("·"), metric, direction, fields, "")
+        yield from _metric(
+            source, place, benchmark, secondary.lstrip("·"), metric, direction, fields, traits, ""
+        )
 
 
 def _metric(
@@ -133,6 +139,7 @@ def _metric(
     metric: _Metric,
     better: Direction,
     fields: tuple[tuple[str, str], ...],
+    traits: frozenset[Trait],
     note: str,
 ) -> Iterator[Record | Skipped]:
     forks = [numbers(fork) for fork in metric.raw_data or () if fork]
@@ -168,6 +175,6 @@ def _metric(
         path=source.name,
         where=where,
         fields=fields,
-        traits=frozenset({Trait.ORDER_KNOWN, Trait.WARMUP_REMOVED}),
+        traits=traits,
         notes=(note,) if note else (),
     )

@@ -111,7 +111,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
         metadata = {**common, **(benchmark.common_metadata or {}), **(benchmark.metadata or {})}
         name = str(benchmark.name or metadata.get("name") or key or source.stem)
         calibrations += sum(not _values(run, metadata) for run in benchmark.runs)
-        warmups += sum(_warmupplural(run) for run in benchmark.runs)
+        warmups += sum(_warmup_count(run) for run in benchmark.runs)
         yield _record(source, where, name, benchmark.runs, metadata)
     if calibrations or warmups:
         reason = f"{plural(calibrations, 'calibration run')} and {plural(warmups, 'warm-up value')} left out"
@@ -140,6 +140,7 @@ def _record(
         reason = "no run has values, only calibration or warm-ups; run it again to its end"
         return Skipped(source.name, where, name, reason)
     unit = parse_unit(str(metadata.get("unit", "second")))
+    warm = frozenset({Trait.WARMUP_REMOVED}) if any(map(_warmup_count, runs)) else frozenset()
     return Record(
         name,
         unit.to_base(np.concatenate([np.array(values, dtype=np.float64) for values in per_run])),
@@ -149,7 +150,7 @@ def _record(
         path=source.name,
         where=where,
         fields=as_fields({key: value for key, value in metadata.items() if key not in _OWN_TO_RUN}),
-        traits=frozenset({Trait.ORDER_KNOWN, Trait.WARMUP_REMOVED}),
+        traits=frozenset({Trait.ORDER_KNOWN}) | warm,
     )
 
 
@@ -157,13 +158,13 @@ def _values(run: _Run, metadata: Mapping[str, object]) -> list[float]:
     """The values of a run, per iteration."""
     if run.raw_samples is None:
         return run.values or run.samples or []
-    skip = run.warmups if isinstance(run.warmups, int) else 0
+    skip = max(run.warmups, 0) if isinstance(run.warmups, int) else 0
     loops = run.loops or _whole(metadata.get("loops"))
     divisor = loops * _whole(metadata.get("inner_loops"))
     return [value / divisor for value in run.raw_samples[skip:]]
 
 
-def _warmupplural(run: _Run) -> int:
+def _warmup_count(run: _Run) -> int:
     return run.warmups if isinstance(run.warmups, int) else len(run.warmups or ())
 
 

@@ -102,8 +102,8 @@ def known_elsewhere(data: bytes) -> str:
 
     Examples
     --------
-    >>> known_elsewhere(b"command,mean,stddev,median,user,system,min,max\n")[:32]
-    "hyperfine's CSV is a summary; it"
+    >>> known_elsewhere(b"command,mean,stddev,median,user,system,min,max\n")[:28]
+    "hyperfine's CSV is a summary"
     """
     text = data.decode(errors="replace")
     if text.lstrip()[:1] in ("{", "["):
