@@ -18,7 +18,15 @@ from speedproof.mixture import em
 from speedproof.mixture.fit import MixtureFit
 from speedproof.mixture.model import MixtureModel
 
-__all__ = ["GoodnessOfFit", "draw_samples", "goodness_of_fit", "ks_distance", "undersampling"]
+__all__ = [
+    "GoodnessOfFit",
+    "draw_samples",
+    "goodness_of_fit",
+    "ks_distance",
+    "refitted_distances",
+    "refitted_models",
+    "undersampling",
+]
 
 Floats = npt.NDArray[np.float64]
 Progress = Callable[[int, int], None]
@@ -247,15 +255,61 @@ def goodness_of_fit(
 def refitted_distances(
     samples: Floats, K_max: int, *, K_always: int = 0, patience: int = 0, jobs: int = 1
 ) -> Floats:
-    """Fit each row with the choice of K and model, and return its distance to its own fit."""
-    rows = samples - samples.mean(axis=1, keepdims=True)
-    rows /= rows.std(axis=1, ddof=1, keepdims=True)
+    """Fit sorted rows anew, with the choice of K and model, and measure each one's distance to its fit.
+
+    Parameters
+    ----------
+    samples : ndarray, shape (N, n)
+        Sorted rows.
+    K_max, K_always, patience, jobs : int
+        As for :func:`speedproof.mixture.em.search`.
+
+    Returns
+    -------
+    ndarray, shape (N,)
+        NaN for a constant row.
+    """
+    rows, fits, _, _ = _refit(samples, K_max, K_always, patience, jobs)
+    return em.ks_distances(rows, fits, jobs=jobs)
+
+
+def refitted_models(samples: Floats, K_max: int, *, jobs: int = 1) -> list[MixtureModel]:
+    """Fit sorted rows anew, with the choice of K and model.
+
+    Parameters
+    ----------
+    samples : ndarray, shape (N, n)
+        Sorted rows, none of them constant.
+    K_max, jobs : int
+        As for :func:`speedproof.mixture.em.search`.
+
+    Returns
+    -------
+    list of MixtureModel
+        One a row, in the unit of the rows.
+    """
+    _, fits, centres, scales = _refit(samples, K_max, 0, 0, jobs)
+    return [
+        MixtureModel(w[:K], centre + scale * mu[:K], scale * np.sqrt(v[:K]))
+        for (w, mu, v), (K, _), centre, scale in zip(
+            fits.parameters, fits.best, centres.tolist(), scales.tolist(), strict=True
+        )
+    ]
+
+
+def _refit(
+    samples: Floats, K_max: int, K_always: int, patience: int, jobs: int
+) -> tuple[Floats, em.Fits, Floats, Floats]:
+    """Standardised rows, their fits, centres and scales."""
+    centres = samples.mean(axis=1)
+    scales = samples.std(axis=1, ddof=1)
+    rows = (samples - centres[:, None]) / np.where(scales > 0.0, scales, 1.0)[:, None]
     K_max = min(K_max, rows.shape[1])
     starts = em.quantile_starts(rows, K_max)
     fits = em.search(
         rows, starts, K_max, em.REPLICATE, single=True, K_always=K_always, patience=patience, jobs=jobs
     )
-    return em.ks_distances(rows, fits, jobs=jobs)
+    return rows, fits, centres, scales
 
 
 def _chunk(size: int) -> int:

@@ -1,0 +1,122 @@
+"""I1, I2 and I3 against R, against every tuple one by one, and against theorems."""
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+
+from speedproof.errors import UsageError
+from speedproof.mixture.metrics import (
+    Ties,
+    expected_gap,
+    least_of_mixtures,
+    least_of_samples,
+    mixture_gap,
+    mixture_probability_below,
+    probability_below,
+)
+from speedproof.mixture.model import MixtureModel
+
+TIES: dict[Ties, str] = {"strict": "strict", "half": "ties_half", "equal": "or_equal"}
+
+
+def given(record: dict[str, Any]) -> MixtureModel:
+    return MixtureModel(*(np.atleast_1d(record[name]) for name in ("pro", "mean", "sd")))
+
+
+def test_pairs_against_r(metrics: dict[str, Any]) -> None:
+    for group in metrics["groups"]:
+        if "pair" not in group:
+            continue
+        x, y = (np.array(m["x"], dtype=float) for m in group["members"])
+        a, b = (given(m["mixture"]) for m in group["members"])
+        i1 = group["pair"]["i1"]
+        assert expected_gap(x, y) == pytest.approx(i1["nonparametric"], rel=1e-12)
+        assert mixture_gap(a, b) == pytest.approx(i1["parametric"], rel=1e-10)
+        for i2 in group["pair"]["i2"]:
+            for ties, name in TIES.items():
+                share = probability_below(x, y, delta=i2["delta"], ties=ties)
+                assert share == pytest.approx(i2["nonparametric"][name], abs=1e-12)
+            chance = mixture_probability_below(a, b, delta=i2["delta"])
+            assert chance == pytest.approx(i2["parametric"], abs=1e-10)
+
+
+def test_least_against_r(metrics: dict[str, Any]) -> None:
+    for group in metrics["groups"]:
+        counted = least_of_samples([m["x"] for m in group["members"]])
+        integrated = least_of_mixtures([given(m["mixture"]) for m in group["members"]])
+        for j, i3 in enumerate(group["i3"]):
+            assert counted.strict[j] == pytest.approx(i3["nonparametric"]["strict"], abs=1e-12)
+            assert counted.or_equal[j] == pytest.approx(i3["nonparametric"]["or_equal"], abs=1e-12)
+            assert integrated.strict[j] == pytest.approx(i3["parametric"], abs=1e-10)
+
+
+def test_given_mixtures_against_r(metrics: dict[str, Any]) -> None:
+    for group in metrics["given_mixtures"]:
+        models = [given(m) for m in group["mixtures"]]
+        if len(models) == 2:
+            assert mixture_gap(*models) == pytest.approx(group["i1"], rel=1e-10)
+            assert mixture_probability_below(*models) == pytest.approx(group["i2"], abs=1e-10)
+        if len(models) > 1:
+            chances = least_of_mixtures(models)
+            np.testing.assert_allclose(chances.strict, group["i3"], rtol=0, atol=1e-10)
+            assert np.abs(chances.strict - group["i3"]).max() <= chances.error + 1e-12
+
+
+def test_least_against_every_tuple() -> None:
+    """Small samples with many ties, all tuples enumerated."""
+    rng = np.random.default_rng(1)
+    for _ in range(40):
+        samples = [rng.integers(0, 4, rng.integers(1, 6)).astype(float) for _ in range(rng.integers(2, 5))]
+        chances = least_of_samples(samples)
+        for j in range(len(samples)):
+            tuples = list(itertools.product(*samples))
+            others = [(t[j], min(t[:j] + t[j + 1 :])) for t in tuples]
+            assert chances.strict[j] == pytest.approx(np.mean([a < b for a, b in others]), abs=1e-12)
+            assert chances.or_equal[j] == pytest.approx(np.mean([a <= b for a, b in others]), abs=1e-12)
+
+
+def test_two_versions_reduce_to_pairs() -> None:
+    rng = np.random.default_rng(2)
+    x, y = rng.integers(0, 50, 300), rng.integers(5, 60, 200)
+    chances = least_of_samples([x, y])
+    assert chances.strict[0] == pytest.approx(probability_below(x, y), abs=1e-10)
+    assert chances.or_equal[1] == pytest.approx(probability_below(y, x, ties="equal"), abs=1e-10)
+
+
+def test_chances_without_ties_sum_to_one() -> None:
+    rng = np.random.default_rng(3)
+    samples = [rng.normal(m, 1.0, 400) for m in np.linspace(0, 1, 12)]
+    assert least_of_samples(samples).strict.sum() == pytest.approx(1.0, abs=1e-9)
+
+
+def test_identical_mixtures_share_the_chance() -> None:
+    model = MixtureModel([0.4, 0.6], [1.0, 2.0], [0.01, 3.0])
+    np.testing.assert_allclose(least_of_mixtures([model] * 5).strict, 0.2, atol=1e-12)
+
+
+def test_distant_mixtures_are_certain() -> None:
+    near, far = MixtureModel([1.0], [0.0], [1e-6]), MixtureModel([1.0], [1e6], [1.0])
+    np.testing.assert_allclose(least_of_mixtures([far, near]).strict, [0.0, 1.0], atol=1e-12)
+
+
+def test_gap_keeps_its_digits_at_a_large_offset() -> None:
+    x, y = np.array([0.0, 1.0, 2.0]), np.array([0.5, 3.0])
+    assert expected_gap(x + 2.0**40, y + 2.0**40) == expected_gap(x, y)
+
+
+def test_large_samples_take_no_squares() -> None:
+    """Two hundred thousand values: pairs or tuples would not fit into memory."""
+    rng = np.random.default_rng(4)
+    samples = [rng.normal(0.0, 1.0, 100_000), rng.normal(0.1, 1.0, 100_000)]
+    assert least_of_samples(samples).strict[0] == pytest.approx(probability_below(*samples), abs=1e-8)
+    expected = mixture_gap(MixtureModel([1.0], [0.0], [1.0]), MixtureModel([1.0], [0.1], [1.0]))
+    assert expected_gap(*samples) == pytest.approx(expected, abs=0.02)
+
+
+def test_one_version_is_refused() -> None:
+    with pytest.raises(UsageError, match="at least two"):
+        least_of_samples([[1.0]])
+    with pytest.raises(UsageError, match="at least two"):
+        least_of_mixtures([MixtureModel([1.0], [0.0], [1.0])])
