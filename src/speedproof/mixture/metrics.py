@@ -208,12 +208,8 @@ def least_of_samples(samples: Sequence[npt.ArrayLike]) -> Chances:
     change = np.log(np.where(last, 1, left - 1)) - np.log(left)
     logs = np.concatenate([[0.0], np.cumsum(change)])
     zeros = np.concatenate([[0], np.cumsum(last)])
-    strict = _chances(
-        pooled, version, sizes, arrays, np.searchsorted(pooled, pooled, "right"), logs, zeros, "right"
-    )
-    equal = _chances(
-        pooled, version, sizes, arrays, np.searchsorted(pooled, pooled, "left"), logs, zeros, "left"
-    )
+    sweep = _Sweep(pooled, version, arrays, logs, zeros)
+    strict, equal = _chances(sweep, "right"), _chances(sweep, "left")
     return Chances(strict, equal, float(pooled.size * np.finfo(float).eps * (1.0 - logs[-1])))
 
 
@@ -241,7 +237,7 @@ def _chances(sweep: _Sweep, side: Literal["left", "right"]) -> Floats:
     # Where a sample is used up the sum keeps log(1 / n) for it, so that is what is taken out.
     own = np.log(np.maximum(own_left, 1.0)) - np.log(sizes[version])
     product = np.where(others_alive, np.exp(sweep.logs[passed] - own), 0.0)
-    return np.bincount(version, weights=product, minlength=sizes.size) / sizes
+    return np.asarray(np.bincount(version, weights=product, minlength=sizes.size) / sizes)
 
 
 def least_of_mixtures(models: Sequence[MixtureModel], *, points: int = 20) -> Chances:
