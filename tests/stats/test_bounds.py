@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -13,10 +14,15 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats as scipy_stats
 
-from speedproof.stats.bounds import probability_greater, ratio_of_means, ratio_of_medians
+from speedproof.stats.bounds import Interval, probability_greater, ratio_of_means, ratio_of_medians
 from speedproof.stats.hypotests import brunner_munzel, rank_sum, student, welch
 
 ALPHAS = st.sampled_from([0.001, 0.01, 0.05, 0.1, 0.3, 0.5, 0.8])
+BOUNDS: list[Callable[[Any, Any, float], Interval]] = [
+    ratio_of_medians,
+    lambda x, y, alpha: ratio_of_means(x, y, alpha, True),
+    lambda x, y, alpha: ratio_of_means(x, y, alpha, False),
+]
 # Values on a coarse grid: ties inside and across samples, zeros, constants.
 COUNTS = st.integers(1, 12).flatmap(lambda n: arrays(np.float64, n, elements=st.integers(0, 6).map(float)))
 TIMES = st.integers(2, 12).flatmap(
@@ -198,24 +204,16 @@ def test_welch_bounds_against_the_test_at_the_bound(n: int, m: int, alpha: float
 
 @given(x=TIMES, y=TIMES, alpha=st.sampled_from([0.01, 0.05, 0.2]), factor=st.sampled_from([1e-9, 1e-3, 1e6]))
 def test_bounds_do_not_depend_on_the_unit(x: Any, y: Any, alpha: float, factor: float) -> None:
-    for of in (
-        lambda u, v: ratio_of_medians(u, v, alpha),
-        lambda u, v: ratio_of_means(u, v, alpha, True),
-        lambda u, v: ratio_of_means(u, v, alpha, False),
-    ):
-        here, there = of(x, y), of(factor * x, factor * y)
+    for of in BOUNDS:
+        here, there = of(x, y, alpha), of(factor * x, factor * y, alpha)
         np.testing.assert_allclose([here.low, here.high], [there.low, there.high], rtol=1e-6, atol=1e-12)
 
 
 def test_exchanging_the_samples_inverts_the_bounds() -> None:
     rng = np.random.default_rng(4)
     x, y = rng.lognormal(0.1, 0.2, (50, 12)), rng.lognormal(0, 0.3, (50, 15))
-    for of in (
-        lambda u, v: ratio_of_medians(u, v, 0.05),
-        lambda u, v: ratio_of_means(u, v, 0.05, True),
-        lambda u, v: ratio_of_means(u, v, 0.05, False),
-    ):
-        np.testing.assert_allclose(of(x, y).low, 1.0 / of(y, x).high, rtol=1e-11)
+    for of in BOUNDS:
+        np.testing.assert_allclose(of(x, y, 0.05).low, 1.0 / of(y, x, 0.05).high, rtol=1e-11)
 
 
 def test_batches_agree_with_single_pairs() -> None:
@@ -252,3 +250,11 @@ def test_probability_bounds_hold_the_estimate_and_mirror(x: Any, y: Any, alpha: 
     r, back = probability_greater(x, y, alpha), probability_greater(y, x, alpha)
     assert 0.0 <= r.low <= r.estimate <= r.high <= 1.0
     np.testing.assert_allclose([r.low, r.high], [1.0 - back.high, 1.0 - back.low], atol=1e-12)
+
+
+@given(x=COUNTS, y=COUNTS, alpha=st.sampled_from([0.01, 0.05, 0.2]))
+def test_probability_above_one_half_implies_the_test_rejects(x: Any, y: Any, alpha: float) -> None:
+    """The log odds p (1 - p) log(p / (1 - p)) never exceed p - 1/2: the bound is the stricter of the two."""
+    bounds, test = probability_greater(x, y, alpha), brunner_munzel(x, y)
+    assert not bounds.low > 0.5 + 1e-12 or test.pvalue <= alpha * (1 + 1e-9)
+    assert not bounds.high < 0.5 - 1e-12 or test.pvalue_less <= alpha * (1 + 1e-9)

@@ -36,18 +36,25 @@ def test_intervals_against_r(oracle: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("a", "b", "confidence", "low", "high"),
-    # The article's examples; its [49.84 %, 64.23 %] for 41/54 aside, a misprint.
-    [(17, 30, 0.9, 0.40, 0.72)],
+    ("a", "b", "confidence", "digits", "low", "high"),
+    [
+        (17, 30, 0.9, 7, 0.4027157, 0.7184049),  # section 4
+        (34, 34, 0.9, 3, 0.901, 1.0),  # section 6.1
+        (31, 45, 0.95, 3, 0.532, 0.814),  # section 6.2
+        (41, 54, 0.95, 3, 0.621, 0.861),  # section 6.3
+        (17, 30, 0.5, 4, 0.4884, 0.6424),  # printed [49.84 %, 64.23 %]: a misprint, and cut
+    ],
 )
-def test_published_interval(a: int, b: int, confidence: float, low: float, high: float) -> None:
+def test_published_interval(a: int, b: int, confidence: float, digits: int, low: float, high: float) -> None:
+    """The intervals of the Speedup-Test article (2013)."""
     e = prop_test(a, b, confidence)
-    assert (round(e.low, 2), round(e.high, 2)) == (low, high)
+    assert (round(e.low, digits), round(e.high, digits)) == (low, high)
 
 
-def test_published_numbers_of_benchmarks() -> None:
-    """378 benchmarks for 17/30 at 5 % and confidence 0.95."""
-    assert benchmarks_needed(17, 30, 0.05, 0.95) == 378
+@pytest.mark.parametrize(("a", "b", "needed"), [(17, 30, 378), (31, 45, 330), (41, 54, 281)])
+def test_published_numbers_of_benchmarks(a: int, b: int, needed: int) -> None:
+    """The article's counts for a precision of 5 % at confidence 0.95."""
+    assert benchmarks_needed(a, b, 0.05, 0.95) == needed
 
 
 @pytest.mark.parametrize(("a", "b"), [(0, 7), (1, 7), (17, 30), (34, 34), (3, 2000)])
@@ -74,7 +81,7 @@ def test_impossible_requests_are_refused() -> None:
     for a, b in ((-1, 5), (6, 5), (0, 0)):
         with pytest.raises(UsageError, match="0 <= a <= b"):
             prop_test(a, b)
-    with pytest.raises(UsageError, match="such as 0.95"):
+    with pytest.raises(UsageError, match=r"such as 0\.95"):
         wald(1, 2, 95.0)
-    with pytest.raises(UsageError, match=r"such as 0.05"):
+    with pytest.raises(UsageError, match=r"such as 0\.05"):
         benchmarks_needed(1, 2, 0.0)

@@ -10,7 +10,6 @@ import pytest
 
 from speedproof.stats.hypotests import ks_location, rank_sum, shapiro_wilk, student, variance_ratio, welch
 from speedproof.stats.special import t_ppf
-from speedproof.stats.ttests import moments
 
 Oracle = Callable[[str], Any]
 FILES = ("pairs", "pairs_edges")

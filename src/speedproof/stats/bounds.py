@@ -331,19 +331,32 @@ def probability_greater(x: npt.ArrayLike, y: npt.ArrayLike, alpha: float) -> Sup
     Returns
     -------
     SuperiorityBounds
-        Within [0, 1].
+        Within [0, 1]; 0 and 1 where nothing is known, such as for a single value that is not separated.
+
+    Notes
+    -----
+    Brunner and Munzel's standard error and degrees of freedom, with Student's quantile, on the scale of log
+    odds: on the scale of the probability the bound misses in up to 18 % of samples instead of 5 % when
+    P[X > Y] is near 1. However the samples fall, the bound stays below alpha^(1 / min(n, m)), that of complete
+    separation: then min(n, m) disjoint pairs all have x > y, which happens with probability at most
+    P[X > Y]^min(n, m). `low` above 1/2 implies that `brunner_munzel` rejects at alpha. The simulated coverage
+    is in studies/size_and_coverage.py.
 
     Examples
     --------
     >>> r = probability_greater([3.0, 5.0, 6.0, 9.0], [1.0, 2.0, 4.0, 7.0], 0.05)
     >>> float(r.estimate), float(r.low.round(2))
-    (0.75, 0.33)
+    (0.75, 0.25)
     """
     r = brunner_munzel(x, y)
-    defined = r.se > 0.0
-    df = np.where(defined, r.df, 1.0)
-    width = t_ppf(1.0 - alpha, df) * r.se
+    known = r.se > 0.0
+    p = np.where(known, r.estimate, 0.5)
+    odds = np.log(p / (1.0 - p))
+    quantile = t_ppf(1.0 - alpha, np.where(known, r.df, 1.0))
+    width = quantile * np.where(known, r.se, 0.0) / (p * (1.0 - p))
     best = alpha ** (1.0 / min(np.shape(x)[-1], np.shape(y)[-1]))
-    low = np.where(defined, r.estimate - width, np.where(r.estimate == 1.0, best, 0.0))
-    high = np.where(defined, r.estimate + width, np.where(r.estimate == 0.0, 1.0 - best, 1.0))
-    return SuperiorityBounds(r.estimate, np.clip(low, 0.0, best), np.clip(high, 1.0 - best, 1.0))
+    with np.errstate(over="ignore"):
+        low, high = (1.0 / (1.0 + np.exp(shift - odds)) for shift in (width, -width))
+    low = np.where(known, low, np.where(r.estimate == 1.0, best, 0.0))
+    high = np.where(known, high, np.where(r.estimate == 0.0, 1.0 - best, 1.0))
+    return SuperiorityBounds(r.estimate, np.minimum(low, best), np.maximum(high, 1.0 - best))

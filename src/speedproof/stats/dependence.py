@@ -183,4 +183,4 @@ def hurst_factor(x: npt.ArrayLike) -> FloatArray:
     scale = np.sqrt((deviations * deviations).mean(axis=-1))
     walk = np.ptp(np.cumsum(deviations, axis=-1), axis=-1)
     scale, walk = np.where(constant, np.nan, scale), np.where(constant, np.nan, walk)
-    return np.log(walk / scale) / np.log(n / 2.0)
+    return np.asarray(np.log(walk / scale) / np.log(n / 2.0))

@@ -70,10 +70,10 @@ def pooled_order(x: FloatArray, y: FloatArray, tolerance: FloatArray | None = No
     ends = np.ones(pool.shape, dtype=np.bool_)
     if tolerance is None:
         np.greater(steps, 0.0, out=ends[..., :-1])
-        merged = np.zeros(pool.shape[:-1], dtype=np.bool_)
+        merged: npt.NDArray[np.bool_] = np.zeros(pool.shape[:-1], dtype=np.bool_)
     else:
         np.greater(steps, tolerance[..., None], out=ends[..., :-1])
-        merged = ((steps > 0.0) & ~ends[..., :-1]).any(axis=-1)
+        merged = np.any((steps > 0.0) & ~ends[..., :-1], axis=-1)
     x_upto = np.cumsum(order < n, axis=-1)
     y_upto = np.arange(1, n + m + 1) - x_upto
     if not ends.all():
@@ -101,7 +101,7 @@ def tie_excess(ends: npt.NDArray[np.bool_]) -> FloatArray:
     """
     upto = np.maximum.accumulate(np.where(ends, np.arange(1, ends.shape[-1] + 1), 0), axis=-1)
     runs = np.diff(upto, axis=-1, prepend=0).astype(np.float64)
-    return (runs * (runs * runs - 1.0)).sum(axis=-1)
+    return np.asarray((runs * (runs * runs - 1.0)).sum(axis=-1))
 
 
 def sample_ends(x: FloatArray) -> npt.NDArray[np.bool_]:

@@ -109,7 +109,7 @@ def rank_sum_tail(n: int, m: int) -> FloatArray:
             row.append(total)
         counts = row
     upper = np.append(np.cumsum(counts[large][::-1])[::-1], 0.0)
-    tail = upper / upper[0]
+    tail: FloatArray = upper / upper[0]
     tail.flags.writeable = False
     return tail
 
@@ -243,4 +243,4 @@ def brunner_munzel(x: npt.ArrayLike, y: npt.ArrayLike) -> BrunnerMunzel:
 def _weighted_variance(
     values: FloatArray, weights: npt.NDArray[np.int64], mean: FloatArray, size: int
 ) -> FloatArray:
-    return (weights * (values - mean[..., None]) ** 2).sum(axis=-1) / (size - 1)
+    return np.asarray((weights * (values - mean[..., None]) ** 2).sum(axis=-1) / (size - 1))

@@ -100,7 +100,7 @@ def ks_location(x: npt.ArrayLike, y: npt.ArrayLike, rule: Literal["legacy", "r42
 def _median(x: FloatArray) -> FloatArray:
     """Median along the last axis, which is kept; a sort of short rows is faster than np.median."""
     ordered, n = np.sort(x, axis=-1), x.shape[-1]
-    return ordered[..., (n - 1) // 2 : n // 2 + 1].mean(axis=-1, keepdims=True)
+    return np.asarray(ordered[..., (n - 1) // 2 : n // 2 + 1].mean(axis=-1, keepdims=True))
 
 
 def _tolerance(x: FloatArray, y: FloatArray, u: FloatArray, v: FloatArray) -> FloatArray:
@@ -133,7 +133,7 @@ def kolmogorov_sf(x: npt.ArrayLike) -> FloatArray:
     with np.errstate(under="ignore"):
         lower = sum(np.exp(k * k * square) for k in (1, 3, 5, 7)) * (math.sqrt(2.0 * math.pi) / small)
         upper = 2.0 * sum((-1) ** (k - 1) * np.exp(k * k * large) for k in (1, 2, 3, 4, 5))
-    return np.where(x < 1.0, 1.0 - lower, upper)
+    return np.asarray(np.where(x < 1.0, 1.0 - lower, upper))
 
 
 @lru_cache(maxsize=64)
@@ -171,4 +171,4 @@ def _exact(n: int, m: int, distance: npt.NDArray[np.int64], ends: BoolArray | No
         gone = paths * out
         leaving += gone @ completions[k]
         paths -= gone
-    return np.minimum(leaving / completions[0, 0], 1.0)
+    return np.asarray(np.minimum(leaving / completions[0, 0], 1.0))
