@@ -60,6 +60,7 @@ def add_selection_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--reference", metavar="VERSION", help="the version to compare against (default: the first)"
     )
+    group.add_argument("--by", metavar="FIELD", help="tell versions apart by a field that the files record")
     group.add_argument("--metric", metavar="NAME", help="the metric to compare, or 'all' (default: time)")
     group.add_argument("--only", action="append", default=[], metavar="PATTERN", help="benchmarks to compare")
     group.add_argument(
@@ -107,25 +108,36 @@ def load(paths: Sequence[str], args: argparse.Namespace) -> Suite:
         No benchmark in any file, or one file whose versions cannot be told.
     """
     options = read_options(args)
+    by: str | None = getattr(args, "by", None)
     named = [_name_and_path(path) for path in paths]
-    if len(named) == 1:
-        label, path = named[0]
+    labelled: list[tuple[str, Record | Skipped]] = []
+    for (name, path), label in zip(named, _labels(named), strict=True):
         records = list(read(path, format=args.format, options=options))
-        labelled = _versions_of_one(label or _stem(path), path, records, getattr(args, "reference", None))
-    else:
-        labels = _labels(named)
-        labelled = [
-            (version, record)
-            for (_, path), label in zip(named, labels, strict=True)
-            for version, record in _versions_of_several(
-                label, list(read(path, format=args.format, options=options))
-            )
-        ]
-    suite = Suite.from_records(labelled)
-    if not suite.versions:
-        reasons = "".join(f"\n  {s}" for s in suite.skipped if not s.expected)
-        raise UsageError(f"no measured values in {', '.join(paths)}{reasons}")
-    return suite
+        if not any(isinstance(r, Record) for r in records):
+            raise _nothing_in(path, records)
+        if by is not None:
+            labelled += _versions_by_field(label, records, by)
+        elif len(named) > 1:
+            labelled += _versions_of_several(label, records)
+        else:
+            labelled += _versions_of_one(name or label, path, records, getattr(args, "reference", None))
+    return Suite.from_records(labelled)
+
+
+def _nothing_in(path: str, records: Sequence[Record | Skipped]) -> UsageError:
+    reasons = "".join(f"\n  {r}" for r in records if isinstance(r, Skipped) and not r.expected)
+    return UsageError(f"{path}: no measured values{reasons}")
+
+
+def _versions_by_field(
+    label: str, records: Sequence[Record | Skipped], by: str
+) -> list[tuple[str, Record | Skipped]]:
+    """Versions told apart by a field of the files: a configuration line, a parameter, a CSV column."""
+    fields = [dict(r.fields) for r in records if isinstance(r, Record)]
+    if not any(by in f for f in fields):
+        known = dict.fromkeys(name for f in fields for name in f)
+        raise UsageError(f"--by {by}: the fields of these results are {_enumerate(known) or 'none'}")
+    return [(dict(r.fields).get(by, label) if isinstance(r, Record) else label, r) for r in records]
 
 
 def select(suite: Suite, args: argparse.Namespace, console: Console) -> Suite:
@@ -222,7 +234,8 @@ def _labels(named: Sequence[tuple[str, str]]) -> list[str]:
     labels = [name or _stem(path) for name, path in named]
     parents = [PurePath(path).parts[:-1] for _, path in named]
     depth = 0
-    while len(set(labels)) < len(labels) and any(len(p) > depth for p in parents):
+    different = len(set(named))
+    while len(set(labels)) < different and any(len(p) > depth for p in parents):
         depth += 1
         labels = [
             name or "/".join((*(part for part in p[-depth:] if part not in (".", "/")), _stem(path)))
@@ -237,9 +250,8 @@ def _labels(named: Sequence[tuple[str, str]]) -> list[str]:
 
 
 def _versions_of_several(
-    label: str, records: Iterable[Record | Skipped]
+    label: str, records: Sequence[Record | Skipped]
 ) -> Iterator[tuple[str, Record | Skipped]]:
-    records = list(records)
     own = dict.fromkeys(r.version for r in records if isinstance(r, Record) and r.version is not None)
     for record in records:
         version = record.version if isinstance(record, Record) else None

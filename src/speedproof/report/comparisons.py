@@ -45,30 +45,40 @@ def conclusion(result: Comparison) -> str:
     new, old = result.candidate.label or "the candidate", result.reference.label or "the reference"
     confidence = percent(1 - result.alpha)
     where = _WHERE.get(result.protocol, f"by {result.protocol}")
+    faster, slower = _comparatives(result)
+    word = slower if result.verdict is Verdict.SLOWER else faster
     s = result.speedup
     if result.protocol == "single run":
-        chance = f"a run of {new} beats a run of {old} in {percent(s.value)} of the cases"
+        chances = f"a run of {new} beats a run of {old} in {percent(s.value)} of the cases"
         limits = f"between {percent(s.low)} and {percent(s.high)}, each bound with confidence {confidence}"
         if result.verdict is Verdict.UNDECIDED:
-            return f"On a single run it is undecided: {chance} ({limits})."
-        return f"On a single run {new} is {result.verdict.value}: {chance} ({limits})."
+            return f"On a single run it is undecided: {chances} ({limits})."
+        return f"On a single run {new} is {word}: {chances} ({limits})."
     if result.verdict is Verdict.FASTER:
-        by = f"by a factor of {ratio(s.value)}, certified to be at least {ratio(s.low)}"
-        if s.low <= math.nextafter(1, 2):
-            by = f"by a factor of {ratio(s.value)}, certified to be more than 1"
-        return f"{new} is faster than {old} {where} {by} with confidence {confidence}."
-    if result.verdict is Verdict.SLOWER:
+        least = "more than 1" if s.low <= math.nextafter(1, 2) else f"at least {ratio(s.low)}"
         return (
-            f"{new} is slower than {old} {where}: its speedup is {ratio(s.value)}, "
-            f"certified to be at most {ratio(s.high)} with confidence {confidence}."
+            f"{new} is {word} than {old} {where} by a factor of {ratio(s.value)}, certified to be {least} "
+            f"with confidence {confidence}."
+        )
+    if result.verdict is Verdict.SLOWER:
+        most = "less than 1" if s.high >= math.nextafter(1, 0) else f"at most {ratio(s.high)}"
+        return (
+            f"{new} is {word} than {old} {where}: its speedup is {ratio(s.value)}, certified to be {most} "
+            f"with confidence {confidence}."
         )
     if result.verdict is Verdict.EQUIVALENT:
         return (
             f"{new} and {old} are equivalent {where} within the margin: the speedup {ratio(s.value)} lies between "
             f"{ratio(s.low)} and {ratio(s.high)}, each bound with confidence {confidence}."
         )
-    text = f"It is undecided whether {new} is faster than {old} {where}: observed speedup {bounds(s)}."
+    text = f"It is undecided whether {new} is {word} than {old} {where}: observed speedup {bounds(s)}."
     return f"{text} {_needs(result)}".rstrip()
+
+
+def _comparatives(result: Comparison) -> tuple[str, str]:
+    """How to call a gain and a loss: only times and rates are fast or slow."""
+    unit = result.reference.unit
+    return ("faster", "slower") if unit == "s" or unit.endswith("/s") or not unit else ("better", "worse")
 
 
 def _needs(result: Comparison) -> str:
