@@ -258,3 +258,16 @@ def test_probability_above_one_half_implies_the_test_rejects(x: Any, y: Any, alp
     bounds, test = probability_greater(x, y, alpha), brunner_munzel(x, y)
     assert not bounds.low > 0.5 + 1e-12 or test.pvalue <= alpha * (1 + 1e-9)
     assert not bounds.high < 0.5 - 1e-12 or test.pvalue_less <= alpha * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("spread", [1e-12, 1e-8, 1e-3, 3.0])
+def test_median_bounds_against_sorted_ratios(spread: float) -> None:
+    """The order statistic is exact in double precision however close, or far apart, the ratios lie."""
+    rng = np.random.default_rng(9)
+    x, y = np.exp(spread * rng.normal(size=(2, 20, 9)))
+    ordered = np.sort((x[:, :, None] / y[:, None, :]).reshape(20, 81), axis=1)
+    needed = int(np.argmax(np.cumsum(null_distribution(9, 9)[::-1])[::-1] <= 0.05))
+    bounds, test = ratio_of_medians(x, y, 0.05), rank_sum(x, y)
+    assert test.exact.all()
+    np.testing.assert_array_equal(bounds.low, ordered[:, 81 - needed])
+    np.testing.assert_array_equal(bounds.high, ordered[:, needed - 1])

@@ -289,11 +289,32 @@ def _extreme_ratios(
         rows = slice(at, at + few)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             ratios = (x[rows] / y[rows]).reshape(-1, n * m)
-        ratios.sort(axis=-1)  # NaN, the pairs of zeros, come last
-        for bound, index in ((low, low_at[rows]), (high, high_at[rows])):
-            value = np.take_along_axis(ratios, np.clip(index, 0, n * m - 1)[:, None], axis=-1)[:, 0]
-            bound[rows] = np.where(index < 0, 0.0, np.where(index >= count[rows], np.inf, value))
+        index = np.stack([low_at[rows], high_at[rows]], axis=-1)
+        value = _select(ratios, np.clip(index, 0, n * m - 1))
+        value = np.where(index < 0, 0.0, np.where(index >= count[rows, None], np.inf, value))
+        low[rows], high[rows] = value[:, 0], value[:, 1]
     return low.reshape(rank.shape), high.reshape(rank.shape)
+
+
+def _select(values: FloatArray, index: IntArray) -> FloatArray:
+    """Order statistics `index`, shape (r, k), of the rows of `values`, shape (r, N); NaN counts as largest.
+
+    Rounding to single precision keeps the order and sorts in half the time. A rounded order statistic that no
+    other value shares points to its double; where one does, the doubles are sorted.
+    """
+    with np.errstate(over="ignore"):
+        rounded = values.astype(np.float32)
+    ordered = np.sort(rounded, axis=-1)
+    last = values.shape[-1] - 1
+    pivot = np.take_along_axis(ordered, index, axis=-1)
+    alone = (index == 0) | (np.take_along_axis(ordered, np.maximum(index - 1, 0), axis=-1) < pivot)
+    alone &= (index == last) | (np.take_along_axis(ordered, np.minimum(index + 1, last), axis=-1) > pivot)
+    at = np.stack([(rounded == pivot[:, [k]]).argmax(axis=-1) for k in range(index.shape[-1])], axis=-1)
+    selected = np.take_along_axis(values, at, axis=-1)
+    rest = ~alone.all(axis=-1)
+    if rest.any():
+        selected[rest] = np.take_along_axis(np.sort(values[rest], axis=-1), index[rest], axis=-1)
+    return selected
 
 
 def _needed_ratios(x: FloatArray, y: FloatArray, alpha: float, exact: BoolArray, zeros: IntArray) -> IntArray:
