@@ -163,6 +163,18 @@ def test_versions_can_be_named(pair: tuple[str, str]) -> None:
     assert out.startswith("patched against base")
 
 
+def test_versions_told_apart_by_a_field() -> None:
+    """--by takes a field of the files: here a configuration line that changes in the middle of a Go file."""
+    path = str(ROOT / "tests" / "data" / "formats" / "go-changes.txt")
+    code, out, _ = speedproof("compare", path, "--by", "note", "--only", "*map", "--json")
+    assert code == 0
+    results = json.loads(out)["results"]
+    assert ("before", "after") in [(r["reference"], r["candidate"]) for r in results]
+    code, _, err = speedproof("compare", path, "--by", "nothing")
+    assert code == 2
+    assert "the fields of these results are goos" in err
+
+
 def test_several_candidates_each_meet_the_reference(pair: tuple[str, str]) -> None:
     """The first path is the reference unless --reference says otherwise."""
     out = speedproof("compare", *pair, f"third={pair[1]}", "--json")[1]

@@ -163,3 +163,19 @@ def test_skipped_is_carried_along() -> None:
     """Leftovers of reading are in the suite."""
     left = Skipped("f", "line 2", "b", "no number")
     assert Suite.from_records([("a", left)]).skipped == (left,)
+
+
+def test_files_of_single_process_tools_are_the_processes() -> None:
+    """Two Go files pooled as one version are two processes, however many values each holds."""
+    one = frozenset({Trait.ONE_PROCESS})
+    suite = Suite.from_records(
+        [
+            ("a", record("b", 1, 2, path="1.txt", traits=one)),
+            ("a", record("b", 3, 4, 5, path="2.txt", traits=one)),
+            ("a", record("c", 1, 2, path="1.txt", traits=one)),
+        ]
+    )
+    assert suite.samples[Key("b"), "a"].per_process("mean").values.tolist() == [1.5, 4.0]
+    assert Trait.ONE_PROCESS not in suite.samples[Key("b"), "a"].traits
+    assert suite.samples[Key("c"), "a"].processes is None
+    assert Trait.ONE_PROCESS in suite.samples[Key("c"), "a"].traits

@@ -46,6 +46,12 @@ def add_input_arguments(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--unit", metavar="UNIT", help="unit of numbers in raw text and CSV, for example ms")
     group.add_argument(
+        "--wide",
+        choices=["version", "benchmark"],
+        default="version",
+        help="what the columns of a wide CSV file are",
+    )
+    group.add_argument(
         "--column",
         action="append",
         default=[],
@@ -82,7 +88,7 @@ def read_options(args: argparse.Namespace) -> ReadOptions:
         if not equals or role not in _COLUMNS:
             raise UsageError(f"--column {item}: say ROLE=NAME, where ROLE is one of {', '.join(_COLUMNS)}")
         columns[role] = name
-    return ReadOptions(unit=args.unit, columns=columns)
+    return ReadOptions(unit=args.unit, columns=columns, wide=args.wide)
 
 
 def load(paths: Sequence[str], args: argparse.Namespace) -> Suite:

@@ -30,6 +30,7 @@ _SHORT_TRAITS = {
     Trait.WARMUP_REMOVED: "",
     Trait.ORDER_KNOWN: "",
     Trait.SUMMARY_ONLY: "summary only",
+    Trait.ONE_PROCESS: "one process",
 }
 
 
@@ -95,7 +96,10 @@ def _blocks(suite: Suite) -> Iterator[Block]:
     for residue in suite.residue:
         yield Text(f"note: {residue}", "doubt")
     for skipped in suite.skipped:
-        yield Text(f"left out: {skipped}", "dim" if skipped.expected else "doubt")
+        if skipped.expected:
+            yield Text(f"not used, as always: {skipped}", "dim")
+        else:
+            yield Text(f"left out: {skipped}", "doubt")
 
 
 def _oddities(sample: Sample) -> list[str]:

@@ -26,6 +26,7 @@ class Trait(StrEnum):
     TRIMMED = "trimmed"
     SORTED = "sorted"
     SUMMARY_ONLY = "summary only"
+    ONE_PROCESS = "one process"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

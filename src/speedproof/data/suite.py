@@ -311,8 +311,16 @@ def _misfit(group: list[Record], record: Record) -> str:
 
 
 def _pool(group: list[Record], version: str) -> Sample:
-    """Join records to one sample; processes of different records stay apart."""
+    """Join records to one sample; processes of different records stay apart.
+
+    Records that come from one process each, from several files, are the processes of the sample.
+    """
+    traits = frozenset.intersection(*(record.traits for record in group))
     processes: IntArray | None = None
+    if Trait.ONE_PROCESS in traits and len({record.path for record in group}) > 1:
+        files = {record.path: i for i, record in enumerate(group)}
+        processes = np.concatenate([np.full(record.values.size, files[record.path]) for record in group])
+        traits -= {Trait.ONE_PROCESS}
     if any(record.processes is not None for record in group):
         parts: list[IntArray] = []
         start = 0
@@ -322,7 +330,6 @@ def _pool(group: list[Record], version: str) -> Sample:
             start += int(np.unique(own).size)
         processes = np.concatenate(parts)
     first = group[0]
-    traits = frozenset.intersection(*(record.traits for record in group))
     notes = tuple(dict.fromkeys(note for record in group for note in record.notes))
     values = np.concatenate([record.values for record in group])
     source = " ".join(part for part in (first.path, first.where) if part)

@@ -21,13 +21,12 @@ from speedproof.data.suite import Record, Skipped
 from speedproof.data.units import Unit, metric_of, parse_unit
 from speedproof.errors import FormatError
 from speedproof.formats.jsontext import as_fields, decode
-from speedproof.formats.notes import ONE_PROCESS
 from speedproof.formats.options import ReadOptions
 from speedproof.formats.source import STDIN, Source, open_source
 
 __all__ = ["read", "read_folder", "run_folders"]
 
-_TRAITS = frozenset({Trait.ORDER_KNOWN, Trait.WARMUP_REMOVED})
+_TRAITS = frozenset({Trait.ORDER_KNOWN, Trait.WARMUP_REMOVED, Trait.ONE_PROCESS})
 _NANOSECONDS = parse_unit("ns")
 
 
@@ -164,7 +163,6 @@ def _record(
         where=where,
         fields=fields,
         traits=_TRAITS,
-        notes=(ONE_PROCESS,),
     )
 
 

@@ -17,7 +17,6 @@ import numpy as np
 from speedproof.data.sample import Trait
 from speedproof.data.suite import Record, Skipped
 from speedproof.data.units import Direction, Unit, parse_unit
-from speedproof.formats.notes import ONE_PROCESS
 from speedproof.formats.options import ReadOptions
 from speedproof.formats.source import Source
 
@@ -109,8 +108,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
             path=source.name,
             where=f"line {number}",
             fields=fields,
-            traits=frozenset({Trait.ORDER_KNOWN}),
-            notes=(ONE_PROCESS,) if len(values) > 1 else (),
+            traits=frozenset({Trait.ORDER_KNOWN, Trait.ONE_PROCESS}),
         )
 
 

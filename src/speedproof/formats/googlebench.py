@@ -19,7 +19,7 @@ from speedproof.data.suite import Record, Skipped
 from speedproof.data.units import Unit, parse_unit
 from speedproof.errors import FormatError
 from speedproof.formats.jsontext import as_fields, decode
-from speedproof.formats.notes import ONE_PROCESS, plural
+from speedproof.formats.notes import plural
 from speedproof.formats.options import ReadOptions
 from speedproof.formats.source import Source
 
@@ -176,8 +176,7 @@ def _records(
             path=source.name,
             where=where,
             fields=fields,
-            traits=frozenset({Trait.ORDER_KNOWN}),
-            notes=(ONE_PROCESS,) if len(finite) > 1 else (),
+            traits=frozenset({Trait.ORDER_KNOWN, Trait.ONE_PROCESS}),
         )
     if not found:
         yield Skipped(source.name, entries[0].where, benchmark, "the entry holds no measured value")

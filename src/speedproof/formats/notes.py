@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-__all__ = ["ONE_PROCESS", "SORTED", "plural"]
+__all__ = ["SORTED", "plural"]
 
-ONE_PROCESS = (
-    "all values come from one process; effects that differ between processes do not show in their spread"
-)
 SORTED = "the values are sorted, so their run order is not known"
 
 

@@ -15,7 +15,6 @@ from speedproof.data.sample import Trait
 from speedproof.data.suite import Record, Skipped
 from speedproof.errors import FormatError
 from speedproof.formats.jsontext import Number, as_fields, decode, numbers
-from speedproof.formats.notes import ONE_PROCESS
 from speedproof.formats.options import ReadOptions
 from speedproof.formats.source import Source
 
@@ -98,8 +97,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
             path=source.name,
             where=f"{where}.stats.data",
             fields=fields + ((("group", benchmark.group),) if benchmark.group else ()),
-            traits=frozenset({Trait.ORDER_KNOWN}) | warm,
-            notes=(ONE_PROCESS,) if len(data) > 1 else (),
+            traits=frozenset({Trait.ORDER_KNOWN, Trait.ONE_PROCESS}) | warm,
         )
 
 

@@ -25,6 +25,10 @@ _FEW_FOR_ORDER = 8
 _TAINTS = {Trait.TRIMMED: "spread and risk are understated", Trait.SORTED: "run order is lost"}
 
 
+_ONE_PROCESS = (
+    "all values come from one process: what differs between processes does not show in their spread; "
+    "repeat the whole program and give the files of one version as a folder"
+)
 _SERIAL = (
     "neighbouring runs are not alike",
     "neighbouring runs are alike: there is less information than the number of runs suggests; "
@@ -169,6 +173,8 @@ def of_sample(measured: Sample, used: Sample, side: str, alpha: float) -> tuple[
                 + ("one value a process was used" if reduced else "pooled as if they were independent"),
             )
         )
+    if Trait.ONE_PROCESS in measured.traits and measured.n > 1:
+        found.append(Check(f"several processes of {side}", math.nan, math.nan, False, _ONE_PROCESS))
     found.extend(
         Check(
             f"untouched values of {side}",

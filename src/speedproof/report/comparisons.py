@@ -23,6 +23,7 @@ _SHORT = {
     "location shift": "shift",
     "ties": "ties",
     "independence": "pooled",
+    "several processes": "one process",
     "untouched values": "trimmed",
     "run order": "order",
     "drift": "drift",
