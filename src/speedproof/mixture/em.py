@@ -19,6 +19,7 @@ from speedproof.errors import UsageError
 
 __all__ = [
     "CONVERGED",
+    "EMPTY",
     "K_LIMIT",
     "MCLUST",
     "REPLICATE",
@@ -28,6 +29,7 @@ __all__ = [
     "ks_distances",
     "quantile_starts",
     "search",
+    "start_of",
 ]
 
 Floats = npt.NDArray[np.float64]
@@ -87,6 +89,9 @@ class Rules:
 
 
 SINGULAR = float(np.finfo(float).eps)
+EMPTY = SINGULAR**0.5
+"""A component that holds no more than this of one observation is empty; mclust draws the line here."""
+
 MCLUST = Rules(1e-5, 0.0, SINGULAR, 100_000, accelerate=False, extra_step=True)
 """The rules of R's mclust, for data in their own unit."""
 REPLICATE = Rules(1e-5, 0.0, SINGULAR, 600, accelerate=True, extra_step=False)
@@ -173,6 +178,11 @@ def quantile_starts(rows: Floats, K_max: int, *, as_mclust: bool = False) -> Int
             part[-1] = n
         return np.concatenate([*parts, []]).astype(np.int32)[np.newaxis]
     return np.array([_starts_with_ties(row, K_max, as_mclust) for row in rows], np.int32).reshape(count, -1)
+
+
+def start_of(K: int) -> int:
+    """Where the classes of K begin in a line of :func:`quantile_starts`."""
+    return (K - 2) * (K + 3) // 2
 
 
 def _starts_with_ties(x: Floats, K_max: int, as_mclust: bool) -> list[int]:

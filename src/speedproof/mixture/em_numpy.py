@@ -6,6 +6,7 @@ compiled kernels in the tests. Equations and their sources stand in ``_em.c``.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import erfc
 from typing import TYPE_CHECKING
@@ -13,16 +14,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from speedproof.mixture import em
+
 if TYPE_CHECKING:
     from speedproof.mixture.em import Fits, Request, Rules
 
-__all__ = ["ks_distances", "search"]
+__all__ = ["Mixtures", "Runs", "accelerated", "choose", "ks_distances", "m_step", "record", "search"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
 Bools = npt.NDArray[np.bool_]
-
-EMPTY = float(np.sqrt(np.finfo(float).eps))
+Indices = npt.NDArray[np.intp]
 
 
 @dataclass(slots=True, eq=False)
@@ -33,24 +35,51 @@ class Mixtures:
     mu: Floats
     v: Floats
 
-    def __getitem__(self, which: Bools | npt.NDArray[np.intp]) -> Mixtures:
+    def __getitem__(self, which: Bools | Indices) -> Mixtures:
         return Mixtures(self.w[which], self.mu[which], self.v[which])
 
-    def __setitem__(self, which: Bools | npt.NDArray[np.intp], other: Mixtures) -> None:
+    def __setitem__(self, which: Bools | Indices, other: Mixtures) -> None:
         self.w[which], self.mu[which], self.v[which] = other.w, other.mu, other.v
 
 
 @dataclass(slots=True, eq=False)
 class Runs:
-    """J runs of one K: their data (J, n), whether their variance is common, and what became of them."""
+    """J runs of one K: their steps, where they stand, and what became of them.
 
-    x: Floats
-    common: Bools
+    ``e_step`` takes the numbers of some runs and their mixtures and returns log-likelihoods and sums;
+    ``m_step`` takes these too and returns the next mixtures and which of them are sound.
+    """
+
+    e_step: Callable[[Indices, Mixtures], tuple[Floats, Floats]]
+    m_step: Callable[[Indices, Mixtures, Floats], tuple[Mixtures, Bools]]
     mixtures: Mixtures
     loglik: Floats
     steps: Ints
     finished: Bools
     singular: Bools
+
+    @classmethod
+    def of_samples(cls, x: Floats, common: Bools, start: Mixtures, sound: Bools, rules: Rules) -> Runs:
+        """Runs on the samples x, shape (J, n)."""
+        n = x.shape[1]
+        return cls.begin(
+            lambda on, t: e_step(x[on], t),
+            lambda on, t, sums: m_step(n, common[on], t, sums, rules.min_variance),
+            start,
+            sound,
+        )
+
+    @classmethod
+    def begin(
+        cls,
+        e_step: Callable[[Indices, Mixtures], tuple[Floats, Floats]],
+        m_step: Callable[[Indices, Mixtures, Floats], tuple[Mixtures, Bools]],
+        start: Mixtures,
+        sound: Bools,
+    ) -> Runs:
+        """Runs that have made no step; those whose start is not sound are over."""
+        count = sound.size
+        return cls(e_step, m_step, start, np.full(count, np.nan), np.zeros(count, np.int32), ~sound, ~sound)
 
 
 def e_step(x: Floats, t: Mixtures) -> tuple[Floats, Floats]:
@@ -69,8 +98,8 @@ def e_step(x: Floats, t: Mixtures) -> tuple[Floats, Floats]:
 def m_step(n: int, common: Bools, t: Mixtures, sums: Floats, min_variance: float) -> tuple[Mixtures, Bools]:
     """Next mixtures, and which of them are sound; the others stay."""
     s0, s1, s2 = sums[:, 0], sums[:, 1], sums[:, 2]
-    sound: Bools = np.asarray((s0 > EMPTY).all(axis=1))
-    safe = np.where(s0 > EMPTY, s0, 1.0)
+    sound: Bools = np.asarray((s0 > em.EMPTY).all(axis=1))
+    safe = np.where(s0 > em.EMPTY, s0, 1.0)
     shift = s1 / safe
     within = (s2 - shift * s1).sum(axis=1, keepdims=True) / n
     v = np.where(common[:, None], within, s2 / safe - shift**2)
@@ -87,16 +116,16 @@ def search(rows: Floats, starts: Ints, request: Request, fits: Fits) -> None:
     n = rows.shape[1]
     mixtures: dict[int, Mixtures] = {}
     for K in range(1, K_max + 1):
-        line = starts[:, _offset(K) : _offset(K) + K + 1] if K > 1 else np.array([[0, n]], np.int32)
+        line = starts[:, em.start_of(K) : em.start_of(K) + K + 1] if K > 1 else np.array([[0, n]], np.int32)
         classes = np.broadcast_to(line, (count, K + 1))
         wanted = _wanted(K, fits, request)
-        runs = _start(rows, classes, 1 if K == 1 else 2, rules.min_variance)
-        runs.singular |= ~np.repeat(wanted, runs.x.shape[0] // count)
+        runs = _start(rows, classes, 1 if K == 1 else 2, rules)
+        runs.singular |= ~np.repeat(wanted, runs.singular.size // count)
         runs.finished |= runs.singular
-        (_accelerated if rules.accelerate else _plain)(runs, rules)
-        _record(fits, K, runs)
+        (accelerated if rules.accelerate else _plain)(runs, rules)
+        record(fits, K, runs)
         mixtures[K] = runs.mixtures
-        _choose(fits, K, n, mixtures[K])
+        choose(fits, K, n, mixtures[K])
     if rules.finish_gain > 0.0:
         _finish(rows, rules, fits, mixtures)
 
@@ -117,10 +146,6 @@ def ks_distances(rows: Floats, fits: Fits) -> Floats:
     return distances
 
 
-def _offset(K: int) -> int:
-    return (K - 2) * (K + 3) // 2
-
-
 def _wanted(K: int, fits: Fits, request: Request) -> Bools:
     """Which rows still want more components."""
     if request.patience == 0 or max(request.K_always, 1) >= K:
@@ -128,7 +153,7 @@ def _wanted(K: int, fits: Fits, request: Request) -> Bools:
     return K - fits.best[:, 0] <= request.patience
 
 
-def _start(rows: Floats, classes: Ints, models: int, min_variance: float) -> Runs:
+def _start(rows: Floats, classes: Ints, models: int, rules: Rules) -> Runs:
     """The M-step from classes, for E and V of each row in turn."""
     count, n = rows.shape
     K = classes.shape[1] - 1
@@ -144,25 +169,21 @@ def _start(rows: Floats, classes: Ints, models: int, min_variance: float) -> Run
     common = np.tile(np.arange(models) == 0, count)
     origin = Mixtures(np.full((count, K), 1.0 / K), centre, np.ones((count, K)))
     origin = origin[np.repeat(np.arange(count), models)]
-    t, sound = m_step(n, common, origin, np.repeat(sums, models, axis=0), min_variance)
-    blank = np.full(count * models, np.nan)
-    return Runs(
-        np.repeat(rows, models, axis=0), common, t, blank, np.zeros(blank.size, np.int32), ~sound, ~sound
-    )
+    t, sound = m_step(n, common, origin, np.repeat(sums, models, axis=0), rules.min_variance)
+    return Runs.of_samples(np.repeat(rows, models, axis=0), common, t, sound, rules)
 
 
 def _plain(runs: Runs, rules: Rules) -> None:
     """Plain EM, as mclust stops it."""
-    n = runs.x.shape[1]
     last = np.full(runs.finished.size, np.nan)
     while (on := np.flatnonzero(~runs.finished & (runs.steps < rules.max_steps))).size:
         t = runs.mixtures[on]
-        loglik, sums = e_step(runs.x[on], t)
-        following, sound = m_step(n, runs.common[on], t, sums, rules.min_variance)
+        loglik, sums = runs.e_step(on, t)
+        following, sound = runs.m_step(on, t, sums)
         runs.steps[on] += 1
         runs.loglik[on] = loglik
         done = np.abs(loglik - last[on]) <= rules.gain_relative * (1 + np.abs(loglik)) + rules.gain_absolute
-        moved = ((following.w - t.w) ** 2).sum(axis=1) > EMPTY
+        moved = ((following.w - t.w) ** 2).sum(axis=1) > em.EMPTY
         go = np.where(done, rules.extra_step & sound & moved, sound)
         runs.mixtures[on[go]] = following[go]
         runs.finished[on] = done | ~sound
@@ -170,18 +191,18 @@ def _plain(runs: Runs, rules: Rules) -> None:
         last[on] = loglik
 
 
-def _accelerated(runs: Runs, rules: Rules) -> None:
+def accelerated(runs: Runs, rules: Rules) -> None:
     """EM with squared extrapolation; see ``em_accelerated`` in ``_em_data.h``."""
-    n = runs.x.shape[1]
     count = runs.finished.size
     best = np.full(count, -np.inf)
     longest = np.ones(count)
     t0, t2 = runs.mixtures[np.arange(count)], runs.mixtures[np.arange(count)]
 
-    def step(which: npt.NDArray[np.intp]) -> tuple[Floats, Mixtures, Bools]:
-        loglik, sums = e_step(runs.x[which], runs.mixtures[which])
+    def step(which: Indices) -> tuple[Floats, Mixtures, Bools]:
+        t = runs.mixtures[which]
+        loglik, sums = runs.e_step(which, t)
         runs.steps[which] += 1
-        return loglik, *m_step(n, runs.common[which], runs.mixtures[which], sums, rules.min_variance)
+        return loglik, *runs.m_step(which, t, sums)
 
     while (on := np.flatnonzero(~runs.finished & (runs.steps < rules.max_steps))).size:
         start, following, sound = step(on)
@@ -208,7 +229,7 @@ def _accelerated(runs: Runs, rules: Rules) -> None:
         )
 
 
-def _drop(runs: Runs, which: npt.NDArray[np.intp]) -> None:
+def _drop(runs: Runs, which: Indices) -> None:
     runs.finished[which] = runs.singular[which] = True
 
 
@@ -227,7 +248,8 @@ def _extrapolate(
     return Mixtures(far[:, 0], far[:, 1], far[:, 2]), np.where(capped, 4.0 * longest, longest)
 
 
-def _record(fits: Fits, K: int, runs: Runs) -> None:
+def record(fits: Fits, K: int, runs: Runs) -> None:
+    """Enter what became of the runs of K."""
     models = runs.finished.size // len(fits.best)
     loglik = np.where(runs.singular, np.nan, runs.loglik)
     steps = np.where(runs.finished, runs.steps, -runs.steps)
@@ -235,7 +257,7 @@ def _record(fits: Fits, K: int, runs: Runs) -> None:
     fits.steps[:, K - 1, :models] = steps.reshape(-1, models)
 
 
-def _choose(fits: Fits, K: int, n: int, mixtures: Mixtures) -> None:
+def choose(fits: Fits, K: int, n: int, mixtures: Mixtures) -> None:
     """Make K with E, then V, the best of each row whose BIC it raises."""
     models = mixtures.w.shape[0] // len(fits.best)
     for row, best in enumerate(fits.best):
@@ -267,16 +289,13 @@ def _finish(rows: Floats, rules: Rules, fits: Fits, mixtures: dict[int, Mixtures
             [[_bic(fits, row, K, model, n) >= bar for model in (0, 1)] for row, bar in enumerate(bars)]
         ).ravel()
         jobs = np.flatnonzero(near)
-        blank = np.full(jobs.size, np.nan)
-        runs = Runs(
-            rows[jobs // 2], jobs % 2 == 0, mixtures[K][jobs], blank, np.zeros(jobs.size, np.int32),
-            np.zeros(jobs.size, np.bool_), np.zeros(jobs.size, np.bool_),
-        )  # fmt: skip
-        _accelerated(runs, fine)
+        sound = np.ones(jobs.size, np.bool_)
+        runs = Runs.of_samples(rows[jobs // 2], jobs % 2 == 0, mixtures[K][jobs], sound, fine)
+        accelerated(runs, fine)
         mixtures[K][jobs] = runs.mixtures
         steps = runs.steps + np.abs(fits.steps[jobs // 2, K - 1, jobs % 2])
         fits.loglik[jobs // 2, K - 1, jobs % 2] = np.where(runs.singular, np.nan, runs.loglik)
         fits.steps[jobs // 2, K - 1, jobs % 2] = np.where(runs.finished, steps, -steps)
     fits.best[:, 0] = 0
     for K, t in mixtures.items():
-        _choose(fits, K, n, t)
+        choose(fits, K, n, t)

@@ -21,7 +21,7 @@ from speedproof.errors import DataError
 from speedproof.mixture import em
 from speedproof.mixture.model import MixtureModel
 
-__all__ = ["Candidate", "MixtureFit", "fit", "standardise"]
+__all__ = ["Candidate", "MixtureFit", "fit", "free_parameters", "ranked_candidates", "standardise"]
 
 Floats = npt.NDArray[np.float64]
 Kind = Literal["E", "V", "X"]
@@ -181,7 +181,7 @@ def fit(values: npt.ArrayLike, *, K_max: int = 9, compatible: bool = False) -> M
     row = u[np.newaxis]
     rules = em.MCLUST if compatible else em.CONVERGED
     found = em.search(row, em.quantile_starts(row, K_max, as_mclust=compatible), K_max, rules)
-    candidates = _candidates(found.loglik[0] - n * np.log(scale), n)
+    candidates = ranked_candidates(found.loglik[0] - n * np.log(scale), n)
     if not candidates:
         raise DataError(
             "no mixture can be estimated: every variance falls below mclust's absolute limit; scale the values"
@@ -212,7 +212,7 @@ def free_parameters(kind: Kind, K: int) -> int:
     return 2 if K == 1 else 2 * K if kind == "E" else 3 * K - 1
 
 
-def _candidates(loglik: Floats, n: int) -> tuple[Candidate, ...]:
+def ranked_candidates(loglik: Floats, n: int) -> tuple[Candidate, ...]:
     """What could be estimated, in order of BIC; of equals the one with fewer components, E before V."""
     found = []
     for K, pair in enumerate(loglik.tolist(), start=1):

@@ -1,0 +1,352 @@
+"""Mixtures of rounded values: the resolution detected, a likelihood and a test that know of it.
+
+A clock with a coarse tick or a printout with few digits ties values, and no continuous distribution has
+ties: the plain test then rejects the rounding, not the mixture. Here a value v on a grid of step h stands
+for the interval (v - h/2, v + h/2]: the likelihood is that of interval-censored data, fitted by EM with the
+truncated normal's moments [1]_, and distances are taken at the ends of the intervals, for the data and for
+bootstrap samples rounded to the same grid.
+
+References
+----------
+.. [1] McLachlan, G. J., Jones, P. N., "Fitting mixture models to grouped and truncated data via the EM
+   algorithm", Biometrics 44, 1988.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from speedproof.errors import DataError, UsageError
+from speedproof.mixture import em
+from speedproof.mixture.em_numpy import Mixtures, Runs, accelerated, choose, record
+from speedproof.mixture.fit import MixtureFit, free_parameters, ranked_candidates
+from speedproof.mixture.goodness import GoodnessOfFit, Progress, draw_samples
+from speedproof.mixture.model import MixtureModel
+from speedproof.stats.special import ndtr
+
+__all__ = ["detect_resolution", "fit_rounded", "goodness_of_rounded", "rounded_distance"]
+
+Floats = npt.NDArray[np.float64]
+
+NARROWEST = 0.05
+"""Smallest deviation, in steps: half a step is ten of them, and the likelihood has long stopped to change."""
+
+RULES = em.Rules(1e-5, 0.0, 0.0, 600, accelerate=True, extra_step=False)
+_HALF_LOG_2PI = 0.5 * float(np.log(2.0 * np.pi))
+
+
+def detect_resolution(values: npt.ArrayLike) -> float | None:
+    """Find the step of the grid that tied values lie on.
+
+    Parameters
+    ----------
+    values : array_like, shape (n,)
+        A sample.
+
+    Returns
+    -------
+    float or None
+        The largest h such that all differences are multiples of h within rounding noise; None when no two
+        values are equal (then nothing shows a grid), when all are, or when there is no such h.
+
+    Examples
+    --------
+    >>> detect_resolution([0.31, 0.33, 0.33, 0.39])
+    0.02
+    >>> detect_resolution([0.31, 0.33, 0.34]) is None
+    True
+    """
+    x = np.asarray(values, dtype=np.float64)
+    distinct = np.unique(x)
+    # Decimals are not exact in binary, and neither are their differences.
+    noise = 64.0 * float(np.spacing(np.abs(x).max(initial=0.0)))
+    steps = np.diff(distinct)
+    steps = steps[steps > noise]
+    if distinct.size == x.size or steps.size == 0:
+        return None
+    h = float(steps.min())
+    # Euclid's algorithm on real numbers: what is left within the noise is zero.
+    rest = np.unique(steps)
+    while h > 100.0 * noise:
+        rest = np.abs(rest - h * np.round(rest / h))
+        rest = rest[rest > noise]
+        if rest.size == 0:
+            # All differences from the first value are multiples of h, so the span gives h its last digits.
+            span = float(distinct[-1] - distinct[0])
+            return _shortest(span / round(span / h), noise)
+        rest = np.append(rest, h)
+        h = float(rest.min())
+    return None
+
+
+def _shortest(h: float, noise: float) -> float:
+    """The shortest decimal within the noise."""
+    for digits in range(1, 17):
+        rounded = float(f"{h:.{digits}g}")
+        if abs(rounded - h) <= noise:
+            return rounded
+    return h
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Cells:
+    """Rows of rounded samples: distinct values in steps about a common centre, and how often each occurs.
+
+    Rows are padded with cells that occur zero times.
+    """
+
+    values: Floats
+    counts: Floats
+    n: int
+
+
+def _cells(samples: Floats) -> _Cells:
+    found = [np.unique(row, return_counts=True) for row in samples]
+    width = max(v.size for v, _ in found)
+    values, counts = np.zeros((len(samples), width)), np.zeros((len(samples), width))
+    for i, (v, c) in enumerate(found):
+        values[i, : v.size], counts[i, : v.size] = v, c
+        values[i, v.size :] = v[-1]
+    return _Cells(values, counts, samples.shape[1])
+
+
+def _interval_moments(cells: Floats, t: Mixtures) -> tuple[Floats, Floats, Floats]:
+    """Log P[cell | k], E[z | cell, k], E[z^2 | cell, k] of the standardised component, (J, m, K)."""
+    s = np.sqrt(t.v)[:, None]
+    low = (cells[:, :, None] - 0.5 - t.mu[:, None]) / s
+    high = low + 1.0 / s
+    # Both ends above the mean: mirrored, so that the difference of the tails keeps its digits.
+    mirrored = low > 0.0
+    a, b = np.where(mirrored, -high, low), np.where(mirrored, -low, high)
+    tails = ndtr(np.stack([a, b]))
+    mass = tails[1] - tails[0]
+    phi = np.exp(-0.5 * np.stack([a, b]) ** 2 - _HALF_LOG_2PI)
+    safe = np.where(mass > 1e-290, mass, 1.0)
+    first = (phi[0] - phi[1]) / safe
+    second = 1.0 + (a * phi[0] - b * phi[1]) / safe
+    # So far out that the tail underflows the whole mass sits at the end next to the mean.
+    far = mass <= 1e-290
+    near = np.minimum(np.abs(a), np.abs(b)) * np.where(b < 0, -1.0, 1.0)
+    log_mass = np.where(far, -0.5 * near**2 - np.log(np.maximum(np.abs(near), 1.0)), np.log(safe))
+    first, second = np.where(far, near, first), np.where(far, near**2, second)
+    return log_mass, np.where(mirrored, -first, first), np.maximum(second, first**2)
+
+
+def _e_step(values: Floats, counts: Floats, t: Mixtures) -> tuple[Floats, Floats]:
+    """Log-likelihoods of the rounded values, and the expected sums about the old means."""
+    log_mass, first, second = _interval_moments(values, t)
+    q = np.log(t.w)[:, None] + log_mass
+    top = q.max(axis=2, keepdims=True)
+    e = np.exp(q - top)
+    total = e.sum(axis=2, keepdims=True)
+    loglik = (counts * (top + np.log(total))[:, :, 0]).sum(axis=1)
+    r = counts[:, :, None] * e / total
+    s = np.sqrt(t.v)
+    sums = [r.sum(axis=1), (r * first).sum(axis=1) * s, (r * second).sum(axis=1) * t.v]
+    return loglik, np.stack(sums, axis=1)
+
+
+def _search(cells: _Cells, K_max: int) -> em.Fits:
+    """Every K and model for every row, in steps; see em.search."""
+    rows = len(cells.values)
+    fits = em.Fits.empty(rows, K_max)
+    expanded = np.stack(
+        [np.repeat(v, c.astype(int)) for v, c in zip(cells.values, cells.counts, strict=True)]
+    )
+    starts = em.quantile_starts(expanded, K_max)
+    for K in range(1, K_max + 1):
+        models = 1 if K == 1 else 2
+        jobs = np.repeat(np.arange(rows), models)
+        common = np.tile(np.arange(models) == 0, rows)
+        line = starts[:, em.start_of(K) : em.start_of(K) + K + 1] if K > 1 else np.array([[0, cells.n]])
+        start, sound = _from_classes(expanded, np.broadcast_to(line, (rows, K + 1)))
+        runs = _runs(cells, jobs, common, start[jobs], sound[jobs])
+        accelerated(runs, RULES)
+        record(fits, K, runs)
+        choose(fits, K, cells.n, runs.mixtures)
+    return fits
+
+
+def _runs(
+    cells: _Cells, jobs: npt.NDArray[np.intp], common: npt.NDArray[np.bool_], start: Mixtures,
+    sound: npt.NDArray[np.bool_],
+) -> Runs:  # fmt: skip
+    def e_step(on: npt.NDArray[np.intp], t: Mixtures) -> tuple[Floats, Floats]:
+        return _e_step(cells.values[jobs[on]], cells.counts[jobs[on]], t)
+
+    def m_step(on: npt.NDArray[np.intp], t: Mixtures, sums: Floats) -> tuple[Mixtures, npt.NDArray[np.bool_]]:
+        s0, s1, s2 = sums[:, 0], sums[:, 1], sums[:, 2]
+        alive = np.asarray((s0 > em.EMPTY).all(axis=1))
+        safe = np.where(s0 > em.EMPTY, s0, 1.0)
+        shift = s1 / safe
+        within = (s2 - shift * s1).sum(axis=1, keepdims=True) / cells.n
+        v = np.where(common[on, None], within, s2 / safe - shift**2)
+        following = Mixtures(s0 / cells.n, t.mu + shift, np.maximum(v, NARROWEST**2))
+        following[~alive] = t[~alive]
+        return following, alive
+
+    return Runs.begin(e_step, m_step, start, sound)
+
+
+def _from_classes(samples: Floats, classes: npt.NDArray[np.int32]) -> tuple[Mixtures, npt.NDArray[np.bool_]]:
+    """Start from classes of the rounded values; 1/12 is the variance within a step."""
+    rows, K = len(samples), classes.shape[1] - 1
+    t = Mixtures(np.full((rows, K), 1.0 / K), np.zeros((rows, K)), np.ones((rows, K)))
+    sound = np.asarray((np.diff(classes, axis=1) > 0).all(axis=1))
+    for i in np.flatnonzero(sound):
+        parts = np.split(samples[i], classes[i, 1:-1])
+        t.w[i] = [p.size / samples.shape[1] for p in parts]
+        t.mu[i] = [p.mean() for p in parts]
+        t.v[i] = [p.var() + 1.0 / 12.0 for p in parts]
+    return t, sound
+
+
+def fit_rounded(values: npt.ArrayLike, resolution: float, *, K_max: int = 9) -> MixtureFit:
+    """Fit a mixture to values that were rounded to a grid.
+
+    Parameters
+    ----------
+    values : array_like, shape (n,)
+        The sample; each value v stands for the interval of width ``resolution`` around it.
+    resolution : float
+        Step of the grid, in the unit of the values.
+    K_max : int
+        Largest K; never more than there are distinct values.
+
+    Returns
+    -------
+    MixtureFit
+        Of the values before rounding. Its likelihood is the probability of the intervals over their width,
+        so that it can be compared with a density's.
+
+    Raises
+    ------
+    DataError
+        Fewer than two values, a value that is not finite, or values off the grid.
+    UsageError
+        A resolution that is not positive.
+
+    Examples
+    --------
+    >>> x = np.round(MixtureModel([0.5, 0.5], [10.0, 20.0], [0.4, 0.4]).rvs(100, seed=1))
+    >>> f = fit_rounded(x, 1.0)
+    >>> f.components, f.resolution
+    (2, 1.0)
+    """
+    x = np.sort(np.asarray(values, dtype=np.float64).ravel())
+    if x.size < 2 or not np.isfinite(x).all():
+        raise DataError("a mixture needs at least two finite values")
+    steps, origin = _in_steps(x, resolution)
+    K_max = min(K_max, int(np.unique(steps).size))
+    fits = _search(_cells(steps[np.newaxis]), K_max)
+    n = x.size
+    candidates = ranked_candidates(fits.loglik[0] - n * np.log(resolution), n)
+    best = candidates[0]
+    w, mu, v = fits.parameters[0, :, : best.K]
+    return MixtureFit(
+        MixtureModel(w, origin + resolution * mu, resolution * np.sqrt(v)),
+        best.kind,
+        n,
+        best.loglik,
+        best.bic,
+        free_parameters(best.kind, best.K),
+        candidates,
+        bool(fits.steps[0, best.K - 1, fits.best[0, 1]] > 0),
+        K_max,
+        resolution,
+    )
+
+
+def _in_steps(x: Floats, resolution: float) -> tuple[Floats, float]:
+    """Sorted values as whole numbers of steps from the middle one, and that one."""
+    if not resolution > 0.0 or not np.isfinite(resolution):
+        raise UsageError(f"a resolution is a positive number, not {resolution:g}")
+    origin = float(x[x.size // 2])
+    steps = (x - origin) / resolution
+    whole = np.round(steps)
+    if np.abs(steps - whole).max() > 0.01:
+        at = float(x[np.abs(steps - whole).argmax()])
+        raise DataError(f"{at:g} does not lie on a grid of step {resolution:g}; leave the resolution out")
+    return whole, origin
+
+
+def rounded_distance(values: npt.ArrayLike, model: MixtureModel, resolution: float) -> float:
+    """Largest distance of the empirical to the fitted distribution function at the ends of the intervals.
+
+    Parameters
+    ----------
+    values : array_like, shape (n,)
+        Rounded values.
+    model : MixtureModel
+        Of the values before rounding.
+    resolution : float
+        Step of the grid.
+
+    Returns
+    -------
+    float
+        In [0, 1].
+    """
+    x, counts = np.unique(np.asarray(values, dtype=np.float64), return_counts=True)
+    above = np.cumsum(counts) / counts.sum()
+    below = above - counts / counts.sum()
+    high = np.abs(above - model.cdf(x + 0.5 * resolution))
+    low = np.abs(below - model.cdf(x - 0.5 * resolution))
+    return float(max(high.max(), low.max()))
+
+
+def goodness_of_rounded(
+    values: npt.ArrayLike,
+    fit: MixtureFit,
+    *,
+    N: int = 200,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> GoodnessOfFit:
+    """Test a mixture of rounded values: every bootstrap sample is rounded to the same grid.
+
+    Parameters
+    ----------
+    values : array_like, shape (n,)
+        The sample that was fitted.
+    fit : MixtureFit
+        From :func:`fit_rounded`.
+    N : int
+        Number of bootstrap samples.
+    seed : int
+        The same seed gives the same p-value.
+    progress : callable, optional
+        Called with the number of replicates done and N.
+
+    Returns
+    -------
+    GoodnessOfFit
+        On the grid; without undersampling.
+
+    Raises
+    ------
+    UsageError
+        The fit does not know a resolution.
+    """
+    if fit.resolution is None:
+        raise UsageError("this fit knows no resolution; fit with fit_rounded")
+    x = np.sort(np.asarray(values, dtype=np.float64))
+    h = fit.resolution
+    _, origin = _in_steps(x, h)
+    model = MixtureModel(fit.model.weights, (fit.model.means - origin) / h, fit.model.sds / h)
+    samples = np.round(draw_samples(model, fit.n, N, seed))
+    distances = np.empty(N)
+    for first in range(0, N, 50):
+        rows = samples[first : first + 50]
+        fits = _search(_cells(rows), fit.K_max)
+        for i, (row, (w, mu, v), (K, _)) in enumerate(zip(rows, fits.parameters, fits.best, strict=True)):
+            refitted = MixtureModel(w[:K], mu[:K], np.sqrt(v[:K]))
+            distances[first + i] = rounded_distance(row, refitted, 1.0)
+        if progress is not None:
+            progress(min(first + 50, N), N)
+    distances.sort()
+    distance = rounded_distance(x, fit.model, h)
+    return GoodnessOfFit(distance, float((distances > distance).mean()), distances, 1.0, fit.n, False)
