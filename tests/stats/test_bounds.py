@@ -271,3 +271,16 @@ def test_median_bounds_against_sorted_ratios(spread: float) -> None:
     assert test.exact.all()
     np.testing.assert_array_equal(bounds.low, ordered[:, 81 - needed])
     np.testing.assert_array_equal(bounds.high, ordered[:, needed - 1])
+
+
+@pytest.mark.parametrize("factor", [2.0**-1030, 2.0**-300, 2.0**300, 2.0**1000])
+def test_bounds_of_extreme_units(factor: float) -> None:
+    """Squares of such values overflow or vanish; the ratios and p-values are those of the plain unit."""
+    x, y = np.array([12.0, 13.0, 15.0, 16.0]), np.array([9.0, 10.0, 10.0, 11.0])
+    for test in (student, welch):
+        assert float(test(factor * x, factor * y).pvalue) == pytest.approx(
+            float(test(x, y).pvalue), rel=1e-12
+        )
+    for of in BOUNDS:
+        here, there = of(x, y, 0.05), of(factor * x, factor * y, 0.05)
+        np.testing.assert_allclose([there.low, there.high], [here.low, here.high], rtol=1e-12)

@@ -251,7 +251,7 @@ def test_batches_broadcast_and_agree_with_single_pairs(test: Any) -> None:
 @pytest.mark.parametrize(
     ("x", "y"),
     [([1.0], [2.0]), ([1.0], [1.0]), ([1.0], [1.0, 2.0]), ([5.0] * 4, [5.0] * 3), ([5.0] * 4, [4.0] * 3),
-     ([5.0] * 4, [1.0, 2.0]), ([1e-300, 2e-300], [1e-300, 3e-300]), ([1e150, 2e150], [1e150, 3e150])],
+     ([5.0] * 4, [1.0, 2.0]), ([1e-310, 2e-310], [1e-310, 3e-310]), ([1e300, 2e300], [1e300, 3e300])],
 )  # fmt: skip
 def test_edges_give_probabilities_or_nan_without_warnings(test: Any, x: list[float], y: list[float]) -> None:
     """Warnings are errors in this suite; what is undefined is NaN, what is defined lies in [0, 1]."""

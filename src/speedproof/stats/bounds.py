@@ -16,7 +16,7 @@ import numpy.typing as npt
 from speedproof.stats.pooled import sample_ends, tie_excess
 from speedproof.stats.ranks import brunner_munzel, rank_sum, rank_sum_normal, rank_sum_sd, rank_sum_tail
 from speedproof.stats.special import normal_quantile, t_ppf, t_quantile, t_sf, t_sf_pdf
-from speedproof.stats.ttests import Moments, TTest, moments, student_from, welch_from
+from speedproof.stats.ttests import Moments, TTest, common_moments, student_from, welch_from
 
 __all__ = ["Interval", "SuperiorityBounds", "probability_greater", "ratio_of_means", "ratio_of_medians"]
 
@@ -106,7 +106,7 @@ def ratio_of_means(
     >>> float(bounds.low.round(4)), float(bounds.high.round(4))
     (1.1732, 1.2255)
     """
-    mx, my = moments(x), moments(y)
+    mx, my = common_moments(x, y)
     shape = np.broadcast_shapes(mx.mean.shape, my.mean.shape)
     equal = np.broadcast_to(np.asarray(equal_variances, dtype=np.bool_), shape)
     low, high = np.empty(shape), np.empty(shape)

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from speedproof.stats.ranks import rank_sum
 from speedproof.stats.special import normal_quantile
-from speedproof.stats.ttests import moments
+from speedproof.stats.ttests import common_moments
 
 __all__ = ["RunsNeeded", "runs_needed_means", "runs_needed_ranks"]
 
@@ -73,7 +73,7 @@ def runs_needed_means(x: npt.ArrayLike, y: npt.ArrayLike, alpha: float, power: f
     >>> float(runs_needed_means(x, y, 0.05).x)
     51.0
     """
-    mx, my = moments(x), moments(y)
+    mx, my = common_moments(x, y)
     n, m = mx.n, my.n
     effect = np.abs(mx.mean - my.mean)
     noise = mx.variance * ((n + m) / n) + my.variance * ((n + m) / m)
