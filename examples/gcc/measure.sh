@@ -1,5 +1,6 @@
 #!/bin/sh
-# How O2.json and O3.json were made: gcc 12.2.0 (Debian), hyperfine 1.15.0, two cores of a virtual machine.
+# How O2.json and O3.json were made: gcc 12.2.0 (Debian), hyperfine 1.15.0, on one core of a virtual machine that
+# was busy with other things, which is why some means are undecided.
 # Run it in this folder to measure your own compiler; it takes about a minute.
 set -eu
 for level in O2 O3; do
