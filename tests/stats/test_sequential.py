@@ -19,7 +19,7 @@ from speedproof.errors import DataError, UsageError
 from speedproof.stats.evalues import closed_test
 from speedproof.stats.sequential import PairedSequence, smallest_provable
 
-PRIOR = ((0.05, 1 / 17), (0.2, 2 / 17), (0.55, 10 / 17), (1.3, 4 / 17))
+PRIOR = ((0.01, 0.03), (0.05, 0.05), (0.2, 0.12), (0.55, 0.57), (1.3, 0.23))
 
 
 def naive_wealth(differences: list[float], shift: float) -> list[float]:

@@ -143,6 +143,11 @@ def calibration_blocks(calibration: Calibration, finding: Finding) -> Iterator[B
             "stated risk; measured again and found again, something tells the two apart.",
             "bad",
         )
+    elif finding.result.contradictory:
+        yield Text(
+            "Against itself: no single speedup fits all blocks; the machine changed while it was measured",
+            "doubt",
+        )
     else:
         yield Text(f"Against itself: {finding.verdict}, speedup {certified(finding)}")
     yield Text(

@@ -62,9 +62,9 @@ class Run:
     ----------
     metrics : dict of str to float
         ``time``: wall seconds from just before the process was made to just after it was reaped. From its
-        own accounting, children that it waited for included: ``user`` and ``system`` (s), ``memory`` (peak
-        resident set, B), ``minor-faults``, ``major-faults``, ``voluntary-switches``,
-        ``involuntary-switches``.
+        own accounting, children that it waited for included: ``user`` and ``system`` (s), ``minor-faults``,
+        ``major-faults``, ``voluntary-switches``, ``involuntary-switches``, and ``memory`` (peak resident set,
+        B) where it exceeds the runner's own, see Notes of :func:`execute`.
     exit : int
         Exit code; minus the signal that ended it.
     timed_out : bool
@@ -116,6 +116,11 @@ def execute(job: Job) -> Run:
     KeyboardInterrupt
         Ctrl-C; the process group of the command is ended first.
 
+    Notes
+    -----
+    A new process starts in the memory of its parent, and Linux counts that in its peak (``ru_maxrss``
+    survives ``execve``). A peak that is not above the runner's own therefore says nothing, and is left out.
+
     Examples
     --------
     >>> run = execute(Job(("sh", "-c", "echo hello; exit 3"), capture=True))
@@ -135,18 +140,20 @@ def execute(job: Job) -> Run:
         if not job.capture:
             stack.callback(os.close, stdout)
         actions = [(os.POSIX_SPAWN_DUP2, fd, target) for target, fd in enumerate((stdin, stdout, stderr))]
+        own_peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         seconds, status, usage, timed_out = _spawn_and_wait(job, environment, actions)
         exit_code = os.waitstatus_to_exitcode(status)
         metrics = {
             "time": seconds,
             "user": usage.ru_utime,
             "system": usage.ru_stime,
-            "memory": usage.ru_maxrss * 1024.0,
             "minor-faults": float(usage.ru_minflt),
             "major-faults": float(usage.ru_majflt),
             "voluntary-switches": float(usage.ru_nvcsw),
             "involuntary-switches": float(usage.ru_nivcsw),
         }
+        if usage.ru_maxrss > own_peak:
+            metrics["memory"] = usage.ru_maxrss * 1024.0
         written = _content(stdout) if job.capture else b""
         return Run(metrics, exit_code, timed_out, written, _content(stderr))
 

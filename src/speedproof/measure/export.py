@@ -47,6 +47,7 @@ def to_hyperfine(sessions: Sequence[StoredSession]) -> str:
 
 def _result(text: str, parameters: Mapping[str, str], runs: Sequence[RunLine]) -> dict[str, object]:
     times = [run.metrics["time"] for run in runs]
+    memory = [run.metrics["memory"] for run in runs if "memory" in run.metrics]
     return {
         "command": text,
         "mean": statistics.fmean(times),
@@ -57,7 +58,7 @@ def _result(text: str, parameters: Mapping[str, str], runs: Sequence[RunLine]) -
         "min": min(times),
         "max": max(times),
         "times": times,
-        "memory_usage_byte": [int(run.metrics["memory"]) for run in runs],
+        **({"memory_usage_byte": [int(m) for m in memory]} if len(memory) == len(runs) else {}),
         # hyperfine writes null for a process that a signal ended.
         "exit_codes": [run.exit if run.exit >= 0 else None for run in runs],
         **({"parameters": parameters} if parameters else {}),

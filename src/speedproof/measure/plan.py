@@ -78,10 +78,19 @@ def _version(
     )
 
 
-def _unique(names: Sequence[str], what: str) -> None:
-    for name in names:
-        if names.count(name) > 1:
-            raise UsageError(f"two {what} are called {name!r}; give them names with --name")
+def _labels(names: Sequence[str], commands: Sequence[str]) -> list[str]:
+    """Names for the versions; a command that occurs again, as in an A/A test, gets a number."""
+    labels = list(names)
+    for command in commands[len(names) :]:
+        again = 2
+        label = command
+        while label in labels:
+            label = f"{command} ({again})"
+            again += 1
+        labels.append(label)
+    if len(set(labels)) < len(labels):
+        raise UsageError("two versions have the same --name")
+    return labels
 
 
 def plan_commands(
@@ -138,8 +147,7 @@ def plan_commands(
         variants = [(c if isinstance(c, str) else shlex.join(c), c, {}) for c in commands]
     if len(names) > len(variants):
         raise UsageError(f"{len(names)} names for {len(variants)} versions")
-    labels = [*names, *(label for label, _, _ in variants[len(names) :])]
-    _unique(labels, "versions")
+    labels = _labels(names, [label for label, _, _ in variants])
     benchmarks = []
     for combination in itertools.product(*rest.values()):
         values = dict(zip(rest, combination, strict=True))

@@ -24,8 +24,8 @@ FloatArray = npt.NDArray[np.float64]
 # The gambler's prior over effects, in standard deviations of a block's difference. Most of it is where a
 # decision takes 10 to 50 blocks; the small ones keep the bounds shrinking in long sessions. Tuned for the
 # median number of blocks on normal noise (studies/sequential.py); no choice of these can harm validity.
-_EFFECTS = (0.05, 0.2, 0.55, 1.3)
-_WEIGHTS = (1 / 17, 2 / 17, 10 / 17, 4 / 17)
+_EFFECTS = (0.01, 0.05, 0.2, 0.55, 1.3)
+_WEIGHTS = (0.03, 0.05, 0.12, 0.57, 0.23)
 _EFFECT_ARRAY = np.array(_EFFECTS)
 LOG_WEIGHTS: FloatArray = np.log(_WEIGHTS)
 # Mean absolute deviation of a standard normal variable: brings the scale to standard deviations.
@@ -50,7 +50,7 @@ def log_factors(differences: FloatArray, spreads: FloatArray, counts: FloatArray
 
     Returns
     -------
-    ndarray, shape (n, 4)
+    ndarray, shape (n, 5)
         To be summed over blocks.
     """
     v = differences - shift
@@ -85,7 +85,7 @@ class Gambler:
         The sign that is bet on.
     shift : float
         ``c``; may be infinite.
-    log_wealths : sequence of float, shape (4,), optional
+    log_wealths : sequence of float, shape (5,), optional
         Logarithm of the wealth of each effect; the prior by default.
     """
 

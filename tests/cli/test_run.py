@@ -1,0 +1,254 @@
+"""``speedproof run`` as a user meets it: words, files, exit codes, real programs."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from speedproof.cli.console import Console
+from speedproof.cli.live import sparkline
+from speedproof.cli.main import main
+from speedproof.data.suite import Record
+from speedproof.formats import read
+from speedproof.measure.store import read_sessions
+
+SLOW, FAST = "sleep 0.012", "sleep 0.002"
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def speedproof(*argv: str) -> tuple[int, str, str]:
+    out, err = io.StringIO(), io.StringIO()
+    code = main(argv, Console(out, err))
+    return code, out.getvalue(), err.getvalue()
+
+
+def test_conclusion_comes_first() -> None:
+    code, out, err = speedproof("run", "--name", "slow", "--name", "fast", SLOW, FAST)
+    assert code == 0
+    assert out.splitlines()[0].startswith("fast is faster than slow: at least ")
+    assert "confidence 95 %" in out.splitlines()[0]
+    assert "although every block was looked at" in out
+    assert "samples of a size fixed beforehand" in out
+    assert "results are in speedproof-" in err
+    (path,) = Path().glob("speedproof-*.jsonl")
+    (session,) = read_sessions(path)
+    assert [v.name for v in session.head.benchmarks[0].versions] == ["slow", "fast"]
+    assert session.head.environment["kernel"]
+
+
+def test_results_are_read_by_compare_and_show() -> None:
+    speedproof("run", SLOW, FAST, "--save", "r.jsonl")
+    code, out, _ = speedproof("compare", "r.jsonl")
+    assert code == 0
+    assert out.startswith(f"{FAST} against {SLOW}: time")
+    assert speedproof("show", "r.jsonl")[0] == 0
+
+
+def test_dashes_make_one_command() -> None:
+    """``-- PROGRAM ARG`` is one version, with or without others before it."""
+    speedproof("run", "--max-runs", "3", "--save", "a.jsonl", "--", "sh", "-c", "exit 0")
+    assert read_sessions(Path("a.jsonl"))[0].head.benchmarks[0].versions[0].command == ("sh", "-c", "exit 0")
+    speedproof("run", "--max-runs", "3", "--save", "b.jsonl", "true", "--", "sh", "-c", "exit 0")
+    (plan,) = read_sessions(Path("b.jsonl"))[0].head.benchmarks
+    assert [v.command for v in plan.versions] == [("true",), ("sh", "-c", "exit 0")]
+
+
+def test_single_command_is_described() -> None:
+    code, out, _ = speedproof("run", "true", "--max-runs", "5")
+    assert code == 0
+    assert out.startswith("true (command): median ")
+    assert "5 runs" in out
+
+
+def test_parameters_suite_and_reference() -> None:
+    Path("suite.toml").write_text(
+        "[versions.new]\nt = '0.002'\n[versions.old]\nt = '0.012'\n[benchmarks.nap]\ncommand = 'sleep {t}'\n"
+    )
+    code, out, _ = speedproof("run", "--suite", "suite.toml", "--reference", "old", "--json")
+    (finding,) = json.loads(out)["results"]
+    assert (finding["benchmark"], finding["reference"], finding["verdict"]) == ("nap", "old", "faster")
+    _, out, _ = speedproof("run", "sleep {t}", "-L", "t", "0.012,0.002", "--json")
+    assert json.loads(out)["results"][0]["candidate"] == "t=0.002"
+
+
+def test_failing_command_stops_with_its_output() -> None:
+    code, _, err = speedproof("run", "true", "sh -c 'echo broken >&2; exit 3'", "--save", "r.jsonl")
+    assert code == 2
+    assert "exited with code 3; its output:\nbroken" in err
+    assert "--ignore-failure" in err
+    assert [run.exit for run in read_sessions(Path("r.jsonl"))[0].runs] == [0, 3]
+
+
+def test_ignored_failures_are_counted() -> None:
+    code, _, err = speedproof("run", "true", "false", "--ignore-failure", "--max-runs", "4")
+    assert code == 0
+    assert "false: 5 runs failed and were left out" in err
+
+
+def test_timeout_is_a_failure() -> None:
+    code, _, err = speedproof("run", "sleep 5", "true", "--timeout", "0.1")
+    assert code == 2
+    assert "took longer than its time-out" in err
+
+
+def test_resume_goes_on() -> None:
+    speedproof("run", "true", "true", "--max-runs", "6", "--save", "r.jsonl")
+    code, out, err = speedproof("run", "--resume", "r.jsonl", "--max-runs", "10", "--json")
+    assert code == 0
+    assert "6 blocks taken over from r.jsonl" in err
+    assert json.loads(out)["results"][0]["result"]["blocks"] == 10
+    first, second = read_sessions(Path("r.jsonl"))
+    assert [len(s.runs) for s in (first, second)] == [14, 10]
+    assert first.head.session != second.head.session
+
+
+def test_resume_keeps_how_it_was_measured() -> None:
+    """Metrics and input are the first session's; only when to stop can change."""
+    command = "echo score 5"
+    speedproof(
+        "run", command, command, "--metric", "score:higher=score (.)", "--max-runs", "3", "--save", "r.jsonl"
+    )
+    speedproof("run", "--resume", "r.jsonl", "--max-runs", "5")
+    assert all("score" in run.metrics for run in read_sessions(Path("r.jsonl"))[1].runs)
+
+
+def test_own_metric_decides() -> None:
+    _, out, _ = speedproof(
+        "run",
+        "echo score 10",
+        "echo score 20",
+        "--metric",
+        r"score:ops/s=score (\d+)",
+        "--decide-by",
+        "score",
+        "--json",
+    )
+    (finding,) = json.loads(out)["results"]
+    assert finding["verdict"] == "faster"
+    assert finding["estimate"] == pytest.approx(2.0)
+
+
+def test_calibration() -> None:
+    code, out, _ = speedproof("run", "--calibrate", "true", "--max-runs", "20")
+    assert code == 0
+    assert out.startswith("40 runs of one command, median ")
+    assert "smallest provable speedup" in out
+
+
+def test_export_for_hyperfine_is_hyperfine(tmp_path: Path) -> None:
+    """Our reader of hyperfine's files finds the same times as our reader of our own."""
+    speedproof("run", SLOW, FAST, "--save", "r.jsonl", "--export-hyperfine", "h.json")
+
+    def times(name: str) -> list[list[float]]:
+        return [r.values.tolist() for r in read(name) if isinstance(r, Record) and r.metric == "time"]
+
+    assert times("h.json") == times("r.jsonl")
+
+
+def test_environment_input_and_shell() -> None:
+    Path("in.txt").write_text("x")
+    code, _, err = speedproof(
+        "run", "test $A = 1", "test $A = 2", "--shell", "--name", "u", "--name", "v",
+        "--env", "A=1", "--env", "v:A=2", "--input", "in.txt", "--max-runs", "3",
+    )  # fmt: skip
+    assert code == 0, err
+    assert "every run includes the start of sh" in err
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        ([], "nothing to run"),
+        (["no-such-program", "true"], "no such program"),
+        (["true", "--warmup", "x"], "neither a number nor 'auto'"),
+        (["true", "--cpu", "9999"], "--cpu 9999: give CPUs of"),
+        (["true", "--env", "x"], "not of the form KEY=VALUE"),
+        (["true", "--env", "w:A=1"], "there is no version 'w'"),
+        (["true", "--reference", "w"], "there is no such version"),
+        (["true", "true", "--calibrate"], "exactly one command"),
+        (["true", "--decide-by", "score"], "no such metric; there are time, user"),
+        (["true", "--suite", "s.toml"], "not both"),
+        (["--suite", "s.toml"], "s.toml: No such file"),
+        (["true", "--resume", "r.jsonl"], "leave them out"),
+        (["--resume", "r.jsonl"], "r.jsonl: No such file"),
+    ],
+)
+def test_wrong_requests_are_named(argv: list[str], message: str) -> None:
+    code, _, err = speedproof("run", *argv)
+    assert code == 2
+    assert message in err
+    assert not list(Path().glob("*.jsonl")) or "no such program" in message
+
+
+def start(*argv: str) -> subprocess.Popen[str]:
+    code = "import sys; from speedproof.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    return subprocess.Popen(
+        [sys.executable, "-c", code, "run", *argv], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def test_interrupt_ends_with_a_verdict_and_130() -> None:
+    process = start("sleep 0.01", "sleep 0.01", "--save", "r.jsonl", "--margin", "0.0001%")
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        if Path("r.jsonl").exists() and Path("r.jsonl").read_text().count('"run"') > 10:
+            break
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 130, err
+    assert "sleep 0.01 (2) against sleep 0.01: undecided after" in out
+    assert "interrupted" in err
+    assert '"reason":"interrupted"' in Path("r.jsonl").read_text()
+
+
+def test_live_picture_on_a_terminal() -> None:
+    """On a terminal: elapsed time, runs, the bound so far and a sparkline for each version."""
+    leader, follower = pty.openpty()
+    code = "import sys; from speedproof.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    argv = ["run", SLOW, SLOW, "--max-runs", "40", "--name", "one", "--name", "two", "--save", "r.jsonl"]
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, *argv],
+        stdout=subprocess.DEVNULL,
+        stderr=follower,
+        env={**os.environ, "TERM": "xterm", "COLUMNS": "100", "LINES": "30"},
+    )
+    os.close(follower)
+    seen = b""
+    while True:
+        try:
+            part = os.read(leader, 4096)
+        except OSError:
+            break
+        if not part:
+            break
+        seen += part
+    os.close(leader)
+    assert process.wait(30) == 0
+    text = seen.decode()
+    assert "two: speedup" in text
+    assert "runs" in text
+    assert any(bar in text for bar in "▂▃▄▅▆▇█")
+
+
+def test_nothing_but_lines_in_a_pipe() -> None:
+    _, out, err = speedproof("run", "true", "true", "--max-runs", "3")
+    assert "\x1b" not in out + err
+
+
+def test_sparkline_edges() -> None:
+    assert sparkline([float(i) for i in range(8)]) == "▁▂▃▄▅▆▇█"
+    assert sparkline([1e-300, 2e-300]) == "▁█"

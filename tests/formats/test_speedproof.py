@@ -1,0 +1,118 @@
+"""The reader of the runner's own files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from speedproof.data.runs import SCHEMA, EndLine, Line, PlannedBenchmark, PlannedVersion, RunLine, SessionLine
+from speedproof.data.sample import Trait
+from speedproof.data.suite import Record, Skipped, Suite
+from speedproof.data.units import Direction
+from speedproof.errors import FormatError
+from speedproof.formats import detect, read
+
+VERSIONS = (PlannedVersion("old", ("a",), "a"), PlannedVersion("new", ("b",), "b"))
+
+
+def session(name: str, host: str = "h1") -> SessionLine:
+    return SessionLine(
+        SCHEMA,
+        name,
+        "2026-01-01T00:00:00+00:00",
+        1,
+        (PlannedBenchmark("b n=1", VERSIONS, {"n": "1"}),),
+        units={"score": ("ops/s", "higher")},
+        environment={"host": host, "load": "0.1"},
+    )
+
+
+def run(name: str, version: str, block: int, value: float, **more: object) -> RunLine:
+    metrics = {"time": value, "score": 1 / value}
+    return RunLine(name, "b n=1", version, block, 0, 0.0, metrics, **more)  # type: ignore[arg-type]
+
+
+def write(path: Path, *lines: Line | bytes) -> Path:
+    path.write_bytes(b"\n".join(x if isinstance(x, bytes) else msgspec.json.encode(x) for x in lines) + b"\n")
+    return path
+
+
+def records(path: Path) -> list[Record]:
+    return [item for item in read(path) if isinstance(item, Record)]
+
+
+def test_every_metric_is_a_record_in_the_order_of_the_plan(tmp_path: Path) -> None:
+    """The reference comes first although the candidate ran first; units and directions are as stored."""
+    path = write(
+        tmp_path / "r.jsonl",
+        session("s"),
+        run("s", "old", 0, 9.0, warmup=True),
+        run("s", "new", 0, 1.0),
+        run("s", "old", 0, 2.0),
+        run("s", "old", 1, 4.0),
+        EndLine("s", "decided"),
+    )
+    assert detect(path).name == "speedproof"
+    found = [r for r in records(path) if r.metric == "time"]
+    assert [(r.version, r.values.tolist(), r.unit) for r in found] == [
+        ("old", [2.0, 4.0], "s"),
+        ("new", [1.0], "s"),
+    ]
+    assert found[0].traits == {Trait.ORDER_KNOWN, Trait.WARMUP_REMOVED}
+    assert dict(found[0].fields) == {"session": "s", "host": "h1", "n": "1"}
+    (score,) = (r for r in records(path) if r.metric == "score" and r.version == "new")
+    assert (score.unit, score.direction) == ("ops/s", Direction.HIGHER)
+
+
+def test_sessions_are_told_apart(tmp_path: Path) -> None:
+    """Pooled over two machines: the suite says so."""
+    path = write(
+        tmp_path / "r.jsonl",
+        session("s"),
+        run("s", "old", 0, 1.0),
+        session("t", host="h2"),
+        run("t", "old", 0, 2.0),
+    )
+    suite = Suite.from_records((r.version or "", r) for r in records(path))
+    assert {r.field for r in suite.residue} == {"session", "host"}
+
+
+def test_what_is_left_out_is_said(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "r.jsonl",
+        session("s"),
+        run("s", "old", 0, 1.0, warmup=True),
+        run("s", "old", 0, 1.0, exit=3),
+        run("s", "old", 1, 1.0, exit=-9),
+        run("s", "old", 2, 1.0, timed_out=True),
+        run("nobody", "old", 0, 1.0),
+        run("s", "old", 3, 1.0),
+        b'{"type":"run","session":"s","bench',
+    )
+    skipped = [item for item in read(path) if isinstance(item, Skipped)]
+    reasons = [item.reason for item in skipped]
+    for part in ("warm-up", "exit code 3", "signal 9", "timed out", "no session 'nobody'", "cut off"):
+        assert sum(part in reason for reason in reasons) == 1, part
+    assert [item.expected for item in skipped if "warm-up" in item.reason] == [True]
+    assert [r.values.tolist() for r in records(path) if r.metric == "time"] == [[1.0]]
+
+
+def test_a_killed_session_has_a_note(tmp_path: Path) -> None:
+    path = write(tmp_path / "r.jsonl", session("s"), run("s", "old", 0, 1.0))
+    assert "was killed" in records(path)[0].notes[0]
+
+
+def test_newer_files_are_refused_and_newer_members_ignored(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "r.jsonl",
+        msgspec.json.encode(session("s")).replace(b'"seed":1', b'"seed":1,"news":true'),
+        run("s", "old", 0, 1.0),
+    )
+    assert len(records(path)) == 2
+    newer = write(
+        tmp_path / "n.jsonl", msgspec.json.encode(session("s")).replace(b'"schema":1', b'"schema":2')
+    )
+    with pytest.raises(FormatError, match="line 1: schema 2 is newer"):
+        list(read(newer))

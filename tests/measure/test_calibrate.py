@@ -1,0 +1,43 @@
+"""What an A/A measurement tells, against noise that was put in."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from speedproof.errors import DataError
+from speedproof.measure.calibrate import calibrate
+
+
+def test_noise_that_was_put_in_is_found() -> None:
+    rng = np.random.default_rng(4)
+    times = 0.1 * np.exp(0.02 * rng.standard_normal((2000, 2)))
+    c = calibrate([(a, b) for a, b in times.tolist()], times.ravel().tolist(), 2000 * 0.21, (21.0, 210.0))
+    assert c.median == pytest.approx(0.1, rel=0.01)
+    assert c.noise == pytest.approx(0.02, rel=0.1)
+    assert c.block_noise == pytest.approx(0.02 * math.sqrt(2), rel=0.1)
+    assert abs(c.autocorrelation) < 0.06
+    assert c.block_seconds == pytest.approx(0.21)
+    (_, few, large), (_, many, small) = c.provable
+    assert (few, many) == pytest.approx((100, 1000))
+    # Evidence grows with the square of the effect: ten times the blocks, a third of the speedup.
+    assert (large - 1) / (small - 1) == pytest.approx(math.sqrt(10), rel=0.25)
+
+
+def test_drift_and_dependence_are_found() -> None:
+    rng = np.random.default_rng(4)
+    times = 0.1 * np.exp(np.cumsum(0.01 * rng.standard_normal(400)) + 0.001 * np.arange(400))
+    c = calibrate([(a, b) for a, b in times.reshape(-1, 2).tolist()], times.tolist(), 42.0)
+    assert c.autocorrelation > 0.8
+    assert c.autocorrelation_pvalue < 1e-6
+    assert c.drift > 0.3
+
+
+def test_constant_times_and_too_few() -> None:
+    c = calibrate([(1.0, 1.0)] * 10, [1.0] * 20, 20.0)
+    assert (c.noise, c.block_noise) == (0.0, 0.0)
+    assert math.isnan(c.autocorrelation)
+    with pytest.raises(DataError, match="3 blocks are too few"):
+        calibrate([(1.0, 1.0)] * 3, [1.0] * 6, 1.0)

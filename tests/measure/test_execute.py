@@ -1,0 +1,163 @@
+"""Real processes: times, failures, time-outs, signals, leaks."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from speedproof.measure.execute import Job, RunError, execute, run_shell
+
+
+def test_wall_time_against_a_known_sleep() -> None:
+    run = execute(Job(("sleep", "0.05")))
+    assert 0.05 <= run.metrics["time"] < 1.0
+    assert run.metrics["user"] < 0.05
+    assert not run.failed
+
+
+def test_accounting_is_of_that_child_alone() -> None:
+    """A busy child has user time; the idle one after it does not inherit any."""
+    busy = execute(Job((sys.executable, "-S", "-c", "x = 0\nfor i in range(3000000): x += i")))
+    idle = execute(Job(("true",)))
+    assert busy.metrics["user"] > 0.02
+    assert idle.metrics["user"] < 0.02
+
+
+def test_memory_against_a_known_allocation() -> None:
+    """The peak holds what the child touched; one below the runner's own peak is left out, not invented."""
+    own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    size = own + 50_000_000
+    run = execute(Job((sys.executable, "-S", "-c", f"x = b'x' * {size}")))
+    assert size < run.metrics["memory"] < size + 100_000_000
+    assert "memory" not in execute(Job(("true",))).metrics
+
+
+@pytest.mark.parametrize(("command", "code"), [("exit 7", 7), ("kill -9 $$", -9), ("kill -SEGV $$", -11)])
+def test_exit_codes_and_signals(command: str, code: int) -> None:
+    run = execute(Job(("sh", "-c", command)))
+    assert run.exit == code
+    assert run.failed
+    expected = "exited with code 7" if code > 0 else f"was killed by {signal.Signals(-code).name}"
+    assert expected in run.describe_failure()
+
+
+def test_failure_shows_the_output() -> None:
+    run = execute(Job(("sh", "-c", "echo out; echo trouble >&2; exit 1"), capture=True))
+    assert run.stdout == b"out\n"
+    assert "trouble" in run.describe_failure()
+    assert execute(Job(("sh", "-c", "echo out"))).stdout == b""
+
+
+def test_large_output_does_not_block() -> None:
+    run = execute(Job((sys.executable, "-S", "-c", "print('x' * 3_000_000)"), capture=True))
+    assert len(run.stdout) == 3_000_001
+
+
+def test_timeout_ends_the_whole_group(tmp_path: Path) -> None:
+    """The grandchild dies as well, and no later than the time-out."""
+    mark = tmp_path / "pid"
+    start = time.monotonic()
+    run = execute(Job(("sh", "-c", f"sleep 30 & echo $! > {mark}; wait"), timeout=0.3))
+    assert run.timed_out
+    assert run.failed
+    assert "time-out" in run.describe_failure()
+    assert time.monotonic() - start < 5
+    grandchild = int(mark.read_text())
+    for _ in range(100):
+        status = Path(f"/proc/{grandchild}/status")
+        if not status.exists() or "State:\tZ" in status.read_text():
+            break
+        time.sleep(0.02)
+    else:
+        pytest.fail("the grandchild is still running")
+
+
+def test_timeout_that_is_not_reached() -> None:
+    run = execute(Job(("true",), timeout=10))
+    assert not run.timed_out
+
+
+def test_working_directory_environment_and_input(tmp_path: Path) -> None:
+    (tmp_path / "in.txt").write_text("hello")
+    before = Path.cwd()
+    job = Job(
+        ("sh", "-c", "pwd; echo $GREETING; cat"),
+        env={"GREETING": "servus"},
+        cwd=str(tmp_path),
+        stdin=str(tmp_path / "in.txt"),
+        capture=True,
+    )
+    assert execute(job).stdout.decode().split("\n") == [str(tmp_path.resolve()), "servus", "hello"]
+    assert Path.cwd() == before
+    assert execute(Job(("cat",), capture=True)).stdout == b""
+
+
+def test_child_has_its_own_group_and_default_signals() -> None:
+    """Ctrl-C at the terminal does not reach it, and it dies of SIGPIPE as it would from a shell."""
+    code = "import os, signal; print(os.getpgrp() == os.getpid())"
+    assert execute(Job((sys.executable, "-S", "-c", code), capture=True)).stdout == b"True\n"
+    ignored = execute(Job(("sh", "-c", "grep SigIgn /proc/self/status"), capture=True)).stdout.split()[1]
+    assert int(ignored, 16) & (1 << (signal.SIGPIPE - 1)) == 0
+    blocked = execute(Job(("sh", "-c", "grep SigBlk /proc/self/status"), capture=True)).stdout.split()[1]
+    assert int(blocked, 16) == 0
+
+
+@pytest.mark.parametrize(
+    ("job", "message"),
+    [
+        (Job(("no-such-program-anywhere",)), "no such program"),
+        (Job(("/etc/passwd",)), "not executable"),
+        (Job(("true",), cwd="/no/such/folder"), "/no/such/folder: No such file"),
+        (Job(("true",), stdin="/no/such/file"), "/no/such/file: No such file"),
+    ],
+)
+def test_what_cannot_start_is_named(job: Job, message: str) -> None:
+    with pytest.raises(RunError, match=message):
+        execute(job)
+    assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == set()
+
+
+def test_hooks_fail_with_their_output() -> None:
+    run_shell("", "prepare", env={}, cwd="")
+    with pytest.raises(RunError, match=r"(?s)prepare command 'echo no; exit 4' exited with code 4.*no"):
+        run_shell("echo no; exit 4", "prepare", env={}, cwd="")
+
+
+def test_thousand_runs_leak_nothing() -> None:
+    """No descriptor, no zombie, no growing memory."""
+    execute(Job(("true",), timeout=5, capture=True))
+    descriptors = len(list(Path("/proc/self/fd").iterdir()))
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for i in range(1000):
+        execute(Job(("true",), timeout=5 if i % 2 else None, capture=i % 3 == 0))
+    assert len(list(Path("/proc/self/fd").iterdir())) == descriptors
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory < 2000
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
+
+
+def test_interrupt_ends_the_child() -> None:
+    """Ctrl-C during a run: KeyboardInterrupt at once, and the child is gone."""
+    code = (
+        "import os, signal, threading\n"
+        "from speedproof.measure.execute import Job, execute\n"
+        "threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()\n"
+        "try:\n"
+        "    execute(Job(('sleep', '60')))\n"
+        "except KeyboardInterrupt:\n"
+        "    try:\n"
+        "        os.waitpid(-1, os.WNOHANG)\n"
+        "    except ChildProcessError:\n"
+        "        print('reaped')\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=True
+    )
+    assert done.stdout == "reaped\n"

@@ -1,0 +1,118 @@
+"""Metrics beyond the clock: output, counters, energy."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from speedproof.data.runs import PlannedVersion
+from speedproof.data.units import Direction
+from speedproof.errors import UsageError
+from speedproof.measure.execute import Job, Run
+from speedproof.measure.executor import CommandExecutor, shell_start
+from speedproof.measure.metrics import Energy, PerfStat, energy_meter, parse_metric, perf_counters, units_of
+
+
+@pytest.mark.parametrize(
+    ("text", "output", "value", "unit", "direction"),
+    [
+        (r"t:ms=took ([\d.]+)", b"took 12.5 ms", 0.0125, "s", Direction.LOWER),
+        (r"score:ops/s=(\d+)", b"1 then 20", 20.0, "ops/s", Direction.HIGHER),
+        (r"q:points:higher=\d+", b"7", 7.0, "points", Direction.HIGHER),
+        (r"n=total=([\d,]+)", b"total=1,234", 1234.0, "", Direction.LOWER),
+        (r"n=x(\d)?", b"x", None, "", Direction.LOWER),
+        (r"n=(\w+)", b"word", None, "", Direction.LOWER),
+        (r"n=(\d+)", b"", None, "", Direction.LOWER),
+    ],
+)
+def test_output_metrics(
+    text: str, output: bytes, value: float | None, unit: str, direction: Direction
+) -> None:
+    metric = parse_metric(text)
+    assert metric.read(Run({}, stdout=output)) == (None if value is None else pytest.approx(value))
+    assert (metric.unit, metric.direction) == (unit, direction)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"), [("score", "not of the form"), ("s=(", "missing \\)|unterminated")]
+)
+def test_wrong_metrics_are_named(text: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        parse_metric(text)
+
+
+def test_perf_output_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "perf.txt"
+    path.write_text(
+        "# started on Monday\n\n1234567;;instructions;100;100.00;;\n<not supported>;;cycles;0;100.00;;\n"
+        "0.55;msec;task-clock;550000;100.00;0.5;CPUs utilized\n"
+    )
+    assert PerfStat(("instructions",), path).read() == {"instructions": 1234567.0, "task-clock": 0.55}
+
+
+def test_perf_wraps_the_command(tmp_path: Path) -> None:
+    job = PerfStat(("a", "b"), tmp_path / "p").wrap(Job(("true", "x"), timeout=3))
+    assert job.command[-3:] == ("--", "true", "x")
+    assert job.timeout == 3
+
+
+def test_absent_perf_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert perf_counters(["instructions"], tmp_path / "p") == (None, "perf is not installed: no counters")
+
+
+def test_absent_counters_are_said_and_others_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    fake = tmp_path / "perf"
+    fake.write_text("#!/bin/sh\nprintf '5;;page-faults;1;100;;\\n' > \"$5\"\n")
+    fake.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
+    stat, message = perf_counters(["cycles", "page-faults"], tmp_path / "p")
+    assert stat is not None
+    assert stat.events == ("page-faults",)
+    assert "cannot count cycles here" in message
+    assert units_of([], replace(stat, events=("cycles", "x"))) == {
+        "cycles": ("cycles", "lower"),
+        "x": ("", "lower"),
+    }
+
+
+def test_energy_counts_packages_and_wraps(tmp_path: Path) -> None:
+    for zone, micro in (("intel-rapl:0", 900), ("intel-rapl:1", 50), ("intel-rapl:0:0", 7)):
+        (tmp_path / zone).mkdir()
+        (tmp_path / zone / "energy_uj").write_text(f"{micro}\n")
+        (tmp_path / zone / "max_energy_range_uj").write_text("1000\n")
+    meter, message = energy_meter(tmp_path)
+    assert message == ""
+    assert meter is not None
+    assert meter.read() == (900.0, 50.0)
+    assert meter.used((900.0, 50.0), (100.0, 60.0)) == pytest.approx(210e-6)
+    assert energy_meter(tmp_path / "none") == (None, "energy: this machine shows no RAPL counters")
+
+
+def test_executor_hooks_and_extras(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    version = PlannedVersion(
+        "v",
+        ("sh", "-c", f"echo run >> {log}; echo score 5"),
+        "v",
+        setup=f"echo setup >> {log}",
+        prepare=f"echo prepare >> {log}",
+        conclude=f"echo conclude >> {log}",
+        cleanup=f"echo cleanup >> {log}",
+    )
+    (tmp_path / "e").write_text("5")
+    energy = Energy(((tmp_path / "e", 100.0),))
+    executor = CommandExecutor(
+        capture=True, output_metrics=(parse_metric(r"score=score (\d)"),), energy=energy
+    )
+    executor.begin(version)
+    run = executor.measure(version)
+    executor.finish(version)
+    assert log.read_text().split() == ["setup", "prepare", "run", "conclude", "cleanup"]
+    assert (run.metrics["score"], run.metrics["energy"]) == (5.0, 0.0)
+
+
+def test_start_of_a_shell_takes_time() -> None:
+    assert 0 < shell_start(("sh", "-c", "")) < 1

@@ -1,0 +1,332 @@
+"""The loop with a fake executor and a fake clock: order, stopping, resuming, storing, without any time."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from speedproof.data.runs import (
+    SCHEMA,
+    EndLine,
+    Line,
+    PlannedBenchmark,
+    PlannedVersion,
+    RunLine,
+    SessionLine,
+)
+from speedproof.errors import DataError, UsageError
+from speedproof.measure.execute import Run, RunError
+from speedproof.measure.race import Race, StopRules
+from speedproof.measure.schedule import block_order
+from speedproof.measure.session import Progress, Session, Warmup
+from speedproof.measure.store import StoredSession
+from speedproof.protocols.comparison import Verdict
+
+
+class FakeClock:
+    """Goes on by what the fake runs take."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class FakeExecutor:
+    """Times by version: a number, or a function of the number of runs of that version so far."""
+
+    def __init__(self, clock: FakeClock, times: dict[str, float | Callable[[int], float]]) -> None:
+        self.clock = clock
+        self.times = times
+        self.calls: list[str] = []
+        self.hooks: list[str] = []
+        self.fail: dict[int, int] = {}
+        self.interrupt_at = math.inf
+
+    def begin(self, version: PlannedVersion) -> None:
+        self.hooks.append(f"begin {version.name}")
+
+    def finish(self, version: PlannedVersion) -> None:
+        self.hooks.append(f"finish {version.name}")
+
+    def measure(self, version: PlannedVersion) -> Run:
+        if len(self.calls) >= self.interrupt_at:
+            raise KeyboardInterrupt
+        count = self.calls.count(version.name)
+        time = self.times[version.name]
+        seconds = time(count) if callable(time) else time
+        self.calls.append(version.name)
+        self.clock.now += seconds
+        return Run({"time": seconds}, exit=self.fail.get(len(self.calls) - 1, 0), stderr=b"broken")
+
+
+def noisy(center: float, seed: int, sigma: float = 0.03) -> Callable[[int], float]:
+    values = center * np.exp(sigma * np.random.default_rng(seed).standard_normal(5000))
+    return lambda i: float(values[i])
+
+
+def benchmark(*names: str, name: str = "b") -> PlannedBenchmark:
+    return PlannedBenchmark(name, tuple(PlannedVersion(n, (n,), n) for n in names))
+
+
+def head(*benchmarks: PlannedBenchmark, session: str = "s", seed: int = 7) -> SessionLine:
+    return SessionLine(SCHEMA, session, "2026-01-01T00:00:00+00:00", seed, benchmarks)
+
+
+class Bench:
+    """A session with everything fake."""
+
+    def __init__(
+        self,
+        times: dict[str, float | Callable[[int], float]],
+        *benchmarks: PlannedBenchmark,
+        rules: StopRules | None = None,
+        warmup: int | None = 0,
+        **options: object,
+    ) -> None:
+        self.clock = FakeClock()
+        self.executor = FakeExecutor(self.clock, times)
+        self.lines: list[Line] = []
+        self.seen: list[Progress] = []
+        self.session = Session(
+            head(*(benchmarks or (benchmark(*times),))),
+            rules or StopRules(),
+            self.executor,
+            clock=self.clock,
+            append=self.lines.append,
+            watch=self.seen.append,
+            warmup=Warmup(warmup),
+            **options,  # type: ignore[arg-type]
+        )
+
+    @property
+    def runs(self) -> list[RunLine]:
+        return [line for line in self.lines if isinstance(line, RunLine)]
+
+    def stored(self) -> StoredSession:
+        first = self.lines[0]
+        assert isinstance(first, SessionLine)
+        return StoredSession(first, tuple(self.runs))
+
+
+def test_each_block_runs_every_version_once_in_the_drawn_order() -> None:
+    bench = Bench(
+        {"X": noisy(1.0, 1), "Y": noisy(1.0, 2), "Z": noisy(1.0, 3)}, rules=StopRules(max_blocks=12)
+    )
+    bench.session.run()
+    blocks = [tuple(bench.executor.calls[i : i + 3]) for i in range(0, 36, 3)]
+    assert blocks == [block_order("XYZ", seed=7, benchmark=0, block=b) for b in range(12)]
+    assert [(r.block, r.position) for r in bench.runs] == list(itertools.product(range(12), range(3)))
+
+
+def test_stops_when_proven() -> None:
+    bench = Bench({"X": noisy(1.3, 1), "Y": noisy(1.0, 2)})
+    outcome = bench.session.run()
+    (finding,) = outcome.findings
+    assert finding.verdict is Verdict.FASTER
+    assert finding.reason == "proven"
+    assert 1.0 < finding.result.low < 1.3 < finding.result.high
+    assert finding.result.blocks == 10
+    assert outcome.reasons == (("b", "decided"),)
+    assert bench.lines[-1] == EndLine("s", "decided")
+
+
+def test_slower_is_proven_as_well() -> None:
+    (finding,) = Bench({"X": noisy(1.0, 1), "Y": noisy(1.3, 2)}).session.run().findings
+    assert finding.verdict is Verdict.SLOWER
+    assert finding.result.high < 1
+
+
+def test_higher_is_better_turns_the_speedup() -> None:
+    """Twice the score is a speedup of 2, not of one half."""
+    (finding,) = Bench({"X": noisy(1.0, 1), "Y": noisy(2.0, 2)}, higher_is_better=True).session.run().findings
+    assert finding.verdict is Verdict.FASTER
+    assert finding.estimate == pytest.approx(2.0, rel=0.1)
+
+
+def test_minimum_number_of_runs_is_kept() -> None:
+    bench = Bench({"X": 2.0, "Y": 1.0}, rules=StopRules(min_blocks=25, max_time=None))
+    assert bench.session.run().findings[0].result.blocks == 25
+
+
+def test_equivalence_within_a_margin() -> None:
+    bench = Bench({"X": noisy(1.0, 1), "Y": noisy(1.0, 2)}, rules=StopRules(margin=0.05, max_time=None))
+    (finding,) = bench.session.run().findings
+    assert finding.verdict is Verdict.EQUIVALENT
+    assert 1 / 1.05 < finding.result.low < finding.result.high < 1.05
+
+
+def test_precision_goes_on_after_the_proof() -> None:
+    rules = StopRules(precision=0.01, max_time=None)
+    (finding,) = Bench({"X": noisy(1.3, 1), "Y": noisy(1.0, 2)}, rules=rules).session.run().findings
+    assert finding.reason == "the precision is reached"
+    assert finding.result.precision <= 0.01
+    assert finding.result.blocks > 50
+
+
+def test_time_budget() -> None:
+    bench = Bench({"X": 1.0, "Y": 1.0}, rules=StopRules(max_time=21.0))
+    outcome = bench.session.run()
+    assert outcome.findings[0].verdict is Verdict.UNDECIDED
+    assert outcome.reasons[0][1] == "21 s were allowed"
+    assert len(bench.runs) == 22
+    assert len(Bench({"X": 5.0, "Y": 5.0}, rules=StopRules(max_time=0.1)).session.run().findings) == 1
+
+
+def test_decided_candidates_leave_the_race() -> None:
+    """The clear one is proven and no longer measured; the reference and the close one go on."""
+    bench = Bench(
+        {"X": noisy(1.0, 1), "clear": noisy(0.5, 2), "close": noisy(1.0, 3)},
+        rules=StopRules(max_blocks=40, max_time=None),
+    )
+    clear, close = bench.session.run().findings
+    assert (clear.verdict, clear.reason) == (Verdict.FASTER, "proven")
+    assert close.verdict is Verdict.UNDECIDED
+    assert bench.executor.calls.count("clear") < bench.executor.calls.count("close") == 40
+    assert clear.result.risk == pytest.approx(0.025)
+
+
+def test_interrupt_ends_with_a_verdict() -> None:
+    bench = Bench(
+        {"X": noisy(1.3, 1), "Y": noisy(1.0, 2)}, benchmark("X", "Y"), benchmark("X", "Y", name="never")
+    )
+    bench.executor.interrupt_at = 15
+    outcome = bench.session.run()
+    assert outcome.interrupted
+    assert outcome.findings[0].result.blocks == 7
+    assert [f.benchmark for f in outcome.findings] == ["b"]
+    assert bench.lines[-1] == EndLine("s", "interrupted")
+    assert bench.executor.hooks == ["begin X", "begin Y", "finish X", "finish Y"]
+
+
+def test_failure_stops_with_the_output() -> None:
+    bench = Bench({"X": 1.0, "Y": 1.0})
+    bench.executor.fail = {3: 1}
+    with pytest.raises(RunError, match=r"(?s)exited with code 1; its output:.*broken.*--ignore-failure"):
+        bench.session.run()
+    assert len(bench.runs) == 4
+    assert bench.runs[-1].exit == 1
+    assert bench.lines[-1] == EndLine("s", "error")
+    assert bench.executor.hooks[-2:] == ["finish X", "finish Y"]
+
+
+def test_ignored_failures_leave_their_block_out() -> None:
+    bench = Bench({"X": 1.0, "Y": 1.0}, rules=StopRules(max_blocks=20), ignore_failure=True)
+    bench.executor.fail = {3: 1, 10: 2}
+    outcome = bench.session.run()
+    assert outcome.findings[0].result.blocks == 18
+    assert sum(outcome.failed.values()) == 2
+
+
+def test_missing_metric_is_counted() -> None:
+    outcome = Bench({"X": 1.0, "Y": 1.0}, rules=StopRules(max_blocks=10), metric="score").session.run()
+    assert outcome.missing == {"X": 10, "Y": 10}
+    assert outcome.findings[0].result.blocks == 0
+
+
+def test_a_value_of_zero_is_refused_with_its_place() -> None:
+    with pytest.raises(DataError, match="b, Y against X: block 1: the candidate is 0"):
+        Bench({"X": 1.0, "Y": 0.0}).session.run()
+
+
+def test_warmup_rounds_are_stored_but_decide_nothing() -> None:
+    bench = Bench({"X": 1.0, "Y": 1.0}, warmup=3, rules=StopRules(max_blocks=10))
+    outcome = bench.session.run()
+    assert [r.warmup for r in bench.runs] == [True] * 6 + [False] * 20
+    assert outcome.findings[0].result.blocks == 10
+
+
+def test_warmup_until_steady() -> None:
+    """Times that fall by a tenth a run are not steady; constant ones are after six rounds."""
+    falling = Bench({"X": lambda i: 0.9 ** min(i, 12), "Y": 1.0}, warmup=None, rules=StopRules(max_blocks=10))
+    falling.session.run()
+    assert 12 <= sum(r.warmup for r in falling.runs) / 2 <= 20
+    steady = Bench({"X": 1.0, "Y": 1.0}, warmup=None, rules=StopRules(max_blocks=10))
+    steady.session.run()
+    assert sum(r.warmup for r in steady.runs) / 2 == 6
+    never = Bench({"X": lambda i: 0.9**i, "Y": 1.0}, warmup=None, rules=StopRules(max_blocks=10))
+    never.session.run()
+    assert sum(r.warmup for r in never.runs) / 2 == 30
+
+
+def test_resumed_session_equals_an_unbroken_one() -> None:
+    """Interrupted after any run and resumed: the evidence is that of all complete blocks together."""
+    times = {"X": noisy(1.03, 1), "Y": noisy(1.0, 2)}
+    first = Bench(dict(times), rules=StopRules(max_blocks=40, max_time=None))
+    first.executor.interrupt_at = 13
+    first.session.run()
+    second = Bench(dict(times), rules=StopRules(max_blocks=40, max_time=None))
+    assert second.session.recall([first.stored()]) == 6
+    resumed = second.session.run().findings[0]
+    race = Race("b", ["X", "Y"], StopRules())
+    for runs in (first.runs[:12], second.runs):
+        for i in range(0, len(runs), 2):
+            race.add({r.version: r.metrics["time"] for r in runs[i : i + 2]})
+    assert race.findings()[0].result == resumed.result
+    assert race.blocks == 6 + len(second.runs) // 2
+
+
+def test_what_was_decided_is_not_measured_again() -> None:
+    first = Bench({"X": 2.0, "Y": 1.0})
+    first.session.run()
+    second = Bench({"X": 2.0, "Y": 1.0})
+    second.session.recall([first.stored()])
+    assert second.session.run().findings[0].verdict is Verdict.FASTER
+    assert second.runs == []
+    assert second.executor.hooks == []
+
+
+def test_a_single_version_is_measured_and_nothing_is_found() -> None:
+    bench = Bench({"only": 1.0}, rules=StopRules(max_blocks=12))
+    outcome = bench.session.run()
+    assert outcome.findings == ()
+    assert len(bench.runs) == 12
+
+
+def test_watcher_sees_every_run() -> None:
+    bench = Bench({"X": 1.0, "Y": 1.0}, warmup=1, rules=StopRules(max_blocks=10))
+    bench.session.run()
+    assert [p.version for p in bench.seen] == bench.executor.calls
+    assert bench.seen[-1].elapsed == pytest.approx(22.0)
+
+
+def test_rules_that_leave_nothing_are_refused() -> None:
+    with pytest.raises(UsageError, match="leave nothing to measure"):
+        StopRules(min_blocks=10, max_blocks=5)
+
+
+def blocks_of(seed: int, *speedups: float) -> Iterator[dict[str, float]]:
+    rng = np.random.default_rng(seed)
+    names = ["X", *(f"Y{i}" for i in range(len(speedups)))]
+    for _ in range(25):
+        noise = np.exp(0.05 * rng.standard_normal(len(names)))
+        yield dict(zip(names, (noise / [1.0, *speedups]).tolist(), strict=True))
+
+
+def test_family_of_candidates_keeps_the_risk() -> None:
+    """Four candidates, none faster: at most the risk of sessions ever calls any of them faster (binomial)."""
+    false, sessions, risk = 0, 80, 0.2
+    for seed in range(sessions):
+        race = Race("b", ["X", "Y0", "Y1", "Y2", "Y3"], StopRules(risk=risk, min_blocks=1))
+        for block in blocks_of(seed, 1, 1, 1, 1):
+            if race.decided:
+                break
+            race.add(block)
+        false += any(f.verdict is Verdict.FASTER for f in race.findings())
+    assert stats.binomtest(false, sessions, risk, alternative="greater").pvalue > 0.001
+
+
+def test_closed_test_proves_what_equal_shares_do() -> None:
+    """A bound beyond 1 at the candidate's share of the risk implies the verdict."""
+    for seed in range(8):
+        race = Race("b", ["X", "Y0", "Y1"], StopRules(min_blocks=1000))
+        for block in blocks_of(seed, 1.1, 1.0):
+            race.add(block)
+            for f in race.findings():
+                assert f.result.low <= 1 or f.verdict is Verdict.FASTER
