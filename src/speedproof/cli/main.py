@@ -83,6 +83,7 @@ def main(argv: Sequence[str] | None = None, console: Console | None = None) -> i
     only = arguments[0] if arguments and arguments[0] in COMMANDS else None
     try:
         args = build_parser(only).parse_args(arguments)
+        args.argv = arguments
         code = int(args.run(args, console))
         console.out.flush()
     except BrokenPipeError:

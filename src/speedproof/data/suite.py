@@ -8,7 +8,7 @@ version lacks are found by :meth:`Suite.partners`.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -170,6 +170,8 @@ class Suite:
         What told pooled values apart although nobody grouped by it.
     skipped : tuple of Skipped
         What was left out while reading.
+    fields : dict of str to dict of str to tuple of str
+        By version, every field that its records name, with its different values in order of appearance.
 
     Examples
     --------
@@ -189,6 +191,7 @@ class Suite:
     samples: dict[tuple[Key, str], Sample]
     residue: tuple[Residue, ...] = ()
     skipped: tuple[Skipped, ...] = ()
+    fields: dict[str, dict[str, tuple[str, ...]]] = field(default_factory=dict)
 
     @property
     def keys(self) -> tuple[Key, ...]:
@@ -233,7 +236,7 @@ class Suite:
                 samples[key, version] = _pool(group, version)
             except DataError as error:
                 skipped.append(Skipped(group[0].path, group[0].where, key.benchmark, str(error)))
-        return cls(tuple(versions), samples, _residue(groups), tuple(skipped))
+        return cls(tuple(versions), samples, _residue(groups), tuple(skipped), _fields(groups))
 
     def of(self, version: str) -> dict[Key, Sample]:
         """All samples of a version.
@@ -355,6 +358,17 @@ def _residue(groups: dict[tuple[Key, str], list[Record]]) -> tuple[Residue, ...]
     return tuple(
         Residue(name, tuple(values), tuple(benchmarks)) for name, (values, benchmarks) in seen.items()
     )
+
+
+def _fields(groups: dict[tuple[Key, str], list[Record]]) -> dict[str, dict[str, tuple[str, ...]]]:
+    seen: dict[str, dict[str, dict[str, None]]] = {}
+    for (_, version), group in groups.items():
+        for record in group:
+            for name, value in record.fields:
+                seen.setdefault(version, {}).setdefault(name, {}).setdefault(value)
+    return {
+        version: {name: tuple(values) for name, values in fields.items()} for version, fields in seen.items()
+    }
 
 
 def _single_benchmarks(x: dict[Key, Sample], y: dict[Key, Sample]) -> str:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from speedproof.stats.estimate import Estimate
+
 if TYPE_CHECKING:
     from speedproof.data.sample import Sample
-    from speedproof.stats.estimate import Estimate
 
 __all__ = [
     "Check",
