@@ -1,0 +1,277 @@
+"""One number for a suite, with its confidence: geometric means, for these benchmarks and for ones like these.
+
+A geometric mean of speedups is one number, but two questions. How fast is the candidate on *these* benchmarks,
+had they been run again and again? Only the noise from run to run makes that uncertain. How fast would it be on
+benchmarks *like these*, of which these are a random sample? Then the differences between the benchmarks count,
+too, and more runs of the same benchmarks do not narrow the interval.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from speedproof.data.suite import Pair
+from speedproof.stats.estimate import Estimate
+from speedproof.stats.special import t_quantile, t_sf
+
+__all__ = ["GeometricMeans", "LogRatio", "MeanLogRatio", "geometric_means", "log_ratio", "mean_log_ratio"]
+
+
+@dataclass(frozen=True, slots=True)
+class LogRatio:
+    """The logarithm of one benchmark's speedup, and how uncertain it is.
+
+    Attributes
+    ----------
+    benchmark : str
+        Its name.
+    value : float
+        log(mean X / mean Y), or log(mean Y / mean X) where higher is better.
+    variances : (float, float)
+        Of the logarithms of the two means, by the delta method: s^2 / (n mean^2). NaN for a single
+        independent value.
+    df : (int, int)
+        Their degrees of freedom, n - 1.
+    """
+
+    benchmark: str
+    value: float
+    variances: tuple[float, float]
+    df: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class MeanLogRatio:
+    """A mean of logarithms of speedups with its standard error.
+
+    Attributes
+    ----------
+    value, error : float
+        The mean and its standard error; NaN where none can be given.
+    df : float
+        Degrees of freedom of the t distribution that goes with it.
+    """
+
+    value: float
+    error: float
+    df: float
+
+    def pvalue(self, margin: float = 0.0, *, less: bool = False) -> float:
+        """One-sided p-value for "the mean lies above the margin", or below it.
+
+        Parameters
+        ----------
+        margin : float
+            On the logarithmic scale.
+        less : bool
+            The other direction.
+        """
+        distance = margin - self.value if less else self.value - margin
+        if math.isnan(self.error):
+            return math.nan
+        if self.error == 0:
+            return 1.0 if distance <= 0 else 0.0
+        return float(t_sf(distance / self.error, self.df))
+
+    def estimate(self, confidence: float) -> Estimate:
+        """The ratio with its two-sided interval; from 0 to infinity where no error can be given."""
+        centre = math.exp(self.value)
+        if math.isnan(self.error):
+            return Estimate(centre, 0.0, math.inf, confidence)
+        half = t_quantile(0.5 + confidence / 2, self.df) * self.error if self.error else 0.0
+        return Estimate(centre, _exp(self.value - half), _exp(self.value + half), confidence)
+
+
+@dataclass(frozen=True, slots=True)
+class GeometricMeans:
+    """The geometric mean of the speedups of a suite, with an interval for either question.
+
+    Attributes
+    ----------
+    benchmarks : int
+        How many went in.
+    these : Estimate
+        For these benchmarks, run again: two-sided interval from the runs' noise.
+    like_these : Estimate
+        For benchmarks like these: two-sided interval that takes them as a random sample.
+    df_these, df_like_these : float
+        Degrees of freedom of the two intervals.
+    left_out : tuple of str
+        Benchmarks without a speedup: a mean that is zero or negative.
+    notes : tuple of str
+        What keeps an interval from being given.
+    """
+
+    benchmarks: int
+    these: Estimate
+    like_these: Estimate
+    df_these: float
+    df_like_these: float
+    left_out: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def log_ratio(pair: Pair) -> LogRatio | None:
+    """The logarithm of a benchmark's speedup in mean.
+
+    Parameters
+    ----------
+    pair : Pair
+        The values of one process count as one: its mean.
+
+    Returns
+    -------
+    LogRatio or None
+        None when a mean is not positive, so that there is no ratio.
+
+    Notes
+    -----
+    Var log(mean) is s^2 / (n mean^2) to first order. With a coefficient of variation v of the mean the
+    neglected terms are of the relative order v^2: nothing for benchmarks, whose means are known to percents.
+
+    Examples
+    --------
+    >>> from speedproof.data.sample import Sample
+    >>> from speedproof.data.suite import Key
+    >>> x, y = Sample(np.array([2.0, 2.2, 1.8])), Sample(np.array([1.0, 1.1, 0.9]))
+    >>> found = log_ratio(Pair(Key("sort"), x, y))
+    >>> round(math.exp(found.value), 12), [round(v, 6) for v in found.variances], found.df
+    (2.0, [0.003333, 0.003333], (2, 2))
+    """
+    slow, fast = (sample.per_process("mean").values for sample in (pair.reference, pair.candidate))
+    if pair.reference.higher_is_better:
+        slow, fast = fast, slow
+    means = (float(slow.mean()), float(fast.mean()))
+    if not min(means) > 0:
+        return None
+    variances = tuple(
+        float((v / mean).var(ddof=1)) / v.size if v.size > 1 else math.nan
+        for v, mean in zip((slow, fast), means, strict=True)
+    )
+    return LogRatio(
+        pair.key.benchmark,
+        math.log(means[0]) - math.log(means[1]),
+        (variances[0], variances[1]),
+        (slow.size - 1, fast.size - 1),
+    )
+
+
+def mean_log_ratio(ratios: Sequence[LogRatio], *, like_these: bool) -> MeanLogRatio:
+    """The mean of logarithms of speedups, with the standard error of the question asked.
+
+    Parameters
+    ----------
+    ratios : sequence of LogRatio
+        At least one.
+    like_these : bool
+        False: the benchmarks are given and only their runs are random. Variances of the b benchmarks add up
+        to b^2 times that of the mean, with the degrees of freedom of Welch and Satterthwaite over all 2 b
+        samples. True: the benchmarks are a random sample, and their spread is all that counts; it holds the
+        runs' noise already.
+
+    Returns
+    -------
+    MeanLogRatio
+        Without an error when some benchmark has a single independent run, or (like these) there is only one.
+
+    Examples
+    --------
+    >>> ratios = [LogRatio("a", 0.1, (1e-4, 1e-4), (9, 9)), LogRatio("b", 0.3, (1e-4, 1e-4), (9, 9))]
+    >>> mean_log_ratio(ratios, like_these=False)
+    MeanLogRatio(value=0.2, error=0.01, df=36.0)
+    >>> mean_log_ratio(ratios, like_these=True).error.__round__(6)
+    0.1
+    """
+    values = np.array([ratio.value for ratio in ratios])
+    b = values.size
+    if like_these:
+        error = float(values.std(ddof=1)) / math.sqrt(b) if b > 1 else math.nan
+        return MeanLogRatio(float(values.mean()), error, b - 1.0)
+    variances = np.array([ratio.variances for ratio in ratios])
+    df = np.array([ratio.df for ratio in ratios])
+    total = float(variances.sum())
+    if not total > 0:
+        return MeanLogRatio(float(values.mean()), math.nan if math.isnan(total) else 0.0, math.nan)
+    # Shares of the total keep the squares within range for any spread.
+    shares = variances / total
+    return MeanLogRatio(float(values.mean()), math.sqrt(total) / b, 1 / float((shares**2 / df).sum()))
+
+
+def geometric_means(pairs: Sequence[Pair], confidence: float = 0.95) -> GeometricMeans:
+    """The geometric mean of the speedups in mean, with an interval for either question.
+
+    Parameters
+    ----------
+    pairs : sequence of Pair
+        Benchmarks that both versions have; what one lacks cannot go in.
+    confidence : float
+        Of each two-sided interval, between 0 and 1.
+
+    Returns
+    -------
+    GeometricMeans
+        NaN without any benchmark.
+
+    Raises
+    ------
+    ValueError
+        A confidence outside (0, 1).
+
+    Notes
+    -----
+    "Like these" takes the logarithms of the speedups for a random sample of a normal population. Benchmarks
+    are rarely chosen at random; the interval then speaks of no population that anybody could name, and only
+    the one for these benchmarks is safe to quote.
+
+    Examples
+    --------
+    >>> from speedproof.data.sample import Sample
+    >>> from speedproof.data.suite import Key
+    >>> times = {"a": ([2.0, 2.02, 1.98], [1.0, 1.01, 0.99]), "b": ([3.0, 3.03, 2.97], [3.0, 3.01, 2.99])}
+    >>> pairs = [Pair(Key(k), Sample(np.array(x)), Sample(np.array(y))) for k, (x, y) in times.items()]
+    >>> found = geometric_means(pairs)
+    >>> [round(v, 4) for v in (found.these.value, found.these.low, found.these.high)]
+    [1.4142, 1.397, 1.4317]
+    >>> [round(v, 4) for v in (found.like_these.low, found.like_these.high)]
+    [0.0173, 115.6084]
+    """
+    if not 0 < confidence < 1:
+        raise ValueError(f"a confidence must lie between 0 and 1, not be {confidence:g}")
+    found = [(pair.key.benchmark, log_ratio(pair)) for pair in pairs]
+    ratios = [ratio for _, ratio in found if ratio is not None]
+    left_out = tuple(name for name, ratio in found if ratio is None)
+    if not ratios:
+        nothing = Estimate(math.nan, math.nan, math.nan, confidence)
+        return GeometricMeans(0, nothing, nothing, math.nan, math.nan, left_out, ())
+    these, like = (mean_log_ratio(ratios, like_these=like) for like in (False, True))
+    return GeometricMeans(
+        benchmarks=len(ratios),
+        these=these.estimate(confidence),
+        like_these=like.estimate(confidence),
+        df_these=these.df,
+        df_like_these=like.df,
+        left_out=left_out,
+        notes=_notes(ratios),
+    )
+
+
+def _notes(ratios: Sequence[LogRatio]) -> tuple[str, ...]:
+    notes = []
+    if single := [ratio.benchmark for ratio in ratios if 0 in ratio.df]:
+        shown = ", ".join(single[:3]) + (f" and {len(single) - 3} more" if len(single) > 3 else "")
+        notes.append(
+            f"one independent run only in {shown}: no interval for these benchmarks, "
+            "measure each version in at least two processes"
+        )
+    if len(ratios) == 1:
+        notes.append("a single benchmark says nothing about benchmarks like it")
+    return tuple(notes)
+
+
+def _exp(value: float) -> float:
+    """Exponential without overflow: beyond the range of a double there is no bound."""
+    return math.exp(value) if value < math.log(1.7e308) else math.inf

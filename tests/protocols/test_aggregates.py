@@ -1,0 +1,396 @@
+"""Geometric means, controlled verdicts and rankings: SciPy, theorems, simulation with binomial bounds."""
+
+import math
+from itertools import permutations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from speedproof.data.sample import Sample
+from speedproof.data.suite import Key, Pair, Record, Suite
+from speedproof.data.units import Direction
+from speedproof.errors import DataError
+from speedproof.protocols.aggregates import geometric_means, log_ratio, mean_log_ratio
+from speedproof.protocols.compare import Rules, compare_means, compare_medians
+from speedproof.protocols.comparison import Comparison, Verdict
+from speedproof.protocols.verdict_control import Controlled, control_verdicts, equivalence_pvalue
+from speedproof.protocols.version_ranking import rank_versions
+
+
+def pair(x: np.ndarray, y: np.ndarray, name: str = "b", unit: str = "s") -> Pair:
+    direction = Direction.HIGHER if unit.endswith("/s") else Direction.LOWER
+    return Pair(Key(name), Sample(x, unit, direction, label="old"), Sample(y, unit, direction, label="new"))
+
+
+def noisy(rng: np.random.Generator, gains: np.ndarray, n: int = 10, noise: float = 0.05) -> list[Pair]:
+    return [
+        pair(gain * rng.normal(1, noise, n), rng.normal(1, noise, n + 3), f"b{i}")
+        for i, gain in enumerate(gains)
+    ]
+
+
+class TestLikeThese:
+    def test_against_scipy(self) -> None:
+        """The t interval of the logarithms of the speedups."""
+        pairs = noisy(np.random.default_rng(1), np.linspace(0.9, 1.4, 11))
+        logs = [math.log(p.reference.values.mean() / p.candidate.values.mean()) for p in pairs]
+        expected = stats.ttest_1samp(logs, 0).confidence_interval(0.9)
+        found = geometric_means(pairs, 0.9)
+        assert found.like_these.value == pytest.approx(stats.gmean(np.exp(logs)), rel=1e-12)
+        assert math.log(found.like_these.low) == pytest.approx(expected.low, rel=1e-10)
+        assert math.log(found.like_these.high) == pytest.approx(expected.high, rel=1e-10)
+
+    def test_one_benchmark_says_nothing(self) -> None:
+        found = geometric_means(noisy(np.random.default_rng(1), np.array([1.2])))
+        assert (found.like_these.low, found.like_these.high) == (0.0, math.inf)
+        assert any("single benchmark" in note for note in found.notes)
+
+    def test_coverage(self) -> None:
+        """Benchmarks drawn at random: the interval holds the population's geometric mean in 95 % of suites."""
+        rng = np.random.default_rng(5)
+        hits = 0
+        for _ in range(300):
+            pairs = noisy(rng, np.exp(rng.normal(math.log(1.1), 0.2, 8)), 5)
+            found = geometric_means(pairs).like_these
+            hits += found.low <= 1.1 <= found.high
+        assert hits >= stats.binom.ppf(0.001, 300, 0.95)
+
+
+class TestThese:
+    def test_one_benchmark_against_scipy(self) -> None:
+        """Welch's interval of the samples divided by their means, moved to the logarithm of the speedup."""
+        p = noisy(np.random.default_rng(2), np.array([1.3]))[0]
+        x, y = p.reference.values / p.reference.values.mean(), p.candidate.values / p.candidate.values.mean()
+        expected = stats.ttest_ind(x, y, equal_var=False).confidence_interval(0.95)
+        found = geometric_means([p])
+        centre = math.log(found.these.value)
+        assert math.log(found.these.low) - centre == pytest.approx(expected.low, rel=1e-9)
+        assert math.log(found.these.high) - centre == pytest.approx(expected.high, rel=1e-9)
+
+    def test_welch_satterthwaite_by_hand(self) -> None:
+        """Variances add over benchmarks; equal ones of equal size have the degrees of freedom of all."""
+        rng = np.random.default_rng(3)
+        values = 1 + 0.1 * stats.zscore(rng.normal(size=8), ddof=1)
+        pairs = [pair(2 * values, values, str(i)) for i in range(5)]
+        ratios = [r for r in map(log_ratio, pairs) if r is not None]
+        found = mean_log_ratio(ratios, like_these=False)
+        assert found.df == pytest.approx(2 * 5 * 7)
+        assert found.error == pytest.approx(math.sqrt(10 * 0.01 / 8) / 5)
+        assert found.value == pytest.approx(math.log(2))
+
+    @pytest.mark.parametrize("n", [3, 12])
+    def test_coverage(self, n: int) -> None:
+        """Given benchmarks, run again and again: the interval holds their true geometric mean in 95 %."""
+        rng = np.random.default_rng(n)
+        gains = np.array([0.8, 1.0, 1.3, 2.0])
+        truth = float(stats.gmean(gains))
+        hits = 0
+        for _ in range(400):
+            found = geometric_means(noisy(rng, gains, n)).these
+            hits += found.low <= truth <= found.high
+        assert hits >= stats.binom.ppf(0.001, 400, 0.95)
+
+    def test_more_runs_narrow_it_and_not_the_other(self) -> None:
+        few, many = (
+            geometric_means(noisy(np.random.default_rng(4), np.linspace(0.9, 1.4, 6), n)) for n in (5, 500)
+        )
+        assert many.these.high - many.these.low < 0.2 * (few.these.high - few.these.low)
+        assert many.like_these.high - many.like_these.low > 0.8 * (few.like_these.high - few.like_these.low)
+
+    def test_a_single_run_gives_no_interval(self) -> None:
+        pairs = [*noisy(np.random.default_rng(1), np.array([1.2, 1.3])), pair(np.ones(1), np.ones(5), "once")]
+        found = geometric_means(pairs)
+        assert (found.these.low, found.these.high) == (0.0, math.inf)
+        assert found.like_these.low > 0
+        assert any("once" in note and "two processes" in note for note in found.notes)
+
+    def test_without_any_spread(self) -> None:
+        found = geometric_means([pair(np.full(4, 2.0), np.full(4, 1.0))])
+        assert (found.these.low, found.these.value, found.these.high) == pytest.approx((2.0, 2.0, 2.0))
+
+
+class TestGeometricMeans:
+    PAIRS = noisy(np.random.default_rng(7), np.linspace(0.9, 1.5, 7))
+
+    def test_a_benchmark_of_one_side_does_not_count(self) -> None:
+        """The geometric mean is over the rows that both sides have."""
+        x = [("old", Record(name, np.array([2.0, 2.1]))) for name in "abc"]
+        y = [("new", Record(name, np.array([1.0, 1.05]))) for name in "ab"]
+        pairing = Suite.from_records([*x, *y]).pair("old", "new")
+        assert [key.benchmark for key in pairing.only_reference] == ["c"]
+        found = geometric_means(pairing.pairs)
+        assert found.benchmarks == 2
+        assert found.these.value == pytest.approx(2.0)
+
+    def test_exchanging_the_sides_gives_reciprocals(self) -> None:
+        one = geometric_means(self.PAIRS)
+        other = geometric_means([Pair(p.key, p.candidate, p.reference) for p in self.PAIRS])
+        for a, b in ((one.these, other.these), (one.like_these, other.like_these)):
+            assert (a.value, a.low, a.high) == pytest.approx((1 / b.value, 1 / b.high, 1 / b.low), rel=1e-12)
+
+    def test_every_benchmark_may_have_its_unit(self) -> None:
+        units = [1e-9, 1.0, 1e9, 1e-200, 1e200, 3.7, 1e-3]
+        other = geometric_means(
+            [
+                pair(p.reference.values * u, p.candidate.values * u)
+                for p, u in zip(self.PAIRS, units, strict=True)
+            ]
+        )
+        one = geometric_means(self.PAIRS)
+        for a, b in ((one.these, other.these), (one.like_these, other.like_these)):
+            assert (a.value, a.low, a.high) == pytest.approx((b.value, b.low, b.high), rel=1e-9)
+
+    def test_rates(self) -> None:
+        turned = [pair(p.candidate.values, p.reference.values, unit="1/s") for p in self.PAIRS]
+        assert geometric_means(turned).these == geometric_means(self.PAIRS).these
+
+    def test_a_mean_of_zero_is_left_out_by_name(self) -> None:
+        found = geometric_means([*self.PAIRS, pair(np.zeros(3), np.ones(3), "nothing")])
+        assert (found.benchmarks, found.left_out) == (7, ("nothing",))
+
+    def test_no_benchmark(self) -> None:
+        found = geometric_means([])
+        assert found.benchmarks == 0
+        assert math.isnan(found.these.value)
+
+    def test_confidence(self) -> None:
+        with pytest.raises(ValueError, match="between 0 and 1"):
+            geometric_means(self.PAIRS, 95)
+
+
+@pytest.mark.parametrize("spread", [0.5, 1.0, 2.0])
+def test_false_alarms_on_nested_values(spread: float) -> None:
+    """A/A: 5 processes of 10 values, between/within ratio 0.5, 1 and 2. One value a process keeps the risk of
+    5 %; pooling the values does not.
+    """
+    rng = np.random.default_rng(int(10 * spread))
+    processes = np.repeat(np.arange(5), 10)
+    repeats = 300
+    alarms = pooled = 0
+    for _ in range(repeats):
+        x, y = (
+            Sample(100 + spread * rng.normal(size=5)[processes] + rng.normal(size=50), processes=processes)
+            for _ in "xy"
+        )
+        alarms += compare_means(x, y, Rules(0.05)).pvalue <= 0.05
+        pooled += compare_means(x, y, Rules(0.05, nested="pool")).pvalue <= 0.05
+    assert alarms <= stats.binom.ppf(0.999, repeats, 0.05)
+    assert pooled > stats.binom.ppf(0.999, repeats, 0.05)
+
+
+def compared(pairs: list[Pair], alpha: float = 0.05) -> list[Comparison]:
+    return [compare_means(p.reference, p.candidate, Rules(alpha), p.key) for p in pairs]
+
+
+class TestEquivalence:
+    @pytest.mark.parametrize("margin", [0.02, 0.1])
+    @pytest.mark.parametrize("compare", [compare_means, compare_medians])
+    def test_it_is_the_inversion_of_the_protocols_test(self, compare: object, margin: float) -> None:
+        """P <= alpha exactly when both certified bounds lie within the margin."""
+        assert callable(compare)
+        rng = np.random.default_rng(int(100 * margin))
+        seen = set()
+        for i in range(60):
+            n, m = rng.integers(6, 40, 2)
+            p = pair(
+                rng.normal(100, 2 * margin * 100 * rng.random(), n),
+                rng.normal(100 * (1 + margin * rng.normal(0, 0.4)), 2 * margin * 100 * rng.random(), m),
+            )
+            comparison = compare(p.reference, p.candidate, Rules(0.05), p.key)
+            if not comparison.test:
+                continue
+            bounds = comparison.speedup
+            inside = bounds.low >= 1 / (1 + margin) and bounds.high <= 1 + margin
+            assert (equivalence_pvalue(p, comparison, margin) <= 0.05) == inside, i
+            seen.add(inside)
+        assert seen == {True, False}
+
+    def test_against_scipy(self) -> None:
+        """The larger p-value of two Welch tests against the candidate's times at either end of the margin."""
+        rng = np.random.default_rng(1)
+        p = pair(rng.normal(10, 0.1, 35), rng.normal(10.05, 0.5, 40))
+        comparison = compare_means(p.reference, p.candidate, Rules(always_welch=True))
+        x, y = p.reference.values, p.candidate.values
+        expected = max(
+            stats.ttest_ind(x, y / 1.02, equal_var=False, alternative="greater").pvalue,
+            stats.ttest_ind(x, y * 1.02, equal_var=False, alternative="less").pvalue,
+        )
+        assert equivalence_pvalue(p, comparison, 0.02) == pytest.approx(expected, rel=1e-9)
+
+    def test_it_is_the_same_from_either_side(self) -> None:
+        p = noisy(np.random.default_rng(2), np.array([1.01]), noise=0.01)[0]
+        turned = Pair(p.key, p.candidate, p.reference)
+        a, b = (
+            equivalence_pvalue(q, compare_means(q.reference, q.candidate, Rules(always_welch=True)), 0.05)
+            for q in (p, turned)
+        )
+        assert a == pytest.approx(b, rel=1e-9)
+
+    def test_no_test_no_p_value(self) -> None:
+        p = pair(np.array([1.0, 1.0, 5.0]), np.array([1.0, 1.0, 7.0]))
+        comparison = compare_means(p.reference, p.candidate)
+        assert comparison.test == ""
+        assert math.isnan(equivalence_pvalue(p, comparison, 0.02))
+
+    def test_margin(self) -> None:
+        p = noisy(np.random.default_rng(2), np.array([1.0]))[0]
+        with pytest.raises(ValueError, match="positive"):
+            equivalence_pvalue(p, compared([p])[0], 0.0)
+
+
+class TestControl:
+    GAINS = np.array([1.0, 1.0, 1.02, 1.1, 1.3, 0.85, 1.0])
+    PAIRS = noisy(np.random.default_rng(9), GAINS, 40, 0.02)
+
+    def controlled(self, margin: float | None = None) -> Controlled:
+        found = compared(self.PAIRS)
+        equivalences = (
+            []
+            if margin is None
+            else [equivalence_pvalue(p, c, margin) for p, c in zip(self.PAIRS, found, strict=True)]
+        )
+        return control_verdicts(found, 0.05, margin=margin, equivalences=equivalences)
+
+    def test_all_claims_are_one_family(self) -> None:
+        """Seven benchmarks, two directions: the smallest p-value is multiplied by 14; 21 with a margin."""
+        found = self.controlled()
+        assert found.family == 14
+        smallest = min(min(c.pvalue, c.pvalue_slower) for c in compared(self.PAIRS))
+        assert min(v.pvalue for v in found.verdicts) == pytest.approx(14 * smallest)
+        assert self.controlled(0.05).family == 21
+
+    def test_verdicts(self) -> None:
+        found = self.controlled(0.05)
+        verdicts = {v.benchmark: v.verdict for v in found.verdicts}
+        assert (verdicts["b4"], verdicts["b5"]) == (Verdict.FASTER, Verdict.SLOWER)
+        assert verdicts["b0"] is Verdict.EQUIVALENT
+        assert sum(found.count(v) for v in Verdict) == 7
+        for row, comparison in zip(found.verdicts, compared(self.PAIRS), strict=True):
+            assert row.confidence <= row.plain_confidence
+            assert row.plain is comparison.verdict
+
+    def test_control_only_takes_claims_away(self) -> None:
+        for row in self.controlled().verdicts:
+            assert row.verdict in (row.plain, Verdict.UNDECIDED)
+
+    def test_benchmarks_without_a_test_do_not_count(self) -> None:
+        skewed = pair(np.array([1.0, 1.0, 5.0]), np.array([1.0, 1.0, 7.0]))
+        found = control_verdicts(compared([*self.PAIRS, skewed]), 0.05)
+        assert found.family == 14
+        assert found.verdicts[-1].verdict is Verdict.UNDECIDED
+        assert math.isnan(found.verdicts[-1].pvalue)
+
+    def test_nothing_at_all(self) -> None:
+        found = control_verdicts([], 0.05)
+        assert (found.family, found.verdicts) == (0, ())
+
+    def test_one_protocol_a_family(self) -> None:
+        p = self.PAIRS[0]
+        with pytest.raises(ValueError, match="one family a protocol"):
+            control_verdicts(
+                [compare_means(p.reference, p.candidate), compare_medians(p.reference, p.candidate)], 0.05
+            )
+
+    def test_equivalences_go_with_a_margin(self) -> None:
+        with pytest.raises(ValueError, match="one p-value of equivalence"):
+            control_verdicts(compared(self.PAIRS), 0.05, margin=0.02)
+
+    def test_false_alarms_of_a_null_suite(self) -> None:
+        """Ten unchanged benchmarks: Holm makes any claim in at most 5 % of suites; plain verdicts in most."""
+        rng = np.random.default_rng(10)
+        suites = 150
+        alarms = plain = 0
+        for _ in range(suites):
+            # Benchmarks of one session share its noise.
+            drift = rng.normal(1, 0.02, (2, 8))
+            comparisons = compared(
+                [
+                    pair(drift[0] * rng.normal(1, 0.02, 8), drift[1] * rng.normal(1, 0.02, 8))
+                    for _ in range(10)
+                ]
+            )
+            found = control_verdicts(comparisons, 0.05)
+            alarms += found.count(Verdict.UNDECIDED) < 10
+            plain += any(c.verdict is not Verdict.UNDECIDED for c in comparisons)
+        assert alarms <= stats.binom.ppf(0.999, suites, 0.05)
+        assert plain > suites / 4
+
+
+def versions_suite(rng: np.random.Generator, times: dict[str, float], n: int = 12) -> Suite:
+    return Suite.from_records(
+        (version, Record(name, time * rng.normal(1, 0.02, n)))
+        for name in ("sort", "hash", "json")
+        for version, time in times.items()
+    )
+
+
+class TestRanking:
+    def test_clear_order(self) -> None:
+        suite = versions_suite(np.random.default_rng(1), {"a": 3.0, "b": 1.0, "c": 2.0, "d": 1.0})
+        found = rank_versions(suite)
+        assert {v.version: (v.best_rank, v.worst_rank) for v in found.versions} == {
+            "a": (4, 4),
+            "b": (1, 2),
+            "c": (3, 3),
+            "d": (1, 2),
+        }
+        assert found.versions[-1].speedup.value == 1.0
+        assert {v.version: round(v.speedup.value, 1) for v in found.versions} == {
+            "a": 1,
+            "b": 3,
+            "c": 1.5,
+            "d": 3,
+        }
+
+    def test_reference_does_not_matter(self) -> None:
+        """The verdict on two versions is the same whichever version comes first."""
+        suite = versions_suite(np.random.default_rng(2), {"a": 1.0, "b": 1.01, "c": 1.04})
+        seen = set()
+        for order in permutations("abc"):
+            found = rank_versions(suite, versions=order)
+            seen.add(tuple((v.version, v.best_rank, v.worst_rank) for v in found.versions))
+        assert len(seen) == 1
+
+    def test_ratios_are_consistent(self) -> None:
+        """Speedups of geometric means multiply: b over a times c over b is c over a."""
+        found = rank_versions(versions_suite(np.random.default_rng(3), {"a": 1.0, "b": 1.2, "c": 1.5}))
+        by_pair = {(p.reference, p.candidate): p.speedup.value for p in found.pairs}
+        assert by_pair["a", "b"] * by_pair["b", "c"] == pytest.approx(by_pair["a", "c"])
+
+    def test_only_benchmarks_of_all(self) -> None:
+        suite = versions_suite(np.random.default_rng(4), {"a": 1.0, "b": 2.0, "c": 3.0})
+        partial = Suite(suite.versions, {k: v for k, v in suite.samples.items() if k != (Key("json"), "c")})
+        found = rank_versions(partial)
+        assert (found.benchmarks, found.left_out) == (("sort", "hash"), ("json",))
+
+    def test_false_alarms(self) -> None:
+        """Four equal versions: any verdict at all in at most 5 % of suites."""
+        rng = np.random.default_rng(5)
+        suites = 300
+        wrong = 0
+        for _ in range(suites):
+            found = rank_versions(versions_suite(rng, dict.fromkeys("abcd", 1.0), 6))
+            wrong += any(p.verdict is not Verdict.UNDECIDED for p in found.pairs)
+        assert wrong <= stats.binom.ppf(0.999, suites, 0.05)
+
+    def test_like_these_is_the_t_test_across_benchmarks(self) -> None:
+        suite = versions_suite(np.random.default_rng(6), {"a": 1.3, "b": 1.0})
+        (found,) = rank_versions(suite, scope="like these").pairs
+        logs = [
+            math.log(suite.samples[key, "a"].values.mean() / suite.samples[key, "b"].values.mean())
+            for key in suite.keys
+        ]
+        assert found.pvalue == pytest.approx(2 * stats.ttest_1samp(logs, 0, alternative="greater").pvalue)
+
+    def test_single_runs_prove_nothing(self) -> None:
+        found = rank_versions(versions_suite(np.random.default_rng(7), {"a": 3.0, "b": 1.0, "c": 2.0}, 1))
+        assert {(v.best_rank, v.worst_rank) for v in found.versions} == {(1, 3)}
+        assert all(math.isnan(p.pvalue) for p in found.pairs)
+
+    def test_errors(self) -> None:
+        suite = versions_suite(np.random.default_rng(7), {"a": 3.0, "b": 1.0})
+        with pytest.raises(DataError, match="at least two versions"):
+            rank_versions(suite, versions=["a"])
+        with pytest.raises(DataError, match=r"no benchmark was measured \(memory\)"):
+            rank_versions(suite, metric="memory")
