@@ -299,19 +299,19 @@ def _extreme_ratios(
 def _select(values: FloatArray, index: IntArray) -> FloatArray:
     """Order statistics `index`, shape (r, k), of the rows of `values`, shape (r, N); NaN counts as largest.
 
-    Rounding to single precision keeps the order and sorts in half the time. A rounded order statistic that no
-    other value shares points to its double; where one does, the doubles are sorted.
+    Rounding to single precision keeps the order and sorts in half the time. The doubles behind a rounded order
+    statistic are nearly always one value, met once or several times; where they differ, the doubles are sorted.
     """
     with np.errstate(over="ignore"):
         rounded = values.astype(np.float32)
-    ordered = np.sort(rounded, axis=-1)
-    last = values.shape[-1] - 1
-    pivot = np.take_along_axis(ordered, index, axis=-1)
-    alone = (index == 0) | (np.take_along_axis(ordered, np.maximum(index - 1, 0), axis=-1) < pivot)
-    alone &= (index == last) | (np.take_along_axis(ordered, np.minimum(index + 1, last), axis=-1) > pivot)
-    at = np.stack([(rounded == pivot[:, [k]]).argmax(axis=-1) for k in range(index.shape[-1])], axis=-1)
-    selected = np.take_along_axis(values, at, axis=-1)
-    rest = ~alone.all(axis=-1)
+    pivot = np.take_along_axis(np.sort(rounded, axis=-1), index, axis=-1)
+    selected = np.empty(index.shape)
+    settled = np.ones(index.shape[0], dtype=np.bool_)
+    for k in range(index.shape[-1]):
+        behind = rounded == pivot[:, [k]]
+        selected[:, k] = np.where(behind, values, -np.inf).max(axis=-1)
+        settled &= selected[:, k] == np.where(behind, values, np.inf).min(axis=-1)
+    rest = ~settled
     if rest.any():
         selected[rest] = np.take_along_axis(np.sort(values[rest], axis=-1), index[rest], axis=-1)
     return selected
