@@ -268,8 +268,11 @@ def _in_steps(x: Floats, resolution: float) -> tuple[Floats, float]:
     steps = (x - origin) / resolution
     whole = np.round(steps)
     if np.abs(steps - whole).max() > 0.01:
-        at = float(x[np.abs(steps - whole).argmax()])
-        raise DataError(f"{at:g} does not lie on a grid of step {resolution:g}; leave the resolution out")
+        off = float(x[np.abs(steps - whole).argmax()])
+        raise DataError(
+            f"the values do not lie on a grid of step {resolution:g}: {off:g} and {origin:g} are no whole "
+            "number of steps apart; leave the resolution out"
+        )
     return whole, origin
 
 

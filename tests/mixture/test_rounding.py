@@ -1,0 +1,127 @@
+"""Rounded values: the grid is found, the likelihood is the intervals', and the test keeps its size."""
+
+from decimal import Decimal
+
+import numpy as np
+import pytest
+from scipy import optimize, stats
+
+from speedproof.errors import DataError, UsageError
+from speedproof.mixture.fit import fit
+from speedproof.mixture.goodness import goodness_of_fit
+from speedproof.mixture.model import MixtureModel
+from speedproof.mixture.rounding import (
+    detect_resolution,
+    fit_rounded,
+    goodness_of_rounded,
+    rounded_distance,
+)
+
+TWO = MixtureModel([0.5, 0.5], [10.0, 14.0], [0.7, 0.7])
+
+
+def rounded(n: int, h: str, seed: int) -> list[float]:
+    """Draw and round as a program prints: through decimal text."""
+    return [float(Decimal(h) * round(Decimal(v) / Decimal(h))) for v in TWO.rvs(n, seed).tolist()]
+
+
+@pytest.mark.parametrize("h", ["1", "0.5", "0.2", "0.1", "0.01", "0.04"])
+def test_step_of_decimals_is_found(h: str) -> None:
+    for seed in range(10):
+        x = rounded(400, h, seed)
+        assert detect_resolution(x) == float(h)
+        assert detect_resolution([v * 1e-9 for v in x]) == pytest.approx(float(h) * 1e-9, rel=1e-12)
+
+
+def test_step_of_a_clock_with_an_odd_period_is_found() -> None:
+    tick = 41.666666666666664e-9
+    ticks = np.random.default_rng(1).integers(1000, 1040, 200)
+    assert detect_resolution(ticks * tick) == pytest.approx(tick, rel=1e-9)
+
+
+@pytest.mark.parametrize("values", [[], [1.0], [2.0, 2.0], [1.0, 1.5, 2.25], TWO.rvs(500, 3)])
+def test_no_step_is_claimed_without_ties(values: list[float]) -> None:
+    assert detect_resolution(values) is None
+
+
+def test_ties_off_any_grid_have_no_step() -> None:
+    x = TWO.rvs(50, 4)
+    assert detect_resolution(np.concatenate([x, x[:5]])) is None
+
+
+def test_likelihood_against_scipy() -> None:
+    """One component: the maximum of the interval likelihood found by a general optimiser."""
+    x = np.round(stats.norm(50.3, 1.3).rvs(200, random_state=5))
+    f = fit_rounded(x, 1.0, K_max=1)
+
+    def negative(parameters: np.ndarray) -> float:
+        d = stats.norm(parameters[0], np.exp(parameters[1]))
+        return -float(np.log(d.cdf(x + 0.5) - d.cdf(x - 0.5)).sum())
+
+    best = optimize.minimize(
+        negative, [49.0, 0.5], method="Nelder-Mead", options={"xatol": 1e-10, "fatol": 1e-12}
+    )
+    assert f.loglik == pytest.approx(-best.fun, abs=1e-4)
+    assert float(f.model.means[0]) == pytest.approx(best.x[0], abs=2e-3)
+    assert float(f.model.sds[0]) == pytest.approx(np.exp(best.x[1]), abs=2e-3)
+    assert float(f.model.sds[0]) < x.std()  # Sheppard: rounding adds h^2 / 12 to the variance
+
+
+def test_likelihood_of_a_mixture_is_that_of_its_intervals() -> None:
+    x = np.array(rounded(150, "0.5", 6))
+    f = fit_rounded(x, 0.5)
+    mass = f.model.cdf(x + 0.25) - f.model.cdf(x - 0.25)
+    assert f.loglik == pytest.approx(float(np.log(mass / 0.5).sum()), abs=1e-6)
+
+
+def test_a_fine_grid_gives_the_plain_fit() -> None:
+    x = np.array(rounded(100, "0.001", 7))
+    plain, aware = fit(x), fit_rounded(x, 0.001)
+    assert (plain.kind, plain.components) == (aware.kind, aware.components)
+    np.testing.assert_allclose(aware.model.means, plain.model.means, atol=2e-3)
+    assert aware.loglik == pytest.approx(plain.loglik, abs=0.05)
+
+
+def test_size_on_rounded_mixtures() -> None:
+    """The plain test rejects the rounding nearly always; the one that knows of it holds its level."""
+    runs, plain, aware = 40, 0, 0
+    for seed in range(runs):
+        x = rounded(60, "1", seed)
+        f = fit_rounded(x, 1.0, K_max=4)
+        aware += goodness_of_rounded(x, f, N=60, seed=seed).rejected(0.05)
+        plain += goodness_of_fit(x, fit(x, K_max=4), N=60, seed=seed, c=1.0).rejected(0.05)
+    assert plain > 0.9 * runs
+    assert stats.binomtest(aware, runs, 0.05, alternative="greater").pvalue > 1e-3
+
+
+def test_a_wrong_model_is_still_rejected() -> None:
+    x = np.round(np.random.default_rng(8).exponential(4.0, 300))
+    f = fit_rounded(x, 1.0, K_max=1)
+    assert goodness_of_rounded(x, f, N=60, seed=1).rejected(0.05)
+
+
+def test_unit_and_offset_do_not_matter() -> None:
+    x = np.array(rounded(80, "0.5", 9))
+    a, b = fit_rounded(x, 0.5), fit_rounded(1e6 + 1024 * x, 512.0)
+    np.testing.assert_allclose(b.model.means, 1e6 + 1024 * a.model.means, rtol=1e-9)
+    p = [goodness_of_rounded(v, f, N=40, seed=2).pvalue for v, f in ((x, a), (1e6 + 1024 * x, b))]
+    assert p[0] == p[1]
+
+
+@pytest.mark.parametrize("values", [[1.0, 2.0], [3.0] * 30, [0.0] * 20 + [1.0] * 10, [0.0, 0.0, 1e6]])
+def test_few_cells_have_a_defined_result(values: list[float]) -> None:
+    f = fit_rounded(values, 1.0)
+    assert np.isfinite(f.loglik)
+    assert 0.0 <= goodness_of_rounded(values, f, N=20, seed=1).pvalue <= 1.0
+    assert 0.0 <= rounded_distance(values, f.model, 1.0) <= 1.0
+
+
+def test_impossible_requests_are_refused() -> None:
+    with pytest.raises(DataError, match=r"grid of step 1: 1 and 1\.4 are no whole"):
+        fit_rounded([1.0, 2.0, 1.4], 1.0)
+    with pytest.raises(UsageError, match="positive"):
+        fit_rounded([1.0, 2.0], 0.0)
+    with pytest.raises(DataError, match="two finite values"):
+        fit_rounded([1.0], 1.0)
+    with pytest.raises(UsageError, match="knows no resolution"):
+        goodness_of_rounded([1.0, 2.0], fit([1.0, 2.0]))
