@@ -77,7 +77,7 @@ def test_parameters_suite_and_reference() -> None:
     Path("suite.toml").write_text(
         "[versions.new]\nt = '0.002'\n[versions.old]\nt = '0.012'\n[benchmarks.nap]\ncommand = 'sleep {t}'\n"
     )
-    code, out, _ = speedproof("run", "--suite", "suite.toml", "--reference", "old", "--json")
+    _, out, _ = speedproof("run", "--suite", "suite.toml", "--reference", "old", "--json")
     (finding,) = json.loads(out)["results"]
     assert (finding["benchmark"], finding["reference"], finding["verdict"]) == ("nap", "old", "faster")
     _, out, _ = speedproof("run", "sleep {t}", "-L", "t", "0.012,0.002", "--json")

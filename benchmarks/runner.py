@@ -1,0 +1,138 @@
+"""The runner against ``hyperfine -N``: what a measured run costs, whether a side is preferred, leaks.
+
+1. Median wall time of a command of about 1 ms and of one of 100 ms as the runner and as hyperfine measure
+   it, in alternating batches, so that both see the same machine. The ratio is to stay below 1.2.
+2. The same binary as both versions, 1,000 blocks: a sign test on the differences, and one on which position
+   in the block was slower.
+3. 10,000 runs: descriptors, zombies and memory before and after.
+
+    python benchmarks/runner.py
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from scipy import stats
+
+from speedproof.data.runs import SCHEMA, RunLine, SessionLine
+from speedproof.measure.execute import Job, execute
+from speedproof.measure.executor import CommandExecutor
+from speedproof.measure.plan import Hooks, plan_commands
+from speedproof.measure.race import StopRules
+from speedproof.measure.session import Session
+from speedproof.measure.store import Store, read_sessions
+
+COMMANDS = {"about 1 ms": (("/bin/true",), 300), "100 ms": (("/bin/sleep", "0.1"), 20)}
+BATCHES = 5
+BLOCKS = 1000
+RUNS = 10_000
+
+
+def hyperfine(command: tuple[str, ...], runs: int) -> list[float]:
+    """Times of one batch of hyperfine without a shell."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "h.json"
+        subprocess.run(
+            [
+                "hyperfine",
+                "-N",
+                "--warmup",
+                "3",
+                "--runs",
+                str(runs),
+                "--export-json",
+                str(path),
+                " ".join(command),
+            ],
+            check=True,
+            capture_output=True,
+        )
+        times: list[float] = json.loads(path.read_text())["results"][0]["times"]
+        return times
+
+
+def ours(command: tuple[str, ...], runs: int) -> tuple[list[float], float]:
+    """Times of one batch of the runner, and the seconds that the batch took."""
+    for _ in range(3):
+        execute(Job(command))
+    start = time.perf_counter()
+    times = [execute(Job(command)).metrics["time"] for _ in range(runs)]
+    return times, time.perf_counter() - start
+
+
+def compare_with_hyperfine() -> None:
+    """Print the first table."""
+    print("| command | speedproof, median | hyperfine -N, median | ratio | runner's own work per run |")
+    print("|---|---|---|---|---|")
+    for name, (command, runs) in COMMANDS.items():
+        own: list[float] = []
+        other: list[float] = []
+        spent = 0.0
+        for _ in range(BATCHES):
+            times, seconds = ours(command, runs)
+            own += times
+            spent += seconds
+            other += hyperfine(command, runs)
+        x, y = statistics.median(own), statistics.median(other)
+        work = (spent - sum(own)) / len(own)
+        print(f"| {name} | {1e3 * x:.3f} ms | {1e3 * y:.3f} ms | {x / y:.3f} | {1e6 * work:.0f} µs |")
+
+
+def equal_binaries() -> None:
+    """Print the sign tests of 1,000 blocks of one binary against itself."""
+    with tempfile.TemporaryDirectory() as folder:
+        plan = plan_commands(["/bin/true", "/bin/true"], ["one", "other"], {}, Hooks())
+        head = SessionLine(SCHEMA, "aa", "", 1, plan)
+        rules = StopRules(min_blocks=BLOCKS, max_blocks=BLOCKS, max_time=None)
+        path = Path(folder) / "aa.jsonl"
+        start = time.perf_counter()
+        with Store(path) as store:
+            session = Session(head, rules, CommandExecutor(), clock=time.monotonic, append=store.append)
+            (finding,) = session.run().findings
+        seconds = time.perf_counter() - start
+        (stored,) = read_sessions(path)
+    blocks: dict[int, list[RunLine]] = {}
+    for run in stored.runs:
+        if not run.warmup:
+            blocks.setdefault(run.block, []).append(run)
+    by_version = sum(
+        {r.version: r.metrics["time"] for r in b}["one"] > {r.version: r.metrics["time"] for r in b}["other"]
+        for b in blocks.values()
+    )
+    by_position = sum(b[1].metrics["time"] > b[0].metrics["time"] for b in blocks.values())
+    for what, count in (("one slower than other", by_version), ("second in the block slower", by_position)):
+        p = stats.binomtest(count, BLOCKS).pvalue
+        print(f"{what}: {count} of {BLOCKS} blocks, sign test p = {p:.3g}")
+    low, high = finding.result.low, finding.result.high
+    print(f"verdict {finding.verdict}, speedup in [{low:.4f}, {high:.4f}], {seconds:.1f} s in all")
+
+
+def leaks() -> None:
+    """Print what 10,000 runs left behind."""
+
+    def open_files() -> int:
+        return len(list(Path("/proc/self/fd").iterdir()))
+
+    execute(Job(("/bin/true",)))
+    files, memory = open_files(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for i in range(RUNS):
+        execute(Job(("/bin/true",), timeout=5 if i % 2 else None))
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory
+    print(f"{RUNS} runs: {open_files() - files} descriptors and {grown} KiB more than before")
+
+
+if __name__ == "__main__":
+    if shutil.which("hyperfine") is None:
+        sys.exit("hyperfine is not installed")
+    compare_with_hyperfine()
+    equal_binaries()
+    leaks()
