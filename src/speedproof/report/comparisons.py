@@ -9,7 +9,18 @@ from speedproof.data.units import format_values
 from speedproof.protocols.comparison import Check, Comparison, State, Summary, Verdict
 from speedproof.protocols.suites import RANDOM_SELECTION, SuiteComparison
 from speedproof.report.blocks import Block, Cell, Column, Fitted, Table, Text
-from speedproof.report.wording import MARKS, STYLES, bounds, chance, percent, plural, pvalue, ratio
+from speedproof.report.wording import (
+    MARKS,
+    STYLES,
+    bounds,
+    chance,
+    lower,
+    percent,
+    plural,
+    pvalue,
+    ratio,
+    upper,
+)
 
 __all__ = ["conclusion", "explain", "suite_blocks"]
 
@@ -51,18 +62,19 @@ def conclusion(result: Comparison) -> str:
     s = result.speedup
     if result.protocol == "single run":
         chances = f"a run of {new} beats a run of {old} in {percent(s.value)} of the cases"
-        limits = f"between {percent(s.low)} and {percent(s.high)}, each bound with confidence {confidence}"
+        least, most = math.floor(1000 * s.low) / 1000, math.ceil(1000 * s.high) / 1000
+        limits = f"between {percent(least)} and {percent(most)}, each bound with confidence {confidence}"
         if result.verdict is Verdict.UNDECIDED:
             return f"On a single run it is undecided: {chances} ({limits})."
         return f"On a single run {new} is {word}: {chances} ({limits})."
     if result.verdict is Verdict.FASTER:
-        least = "more than 1" if s.low <= math.nextafter(1, 2) else f"at least {ratio(s.low)}"
+        least = "more than 1" if s.low <= math.nextafter(1, 2) else f"at least {lower(s.low)}"
         return (
             f"{new} is {word} than {old} {where} by a factor of {ratio(s.value)}, certified to be {least} "
             f"with confidence {confidence}."
         )
     if result.verdict is Verdict.SLOWER:
-        most = "less than 1" if s.high >= math.nextafter(1, 0) else f"at most {ratio(s.high)}"
+        most = "less than 1" if s.high >= math.nextafter(1, 0) else f"at most {upper(s.high)}"
         return (
             f"{new} is {word} than {old} {where}: its speedup is {ratio(s.value)}, certified to be {most} "
             f"with confidence {confidence}."
@@ -70,7 +82,7 @@ def conclusion(result: Comparison) -> str:
     if result.verdict is Verdict.EQUIVALENT:
         return (
             f"{new} and {old} are equivalent {where} within the margin: the speedup {ratio(s.value)} lies between "
-            f"{ratio(s.low)} and {ratio(s.high)}, each bound with confidence {confidence}."
+            f"{lower(s.low)} and {upper(s.high)}, each bound with confidence {confidence}."
         )
     text = f"It is undecided whether {new} is {word} than {old} {where}: observed speedup {bounds(s)}."
     return f"{text} {_needs(result)}".rstrip()

@@ -9,7 +9,7 @@ from speedproof.protocols.comparison import Verdict
 from speedproof.report.blocks import Style
 from speedproof.stats.estimate import Estimate
 
-__all__ = ["MARKS", "STYLES", "bounds", "chance", "percent", "plural", "pvalue", "ratio"]
+__all__ = ["MARKS", "STYLES", "bounds", "chance", "lower", "percent", "plural", "pvalue", "ratio", "upper"]
 
 STYLES: dict[Verdict, Style] = {
     Verdict.FASTER: "good",
@@ -49,7 +49,29 @@ def bounds(estimate: Estimate) -> str:
     """
     if math.isnan(estimate.low):
         return ratio(estimate.value)
-    return f"{ratio(estimate.value)} [{_bound(estimate.low, math.floor)}, {_bound(estimate.high, math.ceil)}]"
+    return f"{ratio(estimate.value)} [{lower(estimate.low)}, {upper(estimate.high)}]"
+
+
+def lower(bound: float) -> str:
+    """A lower bound of a speedup, rounded down.
+
+    Examples
+    --------
+    >>> lower(1.13097), lower(float("inf"))
+    ('1.130', 'inf')
+    """
+    return _bound(bound, math.floor)
+
+
+def upper(bound: float) -> str:
+    """An upper bound of a speedup, rounded up.
+
+    Examples
+    --------
+    >>> upper(0.98702), upper(float("inf"))
+    ('0.988', 'inf')
+    """
+    return _bound(bound, math.ceil)
 
 
 def _bound(value: float, towards: Callable[[float], int], at: float = 1.0, least: int = 3) -> str:
