@@ -1,0 +1,154 @@
+"""Tests at a ratio other than 1: against SciPy, by counting, and against the bounds that invert them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats as scipy_stats
+
+from speedproof.stats.bounds import ratio_of_means, ratio_of_medians
+from speedproof.stats.ratio_tests import ratio_of_means_test, ratio_of_medians_test
+
+FloatArray = npt.NDArray[np.float64]
+GAMMAS = (0.8, 1 / 1.02, 1.0, 1.02, 1.3)
+
+
+def draw(seed: int, n: int, m: int, ratio: float = 1.0) -> tuple[FloatArray, FloatArray]:
+    rng = np.random.default_rng(seed)
+    return ratio * rng.lognormal(2.0, 0.1, n), rng.lognormal(2.0, 0.2, m)
+
+
+@pytest.mark.parametrize("gamma", GAMMAS)
+@pytest.mark.parametrize(("n", "m"), [(5, 9), (40, 33), (2, 60)])
+def test_welch_against_scipy(gamma: float, n: int, m: int) -> None:
+    """The test of X against gamma Y is Welch's on the scaled sample, where it does not contradict gamma = 1."""
+    x, y = draw(n, n, m, 1.1)
+    found = ratio_of_means_test(x, y, gamma, False)
+    above, below = (
+        [scipy_stats.ttest_ind(x, g * y, equal_var=False, alternative=side).pvalue for g in (gamma, 1.0)]
+        for side in ("greater", "less")
+    )
+    keep_above = min if gamma < 1 else max
+    keep_below = max if gamma < 1 else min
+    assert float(found.above) == pytest.approx(keep_above(above), rel=1e-9, abs=1e-14)
+    assert float(found.below) == pytest.approx(keep_below(below), rel=1e-9, abs=1e-14)
+
+
+@pytest.mark.parametrize("gamma", GAMMAS)
+def test_student_against_a_linear_model(gamma: float) -> None:
+    """Fieller's statistic is that of the contrast (1, -gamma) in the least-squares fit of two group means."""
+    x, y = draw(3, 12, 7, 1.05)
+    design = np.zeros((19, 2))
+    design[:12, 0] = design[12:, 1] = 1
+    values = np.concatenate([x, y])
+    beta, rest, _, _ = np.linalg.lstsq(design, values, rcond=None)
+    contrast = np.array([1.0, -gamma])
+    error = np.sqrt(rest[0] / 17 * contrast @ np.linalg.inv(design.T @ design) @ contrast)
+    t = contrast @ beta / error
+    found = ratio_of_means_test(x, y, gamma, True)
+    assert float(found.above) == pytest.approx(scipy_stats.t.sf(t, 17), rel=1e-9)
+    assert float(found.below) == pytest.approx(scipy_stats.t.cdf(t, 17), rel=1e-9)
+
+
+@pytest.mark.parametrize("gamma", GAMMAS)
+@pytest.mark.parametrize(("n", "m"), [(4, 6), (30, 20), (60, 55)])
+def test_ranks_against_scipy(gamma: float, n: int, m: int) -> None:
+    """Without ties the p-values are those of the Mann-Whitney test on the scaled sample."""
+    x, y = draw(n + 1, n, m, 1.1)
+    method = "exact" if max(n, m) < 50 else "asymptotic"
+    found = ratio_of_medians_test(x, y, gamma)
+    for p, side in ((found.above, "greater"), (found.below, "less")):
+        oracle = scipy_stats.mannwhitneyu(x, gamma * y, alternative=side, method=method).pvalue
+        assert float(p) == pytest.approx(oracle, rel=1e-9)
+
+
+def test_ranks_with_ties_by_counting() -> None:
+    """Rounded values: the pairs are counted one by one, the variance loses the ties inside each sample."""
+    rng = np.random.default_rng(8)
+    x, y = np.round(rng.normal(20, 2, 25)), np.round(rng.normal(19, 2, 31))
+    for gamma in (0.97, 1.03):
+        w = sum(a > gamma * b for a in x for b in y)
+        n, m, size = 25, 31, 56
+        runs = [c for v in (x, y) for c in np.unique(v, return_counts=True)[1].astype(float)]
+        variance = n * m / 12 * (size + 1 - sum(c**3 - c for c in runs) / (size * (size - 1)))
+        oracle = scipy_stats.norm.sf((w - n * m / 2 - 0.5) / np.sqrt(variance))
+        assert float(ratio_of_medians_test(x, y, gamma).above) == pytest.approx(oracle, rel=1e-9)
+
+
+Values = st.lists(st.integers(1, 400), min_size=3, max_size=25).map(lambda v: np.array(v, dtype=np.float64))
+
+
+@given(x=Values, y=Values, gamma=st.sampled_from([0.5, 0.9, 1 / 1.02, 1.0, 1.02, 1.1, 2.0]))
+def test_median_bounds_agree(x: FloatArray, y: FloatArray, gamma: float) -> None:
+    """p <= alpha exactly when the certified bound lies beyond gamma, ties or not, at every risk."""
+    p = ratio_of_medians_test(x, y, gamma)
+    for alpha in (0.01, 0.05, 0.2):
+        bounds = ratio_of_medians(x, y, alpha)
+        assert (p.above <= alpha) == (bounds.low > gamma)
+        assert (p.below <= alpha) == (bounds.high < gamma)
+
+
+@given(seed=st.integers(0, 10**6), pooled=st.booleans(), gamma=st.sampled_from(GAMMAS))
+def test_mean_bounds_agree(seed: int, pooled: bool, gamma: float) -> None:
+    """The same for the means; the risks do not meet a p-value exactly."""
+    rng = np.random.default_rng(seed)
+    n, m = rng.integers(4, 40, 2)
+    x, y = draw(seed, int(n), int(m), float(rng.uniform(0.8, 1.3)))
+    p = ratio_of_means_test(x, y, gamma, pooled)
+    for alpha in (0.01, 0.05, 0.2):
+        bounds = ratio_of_means(x, y, alpha, pooled)
+        assert (p.above <= alpha) == (bounds.low > gamma)
+        assert (p.below <= alpha) == (bounds.high < gamma)
+
+
+@pytest.mark.parametrize("test", [ratio_of_medians_test, lambda x, y, g: ratio_of_means_test(x, y, g, False)])
+def test_units_do_not_matter(test: Callable[..., Any]) -> None:
+    """Seconds, nanoseconds and huge counts give the same p-values."""
+    x, y = draw(5, 20, 20, 1.05)
+    one = test(x, y, 0.98)
+    for unit in (2.0**-120, 2.0**90):
+        other = test(unit * x, unit * y, 0.98)
+        assert float(other.above) == pytest.approx(float(one.above), rel=1e-12)
+        assert float(other.below) == pytest.approx(float(one.below), rel=1e-12)
+
+
+def test_many_pairs_at_once() -> None:
+    """Leading axes are pairs, each treated as if alone."""
+    rng = np.random.default_rng(4)
+    x, y = np.round(rng.normal(100, 9, (6, 12)), 1), rng.normal(99, 9, (6, 15))
+    x[2] = x[2, 0]
+    equal = np.array([True, False] * 3)
+    means, medians = ratio_of_means_test(x, y, 0.97, equal), ratio_of_medians_test(x, y, 0.97)
+    for i in range(6):
+        alone = ratio_of_means_test(x[i], y[i], 0.97, bool(equal[i]))
+        assert means.above[i] == pytest.approx(float(alone.above), rel=1e-12)
+        assert means.below[i] == pytest.approx(float(alone.below), rel=1e-12)
+        ranks = ratio_of_medians_test(x[i], y[i], 0.97)
+        assert (medians.above[i], medians.below[i]) == (ranks.above, ranks.below)
+
+
+def test_what_is_not_defined_is_nan() -> None:
+    """Constant samples and single values have no t test; negative values have no ratio; gamma is positive."""
+    assert np.isnan(ratio_of_means_test([5.0, 5.0], [5.0, 5.0], 0.98, False).above)
+    assert np.isnan(ratio_of_means_test([5.0], [5.0], 0.98, True).above)
+    assert np.isnan(ratio_of_means_test([-5.0, -6.0], [5.0, 6.0], 0.98, True).above)
+    assert np.isnan(ratio_of_medians_test([-1.0, 5.0], [5.0, 6.0], 0.98).above)
+    for gamma in (0.0, -1.0, float("nan")):
+        with pytest.raises(ValueError, match="positive gamma"):
+            ratio_of_medians_test([1.0], [1.0], gamma)
+        with pytest.raises(ValueError, match="positive gamma"):
+            ratio_of_means_test([1.0, 2.0], [1.0, 2.0], gamma, True)
+
+
+def test_equal_constants_are_not_worse() -> None:
+    """A count that never varies (instructions, allocations) is above 0.98 at every pair, and at 1 says nothing."""
+    five = np.full(10, 5.0)
+    assert ratio_of_medians_test(five, five, 1 / 1.02).above < 1e-4
+    assert ratio_of_medians_test(five, five, 1.02).below < 1e-4
+    assert ratio_of_medians_test(five, five, 1.0).above == 1.0
