@@ -1,0 +1,110 @@
+"""``speedproof hpt`` as a user meets it."""
+
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from speedproof.cli.console import Console
+from speedproof.cli.main import main
+from speedproof.protocols.hpt import hpt_of_scores
+from speedproof.report.hpt import hpt_blocks, hpt_conclusion
+
+ORACLE = Path(__file__).parents[1] / "data" / "oracle_hpt"
+TABLE = [f"B={ORACLE / 'table3_reduced_B.csv'}", f"A={ORACLE / 'table3_x176_A.csv'}"]
+
+
+def speedproof(*argv: str) -> tuple[int, str, str]:
+    out, err = io.StringIO(), io.StringIO()
+    code = main(argv, Console(out, err))
+    return code, out.getvalue(), err.getvalue()
+
+
+def write(path: Path, rows: dict[str, list[float]]) -> str:
+    path.write_text(
+        "benchmark,value\n" + "".join(f"{name},{v}\n" for name, values in rows.items() for v in values),
+        encoding="utf-8",
+    )
+    return str(path)
+
+
+@pytest.fixture
+def suite(tmp_path: Path) -> tuple[str, str]:
+    rng = np.random.default_rng(1)
+    old = {f"b{i}": rng.normal(10.0**i, 0.01 * 10.0**i, 5).tolist() for i in range(8)}
+    new = {name: [v / 1.2 for v in values] for name, values in old.items()}
+    return write(tmp_path / "old.csv", {**old, "gone": [1.0]}), write(tmp_path / "new.csv", new)
+
+
+def test_table_3_of_the_article() -> None:
+    """The printed speedup of 1.76, from the scores as they are and the article's tables."""
+    code, out, err = speedproof("hpt", *TABLE, "--scores", "given", "--rule", "paper", "--r", "0.95")
+    assert (code, err) == (0, "")
+    first, second, *_ = out.splitlines()
+    assert first.startswith("HPT: A outperforms B")
+    assert first.endswith("by a factor of 1.76 with confidence 95 %.")
+    assert second.startswith("A wins 13 and loses 1 of 14 benchmarks; 0 are ties.")
+
+
+def test_conclusion_comes_first_and_leftovers_are_named(suite: tuple[str, str]) -> None:
+    code, out, err = speedproof("hpt", *suite, "--unit", "s")
+    assert code == 0
+    assert out.startswith("HPT: new outperforms old with confidence 99.6 %, by a factor of 1.")
+    assert "only old has 1 of the benchmarks, left out: gone" in err
+    assert "relative to the reference's median" in out
+
+
+def test_what_cannot_be_shown_is_none(suite: tuple[str, str]) -> None:
+    """Eight benchmarks cannot reach a confidence of 0.999; no factor is claimed."""
+    _, out, _ = speedproof("hpt", *suite, "--unit", "s", "--r", "0.999")
+    assert "by a factor" not in out
+    assert "none" in out
+    assert "takes at least 10" in out
+
+
+def test_json_carries_everything(suite: tuple[str, str]) -> None:
+    code, out, _ = speedproof("hpt", *suite, "--unit", "s", "--r", "0.9", "--json")
+    assert code == 0
+    (result,) = json.loads(out)["results"]
+    assert (result["reference"], result["candidate"]) == ("old", "new")
+    found = result["hpt"]
+    assert found["winner"] == "candidate"
+    assert len(found["benchmarks"]) == 8
+    assert found["speedups"][0]["confidence"] == 0.9
+    assert found["speedups"][0]["certified"] > 1.1
+
+
+def test_stricter_risk_within_a_benchmark(suite: tuple[str, str]) -> None:
+    """Five runs a side can never reject at 0.001: every benchmark is a tie, and nobody wins."""
+    _, out, _ = speedproof("hpt", *suite, "--unit", "s", "--alpha-benchmark", "0.001")
+    assert out.startswith("HPT: neither new nor old outperforms the other.")
+    assert "8 are ties" in out
+
+
+def test_several_candidates(suite: tuple[str, str]) -> None:
+    _, out, _ = speedproof("hpt", suite[0], suite[1], f"again={suite[1]}", "--unit", "s")
+    assert out.count("outperforms") == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [(("--alpha-benchmark", "0.6"), "below 0.5"), (("--metric", "all"), "name one metric")],
+)
+def test_errors_name_the_remedy(suite: tuple[str, str], options: tuple[str, ...], message: str) -> None:
+    code, out, err = speedproof("hpt", *suite, *options)
+    assert (code, out) == (2, "")
+    assert message in err
+
+
+def test_a_loser_is_named_as_such() -> None:
+    """The winner of the conclusion may be the reference."""
+    result = hpt_of_scores([[1.5]] * 6, [[1.0]] * 6)
+    assert hpt_conclusion(result, "old", "new").startswith("HPT: old outperforms new with confidence 98.4 %")
+    assert "new wins 0 and loses 6 of 6 benchmarks" in str(list(hpt_blocks(result, "old", "new"))[1])
+
+
+def test_confidence_is_never_rounded_up() -> None:
+    result = hpt_of_scores([[1.0]] * 30, [[2.0]] * 30)
+    assert "confidence 99.9 %" in hpt_conclusion(result, "old", "new")
