@@ -317,7 +317,7 @@ def compare_single_runs(
         reference=summarise(reference, case.x),
         candidate=summarise(candidate, case.y),
         state=state,
-        test="Brunner-Munzel test",
+        test="Brunner-Munzel test on log odds",
         pvalue=float(test.pvalue),
         pvalue_slower=float(test.pvalue_less),
         speedup=probability,

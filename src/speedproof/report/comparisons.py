@@ -62,8 +62,8 @@ def conclusion(result: Comparison) -> str:
     s = result.speedup
     if result.protocol == "single run":
         chances = f"a run of {new} beats a run of {old} in {percent(s.value)} of the cases"
-        least, most = math.floor(1000 * s.low) / 1000, math.ceil(1000 * s.high) / 1000
-        limits = f"between {percent(least)} and {percent(most)}, each bound with confidence {confidence}"
+        low, high = math.floor(1000 * s.low) / 1000, math.ceil(1000 * s.high) / 1000
+        limits = f"between {percent(low)} and {percent(high)}, each bound with confidence {confidence}"
         if result.verdict is Verdict.UNDECIDED:
             return f"On a single run it is undecided: {chances} ({limits})."
         return f"On a single run {new} is {word}: {chances} ({limits})."

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from speedproof.stats.pair_ratios import ratio_order_statistic
 from speedproof.stats.pooled import sample_ends, tie_excess
 from speedproof.stats.ranks import brunner_munzel, rank_sum, rank_sum_normal, rank_sum_sd, rank_sum_tail
 from speedproof.stats.special import normal_quantile, t_ppf, t_quantile, t_sf, t_sf_pdf
@@ -24,6 +25,7 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 
+_MOST_RATIOS = 1 << 21  # above that they are not all made
 _CACHED = 32_768  # ratios sorted at a time: they fit a core's cache
 JUST_ABOVE_1 = float(np.nextafter(1.0, 2.0))
 JUST_BELOW_1 = float(np.nextafter(1.0, 0.0))
@@ -284,6 +286,11 @@ def _extreme_ratios(
     count = np.broadcast_to(n * m - zeros, rank.shape).ravel()
     low_at, high_at = count - rank.ravel(), rank.ravel() - 1
     low, high = np.empty(count.shape), np.empty(count.shape)
+    if n * m > _MOST_RATIOS:
+        for i, (of_x, of_y) in enumerate(zip(x[:, :, 0], y[:, 0, :], strict=True)):
+            low[i] = _clipped(of_x, of_y, int(low_at[i]), int(count[i]))
+            high[i] = _clipped(of_x, of_y, int(high_at[i]), int(count[i]))
+        return low.reshape(rank.shape), high.reshape(rank.shape)
     few = max(1, _CACHED // (n * m))
     for at in range(0, count.size, few):
         rows = slice(at, at + few)
@@ -294,6 +301,13 @@ def _extreme_ratios(
         value = np.where(index < 0, 0.0, np.where(index >= count[rows, None], np.inf, value))
         low[rows], high[rows] = value[:, 0], value[:, 1]
     return low.reshape(rank.shape), high.reshape(rank.shape)
+
+
+def _clipped(x: FloatArray, y: FloatArray, index: int, count: int) -> float:
+    """An order statistic of the ratios; 0 below the smallest and infinity above the largest."""
+    if not 0 <= index < count:
+        return 0.0 if index < 0 else np.inf
+    return ratio_order_statistic(x, y, index)
 
 
 def _select(values: FloatArray, index: IntArray) -> FloatArray:
