@@ -38,7 +38,7 @@ def speedproof(*argv: str) -> tuple[int, str, str]:
 def test_conclusion_comes_first() -> None:
     code, out, err = speedproof("run", "--name", "slow", "--name", "fast", SLOW, FAST)
     assert code == 0
-    assert out.splitlines()[0].startswith("fast is faster than slow: at least ")
+    assert out.splitlines()[0].startswith("fast is faster than slow by a factor of at least ")
     assert "confidence 95 %" in out.splitlines()[0]
     assert "although every block was looked at" in out
     assert "samples of a size fixed beforehand" in out

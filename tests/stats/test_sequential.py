@@ -279,6 +279,21 @@ def test_smallest_provable_is_provable(study: ModuleType) -> None:
     assert 0.25 < float(np.mean(np.array(took) <= blocks)) < 0.85
 
 
+def test_smallest_provable_of_lopsided_noise() -> None:
+    """A stray offset or skew of the noise is no speedup: what is provable shrinks with the root of the blocks."""
+    noise = 0.02 * np.random.default_rng(3).exponential(size=300)
+    few, many = (smallest_provable(noise, blocks) - 1 for blocks in (100, 10_000))
+    assert few / many == pytest.approx(10, rel=0.4)
+
+
+def test_tiny_differences_do_not_overflow() -> None:
+    """A bound that nearly meets a difference divides by almost nothing."""
+    sequence = PairedSequence.of([1.0 + 1e-15, 1.5, 2.0, 1.2], [1.0, 1.0, 1.0, 1.0])
+    assert math.isfinite(sequence.log_evidence(1.0 + 1e-15))
+    assert math.isfinite(sequence.log_evidence(math.exp(math.log(1.5) + 5e-324)))
+    assert sequence_of([5e-324, 1.0, -1.0]).log_evidence(1.0) < math.inf
+
+
 def test_smallest_provable_without_noise() -> None:
     assert smallest_provable([0.0, 0.0, 0.0], 100) == 1.0
     assert math.isinf(smallest_provable([0.0, 0.0, 0.0], 4))

@@ -13,7 +13,7 @@ from speedproof.report.blocks import Block, Cell, Column, Table, Text
 from speedproof.report.wording import MARKS, STYLES, bounds, percent, plural, pvalue, ratio
 from speedproof.stats.estimate import Estimate
 
-__all__ = ["calibration_blocks", "certified", "finding_blocks"]
+__all__ = ["about", "calibration_blocks", "certified", "finding_blocks"]
 
 
 def certified(finding: Finding) -> str:
@@ -29,11 +29,13 @@ def _conclusion(finding: Finding, risk: float, margin: float | None) -> Text:
     # A verdict that the closed test gives before the candidate's share of the risk does has no better bound.
     if finding.verdict is Verdict.FASTER:
         least = max(result.low, 1.0)
-        return Text(f"{y} is faster than {x}: at least {_down(least)} times, confidence {confidence}", style)
+        return Text(
+            f"{y} is faster than {x} by a factor of at least {_down(least)}, confidence {confidence}", style
+        )
     if finding.verdict is Verdict.SLOWER:
         least = max(1 / result.high, 1.0)
         return Text(
-            f"{y} is slower than {x}: {x} is at least {_down(least)} times as fast, confidence {confidence}",
+            f"{y} is slower than {x} by a factor of at least {_down(least)}, confidence {confidence}",
             style,
         )
     if finding.verdict is Verdict.EQUIVALENT:
@@ -46,11 +48,21 @@ def _conclusion(finding: Finding, risk: float, margin: float | None) -> Text:
         )
     to_go = finding.blocks_to_go
     if math.isfinite(to_go):
-        blocks = max(math.ceil(to_go), 1)
-        what = f"about {blocks:.2g} more runs of each would decide" if blocks < 1e7 else "no end is in sight"
+        what = f"about {about(to_go)} more runs of each would decide"
     else:
         what = "no difference shows yet; --margin asks for a proof that there is none"
     return Text(f"{y} against {x}: undecided after {plural(result.blocks, 'block')}; {what}", style)
+
+
+def about(count: float) -> str:
+    """A forecast with the two digits that it deserves.
+
+    Examples
+    --------
+    >>> about(0.2), about(17.3), about(8234.0)
+    ('1', '18', '8200')
+    """
+    return str(int(float(f"{max(math.ceil(count), 1):.2g}")))
 
 
 def _down(value: float) -> str:

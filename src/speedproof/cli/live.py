@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Self
 
 from speedproof.cli.console import Console
-from speedproof.cli.findings import certified
+from speedproof.cli.findings import about, certified
 from speedproof.data.units import format_value
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ class Watcher:
             if finding.reason:
                 end = finding.reason
             elif math.isfinite(to_go):
-                end = f"about {math.ceil(to_go):.3g} runs of each to go"
+                end = f"about {about(to_go)} runs of each to go"
             else:
                 end = "no end in sight"
             lines.append(f"{finding.candidate}: speedup {certified(finding)}, {finding.verdict}, {end}")

@@ -56,7 +56,7 @@ def log_factors(differences: FloatArray, spreads: FloatArray, counts: FloatArray
     v = differences - shift
     size = np.abs(v)
     # Divided by |v|, so that an infinite shift needs no case of its own.
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         z = np.minimum(_NORMAL_DEVIATION * counts / (spreads / size + 1.0), _Z_MAX)
     # A tie (v = 0) bets nothing; 0/0 above made its z meaningless.
     signed = np.where(size > 0, np.copysign(z, v), 0.0)

@@ -397,18 +397,19 @@ def smallest_provable(differences: npt.ArrayLike, blocks: float, *, risk: float 
     d = np.asarray(differences, dtype=np.float64)
     if d.size < 2:
         raise DataError("the noise of a machine needs at least two blocks")
-    centred = d - np.median(d)
-    scale = float(np.abs(centred).mean())
+    # Of one program against itself a difference is as likely as its negative.
+    d = np.concatenate([d, -d])
+    scale = float(np.abs(d).mean())
     # About what the mixture costs against its luckiest gambler.
     missing = -math.log(risk) - float(LOG_WEIGHTS.max())
     if scale == 0.0:
         return 1.0 if blocks * math.log(2) >= missing else math.inf
     low, high = 0.0, scale
-    while _growth(centred, high) * blocks < missing:
+    while _growth(d, high) * blocks < missing:
         high *= 2.0
         if high > 1e6 * scale or high > _LOG_SPEEDUP_MAX:
             return math.inf
     while high - low > 1e-3 * high:
         middle = 0.5 * (low + high)
-        low, high = (low, middle) if _growth(centred, middle) * blocks >= missing else (middle, high)
+        low, high = (low, middle) if _growth(d, middle) * blocks >= missing else (middle, high)
     return math.exp(high)
