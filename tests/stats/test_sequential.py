@@ -31,7 +31,7 @@ def naive_wealth(differences: list[float], shift: float) -> list[float]:
         spread = sum(abs(p - float(np.median(past))) for p in past)
         size = abs(d - shift)
         if size > 0:
-            z = min(math.sqrt(2 / math.pi) * max(i, 1) * size / (spread + size), 4.0)
+            z = min(math.sqrt(2 / math.pi) * max(i, 1) * (size / (spread + size)), 4.0)
             sign = 1 if d > shift else -1
             for k, (effect, _) in enumerate(PRIOR):
                 wealths[k] *= 1 + sign * math.tanh(effect * z)
