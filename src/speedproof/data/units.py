@@ -191,6 +191,17 @@ def _scale(magnitude: float, base: str) -> tuple[float, str]:
     return factor, f"{prefix} {base}" if len(base) > 1 and "/" not in base and prefix else f"{prefix}{base}"
 
 
+def scale_of(magnitude: float, base: str) -> tuple[float, str]:
+    """Choose a readable scale: divide by the factor and print the symbol; what an axis of a chart needs.
+
+    Examples
+    --------
+    >>> scale_of(0.0123, "s")
+    (0.001, 'ms')
+    """
+    return _scale(magnitude or 1.0, base)
+
+
 def format_values(values: list[float], base: str, digits: int = 4) -> list[str]:
     """Print several values in one common scale, chosen by the largest of them.
 
