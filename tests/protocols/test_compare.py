@@ -118,10 +118,10 @@ def test_nested_values_are_reduced_to_processes() -> None:
     assert reduced.speedup == compare_means(means, means).speedup
     medians = sample(np.median(values.reshape(12, 5), axis=1))
     assert compare_medians(nested, nested).speedup == compare_medians(medians, medians).speedup
-    assert any(c.name == "independence of X" and c.held for c in reduced.checks)
+    assert any(c.name == "nesting of X" and c.held for c in reduced.checks)
     pooled = compare_means(nested, nested, Rules(nested="pool"))
     assert pooled.reference.n == 60
-    assert any(c.name == "independence of X" and not c.held for c in pooled.checks)
+    assert any(c.name == "nesting of X" and not c.held for c in pooled.checks)
 
 
 def test_false_alarms_on_nested_values() -> None:

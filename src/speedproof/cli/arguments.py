@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 
-from speedproof.errors import UsageError
 from speedproof.protocols.compare import Rules
-from speedproof.protocols.suites import SuiteComparison
 
-__all__ = ["add_risk_arguments", "at_least_one_of", "open_unit_interval", "positive_share", "rules_of"]
+__all__ = ["add_risk_arguments", "open_unit_interval", "positive_share", "rules_of"]
 
 
 def open_unit_interval(text: str) -> float:
@@ -91,19 +88,3 @@ def rules_of(args: argparse.Namespace) -> Rules:
         ks_rule=args.ks_rule,
         margin=args.margin,
     )
-
-
-def at_least_one_of(results: Sequence[SuiteComparison], reference: str, candidates: Sequence[str]) -> None:
-    """Refuse an empty outcome.
-
-    Raises
-    ------
-    UsageError
-        No benchmark could be compared in any result.
-    """
-    if any(result.comparisons for result in results):
-        return
-    reasons = [p for result in results for p in result.problems]
-    names = ", ".join(candidates)
-    detail = "".join(f"\n  {reason}" for reason in dict.fromkeys(reasons))
-    raise UsageError(f"{reference} and {names} have no benchmark in common that can be compared{detail}")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from speedproof.cli.arguments import add_risk_arguments, at_least_one_of, rules_of
+from speedproof.cli.arguments import add_risk_arguments, rules_of
 from speedproof.cli.console import Console
 from speedproof.cli.inputs import (
     add_input_arguments,
@@ -15,9 +16,10 @@ from speedproof.cli.inputs import (
     report_leftovers,
     select,
 )
-from speedproof.protocols.compare import PROTOCOLS, Protocol
+from speedproof.errors import UsageError
+from speedproof.protocols.compare import PROTOCOLS
 from speedproof.protocols.comparison import Verdict
-from speedproof.protocols.suites import SuiteComparison, compare_suite
+from speedproof.protocols.suite_comparison import AnyProtocol, SuiteComparison, compare_suite
 from speedproof.report.blocks import Text
 from speedproof.report.comparisons import explain, suite_blocks
 
@@ -30,11 +32,12 @@ __all__ = ["register", "run"]
 
 FAILED = 1
 
-_PROTOCOLS: dict[str, tuple[Protocol, ...]] = {
+_PROTOCOLS: dict[str, tuple[AnyProtocol, ...]] = {
     "mean": ("mean",),
     "median": ("median",),
     "both": ("mean", "median"),
     "all": PROTOCOLS,
+    "touati2009": ("touati2009",),
 }
 _FAILS: dict[str, frozenset[Verdict]] = {
     "slower": frozenset({Verdict.SLOWER}),
@@ -68,7 +71,7 @@ def register(subparsers: Subparsers) -> None:
         "--protocol",
         choices=list(_PROTOCOLS),
         default="all",
-        help="mean, median, both, or all: both and the single run (default)",
+        help="mean, median, both, all: both and the single run (default), or the protocol of 2009",
     )
     add_risk_arguments(group)
     group.add_argument(
@@ -108,7 +111,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
                 results.append(result)
                 for note in dict.fromkeys(pair.note for pair in pairing.pairs if pair.note):
                     console.remark(f"note: {note}")
-    at_least_one_of(results, reference, candidates)
+    _at_least_one_of(results, reference, candidates)
     if args.json:
         from speedproof.report.json import to_json
 
@@ -127,3 +130,13 @@ def run(args: argparse.Namespace, console: Console) -> int:
         c.verdict in failing for result in results for c in result.comparisons if c.protocol != "single run"
     )
     return FAILED if met else 0
+
+
+def _at_least_one_of(results: Sequence[SuiteComparison], reference: str, candidates: Sequence[str]) -> None:
+    """Refuse an outcome without a single comparison."""
+    if any(result.comparisons for result in results):
+        return
+    reasons = [p for result in results for p in result.problems]
+    names = ", ".join(candidates)
+    detail = "".join(f"\n  {reason}" for reason in dict.fromkeys(reasons))
+    raise UsageError(f"{reference} and {names} have no benchmark in common that can be compared{detail}")

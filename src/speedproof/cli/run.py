@@ -93,10 +93,13 @@ def run(args: argparse.Namespace, console: Console) -> int:
             seed=secrets.randbits(32) if args.seed is None else args.seed,
             benchmarks=plan,
             units=metrics.units,
-            options={name: msgspec.json.encode(getattr(args, name)).decode() for name in _KEPT},
+            options={name: msgspec.json.encode(getattr(args, name)).decode() for name in _KEPT}
+            | {"directory": str(Path.cwd())},
             environment=environment,
             warnings=warnings,
         )
+        if stored and stored[-1].head.options.get("directory", str(Path.cwd())) != str(Path.cwd()):
+            console.remark(f"note: the last session was started in {stored[-1].head.options['directory']}")
         if stored and (changed := differences(stored[-1].head.environment, environment)):
             console.remark(f"note: the machine differs from the last session's: {'; '.join(changed)}")
         outcome = _measure(args, console, stack, path, head, stored, rules, warmup, metrics)
@@ -315,7 +318,7 @@ def _show_fixed_sample(
     """The same runs through the protocols for samples of fixed size, labelled as what they are."""
     from speedproof.formats import read
     from speedproof.protocols.compare import Rules
-    from speedproof.protocols.suites import compare_suite
+    from speedproof.protocols.suite_comparison import compare_suite
     from speedproof.report.blocks import Text
     from speedproof.report.comparisons import suite_blocks
 

@@ -165,7 +165,7 @@ def of_sample(measured: Sample, used: Sample, side: str, alpha: float) -> tuple[
         reduced = used.n < measured.n
         found.append(
             Check(
-                f"independence of {side}",
+                f"nesting of {side}",
                 math.nan,
                 math.nan,
                 reduced,

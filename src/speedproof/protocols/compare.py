@@ -407,13 +407,13 @@ def _needed(
         return Needed(
             SMALL + 1 if x else None,
             SMALL + 1 if y else None,
-            f"because the protocol asks for more than {SMALL} where its assumption does not hold",
+            f"the protocol asks for more than {SMALL} runs where its assumption does not hold",
         )
     runs = runs_needed(case.slow, case.fast, rules.alpha)
     slow, fast = float(runs.x), float(runs.y)
     x_runs, y_runs = (fast, slow) if case.turned else (slow, fast)
     if not (math.isfinite(x_runs) and math.isfinite(y_runs)):
-        return Needed(None, None, "cannot be named, because no difference was observed")
+        return Needed(None, None, "no difference was observed, so no number of runs can be named")
     return Needed(
         max(math.ceil(x_runs), case.x.n + 1),
         max(math.ceil(y_runs), case.y.n + 1),

@@ -7,18 +7,15 @@ benchmark, as used here: S = sum(w f(X)) / sum(w f(Y)) and G = 1 - 1/S, for f = 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from speedproof.data.sample import FloatArray
-from speedproof.data.suite import Pairing
-from speedproof.protocols.compare import PROTOCOLS, Protocol, Rules, compare_samples
-from speedproof.protocols.comparison import Comparison, State, Verdict
 from speedproof.stats.estimate import Estimate
-from speedproof.stats.proportions import benchmarks_needed, prop_test, validity_2013
+from speedproof.stats.proportions import benchmarks_needed, clopper_pearson, prop_test, validity_2013, wilson
 
 __all__ = [
     "LOCATIONS",
@@ -26,10 +23,8 @@ __all__ = [
     "Accelerated",
     "Location",
     "OverallGain",
-    "SuiteComparison",
     "Weighting",
     "accelerated",
-    "compare_suite",
     "locate",
     "overall_gain",
     "weigh",
@@ -72,6 +67,9 @@ class Accelerated:
         The counts a and b.
     proportion : Estimate
         C = a / b with the interval of the two-sided proportion test with continuity correction.
+    wilson, clopper_pearson : Estimate
+        The same with Wilson's interval, which is close to its level on average, and with that of Clopper and
+        Pearson, which never covers less than it says.
     validity : float
         a - a**2 / b, which the article asks to exceed 5.
     valid : bool
@@ -85,6 +83,8 @@ class Accelerated:
     accelerated: int
     benchmarks: int
     proportion: Estimate
+    wilson: Estimate
+    clopper_pearson: Estimate
     validity: float
     valid: bool
     precision: float
@@ -210,136 +210,10 @@ def accelerated(count: int, benchmarks: int, confidence: float, precision: float
         accelerated=count,
         benchmarks=benchmarks,
         proportion=prop_test(count, benchmarks, confidence),
+        wilson=wilson(count, benchmarks, confidence),
+        clopper_pearson=clopper_pearson(count, benchmarks, confidence),
         validity=validity,
         valid=validity > _VALID_ABOVE,
         precision=precision,
         benchmarks_needed=int(benchmarks_needed(count, benchmarks, precision, confidence)),
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class SuiteComparison:
-    """Every answer about two versions on one metric of a suite.
-
-    Attributes
-    ----------
-    reference, candidate : str
-        The versions.
-    metric : str
-        What was compared.
-    alpha : float
-        The risk of each side of each comparison.
-    comparisons : tuple of Comparison
-        By benchmark, then by protocol.
-    only_reference, only_candidate : tuple of str
-        Benchmarks that the other version lacks.
-    problems : tuple of str
-        Pairs that could not be compared, and why.
-    overall : tuple of (Location, OverallGain)
-        The article's overall speedup and gain for min, mean and median, all benchmarks weighing the same.
-        Empty for a metric where higher is better: totals of rates mean nothing.
-    accelerated : tuple of (protocol, Accelerated)
-        The proportion of accelerated benchmarks by each protocol of the article.
-    """
-
-    reference: str
-    candidate: str
-    metric: str
-    alpha: float
-    comparisons: tuple[Comparison, ...]
-    only_reference: tuple[str, ...]
-    only_candidate: tuple[str, ...]
-    problems: tuple[str, ...]
-    overall: tuple[tuple[Location, OverallGain], ...]
-    accelerated: tuple[tuple[str, Accelerated], ...]
-
-    def count(self, protocol: str, verdict: Verdict) -> int:
-        """How many benchmarks got a verdict from a protocol."""
-        return sum(c.protocol == protocol and c.verdict is verdict for c in self.comparisons)
-
-    @property
-    def benchmarks(self) -> tuple[str, ...]:
-        """Those that were compared, in order."""
-        return tuple(dict.fromkeys(c.benchmark for c in self.comparisons))
-
-    @property
-    def protocols(self) -> tuple[str, ...]:
-        """Those that were asked, in order."""
-        return tuple(dict.fromkeys(c.protocol for c in self.comparisons))
-
-
-def compare_suite(
-    pairing: Pairing,
-    versions: tuple[str, str],
-    metric: str,
-    rules: Rules,
-    protocols: tuple[Protocol, ...] = PROTOCOLS,
-    *,
-    precision: float = 0.05,
-    done: Callable[[], None] = lambda: None,
-) -> SuiteComparison:
-    """Compare two versions on every benchmark that both have.
-
-    Parameters
-    ----------
-    pairing : Pairing
-        Of the two versions.
-    versions : (str, str)
-        Reference and candidate.
-    metric : str
-        The metric of the pairs to compare.
-    rules : Rules
-        The risk and the choices.
-    protocols : tuple of {"mean", "median", "single run"}
-        Which to ask.
-    precision : float
-        For the number of benchmarks needed.
-    done : callable
-        Called after each benchmark.
-
-    Returns
-    -------
-    SuiteComparison
-        Without comparisons when no benchmark has a partner.
-    """
-    pairs = [pair for pair in pairing.pairs if pair.key.metric == metric]
-    comparisons: list[Comparison] = []
-    for pair in pairs:
-        comparisons.extend(compare_samples(pair.reference, pair.candidate, rules, pair.key, protocols))
-        done()
-    totals = pairs and not pairs[0].reference.higher_is_better
-    return SuiteComparison(
-        reference=versions[0],
-        candidate=versions[1],
-        metric=metric,
-        alpha=rules.alpha,
-        comparisons=tuple(comparisons),
-        only_reference=tuple(k.benchmark for k in pairing.only_reference if k.metric == metric),
-        only_candidate=tuple(k.benchmark for k in pairing.only_candidate if k.metric == metric),
-        problems=pairing.problems,
-        overall=tuple(
-            (
-                location,
-                overall_gain(
-                    [locate(pair.reference.values, location) for pair in pairs],
-                    [locate(pair.candidate.values, location) for pair in pairs],
-                    [1.0] * len(pairs),
-                ),
-            )
-            for location in LOCATIONS
-            if totals
-        ),
-        accelerated=tuple(
-            (
-                protocol,
-                accelerated(
-                    sum(c.protocol == protocol and c.state is State.SIGNIFICANT for c in comparisons),
-                    len(pairs),
-                    1 - rules.alpha,
-                    precision,
-                ),
-            )
-            for protocol in protocols
-            if pairs and protocol != "single run"
-        ),
     )

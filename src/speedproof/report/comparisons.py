@@ -7,8 +7,11 @@ from collections.abc import Iterator
 
 from speedproof.data.units import format_values
 from speedproof.protocols.comparison import Check, Comparison, State, Summary, Verdict
-from speedproof.protocols.suites import RANDOM_SELECTION, SuiteComparison
+from speedproof.protocols.suite_comparison import SuiteComparison
+from speedproof.protocols.suites import RANDOM_SELECTION
+from speedproof.protocols.verdict_control import Controlled
 from speedproof.report.blocks import Block, Cell, Column, Fitted, Table, Text
+from speedproof.report.hpt import hpt_conclusion
 from speedproof.report.wording import (
     MARKS,
     STYLES,
@@ -24,8 +27,14 @@ from speedproof.report.wording import (
 
 __all__ = ["conclusion", "explain", "suite_blocks"]
 
-_WHERE = {"mean": "in mean", "median": "in median", "single run": "on a single run"}
+_WHERE = {
+    "mean": "in mean",
+    "median": "in median",
+    "single run": "on a single run",
+    "touati2009": "by the 2009 protocol",
+}
 LEGEND = "+ faster  - slower  = equivalent  ? undecided; in brackets the certified bounds"
+_METHODS = {"holm": "Holm's correction", "benjamini-hochberg": "that of Benjamini and Hochberg"}
 _WIDEST_LABEL = 16
 _MOST_NAMED = 12
 _SHORT = {
@@ -170,7 +179,12 @@ def _table(result: SuiteComparison) -> Fitted:
     for comparison in result.comparisons:
         by_name.setdefault(comparison.benchmark, []).append(comparison)
     rows = [_row(name, found) for name, found in by_name.items()]
-    titles = {"mean": "speedup of mean", "median": "speedup of median", "single run": "P[faster run]"}
+    titles = {
+        "mean": "speedup of mean",
+        "median": "speedup of median",
+        "single run": "P[faster run]",
+        "touati2009": "2009 protocol",
+    }
     x, y = _short(result.reference, "reference"), _short(result.candidate, "candidate")
     columns = {
         "benchmark": Column("benchmark"),
@@ -252,17 +266,68 @@ def _suite(result: SuiteComparison) -> Iterator[Block]:
                 f"Overall speedup of the total of the {location}s: {ratio(gain.speedup)} "
                 f"(gain {percent(gain.gain)}), all benchmarks weighing the same."
             )
+    for which, gain_2009 in result.gain_2009:
+        if math.isfinite(gain_2009.gain):
+            yield Text(
+                f"Gain of the 2009 protocol over {which} programs, weighted by their times: {percent(gain_2009.gain)} "
+                f"with confidence {percent(gain_2009.confidence)}."
+            )
+    yield from _geometric_means(result)
+    if result.hpt is not None:
+        yield Text(hpt_conclusion(result.hpt, result.reference, result.candidate))
+    yield from _controlled(result)
     for protocol, found in result.accelerated:
-        low, high = percent(found.proportion.low), percent(found.proportion.high)
+        intervals = ", ".join(
+            f"{percent(e.low)} to {percent(e.high)} ({name})"
+            for name, e in (
+                ("article", found.proportion), ("Wilson", found.wilson), ("Clopper-Pearson", found.clopper_pearson),
+            )
+        )  # fmt: skip
+        doubt = (
+            "" if found.valid else f"; the article's is not valid, its condition is at {found.validity:.3g}"
+        )
         yield Text(
-            f"Accelerated {_WHERE[protocol]}: {found.accelerated} of {found.benchmarks} "
-            f"({percent(found.proportion.value)}, interval {low} to {high} "
-            f"with confidence {percent(found.proportion.confidence)}"
-            + ("" if found.valid else f"; not valid: a - a²/b = {found.validity:.3g} is not above 5")
-            + ")."
+            f"Accelerated {_WHERE[protocol]}: {found.accelerated} of {found.benchmarks}, that is "
+            f"{percent(found.proportion.value)}; with confidence {percent(found.proportion.confidence)} "
+            f"{intervals}{doubt}."
         )
     if result.accelerated:
         yield Text(RANDOM_SELECTION, "dim")
+
+
+def _geometric_means(result: SuiteComparison) -> Iterator[Block]:
+    found = result.geometric_means
+    if found is None or not found.benchmarks:
+        return
+    these, like = found.these, found.like_these
+    confidence = percent(these.confidence)
+    yield Text(
+        f"Geometric mean of the speedups in mean: {ratio(these.value)}; for these benchmarks between "
+        f"{lower(these.low)} and {upper(these.high)}, for benchmarks like these between {lower(like.low)} and "
+        f"{upper(like.high)}, each interval with confidence {confidence}."
+    )
+    for note in found.notes:
+        yield Text(f"  {note}", "dim")
+    if found.left_out:
+        yield Text(f"  left out, without a ratio: {', '.join(found.left_out)}", "doubt")
+
+
+def _controlled(result: SuiteComparison) -> Iterator[Block]:
+    """How many verdicts survive control, one line a method."""
+    by_method: dict[str, list[Controlled]] = {}
+    for controlled in result.controlled:
+        by_method.setdefault(controlled.method, []).append(controlled)
+    for method, families in by_method.items():
+        counts = "; ".join(
+            f"{_WHERE[c.protocol]} "
+            + ", ".join(
+                f"{c.count(v)} {v.value}"
+                for v in Verdict
+                if v is not Verdict.EQUIVALENT or c.margin is not None
+            )
+            for c in families
+        )
+        yield Text(f"After {_METHODS[method]}: {counts} ({families[0].promise}).")
 
 
 def _remarks(result: SuiteComparison, rigorous: bool) -> Iterator[Block]:

@@ -1,0 +1,252 @@
+"""Everything about two versions on one metric of a suite: each benchmark, then the whole.
+
+The aggregates answer different questions, and none replaces another: the article's overall gain weighs by time,
+the geometric mean treats every benchmark alike, Hierarchical Performance Testing ranks, the counts after
+multiplicity control say what is proven of single benchmarks at one risk for all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from speedproof.data.suite import Pair, Pairing
+from speedproof.errors import DataError
+from speedproof.protocols.aggregates import GeometricMeans, geometric_means
+from speedproof.protocols.compare import (
+    PROTOCOLS,
+    Rules,
+    compare_means,
+    compare_medians,
+    compare_single_runs,
+)
+from speedproof.protocols.comparison import Comparison, State, Verdict
+from speedproof.protocols.hpt import Hpt, hpt
+from speedproof.protocols.suites import (
+    LOCATIONS,
+    Accelerated,
+    Location,
+    OverallGain,
+    accelerated,
+    locate,
+    overall_gain,
+)
+from speedproof.protocols.touati2009 import compare_2009
+from speedproof.protocols.touati2009_suite import Gain2009, accelerated_2009, gain_2009
+from speedproof.protocols.verdict_control import Control, Controlled, control_verdicts, equivalence_pvalue
+
+__all__ = ["AnyProtocol", "SuiteComparison", "compare_suite"]
+
+AnyProtocol = Literal["mean", "median", "single run", "touati2009"]
+
+_COMPARE = {
+    "mean": compare_means,
+    "median": compare_medians,
+    "single run": compare_single_runs,
+    "touati2009": compare_2009,
+}
+_CONTROLS: tuple[Control, ...] = ("holm", "benjamini-hochberg")
+_LEAST_FOR_HPT = 5
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteComparison:
+    """Every answer about two versions on one metric of a suite.
+
+    Attributes
+    ----------
+    reference, candidate : str
+        The versions.
+    metric : str
+        What was compared.
+    alpha : float
+        The risk of each side of each comparison.
+    comparisons : tuple of Comparison
+        By benchmark, then by protocol.
+    only_reference, only_candidate : tuple of str
+        Benchmarks that the other version lacks.
+    problems : tuple of str
+        Pairs that could not be compared, and why.
+    overall : tuple of (Location, OverallGain)
+        The article's overall speedup and gain for min, mean and median, all benchmarks weighing the same.
+        Empty for a metric where higher is better: totals of rates mean nothing.
+    accelerated : tuple of (protocol, Accelerated)
+        The proportion of accelerated benchmarks by each protocol of the articles.
+    geometric_means : GeometricMeans or None
+        Of the speedups in mean, for these benchmarks and for ones like these; None for a single benchmark.
+    controlled : tuple of Controlled
+        The verdicts of each protocol of the articles after multiplicity control, by Holm and by Benjamini and
+        Hochberg; empty for a single benchmark.
+    hpt : Hpt or None
+        Hierarchical Performance Testing, on five benchmarks or more whose values are positive.
+    gain_2009 : tuple of (str, Gain2009)
+        The 2009 protocol's weighted gain over ``"all"`` programs and over the ``"accelerated"`` ones, when that
+        protocol was asked.
+    """
+
+    reference: str
+    candidate: str
+    metric: str
+    alpha: float
+    comparisons: tuple[Comparison, ...]
+    only_reference: tuple[str, ...]
+    only_candidate: tuple[str, ...]
+    problems: tuple[str, ...]
+    overall: tuple[tuple[Location, OverallGain], ...]
+    accelerated: tuple[tuple[str, Accelerated], ...]
+    geometric_means: GeometricMeans | None = None
+    controlled: tuple[Controlled, ...] = ()
+    hpt: Hpt | None = None
+    gain_2009: tuple[tuple[str, Gain2009], ...] = ()
+
+    def count(self, protocol: str, verdict: Verdict) -> int:
+        """How many benchmarks got a verdict from a protocol."""
+        return sum(c.protocol == protocol and c.verdict is verdict for c in self.comparisons)
+
+    @property
+    def benchmarks(self) -> tuple[str, ...]:
+        """Those that were compared, in order."""
+        return tuple(dict.fromkeys(c.benchmark for c in self.comparisons))
+
+    @property
+    def protocols(self) -> tuple[str, ...]:
+        """Those that were asked, in order."""
+        return tuple(dict.fromkeys(c.protocol for c in self.comparisons))
+
+
+def compare_suite(
+    pairing: Pairing,
+    versions: tuple[str, str],
+    metric: str,
+    rules: Rules,
+    protocols: tuple[AnyProtocol, ...] = PROTOCOLS,
+    *,
+    precision: float = 0.05,
+    done: Callable[[], None] = lambda: None,
+) -> SuiteComparison:
+    """Compare two versions on every benchmark that both have.
+
+    Parameters
+    ----------
+    pairing : Pairing
+        Of the two versions.
+    versions : (str, str)
+        Reference and candidate.
+    metric : str
+        The metric of the pairs to compare.
+    rules : Rules
+        The risk and the choices.
+    protocols : tuple of {"mean", "median", "single run", "touati2009"}
+        Which to ask.
+    precision : float
+        For the number of benchmarks needed.
+    done : callable
+        Called after each benchmark.
+
+    Returns
+    -------
+    SuiteComparison
+        Without comparisons when no benchmark has a partner.
+    """
+    pairs = [pair for pair in pairing.pairs if pair.key.metric == metric]
+    comparisons: list[Comparison] = []
+    for pair in pairs:
+        comparisons.extend(
+            _COMPARE[protocol](pair.reference, pair.candidate, rules, pair.key) for protocol in protocols
+        )
+        done()
+    several = len(pairs) > 1
+    asked = tuple(protocol for protocol in protocols if protocol != "single run") if pairs else ()
+    return SuiteComparison(
+        reference=versions[0],
+        candidate=versions[1],
+        metric=metric,
+        alpha=rules.alpha,
+        comparisons=tuple(comparisons),
+        only_reference=tuple(k.benchmark for k in pairing.only_reference if k.metric == metric),
+        only_candidate=tuple(k.benchmark for k in pairing.only_candidate if k.metric == metric),
+        problems=pairing.problems,
+        overall=_overall(pairs),
+        accelerated=tuple(
+            (protocol, _accelerated(protocol, comparisons, len(pairs), 1 - rules.alpha, precision))
+            for protocol in asked
+        ),
+        geometric_means=geometric_means(pairs, 1 - rules.alpha) if several else None,
+        controlled=tuple(
+            _controlled([c for c in comparisons if c.protocol == protocol], pairs, rules, method)
+            for protocol in asked
+            if several
+            for method in _CONTROLS
+        ),
+        hpt=_hpt(pairs, 1 - rules.alpha),
+        gain_2009=_gains_2009(comparisons) if "touati2009" in protocols else (),
+    )
+
+
+def _overall(pairs: list[Pair]) -> tuple[tuple[Location, OverallGain], ...]:
+    if not pairs or pairs[0].reference.higher_is_better:
+        return ()
+    return tuple(
+        (
+            location,
+            overall_gain(
+                [locate(pair.reference.values, location) for pair in pairs],
+                [locate(pair.candidate.values, location) for pair in pairs],
+                [1.0] * len(pairs),
+            ),
+        )
+        for location in LOCATIONS
+    )
+
+
+def _accelerated(
+    protocol: str, comparisons: list[Comparison], benchmarks: int, confidence: float, precision: float
+) -> Accelerated:
+    count = sum(c.protocol == protocol and c.state is State.SIGNIFICANT for c in comparisons)
+    rule = accelerated_2009 if protocol == "touati2009" else accelerated
+    return rule(count, benchmarks, confidence, precision)
+
+
+def _controlled(
+    comparisons: list[Comparison], pairs: list[Pair], rules: Rules, method: Control
+) -> Controlled:
+    equivalences: list[float] = []
+    if rules.margin is not None:
+        equivalences = [
+            equivalence_pvalue(pair, comparison, rules.margin)
+            for pair, comparison in zip(pairs, comparisons, strict=True)
+        ]
+    return control_verdicts(
+        comparisons, rules.alpha, method=method, margin=rules.margin, equivalences=equivalences
+    )
+
+
+def _hpt(pairs: list[Pair], confidence: float) -> Hpt | None:
+    if len(pairs) < _LEAST_FOR_HPT:
+        return None
+    try:
+        return hpt(pairs, confidences=[confidence])
+    except DataError:  # a zero among counts: scores are ratios
+        return None
+
+
+def _gains_2009(comparisons: list[Comparison]) -> tuple[tuple[str, Gain2009], ...]:
+    """Sections 3 and 4: over all programs that have positive medians, and over the accelerated ones."""
+    usable = [
+        c
+        for c in comparisons
+        if c.protocol == "touati2009" and c.reference.median > 0 and c.candidate.median > 0
+    ]
+    chosen = {"all": usable, "accelerated": [c for c in usable if c.verdict is Verdict.FASTER]}
+    return tuple(
+        (
+            name,
+            gain_2009(
+                [c.reference.median for c in some],
+                [c.candidate.median for c in some],
+                [1 - c.alpha for c in some],
+            ),
+        )
+        for name, some in chosen.items()
+    )
