@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
 import io
 import json
 import os
 import pty
+import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -16,9 +19,11 @@ import pytest
 
 from speedproof.cli.console import Console
 from speedproof.cli.live import sparkline
-from speedproof.cli.main import main
+from speedproof.cli.main import build_parser, main
+from speedproof.cli.run_options import add_command
 from speedproof.data.suite import Record
 from speedproof.formats import read
+from speedproof.measure.plan import read_suite
 from speedproof.measure.store import read_sessions
 
 SLOW, FAST = "sleep 0.012", "sleep 0.002"
@@ -252,3 +257,25 @@ def test_nothing_but_lines_in_a_pipe() -> None:
 def test_sparkline_edges() -> None:
     assert sparkline([float(i) for i in range(8)]) == "▁▂▃▄▅▆▇█"
     assert sparkline([1e-300, 2e-300]) == "▁█"
+
+
+def test_every_command_of_the_manual_is_understood() -> None:
+    """Each ``speedproof run`` line of the page parses, and the suite of the page is one."""
+    page = (Path(__file__).parents[2] / "docs" / "run.md").read_text(encoding="utf-8")
+    lines = re.findall(r"^(?:    |\$ )(speedproof run .*)$", page, re.MULTILINE)
+    assert len(lines) >= 12
+    for line in lines:
+        args = build_parser("run").parse_args(shlex.split(line)[1:])
+        assert args.commands or args.words or args.suite or args.resume
+    (suite,) = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    Path("bench.toml").write_text(suite)
+    assert [b.name for b in read_suite(Path("bench.toml"))] == ["sort size=10", "sort size=1000", "start"]
+
+
+def test_manual_names_every_option() -> None:
+    """An option that the page does not mention is an option that nobody finds."""
+    page = (Path(__file__).parents[2] / "docs" / "run.md").read_text(encoding="utf-8")
+    commands = argparse.ArgumentParser().add_subparsers()
+    for action in add_command(commands)._actions:
+        if action.dest not in ("help", "commands"):
+            assert any(option in page for option in action.option_strings), action.option_strings

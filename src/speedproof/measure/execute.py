@@ -145,8 +145,8 @@ def execute(job: Job) -> Run:
         exit_code = os.waitstatus_to_exitcode(status)
         metrics = {
             "time": seconds,
-            "user": usage.ru_utime,
-            "system": usage.ru_stime,
+            "user": round(usage.ru_utime, 6),
+            "system": round(usage.ru_stime, 6),
             "minor-faults": float(usage.ru_minflt),
             "major-faults": float(usage.ru_majflt),
             "voluntary-switches": float(usage.ru_nvcsw),
@@ -192,7 +192,7 @@ def _spawn_and_wait(
         with contextlib.suppress(ChildProcessError):
             os.waitpid(pid, 0)
         raise
-    return (end - start) * 1e-9, status, usage, timed_out
+    return (end - start) / 1e9, status, usage, timed_out
 
 
 def _ends_within(pid: int, seconds: float) -> bool:
