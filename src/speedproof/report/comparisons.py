@@ -42,7 +42,8 @@ _SHORT = {
     "equal variances": "",  # no fault: Welch's test takes over
     "location shift": "shift",
     "ties": "ties",
-    "independence": "pooled",
+    "nesting": "pooled",
+    "independence": "dependence",
     "several processes": "one process",
     "untouched values": "trimmed",
     "run order": "order",
@@ -116,8 +117,8 @@ def _needs(result: Comparison) -> str:
         if runs is not None
     ]
     if not wants:
-        return f"The runs needed {needed.reason}."
-    return f"About {' and '.join(wants)} would be needed {needed.reason}."
+        return f"{needed.reason[0].upper()}{needed.reason[1:]}."
+    return f"About {' and '.join(wants)} would be needed: {needed.reason}."
 
 
 def suite_blocks(result: SuiteComparison, *, rigorous: bool = False) -> Iterator[Block]:
@@ -269,23 +270,22 @@ def _suite(result: SuiteComparison) -> Iterator[Block]:
     for which, gain_2009 in result.gain_2009:
         if math.isfinite(gain_2009.gain):
             yield Text(
-                f"Gain of the 2009 protocol over {which} programs, weighted by their times: {percent(gain_2009.gain)} "
-                f"with confidence {percent(gain_2009.confidence)}."
+                f"Gain of the 2009 protocol over {which} programs, weighted by their times: "
+                f"{percent(gain_2009.gain)} with confidence {percent(gain_2009.confidence)}."
             )
     yield from _geometric_means(result)
     if result.hpt is not None:
         yield Text(hpt_conclusion(result.hpt, result.reference, result.candidate))
     yield from _controlled(result)
     for protocol, found in result.accelerated:
-        intervals = ", ".join(
-            f"{percent(e.low)} to {percent(e.high)} ({name})"
-            for name, e in (
-                ("article", found.proportion), ("Wilson", found.wilson), ("Clopper-Pearson", found.clopper_pearson),
-            )
-        )  # fmt: skip
-        doubt = (
-            "" if found.valid else f"; the article's is not valid, its condition is at {found.validity:.3g}"
+        named = zip(
+            ("article", "Wilson", "Clopper-Pearson"),
+            (found.proportion, found.wilson, found.clopper_pearson),
+            strict=True,
         )
+        intervals = ", ".join(f"{percent(e.low)} to {percent(e.high)} ({name})" for name, e in named)
+        limit = "a = {0:g} is below 10" if protocol == "touati2009" else "a - a²/b = {0:.3g} is not above 5"
+        doubt = "" if found.valid else f"; the article's is not valid: {limit.format(found.validity)}"
         yield Text(
             f"Accelerated {_WHERE[protocol]}: {found.accelerated} of {found.benchmarks}, that is "
             f"{percent(found.proportion.value)}; with confidence {percent(found.proportion.confidence)} "
@@ -336,7 +336,7 @@ def _remarks(result: SuiteComparison, rigorous: bool) -> Iterator[Block]:
     for comparison in result.comparisons:
         for check in comparison.checks:
             kind = check.name.partition(" of ")[0]
-            if kind == "independence" and check.held:
+            if kind == "nesting" and check.held:
                 nested.setdefault(comparison.benchmark)
             if not check.held and _SHORT.get(kind, kind):
                 failed.setdefault(f"{kind}: {check.message}", (check, {}))[1].setdefault(comparison.benchmark)
@@ -383,7 +383,7 @@ def _undecided(result: SuiteComparison) -> Iterator[Block]:
     for (protocol, reason), details in by_rule.items():
         shown = ", ".join(details[:_MOST_NAMED])
         more = f", and {len(details) - _MOST_NAMED} more" if len(details) > _MOST_NAMED else ""
-        yield Text(f"  {protocol}, runs needed {reason}: {shown}{more}", "dim")
+        yield Text(f"  {protocol}: {reason}: {shown}{more}", "dim")
 
 
 def _leftovers(result: SuiteComparison) -> Iterator[Block]:
