@@ -373,18 +373,6 @@ def test_identical_versions_tie() -> None:
     assert found.pvalue_candidate == found.pvalue_reference == 1.0
 
 
-@pytest.mark.parametrize("runs", [2, 3, 5])
-def test_size_under_the_null(runs: int) -> None:
-    """Both levels together reject a true null hypothesis in at most 5 % of suites, on skewed, drifting noise."""
-    rng = np.random.default_rng(runs)
-    suites = 300
-    rejections = 0
-    for _ in range(suites):
-        x, y = (rng.lognormal(0, 0.3, (10, runs)).tolist() for _ in "xy")
-        rejections += hpt_of_scores(x, y, confidences=[]).pvalue_candidate <= 0.05
-    assert rejections <= stats.binom.ppf(0.999, suites, 0.05)
-
-
 class TestErrors:
     def test_no_benchmark(self) -> None:
         with pytest.raises(DataError, match="no benchmark"):

@@ -1,0 +1,218 @@
+"""Do the answers over a suite keep their promises? Coverage, family-wise error, false discoveries, size.
+
+Usage: ``python studies/suite_inference.py [--repeats 2000]``; every table is the same for the same seed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from speedproof.data.sample import Sample
+from speedproof.data.suite import Key, Pair
+from speedproof.protocols.aggregates import geometric_means
+from speedproof.protocols.compare import Rules, compare_means
+from speedproof.protocols.comparison import Verdict
+from speedproof.protocols.hpt import hpt_of_scores
+from speedproof.protocols.hpt_levels import HptRule
+from speedproof.protocols.verdict_control import control_verdicts
+
+Floats = npt.NDArray[np.float64]
+ALPHA = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """How often something happened.
+
+    Attributes
+    ----------
+    count, repeats : int
+        Times it happened, out of how many.
+    """
+
+    count: int
+    repeats: int
+
+    def __str__(self) -> str:
+        share = self.count / self.repeats
+        return f"{100 * share:6.2f} % +- {100 * math.sqrt(share * (1 - share) / self.repeats):.2f}"
+
+
+def pair(x: Floats, y: Floats, name: str = "") -> Pair:
+    """Two samples of a benchmark."""
+    return Pair(Key(name), Sample(x), Sample(y))
+
+
+def coverage(
+    benchmarks: int, runs: int, repeats: int, seed: int, *, noise: float = 0.05
+) -> tuple[Share, Share]:
+    """How often either interval of the geometric mean holds the truth.
+
+    Parameters
+    ----------
+    benchmarks, runs : int
+        Size of the suites.
+    repeats, seed : int
+        How many suites; the same seed gives the same ones.
+    noise : float
+        Coefficient of variation of the runs.
+
+    Returns
+    -------
+    these : Share
+        Against the geometric mean of the suite's own true speedups.
+    like_these : Share
+        Against that of the lognormal population, of median 1.1, which they were drawn from.
+    """
+    rng = np.random.default_rng(seed)
+    these = like = 0
+    for _ in range(repeats):
+        logs = rng.normal(math.log(1.1), 0.2, benchmarks)
+        found = geometric_means(
+            [
+                pair(math.exp(log) * rng.normal(1, noise, runs), rng.normal(1, noise, runs + 2))
+                for log in logs
+            ],
+            1 - ALPHA,
+        )
+        these += found.these.low <= math.exp(logs.mean()) <= found.these.high
+        like += found.like_these.low <= 1.1 <= found.like_these.high
+    return Share(these, repeats), Share(like, repeats)
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorRates:
+    """False claims over suites.
+
+    Attributes
+    ----------
+    plain, holm : Share
+        Suites with a false claim at all, without control and with Holm's.
+    discoveries : Floats, shape (repeats,)
+        Share of the claims that are false, under Benjamini and Hochberg; 0 without a claim.
+    """
+
+    plain: Share
+    holm: Share
+    discoveries: Floats
+
+
+def error_rates(benchmarks: int, gaining: int, shared: float, repeats: int, seed: int) -> ErrorRates:
+    """Claims on suites whose benchmarks share a part of their noise.
+
+    Parameters
+    ----------
+    benchmarks, gaining : int
+        Size of the suites, and how many of their benchmarks are 5 % faster; the others are unchanged.
+    shared : float
+        Share of the variance that the i-th runs of all benchmarks have in common.
+    repeats, seed : int
+        How many suites; the same seed gives the same ones.
+    """
+    rng = np.random.default_rng(seed)
+    plain = holm = 0
+    discoveries = []
+    for _ in range(repeats):
+        common = math.sqrt(shared) * rng.normal(size=(2, 10))
+        comparisons = []
+        for i in range(benchmarks):
+            x, y = 1 + 0.03 * (common + math.sqrt(1 - shared) * rng.normal(size=(2, 10)))
+            case = pair(1.05 * x if i < gaining else x, y, str(i))
+            comparisons.append(compare_means(case.reference, case.candidate, Rules(ALPHA), case.key))
+        null = comparisons[gaining:]
+        plain += any(c.verdict is not Verdict.UNDECIDED for c in null)
+        controlled = control_verdicts(comparisons, ALPHA).verdicts
+        holm += any(row.verdict is not Verdict.UNDECIDED for row in controlled[gaining:])
+        claims = [
+            row.verdict is not Verdict.UNDECIDED
+            for row in control_verdicts(comparisons, ALPHA, method="benjamini-hochberg").verdicts
+        ]
+        discoveries.append(sum(claims[gaining:]) / max(sum(claims), 1))
+    return ErrorRates(Share(plain, repeats), Share(holm, repeats), np.array(discoveries))
+
+
+def false_alarms(ratio: float, repeats: int, seed: int) -> tuple[Share, Share]:
+    """A/A comparisons of 10 processes of 10 values, mean protocol.
+
+    Parameters
+    ----------
+    ratio : float
+        Standard deviation between processes over that within them.
+    repeats, seed : int
+        How many comparisons; the same seed gives the same ones.
+
+    Returns
+    -------
+    by_process, pooled : Share
+        "Faster", with one value a process and with all values as if they were independent.
+    """
+    rng = np.random.default_rng(seed)
+    processes = np.repeat(np.arange(10), 10)
+    alarms = pooled = 0
+    for _ in range(repeats):
+        x, y = (
+            Sample(100 + ratio * rng.normal(size=10)[processes] + rng.normal(size=100), processes=processes)
+            for _ in "xy"
+        )
+        alarms += compare_means(x, y, Rules(ALPHA)).pvalue <= ALPHA
+        pooled += compare_means(x, y, Rules(ALPHA, nested="pool")).pvalue <= ALPHA
+    return Share(alarms, repeats), Share(pooled, repeats)
+
+
+def hpt_size(benchmarks: int, runs: int, rule: HptRule, decimals: int, repeats: int, seed: int) -> Share:
+    """How often HPT claims a winning candidate, at confidence 0.95, where nothing has changed.
+
+    Parameters
+    ----------
+    benchmarks, runs : int
+        Size of the suites.
+    rule : {"exact", "paper"}
+        Null distributions of both levels.
+    decimals : int
+        The scores, lognormal with deviation 0.3, are rounded, so that they tie.
+    repeats, seed : int
+        How many suites; the same seed gives the same ones.
+    """
+    rng = np.random.default_rng(seed)
+    count = 0
+    for _ in range(repeats):
+        x, y = (rng.lognormal(1, 0.3, (benchmarks, runs)).round(decimals).tolist() for _ in "xy")
+        count += hpt_of_scores(x, y, confidences=[], rule=rule).pvalue_candidate <= ALPHA
+    return Share(count, repeats)
+
+
+def main() -> None:
+    """Print every table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--repeats", type=int, default=2000)
+    repeats = parser.parse_args().repeats
+    print("Coverage of the two 95 % intervals of the geometric mean")
+    for benchmarks, runs in ((4, 3), (4, 10), (12, 5), (40, 3)):
+        these, like = coverage(benchmarks, runs, repeats, 1)
+        print(f"  {benchmarks:3} benchmarks x {runs:2} runs: these {these}, like these {like}")
+    print("Suites of 20 with any false claim at 5 %, and false share of the claims (Benjamini-Hochberg)")
+    for gaining in (0, 10):
+        for shared in (0.0, 0.5, 0.9):
+            rates = error_rates(20, gaining, shared, repeats // 4, 2)
+            print(
+                f"  {gaining:2} of 20 faster, shared noise {shared}: plain {rates.plain}, Holm {rates.holm}, "
+                f"false share {100 * rates.discoveries.mean():.2f} %"
+            )
+    print("A/A, 10 processes x 10 values, 'faster' at 5 %")
+    for ratio in (0.5, 1.0, 2.0):
+        by_process, pooled = false_alarms(ratio, repeats, 3)
+        print(f"  between/within {ratio}: by process {by_process}, pooled {pooled}")
+    print("HPT, nothing changed: 'the candidate wins' at confidence 0.95")
+    for benchmarks, runs in ((6, 1), (10, 3), (12, 5), (30, 10)):
+        for decimals in (1, 6):
+            exact, paper = (hpt_size(benchmarks, runs, r, decimals, repeats, 4) for r in ("exact", "paper"))
+            print(f"  {benchmarks:2} x {runs:2}, {decimals} decimals: exact {exact}, paper {paper}")
+
+
+if __name__ == "__main__":
+    main()
