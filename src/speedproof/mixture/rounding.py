@@ -27,12 +27,15 @@ from speedproof.mixture.goodness import GoodnessOfFit, Progress, draw_samples
 from speedproof.mixture.model import MixtureModel
 from speedproof.stats.special import ndtr
 
-__all__ = ["detect_resolution", "fit_rounded", "goodness_of_rounded", "rounded_distance"]
+__all__ = ["detect_resolution", "fit_rounded", "goodness_of_rounded", "rounded_distance", "rounding_matters"]
 
 Floats = npt.NDArray[np.float64]
 
 NARROWEST = 0.05
 """Smallest deviation, in steps: half a step is ten of them, and the likelihood has long stopped to change."""
+
+FINEST = 1e6
+"""A grid of more steps than this over the range is no rounding to reckon with."""
 
 RULES = em.Rules(1e-5, 0.0, 0.0, 600, accelerate=True, extra_step=False)
 _HALF_LOG_2PI = 0.5 * float(np.log(2.0 * np.pi))
@@ -50,7 +53,8 @@ def detect_resolution(values: npt.ArrayLike) -> float | None:
     -------
     float or None
         The largest h such that all differences are multiples of h within rounding noise; None when no two
-        values are equal (then nothing shows a grid), when all are, or when there is no such h.
+        values are equal (then nothing shows a grid), when all are, or when there is no such h above a
+        millionth of the range.
 
     Examples
     --------
@@ -76,7 +80,10 @@ def detect_resolution(values: npt.ArrayLike) -> float | None:
         if rest.size == 0:
             # All differences from the first value are multiples of h, so the span gives h its last digits.
             span = float(distinct[-1] - distinct[0])
-            return _shortest(span / round(span / h), noise)
+            h = _shortest(span / round(span / h), noise)
+            offsets = (distinct - distinct[0]) / h
+            on_grid = span / h <= FINEST and np.abs(offsets - np.round(offsets)).max() <= 0.01
+            return h if on_grid else None
         rest = np.append(rest, h)
         h = float(rest.min())
     return None
@@ -353,3 +360,24 @@ def goodness_of_rounded(
     distances.sort()
     distance = rounded_distance(x, fit.model, h)
     return GoodnessOfFit(distance, float((distances > distance).mean()), distances, 1.0, fit.n, False)
+
+
+def rounding_matters(values: npt.ArrayLike) -> bool:
+    """Whether ties are heavy enough to disturb the plain test.
+
+    The distance at which a fit is rejected is about 1 / sqrt(n); ties matter when the most frequent value
+    alone makes a jump of more than a quarter of that.
+
+    Parameters
+    ----------
+    values : array_like, shape (n,)
+        A sample.
+
+    Returns
+    -------
+    bool
+        False without ties.
+    """
+    _, counts = np.unique(np.asarray(values, dtype=np.float64), return_counts=True)
+    most = int(counts.max(initial=0))
+    return most > 1 and most > 0.25 * np.sqrt(counts.sum())

@@ -1,0 +1,164 @@
+"""``speedproof rank``: which version to run, by the chance that a single run beats all others."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from speedproof.cli.arguments import open_unit_interval
+from speedproof.cli.console import Console
+from speedproof.cli.inputs import (
+    add_input_arguments,
+    add_selection_arguments,
+    load,
+    order_versions,
+    report_leftovers,
+    select,
+)
+from speedproof.cli.model import add_mixture_arguments
+from speedproof.data.suite import Key, Suite
+from speedproof.data.units import format_values
+from speedproof.errors import DataError, UsageError
+from speedproof.report.blocks import Block, Cell, Column, Table, Text
+from speedproof.stats.estimate import Estimate
+
+if TYPE_CHECKING:
+    from argparse import _SubParsersAction
+
+    from speedproof.mixture.changes import ModeChanges
+    from speedproof.mixture.ranking import Ranking
+
+    Subparsers = _SubParsersAction[argparse.ArgumentParser]
+
+__all__ = ["register", "run"]
+
+
+def register(subparsers: Subparsers) -> None:
+    """Declare the command."""
+    parser = subparsers.add_parser(
+        "rank",
+        help="rank versions by the chance of the best single run, with advice",
+        description="For each benchmark: the chance that one run of a version beats one run of every other "
+        "(counted in the samples, and by their mixtures), with bootstrap intervals; which version to run often "
+        "or rarely; for two versions, what happened to their states.",
+        epilog="examples:\n"
+        "  speedproof rank gcc.json clang.json icc.json\n"
+        "  speedproof rank results/ --only 'json_*' --jobs 2\n"
+        "  speedproof rank old.txt new.txt --unit ms --json",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("files", nargs="+", metavar="FILE", help="result files or folders")
+    add_selection_arguments(parser)
+    add_mixture_arguments(parser)
+    group = parser.add_argument_group("intervals")
+    group.add_argument(
+        "--resamples", type=int, default=200, metavar="N", help="bootstrap samples (default: 200)"
+    )
+    group.add_argument(
+        "--confidence", type=open_unit_interval, default=0.95, metavar="LEVEL", help="default: 0.95"
+    )
+    parser.add_argument("--json", action="store_true", help="write the ranking as JSON")
+    add_input_arguments(parser)
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace, console: Console) -> int:
+    """Carry the command out."""
+    if args.resamples < 10:
+        raise UsageError("--resamples: an interval needs at least 10")
+    suite = select(load(args.files, args), args, console)
+    first, others = order_versions(suite, args.reference)
+    found: list[tuple[Key, str, Ranking, ModeChanges | None]] = []
+    with console.progress("ranking", len(suite.keys)) as ticker:
+        for key in suite.keys:
+            try:
+                found.append((key, *_rank_one(suite, key, (first, *others), args)))
+            except DataError as error:
+                console.remark(f"left out: {key.benchmark}: {error}")
+            ticker.advance()
+    report_leftovers(suite, console)
+    if not found:
+        raise UsageError("no benchmark could be ranked")
+    if args.json:
+        from speedproof.report.json import to_json
+
+        console.out.write(to_json("rank", [_as_json(*item) for item in found]))
+    else:
+        console.show(block for item in found for block in _blocks(*item))
+    return 0
+
+
+def _rank_one(
+    suite: Suite, key: Key, versions: tuple[str, ...], args: argparse.Namespace
+) -> tuple[str, Ranking, ModeChanges | None]:
+    from speedproof.mixture.analysis import fit_sample
+    from speedproof.mixture.changes import compare_modes
+    from speedproof.mixture.ranking import rank
+
+    names = [v for v in versions if (key, v) in suite.samples]
+    if len(names) < 2:
+        raise DataError(f"only {', '.join(names)} has it")
+    samples = [suite.samples[key, v] for v in names]
+    if len({(s.unit, s.direction) for s in samples}) > 1:
+        raise DataError("its versions have different units or directions")
+    fits = [fit_sample(s.values, K_max=args.components, rounding=not args.ignore_rounding) for s in samples]
+    values = [s.values for s in samples]
+    ranking = rank(
+        names,
+        values,
+        fits,
+        higher_is_better=samples[0].higher_is_better,
+        resamples=args.resamples,
+        seed=args.seed,
+        confidence=args.confidence,
+        jobs=args.jobs,
+    )
+    changes = None
+    if len(names) == 2:
+        changes = compare_modes(
+            values[0], values[1], (fits[0].model, fits[1].model), seed=args.seed, confidence=args.confidence
+        )
+    return samples[0].unit, ranking, changes
+
+
+def _blocks(key: Key, unit: str, ranking: Ranking, changes: ModeChanges | None) -> Iterator[Block]:
+    from speedproof.mixture.ranking import advise
+
+    columns = (
+        Column("version"), Column("n", right=True), Column("mean", right=True), Column("median", right=True),
+        Column("states", right=True), Column("best single run", right=True), Column("ties add", right=True),
+        Column("by mixtures", right=True),
+    )  # fmt: skip
+    rows = []
+    for v in ranking.versions:
+        mean, median = format_values([v.mean, v.median], unit)
+        rows.append(
+            (
+                Cell(v.version, "strong"), Cell(str(v.n)), Cell(mean), Cell(median), Cell(str(v.modes)),
+                Cell(_chance(v.least)), Cell(f"{100 * v.ties:.1f} %"), Cell(_chance(v.mixture_least)),
+            )
+        )  # fmt: skip
+    yield Table(columns, tuple(rows), f"{key.benchmark}: {key.metric}")
+    yield Text(advise(ranking).text)
+    if changes is not None:
+        yield Text(f"states: {changes.conclusion}")
+    yield Text("")
+
+
+def _chance(e: Estimate) -> str:
+    return f"{100 * e.value:.1f} % [{100 * e.low:.1f}, {100 * e.high:.1f}]"
+
+
+def _as_json(key: Key, unit: str, ranking: Ranking, changes: ModeChanges | None) -> dict[str, object]:
+    from speedproof.mixture.ranking import advise
+
+    return {
+        "benchmark": key.benchmark,
+        "metric": key.metric,
+        "unit": unit,
+        "ranking": ranking,
+        "advice": advise(ranking),
+        "states": changes,
+        "conclusion": changes.conclusion if changes else None,
+    }

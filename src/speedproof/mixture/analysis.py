@@ -1,0 +1,197 @@
+"""A sample's mixture in one call: fit, test, modes and run order, as plain numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from speedproof.mixture.changes import StateOrder, state_order, states
+from speedproof.mixture.fit import MixtureFit, fit
+from speedproof.mixture.goodness import Progress, goodness_of_fit
+from speedproof.mixture.rounding import detect_resolution, fit_rounded, goodness_of_rounded, rounding_matters
+
+__all__ = ["Analysis", "Component", "Mode", "TestResult", "analyse", "fit_sample"]
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """One normal distribution of the mixture, in the unit of the sample."""
+
+    weight: float
+    mean: float
+    sd: float
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """A peak: its place, the share of the model between its valleys, its depth.
+
+    ``dip`` is the share by which the shallower neighbouring valley lies below the lower peak; None for a
+    single mode.
+    """
+
+    place: float
+    share: float
+    dip: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class TestResult:
+    """The bootstrap test: distance, p-value, and how it was made."""
+
+    distance: float
+    pvalue: float
+    critical: float | None
+    bootstraps: int
+    size: int
+    fast: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """What the mixture says of a sample.
+
+    Attributes
+    ----------
+    n : int
+        Observations.
+    kind : str
+        ``"E"`` common variance, ``"V"`` variances of their own, ``"X"`` one component.
+    components : tuple of Component
+        By ascending mean.
+    modes : tuple of Mode
+        Those told apart by a clear valley.
+    loglik, bic : float
+        BIC is the larger the better.
+    converged : bool
+        Whether EM converged.
+    resolution : float or None
+        Step of the grid of the values, when fit and test know of the rounding.
+    test : TestResult or None
+        None when no bootstrap was asked for.
+    order : StateOrder
+        How the runs move among the states.
+    """
+
+    n: int
+    kind: str
+    components: tuple[Component, ...]
+    modes: tuple[Mode, ...]
+    loglik: float
+    bic: float
+    converged: bool
+    resolution: float | None
+    test: TestResult | None
+    order: StateOrder
+
+
+def fit_sample(values: npt.ArrayLike, *, K_max: int = 9, rounding: bool = True) -> MixtureFit:
+    """Fit a mixture, of rounded values where rounding matters and ``rounding`` allows.
+
+    Parameters
+    ----------
+    values : array_like, shape (n,)
+        The sample.
+    K_max : int
+        Largest number of components.
+    rounding : bool
+        Whether to look for a grid.
+
+    Returns
+    -------
+    MixtureFit
+        Its ``resolution`` tells which likelihood it has.
+    """
+    if rounding and rounding_matters(values):
+        resolution = detect_resolution(values)
+        if resolution is not None:
+            return fit_rounded(values, resolution, K_max=K_max)
+    return fit(values, K_max=K_max)
+
+
+def analyse(
+    values: npt.ArrayLike,
+    *,
+    N: int = 200,
+    seed: int = 0,
+    K_max: int = 9,
+    c: float | None = None,
+    fast: bool = False,
+    rounding: bool = True,
+    jobs: int = 1,
+    progress: Progress | None = None,
+) -> Analysis:
+    """Fit a sample, test the fit, and describe its modes and its run order.
+
+    Parameters
+    ----------
+    values : array_like, shape (n,)
+        In run order.
+    N : int
+        Bootstrap samples; 0 for no test.
+    seed : int
+        The same seed gives the same result, whatever ``jobs``.
+    K_max : int
+        Largest number of components.
+    c : float, optional
+        Undersampling factor of the test.
+    fast : bool
+        Replicates stop adding components early.
+    rounding : bool
+        Whether to look for a grid and, where it matters, use the likelihood and the test that know of it.
+    jobs : int
+        Threads.
+    progress : callable, optional
+        Called with the number of bootstrap samples done and N.
+
+    Returns
+    -------
+    Analysis
+        Plain numbers, fit to be serialised.
+
+    Raises
+    ------
+    DataError
+        A sample that no mixture can be fitted to.
+
+    Examples
+    --------
+    >>> from speedproof.mixture.model import MixtureModel
+    >>> x = MixtureModel([0.7, 0.3], [10.0, 20.0], [1.0, 1.0]).rvs(80, seed=1)
+    >>> a = analyse(x, N=50)
+    >>> len(a.components), len(a.modes), a.order.kind
+    (2, 2, 'mixed')
+    """
+    x = np.asarray(values, dtype=np.float64)
+    fitted = fit_sample(x, K_max=K_max, rounding=rounding)
+    test = None
+    if N > 0:
+        if fitted.resolution is None:
+            result = goodness_of_fit(x, fitted, N=N, seed=seed, c=c, fast=fast, jobs=jobs, progress=progress)
+        else:
+            result = goodness_of_rounded(x, fitted, N=N, seed=seed, progress=progress)
+        critical = result.critical(0.05) if N >= 20 else None
+        test = TestResult(result.distance, result.pvalue, critical, N, result.size, result.fast)
+    model = fitted.model
+    components = tuple(
+        Component(*map(float, row)) for row in zip(model.weights, model.means, model.sds, strict=True)
+    )
+    return Analysis(
+        x.size, fitted.kind, components, _modes(fitted), fitted.loglik, fitted.bic, fitted.converged,
+        fitted.resolution, test, state_order(x, model, seed=seed),
+    )  # fmt: skip
+
+
+def _modes(fitted: MixtureFit) -> tuple[Mode, ...]:
+    found = states(fitted.model)
+    ends = np.concatenate([[0.0], fitted.model.cdf(found.valleys), [1.0]])
+    depths = np.concatenate([[np.inf], found.dips, [np.inf]])
+    nearest = np.minimum(depths[:-1], depths[1:])
+    return tuple(
+        Mode(place, share, 1.0 - float(np.exp(-dip)) if np.isfinite(dip) else None)
+        for place, share, dip in zip(
+            found.places.tolist(), np.diff(ends).tolist(), nearest.tolist(), strict=True
+        )
+    )
