@@ -103,6 +103,12 @@ def test_ignored_failures_are_counted() -> None:
     assert "false: 5 runs failed and were left out" in err
 
 
+def test_nothing_but_failures_is_undecided() -> None:
+    code, out, _ = speedproof("run", "false", "false", "--ignore-failure", "--max-runs", "3")
+    assert code == 0
+    assert "undecided, no complete block was measured" in out
+
+
 def test_timeout_is_a_failure() -> None:
     code, _, err = speedproof("run", "sleep 5", "true", "--timeout", "0.1")
     assert code == 2
@@ -205,19 +211,34 @@ def start(*argv: str) -> subprocess.Popen[str]:
     )
 
 
-def test_interrupt_ends_with_a_verdict_and_130() -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_interrupt_ends_with_a_verdict_and_130(number: signal.Signals) -> None:
+    """Ctrl-C, kill and a closed terminal: the data so far get their verdict."""
     process = start("sleep 0.01", "sleep 0.01", "--save", "r.jsonl", "--margin", "0.0001%")
     deadline = time.monotonic() + 30
     while time.monotonic() < deadline:
         if Path("r.jsonl").exists() and Path("r.jsonl").read_text().count('"run"') > 10:
             break
         time.sleep(0.02)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     out, err = process.communicate(timeout=30)
     assert process.returncode == 130, err
     assert "sleep 0.01 (2) against sleep 0.01: undecided after" in out
     assert "interrupted" in err
     assert '"reason":"interrupted"' in Path("r.jsonl").read_text()
+
+
+def test_kill_ends_the_command_too() -> None:
+    """A long command does not outlive the runner that was told to end."""
+    process = start("sh -c 'echo $$ > pid; exec sleep 60'", "true")
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline and not (Path("pid").exists() and Path("pid").read_text().strip()):
+        time.sleep(0.02)
+    process.send_signal(signal.SIGTERM)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 130, err
+    assert "no complete block was measured" in out
+    assert not Path(f"/proc/{Path('pid').read_text().strip()}").exists()
 
 
 def test_live_picture_on_a_terminal() -> None:

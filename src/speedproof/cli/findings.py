@@ -46,6 +46,8 @@ def _conclusion(finding: Finding, risk: float, margin: float | None) -> Text:
             "throttling, caches that fill, or a file that grows, and measure again",
             style,
         )
+    if result.blocks == 0:
+        return Text(f"{y} against {x}: undecided, no complete block was measured", style)
     to_go = finding.blocks_to_go
     if math.isfinite(to_go):
         what = f"about {about(to_go)} more runs of each would decide"

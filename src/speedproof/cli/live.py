@@ -98,7 +98,8 @@ class Watcher:
             from rich.text import Text
 
             self._live.update(Text("\n".join(self._lines(progress))), refresh=True)
-            self._due = now + _TERMINAL_SECONDS
+            # Long sessions have costly bounds: looking at them takes a twentieth of the time at most.
+            self._due = self._clock() + max(_TERMINAL_SECONDS, 20 * (self._clock() - now))
         else:
             self._console.remark("; ".join(self._lines(progress)[:1] + self._standing(progress)))
             self._due = now + _PIPE_SECONDS

@@ -5,20 +5,22 @@ from __future__ import annotations
 import argparse
 import os
 import secrets
+import signal
 import tempfile
 import time
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
 from speedproof.cli.console import Console
 from speedproof.cli.run_options import add_command
-from speedproof.data.runs import SCHEMA, PlannedBenchmark, PlannedVersion, SessionLine
+from speedproof.data.runs import SCHEMA, PlannedBenchmark, PlannedVersion, RunLine, SessionLine
 from speedproof.data.suite import Record, Suite
 from speedproof.errors import UsageError
 from speedproof.measure.calibrate import calibrate
@@ -102,11 +104,31 @@ def run(args: argparse.Namespace, console: Console) -> int:
             console.remark(f"note: the last session was started in {stored[-1].head.options['directory']}")
         if stored and (changed := differences(stored[-1].head.environment, environment)):
             console.remark(f"note: the machine differs from the last session's: {'; '.join(changed)}")
+        stack.enter_context(_ends_as_ctrl_c())
         outcome = _measure(args, console, stack, path, head, stored, rules, warmup, metrics)
     sessions = {head.session, *(session.head.session for session in stored)}
     console.remark(f"results are in {path}")
     _report(args, console, path, head, sessions, rules, outcome)
     return INTERRUPTED if outcome.interrupted else 0
+
+
+@contextmanager
+def _ends_as_ctrl_c() -> Iterator[None]:
+    """A session that is told to end does so as after Ctrl-C: the command is ended, the verdict given.
+
+    The command has a process group of its own, so nobody else would end it.
+    """
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    numbers = (signal.SIGTERM, signal.SIGHUP)
+    before = {number: signal.signal(number, interrupt) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _measure(
@@ -144,8 +166,8 @@ def _stored(args: argparse.Namespace) -> list[StoredSession]:
     """The sessions to go on with: those of the last one's plan."""
     if args.resume is None:
         return []
-    if args.commands or args.words or args.suite or args.save:
-        raise UsageError("--resume takes commands and file from the session; leave them out")
+    if args.commands or args.words or args.suite or args.save or args.name or args.reference:
+        raise UsageError("--resume takes commands, names and file from the session; leave them out")
     sessions = read_sessions(Path(args.resume))
     last = sessions[-1].head
     for name in _KEPT:
@@ -285,16 +307,23 @@ def _report(
 
         text = to_hyperfine([s for s in read_sessions(path) if s.head.session in sessions])
         Path(args.export_hyperfine).write_text(text)
+    calibration = calibrate(*_calibration_runs(path, sessions), risk=rules.risk) if args.calibrate else None
     if args.json:
         from speedproof.report.json import to_json
 
-        console.out.write(to_json("run", outcome.findings))
-    elif args.calibrate:
-        calibration = calibrate(*_calibration_runs(path, sessions), risk=rules.risk)
+        console.out.write(to_json("run", [*outcome.findings, *([calibration] if calibration else [])]))
+    elif calibration is not None:
         console.show(calibration_blocks(calibration, outcome.findings[0]))
     else:
         console.show(finding_blocks(outcome.findings, risk=rules.risk, margin=rules.margin))
-        _show_fixed_sample(console, path, head, sessions, rules, args.decide_by)
+        if any(not (run.warmup or run.exit or run.timed_out) for run in _runs(path, sessions)):
+            _show_fixed_sample(console, path, head, sessions, rules, args.decide_by)
+
+
+def _runs(path: Path, sessions: set[str]) -> Iterator[RunLine]:
+    for session in read_sessions(path):
+        if session.head.session in sessions:
+            yield from session.runs
 
 
 def _calibration_runs(path: Path, sessions: set[str]) -> tuple[list[tuple[float, float]], list[float], float]:

@@ -163,7 +163,7 @@ def _spawn_and_wait(
 ) -> tuple[float, int, resource.struct_rusage, bool]:
     timed_out = False
     # An interrupt between the child's birth and the try would leave it behind.
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
     start = time.perf_counter_ns()
     try:
         pid = os.posix_spawnp(

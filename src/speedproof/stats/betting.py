@@ -17,7 +17,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["LOG_WEIGHTS", "Gambler", "log_factors", "mix"]
+__all__ = ["LOG_WEIGHTS", "Gambler", "growth", "log_factors", "mix"]
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -109,3 +109,24 @@ class Gambler:
     def log_wealth(self) -> float:
         """Logarithm of the e-value."""
         return mix(self._log_wealths)
+
+
+def growth(differences: FloatArray, shift: float) -> float:
+    """Mean gain of log-wealth per block of the luckiest gambler: how fast evidence comes in.
+
+    Parameters
+    ----------
+    differences : ndarray, shape (n,)
+        ``d`` of blocks like those to come; at least one.
+    shift : float
+        Added to each of them.
+
+    Returns
+    -------
+    float
+        Not positive when nothing is to be won.
+    """
+    n = differences.size
+    spread = float(np.abs(differences - np.median(differences)).sum())
+    factors = log_factors(differences, np.full(n, spread), np.full(n, float(n)), -shift)
+    return float(factors.mean(axis=0).max())

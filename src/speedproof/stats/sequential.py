@@ -28,7 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from speedproof.errors import DataError, UsageError
-from speedproof.stats.betting import LOG_WEIGHTS, Gambler, log_factors, mix
+from speedproof.stats.betting import LOG_WEIGHTS, Gambler, growth, log_factors, mix
 
 __all__ = ["PairedSequence", "SequentialResult", "smallest_provable"]
 
@@ -313,8 +313,8 @@ class PairedSequence:
         missing = self._threshold - self.log_evidence(gamma, side=side)
         if missing <= 0 or self._n == 0:
             return 0.0 if missing <= 0 else math.inf
-        growth = _growth(self._rows[0, : self._n] * side, -side * math.log(gamma))
-        return missing / growth if growth > 0 else math.inf
+        rate = growth(self._rows[0, : self._n] * side, -side * math.log(gamma))
+        return missing / rate if rate > 0 else math.inf
 
     def _log_wealths(self, side: int, shift: float) -> list[float]:
         differences, spreads, counts = self._rows[:3, : self._n]
@@ -358,14 +358,6 @@ class PairedSequence:
         return mix(self._log_wealths(side, side * mirrored_shift))
 
 
-def _growth(differences: FloatArray, shift: float) -> float:
-    """Mean gain of log-wealth per block, luckiest gambler, when ``shift`` is added to each difference."""
-    n = differences.size
-    spread = float(np.abs(differences - np.median(differences)).sum())
-    full = np.full(n, float(n))
-    return float(log_factors(differences, np.full(n, spread), full, -shift).mean(axis=0).max())
-
-
 def smallest_provable(differences: npt.ArrayLike, blocks: float, *, risk: float = 0.05) -> float:
     """The smallest speedup that about half of all sessions of so many blocks would prove.
 
@@ -405,11 +397,11 @@ def smallest_provable(differences: npt.ArrayLike, blocks: float, *, risk: float 
     if scale == 0.0:
         return 1.0 if blocks * math.log(2) >= missing else math.inf
     low, high = 0.0, scale
-    while _growth(d, high) * blocks < missing:
+    while growth(d, high) * blocks < missing:
         high *= 2.0
         if high > 1e6 * scale or high > _LOG_SPEEDUP_MAX:
             return math.inf
     while high - low > 1e-3 * high:
         middle = 0.5 * (low + high)
-        low, high = (low, middle) if _growth(d, middle) * blocks >= missing else (middle, high)
+        low, high = (low, middle) if growth(d, middle) * blocks >= missing else (middle, high)
     return math.exp(high)
