@@ -88,6 +88,14 @@ def test_several_candidates(suite: tuple[str, str]) -> None:
     assert out.count("outperforms") == 2
 
 
+def test_what_cannot_be_compared_is_named(tmp_path: Path) -> None:
+    """A single benchmark of each side is matched whatever its name, and that is said."""
+    old, new = (write(tmp_path / f"{n}.csv", {n: [2.0, 2.1, 2.2, 2.05, 2.15]}) for n in ("old", "new"))
+    code, _, err = speedproof("hpt", old, new, "--unit", "s")
+    assert code == 0
+    assert "'old' was matched with 'new'" in err
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [(("--alpha-benchmark", "0.6"), "below 0.5"), (("--metric", "all"), "name one metric")],

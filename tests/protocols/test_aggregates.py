@@ -1,6 +1,7 @@
 """Geometric means, controlled verdicts and rankings: SciPy, theorems, simulation with binomial bounds."""
 
 import math
+from dataclasses import replace
 from itertools import permutations
 
 import numpy as np
@@ -86,6 +87,25 @@ class TestThese:
     def test_without_any_spread(self) -> None:
         found = geometric_means([pair(np.full(4, 2.0), np.full(4, 1.0))])
         assert (found.these.low, found.these.value, found.these.high) == pytest.approx((2.0, 2.0, 2.0))
+
+
+class TestWithoutSpread:
+    """Clocks that are too coarse: no error, so any difference is proven, and none is not."""
+
+    def test_difference(self) -> None:
+        suite = Suite.from_records(
+            (version, Record(name, np.full(3, time)))
+            for name in ("sort", "hash")
+            for version, time in (("a", 2.0), ("b", 1.0), ("c", 1.0))
+        )
+        verdicts = [p.verdict for p in rank_versions(suite).pairs]
+        assert verdicts == [Verdict.FASTER, Verdict.FASTER, Verdict.UNDECIDED]
+
+    def test_equivalence(self) -> None:
+        p = noisy(np.random.default_rng(1), np.array([1.0]), 40)[0]
+        comparison = replace(compared([p])[0], test="Student's t test")
+        constant = pair(np.full(40, 1.0), np.full(43, 1.0))
+        assert math.isnan(equivalence_pvalue(constant, comparison, 0.02))
 
 
 class TestGeometricMeans:
@@ -301,6 +321,8 @@ class TestRanking:
         partial = Suite(suite.versions, {k: v for k, v in suite.samples.items() if k != (Key("json"), "c")})
         found = rank_versions(partial)
         assert (found.benchmarks, found.left_out) == (("sort", "hash"), ("json",))
+        samples = {**suite.samples, (Key("json"), "c"): Sample(np.zeros(3))}
+        assert rank_versions(Suite(suite.versions, samples)).left_out == ("json",)
 
     def test_false_alarms(self) -> None:
         """Four equal versions: any verdict at all in at most 5 % of suites."""

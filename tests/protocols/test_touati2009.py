@@ -239,6 +239,13 @@ class TestComparison:
         assert (found.state, found.verdict) == (State.UNDEFINED, Verdict.UNDECIDED)
         assert any("undefined" in c.message for c in found.failed_checks)
 
+    def test_a_spread_that_doubles_do_not_resolve(self) -> None:
+        """Like R's t.test on data that are essentially constant: no statement."""
+        x = [1.0] * 20 + [1.0 + 2.0**-52] * 20
+        found = compare(x, x[::-1])
+        assert found.state is State.UNDEFINED
+        assert found.checks[0].held
+
     def test_units_must_agree(self) -> None:
         with pytest.raises(ValueError, match="two units"):
             compare_2009(Sample(np.array(T1)), Sample(np.array(T2), "B"))

@@ -12,9 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import groupby
-from math import comb
+from math import comb, erfc, sqrt
 from operator import itemgetter
-from statistics import NormalDist
 from typing import Literal
 
 from speedproof.stats.conditional_rank_sum import EXACT_BELOW, normal_pvalue, rank_sum_tails
@@ -39,7 +38,6 @@ HptRule = Literal["exact", "paper"]
 
 PAPER_EXACT_BELOW = 12  # Chen et al. (2014), section 3.1: tables for m < 12, the normal distribution from 12.
 _DIGITS = 15
-_STANDARD = NormalDist()
 _value = itemgetter(0)
 
 
@@ -263,8 +261,8 @@ def _rank_sum(duel: Duel, speedup: Fraction, rule: HptRule) -> tuple[float, floa
         # A table has neither ties nor half-integers: read against significance.
         table = rank_sum_tails((1,) * (n + m), n).at_least
         return float(table[twice_u - twice_u % 2]), float(table[2 * n * m - twice_u - twice_u % 2])
-    z = (twice_u / 2 - n * m / 2) / (n * m * (n + m + 1) / 12) ** 0.5
-    return _STANDARD.cdf(-z), _STANDARD.cdf(z)
+    z = (twice_u / 2 - n * m / 2) / sqrt(n * m * (n + m + 1) / 12)
+    return 0.5 * erfc(z / sqrt(2)), 0.5 * erfc(-z / sqrt(2))
 
 
 def across_benchmarks(differences: Sequence[Fraction | int], rule: HptRule) -> SignedRank:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
-from statistics import NormalDist
 
 import numpy as np
 import numpy.typing as npt
 
 from speedproof.protocols.hpt_levels import Duel, HptRule, tested_state
 from speedproof.stats.conditional_rank_sum import rank_sum_tails
+from speedproof.stats.special import normal_quantile
 
 __all__ = ["FREE", "OPEN", "Steps", "level1_steps"]
 
@@ -22,7 +22,6 @@ StateArray = npt.NDArray[np.int8]
 FREE = 2  # too few runs for a test: the medians decide
 OPEN = 3  # left to exact arithmetic
 _TOGETHER = 1e-12
-_STANDARD = NormalDist()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -166,7 +165,7 @@ def _limits(duel: Duel, rule: HptRule, crossed: IntArray) -> tuple[FloatArray, F
         # most p q to that.
         slack = sum(size**2 // 4 for size in groups) + crossed
         return limit + slack, limit - slack
-    z = _STANDARD.inv_cdf(1 - duel.level)
+    z = -normal_quantile(duel.level)
     total = n + m
     margin = 1e-9 * n * m
     if rule == "paper":
