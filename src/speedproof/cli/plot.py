@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from speedproof.cli.console import Console
 from speedproof.cli.inputs import add_input_arguments, add_selection_arguments, load, report_leftovers, select
 from speedproof.cli.model import add_mixture_arguments
+from speedproof.cli.rank import by_benchmark
 from speedproof.data.sample import Sample
-from speedproof.data.suite import Key, Suite
+from speedproof.data.suite import Key
 from speedproof.data.units import scale_of
 from speedproof.errors import UsageError
 
@@ -57,7 +58,8 @@ def run(args: argparse.Namespace, console: Console) -> int:
     check_output(args.output)
     suite = select(load(args.files, args), args, console)
     if args.kind == "violins":
-        charts = [(key.benchmark, _violins(suite, key, args)) for key in suite.keys]
+        rivals = by_benchmark(suite, suite.versions)
+        charts = [(key.benchmark, _violins(key, samples, args)) for key, samples in rivals.items()]
     else:
         charts = [
             (f"{key.benchmark} {version}", _one(key, version, sample, args))
@@ -94,12 +96,11 @@ def _one(key: Key, version: str, sample: Sample, args: argparse.Namespace) -> An
     return draw(sample.values / factor, model, axis=_axis(key, symbol), title=f"{key.benchmark}: {version}")
 
 
-def _violins(suite: Suite, key: Key, args: argparse.Namespace) -> Any:
+def _violins(key: Key, samples: dict[str, Sample], args: argparse.Namespace) -> Any:
     from speedproof import plots
     from speedproof.mixture.analysis import fit_sample
     from speedproof.mixture.model import MixtureModel
 
-    samples = {v: suite.samples[key, v] for v in suite.versions if (key, v) in suite.samples}
     if len({s.unit for s in samples.values()}) > 1:
         raise UsageError(
             f"{key.benchmark}: its versions have different units; choose with --only and --metric"

@@ -17,6 +17,7 @@ from speedproof.cli.inputs import (
     select,
 )
 from speedproof.cli.model import add_mixture_arguments
+from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Suite
 from speedproof.data.units import format_values
 from speedproof.errors import DataError, UsageError
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
     Subparsers = _SubParsersAction[argparse.ArgumentParser]
 
-__all__ = ["register", "run"]
+__all__ = ["by_benchmark", "register", "run"]
 
 
 def register(subparsers: Subparsers) -> None:
@@ -70,10 +71,11 @@ def run(args: argparse.Namespace, console: Console) -> int:
     suite = select(load(args.files, args), args, console)
     first, others = order_versions(suite, args.reference)
     found: list[tuple[Key, str, Ranking, ModeChanges | None]] = []
-    with console.progress("ranking", len(suite.keys)) as ticker:
-        for key in suite.keys:
+    rivals = by_benchmark(suite, (first, *others))
+    with console.progress("ranking", len(rivals)) as ticker:
+        for key, samples in rivals.items():
             try:
-                found.append((key, *_rank_one(suite, key, (first, *others), args)))
+                found.append((key, *_rank_one(samples, args)))
             except DataError as error:
                 console.remark(f"left out: {key.benchmark}: {error}")
             ticker.advance()
@@ -89,17 +91,25 @@ def run(args: argparse.Namespace, console: Console) -> int:
     return 0
 
 
-def _rank_one(
-    suite: Suite, key: Key, versions: tuple[str, ...], args: argparse.Namespace
-) -> tuple[str, Ranking, ModeChanges | None]:
+def by_benchmark(suite: Suite, versions: tuple[str, ...]) -> dict[Key, dict[str, Sample]]:
+    """Samples of all versions by benchmark; where each version has one only, whatever its name, they meet."""
+    own = [suite.of(v) for v in versions]
+    if all(len(samples) == 1 for samples in own):
+        key = next(iter(own[0]))
+        return {key: {v: next(iter(samples.values())) for v, samples in zip(versions, own, strict=True)}}
+    return {
+        key: {v: suite.samples[key, v] for v in versions if (key, v) in suite.samples} for key in suite.keys
+    }
+
+
+def _rank_one(rivals: dict[str, Sample], args: argparse.Namespace) -> tuple[str, Ranking, ModeChanges | None]:
     from speedproof.mixture.analysis import fit_sample
     from speedproof.mixture.changes import compare_modes
     from speedproof.mixture.ranking import rank
 
-    names = [v for v in versions if (key, v) in suite.samples]
+    names, samples = list(rivals), list(rivals.values())
     if len(names) < 2:
         raise DataError(f"only {', '.join(names)} has it")
-    samples = [suite.samples[key, v] for v in names]
     if len({(s.unit, s.direction) for s in samples}) > 1:
         raise DataError("its versions have different units or directions")
     fits = [fit_sample(s.values, K_max=args.components, rounding=not args.ignore_rounding) for s in samples]

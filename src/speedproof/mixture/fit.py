@@ -12,6 +12,7 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import log
 from typing import Literal
 
 import numpy as np
@@ -219,5 +220,5 @@ def ranked_candidates(loglik: Floats, n: int) -> tuple[Candidate, ...]:
         kinds: tuple[Kind, ...] = ("X",) if K == 1 else ("E", "V")
         for kind, value in zip(kinds, pair, strict=False):
             if np.isfinite(value):
-                found.append(Candidate(kind, K, value, 2 * value - free_parameters(kind, K) * np.log(n)))
+                found.append(Candidate(kind, K, value, 2 * value - free_parameters(kind, K) * log(n)))
     return tuple(sorted(found, key=lambda c: -c.bic))

@@ -1,0 +1,112 @@
+"""``speedproof model`` as a user meets it."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from speedproof.cli.console import Console
+from speedproof.cli.main import main
+from speedproof.mixture.model import MixtureModel
+
+TWO = MixtureModel([0.7, 0.3], [10.0, 20.0], [0.5, 0.5])
+
+
+def speedproof(*argv: str) -> tuple[int, str, str]:
+    out, err = io.StringIO(), io.StringIO()
+    code = main(argv, Console(out, err))
+    return code, out.getvalue(), err.getvalue()
+
+
+def write(path: Path, values: object) -> str:
+    path.write_text("".join(f"{v!r}\n" for v in np.asarray(values, dtype=float).tolist()), encoding="utf-8")
+    return str(path)
+
+
+@pytest.fixture
+def bimodal(tmp_path: Path) -> str:
+    return write(tmp_path / "times.txt", TWO.rvs(80, seed=1))
+
+
+def test_table_tells_components_states_and_test(bimodal: str) -> None:
+    code, out, _ = speedproof("model", bimodal, "--unit", "ms", "--bootstrap", "50")
+    assert code == 0
+    header, row = out.splitlines()[:2]
+    assert header.split() == [
+        "benchmark",
+        "version",
+        "n",
+        "K",
+        "model",
+        "states",
+        "distance",
+        "p",
+        "fit",
+        "order",
+    ]
+    assert row.split()[2:6] == ["80", "2", "E", "2"]
+    assert "not rejected" in row
+    assert "20." in out
+    assert "ms" in out
+    assert "█" in out
+
+
+def test_json_carries_the_model(bimodal: str) -> None:
+    code, out, _ = speedproof("model", bimodal, "--unit", "ms", "--bootstrap", "50", "--json")
+    assert code == 0
+    (result,) = json.loads(out)["results"]
+    components = result["model"]["components"]
+    assert [round(1e3 * c["mean"]) for c in components] == [10, 20]
+    assert sum(c["weight"] for c in components) == pytest.approx(1.0)
+    assert result["unit"] == "s"
+    assert 0 <= result["model"]["test"]["pvalue"] <= 1
+    assert result["model"]["order"]["kind"] == "mixed"
+
+
+def test_seed_and_threads(bimodal: str, tmp_path: Path) -> None:
+    """The same seed writes the same bytes on one thread and on two, for one sample and for several."""
+    other = write(tmp_path / "more.txt", TWO.rvs(40, seed=2))
+    for files in ([bimodal], [bimodal, other]):
+        one, two = (
+            speedproof("model", *files, "--bootstrap", "60", "--seed", "3", "--jobs", jobs, "--json")[1]
+            for jobs in ("1", "2")
+        )
+        assert one == two
+    assert one != speedproof("model", *files, "--bootstrap", "60", "--seed", "4", "--json")[1]
+
+
+def test_rounded_values_are_known_as_such(tmp_path: Path) -> None:
+    path = write(tmp_path / "r.txt", np.round(TWO.rvs(100, seed=3)))
+    _, out, _ = speedproof("model", path, "--bootstrap", "40")
+    assert "grid of 1; fit and test know of it" in out
+    assert "not rejected" in out
+    _, plain, _ = speedproof("model", path, "--bootstrap", "40", "--ignore-rounding")
+    assert "grid" not in plain
+    assert " rejected" in plain.replace("not rejected", "")
+
+
+def test_no_bootstrap_and_fast(bimodal: str) -> None:
+    assert "not tested" in speedproof("model", bimodal, "--bootstrap", "0")[1]
+    assert speedproof("model", bimodal, "--bootstrap", "40", "--fast")[0] == 0
+
+
+def test_what_cannot_be_modelled_is_left_out_with_the_reason(bimodal: str, tmp_path: Path) -> None:
+    constant = write(tmp_path / "flat.txt", [2.5] * 20)
+    code, out, err = speedproof("model", bimodal, constant, "--bootstrap", "20")
+    assert code == 0
+    assert "all 20 values equal 2.5" in err
+    assert "flat" not in out
+    code, _, err = speedproof("model", constant)
+    assert code == 2
+    assert "no sample could be modelled" in err
+
+
+def test_bad_counts_are_refused(bimodal: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert speedproof("model", bimodal, "--components", "0")[0] == 2
+    with pytest.raises(SystemExit):
+        speedproof("model", bimodal, "--bootstrap", "-5")
+    assert "negative" in capsys.readouterr().err
