@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from speedproof.cli.arguments import add_risk_arguments, rules_of
@@ -16,15 +17,20 @@ from speedproof.cli.inputs import (
     report_leftovers,
     select,
 )
-from speedproof.errors import UsageError
+from speedproof.cli.outputs import Reported, add_output_arguments, check_outputs, context_of, write_outputs
+from speedproof.errors import DataError, UsageError
 from speedproof.protocols.compare import PROTOCOLS
 from speedproof.protocols.comparison import Verdict
 from speedproof.protocols.suite_comparison import AnyProtocol, SuiteComparison, compare_suite
+from speedproof.protocols.version_ranking import Ranking, rank_versions
 from speedproof.report.blocks import Text
 from speedproof.report.comparisons import explain, suite_blocks
+from speedproof.report.ranking import ranking_blocks
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
+
+    from speedproof.data.suite import Suite
 
     Subparsers = _SubParsersAction[argparse.ArgumentParser]
 
@@ -84,12 +90,19 @@ def register(subparsers: Subparsers) -> None:
     output = parser.add_argument_group("output")
     output.add_argument("--explain", action="store_true", help="say why each verdict came out as it did")
     output.add_argument("--json", action="store_true", help="write everything as JSON")
+    output.add_argument(
+        "--with-samples",
+        action="store_true",
+        help="JSON: with all values, for the charts of 'speedproof report'",
+    )
+    add_output_arguments(output)
     add_input_arguments(parser)
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace, console: Console) -> int:
     """Carry the command out; 1 when a ``--fail-on`` condition is met."""
+    check_outputs(args)
     rules = rules_of(args)
     suite = select(load(args.files, args), args, console)
     reference, candidates = order_versions(suite, args.reference)
@@ -112,11 +125,11 @@ def run(args: argparse.Namespace, console: Console) -> int:
                 for note in dict.fromkeys(pair.note for pair in pairing.pairs if pair.note):
                     console.remark(f"note: {note}")
     _at_least_one_of(results, reference, candidates)
+    rankings = _rankings(suite, (reference, *candidates), metrics, rules.alpha)
+    taken = write_outputs(args, Reported(results, suite, context_of(args)), console)
     if args.json:
-        from speedproof.report.json import to_json
-
-        console.out.write(to_json("compare", results))
-    else:
+        console.out.write(_json(args, results, rankings, suite))
+    elif not taken:
         for i, result in enumerate(results):
             if i:
                 console.show([Text("")])
@@ -125,11 +138,36 @@ def run(args: argparse.Namespace, console: Console) -> int:
                 for comparison in result.comparisons:
                     console.show([Text("")])
                     console.show(explain(comparison))
+        for metric, ranking in rankings.items():
+            console.show([Text(""), *ranking_blocks(ranking, metric)])
     failing = frozenset().union(*(_FAILS[name] for name in args.fail_on))
     met = any(
         c.verdict in failing for result in results for c in result.comparisons if c.protocol != "single run"
     )
     return FAILED if met else 0
+
+
+def _json(
+    args: argparse.Namespace, results: Sequence[SuiteComparison], rankings: dict[str, Ranking], suite: Suite
+) -> str:
+    from speedproof.report.json import to_json
+
+    if not args.with_samples:
+        return to_json("compare", results, rankings=rankings)
+    from speedproof.report.stored import store
+
+    return to_json("compare", results, rankings=rankings, suite=store(suite), context=context_of(args))
+
+
+def _rankings(
+    suite: Suite, versions: tuple[str, ...], metrics: Sequence[str], alpha: float
+) -> dict[str, Ranking]:
+    """One ranking a metric, when there are three versions or more with a benchmark in common."""
+    found: dict[str, Ranking] = {}
+    for metric in metrics if len(versions) > 2 else ():
+        with suppress(DataError):  # no benchmark in common: the pairwise results say which are missing
+            found[metric] = rank_versions(suite, metric=metric, versions=versions, alpha=alpha)
+    return found
 
 
 def _at_least_one_of(results: Sequence[SuiteComparison], reference: str, candidates: Sequence[str]) -> None:

@@ -15,7 +15,7 @@ SCHEMA_VERSION = 1
 """Raised when a field changes its meaning or goes; new fields do not raise it."""
 
 
-def to_json(command: str, results: Sequence[Any]) -> str:
+def to_json(command: str, results: Sequence[Any], **more: Any) -> str:
     """Results of a command as an indented JSON text.
 
     Parameters
@@ -24,6 +24,8 @@ def to_json(command: str, results: Sequence[Any]) -> str:
         The command that made them.
     results : sequence of dataclass instances
         What it found. Numbers that are not finite become ``null``.
+    **more : dataclass instances
+        What goes with the results, by name.
 
     Returns
     -------
@@ -41,4 +43,5 @@ def to_json(command: str, results: Sequence[Any]) -> str:
     }
     """
     envelope = {"speedproof": __version__, "schema": SCHEMA_VERSION, "command": command, "results": results}
+    envelope.update(more)
     return msgspec.json.format(msgspec.json.encode(envelope), indent=2).decode() + "\n"

@@ -1,0 +1,224 @@
+"""The reports that a command writes beside the terminal's: options, and files that appear whole or not at all."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import os
+import platform
+import shlex
+import stat
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from speedproof import __version__
+from speedproof.cli.console import Console
+from speedproof.errors import UsageError
+
+if TYPE_CHECKING:
+    from speedproof.data.suite import Suite
+    from speedproof.protocols.suite_comparison import SuiteComparison
+    from speedproof.report.stored import Context
+
+__all__ = ["Reported", "add_output_arguments", "check_outputs", "context_of", "write_outputs", "write_whole"]
+
+STDOUT = "-"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reported:
+    """What there is to report.
+
+    Attributes
+    ----------
+    results : sequence of SuiteComparison
+        One for each candidate and metric.
+    suite : Suite
+        The samples behind them; without any where they are not known.
+    context : Context or None
+        How they were made.
+    """
+
+    results: Sequence[SuiteComparison]
+    suite: Suite
+    context: Context | None
+
+
+def add_output_arguments(group: argparse._ArgumentGroup) -> None:
+    """Declare the options that write a report to a file; ``-`` is standard output, in place of the table."""
+    for option, what in (
+        ("--html", "a page with the forest plot and a panel of charts and checks for each benchmark"),
+        ("--markdown", "Markdown for a pull request: what is proven, the rest folded"),
+        ("--csv", "the table with all digits (tab-separated when FILE ends with .tsv)"),
+        ("--latex", "the table for a paper (booktabs)"),
+        ("--junit", "JUnit XML: a slowdown is a failure, undecided is skipped"),
+    ):
+        group.add_argument(option, metavar="FILE", help=f"write {what}; - is standard output")
+    group.add_argument(
+        "--github-summary", action="store_true", help="append the Markdown to $GITHUB_STEP_SUMMARY"
+    )
+
+
+def check_outputs(args: argparse.Namespace) -> None:
+    """Find out before the work whether its results can be written.
+
+    Raises
+    ------
+    UsageError
+        Two reports for standard output, a folder that does not exist, no Jinja2, no $GITHUB_STEP_SUMMARY.
+    """
+    targets = {name: getattr(args, name) for name in _WRITERS if getattr(args, name) is not None}
+    to_stdout = [f"--{name}" for name, target in targets.items() if target == STDOUT]
+    if getattr(args, "json", False):
+        to_stdout.append("--json")
+    if len(to_stdout) > 1:
+        raise UsageError(f"{' and '.join(to_stdout)} cannot both write to standard output; give one a file")
+    for name, target in targets.items():
+        if target != STDOUT:
+            _check_place(f"--{name}", Path(target))
+    if "html" in targets and importlib.util.find_spec("jinja2") is None:
+        raise UsageError("--html needs Jinja2: pip install 'speedproof[report]'")
+    if args.github_summary and not os.environ.get("GITHUB_STEP_SUMMARY"):
+        raise UsageError(
+            "--github-summary: $GITHUB_STEP_SUMMARY is not set, so this is no GitHub job; use --markdown FILE"
+        )
+
+
+def _check_place(option: str, path: Path) -> None:
+    if path.is_dir():
+        raise UsageError(f"{option} {path}: is a folder; name a file in it")
+    if not path.parent.is_dir():
+        raise UsageError(f"{option} {path}: there is no folder {path.parent}; make it first")
+
+
+def context_of(args: argparse.Namespace) -> Context:
+    """How the command at hand was called, and by which versions it was carried out."""
+    from speedproof.report.stored import Context
+
+    return Context(
+        command=shlex.join(["speedproof", *args.argv]),
+        versions={"speedproof": __version__, "Python": platform.python_version(), "NumPy": np.__version__},
+    )
+
+
+def write_outputs(args: argparse.Namespace, reported: Reported, console: Console) -> bool:
+    """Write every report that was asked for.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        With the options of :func:`add_output_arguments`.
+    reported : Reported
+        What to write.
+    console : Console
+        For standard output and remarks.
+
+    Returns
+    -------
+    bool
+        Whether standard output was taken by one of them.
+
+    Raises
+    ------
+    UsageError
+        A file that cannot be written.
+    """
+    taken = False
+    for name, writer in _WRITERS.items():
+        target: str | None = getattr(args, name)
+        if target is None:
+            continue
+        text = writer(reported, target)
+        if target == STDOUT:
+            console.out.write(text)
+            taken = True
+        else:
+            write_whole(Path(target), text)
+            console.remark(f"wrote {target}")
+    if args.github_summary:
+        summary = Path(os.environ["GITHUB_STEP_SUMMARY"])
+        try:
+            with summary.open("a", encoding="utf-8") as file:
+                file.write(_markdown(reported, ""))
+        except OSError as error:
+            raise UsageError(f"cannot append to {summary}: {error.strerror}") from None
+    return taken
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file so that it is the old one or the new one whole, whatever happens in between.
+
+    Parameters
+    ----------
+    path : Path
+        A link is followed; a device or a pipe is written to.
+    text : str
+        All of it.
+
+    Raises
+    ------
+    UsageError
+        Naming the file and what stood in the way: no such folder, no right to write, a full disk.
+    """
+    path = path.resolve()
+    try:
+        mode = path.stat().st_mode if path.exists() else None
+        if mode is not None and not stat.S_ISREG(mode):
+            path.write_text(text, encoding="utf-8")
+            return
+        unfinished = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+        try:
+            unfinished.write_text(text, encoding="utf-8", newline="")
+            if mode is not None:
+                unfinished.chmod(stat.S_IMODE(mode))
+            unfinished.replace(path)
+        finally:
+            unfinished.unlink(missing_ok=True)
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error.strerror}") from None
+
+
+# Each imports what it needs: Jinja2 and XML cost a start-up that most calls need not pay.
+
+
+def _html(reported: Reported, target: str) -> str:
+    from speedproof.report.html import html_report
+
+    return html_report(reported.results, reported.suite, reported.context)
+
+
+def _markdown(reported: Reported, target: str) -> str:
+    from speedproof.report.markdown import markdown
+
+    return markdown(reported.results, reported.context)
+
+
+def _csv(reported: Reported, target: str) -> str:
+    from speedproof.report.tabular import delimited
+
+    return delimited(reported.results, "\t" if target.lower().endswith(".tsv") else ",")
+
+
+def _latex(reported: Reported, target: str) -> str:
+    from speedproof.report.tabular import latex
+
+    return latex(reported.results)
+
+
+def _junit(reported: Reported, target: str) -> str:
+    from speedproof.report.junit import junit
+
+    return junit(reported.results)
+
+
+_WRITERS: dict[str, Callable[[Reported, str], str]] = {
+    "html": _html,
+    "markdown": _markdown,
+    "csv": _csv,
+    "latex": _latex,
+    "junit": _junit,
+}

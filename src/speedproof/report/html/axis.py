@@ -1,0 +1,131 @@
+"""Axes: where a number lies between two ends, and which round numbers to write along it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+__all__ = ["RatioAxis", "linear_ticks", "ratio_axis"]
+
+_MARGIN = 3.0
+"""Percent of the width left free at both ends, for arrows and half a label."""
+_WIDE = 4.0
+_TRIMMED = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class RatioAxis:
+    """A logarithmic axis, on which a speedup of 2 and one of 1/2 are equally far from 1.
+
+    Attributes
+    ----------
+    low, high : float
+        Its ends, 0 < low < 1 < high.
+    ticks : tuple of float
+        Round numbers between them, 1 among them.
+    """
+
+    low: float
+    high: float
+    ticks: tuple[float, ...]
+
+    def place(self, value: float) -> float:
+        """Where a value lies, in percent of the width; at an end when it is beyond.
+
+        Examples
+        --------
+        >>> axis = ratio_axis([0.5, 2.0])
+        >>> axis.place(1.0), axis.place(0.0) < 5, axis.place(float("inf")) > 95
+        (50.0, True, True)
+        """
+        if value <= self.low:
+            share = 0.0
+        elif value >= self.high:
+            share = 1.0
+        else:
+            share = math.log(value / self.low) / math.log(self.high / self.low)
+        return round(_MARGIN + share * (100 - 2 * _MARGIN), 3)
+
+
+def ratio_axis(values: Sequence[float], bounds: Sequence[float] = ()) -> RatioAxis:
+    """An axis for speedups.
+
+    Parameters
+    ----------
+    values : sequence of float
+        Observed speedups, all of which the axis shows. Those that are not positive and finite are passed over.
+    bounds : sequence of float
+        Their certified bounds. The outermost 2 % of them may lie beyond an end, so that a few uncertain
+        benchmarks do not squeeze all others.
+
+    Returns
+    -------
+    RatioAxis
+        Around 1.
+
+    Examples
+    --------
+    >>> ratio_axis([0.93, 1.08]).ticks
+    (0.94, 0.96, 0.98, 1.0, 1.02, 1.04, 1.06, 1.08)
+    >>> ratio_axis([0.2, 30.0]).ticks
+    (0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0)
+    >>> ratio_axis([]).ticks
+    (0.9, 0.95, 1.0, 1.05, 1.1)
+    """
+    points = [v for v in values if 0 < v < math.inf]
+    ends = sorted(b for b in bounds if 0 < b < math.inf)
+    cut = int(_TRIMMED * len(ends))
+    reach = [*points, *ends[cut : len(ends) - cut]]
+    low, high = min(reach, default=0.9), max(reach, default=1.1)
+    low, high = min(low, 1 / 1.001), max(high, 1.001)
+    return RatioAxis(low, high, _ratio_ticks(low, high))
+
+
+def _ratio_ticks(low: float, high: float) -> tuple[float, ...]:
+    if high / low <= _WIDE:
+        step = _step(high - low)
+        first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+        return tuple(float(f"{i * step:.12g}") for i in range(first, last + 1))
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    mantissas = (1, 2, 5) if len(decades) <= 4 else (1,)
+    every = max(1, math.ceil(len(decades) / 8))
+    # Counted from 1 = 10^0, which always gets its tick.
+    ticks = (float(f"{m}e{d}") for d in decades if d % every == 0 for m in mantissas)
+    return tuple(t for t in ticks if low <= t <= high)
+
+
+def _step(span: float, most: int = 8) -> float:
+    """The smallest of 1, 2, 5 times a power of ten that cuts a span into at most so many parts."""
+    power = 10.0 ** math.floor(math.log10(span / most))
+    return next(m * power for m in (1, 2, 5, 10) if m * power * most >= span * (1 - 1e-9))
+
+
+def linear_ticks(low: float, high: float, most: int = 7) -> tuple[float, ...]:
+    """Round numbers from low to high.
+
+    Parameters
+    ----------
+    low, high : float
+        Ends, low <= high.
+    most : int
+        About how many.
+
+    Returns
+    -------
+    tuple of float
+        At least one; the value itself when both ends are equal or too close to be told apart.
+
+    Examples
+    --------
+    >>> linear_ticks(0.031, 0.042)
+    (0.032, 0.034, 0.036, 0.038, 0.04, 0.042)
+    >>> linear_ticks(3.0, 3.0)
+    (3.0,)
+    """
+    span = high - low
+    if not span > 1e-12 * max(abs(low), abs(high)):
+        return (low,)
+    step = _step(span, most)
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    return tuple(float(f"{i * step:.12g}") for i in range(first, last + 1)) or (low,)

@@ -1,0 +1,177 @@
+"""The panels: what the script of the page needs to draw one benchmark, when somebody opens it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from speedproof.data.sample import FloatArray, Sample, Trait
+from speedproof.data.suite import Pair, Suite
+from speedproof.data.units import format_value, format_values
+from speedproof.protocols.comparison import Comparison, Summary
+from speedproof.protocols.suite_comparison import SuiteComparison
+from speedproof.report.comparisons import conclusion
+from speedproof.report.html.axis import linear_ticks
+from speedproof.report.wording import percent, plural, pvalue
+
+__all__ = ["panels"]
+
+MOST_DRAWN = 1000
+"""Points of a sample that a chart shows; a larger sample is thinned evenly, and the chart says so."""
+
+_ASKS = {
+    "normality": "could the values come from a normal distribution? (Shapiro-Wilk)",
+    "equal variances": "do both versions spread alike? (F test)",
+    "location shift": "do both distributions have one shape? (Kolmogorov-Smirnov)",
+    "ties": "are most values distinct?",
+    "nesting": "does every value come from a process of its own?",
+    "several processes": "are there several processes, so that their spread is seen?",
+    "untouched values": "are these the values as they were measured?",
+    "run order": "does a run tell nothing of the next? (von Neumann's ratio of ranks)",
+    "drift": "do the values stay where they are over time? (Spearman's correlation)",
+}
+
+
+def panels(result: SuiteComparison, suite: Suite) -> list[dict[str, Any]]:
+    """The data of every panel of a suite.
+
+    Parameters
+    ----------
+    result : SuiteComparison
+        Of one metric.
+    suite : Suite
+        The samples; a benchmark without them gets a panel without charts.
+
+    Returns
+    -------
+    list of dict
+        In the order of the rows; plain data for JSON, with numbers already as text where people read them.
+    """
+    pairs: dict[str, Pair] = {}
+    if result.reference in suite.versions and result.candidate in suite.versions:
+        pairing = suite.pair(result.reference, result.candidate)
+        pairs = {p.key.benchmark: p for p in pairing.pairs if p.key.metric == result.metric}
+    by_name: dict[str, list[Comparison]] = {}
+    for comparison in result.comparisons:
+        by_name.setdefault(comparison.benchmark, []).append(comparison)
+    return [_panel(name, found, pairs.get(name)) for name, found in by_name.items()]
+
+
+def _panel(name: str, found: Sequence[Comparison], pair: Pair | None) -> dict[str, Any]:
+    return {
+        "name": name,
+        "said": [[c.verdict.value, conclusion(c)] for c in found],
+        "labels": [found[0].reference.label, found[0].candidate.label],
+        "tests": [_test(c) for c in found],
+        "checks": _checks(found),
+        "summary": _summary(found),
+        "drawn": None if pair is None else _drawn(pair),
+    }
+
+
+def _test(c: Comparison) -> list[str]:
+    highest = c.highest_confidence
+    return [
+        c.protocol,
+        c.test or f"none: {c.state.value}",
+        pvalue(c.pvalue),
+        pvalue(c.pvalue_slower),
+        f"p ≤ {c.alpha:g}" if c.test else "-",
+        "-" if highest is None or math.isnan(highest.value) else percent(highest.value, 6),
+    ]
+
+
+def _checks(found: Sequence[Comparison]) -> list[list[Any]]:
+    """Every check once, with the protocols that made it."""
+    seen: dict[tuple[str, str, str], tuple[Any, list[str]]] = {}
+    for c in found:
+        for check in c.checks:
+            place = (check.name, pvalue(check.pvalue), check.message)
+            seen.setdefault(place, (check, []))[1].append(c.protocol)
+    return [
+        [
+            check.held,
+            check.name,
+            _ASKS.get(check.name.partition(" of ")[0], ""),
+            "-" if math.isnan(check.statistic) else f"{check.statistic:.4g}",
+            p,
+            message,
+            ", ".join(protocols),
+        ]
+        for (_, p, message), (check, protocols) in seen.items()
+    ]
+
+
+def _summary(found: Sequence[Comparison]) -> list[list[str]]:
+    """Both sides in numbers, by every protocol that saw other values (one a process: its mean or its median)."""
+    rows = []
+    seen = set()
+    for c in found:
+        for side, role in ((c.reference, "X"), (c.candidate, "Y")):
+            numbers = _numbers(side)
+            if (role, numbers) not in seen:
+                seen.add((role, numbers))
+                rows.append([role, side.label, *numbers])
+    return rows
+
+
+def _numbers(side: Summary) -> tuple[str, ...]:
+    used = str(side.n) if side.n == side.observations else f"{side.n} of {side.observations}"
+    locations = format_values([side.mean, side.median, side.minimum], side.unit)
+    spreads = (format_value(v, side.unit) for v in (side.deviation, side.mad))
+    return (used, *locations, *spreads)
+
+
+def _drawn(pair: Pair) -> dict[str, Any]:
+    x, y = pair.reference, pair.candidate
+    low = float(min(x.values.min(), y.values.min()))
+    high = float(max(x.values.max(), y.values.max()))
+    ticks = linear_ticks(low, high)
+    return {
+        "low": low,
+        "high": high,
+        "ticks": list(zip(ticks, format_values(list(ticks), x.unit), strict=True)),
+        "ordered": all(_in_order(s) for s in (x, y)),
+        "unit": x.unit,
+        "samples": [_sample(s) for s in (x, y)],
+    }
+
+
+def _in_order(sample: Sample) -> bool:
+    return Trait.ORDER_KNOWN in sample.traits and Trait.SORTED not in sample.traits
+
+
+def _sample(sample: Sample) -> dict[str, Any]:
+    v = sample.values
+    quartiles = [float(q) for q in np.quantile(v, [0.25, 0.5, 0.75])]
+    ranked = np.sort(v)
+    texts = format_values(quartiles, sample.unit)
+    return {
+        "n": sample.n,
+        "order": _short(v[_spaced(v)]),
+        "at": _spaced(v).tolist() if sample.n > MOST_DRAWN else None,
+        "ranked": _short(ranked[_spaced(ranked)]) if sample.n > MOST_DRAWN else None,
+        "quartiles": quartiles,
+        "told": f"{plural(sample.n, 'value')} of {sample.label}: median {texts[1]}, "
+        f"middle half {texts[0]} to {texts[2]}",
+        "median": texts[1],
+    }
+
+
+def _spaced(v: FloatArray) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """Evenly spaced places, first and last included; all of them when they are few."""
+    if v.size <= MOST_DRAWN:
+        return np.arange(v.size)
+    return np.linspace(0, v.size - 1, MOST_DRAWN).round().astype(np.int64)
+
+
+def _short(v: FloatArray) -> list[float]:
+    """Values with the digits that a drawing can show, counted from their spread: half the size of the page."""
+    spread = float(np.ptp(v))
+    if spread == 0:
+        return [float(x) for x in v]
+    digits = 4 - math.floor(math.log10(spread))
+    return [round(float(x), digits) for x in v]

@@ -1,0 +1,275 @@
+"""Comparisons with their samples as one JSON document, and back: what ``speedproof report`` reads.
+
+JSON has no number for infinity or "not a number": both are written as ``null``. Reading takes a ``null`` for "not
+a number", except for the upper end of an interval whose lower end is known, which is infinite.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+import numpy as np
+from msgspec import inspect
+
+from speedproof.data.sample import Sample, Trait
+from speedproof.data.suite import Key, Residue, Skipped, Suite
+from speedproof.data.units import Direction
+from speedproof.errors import DataError, FormatError
+from speedproof.protocols.suite_comparison import SuiteComparison
+from speedproof.report.json import SCHEMA_VERSION
+from speedproof.stats.estimate import Estimate
+
+__all__ = ["Context", "Document", "StoredSample", "StoredSuite", "read_document", "restore", "store"]
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """How results were made, for whoever wants to make them again.
+
+    Attributes
+    ----------
+    command : str
+        The command line, quoted for a shell.
+    versions : dict of str to str
+        Of speedproof and what it computes with.
+    """
+
+    command: str
+    versions: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSample:
+    """A sample with its names: see :class:`speedproof.data.sample.Sample`.
+
+    Attributes
+    ----------
+    benchmark, metric, version : str
+        What was measured.
+    unit : str
+        The base unit of the values.
+    direction : Direction
+        Whether lower or higher values are better.
+    values : tuple of float
+        In run order.
+    processes : tuple of int or None
+        The process of each value.
+    traits : tuple of Trait
+        What is known of the sample.
+    source : str
+        File and place.
+    notes : tuple of str
+        Remarks made while reading.
+    """
+
+    benchmark: str
+    metric: str
+    version: str
+    unit: str
+    direction: Direction
+    values: tuple[float, ...]
+    processes: tuple[int, ...] | None
+    traits: tuple[Trait, ...]
+    source: str
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSuite:
+    """All samples of a suite: see :class:`speedproof.data.suite.Suite`.
+
+    Attributes
+    ----------
+    versions : tuple of str
+        In order of first appearance.
+    samples : tuple of StoredSample
+        One for each benchmark, metric and version.
+    residue : tuple of Residue
+        What told pooled values apart.
+    skipped : tuple of Skipped
+        What was left out while reading.
+    fields : dict of str to dict of str to tuple of str
+        By version, the fields of its files.
+    """
+
+    versions: tuple[str, ...]
+    samples: tuple[StoredSample, ...]
+    residue: tuple[Residue, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+    fields: dict[str, dict[str, tuple[str, ...]]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """What ``speedproof compare --json`` writes.
+
+    Attributes
+    ----------
+    speedproof : str
+        The version that wrote it.
+    schema : int
+        The version of the format.
+    command : str
+        ``"compare"``.
+    results : tuple of SuiteComparison
+        One for each candidate and metric.
+    suite : StoredSuite or None
+        With ``--with-samples``.
+    context : Context or None
+        With ``--with-samples``.
+    """
+
+    speedproof: str
+    schema: int
+    command: str
+    results: tuple[SuiteComparison, ...]
+    suite: StoredSuite | None = None
+    context: Context | None = None
+
+
+def store(suite: Suite) -> StoredSuite:
+    """A suite as plain data.
+
+    Parameters
+    ----------
+    suite : Suite
+        With its samples.
+
+    Returns
+    -------
+    StoredSuite
+        With the same values, bit for bit.
+    """
+    return StoredSuite(
+        versions=suite.versions,
+        samples=tuple(
+            StoredSample(
+                benchmark=key.benchmark,
+                metric=key.metric,
+                version=version,
+                unit=s.unit,
+                direction=Direction.HIGHER if s.higher_is_better else Direction.LOWER,
+                values=tuple(s.values.tolist()),
+                processes=None if s.processes is None else tuple(s.processes.tolist()),
+                traits=tuple(sorted(s.traits)),
+                source=s.source,
+                notes=s.notes,
+            )
+            for (key, version), s in suite.samples.items()
+        ),
+        residue=suite.residue,
+        skipped=suite.skipped,
+        fields=suite.fields,
+    )
+
+
+def restore(stored: StoredSuite) -> Suite:
+    """The suite that was stored.
+
+    Parameters
+    ----------
+    stored : StoredSuite
+        As read.
+
+    Returns
+    -------
+    Suite
+        Equal to the one that :func:`store` was given.
+
+    Raises
+    ------
+    DataError
+        A sample that cannot be one: no values, a negative time.
+
+    Examples
+    --------
+    >>> suite = Suite(("old",), {(Key("sort"), "old"): Sample(np.array([0.1, 0.3]), label="old")})
+    >>> restore(store(suite)).of("old")[Key("sort")].values.tolist()
+    [0.1, 0.3]
+    """
+    samples = {}
+    for s in stored.samples:
+        processes = None if s.processes is None else np.array(s.processes, dtype=np.int64)
+        samples[Key(s.benchmark, s.metric), s.version] = Sample(
+            np.array(s.values),
+            s.unit,
+            s.direction,
+            processes,
+            s.version,
+            s.source,
+            frozenset(s.traits),
+            s.notes,
+        )
+    return Suite(stored.versions, samples, stored.residue, stored.skipped, stored.fields)
+
+
+def read_document(text: bytes, path: str) -> tuple[Document, Suite]:
+    """Read what ``speedproof compare --json`` wrote.
+
+    Parameters
+    ----------
+    text : bytes
+        The file.
+    path : str
+        Its name, for messages.
+
+    Returns
+    -------
+    document : Document
+        The comparisons.
+    suite : Suite
+        Their samples; without any when they were not stored.
+
+    Raises
+    ------
+    FormatError
+        No JSON, not of this command, of a newer schema, or with a field of the wrong kind.
+    """
+    try:
+        raw = msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise FormatError(path, "", f"is not JSON ({error}); give the output of 'compare --json'") from None
+    if not isinstance(raw, dict) or "results" not in raw or "schema" not in raw:
+        raise FormatError(path, "", "holds no results of speedproof; give the output of 'compare --json'")
+    if raw.get("command") != "compare":
+        raise FormatError(
+            path, "command", f"holds results of {raw.get('command')!r}; give the output of 'compare --json'"
+        )
+    if isinstance(raw["schema"], int) and raw["schema"] > SCHEMA_VERSION:
+        raise FormatError(
+            path, "schema", f"{raw['schema']} is newer than {SCHEMA_VERSION}; use a newer speedproof"
+        )
+    try:
+        document = msgspec.convert(_with_numbers(raw, inspect.type_info(Document)), Document)
+        suite = Suite((), {}) if document.suite is None else restore(document.suite)
+    except (msgspec.ValidationError, DataError) as error:
+        raise FormatError(path, "", str(error)) from None
+    return document, suite
+
+
+def _with_numbers(value: Any, kind: inspect.Type) -> Any:
+    """Put numbers in the place of every ``null`` that stands for one."""
+    if isinstance(kind, inspect.FloatType):
+        return math.nan if value is None else value
+    if isinstance(kind, inspect.UnionType):
+        if value is None:
+            return None
+        return _with_numbers(value, next(t for t in kind.types if not isinstance(t, inspect.NoneType)))
+    if isinstance(kind, inspect.DataclassType) and isinstance(value, dict):
+        names = {f.encode_name: f.type for f in kind.fields}
+        found = {name: _with_numbers(v, names[name]) for name, v in value.items() if name in names}
+        if kind.cls is Estimate and value.get("high") is None and value.get("low") is not None:
+            found["high"] = math.inf
+        return found
+    if isinstance(kind, inspect.VarTupleType) and isinstance(value, list):
+        if isinstance(kind.item_type, inspect.StrType | inspect.IntType):
+            return value
+        return [_with_numbers(item, kind.item_type) for item in value]
+    if isinstance(kind, inspect.TupleType) and isinstance(value, list):
+        if len(value) != len(kind.item_types):
+            return value  # the conversion names the place
+        return [_with_numbers(item, t) for item, t in zip(value, kind.item_types, strict=True)]
+    return value
