@@ -22,7 +22,19 @@ ERROR = 2
 INTERRUPTED = 130
 
 # A command is a module of this package with ``register(subparsers)`` and ``run(args, console) -> int``.
-COMMANDS = ("run", "compare", "suite", "hpt", "model", "rank", "plot", "show", "formats", "completion")
+COMMANDS = (
+    "run",
+    "compare",
+    "suite",
+    "hpt",
+    "model",
+    "rank",
+    "plot",
+    "show",
+    "report",
+    "formats",
+    "completion",
+)
 
 
 def build_parser(only: str | None = None) -> argparse.ArgumentParser:
