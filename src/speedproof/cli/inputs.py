@@ -24,6 +24,7 @@ from speedproof.errors import UsageError
 from speedproof.formats import FORMATS, ReadOptions, detect, read
 
 __all__ = [
+    "add_choice_arguments",
     "add_input_arguments",
     "add_selection_arguments",
     "load",
@@ -67,6 +68,11 @@ def add_selection_arguments(parser: argparse.ArgumentParser) -> None:
         "--reference", metavar="VERSION", help="the version to compare against (default: the first)"
     )
     group.add_argument("--by", metavar="FIELD", help="tell versions apart by a field that the files record")
+    add_choice_arguments(group)
+
+
+def add_choice_arguments(group: argparse._ArgumentGroup) -> None:
+    """Declare the options that choose benchmarks and metrics."""
     group.add_argument("--metric", metavar="NAME", help="the metric to compare, or 'all' (default: time)")
     group.add_argument("--only", action="append", default=[], metavar="PATTERN", help="benchmarks to compare")
     group.add_argument(

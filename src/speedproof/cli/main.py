@@ -27,6 +27,7 @@ COMMANDS = (
     "compare",
     "suite",
     "hpt",
+    "gate",
     "model",
     "rank",
     "plot",

@@ -1,0 +1,162 @@
+"""``speedproof gate``: may the candidate replace the baseline? An answer for a pipeline, as an exit code."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from speedproof.cli.arguments import open_unit_interval, positive_share
+from speedproof.cli.console import Console
+from speedproof.cli.inputs import (
+    add_choice_arguments,
+    add_input_arguments,
+    load,
+    report_leftovers,
+    select,
+)
+from speedproof.cli.settings import FILE, UNDECIDED, GateSettings, Undecided, demand_of, read_settings
+from speedproof.data.suite import Suite
+from speedproof.errors import UsageError
+from speedproof.protocols.gate import GateResult, gate
+from speedproof.protocols.gate_claims import MULTIPLICITIES, Demand, GateRules, Outcome, Policy
+from speedproof.report.gate import gate_blocks, gate_markdown
+
+if TYPE_CHECKING:
+    from argparse import _SubParsersAction
+
+    Subparsers = _SubParsersAction[argparse.ArgumentParser]
+
+__all__ = ["register", "run"]
+
+_CODES = {Outcome.PASS: 0, Outcome.FAIL: 1, Outcome.UNDECIDED: 3}
+_UNDECIDED_CODES: dict[Undecided, int] = {"report": _CODES[Outcome.UNDECIDED], "fail": 1, "pass": 0}
+
+
+def register(subparsers: Subparsers) -> None:
+    """Declare the command."""
+    parser = subparsers.add_parser(
+        "gate",
+        help="pass or fail a candidate in a pipeline, each with a stated risk",
+        description="Hold a candidate to a policy: pass when what the policy asks is proven on every benchmark of "
+        "the baseline, fail when its opposite is proven on one, or when one is missing; else undecided.",
+        epilog="examples:\n"
+        "  speedproof gate --baseline main.json --candidate branch.json\n"
+        "  speedproof gate --baseline old/ --candidate new/ --margin 5% --confidence 0.99\n"
+        "  speedproof gate --baseline a.json --candidate b.json --policy proven-improvement --only 'json_*'\n"
+        "  speedproof gate --baseline a.json --candidate b.json --undecided pass --markdown summary.md\n\n"
+        "exit codes: 0 pass, 1 fail, 2 error, 3 undecided (--undecided makes 1 or 0 of it)",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--baseline", required=True, metavar="FILE", help="results of the reference: a file or a folder"
+    )
+    parser.add_argument("--candidate", required=True, metavar="FILE", help="results of the candidate")
+    add_choice_arguments(parser.add_argument_group("choosing"))
+    group = parser.add_argument_group("deciding")
+    group.add_argument(
+        "--policy",
+        choices=[policy.value for policy in Policy],
+        help="what every benchmark must prove: no-regression (default), that it is not slower by more than the "
+        "margin; proven-improvement, that it is faster; equivalence, that it is neither by more than the margin",
+    )
+    group.add_argument(
+        "--margin",
+        type=positive_share,
+        metavar="SHARE",
+        help="speedups down to 1/(1+SHARE) are no regression (default: 2%%)",
+    )
+    group.add_argument(
+        "--confidence", type=open_unit_interval, metavar="LEVEL", help="1 - alpha (default: 0.95)"
+    )
+    group.add_argument("--protocol", choices=["mean", "median"], help="whose test decides (default: median)")
+    group.add_argument(
+        "--multiplicity",
+        choices=list(MULTIPLICITIES),
+        help="correction over the benchmarks of what fails the gate: holm (default), "
+        "bh (Benjamini and Hochberg) or none",
+    )
+    group.add_argument(
+        "--undecided",
+        choices=list(UNDECIDED),
+        help="exit code of an undecided gate: report it as 3 (default), fail with 1, or pass with 0",
+    )
+    group.add_argument(
+        "--config",
+        metavar="FILE",
+        help=f"settings, with thresholds by pattern (default: {FILE} in the working directory, if there is one)",
+    )
+    output = parser.add_argument_group("output")
+    output.add_argument("--json", action="store_true", help="write everything as JSON")
+    output.add_argument("--markdown", metavar="FILE", help="write a summary in Markdown, too")
+    add_input_arguments(parser)
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace, console: Console) -> int:
+    """Carry the command out; the exit code is the gate's answer."""
+    settings = _settings(args.config)
+    suite = select(load([args.baseline, args.candidate], args), args, console)
+    versions = _two_versions(suite)
+    report_leftovers(suite, console)
+    base, rules = _demand(args, settings), _rules(args, settings)
+    with console.progress("testing", len(suite.of(versions[0]))) as ticker:
+        result = gate(
+            suite,
+            versions,
+            lambda name: demand_of(name, base, settings.benchmark),
+            rules,
+            done=ticker.advance,
+        )
+    for entry in settings.benchmark:
+        if not any(entry.matches(key.benchmark) for key in suite.keys):
+            console.remark(f"note: the pattern {entry.pattern!r} of the settings matches no benchmark")
+    if args.markdown is not None:
+        Path(args.markdown).write_text(gate_markdown(result), encoding="utf-8")
+    if args.json:
+        from speedproof.report.json import to_json
+
+        console.out.write(to_json("gate", [result]))
+    else:
+        console.show(gate_blocks(result))
+    return _code(result, args.undecided or settings.undecided or "report", console)
+
+
+def _settings(path: str | None) -> GateSettings:
+    if path is not None:
+        return read_settings(path)
+    return read_settings(FILE) if Path(FILE).is_file() else GateSettings()
+
+
+def _two_versions(suite: Suite) -> tuple[str, str]:
+    if len(suite.versions) != 2:
+        raise UsageError(
+            f"a gate compares two versions, one a file, but these files hold {', '.join(suite.versions)}; "
+            "write each version to a file of its own"
+        )
+    return suite.versions[0], suite.versions[1]
+
+
+def _demand(args: argparse.Namespace, settings: GateSettings) -> Demand:
+    default = Demand()
+    policy = args.policy or settings.policy or default.policy
+    return Demand(Policy(policy), args.margin or settings.margin or default.margin)
+
+
+def _rules(args: argparse.Namespace, settings: GateSettings) -> GateRules:
+    default = GateRules()
+    confidence = args.confidence or settings.confidence
+    return GateRules(
+        # 1 - 0.95 is not 0.05 in binary
+        alpha=default.alpha if confidence is None else round(1 - confidence, 15),
+        multiplicity=args.multiplicity or settings.multiplicity or default.multiplicity,
+        protocol=args.protocol or settings.protocol or default.protocol,
+    )
+
+
+def _code(result: GateResult, undecided: Undecided, console: Console) -> int:
+    if result.outcome is not Outcome.UNDECIDED:
+        return _CODES[result.outcome]
+    if undecided != "report":
+        console.remark(f"the gate is undecided; --undecided {undecided} lets that {undecided}")
+    return _UNDECIDED_CODES[undecided]

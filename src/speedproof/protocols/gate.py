@@ -1,0 +1,348 @@
+"""A gate: may this candidate replace this reference? What a policy asks is proven, contradicted, or undecided.
+
+A policy names for each benchmark what must be proven, the *requirement*, and what contradicts it. With the
+threshold c = 1 / (1 + margin) and s the speedup:
+
+====================  ===================  ============================
+policy                requirement          contradiction
+====================  ===================  ============================
+no-regression         s > c (not worse)    s < c (regression)
+proven-improvement    s > 1 (improvement)  s < 1 (slowdown)
+equivalence           c < s < 1 / c        s < c or s > 1 / c
+====================  ===================  ============================
+
+The gate passes when the requirement of every benchmark is proven, and fails when a contradiction is proven
+anywhere. The two ask for different care:
+
+* To pass wrongly, at least one requirement must be false, and all tests, that one's too, must reject. The
+  chance is at most alpha however many benchmarks there are: an intersection-union test, which needs no
+  correction (R. L. Berger, "Multiparameter hypothesis testing and acceptance sampling", Technometrics 24, 1982).
+* To fail wrongly, one false contradiction among many is enough. The contradictions of all benchmarks are one
+  family, and their p-values are corrected: by Holm, so that a fail without any true contradiction has a
+  probability of at most alpha, or by Benjamini and Hochberg, which holds the expected share of false ones.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from speedproof.data.sample import FloatArray
+from speedproof.data.suite import Key, Pair, Pairing, Suite
+from speedproof.errors import DataError
+from speedproof.protocols.compare import Rules, compare_means, compare_medians
+from speedproof.protocols.comparison import Comparison, Needed
+from speedproof.protocols.gate_claims import (
+    ASKS,
+    CLAIMED,
+    MULTIPLICITIES,
+    Claim,
+    Demand,
+    Evidence,
+    GateRules,
+    Outcome,
+    Policy,
+    claim,
+    evidence_of,
+    judge,
+)
+from speedproof.stats.power import runs_needed_means, runs_needed_ranks
+
+__all__ = ["Absent", "GateResult", "GateRow", "gate"]
+
+DEFAULT = GateRules()
+
+
+@dataclass(frozen=True, slots=True)
+class GateRow:
+    """One benchmark at the gate.
+
+    Attributes
+    ----------
+    comparison : Comparison
+        By the gate's protocol, at the gate's risk, uncorrected; ``needed`` is for what the policy asks.
+    demand : Demand
+        Policy and margin.
+    outcome : Outcome
+        Pass: the requirement is proven by itself. Fail: the contradiction is proven after correction.
+    required, contradicted : Claim
+        What the policy asks, and its contradiction.
+    claims : tuple of Claim
+        Not worse, regression, improvement and equivalence as claims on single benchmarks, each kind corrected
+        over all benchmarks: what may be said of this one, whatever the policy.
+    remark : str
+        Why an undecided benchmark is near a decision or far from it; empty where nothing is to be said.
+    """
+
+    comparison: Comparison
+    demand: Demand
+    outcome: Outcome
+    required: Claim
+    contradicted: Claim
+    claims: tuple[Claim, ...]
+    remark: str
+
+    def claims_proven(self) -> tuple[str, ...]:
+        """Names of the claims that are proven after correction."""
+        return tuple(claim.name for claim in self.claims if claim.proven)
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """A benchmark of the reference that the candidate has no comparable measurements of: it fails the gate."""
+
+    benchmark: str
+    metric: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class GateResult:
+    """The whole gate.
+
+    Attributes
+    ----------
+    reference, candidate : str
+        The versions.
+    rules : GateRules
+        Risk, correction, protocol.
+    outcome : Outcome
+        Fail when a benchmark is absent or contradicted; pass when every requirement is proven.
+    rows : tuple of GateRow
+        In the order of the reference.
+    absent : tuple of Absent
+        What the candidate lacks.
+    added : tuple of str
+        Benchmarks that only the candidate has; they have no bearing.
+    ignored : tuple of str
+        Benchmarks left out by the user's wish.
+    """
+
+    reference: str
+    candidate: str
+    rules: GateRules
+    outcome: Outcome
+    rows: tuple[GateRow, ...]
+    absent: tuple[Absent, ...]
+    added: tuple[str, ...]
+    ignored: tuple[str, ...]
+
+    def count(self, outcome: Outcome) -> int:
+        """How many tested benchmarks have an outcome."""
+        return sum(row.outcome is outcome for row in self.rows)
+
+
+def _no_step() -> None:
+    return
+
+
+def gate(
+    suite: Suite,
+    versions: tuple[str, str],
+    demand_of: Callable[[str], Demand | None],
+    rules: GateRules = DEFAULT,
+    done: Callable[[], None] = _no_step,
+) -> GateResult:
+    """Hold a candidate to a policy, benchmark by benchmark.
+
+    Parameters
+    ----------
+    suite : Suite
+        With both versions.
+    versions : (str, str)
+        Reference and candidate.
+    demand_of : callable
+        From a benchmark's name to what it must prove; None leaves it out.
+    rules : GateRules
+        The risk, the correction, the protocol.
+    done : callable
+        Called after each benchmark.
+
+    Returns
+    -------
+    GateResult
+        Values nested in processes are reduced to one a process, as in ``compare``.
+
+    Raises
+    ------
+    DataError
+        The reference has no benchmark that is not left out: such a gate would pass whatever the candidate does.
+
+    Examples
+    --------
+    >>> from speedproof.data.suite import Record
+    >>> old, new = np.linspace(10, 11, 12), np.linspace(9, 9.9, 12)
+    >>> suite = Suite.from_records([("old", Record("sort", old)), ("new", Record("sort", new))])
+    >>> result = gate(suite, ("old", "new"), lambda name: Demand())
+    >>> result.outcome.value, result.rows[0].claims_proven()
+    ('pass', ('not worse', 'improvement'))
+    """
+    pairing = suite.pair(*versions)
+    demands = {key: demand_of(key.benchmark) for key in suite.of(versions[0])}
+    ignored = [key for key, demand in demands.items() if demand is None]
+    if len(ignored) == len(demands):
+        raise DataError(
+            f"{versions[0]} has no benchmark to hold {versions[1]} to"
+            + (f": all {len(ignored)} are ignored" if ignored else "")
+        )
+    cases = []
+    for pair in pairing.pairs:
+        demand = demands[pair.key]
+        if demand is not None:
+            cases.append(_measure(pair, demand, rules))
+            done()
+    rows = _rows(cases, rules)
+    absent = tuple(
+        Absent(key.benchmark, key.metric, reason)
+        for key, reason in _absences(suite, pairing, versions).items()
+        if demands[key] is not None
+    )
+    outcome = judge(
+        [row.required.adjusted for row in rows], [row.contradicted.adjusted for row in rows], rules.alpha
+    )
+    return GateResult(
+        reference=versions[0],
+        candidate=versions[1],
+        rules=rules,
+        outcome=Outcome.FAIL if absent else outcome,
+        rows=rows,
+        absent=absent,
+        added=tuple(dict.fromkeys(key.benchmark for key in pairing.only_candidate)),
+        ignored=tuple(dict.fromkeys(key.benchmark for key in ignored)),
+    )
+
+
+def _absences(suite: Suite, pairing: Pairing, versions: tuple[str, str]) -> dict[Key, str]:
+    """Every key of the reference without a comparable partner, and why."""
+    paired = {pair.key for pair in pairing.pairs}
+    lacking = dict.fromkeys(
+        pairing.only_reference, f"{versions[0]} has measurements of it, {versions[1]} has none"
+    )
+    problems = iter(pairing.problems)  # in the order of the reference, one a key that is in neither set
+    found = {key: lacking.get(key) or next(problems) for key in suite.of(versions[0]) if key not in paired}
+    for key in lacking:
+        for skipped in suite.skipped:
+            if skipped.benchmark == key.benchmark and not skipped.expected:
+                found[key] += f"; left out was {skipped}"
+    return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Case:
+    """One pair with its demand, before the family is known."""
+
+    demand: Demand
+    comparison: Comparison
+    evidence: Evidence
+    slow: FloatArray
+    fast: FloatArray
+    turned: bool
+    note: str
+
+
+def _measure(pair: Pair, demand: Demand, rules: GateRules) -> _Case:
+    compare = compare_means if rules.protocol == "mean" else compare_medians
+    comparison = compare(pair.reference, pair.candidate, Rules(alpha=rules.alpha), pair.key)
+    x, y = (sample.per_process(rules.protocol).values for sample in (pair.reference, pair.candidate))
+    turned = pair.reference.higher_is_better
+    slow, fast = (y, x) if turned else (x, y)
+    found = evidence_of(slow, fast, demand.margin, rules.alpha, rules.protocol)
+    return _Case(demand, comparison, found, slow, fast, turned, pair.note)
+
+
+def _rows(cases: list[_Case], rules: GateRules) -> tuple[GateRow, ...]:
+    """Correct over the benchmarks, then decide each of them."""
+
+    def pvalues(names: list[str]) -> FloatArray:
+        found = [float(getattr(c.evidence, name)) for c, name in zip(cases, names, strict=True)]
+        return np.array(found, dtype=np.float64)
+
+    correct = MULTIPLICITIES[rules.multiplicity]
+    asked = [ASKS[case.demand.policy] for case in cases]
+    required = pvalues([name for name, _ in asked])
+    against = pvalues([name for _, name in asked])
+    corrected = correct(against)
+    single = {name: pvalues([name] * len(cases)) for name in CLAIMED}
+    claimed = {name: correct(values) for name, values in single.items()}
+    family = int(np.count_nonzero(~np.isnan(against)))
+    rows = []
+    for i, case in enumerate(cases):
+        requirement = claim(
+            asked[i][0], case.demand.margin, float(required[i]), float(required[i]), rules.alpha
+        )
+        contradiction = claim(
+            asked[i][1], case.demand.margin, float(against[i]), float(corrected[i]), rules.alpha
+        )
+        outcome = judge([requirement.adjusted], [contradiction.adjusted], rules.alpha)
+        remark = case.note
+        comparison = replace(case.comparison, needed=None)
+        if outcome is Outcome.UNDECIDED:
+            remark = "; ".join(filter(None, (case.note, _why(case, contradiction, family, rules))))
+            comparison = replace(case.comparison, needed=_needed(case, family, rules))
+        rows.append(
+            GateRow(
+                comparison=comparison,
+                demand=case.demand,
+                outcome=outcome,
+                required=requirement,
+                contradicted=contradiction,
+                claims=tuple(
+                    claim(
+                        name, case.demand.margin, float(single[name][i]), float(claimed[name][i]), rules.alpha
+                    )
+                    for name in CLAIMED
+                ),
+                remark=remark,
+            )
+        )
+    return tuple(rows)
+
+
+def _why(case: _Case, contradiction: Claim, family: int, rules: GateRules) -> str:
+    """What an undecided benchmark's reader should know beyond its bounds."""
+    if math.isnan(contradiction.pvalue):
+        if case.comparison.test:
+            return "a ratio to a negative value means nothing"
+        return case.comparison.state.value
+    if contradiction.pvalue <= rules.alpha:
+        return f"{contradiction.name} by itself, but not after the correction over {family} benchmarks"
+    n, m = case.slow.size, case.fast.size
+    least = 1 / math.comb(n + m, n)  # of the exact test, when every pair agrees
+    tied = any(check.name == "ties" for check in case.comparison.checks)
+    if (
+        rules.protocol == "median"
+        and not tied
+        and least * (family if rules.multiplicity == "holm" else 1) > rules.alpha
+    ):
+        return f"{n} and {m} runs are too few to prove anything, p cannot fall below {least:.2g}"
+    return ""
+
+
+def _needed(case: _Case, family: int, rules: GateRules) -> Needed | None:
+    """Runs that would prove the requirement, or its contradiction, whichever was observed."""
+    if not case.comparison.test:
+        return case.comparison.needed
+    margin, policy = case.demand.margin, case.demand.policy
+    edges = {
+        Policy.NO_REGRESSION: (1 / (1 + margin),),
+        Policy.PROVEN_IMPROVEMENT: (1.0,),
+        Policy.EQUIVALENCE: (1 / (1 + margin), 1 + margin),
+    }[policy]
+    speedup = case.comparison.speedup.value
+    within = speedup > edges[0] and (len(edges) == 1 or speedup < edges[1])
+    # A contradiction has to survive the correction, at worst that of the smallest p-value.
+    alpha = rules.alpha if within or rules.multiplicity == "none" else rules.alpha / max(family, 1)
+    count = runs_needed_means if rules.protocol == "mean" else runs_needed_ranks
+    runs = [count(case.slow, edge * case.fast, alpha) for edge in edges]
+    slow, fast = max(float(r.x) for r in runs), max(float(r.y) for r in runs)
+    if not (math.isfinite(slow) and math.isfinite(fast)):
+        return Needed(None, None, "cannot be named, because the observed speedup is the threshold itself")
+    x, y = (fast, slow) if case.turned else (slow, fast)
+    return Needed(
+        max(math.ceil(x), case.comparison.reference.n + 1),
+        max(math.ceil(y), case.comparison.candidate.n + 1),
+        "to decide with power 0.8 if the observed difference is the true one",
+    )

@@ -1,0 +1,177 @@
+"""How often the gate raises a false alarm, and how often it lets something pass, by seeded simulation.
+
+``python studies/gate.py [repetitions]`` writes a Markdown table for every policy, correction and protocol. A suite
+has ten benchmarks with a noise of about 5 %, the margin is 2 %, alpha 0.05. Three situations:
+
+* A/A, fail: nothing changed, X and Y are draws of one distribution; share of gates that fail.
+* edge, fail: every speedup lies exactly where the policy's contradiction begins (at 1 / 1.02, or at 1 for a
+  proven improvement), the worst case in which no contradiction is true; share of gates that fail.
+* edge, pass: one speedup lies exactly at that edge, so its requirement is false, all others meet theirs with
+  ease; share of gates that pass.
+
+A share is marked ``!`` when so many errors or more would happen with probability below 1e-4 were the true risk
+the one that the gate states: 0.05; without correction, 1 - 0.95^10 = 0.401 for a fail.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import binom
+
+from speedproof.protocols.gate_claims import (
+    ASKS,
+    MULTIPLICITIES,
+    Evidence,
+    Location,
+    Multiplicity,
+    Outcome,
+    Policy,
+    evidence_of,
+    judge,
+)
+
+FloatArray = npt.NDArray[np.float64]
+Draw = Callable[[np.random.Generator, tuple[int, ...]], FloatArray]
+
+ALPHA = 0.05
+MARGIN = 0.02
+BENCHMARKS = 10
+PROTOCOLS: tuple[Location, ...] = ("mean", "median")
+EDGES = {
+    Policy.NO_REGRESSION: 1 / (1 + MARGIN),
+    Policy.PROVEN_IMPROVEMENT: 1.0,
+    Policy.EQUIVALENCE: 1 + MARGIN,
+}
+QUIET = 0.02  # the noise of the benchmarks that pass with ease, as a share of that of the others
+
+
+def _normal(rng: np.random.Generator, shape: tuple[int, ...]) -> FloatArray:
+    return rng.normal(0.0, 0.05, shape)
+
+
+def _skewed(rng: np.random.Generator, shape: tuple[int, ...]) -> FloatArray:
+    return 0.03 * rng.exponential(1.0, shape) + rng.normal(0.0, 0.03, shape)
+
+
+def _bimodal(rng: np.random.Generator, shape: tuple[int, ...]) -> FloatArray:
+    return rng.normal(0.0, 0.02, shape) + 0.1 * (rng.random(shape) < 0.3)
+
+
+SHAPES: dict[str, Draw] = {"normal": _normal, "skewed": _skewed, "bimodal": _bimodal}
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """Wrong answers out of gates, of one way to decide in one situation."""
+
+    shape: str
+    runs: int
+    protocol: Location
+    policy: Policy
+    multiplicity: Multiplicity
+    situation: str
+    errors: int
+    gates: int
+
+    @property
+    def limit(self) -> float:
+        """The risk that the gate states for this situation."""
+        if self.multiplicity == "none" and self.situation.endswith("fail"):
+            return 1.0 - (1.0 - ALPHA) ** BENCHMARKS
+        return ALPHA
+
+    @property
+    def excessive(self) -> bool:
+        """Whether a binomial variable of that risk is this large with probability below 1e-4."""
+        return bool(binom.sf(self.errors - 1, self.gates, self.limit) < 1e-4)
+
+
+def _situations(
+    rng: np.random.Generator, draw: Draw, shape: tuple[int, int, int], policy: Policy
+) -> Iterator[tuple[str, Outcome, FloatArray, FloatArray]]:
+    """The situation's name, the wrong answer in it, and X and Y."""
+    edge = EDGES[policy]
+    x, y = 1 + draw(rng, shape), 1 + draw(rng, shape)
+    yield "A/A, fail", Outcome.FAIL, x, y
+    yield "edge, fail", Outcome.FAIL, edge * x, y
+    x, y = 1 + draw(rng, shape), 1 + draw(rng, shape)
+    x[:, 1:], y[:, 1:] = 1 + QUIET * (x[:, 1:] - 1), 1 + QUIET * (y[:, 1:] - 1)
+    x[:, 0] *= edge
+    if policy is Policy.PROVEN_IMPROVEMENT:
+        x[:, 1:] *= 1 + MARGIN
+    yield "edge, pass", Outcome.PASS, x, y
+
+
+def _wrong(found: Evidence, policy: Policy, multiplicity: Multiplicity, answer: Outcome) -> int:
+    required, contradicted = (getattr(found, name) for name in ASKS[policy])
+    correct = MULTIPLICITIES[multiplicity]
+    return sum(
+        judge(asked, correct(against), ALPHA) is answer
+        for asked, against in zip(required, contradicted, strict=True)
+    )
+
+
+def simulate(gates: int, seed: int = 1, sizes: tuple[int, ...] = (20, 40)) -> Iterator[Share]:
+    """Yield the share of wrong answers of every way to decide in every situation."""
+    cells = [(s, n, policy) for s in SHAPES for n in sizes for policy in Policy]
+    for (shape, n, policy), child in zip(cells, np.random.SeedSequence(seed).spawn(len(cells)), strict=True):
+        rng = np.random.default_rng(child)
+        for situation, answer, x, y in _situations(rng, SHAPES[shape], (gates, BENCHMARKS, n), policy):
+            for protocol in PROTOCOLS:
+                found = evidence_of(x, y, MARGIN, ALPHA, protocol)
+                for multiplicity in MULTIPLICITIES:
+                    errors = _wrong(found, policy, multiplicity, answer)
+                    yield Share(shape, n, protocol, policy, multiplicity, situation, errors, gates)
+
+
+def table(shares: list[Share]) -> str:
+    """Markdown: one row a way to decide, a shape and a size; one column a situation."""
+    situations = list(dict.fromkeys(s.situation for s in shares))
+    lines = [
+        "| noise | runs | policy | correction | protocol | " + " | ".join(situations) + " |",
+        "|---|---:|---|---|---|" + "---:|" * len(situations),
+    ]
+    rows: dict[tuple[str, ...], dict[str, Share]] = {}
+    for s in shares:
+        of = (s.shape, str(s.runs), s.policy.value, s.multiplicity, s.protocol)
+        rows.setdefault(of, {})[s.situation] = s
+    for key, row in rows.items():
+        cells = [
+            f"{row[name].errors / row[name].gates:.4f}{'!' * row[name].excessive}" for name in situations
+        ]
+        lines.append(f"| {' | '.join([*key, *cells])} |")
+    return "\n".join(lines)
+
+
+def summary(shares: list[Share]) -> str:
+    """Markdown: one row a policy and correction, the largest share over protocols, shapes and sizes."""
+    situations = list(dict.fromkeys(s.situation for s in shares))
+    lines = [
+        "| policy | correction | " + " | ".join(situations) + " |",
+        "|---|---|" + "---:|" * len(situations),
+    ]
+    for policy in Policy:
+        for multiplicity in MULTIPLICITIES:
+            own = [s for s in shares if (s.policy, s.multiplicity) == (policy, multiplicity)]
+            worst = [max(s.errors / s.gates for s in own if s.situation == name) for name in situations]
+            lines.append(f"| {policy} | {multiplicity} | {' | '.join(f'{w:.3f}' for w in worst)} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Print both tables."""
+    gates = int(sys.argv[1]) if len(sys.argv) > 1 else 4000
+    shares = list(simulate(gates))
+    print(f"Share of wrong answers of {gates} gates a cell, {BENCHMARKS} benchmarks, margin {MARGIN:g}:\n")
+    print(table(shares))
+    print("\nThe largest over protocols, shapes and sizes:\n")
+    print(summary(shares))
+
+
+if __name__ == "__main__":
+    main()
