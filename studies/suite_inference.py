@@ -49,14 +49,16 @@ def pair(x: Floats, y: Floats, name: str = "") -> Pair:
 
 
 def coverage(
-    benchmarks: int, runs: int, repeats: int, seed: int, *, noise: float = 0.05
+    benchmarks: int, runs: tuple[int, int], repeats: int, seed: int, *, noise: float = 0.05
 ) -> tuple[Share, Share]:
     """How often either interval of the geometric mean holds the truth.
 
     Parameters
     ----------
-    benchmarks, runs : int
+    benchmarks : int
         Size of the suites.
+    runs : (int, int)
+        Of the reference and of the candidate.
     repeats, seed : int
         How many suites; the same seed gives the same ones.
     noise : float
@@ -73,12 +75,10 @@ def coverage(
     these = like = 0
     for _ in range(repeats):
         logs = rng.normal(math.log(1.1), 0.2, benchmarks)
+        # Gamma distributed with mean 1.
+        x, y = (rng.gamma(noise**-2, noise**2, (benchmarks, n)) for n in runs)
         found = geometric_means(
-            [
-                pair(math.exp(log) * rng.normal(1, noise, runs), rng.normal(1, noise, runs + 2))
-                for log in logs
-            ],
-            1 - ALPHA,
+            [pair(math.exp(log) * a, b) for log, a, b in zip(logs, x, y, strict=True)], 1 - ALPHA
         )
         these += found.these.low <= math.exp(logs.mean()) <= found.these.high
         like += found.like_these.low <= 1.1 <= found.like_these.high
@@ -192,9 +192,15 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=2000)
     repeats = parser.parse_args().repeats
     print("Coverage of the two 95 % intervals of the geometric mean")
-    for benchmarks, runs in ((4, 3), (4, 10), (12, 5), (40, 3)):
-        these, like = coverage(benchmarks, runs, repeats, 1)
-        print(f"  {benchmarks:3} benchmarks x {runs:2} runs: these {these}, like these {like}")
+    for size, runs, noise in (
+        (4, (3, 5), 0.05),
+        (4, (10, 12), 0.05),
+        (12, (5, 7), 0.05),
+        (40, (3, 5), 0.05),
+        (120, (20, 6), 0.35),
+    ):
+        these, like = coverage(size, runs, repeats, 1, noise=noise)
+        print(f"  {size:3} benchmarks, runs {runs}, noise {noise}: these {these}, like these {like}")
     print("Suites of 20 with any false claim at 5 %, and false share of the claims (Benjamini-Hochberg)")
     for gaining in (0, 10):
         for shared in (0.0, 0.5, 0.9):
@@ -208,10 +214,10 @@ def main() -> None:
         by_process, pooled = false_alarms(ratio, repeats, 3)
         print(f"  between/within {ratio}: by process {by_process}, pooled {pooled}")
     print("HPT, nothing changed: 'the candidate wins' at confidence 0.95")
-    for benchmarks, runs in ((6, 1), (10, 3), (12, 5), (30, 10)):
+    for size, count in ((6, 1), (10, 3), (12, 5), (30, 10)):
         for decimals in (1, 6):
-            exact, paper = (hpt_size(benchmarks, runs, r, decimals, repeats, 4) for r in ("exact", "paper"))
-            print(f"  {benchmarks:2} x {runs:2}, {decimals} decimals: exact {exact}, paper {paper}")
+            exact, paper = (hpt_size(size, count, r, decimals, repeats, 4) for r in ("exact", "paper"))
+            print(f"  {size:2} x {count:2}, {decimals} decimals: exact {exact}, paper {paper}")
 
 
 if __name__ == "__main__":

@@ -189,7 +189,7 @@ def _verdict(
     faster, slower = adjusted
     verdict = Verdict.FASTER if faster <= alpha else Verdict.SLOWER if slower <= alpha else Verdict.UNDECIDED
     return PairVerdict(
-        reference, candidate, mean.estimate(1 - alpha), verdict, faster if mean.value >= 0 else slower
+        reference, candidate, mean.estimate(1 - alpha), verdict, faster if mean.centre >= 0 else slower
     )
 
 
