@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -47,14 +48,15 @@ def test_perf_output_is_read(tmp_path: Path) -> None:
     path = tmp_path / "perf.txt"
     path.write_text(
         "# started on Monday\n\n1234567;;instructions;100;100.00;;\n<not supported>;;cycles;0;100.00;;\n"
-        "0.55;msec;task-clock;550000;100.00;0.5;CPUs utilized\n"
+        "0.55;msec;task-clock;550000;100.00;0.5;CPUs utilized\n2500000;ns;duration_time;2500000;100.00;;\n"
     )
-    assert PerfStat(("instructions",), path).read() == {"instructions": 1234567.0, "task-clock": 0.55}
+    expected = {"instructions": 1234567.0, "task-clock": 0.55, "time": 0.0025}
+    assert PerfStat(("instructions",), path).read() == expected
 
 
 def test_perf_wraps_the_command(tmp_path: Path) -> None:
     job = PerfStat(("a", "b"), tmp_path / "p").wrap(Job(("true", "x"), timeout=3))
-    assert job.command[-3:] == ("--", "true", "x")
+    assert job.command[-4:] == ("duration_time,a,b", "--", "true", "x")
     assert job.timeout == 3
 
 
@@ -76,6 +78,18 @@ def test_absent_counters_are_said_and_others_kept(monkeypatch: pytest.MonkeyPatc
         "cycles": ("cycles", "lower"),
         "x": ("", "lower"),
     }
+
+
+@pytest.mark.skipif(shutil.which("perf") is None, reason="perf is not installed")
+def test_time_under_perf_is_the_programs(tmp_path: Path) -> None:
+    """perf's own start, tens of milliseconds, is not part of it, nor is its accounting."""
+    stat, message = perf_counters(["task-clock"], tmp_path / "p")
+    if stat is None:
+        pytest.skip(message)
+    version = PlannedVersion("v", ("sleep", "0.05"), "sleep 0.05")
+    metrics = CommandExecutor(perf=stat).measure(version).metrics
+    assert set(metrics) == {"time", "task-clock"}
+    assert 0.05 <= metrics["time"] < 0.5
 
 
 def test_energy_counts_packages_and_wraps(tmp_path: Path) -> None:

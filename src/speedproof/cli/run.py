@@ -263,7 +263,9 @@ def _metrics(args: argparse.Namespace, folder: Path, console: Console) -> _Metri
     if args.perf:
         perf, absent = perf_counters(args.perf.split(","), folder / "perf.txt")
         if perf is not None:
-            console.remark("note: perf starts the programs, so wall times include its own start")
+            console.remark(
+                "note: perf starts the programs and takes their time; user time, memory and the like are left out"
+            )
         if absent:
             console.remark(f"note: {absent}")
     if args.energy:
@@ -274,7 +276,8 @@ def _metrics(args: argparse.Namespace, folder: Path, console: Console) -> _Metri
     executor = CommandExecutor(
         args.input, args.output == "capture" or bool(output), args.timeout, output, perf, energy
     )
-    known = ["time", "user", "system", "memory", *units, *(["energy"] if energy else [])]
+    accounted = [] if perf else ["user", "system", "memory"]
+    known = ["time", *accounted, *units, *(["energy"] if energy else [])]
     if args.decide_by not in known:
         raise UsageError(f"--decide-by {args.decide_by}: no such metric; there are {', '.join(known)}")
     return _Metrics(executor, units, units.get(args.decide_by, ("", ""))[1] == "higher")

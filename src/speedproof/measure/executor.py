@@ -59,7 +59,8 @@ class CommandExecutor:
         before = self.energy.read() if self.energy is not None else ()
         run = execute(job)
         if not run.failed:
-            run = replace(run, metrics={**run.metrics, **self._extra(run, before)})
+            counted = run.metrics if self.perf is None else self.perf.read()
+            run = replace(run, metrics={**counted, **self._extra(run, before)})
         run_shell(version.conclude, "conclude", env=version.env, cwd=version.cwd)
         return run
 
@@ -67,8 +68,6 @@ class CommandExecutor:
         extra: dict[str, float] = {}
         if self.energy is not None:
             extra["energy"] = self.energy.used(before, self.energy.read())
-        if self.perf is not None:
-            extra |= self.perf.read()
         for metric in self.output_metrics:
             value = metric.read(run)
             if value is not None:

@@ -53,8 +53,9 @@ def _result(text: str, parameters: Mapping[str, str], runs: Sequence[RunLine]) -
         "mean": statistics.fmean(times),
         "stddev": statistics.stdev(times) if len(times) > 1 else None,
         "median": statistics.median(times),
-        "user": statistics.fmean(run.metrics["user"] for run in runs),
-        "system": statistics.fmean(run.metrics["system"] for run in runs),
+        # Zero where perf stood between the runner and the program.
+        "user": statistics.fmean(run.metrics.get("user", 0.0) for run in runs),
+        "system": statistics.fmean(run.metrics.get("system", 0.0) for run in runs),
         "min": min(times),
         "max": max(times),
         "times": times,

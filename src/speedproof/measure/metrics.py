@@ -18,6 +18,8 @@ from speedproof.measure.execute import Job, Run, execute
 
 __all__ = ["Energy", "OutputMetric", "PerfStat", "energy_meter", "parse_metric", "perf_counters", "units_of"]
 
+# The wall time of the program alone, in nanoseconds: a count that perf keeps itself, on every machine.
+_DURATION = "duration_time"
 _METRIC = re.compile(
     r"(?P<name>[\w.-]+)(?::(?P<unit>[^:=]*))?(?::(?P<direction>lower|higher))?=(?P<regex>.+)"
 )
@@ -99,7 +101,9 @@ def parse_metric(text: str) -> OutputMetric:
 
 @dataclass(frozen=True, slots=True)
 class PerfStat:
-    """Counters of ``perf stat``, which starts the program and so adds its own start to the wall time.
+    """Counters of ``perf stat``, which starts the program and takes its time.
+
+    What the kernel accounts to the child is then mostly perf's own, so the counters replace it.
 
     Attributes
     ----------
@@ -114,16 +118,19 @@ class PerfStat:
 
     def wrap(self, job: Job) -> Job:
         """The job under perf."""
-        prefix = ("perf", "stat", "-x", ";", "-o", str(self.path), "-e", ",".join(self.events), "--")
+        events = ",".join((_DURATION, *self.events))
+        prefix = ("perf", "stat", "-x", ";", "-o", str(self.path), "-e", events, "--")
         return replace(job, command=prefix + job.command)
 
     def read(self) -> dict[str, float]:
-        """The counters of the last run; one that was not counted is absent."""
+        """The counters of the last run and its ``time``; what was not counted is absent."""
         values: dict[str, float] = {}
         for line in self.path.read_text().splitlines():
             fields = line.split(";")
             if len(fields) > 2 and fields[0].replace(".", "", 1).isdigit():
                 values[fields[2]] = float(fields[0])
+        if _DURATION in values:
+            values["time"] = values.pop(_DURATION) / 1e9
         return values
 
 
