@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from speedproof.protocols.comparison import HighestConfidence
 from speedproof.protocols.confidence import highest_confidence
 from speedproof.protocols.speedup_test import (
     SIGNIFICANT,
@@ -83,26 +84,27 @@ def test_median_protocol_against_r(oracle: Oracle) -> None:
     assert seen > 400
 
 
+def highest(protocol: str, x: np.ndarray, y: np.ndarray) -> HighestConfidence:
+    if protocol == "mean":
+        m = mean_tests(x, y)
+        pvalues = (
+            m.shapiro_x.pvalue, m.shapiro_y.pvalue, m.variances.pvalue, m.student.pvalue, m.welch.pvalue,
+        )  # fmt: skip
+        return highest_confidence(map(float, pvalues), lambda a: decide_mean(m, a).state == SIGNIFICANT)
+    d = median_tests(x, y, "legacy" if protocol == "median" else "r422")
+    return highest_confidence(
+        (float(d.location.pvalue), float(d.ranks.pvalue)), lambda a: decide_median(d, a).state == SIGNIFICANT
+    )
+
+
 @pytest.mark.parametrize("protocol", ["mean", "median", "median_with_r422_ks"])
 def test_highest_confidence_against_r(oracle: Oracle, protocol: str) -> None:
     """The set of risks at which the whole protocol says "significant" is the oracle's, end points included."""
     for case in cases(oracle):
         if case["id"] in INEXACT_IN_R or (protocol != "mean" and case["ks"]["near_ties"]):
             continue
-        x, y = arrays(case)
         expected = case["highest_confidence"][protocol]
-        if protocol == "mean":
-            m = mean_tests(x, y)
-            tested = [m.shapiro_x, m.shapiro_y, m.variances, m.student, m.welch]
-            found = highest_confidence(
-                [float(t.pvalue) for t in tested], lambda a, m=m: decide_mean(m, a).state == SIGNIFICANT
-            )
-        else:
-            d = median_tests(x, y, "legacy" if protocol == "median" else "r422")
-            found = highest_confidence(
-                [float(d.location.pvalue), float(d.ranks.pvalue)],
-                lambda a, d=d: decide_median(d, a).state == SIGNIFICANT,
-            )
+        found = highest(protocol, *arrays(case))
         where = case["id"]
         if expected["highest_confidence"] is None:
             assert math.isnan(found.value), where

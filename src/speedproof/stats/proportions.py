@@ -46,7 +46,7 @@ def prop_test(a: int, b: int, confidence: float = 0.95) -> Estimate:
     Returns
     -------
     Estimate
-        The correction is min(1/2, |a - b/2|), thus none at one half.
+        The correction is the smaller of 1/2 and the distance of a from b/2, thus none at one half.
 
     Raises
     ------
