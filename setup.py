@@ -9,7 +9,7 @@ setup(
             sources=["src/speedproof/mixture/_em.c"],
             depends=["src/speedproof/mixture/_em_data.h", "src/speedproof/mixture/_em_runs.h"],
             # Fused multiply-add would make the result depend on the machine's instruction set.
-            extra_compile_args=["-std=c11", "-O3", "-ffp-contract=off"],
+            extra_compile_args=["-std=c11", "-O3", "-g0", "-ffp-contract=off"],
             define_macros=[("Py_LIMITED_API", "0x030B0000")],
             py_limited_api=True,
             optional=True,

@@ -29,7 +29,9 @@ def random_mixture(rng: np.random.Generator, c0: float) -> MixtureModel:
 def shifted_exponentials(rng: np.random.Generator, n: int) -> Floats:
     """Draw from three exponentials that start at 15, 22 and 40."""
     k = rng.choice(3, n, p=[0.4, 0.35, 0.25])
-    return np.array([15.0, 22.0, 40.0])[k] + rng.exponential(size=n) * np.array([1.0, 2.5, 1.5])[k]
+    return np.asarray(
+        np.array([15.0, 22.0, 40.0])[k] + rng.exponential(size=n) * np.array([1.0, 2.5, 1.5])[k]
+    )
 
 
 def pvalues(
@@ -60,7 +62,11 @@ def pvalues(
     table = np.empty((len(factors), runs))
     for run, child in enumerate(np.random.SeedSequence([seed, n]).spawn(runs)):
         rng = np.random.default_rng(child)
-        x = random_mixture(rng, (2.0, 4.0, 6.0)[run % 3]).rvs(n, rng) if null else shifted_exponentials(rng, n)
+        x = (
+            random_mixture(rng, (2.0, 4.0, 6.0)[run % 3]).rvs(n, rng)
+            if null
+            else shifted_exponentials(rng, n)
+        )
         f = fit(x, K_max=K_max)
         for row, c in enumerate(factors):
             table[row, run] = goodness_of_fit(x, f, N=N, seed=run, c=c).pvalue
@@ -83,7 +89,10 @@ def main() -> None:
             seconds = time.perf_counter() - start
             for c, p in zip(options.factors, table, strict=True):
                 shares = " ".join(f"{(p < a).mean():8.3f}" for a in (0.01, 0.05, 0.1, 0.2))
-                print(f"{name:15s} {n:6d} {c:5.2f}  {shares} {p.mean():8.3f} {options.runs:6d} {seconds:8.1f}", flush=True)
+                print(
+                    f"{name:15s} {n:6d} {c:5.2f}  {shares} {p.mean():8.3f} {options.runs:6d} {seconds:8.1f}",
+                    flush=True,
+                )
 
 
 if __name__ == "__main__":

@@ -1,0 +1,16 @@
+# The bootstrap test of a Gaussian mixture with R's mclust, timed: usage: Rscript mclust.R n N seed
+# Prints two numbers: seconds of one fit (K = 1..9, E and V), seconds of N replicates (draw, refit, distance).
+suppressMessages(library(mclust))
+a <- as.integer(commandArgs(TRUE)); n <- a[1]; N <- a[2]; set.seed(a[3])
+draw <- function(w, mu, s) { k <- sample.int(length(w), n, TRUE, w); rnorm(n, mu[k], s[k]) }
+fit <- function(x) Mclust(x, G = 1:9, modelNames = c("E", "V"), verbose = FALSE)
+parameters <- function(m) { p <- m$parameters
+  list(w = if (m$G == 1) 1 else p$pro, mu = p$mean, s = rep_len(sqrt(p$variance$sigmasq), m$G)) }
+distance <- function(x, p) { x <- sort(x)
+  F <- rowSums(vapply(seq_along(p$w), function(k) p$w[k] * pnorm(x, p$mu[k], p$s[k]), x))
+  max(abs(seq_along(x) / n - F), abs((seq_along(x) - 1) / n - F)) }
+x <- draw(c(.35, .4, .25), c(0, 4, 9), c(1, 1, 1)); invisible(fit(x))
+one <- min(replicate(5, system.time(fit(x))[["elapsed"]]))
+p <- parameters(fit(x))
+many <- system.time(for (i in seq_len(N)) { y <- draw(p$w, p$mu, p$s); distance(y, parameters(fit(y))) })[["elapsed"]]
+cat(one, many, "\n")
