@@ -25,7 +25,7 @@ from speedproof.report.wording import (
     upper,
 )
 
-__all__ = ["conclusion", "explain", "suite_blocks"]
+__all__ = ["LEGEND", "comparatives", "conclusion", "explain", "suite_blocks"]
 
 _WHERE = {
     "mean": "in mean",
@@ -67,7 +67,7 @@ def conclusion(result: Comparison) -> str:
     new, old = result.candidate.label or "the candidate", result.reference.label or "the reference"
     confidence = percent(1 - result.alpha)
     where = _WHERE.get(result.protocol, f"by {result.protocol}")
-    faster, slower = _comparatives(result)
+    faster, slower = comparatives(result)
     word = slower if result.verdict is Verdict.SLOWER else faster
     s = result.speedup
     if result.protocol == "single run":
@@ -98,7 +98,7 @@ def conclusion(result: Comparison) -> str:
     return f"{text} {_needs(result)}".rstrip()
 
 
-def _comparatives(result: Comparison) -> tuple[str, str]:
+def comparatives(result: Comparison) -> tuple[str, str]:
     """How to call a gain and a loss: only times and rates are fast or slow."""
     unit = result.reference.unit
     return ("faster", "slower") if unit == "s" or unit.endswith("/s") or not unit else ("better", "worse")
