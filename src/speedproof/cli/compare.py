@@ -126,7 +126,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
                     console.remark(f"note: {note}")
     _at_least_one_of(results, reference, candidates)
     rankings = _rankings(suite, (reference, *candidates), metrics, rules.alpha)
-    taken = write_outputs(args, Reported(results, suite, context_of(args)), console)
+    taken = write_outputs(args, Reported(results, suite, context_of(args), rankings), console)
     if args.json:
         console.out.write(_json(args, results, rankings, suite))
     elif not taken:

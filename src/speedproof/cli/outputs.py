@@ -8,7 +8,7 @@ import os
 import platform
 import shlex
 import stat
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,6 +22,7 @@ from speedproof.errors import UsageError
 if TYPE_CHECKING:
     from speedproof.data.suite import Suite
     from speedproof.protocols.suite_comparison import SuiteComparison
+    from speedproof.protocols.version_ranking import Ranking
     from speedproof.report.stored import Context
 
 __all__ = ["Reported", "add_output_arguments", "check_outputs", "context_of", "write_outputs", "write_whole"]
@@ -41,11 +42,14 @@ class Reported:
         The samples behind them; without any where they are not known.
     context : Context or None
         How they were made.
+    rankings : mapping of str to Ranking
+        By metric, of three versions or more.
     """
 
     results: Sequence[SuiteComparison]
     suite: Suite
     context: Context | None
+    rankings: Mapping[str, Ranking]
 
 
 def add_output_arguments(group: argparse._ArgumentGroup) -> None:
@@ -188,13 +192,13 @@ def write_whole(path: Path, text: str) -> None:
 def _html(reported: Reported, target: str) -> str:
     from speedproof.report.html import html_report
 
-    return html_report(reported.results, reported.suite, reported.context)
+    return html_report(reported.results, reported.suite, reported.context, reported.rankings)
 
 
 def _markdown(reported: Reported, target: str) -> str:
     from speedproof.report.markdown import markdown
 
-    return markdown(reported.results, reported.context)
+    return markdown(reported.results, reported.context, reported.rankings)
 
 
 def _csv(reported: Reported, target: str) -> str:

@@ -11,6 +11,7 @@ from speedproof.cli.console import Console
 from speedproof.cli.outputs import Reported, add_output_arguments, check_outputs, write_outputs
 from speedproof.report.blocks import Text
 from speedproof.report.comparisons import suite_blocks
+from speedproof.report.ranking import ranking_blocks
 from speedproof.report.stored import read_document
 
 if TYPE_CHECKING:
@@ -47,10 +48,13 @@ def run(args: argparse.Namespace, console: Console) -> int:
     check_outputs(args)
     text = sys.stdin.buffer.read() if args.results == "-" else Path(args.results).read_bytes()
     document, suite = read_document(text, "stdin" if args.results == "-" else args.results)
-    if write_outputs(args, Reported(document.results, suite, document.context), console):
+    reported = Reported(document.results, suite, document.context, document.rankings)
+    if write_outputs(args, reported, console):
         return 0
     for i, result in enumerate(document.results):
         if i:
             console.show([Text("")])
         console.show(suite_blocks(result))
+    for metric, ranking in document.rankings.items():
+        console.show([Text(""), *ranking_blocks(ranking, metric)])
     return 0

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 from speedproof.protocols.comparison import Comparison, Verdict
 from speedproof.protocols.suite_comparison import SuiteComparison
+from speedproof.protocols.version_ranking import Ranking
 from speedproof.report.blocks import Block, Fitted, Table, Text
 from speedproof.report.comparisons import LEGEND, suite_blocks
+from speedproof.report.ranking import ranking_blocks
 from speedproof.report.stored import Context
 from speedproof.report.wording import MARKS, bounds, chance
 
@@ -48,7 +51,11 @@ def _escape(text: str) -> str:
     return re.sub("([@#])", r"\1<!-- -->", text)
 
 
-def markdown(results: Sequence[SuiteComparison], context: Context | None = None) -> str:
+def markdown(
+    results: Sequence[SuiteComparison],
+    context: Context | None = None,
+    rankings: Mapping[str, Ranking] = MappingProxyType({}),
+) -> str:
     """Comparisons in GitHub's Markdown.
 
     Parameters
@@ -57,6 +64,8 @@ def markdown(results: Sequence[SuiteComparison], context: Context | None = None)
         Each becomes a section.
     context : Context, optional
         How they were made.
+    rankings : mapping of str to Ranking, optional
+        By metric, of three versions or more.
 
     Returns
     -------
@@ -73,6 +82,8 @@ def markdown(results: Sequence[SuiteComparison], context: Context | None = None)
     room = _MOST_CHARACTERS // max(len(results), 1)
     for result in results:
         lines += _section(result, room)
+    for metric, ranking in rankings.items():
+        lines += _ranking(ranking, metric)
     if context is not None and results:
         made = ", ".join(f"{name} {version}" for name, version in context.versions.items())
         lines += [f"<sub>{code(context.command)} · {_escape(made)}</sub>", ""]
@@ -125,6 +136,22 @@ def _section(result: SuiteComparison, room: int) -> Iterator[str]:
     yield from notes
     yield "</details>"
     yield ""
+
+
+def _ranking(ranking: Ranking, metric: str) -> Iterator[str]:
+    title, *blocks = ranking_blocks(ranking, metric)
+    if isinstance(title, Text):
+        yield f"### {_escape(title.text)}"
+        yield ""
+    for block in blocks:
+        if isinstance(block, Table):
+            yield f"| {' | '.join(_escape(c.title) for c in block.columns)} |"
+            yield f"|{''.join('---:|' if c.right else '---|' for c in block.columns)}"
+            yield from (f"| {' | '.join(_escape(cell.text) for cell in row)} |" for row in block.rows)
+            yield ""
+        elif isinstance(block, Text):
+            yield _escape(block.text)
+            yield ""
 
 
 def _is_change(c: Comparison) -> bool:

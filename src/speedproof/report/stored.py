@@ -19,6 +19,7 @@ from speedproof.data.suite import Key, Residue, Skipped, Suite
 from speedproof.data.units import Direction
 from speedproof.errors import DataError, FormatError
 from speedproof.protocols.suite_comparison import SuiteComparison
+from speedproof.protocols.version_ranking import Ranking
 from speedproof.report.json import SCHEMA_VERSION
 from speedproof.stats.estimate import Estimate
 
@@ -116,6 +117,8 @@ class Document:
         ``"compare"``.
     results : tuple of SuiteComparison
         One for each candidate and metric.
+    rankings : dict of str to Ranking
+        By metric, when there are three versions or more.
     suite : StoredSuite or None
         With ``--with-samples``.
     context : Context or None
@@ -126,6 +129,7 @@ class Document:
     schema: int
     command: str
     results: tuple[SuiteComparison, ...]
+    rankings: dict[str, Ranking] = field(default_factory=dict)
     suite: StoredSuite | None = None
     context: Context | None = None
 
@@ -264,6 +268,8 @@ def _with_numbers(value: Any, kind: inspect.Type) -> Any:
         if kind.cls is Estimate and value.get("high") is None and value.get("low") is not None:
             found["high"] = math.inf
         return found
+    if isinstance(kind, inspect.DictType) and isinstance(value, dict):
+        return {key: _with_numbers(item, kind.value_type) for key, item in value.items()}
     if isinstance(kind, inspect.VarTupleType) and isinstance(value, list):
         if isinstance(kind.item_type, inspect.StrType | inspect.IntType):
             return value

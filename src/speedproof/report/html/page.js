@@ -154,7 +154,7 @@
     cell.append(
       table("Checks", ["", "Check", "What it asks", "Statistic", "p", "What it means and what to do", "Protocols"],
         found.checks.map(([held, name, asks, statistic, p, message, protocols]) => html("tr", {},
-          html("td", held ? {} : { class: "failed" }, held ? "✓ holds" : "✗ fails"), html("th", { scope: "row" }, name),
+          html("td", { class: held ? "held" : "held failed" }, held ? "✓ holds" : "✗ fails"), html("th", { scope: "row" }, name),
           ...[asks, statistic, p, message, protocols].map((c) => html("td", {}, c))))),
       table("Tests", ["Protocol", "Test", "p, faster", "p, slower", "Rule", "Highest confidence for faster"], found.tests.map(line)),
       table("Both sides in numbers", ["", "Version", "Values", "Mean", "Median", "Minimum", "Standard deviation", "MAD"], found.summary.map(line)));

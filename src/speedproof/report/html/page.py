@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
+from types import MappingProxyType
 
 import msgspec
 
@@ -14,10 +15,13 @@ from speedproof.data.suite import Suite
 from speedproof.errors import UsageError
 from speedproof.protocols.comparison import Verdict
 from speedproof.protocols.suite_comparison import SuiteComparison
+from speedproof.protocols.version_ranking import Ranking
 from speedproof.report.blocks import Block, Text
 from speedproof.report.comparisons import LEGEND, suite_blocks
+from speedproof.report.html.headline import Figure, figures, headline
 from speedproof.report.html.panels import panels
 from speedproof.report.html.rows import Forest, forest
+from speedproof.report.ranking import ranking_blocks
 from speedproof.report.stored import Context
 from speedproof.report.wording import percent
 
@@ -51,13 +55,20 @@ class Section:
     metric: str
     confidence: str
     lead: tuple[Paragraph, ...]
+    risk: str
+    figures: tuple[Figure, ...]
     shares: tuple[Share, ...]
     forest: Forest
     notes: tuple[Paragraph, ...]
     fields: tuple[tuple[str, str, str, bool], ...]
 
 
-def html_report(results: Sequence[SuiteComparison], suite: Suite, context: Context | None = None) -> str:
+def html_report(
+    results: Sequence[SuiteComparison],
+    suite: Suite,
+    context: Context | None = None,
+    rankings: Mapping[str, Ranking] = MappingProxyType({}),
+) -> str:
     """Comparisons as one HTML file.
 
     Parameters
@@ -68,6 +79,8 @@ def html_report(results: Sequence[SuiteComparison], suite: Suite, context: Conte
         Their samples, for the charts; may hold none.
     context : Context, optional
         How they were made.
+    rankings : mapping of str to Ranking, optional
+        By metric, of three versions or more.
 
     Returns
     -------
@@ -103,6 +116,7 @@ def html_report(results: Sequence[SuiteComparison], suite: Suite, context: Conte
     return template.render(
         title=" · ".join(dict.fromkeys(_title(r) for r in results)) or "nothing compared",
         sections=[_section(r, suite) for r in results],
+        rankings=[list(ranking_blocks(ranking, metric)) for metric, ranking in rankings.items()],
         residue=[str(r) for r in suite.residue],
         skipped=[str(s) for s in suite.skipped if not s.expected],
         has_samples=bool(suite.samples),
@@ -134,13 +148,18 @@ def _title(result: SuiteComparison) -> str:
 def _section(result: SuiteComparison, suite: Suite) -> Section:
     blocks = list(suite_blocks(result))
     table = next((i for i, b in enumerate(blocks) if not isinstance(b, Text)), len(blocks))
+    lead = list(_paragraphs(blocks[1:table]))
+    several = len(result.benchmarks) > 1
     return Section(
         title=_title(result),
         reference=result.reference,
         candidate=result.candidate,
         metric=result.metric,
         confidence=percent(1 - result.alpha),
-        lead=tuple(_paragraphs(blocks[1:table])),
+        # The counts of a suite are drawn; what remains of its texts is the risk.
+        lead=tuple(Paragraph(text, "") for text in headline(result)) if several else tuple(lead),
+        risk=" ".join(p.text for p in lead if p.style == "dim") if several else "",
+        figures=tuple(figures(result)) if several else (),
         notes=tuple(_paragraphs([b for b in blocks[table:] if b != Text(LEGEND, "dim")])),
         shares=tuple(_shares(result)),
         forest=forest(result),

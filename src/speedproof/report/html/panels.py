@@ -85,7 +85,7 @@ def _test(c: Comparison) -> list[str]:
 
 
 def _checks(found: Sequence[Comparison]) -> list[list[Any]]:
-    """Every check once, with the protocols that made it."""
+    """Every check once, with the protocols that made it; those that failed come first."""
     seen: dict[tuple[str, str, str], tuple[Any, list[str]]] = {}
     for c in found:
         for check in c.checks:
@@ -101,7 +101,7 @@ def _checks(found: Sequence[Comparison]) -> list[list[Any]]:
             message,
             ", ".join(protocols),
         ]
-        for (_, p, message), (check, protocols) in seen.items()
+        for (_, p, message), (check, protocols) in sorted(seen.items(), key=lambda item: item[1][0].held)
     ]
 
 

@@ -9,7 +9,7 @@ from speedproof.data.units import format_values
 from speedproof.protocols.comparison import Comparison, Summary, Verdict
 from speedproof.protocols.suite_comparison import SuiteComparison
 from speedproof.report.html.axis import RatioAxis, ratio_axis
-from speedproof.report.wording import MARKS, bounds, chance, ratio
+from speedproof.report.wording import bounds, chance, ratio
 
 __all__ = ["Forest", "Interval", "Row", "Said", "forest"]
 
@@ -54,7 +54,7 @@ class Said:
     ----------
     title : str
         Of the column.
-    verdict, mark, value, limits : str
+    verdict, value, limits : str
         As shown.
     key : float
         To sort by.
@@ -62,7 +62,6 @@ class Said:
 
     title: str
     verdict: str
-    mark: str
     value: str
     limits: str
     key: float
@@ -214,7 +213,6 @@ def _said(c: Comparison) -> Said:
     return Said(
         title=_TITLES.get(c.protocol, c.protocol),
         verdict=c.verdict.value,
-        mark=MARKS[c.verdict],
         value=value if c.protocol == _SINGLE_RUN else ratio(c.speedup.value),
         limits=limits,
         key=c.speedup.value,
