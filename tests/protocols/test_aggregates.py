@@ -161,6 +161,10 @@ class TestGeometricMeans:
         assert found.benchmarks == 0
         assert math.isnan(found.these.value)
 
+    def test_two_units(self) -> None:
+        with pytest.raises(DataError, match="two units"):
+            geometric_means([Pair(Key("b"), Sample(np.ones(3)), Sample(np.ones(3), "B"))])
+
     def test_confidence(self) -> None:
         with pytest.raises(ValueError, match="between 0 and 1"):
             geometric_means(self.PAIRS, 95)

@@ -383,6 +383,11 @@ class TestErrors:
         with pytest.raises(DataError, match=r"sort, new: value 2 of 2 is 0.*finer unit"):
             hpt([pair])
 
+    def test_two_units(self) -> None:
+        pair = Pair(Key("sort"), Sample(np.array([1.0])), Sample(np.array([1.0]), "B"))
+        with pytest.raises(DataError, match="sort: the samples have two units"):
+            hpt([pair])
+
     def test_sides_of_different_length(self) -> None:
         with pytest.raises(DataError, match="2 benchmarks of the reference, 1 of the candidate"):
             hpt_of_scores([[1.0], [2.0]], [[1.0]])

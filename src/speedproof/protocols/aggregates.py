@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from speedproof.data.suite import Pair
+from speedproof.errors import DataError
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.special import t_quantile, t_sf
 
@@ -144,6 +145,11 @@ def log_ratio(pair: Pair) -> LogRatio | None:
     LogRatio or None
         None when a mean is not positive, so that there is no ratio.
 
+    Raises
+    ------
+    DataError
+        Samples of two units or directions.
+
     Notes
     -----
     Var log(mean) is s^2 / (n mean^2) to first order. With a coefficient of variation v of the mean the
@@ -158,6 +164,8 @@ def log_ratio(pair: Pair) -> LogRatio | None:
     >>> round(math.exp(found.value), 12), [round(v, 6) for v in found.variances], found.df
     (2.0, [0.003333, 0.003333], (2, 2))
     """
+    if (pair.reference.unit, pair.reference.direction) != (pair.candidate.unit, pair.candidate.direction):
+        raise DataError(f"{pair.key.benchmark}: the samples have two units or directions")
     slow, fast = (sample.per_process("mean").values for sample in (pair.reference, pair.candidate))
     if pair.reference.higher_is_better:
         slow, fast = fast, slow
@@ -235,6 +243,8 @@ def geometric_means(pairs: Sequence[Pair], confidence: float = 0.95) -> Geometri
 
     Raises
     ------
+    DataError
+        Samples of two units or directions.
     ValueError
         A confidence outside (0, 1).
 

@@ -164,7 +164,7 @@ def hpt(
     Raises
     ------
     DataError
-        No pair, or a value that is zero or negative.
+        No pair, a value that is zero or negative, or samples of two units.
     ValueError
         A confidence outside (0, 1), or a level outside (0, 1/2).
 
@@ -181,6 +181,8 @@ def hpt(
     """
     entries = []
     for pair in pairs:
+        if (pair.reference.unit, pair.reference.direction) != (pair.candidate.unit, pair.candidate.direction):
+            raise DataError(f"{pair.key.benchmark}: the samples have two units or directions")
         x, y = (s.per_process("median") for s in (pair.reference, pair.candidate))
         for sample in (x, y):
             _all_positive(sample.values, sample.source or f"{pair.key.benchmark}, {sample.label}")
