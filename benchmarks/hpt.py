@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ import numpy as np
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair
 from speedproof.protocols.hpt import hpt, hpt_of_scores
+from speedproof.protocols.hpt_levels import HptRule
 
 DATA = Path(__file__).parents[1] / "tests" / "data" / "oracle_hpt"
 
@@ -51,13 +53,14 @@ def suite(benchmarks: int, runs: int, decimals: int | None) -> list[Pair]:
 def main() -> None:
     """Print one line a workload."""
     a, b = table_3("table3_x176_A"), table_3("table3_reduced_B")
-    for rule in ("paper", "exact"):
-        seconds = best(lambda rule=rule: hpt_of_scores(b, a, rule=rule, confidences=[0.95]), 50)  # type: ignore[misc]
+    rules: tuple[HptRule, HptRule] = ("paper", "exact")
+    for rule in rules:
+        seconds = best(partial(hpt_of_scores, b, a, rule=rule, confidences=[0.95]), 50)
         print(f"table III, {rule}: {1e3 * seconds:.2f} ms")
     for runs in (1, 5, 20, 60):
         for decimals in (None, 2):
             pairs = suite(120, runs, decimals)
-            seconds = best(lambda pairs=pairs: hpt(pairs), 2)  # type: ignore[misc]
+            seconds = best(partial(hpt, pairs), 2)
             kind = "" if decimals is None else f", {decimals} decimals"
             print(f"120 benchmarks x {runs} runs{kind}: {seconds:.3f} s")
 
