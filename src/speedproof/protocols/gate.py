@@ -50,6 +50,7 @@ from speedproof.protocols.gate_claims import (
     judge,
 )
 from speedproof.stats.power import runs_needed_means, runs_needed_ranks
+from speedproof.stats.ratio_tests import ratio_of_medians_test
 
 __all__ = ["Absent", "GateResult", "GateRow", "gate"]
 
@@ -309,15 +310,15 @@ def _why(case: _Case, contradiction: Claim, family: int, rules: GateRules) -> st
         return case.comparison.state.value
     if contradiction.pvalue <= rules.alpha:
         return f"{contradiction.name} by itself, but not after the correction over {family} benchmarks"
-    n, m = case.slow.size, case.fast.size
-    least = 1 / math.comb(n + m, n)  # of the exact test, when every pair agrees
-    tied = any(check.name == "ties" for check in case.comparison.checks)
-    if (
-        rules.protocol == "median"
-        and not tied
-        and least * (family if rules.multiplicity == "holm" else 1) > rules.alpha
-    ):
-        return f"{n} and {m} runs are too few to prove anything, p cannot fall below {least:.2g}"
+    if rules.protocol == "median":
+        # At a threshold that every ratio exceeds the test rejects as clearly as samples of these sizes can.
+        least = float(ratio_of_medians_test(case.slow, case.fast, 1e-100).above)
+        corrected = min(1.0, least * (family if rules.multiplicity == "holm" else 1))
+        if corrected > rules.alpha:
+            n, m = case.slow.size, case.fast.size
+            return (
+                f"{n} and {m} runs are too few to prove a contradiction, p cannot fall below {corrected:.2g}"
+            )
     return ""
 
 

@@ -60,7 +60,7 @@ def gate_conclusion(result: GateResult) -> str:
     for name in dict.fromkeys(row.contradicted.name for row in failing):
         rows = [row for row in failing if row.contradicted.name == name]
         parts.append(
-            f"{_OPPOSITES[name]} is proven on {len(rows)} of {plural(total, 'benchmark')}: {_names(_named(rows))}"
+            f"{_OPPOSITES[name]} is proven on {len(rows)} of {_count(result, total)}: {_names(_named(rows))}"
         )
     if result.outcome is Outcome.PASS:
         parts.append(_passed(result))
@@ -68,7 +68,7 @@ def gate_conclusion(result: GateResult) -> str:
     if undecided:
         if result.outcome is Outcome.UNDECIDED:
             passing = result.count(Outcome.PASS)
-            parts.append(f"what is asked is proven on {passing} of {plural(total, 'benchmark')}")
+            parts.append(f"what is asked is proven on {passing} of {_count(result, total)}")
         parts.append(f"undecided on {len(undecided)} of {total}: {_names(_named(undecided))}")
     return f"{result.outcome.value.upper()}: {'; '.join(parts)}."
 
@@ -77,11 +77,17 @@ def _passed(result: GateResult) -> str:
     groups = Counter(row.required.name for row in result.rows)
     total = len(result.rows)
     if len(groups) == 1:
-        where = f"all {total} benchmarks" if total > 1 else _named(result.rows)[0]
+        where = f"all {_count(result, total)}" if total > 1 else _named(result.rows)[0]
         what = f"{_ASKED[result.rows[0].required.name]} on {where}"
     else:
-        what = " and ".join(f"{_ASKED[name]} on {plural(n, 'benchmark')}" for name, n in groups.items())
+        what = " and ".join(f"{_ASKED[name]} on {_count(result, n)}" for name, n in groups.items())
     return f"{result.candidate} is proven {what}, in {result.rules.protocol}"
+
+
+def _count(result: GateResult, count: int) -> str:
+    """A number of rows: of benchmarks, or of their metrics where there are several."""
+    several = len({row.comparison.metric for row in result.rows}) > 1
+    return plural(count, "benchmark metric" if several else "benchmark")
 
 
 def _named(rows: Sequence[GateRow]) -> list[str]:
@@ -302,7 +308,7 @@ def gate_markdown(result: GateResult) -> str:
     lines = [
         f"## Gate: {result.outcome.value}",
         "",
-        f"{code(result.candidate)} against {code(result.reference)}, {plural(total, 'benchmark')}"
+        f"{code(result.candidate)} against {code(result.reference)}, {_count(result, total)}"
         + (f": {counts}" if counts else "")
         + (f"; {len(result.absent)} missing, which fails the gate" if result.absent else "")
         + ".",
@@ -319,7 +325,7 @@ def gate_markdown(result: GateResult) -> str:
         lines += [*_markdown_table(result, open_rows), ""]
     if total:
         lines += [
-            f"<details><summary>All {plural(total, 'benchmark')}</summary>",
+            f"<details><summary>All {_count(result, total)}</summary>",
             "",
             *_markdown_table(result, rows),
             "",

@@ -1,0 +1,312 @@
+"""``speedproof gate`` as a pipeline meets it: exit codes, settings, summaries."""
+
+from __future__ import annotations
+
+import html.parser
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from speedproof.cli.console import Console
+from speedproof.cli.main import main
+from speedproof.cli.settings import GateSettings, read_settings
+from speedproof.errors import FormatError
+
+ROOT = Path(__file__).parents[2]
+O2, O3 = (str(ROOT / "examples" / "gcc" / name) for name in ("O2.json", "O3.json"))
+Write = Callable[..., str]
+
+
+def speedproof(*argv: str) -> tuple[int, str, str]:
+    out, err = io.StringIO(), io.StringIO()
+    code = main(argv, Console(out, err))
+    return code, out.getvalue(), err.getvalue()
+
+
+def gate(baseline: str, candidate: str, *options: str) -> tuple[int, str, str]:
+    return speedproof("gate", "--baseline", baseline, "--candidate", candidate, *options)
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The working directory is what a test makes it: settings are read from there."""
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    """Write a CSV file of benchmarks, each with its own slowdown."""
+
+    def write_csv(name: str, seed: int, runs: int = 30, noise: float = 0.01, **factors: float) -> str:
+        rng = np.random.default_rng(seed)
+        rows = [
+            f"{benchmark},{value!r}"
+            for benchmark, factor in factors.items()
+            for value in (factor * rng.normal(10, 10 * noise, runs)).tolist()
+        ]
+        path = tmp_path / name
+        path.write_text("\n".join(["benchmark,value", *rows, ""]), encoding="utf-8")
+        return str(path)
+
+    return write_csv
+
+
+@pytest.fixture
+def three(write: Write) -> dict[str, str]:
+    """A baseline, and candidates that are alike, slower, and too noisy to tell."""
+    return {
+        "base": write("base.csv", 1, json_dumps=1, json_loads=1, xml=1),
+        "same": write("same.csv", 2, json_dumps=1, json_loads=1, xml=1),
+        "slow": write("slow.csv", 3, json_dumps=1.1, json_loads=1, xml=1),
+        "noisy": write("noisy.csv", 4, noise=0.15, json_dumps=1, json_loads=1, xml=1),
+    }
+
+
+def test_exit_codes(three: dict[str, str]) -> None:
+    """0 pass, 1 fail, 3 undecided, 2 error; the first line says which."""
+    for candidate, code, word in (("same", 0, "PASS"), ("slow", 1, "FAIL"), ("noisy", 3, "UNDECIDED")):
+        found, out, _ = gate(three["base"], three[candidate])
+        assert found == code
+        assert out.splitlines()[1].startswith(f"{word}: ")
+    assert gate(three["base"], "nowhere.json")[0] == 2
+
+
+def test_undecided_is_the_users_choice(three: dict[str, str]) -> None:
+    """--undecided turns 3 into 1 or 0 and says so; it touches nothing else."""
+    for choice, code in (("fail", 1), ("pass", 0), ("report", 3)):
+        found, out, err = gate(three["base"], three["noisy"], "--undecided", choice)
+        assert found == code
+        assert "UNDECIDED" in out
+        assert ("undecided" in err) == (choice != "report")
+    assert gate(three["base"], three["slow"], "--undecided", "pass")[0] == 1
+    assert gate(three["base"], three["same"], "--undecided", "fail")[0] == 0
+
+
+def test_a_vanished_benchmark_does_not_pass(three: dict[str, str], write: Write) -> None:
+    """It fails by name, whatever --undecided says; --skip and the settings let it go."""
+    fewer = write("fewer.csv", 5, json_dumps=1, json_loads=1, fresh=1)
+    code, out, _ = gate(three["base"], fewer, "--undecided", "pass")
+    assert code == 1
+    assert "1 benchmark of base cannot be compared in fewer: xml" in out
+    assert "New in fewer, without bearing: fresh" in out
+    assert gate(three["base"], fewer, "--skip", "xml")[0] == 0
+    Path("speedproof.toml").write_text('[[gate.benchmark]]\npattern = "xml"\nignore = true\n')
+    code, out, _ = gate(three["base"], fewer)
+    assert code == 0
+    assert "Ignored by the settings: xml" in out
+
+
+def test_settings_and_options(three: dict[str, str]) -> None:
+    """[gate] is read from the working directory or --config; options win; patterns apply to their benchmarks."""
+    base, slow = three["base"], three["slow"]
+    Path("speedproof.toml").write_text('[gate]\nmargin = "25%"\n')
+    assert gate(base, slow)[0] == 0
+    assert gate(base, slow, "--margin", "2%")[0] == 1
+    Path("other.toml").write_text('[[gate.benchmark]]\npattern = "json_d*"\nmargin = 0.25\n')
+    code, out, _ = gate(base, slow, "--config", "other.toml")
+    assert code == 0
+    assert "> 0.8 " in out
+    assert "> 0.9804" in out
+    Path("typo.toml").write_text('[[gate.benchmark]]\npattern = "jsn_*"\nmargin = 0.25\n')
+    code, _, err = gate(base, slow, "--config", "typo.toml")
+    assert code == 1
+    assert "'jsn_*' of the settings matches no benchmark" in err
+    Path("all.toml").write_text(
+        '[gate]\nmargin = 0.3\nconfidence = "99%"\nmultiplicity = "bh"\npolicy = "equivalence"\n'
+        'undecided = "fail"\nprotocol = "mean"\n'
+    )
+    (result,) = json.loads(gate(base, slow, "--config", "all.toml", "--json")[1])["results"]
+    assert result["rules"] == {"alpha": 0.01, "multiplicity": "bh", "protocol": "mean"}
+    assert {row["demand"]["policy"] for row in result["rows"]} == {"equivalence"}
+    options = ["--confidence", "0.9", "--multiplicity", "none", "--policy", "no-regression"]
+    options += ["--protocol", "median", "--margin", "1%", "--config", "all.toml", "--json"]
+    (result,) = json.loads(gate(base, slow, *options)[1])["results"]
+    assert result["rules"] == {"alpha": 0.1, "multiplicity": "none", "protocol": "median"}
+    assert {(r["demand"]["policy"], r["demand"]["margin"]) for r in result["rows"]} == {
+        ("no-regression", 0.01)
+    }
+
+
+def test_later_tables_override_earlier_ones() -> None:
+    """Key by key, like the lines of an ignore file."""
+    Path("s.toml").write_text(
+        '[[gate.benchmark]]\npattern = "*"\nmargin = "5%"\npolicy = "equivalence"\n'
+        '[[gate.benchmark]]\npattern = "io_*"\nignore = true\n'
+        '[[gate.benchmark]]\npattern = "io_disk"\nignore = false\nmargin = 0.5\n'
+    )
+    settings = read_settings("s.toml")
+    assert [entry.ignore for entry in settings.benchmark] == [None, True, False]
+    assert settings.benchmark[2].margin == 0.5
+    Path("empty.toml").write_text("")
+    assert read_settings("empty.toml") == GateSettings()
+
+
+@pytest.mark.parametrize(
+    ("text", "where", "message"),
+    [
+        ("[gate", "", "this is no TOML"),
+        ("[gat]\n", "gat", "no such key; known here: gate"),
+        ("[gate]\nmargins = 1\n", "gate.margins", "known here: margin, confidence"),
+        ("[gate]\nmargin = true\n", "gate.margin", 'write "2%" or 0.02'),
+        ("[gate]\nmargin = -1\n", "gate.margin", "is not positive"),
+        ('[gate]\nmargin = "wide"\n', "gate.margin", "is not a number"),
+        ("[gate]\nconfidence = 95\n", "gate.confidence", "between 0 and 1"),
+        ('[gate]\npolicy = "none"\n', "gate.policy", "no-regression, proven-improvement, equivalence"),
+        ('[gate]\nprotocol = "both"\n', "gate.protocol", "mean, median"),
+        ("[gate]\nundecided = 3\n", "gate.undecided", "report, fail, pass"),
+        ("gate = 3\n", "gate", "no table"),
+        ('[gate.benchmark]\npattern = "x"\n', "gate.benchmark", "double brackets"),
+        ("[[gate.benchmark]]\nmargin = 1\n", "gate.benchmark[1]", "a pattern is missing"),
+        ('[[gate.benchmark]]\npattern = ""\n', "gate.benchmark[1].pattern", "not a text"),
+        ('[[gate.benchmark]]\npattern = "x"\nignore = "yes"\n', "gate.benchmark[1].ignore", "true nor false"),
+        (
+            '[[gate.benchmark]]\npattern = "x"\nprotocol = "mean"\n',
+            "gate.benchmark[1].protocol",
+            "no such key",
+        ),
+        ("[gate]\nbenchmark = [3]\n", "gate.benchmark[1]", "no table"),
+    ],
+)
+def test_errors_in_settings_name_file_and_key(text: str, where: str, message: str) -> None:
+    Path("s.toml").write_text(text)
+    with pytest.raises(FormatError) as error:
+        read_settings("s.toml")
+    assert error.value.path == "s.toml"
+    assert error.value.where == where
+    assert message in error.value.message
+    code, out, err = gate(O2, O3, "--config", "s.toml")
+    assert (code, out) == (2, "")
+    assert err.startswith("speedproof: error: s.toml")
+
+
+def test_settings_in_another_encoding() -> None:
+    Path("s.toml").write_bytes("# café".encode("latin-1"))
+    with pytest.raises(FormatError, match="no UTF-8"):
+        read_settings("s.toml")
+
+
+def test_a_named_settings_file_must_be_there() -> None:
+    code, _, err = gate(O2, O3, "--config", "nowhere.toml")
+    assert code == 2
+    assert "nowhere.toml" in err
+
+
+def test_several_versions_in_a_file_are_refused() -> None:
+    """The error says what to do instead."""
+    Path("v.csv").write_text("benchmark,version,value\nx,a,1\nx,a,2\nx,b,1\nx,b,2\n")
+    Path("w.csv").write_text("benchmark,value\nx,1\nx,2\n")
+    code, _, err = gate("v.csv", "w.csv")
+    assert code == 2
+    assert "v:a, v:b, w" in err
+    assert "a file of its own" in err
+
+
+def test_nothing_to_hold_the_candidate_to(three: dict[str, str], write: Write) -> None:
+    """No benchmark left is an error, not a pass."""
+    fresh = write("fresh.csv", 6, xml=1, fresh=1)
+    assert gate(three["base"], fresh, "--only", "fresh")[0] == 2
+    Path("speedproof.toml").write_text('[[gate.benchmark]]\npattern = "*"\nignore = true\n')
+    code, _, err = gate(three["base"], three["same"])
+    assert code == 2
+    assert "all 3 are ignored" in err
+
+
+def test_a_renamed_single_benchmark_is_told(write: Write) -> None:
+    """Two files with one benchmark each are matched, and the report says so."""
+    old, new = write("old.csv", 1, before=1), write("new.csv", 2, after=1)
+    code, out, _ = gate(old, new)
+    assert code == 0
+    assert "before: 'before' was matched with 'after', the only one of new" in out
+
+
+def test_json_carries_everything(three: dict[str, str]) -> None:
+    """Outcome, rules, and for each benchmark comparison, demand, both hypotheses and all claims."""
+    code, out, _ = gate(three["base"], three["slow"], "--json")
+    document = json.loads(out)
+    assert (code, document["command"]) == (1, "gate")
+    (result,) = document["results"]
+    assert result["outcome"] == "fail"
+    rows = {row["comparison"]["benchmark"]: row for row in result["rows"]}
+    assert rows["json_dumps"]["contradicted"]["name"] == "regression"
+    assert rows["json_dumps"]["contradicted"]["proven"] is True
+    assert [claim["name"] for claim in rows["xml"]["claims"]] == [
+        "not worse", "regression", "improvement", "equivalence"
+    ]  # fmt: skip
+    assert rows["xml"]["comparison"]["speedup"]["low"] > 0.98
+
+
+def test_several_metrics_are_one_gate(write: Write) -> None:
+    """--metric all: every metric of every benchmark is part of the family, and is named."""
+    for name in ("a", "b"):
+        Path(f"{name}.csv").write_text(
+            "benchmark,metric,unit,value\n"
+            + "".join(f"x,time,s,{1 + i / 1000}\nx,memory,B,{1000 + i}\n" for i in range(20))
+        )
+    code, out, _ = gate("a.csv", "b.csv", "--metric", "all")
+    assert code == 0
+    assert "x (time)" in out
+    assert "x (memory)" in out
+    assert "all 2 benchmark metrics" in out
+
+
+class Cells(html.parser.HTMLParser):
+    """Counts the tags that survive in Markdown outside code."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+
+
+def test_markdown_summary(three: dict[str, str]) -> None:
+    """What did not pass is open, the rest folded; every table row has as many cells as its head."""
+    code, out, _ = gate(three["base"], three["slow"], "--markdown", "summary.md")
+    text = Path("summary.md").read_text(encoding="utf-8")
+    assert code == 1
+    assert "FAIL" in out
+    assert text.startswith("## Gate: fail\n")
+    opened = text.split("<details>")[0]
+    assert "| `json_dumps` | - fail |" in opened
+    assert "`xml`" not in opened
+    rows = [line for line in text.splitlines() if line.startswith("|")]
+    assert {line.replace("\\|", "").count("|") for line in rows} == {8}
+    assert text.count("<details>") == text.count("</details>")
+
+
+def test_hostile_names_stay_text() -> None:
+    """Names of benchmarks can neither end their table cell nor mention anybody."""
+    name = "a|b`<script>@user\n"
+    for file in ("a.json", "b.json"):
+        results = [{"command": n, "times": [1.0 + i / 1000 for i in range(20)]} for n in (name, "x")]
+        Path(file).write_text(json.dumps({"results": results}))
+    Path("b.json").write_text(Path("b.json").read_text().replace('"x"', '"y"'))
+    assert gate("a.json", "b.json", "--markdown", "s.md")[0] == 1
+    for line in Path("s.md").read_text(encoding="utf-8").splitlines():
+        assert "<script>" not in line or "``" in line
+        if line.startswith("|"):
+            assert line.replace("\\|", "").count("|") == 8
+
+
+def test_a_thousand_benchmarks_fit_a_summary(tmp_path: Path) -> None:
+    """The Markdown stays below what GitHub takes for a comment, and says what it leaves out."""
+    rng = np.random.default_rng(1)
+    for name in ("a", "b"):
+        rows = [f"bench_{i},{v!r}" for i in range(1000) for v in rng.normal(1, 0.05, 5).tolist()]
+        (tmp_path / f"{name}.csv").write_text("\n".join(["benchmark,value", *rows]), encoding="utf-8")
+    gate("a.csv", "b.csv", "--markdown", "s.md")
+    text = Path("s.md").read_text(encoding="utf-8")
+    assert len(text) < 65536
+    assert "more | | |" in text
+
+
+def test_help_documents_the_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(["gate", "--help"])
+    assert stop.value.code == 0
+    assert "exit codes: 0 pass, 1 fail, 2 error, 3 undecided" in capsys.readouterr().out

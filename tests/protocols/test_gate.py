@@ -1,0 +1,361 @@
+"""The gate's decisions: against SciPy and textbook corrections, its own bounds, symmetries, simulation."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats as scipy_stats
+
+from speedproof.data.suite import Record, Skipped, Suite
+from speedproof.errors import DataError
+from speedproof.protocols.comparison import State, Verdict
+from speedproof.protocols.gate import GateResult, GateRow, gate
+from speedproof.protocols.gate_claims import Demand, GateRules, Location, Outcome, Policy, judge
+
+FloatArray = npt.NDArray[np.float64]
+Samples = dict[str, tuple[FloatArray, FloatArray]]
+REGRESSION, IMPROVEMENT, EQUIVALENCE = Policy
+
+
+def suite_of(samples: Samples, **fields: object) -> Suite:
+    records = []
+    for name, sides in samples.items():
+        for version, values in zip(("old", "new"), sides, strict=True):
+            records.append((version, Record(name, values, **fields)))  # type: ignore[arg-type]
+    return Suite.from_records(records)
+
+
+def hold(
+    suite: Suite, policy: Policy = REGRESSION, margin: float = 0.02, rules: GateRules | None = None
+) -> GateResult:
+    return gate(suite, ("old", "new"), lambda _: Demand(policy, margin), rules or GateRules())
+
+
+def draws(seed: int, *ratios: float, n: int = 20, m: int = 20, noise: float = 0.02) -> Samples:
+    rng = np.random.default_rng(seed)
+    return {
+        f"b{i}": (ratio * rng.normal(10, 10 * noise, n), rng.normal(10, 10 * noise, m))
+        for i, ratio in enumerate(ratios)
+    }
+
+
+def grid(ratio: float, n: int, noise: float) -> tuple[FloatArray, FloatArray]:
+    """Two samples without chance: quantiles of a normal distribution, X scaled by the ratio."""
+    y = 10 * (1 + noise * scipy_stats.norm.ppf((np.arange(n) + 0.5) / n))
+    return ratio * y, y
+
+
+def by_name(result: GateResult) -> dict[str, GateRow]:
+    return {row.comparison.benchmark: row for row in result.rows}
+
+
+def test_pvalues_and_corrections_against_scipy() -> None:
+    """Rank-sum tests of X against gamma Y; Holm and Benjamini-Hochberg over the benchmarks."""
+    samples = draws(1, 1.0, 0.975, 0.96, 0.9, 1.05, 1.01)
+    c, k = 1 / 1.02, len(samples)
+
+    def p(side: str, gamma: float) -> FloatArray:
+        return np.array(
+            [
+                scipy_stats.mannwhitneyu(x, gamma * y, alternative=side, method="exact").pvalue
+                for x, y in samples.values()
+            ]
+        )
+
+    below = p("less", c)
+    order = np.argsort(below)
+    holm = np.empty(k)
+    holm[order] = np.minimum(1, np.maximum.accumulate((k - np.arange(k)) * below[order]))
+    bh = scipy_stats.false_discovery_control(below, method="bh")
+    for multiplicity, oracle in (("holm", holm), ("bh", bh), ("none", below)):
+        rows = hold(suite_of(samples), rules=GateRules(multiplicity=multiplicity)).rows  # type: ignore[arg-type]
+        assert [row.required.adjusted for row in rows] == pytest.approx(p("greater", c))
+        assert [row.contradicted.pvalue for row in rows] == pytest.approx(below)
+        assert [row.contradicted.adjusted for row in rows] == pytest.approx(oracle)
+        assert [row.contradicted.proven for row in rows] == list(oracle <= 0.05)
+    rows = hold(suite_of(samples), EQUIVALENCE).rows
+    tost = np.maximum(p("greater", c), p("less", 1.02))
+    assert [row.required.pvalue for row in rows] == pytest.approx(tost)
+    outside = np.minimum(1, 2 * np.minimum(below, p("greater", 1.02)))
+    assert [row.contradicted.pvalue for row in rows] == pytest.approx(outside)
+    rows = hold(suite_of(samples), IMPROVEMENT).rows
+    assert [row.required.pvalue for row in rows] == pytest.approx(p("greater", 1.0))
+    assert [row.contradicted.pvalue for row in rows] == pytest.approx(p("less", 1.0))
+
+
+@pytest.mark.parametrize("protocol", ["mean", "median"])
+@settings(max_examples=40)
+@given(seed=st.integers(0, 10**6), margin=st.sampled_from([0.005, 0.02, 0.1]))
+def test_certified_bounds_agree(protocol: Location, seed: int, margin: float) -> None:
+    """A requirement is proven exactly when the certified bound of the same protocol clears the threshold."""
+    rng = np.random.default_rng(seed)
+    samples = draws(seed, *rng.uniform(0.9, 1.1, 4), n=int(rng.integers(5, 35)), m=int(rng.integers(5, 35)))
+    suite, c = suite_of(samples), 1 / (1 + margin)
+    rules = GateRules(protocol=protocol)
+    for policy in Policy:
+        for row in hold(suite, policy, margin, rules).rows:
+            s = row.comparison.speedup
+            proven, opposed = {
+                REGRESSION: (s.low > c, s.high < c),
+                IMPROVEMENT: (s.low > 1, s.high < 1),
+                EQUIVALENCE: (s.low > c and s.high < 1 + margin, None),
+            }[policy]
+            assert row.required.proven == proven
+            if opposed is not None:
+                assert (row.contradicted.pvalue <= 0.05) == opposed
+            faster, slower = (row.comparison.verdict is v for v in (Verdict.FASTER, Verdict.SLOWER))
+            if policy is IMPROVEMENT:
+                assert (row.required.proven, row.contradicted.pvalue <= 0.05) == (faster, slower)
+
+
+def test_each_policy_decides() -> None:
+    """Clear cases of every policy."""
+    same, faster, slower = draws(2, 1.0, n=40, m=40), draws(2, 1.3), draws(2, 0.7)
+    for policy, (a, b, c) in {
+        REGRESSION: ("pass", "pass", "fail"),
+        IMPROVEMENT: ("undecided", "pass", "fail"),
+        EQUIVALENCE: ("pass", "fail", "fail"),
+    }.items():
+        assert hold(suite_of(same), policy).outcome == a
+        assert hold(suite_of(faster), policy).outcome == b
+        assert hold(suite_of(slower), policy).outcome == c
+
+
+def test_a_pass_needs_every_benchmark_and_no_correction() -> None:
+    """Intersection-union: each requirement at alpha, also where Holm would refuse single claims."""
+    assert judge([0.04] * 50, [1.0] * 50, 0.05) is Outcome.PASS
+    assert judge([0.04] * 50 + [0.06], [1.0] * 51, 0.05) is Outcome.UNDECIDED
+    assert judge([0.04, np.nan], [1.0, np.nan], 0.05) is Outcome.UNDECIDED
+    assert judge([0.05], [1.0], 0.05) is Outcome.PASS  # p <= alpha rejects
+    assert judge([0.95], [0.05], 0.05) is Outcome.FAIL
+    samples = draws(3, *[1.01] * 12, n=12, m=12)
+    result = hold(suite_of(samples), margin=0.01)
+    near = [row for row in result.rows if 0.05 / 12 < row.required.pvalue <= 0.05]
+    assert near
+    assert {row.outcome for row in near} == {Outcome.PASS}
+
+
+def test_a_fail_is_corrected() -> None:
+    """A regression that is significant by itself is none among many, and the remark says so."""
+    one = {"b0": grid(0.966, 15, 0.02)}
+    alone = hold(suite_of(one)).rows[0]
+    assert 0.05 / 15 < alone.contradicted.pvalue <= 0.05
+    assert alone.outcome is Outcome.FAIL
+    many = suite_of(
+        {**one, **{f"quiet{i}": v for i, v in enumerate(draws(5, *[1.0] * 14, noise=0.001).values())}}
+    )
+    result = hold(many)
+    assert result.outcome is Outcome.UNDECIDED
+    row = by_name(result)["b0"]
+    assert row.contradicted.adjusted == pytest.approx(15 * alone.contradicted.pvalue)
+    assert "not after the correction over 15 benchmarks" in row.remark
+    assert hold(many, rules=GateRules(multiplicity="none")).outcome is Outcome.FAIL
+
+
+@pytest.mark.parametrize("protocol", ["mean", "median"])
+def test_exchanged_versions(protocol: Location) -> None:
+    """Equivalence is the same seen from either version; improvement one way is slowdown the other."""
+    samples = draws(6, 0.97, 1.0, 1.01, 1.2, n=25, m=31)
+    turned = {name: (y, x) for name, (x, y) in samples.items()}
+    rules = GateRules(protocol=protocol)
+    for policy, other in ((EQUIVALENCE, 0), (IMPROVEMENT, 1)):
+        there, back = (
+            hold(suite_of(samples), policy, rules=rules),
+            hold(suite_of(turned), policy, rules=rules),
+        )
+        for a, b in zip(there.rows, back.rows, strict=True):
+            found = (b.required.pvalue, b.contradicted.pvalue)
+            assert a.required.pvalue == pytest.approx(found[other], rel=1e-6)
+            assert a.contradicted.pvalue == pytest.approx(found[1 - other], rel=1e-6)
+
+
+def test_higher_is_better() -> None:
+    """Rates are reciprocals of times: ranks, and so the gate by the median, are the same."""
+    samples = draws(7, 0.9, 1.0, 1.1)
+    times = hold(suite_of(samples))
+    rates = hold(suite_of({name: (1 / x, 1 / y) for name, (x, y) in samples.items()}, unit="1/s"))
+    for a, b in zip(times.rows, rates.rows, strict=True):
+        assert a.outcome is b.outcome
+        assert a.required.pvalue == pytest.approx(b.required.pvalue)
+        assert a.contradicted.adjusted == pytest.approx(b.contradicted.adjusted)
+
+
+def test_nested_values_are_reduced_to_processes() -> None:
+    """Ten values of each of twelve processes decide like the twelve medians."""
+    rng = np.random.default_rng(8)
+    process = np.repeat(np.arange(12), 10)
+    records, reduced = [], []
+    for version in ("old", "new"):
+        values = rng.normal(10, 0.3, 12)[process] + rng.normal(0, 0.05, 120)
+        records.append((version, Record("b", values, processes=process)))
+        reduced.append((version, Record("b", np.median(values.reshape(12, 10), axis=1))))
+    nested, plain = hold(Suite.from_records(records)).rows[0], hold(Suite.from_records(reduced)).rows[0]
+    assert nested.required.pvalue == plain.required.pvalue
+    assert nested.comparison.reference.n == 12
+
+
+def test_a_vanished_benchmark_fails() -> None:
+    """What the candidate lacks, or measured in another unit, is named and fails, unless it is ignored."""
+    kept = draws(9, 1.0, 1.0, n=40, m=40)
+    records = [
+        (v, Record(n, s)) for n, sides in kept.items() for v, s in zip(("old", "new"), sides, strict=True)
+    ]
+    gone = ("old", Record("gone", np.arange(1.0, 9.0)))
+    odd = [("old", Record("odd", np.arange(1.0, 9.0))), ("new", Record("odd", np.arange(1.0, 9.0), unit="B"))]
+    why = ("new", Skipped("new.json", "benchmarks[3]", "gone", "the run reported an error"))
+    added = ("new", Record("fresh", np.arange(1.0, 9.0)))
+    suite = Suite.from_records([gone, *records, *odd, why, added])
+    result = hold(suite)
+    assert result.outcome is Outcome.FAIL
+    assert [row.outcome for row in result.rows] == [Outcome.PASS] * 2
+    assert [absent.benchmark for absent in result.absent] == ["gone", "odd"]
+    assert "new has none" in result.absent[0].reason
+    assert "the run reported an error" in result.absent[0].reason
+    assert "they cannot be compared" in result.absent[1].reason
+    assert result.added == ("fresh",)
+    tolerant = gate(suite, ("old", "new"), lambda name: None if name in ("gone", "odd") else Demand())
+    assert tolerant.outcome is Outcome.PASS
+    assert tolerant.ignored == ("gone", "odd")
+    assert not tolerant.absent
+
+
+def test_a_gate_without_benchmarks_is_an_error() -> None:
+    """It would pass whatever the candidate does."""
+    suite = suite_of(draws(10, 1.0))
+    with pytest.raises(DataError, match="all 1 are ignored"):
+        gate(suite, ("old", "new"), lambda _: None)
+    with pytest.raises(DataError, match="no benchmark to hold"):
+        gate(suite, ("older", "new"), lambda _: Demand())
+
+
+def test_policies_and_margins_by_benchmark() -> None:
+    """Each benchmark has its own demand; a contradiction of any fails."""
+    samples = draws(11, 1.3, 0.96, n=40, m=40)
+    demands = {"b0": Demand(IMPROVEMENT), "b1": Demand(REGRESSION, 0.10)}
+    result = gate(suite_of(samples), ("old", "new"), demands.get)
+    assert result.outcome is Outcome.PASS
+    assert [row.required.name for row in result.rows] == ["improvement", "not worse"]
+    strict = {**demands, "b1": Demand(REGRESSION, 0.01)}
+    assert gate(suite_of(samples), ("old", "new"), strict.get).outcome is Outcome.FAIL
+
+
+def test_claims_beyond_the_policy_are_corrected_too() -> None:
+    """An improvement is said of one benchmark only if it survives Holm over all."""
+    samples = {f"b{i}": grid(ratio, 25, 0.02) for i, ratio in enumerate([1.0003] * 9 + [1.012])}
+    result = hold(suite_of(samples), margin=0.2)
+    single = [
+        scipy_stats.mannwhitneyu(x, y, alternative="greater", method="exact").pvalue
+        for x, y in samples.values()
+    ]
+    assert 0.005 < min(single) <= 0.05
+    assert not any("improvement" in row.claims_proven() for row in result.rows)
+    assert all("equivalence" in row.claims_proven() for row in result.rows)
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "protocol", "remark"),
+    [
+        ([1.0], [1.0], "median", "1 and 1 runs are too few"),
+        ([1.0, 1.1], [1.0, 1.2], "median", "2 and 2 runs are too few"),
+        ([1.0], [1.0], "mean", State.MORE_RUNS_X.value),
+        ([1.0] * 40, [1.0] * 40, "mean", State.UNDEFINED.value),
+    ],
+)
+def test_too_little_to_decide(x: list[float], y: list[float], protocol: Location, remark: str) -> None:
+    """One run, constant values: undecided, never a pass, with a reason."""
+    (row,) = hold(suite_of({"b": (np.array(x), np.array(y))}), rules=GateRules(protocol=protocol)).rows
+    assert row.outcome is Outcome.UNDECIDED
+    assert remark in row.remark
+
+
+def test_counts_that_never_vary() -> None:
+    """Ten equal instruction counts prove by their ranks that nothing got worse, and 3 % more is a regression."""
+    count = np.full(10, 1e9)
+    assert hold(suite_of({"b": (count, count)}, unit="instructions")).outcome is Outcome.PASS
+    assert hold(suite_of({"b": (count, 1.03 * count)}, unit="instructions")).outcome is Outcome.FAIL
+
+
+def test_negative_values_have_no_ratio() -> None:
+    """Temperatures below zero: undecided, and said why."""
+    values = np.linspace(-5, 5, 20)
+    (row,) = hold(suite_of({"b": (values, values)}, unit="")).rows
+    assert row.outcome is Outcome.UNDECIDED
+    assert "negative" in row.remark
+
+
+@pytest.mark.parametrize("unit", [1e-12, 1e15])
+def test_units_do_not_matter(unit: float) -> None:
+    """Outcomes and p-values are those of the ratio."""
+    samples = draws(13, 0.97, 1.0, 1.05)
+    one = hold(suite_of(samples))
+    other = hold(suite_of({name: (unit * x, unit * y) for name, (x, y) in samples.items()}))
+    assert [r.outcome for r in one.rows] == [r.outcome for r in other.rows]
+    assert [r.required.pvalue for r in one.rows] == pytest.approx([r.required.pvalue for r in other.rows])
+
+
+def test_needed_runs_decide() -> None:
+    """With the runs that are called for the gate decides about as often as stated (power 0.8)."""
+    rng = np.random.default_rng(14)
+    x, y = rng.normal(1.0, 0.05, 30), rng.normal(1.0, 0.05, 30)
+    row = hold(suite_of({"b": (x, y * x.mean() / y.mean())}), rules=GateRules(protocol="mean")).rows[0]
+    needed = row.comparison.needed
+    assert row.outcome is Outcome.UNDECIDED
+    assert needed is not None
+    assert needed.reference is not None
+    n, trials = needed.reference, 400
+    # A normal sample of that size with the observed spreads, at a true speedup of 1.
+    spread = [v.std(ddof=1) for v in (x, y)]
+    passes = sum(
+        hold(
+            suite_of({"b": (rng.normal(1, spread[0], n), rng.normal(1, spread[1], n))}),
+            rules=GateRules(protocol="mean"),
+        ).outcome
+        is Outcome.PASS
+        for _ in range(trials)
+    )
+    # Some samples fail Shapiro-Wilk at 5 %, which with more than 30 runs does not stop the protocol.
+    assert scipy_stats.binom.cdf(passes, trials, 0.8) > 1e-4
+    assert scipy_stats.binom.sf(passes - 1, trials, 0.8) > 1e-4
+
+
+@pytest.mark.parametrize(
+    "make", [lambda: Demand(margin=0.0), lambda: Demand(margin=np.inf), lambda: GateRules(alpha=0.0)]
+)
+def test_nonsense_is_refused(make: Callable[[], object]) -> None:
+    with pytest.raises(ValueError, match="must"):
+        make()
+
+
+@pytest.fixture(scope="module")
+def study() -> ModuleType:
+    path = Path(__file__).parents[2] / "studies" / "gate.py"
+    spec = importlib.util.spec_from_file_location("gate_study", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # its dataclass looks itself up there
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_false_alarms_within_binomial_bounds(study: ModuleType) -> None:
+    """No policy and correction errs more often than its stated risk explains, on A/A suites and at the edge."""
+    shares = list(study.simulate(200, seed=3, sizes=(20,)))
+    assert len(shares) == 3 * 3 * 3 * 2 * 3
+    assert [share for share in shares if share.excessive] == []
+    uncorrected = [
+        s for s in shares if (s.multiplicity, s.situation, s.shape) == ("none", "edge, fail", "normal")
+    ]
+    # The correction is not idle: without it the risk is that of ten chances.
+    assert max(s.errors / s.gates for s in uncorrected) > 0.25
+    assert len(study.table(shares).splitlines()) == 2 + 3 * 3 * 3 * 2
+    assert len(study.summary(shares).splitlines()) == 2 + 9
