@@ -71,6 +71,17 @@ def test_dashes_make_one_command() -> None:
     assert [v.command for v in plan.versions] == [("true",), ("sh", "-c", "exit 0")]
 
 
+def test_commands_may_stand_among_the_options() -> None:
+    args = build_parser("run").parse_args(
+        ["run", "--name", "a", "one", "--max-runs", "3", "two", "-L", "n", "1", "x"]
+    )
+    assert args.commands == ["one", "two", "x"]
+    args = build_parser("run").parse_args(["run", "one", "--json", "two", "--", "three", "-x", "--", "y"])
+    assert (args.commands, args.words) == (["one", "two"], ["three", "-x", "--", "y"])
+    with pytest.raises(SystemExit):
+        build_parser("run").parse_args(["run", "one", "--no-such-option", "two"])
+
+
 def test_single_command_is_described() -> None:
     code, out, _ = speedproof("run", "true", "--max-runs", "5")
     assert code == 0

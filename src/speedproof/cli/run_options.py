@@ -17,7 +17,10 @@ __all__ = ["add_command"]
 
 
 class _Parser(argparse.ArgumentParser):
-    """Tells ``run -- old -x`` (one command) from ``run 'old -x' 'new -x'`` (two): argparse drops the dashes."""
+    """Takes commands anywhere among the options, and all words after ``--`` as one command.
+
+    argparse drops the dashes, and knows only the first group of positional arguments.
+    """
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
         words = list(args or [])
@@ -27,7 +30,8 @@ class _Parser(argparse.ArgumentParser):
             words, rest = words[:at], words[at + 1 :]
         namespace, extra = super().parse_known_args(words, namespace)
         namespace.words = rest
-        return namespace, extra
+        namespace.commands += [word for word in extra if not word.startswith("-")]
+        return namespace, [word for word in extra if word.startswith("-")]
 
 
 def add_command(subparsers: Subparsers) -> argparse.ArgumentParser:
@@ -39,7 +43,7 @@ def add_command(subparsers: Subparsers) -> argparse.ArgumentParser:
         "proven faster, at a risk that holds however often one looks.",
         epilog="examples:\n"
         "  speedproof run './old -x' './new -x'                two versions, the reference first\n"
-        "  speedproof run --name old --name new './a' './b'    with names\n"
+        "  speedproof run --name old './a' --name new './b'    with names\n"
         "  speedproof run './sort-{v} {n}' -L v old,new -L n 10,1000\n"
         "                                                      one command, its parameters\n"
         "  speedproof run --margin 1% './old' './new'          also stop when they are proven equal\n"

@@ -1,0 +1,147 @@
+"""What a session shows while it runs and at its end, with fake clocks and streams."""
+
+from __future__ import annotations
+
+import io
+import math
+
+import pytest
+
+from speedproof.cli.console import Console
+from speedproof.cli.findings import about, calibration_blocks, finding_blocks
+from speedproof.cli.live import Watcher
+from speedproof.data.runs import PlannedBenchmark, PlannedVersion
+from speedproof.measure.calibrate import Calibration
+from speedproof.measure.execute import Run
+from speedproof.measure.race import Finding, Race, StopRules
+from speedproof.measure.session import Progress
+from speedproof.report.blocks import plain
+
+PLAN = PlannedBenchmark("b", (PlannedVersion("X", ("x",), "x"), PlannedVersion("Y", ("y",), "y")))
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def race_of(pairs: list[tuple[float, float]], rules: StopRules | None = None) -> Race:
+    race = Race("b", ["X", "Y"], rules or StopRules(min_blocks=5))
+    for x, y in pairs:
+        race.add({"X": x, "Y": y})
+    return race
+
+
+def found(pairs: list[tuple[float, float]], rules: StopRules | None = None) -> Finding:
+    return race_of(pairs, rules).findings()[0]
+
+
+def first_line(finding: Finding, margin: float | None = None) -> str:
+    return plain(next(iter(finding_blocks([finding], risk=0.05, margin=margin)))).strip()
+
+
+def watch(err: io.StringIO, seconds: float, warmup: bool = False) -> str:
+    now = [0.0]
+    race = race_of([(1.00, 0.90), (1.01, 0.92), (0.99, 0.90)])
+    with Watcher(Console(io.StringIO(), err), clock=lambda: now[0]) as watcher:
+        for i in range(20):
+            now[0] += seconds
+            run = Run({"time": 1.0 + i % 3})
+            watcher(Progress(PLAN, "XY"[i % 2], run, warmup, now[0], race))
+    return err.getvalue()
+
+
+def test_pipe_gets_a_line_every_ten_seconds() -> None:
+    lines = watch(io.StringIO(), 1.0).splitlines()
+    assert len(lines) == 2
+    assert lines[0].startswith("speedproof: b: 10 s, 10 runs; Y: speedup 1.1")
+    assert "runs of each to go" in lines[0]
+
+
+def test_a_short_session_in_a_pipe_is_quiet() -> None:
+    assert watch(io.StringIO(), 0.1) == ""
+
+
+def test_terminal_gets_a_picture_between_runs() -> None:
+    text = watch(Terminal(), 1.0)
+    assert "b: 20 s, 20 runs" in text
+    assert "Y: speedup 1.1" in text
+    assert "█" in text
+    assert "warming up" in watch(Terminal(), 1.0, warmup=True)
+
+
+def test_conclusions_in_words() -> None:
+    faster = found([(2.0, 1.0)] * 10)
+    assert first_line(faster) == "Y is faster than X by a factor of at least 1.999, confidence 95 %"
+    slower = found([(1.0, 2.0)] * 10)
+    assert first_line(slower) == "Y is slower than X by a factor of at least 1.999, confidence 95 %"
+    same = found([(1.0, 1.0)] * 10, StopRules(margin=0.01, min_blocks=5))
+    assert first_line(same, 0.01) == "Y is as fast as X within 1 %, confidence 95 %"
+    nothing = found([])
+    assert first_line(nothing) == "Y against X: undecided, no complete block was measured"
+    open_end = found([(1.0, 1.1), (1.1, 1.0)])
+    assert "no difference shows yet" in first_line(open_end)
+    near = found([(1.0, 0.9)] * 3)
+    assert "about 3 more runs of each would decide" in first_line(near)
+
+
+def test_a_changed_speedup_is_told() -> None:
+    changed = found(
+        [(1.2, 1.0), (1.21, 1.0)] * 20 + [(0.8, 1.0), (0.81, 1.0)] * 40, StopRules(min_blocks=1000)
+    )
+    assert "the speedup changed while it was measured" in first_line(changed)
+
+
+def test_printed_bounds_never_claim_more_than_was_proven() -> None:
+    for ratio in (1.00004, 1.0299999, 3.14159, 123.456):
+        finding = found([(ratio, 1.0)] * 12)
+        printed = float(first_line(finding).split("at least ")[1].split(",")[0])
+        assert printed <= finding.result.low
+
+
+def test_several_benchmarks_are_named() -> None:
+    text = [plain(b) for b in finding_blocks([found([(2.0, 1.0)] * 9), _renamed()], risk=0.05, margin=None)]
+    assert text[0].startswith("b: Y is faster")
+    assert text[1].startswith("c: Y is faster")
+    assert list(finding_blocks([], risk=0.05, margin=None)) == []
+
+
+def _renamed() -> Finding:
+    race = Race("c", ["X", "Y"], StopRules(min_blocks=5))
+    for _ in range(9):
+        race.add({"X": 2.0, "Y": 1.0})
+    return race.findings()[0]
+
+
+def test_calibration_in_words() -> None:
+    c = Calibration(
+        40,
+        0.1,
+        0.01,
+        0.014,
+        0.3,
+        0.001,
+        math.nan,
+        math.nan,
+        0.2,
+        ((10.0, 50.0, 1.01), (600.0, 3.0, math.inf)),
+    )
+    quiet = "".join(map(plain, calibration_blocks(c, found([(1.0, 1.1), (1.1, 1.0)]))))
+    assert "single runs vary by 1 %" in quiet
+    assert "correlation +0.30 (p 0.001: blocks are needed" in quiet
+    assert "rank correlation with order undefined" in quiet
+    assert "10 min       3  none" in quiet
+    alarm = "".join(map(plain, calibration_blocks(c, found([(2.0, 1.0)] * 10))))
+    assert "The second copy was found faster" in alarm
+
+
+def test_forecasts_to_a_precision_and_a_margin() -> None:
+    """Width shrinks with the root of the number of blocks; a margin needs both of its sides."""
+    pairs = [(1.0 + 0.01 * (i % 5), 1.0) for i in range(40)]
+    precise = found(pairs, StopRules(precision=0.0001, min_blocks=5))
+    width = precise.result.precision
+    assert precise.blocks_to_go == pytest.approx(40 * ((width / 0.0001) ** 2 - 1))
+    assert math.isinf(found(pairs[:2], StopRules(precision=0.01, min_blocks=1)).blocks_to_go)
+    both = [(1.0, 1.01), (1.01, 1.0)] * 3
+    assert math.isfinite(found(both, StopRules(margin=0.05, min_blocks=5)).blocks_to_go)
+    assert about(8234.0) == "8200"
