@@ -7,7 +7,7 @@ setup(
         Extension(
             "speedproof.mixture._em",
             sources=["src/speedproof/mixture/_em.c"],
-            depends=["src/speedproof/mixture/_em_data.h", "src/speedproof/mixture/_em_runs.h"],
+            depends=[f"src/speedproof/mixture/_em_{part}.h" for part in ("data", "runs", "search")],
             # Fused multiply-add would make the result depend on the machine's instruction set.
             extra_compile_args=["-std=c11", "-O3", "-g0", "-ffp-contract=off"],
             define_macros=[("Py_LIMITED_API", "0x030B0000")],

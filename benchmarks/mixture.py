@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -80,10 +81,10 @@ def main() -> None:
     for n in (30, 100, 300, 1000):
         x = MODEL.rvs(n, 1)
         f = fit(x)
-        one = best_of(20, lambda x=x: fit(x))
+        one = best_of(20, partial(fit, x))
         full, two, fast = (
-            best_of(5, lambda x=x, f=f, kw=kw: goodness_of_fit(x, f, c=1.0, **kw))
-            for kw in ({}, {"jobs": 2}, {"fast": True})
+            best_of(5, partial(goodness_of_fit, x, f, c=1.0, jobs=jobs, fast=quick))
+            for jobs, quick in ((1, False), (2, False), (1, True))
         )
         shift = goodness_of_fit(x, f, c=1.0).pvalue - goodness_of_fit(x, f, c=1.0, fast=True).pvalue
         r_one, r_full = (np.nan, np.nan) if options.no_r else mclust(n, options.replicates)

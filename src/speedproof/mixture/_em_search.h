@@ -1,0 +1,163 @@
+/* The search over K and both models for many samples, and their distances to what was fitted. */
+
+/* What a search works on and where its results go; all arrays are those of search() below. */
+typedef struct {
+    const double *x;
+    const int32_t *starts;
+    int rows, n, K_max, shared_starts, K_always, patience;
+    double *loglik, *best_parameters;
+    int32_t *best, *steps;
+} Search;
+
+static int start_offset(int K) { return (K - 2) * (K + 3) / 2; } /* sum of (j + 1) for j = 2 .. K - 1 */
+
+static const int32_t *start_of(const Search *s, int row, int K) {
+    int width = start_offset(s->K_max + 1);
+    return s->starts + (s->shared_starts ? 0 : (size_t)row * width) + start_offset(K);
+}
+
+/* Make (K, model) the row's best if its BIC is larger; the first of equals stays. */
+static void consider(const Search *s, int row, int K, int model, const Mixture *m) {
+    const double *loglik = s->loglik + (size_t)row * s->K_max * 2;
+    int32_t *best = s->best + 2 * (size_t)row;
+    double bic = bic_of(loglik[2 * (K - 1) + model], s->n, K, model); /* NaN: not estimable */
+    if (isnan(bic) ||
+        (best[0] > 0 && !(bic > bic_of(loglik[2 * (best[0] - 1) + best[1]], s->n, best[0], best[1]))))
+        return;
+    best[0] = K;
+    best[1] = model;
+    double *to = s->best_parameters + (size_t)row * 3 * s->K_max;
+    memset(to, 0, 3 * (size_t)s->K_max * sizeof *to);
+    for (int k = 0; k < K; k++) {
+        to[k] = m->w[k];
+        to[s->K_max + k] = m->mu[k];
+        to[2 * s->K_max + k] = m->v[k];
+    }
+}
+
+static void record(const Search *s, int row, int K, int model, const Outcome *o, const Mixture *m) {
+    size_t cell = ((size_t)row * s->K_max + (K - 1)) * 2 + model;
+    s->steps[cell] = o->state == RUN_UNFINISHED ? -o->steps : o->steps;
+    s->loglik[cell] = o->state == RUN_SINGULAR ? NAN : o->loglik;
+    consider(s, row, K, model, m);
+}
+
+/* K = 1: both models are one, recorded as E; V stays NaN. */
+static void record_single_gaussian(const Search *s, int row, const Rules *rules, Mixture *m) {
+    const int32_t start[2] = {0, s->n};
+    Outcome o = {0.0, 1, RUN_SINGULAR};
+    if (from_classes(s->x + (size_t)row * s->n, start, s->n, 1, MODEL_E, rules->min_variance, m)) {
+        o.state = RUN_OK;
+        o.loglik = -0.5 * s->n * (LOG_2PI + log(m->v[0]) + 1.0);
+    }
+    record(s, row, 1, MODEL_E, &o, m);
+}
+
+/* Whether a row still wants more components: always up to K_always, then until `patience` of them in a row
+ * brought nothing; patience 0 asks for the full search. */
+static int wants(const Search *s, int row, int K) {
+    if (s->patience == 0 || K <= s->K_always) return 1;
+    return K - s->best[2 * (size_t)row] <= s->patience;
+}
+
+/* Take every model whose BIC is near the best one on to convergence. */
+static void finish(const Search *s, int row, const Rules *rules, const Kernels *kernels, Mixture *mixtures) {
+    const double *x = s->x + (size_t)row * s->n;
+    double *loglik = s->loglik + (size_t)row * s->K_max * 2;
+    int32_t *steps = s->steps + (size_t)row * s->K_max * 2;
+    int32_t *best = s->best + 2 * (size_t)row;
+    if (best[0] == 0) return;
+    Rules fine = *rules;
+    fine.gain_relative = 0.0;
+    fine.gain_absolute = rules->finish_gain;
+    double bar = bic_of(loglik[2 * (best[0] - 1) + best[1]], s->n, best[0], best[1]) - rules->finish_margin;
+    for (int K = 2; K <= s->K_max; K++) {
+        for (int model = MODEL_E; model <= MODEL_V; model++) {
+            int cell = 2 * (K - 1) + model;
+            if (!(bic_of(loglik[cell], s->n, K, model) >= bar)) continue;
+            Mixture *m = &mixtures[cell];
+            Outcome o = kernels->run(x, s->n, K, model, &fine, m);
+            loglik[cell] = o.state == RUN_SINGULAR ? NAN : o.loglik;
+            steps[cell] = (o.state == RUN_UNFINISHED ? -1 : 1) * (abs(steps[cell]) + o.steps);
+        }
+    }
+    best[0] = 0;
+    for (int K = 1; K <= s->K_max; K++)
+        for (int model = MODEL_E; model <= MODEL_V; model++)
+            consider(s, row, K, model, &mixtures[2 * (K - 1) + model]);
+}
+
+static int search_in_double(const Search *s, const Rules *rules, const Kernels *kernels) {
+    Mixture *mixtures = calloc(2 * (size_t)s->K_max, sizeof *mixtures);
+    for (int row = 0; mixtures && row < s->rows; row++) {
+        const double *x = s->x + (size_t)row * s->n;
+        record_single_gaussian(s, row, rules, &mixtures[0]);
+        for (int K = 2; K <= s->K_max && wants(s, row, K); K++) {
+            for (int model = MODEL_E; model <= MODEL_V; model++) {
+                Mixture *m = &mixtures[2 * (K - 1) + model];
+                Outcome o = {0.0, 0, RUN_SINGULAR};
+                if (from_classes(x, start_of(s, row, K), s->n, K, model, rules->min_variance, m))
+                    o = kernels->run(x, s->n, K, model, rules, m);
+                record(s, row, K, model, &o, m);
+            }
+        }
+        if (rules->finish_gain > 0.0) finish(s, row, rules, kernels, mixtures);
+    }
+    free(mixtures);
+    return mixtures != NULL;
+}
+
+/* The same with single-precision runs, many at once; what they cannot decide is redone in double. */
+static int search_in_single(const Search *s, const Rules *rules, const Rules *redo, const Kernels *kernels) {
+    size_t size = (size_t)s->rows * s->n;
+    float *x = malloc(size * sizeof *x);
+    Run *runs = malloc(2 * (size_t)s->rows * sizeof *runs);
+    int done = x && runs;
+    for (size_t i = 0; done && i < size; i++) x[i] = (float)s->x[i];
+    for (int row = 0; done && row < s->rows; row++) record_single_gaussian(s, row, rules, &runs[0].mixture);
+    for (int K = 2; done && K <= s->K_max; K++) {
+        RunQueue queue = {runs, 0};
+        for (int row = 0; row < s->rows; row++) {
+            if (!wants(s, row, K)) continue;
+            for (int model = MODEL_E; model <= MODEL_V; model++) {
+                Run *run = &runs[queue.count++];
+                run->row = row;
+                run->model = model;
+                run->outcome = (Outcome){0.0, 0, RUN_SINGULAR};
+                run->undecided = 0;
+                run->active = from_classes(s->x + (size_t)row * s->n, start_of(s, row, K), s->n, K, model,
+                                           rules->min_variance, &run->mixture);
+            }
+        }
+        done = kernels->runs(x, s->n, K, &queue, rules);
+        for (int j = 0; done && j < queue.count; j++) {
+            Run *run = &runs[j];
+            const double *row = s->x + (size_t)run->row * s->n;
+            if (run->undecided &&
+                from_classes(row, start_of(s, run->row, K), s->n, K, run->model, redo->min_variance,
+                             &run->mixture))
+                run->outcome = kernels->run(row, s->n, K, run->model, redo, &run->mixture);
+            record(s, run->row, K, run->model, &run->outcome, &run->mixture);
+        }
+    }
+    free(x);
+    free(runs);
+    return done;
+}
+
+/* Supremum over all x of |F_n(x) - F(x)|, both sides of each jump; x sorted. */
+static double ks_distance(const double *x, int n, int K, const double *w, const double *mu, const double *v) {
+    double scale[K_LIMIT], worst = 0.0;
+    for (int k = 0; k < K; k++) scale[k] = -1.0 / sqrt(2.0 * v[k]);
+    for (int i = 0; i < n;) {
+        int j = i + 1;
+        while (j < n && x[j] == x[i]) j++;
+        double F = 0.0;
+        for (int k = 0; k < K; k++) F += 0.5 * w[k] * erfc((x[i] - mu[k]) * scale[k]);
+        double above = fabs((double)j / n - F), below = fabs((double)i / n - F);
+        if (above > worst) worst = above;
+        if (below > worst) worst = below;
+        i = j;
+    }
+    return worst;
+}
