@@ -57,8 +57,9 @@ def run(args: argparse.Namespace, console: Console) -> int:
     suite = load(args.files, args)
     if args.json:
         from speedproof.report.json import to_json
+        from speedproof.report.stored import store
 
-        console.out.write(to_json("show", [_as_json(suite)]))
+        console.out.write(to_json("show", [store(suite)]))
     else:
         console.show(_blocks(suite))
     return 0
@@ -119,26 +120,3 @@ def _oddities(sample: Sample) -> list[str]:
     if far:
         found.append(f"{plural(far, 'value')} far out")
     return found
-
-
-def _as_json(suite: Suite) -> dict[str, object]:
-    return {
-        "versions": suite.versions,
-        "samples": [
-            {
-                "benchmark": key.benchmark,
-                "metric": key.metric,
-                "version": version,
-                "unit": sample.unit,
-                "direction": sample.direction,
-                "values": sample.values.tolist(),
-                "processes": None if sample.processes is None else sample.processes.tolist(),
-                "traits": sorted(sample.traits),
-                "source": sample.source,
-                "notes": sample.notes,
-            }
-            for (key, version), sample in suite.samples.items()
-        ],
-        "residue": suite.residue,
-        "skipped": suite.skipped,
-    }

@@ -1,0 +1,75 @@
+"""Write docs/schema.json, the JSON Schema of what every ``--json`` prints.
+
+Run ``python docs/json_schema.py`` after a change of a result's type; a test fails while the file is out of date.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from msgspec import defstruct
+
+from speedproof.measure.calibrate import Calibration
+from speedproof.measure.race import Finding
+from speedproof.mixture.analysis import Analysis
+from speedproof.mixture.changes import ModeChanges
+from speedproof.mixture.ranking import Advice, Ranking
+from speedproof.protocols.gate import GateResult
+from speedproof.protocols.hpt import Hpt
+from speedproof.protocols.suite_comparison import SuiteComparison
+from speedproof.protocols.suite_report import SuiteReport
+from speedproof.protocols.version_ranking import Ranking as VersionRanking
+from speedproof.report.schema import json_schema
+from speedproof.report.stored import Context, StoredSuite
+
+PAGE = Path(__file__).with_name("schema.json")
+
+RESULTS: dict[str, list[Any]] = {
+    "compare": [SuiteComparison],
+    "suite": [SuiteReport],
+    "hpt": [defstruct("HptOfVersions", [("reference", str), ("candidate", str), ("hpt", Hpt)])],
+    "gate": [GateResult],
+    "run": [Finding, Calibration],
+    "model": [
+        defstruct(
+            "Modelled",
+            [
+                ("benchmark", str),
+                ("metric", str),
+                ("version", str),
+                ("unit", str),
+                ("order_known", bool),
+                ("model", Analysis),
+            ],
+        )
+    ],
+    "rank": [
+        defstruct(
+            "RankedVersions",
+            [
+                ("benchmark", str),
+                ("metric", str),
+                ("unit", str),
+                ("ranking", Ranking),
+                ("advice", Advice),
+                ("states", ModeChanges | None),
+                ("conclusion", str | None),
+            ],
+        )
+    ],
+    "show": [StoredSuite],
+}
+ATTACHED: dict[str, dict[str, Any]] = {
+    "compare": {"rankings": dict[str, VersionRanking], "suite": StoredSuite, "context": Context}
+}
+
+
+def text() -> str:
+    """The whole file."""
+    return json.dumps(json_schema(RESULTS, ATTACHED), indent=1, ensure_ascii=False) + "\n"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(text(), encoding="utf-8")

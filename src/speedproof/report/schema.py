@@ -1,0 +1,80 @@
+"""The JSON Schema of what ``--json`` prints, from the types themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from speedproof.report.json import SCHEMA_VERSION
+
+__all__ = ["json_schema"]
+
+_REFERENCE = "#/$defs/{name}"
+
+
+def json_schema(
+    results: Mapping[str, Sequence[Any]], attached: Mapping[str, Mapping[str, Any]] | None = None
+) -> dict[str, Any]:
+    """One schema for all commands.
+
+    Parameters
+    ----------
+    results : mapping of str to sequence of type
+        By command, the types that an item of ``results`` may have.
+    attached : mapping of str to mapping of str to type, optional
+        By command, what may go with the results.
+
+    Returns
+    -------
+    dict
+        A schema of draft 2020-12: one document for each command. Wherever it says number there may be ``null``,
+        which stands for infinity and for "not a number".
+
+    Examples
+    --------
+    >>> schema = json_schema({"count": [int]})
+    >>> schema["anyOf"][0]["properties"]["results"]
+    {'type': 'array', 'items': {'type': 'integer'}}
+    """
+    attached = attached or {}
+    types = [kind for kinds in results.values() for kind in kinds]
+    types += [kind for kinds in attached.values() for kind in kinds.values()]
+    schemas, definitions = msgspec.json.schema_components(types, ref_template=_REFERENCE)
+    found: Iterator[dict[str, Any]] = iter([_nullable(schema) for schema in schemas])
+    items = {command: [next(found) for _ in kinds] for command, kinds in results.items()}
+    more = {command: {name: next(found) for name in kinds} for command, kinds in attached.items()}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "What speedproof prints with --json",
+        "description": f"Version {SCHEMA_VERSION} of the format. New fields do not raise the version: "
+        "readers should pass over fields that they do not know.",
+        "anyOf": [_document(command, kinds, more.get(command, {})) for command, kinds in items.items()],
+        "$defs": {name: _nullable(schema) for name, schema in definitions.items()},
+    }
+
+
+def _document(command: str, items: list[dict[str, Any]], more: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    return {
+        "title": f"speedproof {command} --json",
+        "type": "object",
+        "properties": {
+            "speedproof": {"type": "string", "description": "The version that printed it."},
+            "schema": {"const": SCHEMA_VERSION},
+            "command": {"const": command},
+            "results": {"type": "array", "items": items[0] if len(items) == 1 else {"anyOf": items}},
+            **more,
+        },
+        "required": ["speedproof", "schema", "command", "results"],
+    }
+
+
+def _nullable(schema: Any) -> Any:
+    """Allow ``null`` for every number."""
+    if isinstance(schema, dict):
+        return {
+            key: ["number", "null"] if key == "type" and value == "number" else _nullable(value)
+            for key, value in schema.items()
+        }
+    return [_nullable(item) for item in schema] if isinstance(schema, list) else schema
