@@ -28,7 +28,7 @@ _OPPOSITES = {
 }
 _MOST_NAMED = 8
 _MOST_LISTED = 40
-_MOST_ROWS = 200  # GitHub refuses comments above 65,536 characters
+_MOST_ROWS = 100  # GitHub refuses comments above 65,536 characters
 _LEGEND = (
     "+ pass: what is asked is proven  - fail: the opposite is proven  ? undecided; "
     "in brackets the certified bounds"

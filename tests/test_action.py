@@ -1,0 +1,179 @@
+"""The GitHub Action: its steps are run as GitHub runs them, with a runner's variables and nothing else."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from speedproof.cli.main import build_parser
+
+ROOT = Path(__file__).parents[1]
+ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
+STEPS: list[dict[str, Any]] = ACTION["runs"]["steps"]
+GATE = STEPS[-1]
+EXPRESSION = re.compile(r"\$\{\{\s*(\S+)\s*\}\}")
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a run of the whole action left behind."""
+
+    code: int
+    verdict: str
+    summary: str
+    log: str
+    pip: str
+
+
+class Runner:
+    """A folder that plays the runner: bash with GitHub's flags, a venv that leads back to this interpreter."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.work = home / "work"
+        (home / "bin").mkdir()
+        (home / "temp").mkdir()
+        self.work.mkdir()
+        # Making an environment and installing are faked; that the wheel installs is another test's fact.
+        self._script(
+            home / "bin" / "python3",
+            'test "$1 $2" = "-m venv" && mkdir -p "$3/bin" && cp "$TOOLS"/* "$3/bin"',
+        )
+        (home / "tools").mkdir()
+        self._script(home / "tools" / "python", 'printf "%s\\n" "$@" > "$RUNNER_TEMP/pip"')
+        self._script(home / "tools" / "speedproof", f'exec "{sys.executable}" -m speedproof "$@"')
+
+    @staticmethod
+    def _script(path: Path, text: str) -> None:
+        path.write_text(f"#!/bin/bash\n{text}\n", encoding="utf-8")
+        path.chmod(0o755)
+
+    def run(self, **inputs: str) -> Ran:
+        values = {f"inputs.{name}": spec.get("default", "") for name, spec in ACTION["inputs"].items()}
+        values |= {f"inputs.{name}": value for name, value in inputs.items()}
+        files = {name: self.home / name for name in ("output", "step_summary")}
+        for file in files.values():
+            file.write_text("")
+        base = {
+            "PATH": f"{self.home / 'bin'}:/usr/bin:/bin",
+            "HOME": str(self.home),
+            "TOOLS": str(self.home / "tools"),
+            "RUNNER_TEMP": str(self.home / "temp"),
+            "GITHUB_ACTION_PATH": str(ROOT),
+            "GITHUB_OUTPUT": str(files["output"]),
+            "GITHUB_STEP_SUMMARY": str(files["step_summary"]),
+        }
+        code, log = 0, ""
+        for step in STEPS:
+            env = {k: EXPRESSION.sub(lambda m: values[m[1]], v) for k, v in step.get("env", {}).items()}
+            script = self.home / "step.sh"
+            script.write_text(step["run"], encoding="utf-8")
+            done = subprocess.run(
+                ["bash", "--noprofile", "--norc", "-e", "-o", "pipefail", str(script)],
+                env=base | env,
+                cwd=self.work,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            code, log = done.returncode, log + done.stdout + done.stderr
+            if code:
+                break
+        outputs = dict(line.split("=", 1) for line in files["output"].read_text().splitlines())
+        return Ran(
+            code,
+            outputs.get("verdict", ""),
+            files["step_summary"].read_text(encoding="utf-8"),
+            log,
+            (self.home / "temp" / "pip").read_text(encoding="utf-8"),
+        )
+
+
+@pytest.fixture
+def runner(tmp_path: Path) -> Runner:
+    if not Path("/bin/bash").exists():
+        pytest.skip("no bash here")
+    return Runner(tmp_path)
+
+
+def write(folder: Path, name: str, *factors: float) -> str:
+    """A CSV file with one benchmark a factor, 20 runs each without chance."""
+    rows = [
+        f"b{i},{factor * (1 + run % 7 / 500 + run / 100_000)!r}"
+        for i, factor in enumerate(factors)
+        for run in range(20)
+    ]
+    (folder / name).write_text("\n".join(["benchmark,value", *rows, ""]), encoding="utf-8")
+    return name
+
+
+def test_verdicts(runner: Runner) -> None:
+    """The step's exit code is the gate's, the verdict an output, the report in the job summary."""
+    base = write(runner.work, "base.csv", 1, 1)
+    for factors, inputs, verdict, code in (
+        ((1, 1), {}, "pass", 0),
+        ((1.2, 1), {}, "fail", 1),
+        ((1.019, 1), {}, "undecided", 3),
+        ((1.019, 1), {"undecided": "pass"}, "pass", 0),
+        ((1.2, 1), {"margin": "30%"}, "pass", 0),
+        ((1.2, 1), {"skip": "b0\nb7"}, "pass", 0),
+        ((1.2, 1), {"only": "b1"}, "pass", 0),
+        ((1, 1), {"policy": "proven-improvement", "confidence": "0.9"}, "undecided", 3),
+    ):
+        ran = runner.run(baseline=base, candidate=write(runner.work, "new.csv", *factors), **inputs)
+        assert (ran.verdict, ran.code) == (verdict, code), ran.log
+        assert ran.summary.startswith("## Gate: ")
+        assert ("::error " in ran.log) == (code != 0)
+        assert ran.pip.split()[-1] == str(ROOT)
+
+
+def test_an_error_leaves_no_stale_summary(runner: Runner) -> None:
+    """A file that is not there: verdict "error", exit code 2, nothing of the run before."""
+    base = write(runner.work, "base.csv", 1, 1)
+    assert runner.run(baseline=base, candidate=base).verdict == "pass"
+    ran = runner.run(baseline=base, candidate="nowhere.json")
+    assert (ran.verdict, ran.code, ran.summary) == ("error", 2, "")
+    assert "nowhere.json" in ran.log
+
+
+def test_settings_are_found(runner: Runner) -> None:
+    """speedproof.toml of the checkout applies, an input goes before it."""
+    base, slow = write(runner.work, "base.csv", 1, 1), write(runner.work, "new.csv", 1.2, 1)
+    (runner.work / "speedproof.toml").write_text('[gate]\nmargin = "30%"\n')
+    assert runner.run(baseline=base, candidate=slow).verdict == "pass"
+    assert runner.run(baseline=base, candidate=slow, margin="2%").verdict == "fail"
+
+
+def test_inputs_are_data(runner: Runner) -> None:
+    """No expression stands in a script, so no input can become a command; odd file names work."""
+    for step in STEPS:
+        assert not EXPRESSION.search(step["run"])
+    odd = write(runner.work, '$(touch harm) "a" `touch harm`;b.csv', 1, 1)
+    ran = runner.run(baseline=odd, candidate=odd, only="b*\n$(touch harm)")
+    assert ran.verdict == "pass", ran.log
+    assert not (runner.work / "harm").exists()
+
+
+def test_every_input_is_an_option() -> None:
+    """The action offers the deciding and choosing options of the command, under their names."""
+    parser = build_parser("gate")
+    (commands,) = [a for a in parser._actions if isinstance(a, argparse._SubParsersAction)]
+    options = {o.removeprefix("--") for o in commands.choices["gate"]._option_string_actions}
+    assert set(ACTION["inputs"]) <= options
+    assert {"policy", "margin", "confidence", "protocol", "multiplicity", "undecided"} <= set(
+        ACTION["inputs"]
+    )
+    used = {
+        m[1].removeprefix("inputs.") for value in GATE["env"].values() for m in EXPRESSION.finditer(value)
+    }
+    assert used == set(ACTION["inputs"])
+    for variable in GATE["env"]:
+        assert f"${variable}" in GATE["run"]
