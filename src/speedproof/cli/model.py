@@ -34,8 +34,8 @@ def register(subparsers: Subparsers) -> None:
         "model",
         help="model samples as Gaussian mixtures: states, weights, a test of the fit",
         description="Fit a Gaussian mixture to each sample (K and variances chosen by BIC) and test it by a "
-        "parametric bootstrap of the Kolmogorov-Smirnov distance. Where rounding ties values, fit and test "
-        "know of the grid.",
+        "parametric bootstrap of the Kolmogorov-Smirnov distance. Where the test rejects values that rounding "
+        "ties, fit and test are made anew with the grid in mind.",
         epilog="examples:\n"
         "  speedproof model results.json\n"
         "  speedproof model results.json --only 'json_*' --bootstrap 1000 --jobs 2\n"
@@ -65,6 +65,11 @@ def register(subparsers: Subparsers) -> None:
         metavar="C",
         help="bootstrap samples hold C n values (default: 0.9, from 200 values on 0.8)",
     )
+    group.add_argument(
+        "--ignore-rounding",
+        action="store_true",
+        help="do not try again, where the test rejects, with the fit and the test that know of rounding",
+    )
     parser.add_argument("--json", action="store_true", help="write the models as JSON")
     add_input_arguments(parser)
     parser.set_defaults(run=run)
@@ -75,11 +80,6 @@ def add_mixture_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("modelling")
     group.add_argument(
         "--components", type=_count, default=9, metavar="K", help="largest number of components (default: 9)"
-    )
-    group.add_argument(
-        "--ignore-rounding",
-        action="store_true",
-        help="take values as continuous even where a grid ties many of them",
     )
     group.add_argument(
         "--seed", type=int, default=0, metavar="SEED", help="of all random numbers (default: 0)"

@@ -86,11 +86,11 @@ def _paths(output: str, names: list[str]) -> list[Path]:
 
 def _one(key: Key, version: str, sample: Sample, args: argparse.Namespace) -> Any:
     from speedproof import plots
-    from speedproof.mixture.analysis import fit_sample
+    from speedproof.mixture.fit import fit
     from speedproof.mixture.model import MixtureModel
 
     factor, symbol = scale_of(float(abs(sample.values).max()), sample.unit)
-    f = fit_sample(sample.values, K_max=args.components, rounding=not args.ignore_rounding).model
+    f = fit(sample.values, K_max=args.components).model
     model = MixtureModel(f.weights, f.means / factor, f.sds / factor)
     draw = {"histogram": plots.histogram, "cdf": plots.cumulative, "order": plots.run_order}[args.kind]
     return draw(sample.values / factor, model, axis=_axis(key, symbol), title=f"{key.benchmark}: {version}")
@@ -98,7 +98,7 @@ def _one(key: Key, version: str, sample: Sample, args: argparse.Namespace) -> An
 
 def _violins(key: Key, samples: dict[str, Sample], args: argparse.Namespace) -> Any:
     from speedproof import plots
-    from speedproof.mixture.analysis import fit_sample
+    from speedproof.mixture.fit import fit
     from speedproof.mixture.model import MixtureModel
 
     if len({s.unit for s in samples.values()}) > 1:
@@ -109,7 +109,7 @@ def _violins(key: Key, samples: dict[str, Sample], args: argparse.Namespace) -> 
     factor, symbol = scale_of(max(float(abs(s.values).max()) for s in samples.values()), first.unit)
     models = []
     for sample in samples.values():
-        f = fit_sample(sample.values, K_max=args.components, rounding=not args.ignore_rounding).model
+        f = fit(sample.values, K_max=args.components).model
         models.append(MixtureModel(f.weights, f.means / factor, f.sds / factor))
     shown = {version: sample.values / factor for version, sample in samples.items()}
     return plots.violins(shown, models, axis=_axis(key, symbol), title=key.benchmark)

@@ -103,8 +103,8 @@ def by_benchmark(suite: Suite, versions: tuple[str, ...]) -> dict[Key, dict[str,
 
 
 def _rank_one(rivals: dict[str, Sample], args: argparse.Namespace) -> tuple[str, Ranking, ModeChanges | None]:
-    from speedproof.mixture.analysis import fit_sample
     from speedproof.mixture.changes import compare_modes
+    from speedproof.mixture.fit import fit
     from speedproof.mixture.ranking import rank
 
     names, samples = list(rivals), list(rivals.values())
@@ -112,7 +112,7 @@ def _rank_one(rivals: dict[str, Sample], args: argparse.Namespace) -> tuple[str,
         raise DataError(f"only {', '.join(names)} has it")
     if len({(s.unit, s.direction) for s in samples}) > 1:
         raise DataError("its versions have different units or directions")
-    fits = [fit_sample(s.values, K_max=args.components, rounding=not args.ignore_rounding) for s in samples]
+    fits = [fit(s.values, K_max=args.components) for s in samples]
     values = [s.values for s in samples]
     ranking = rank(
         names,

@@ -12,7 +12,10 @@ from speedproof.mixture.fit import MixtureFit, fit
 from speedproof.mixture.goodness import Progress, goodness_of_fit
 from speedproof.mixture.rounding import detect_resolution, fit_rounded, goodness_of_rounded, rounding_matters
 
-__all__ = ["Analysis", "Component", "Mode", "TestResult", "analyse", "fit_sample"]
+__all__ = ["Analysis", "Component", "Mode", "TestResult", "analyse"]
+
+ALPHA = 0.05
+"""Risk of the test."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,30 +90,6 @@ class Analysis:
     order: StateOrder
 
 
-def fit_sample(values: npt.ArrayLike, *, K_max: int = 9, rounding: bool = True) -> MixtureFit:
-    """Fit a mixture, of rounded values where rounding matters and ``rounding`` allows.
-
-    Parameters
-    ----------
-    values : array_like, shape (n,)
-        The sample.
-    K_max : int
-        Largest number of components.
-    rounding : bool
-        Whether to look for a grid.
-
-    Returns
-    -------
-    MixtureFit
-        Its ``resolution`` tells which likelihood it has.
-    """
-    if rounding and rounding_matters(values):
-        resolution = detect_resolution(values)
-        if resolution is not None:
-            return fit_rounded(values, resolution, K_max=K_max)
-    return fit(values, K_max=K_max)
-
-
 def analyse(
     values: npt.ArrayLike,
     *,
@@ -140,7 +119,8 @@ def analyse(
     fast : bool
         Replicates stop adding components early.
     rounding : bool
-        Whether to look for a grid and, where it matters, use the likelihood and the test that know of it.
+        Where the plain mixture is rejected at 5 % and ties matter, look for a grid and take the fit and the
+        test that know of it. A mixture is then rejected only when both tests reject.
     jobs : int
         Threads.
     progress : callable, optional
@@ -165,14 +145,15 @@ def analyse(
     (2, 2, 'mixed')
     """
     x = np.asarray(values, dtype=np.float64)
-    fitted = fit_sample(x, K_max=K_max, rounding=rounding)
-    test = None
+    fitted, test = fit(x, K_max=K_max), None
     if N > 0:
-        if fitted.resolution is None:
-            result = goodness_of_fit(x, fitted, N=N, seed=seed, c=c, fast=fast, jobs=jobs, progress=progress)
-        else:
-            result = goodness_of_rounded(x, fitted, N=N, seed=seed, progress=progress)
-        critical = result.critical(0.05) if N >= 20 else None
+        result = goodness_of_fit(x, fitted, N=N, seed=seed, c=c, fast=fast, jobs=jobs, progress=progress)
+        if rounding and result.rejected(ALPHA) and rounding_matters(x):
+            resolution = detect_resolution(x)
+            if resolution is not None:
+                fitted = fit_rounded(x, resolution, K_max=K_max)
+                result = goodness_of_rounded(x, fitted, N=N, seed=seed, progress=progress)
+        critical = result.critical(ALPHA) if N * ALPHA >= 1 else None
         test = TestResult(result.distance, result.pvalue, critical, N, result.size, result.fast)
     model = fitted.model
     components = tuple(
