@@ -177,3 +177,16 @@ def test_every_input_is_an_option() -> None:
     assert used == set(ACTION["inputs"])
     for variable in GATE["env"]:
         assert f"${variable}" in GATE["run"]
+
+
+def test_the_manuals_pipelines() -> None:
+    """The examples of docs/gate.md are YAML; the workflow uses inputs and outputs that exist."""
+    text = (ROOT / "docs" / "gate.md").read_text(encoding="utf-8")
+    workflow, job = (yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", text, re.DOTALL))
+    steps = workflow["jobs"]["gate"]["steps"]
+    (step,) = [step for step in steps if "speedproof" in step.get("uses", "")]
+    assert {"baseline", "candidate"} <= set(step["with"]) <= set(ACTION["inputs"])
+    assert set(re.findall(r"outputs\.(\w+)", text)) == set(ACTION["outputs"])
+    (command,) = [line for line in job["gate"]["script"] if line.startswith("speedproof ")]
+    assert build_parser("gate").parse_args(command.partition(" > ")[0].split()[1:]).markdown == "gate.md"
+    assert job["gate"]["allow_failure"]["exit_codes"] == 3

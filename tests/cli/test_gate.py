@@ -189,20 +189,48 @@ def test_settings_in_another_encoding() -> None:
         read_settings("s.toml")
 
 
+def test_the_manuals_settings_are_read() -> None:
+    """The example of docs/gate.md has every key, and each is understood."""
+    text = (ROOT / "docs" / "gate.md").read_text(encoding="utf-8")
+    Path("speedproof.toml").write_text(text.split("```toml\n")[1].split("```")[0])
+    settings = read_settings("speedproof.toml")
+    assert None not in (settings.margin, settings.confidence, settings.policy, settings.undecided)
+    assert None not in (settings.multiplicity, settings.protocol)
+    assert [entry.pattern for entry in settings.benchmark] == ["json_*", "*_io", "net_io"]
+
+
 def test_a_named_settings_file_must_be_there() -> None:
     code, _, err = gate(O2, O3, "--config", "nowhere.toml")
     assert code == 2
     assert "nowhere.toml" in err
 
 
-def test_several_versions_in_a_file_are_refused() -> None:
-    """The error says what to do instead."""
-    Path("v.csv").write_text("benchmark,version,value\nx,a,1\nx,a,2\nx,b,1\nx,b,2\n")
+def test_two_versions_of_one_file() -> None:
+    """FILE:VERSION on both sides; anything else that is not one version a file is refused with the remedy."""
+    rows = [f"x,{v},{1 + i / 5000}" for v in ("a", "b", "c:d") for i in range(12)]
+    Path("v.csv").write_text("\n".join(["benchmark,version,value", *rows, ""]))
     Path("w.csv").write_text("benchmark,value\nx,1\nx,2\n")
-    code, _, err = gate("v.csv", "w.csv")
-    assert code == 2
-    assert "v:a, v:b, w" in err
-    assert "a file of its own" in err
+    code, out, _ = gate("v.csv:b", "v.csv:a")
+    assert code == 0
+    assert out.startswith("gate: a against b\n")
+    assert gate("v.csv:a", "v.csv:c:d")[0] == 0
+    for baseline, candidate, message in (
+        ("v.csv", "w.csv", "have v:a, v:b, v:c:d, w; write each to a file of its own"),
+        ("v.csv:a", "w.csv", "two versions of the same file"),
+        ("v.csv:a", "v.csv", "two versions of the same file"),
+        ("v.csv:a", "v.csv:e", "has no version 'e'; it has a, b, c:d"),
+        ("u.csv:a", "u.csv:b", "u.csv:a"),
+    ):
+        code, _, err = gate(baseline, candidate)
+        assert code == 2
+        assert message in err
+
+
+def test_commands_of_one_hyperfine_file() -> None:
+    """hyperfine's commands are versions of one thing, for the gate as for compare."""
+    code, out, _ = gate(f"{O2}:sieve", f"{O2}:matmul")
+    assert code == 0
+    assert out.startswith("gate: matmul against sieve\n")
 
 
 def test_nothing_to_hold_the_candidate_to(three: dict[str, str], write: Write) -> None:

@@ -43,15 +43,21 @@ def register(subparsers: Subparsers) -> None:
         epilog="examples:\n"
         "  speedproof gate --baseline main.json --candidate branch.json\n"
         "  speedproof gate --baseline old/ --candidate new/ --margin 5% --confidence 0.99\n"
+        "  speedproof gate --baseline runs.jsonl:main --candidate runs.jsonl:branch\n"
         "  speedproof gate --baseline a.json --candidate b.json --policy proven-improvement --only 'json_*'\n"
         "  speedproof gate --baseline a.json --candidate b.json --undecided pass --markdown summary.md\n\n"
         "exit codes: 0 pass, 1 fail, 2 error, 3 undecided (--undecided makes 1 or 0 of it)",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
-        "--baseline", required=True, metavar="FILE", help="results of the reference: a file or a folder"
+        "--baseline",
+        required=True,
+        metavar="FILE",
+        help="results of the reference, a file or a folder; FILE:VERSION for one of a file's versions",
     )
-    parser.add_argument("--candidate", required=True, metavar="FILE", help="results of the candidate")
+    parser.add_argument(
+        "--candidate", required=True, metavar="FILE", help="results of the candidate, in the same way"
+    )
     add_choice_arguments(parser.add_argument_group("choosing"))
     group = parser.add_argument_group("deciding")
     group.add_argument(
@@ -96,8 +102,8 @@ def register(subparsers: Subparsers) -> None:
 def run(args: argparse.Namespace, console: Console) -> int:
     """Carry the command out; the exit code is the gate's answer."""
     settings = _settings(args.config)
-    suite = select(load([args.baseline, args.candidate], args), args, console)
-    versions = _two_versions(suite)
+    suite, versions = _load(args)
+    suite = select(suite, args, console)
     report_leftovers(suite, console)
     base, rules = _demand(args, settings), _rules(args, settings)
     with console.progress("testing", len(suite.of(versions[0]))) as ticker:
@@ -128,13 +134,38 @@ def _settings(path: str | None) -> GateSettings:
     return read_settings(FILE) if Path(FILE).is_file() else GateSettings()
 
 
-def _two_versions(suite: Suite) -> tuple[str, str]:
-    if len(suite.versions) != 2:
+def _load(args: argparse.Namespace) -> tuple[Suite, tuple[str, str]]:
+    """The suite of both files, or of one file that holds both versions, and the versions to hold together."""
+    (baseline, old), (candidate, new) = _file_and_version(args.baseline), _file_and_version(args.candidate)
+    if not old and not new:
+        suite = load([baseline, candidate], args)
+        if len(suite.versions) == 2:
+            return suite, (suite.versions[0], suite.versions[1])
         raise UsageError(
-            f"a gate compares two versions, one a file, but these files hold {', '.join(suite.versions)}; "
-            "write each version to a file of its own"
+            f"a gate holds one version to another, but these files have {', '.join(suite.versions)}; "
+            "write each to a file of its own, or name two of one file: --baseline FILE:OLD --candidate FILE:NEW"
         )
-    return suite.versions[0], suite.versions[1]
+    if baseline != candidate or not old or not new:
+        raise UsageError(
+            f"{args.baseline} and {args.candidate}: FILE:VERSION is for two versions of the same file; "
+            "name the file and a version on both sides"
+        )
+    suite = load([baseline], args)
+    for version in (old, new):
+        if version not in suite.versions:
+            raise UsageError(f"{baseline} has no version {version!r}; it has {', '.join(suite.versions)}")
+    return suite, (old, new)
+
+
+def _file_and_version(argument: str) -> tuple[str, str]:
+    """FILE:VERSION taken apart, where no file has the whole of it as its name."""
+    if not Path(argument).exists():
+        at = argument.find(":")
+        while at >= 0:
+            if Path(argument[:at]).exists():
+                return argument[:at], argument[at + 1 :]
+            at = argument.find(":", at + 1)
+    return argument, ""
 
 
 def _demand(args: argparse.Namespace, settings: GateSettings) -> Demand:
