@@ -46,10 +46,10 @@ def test_vanished_and_appeared() -> None:
     gone = changes(two_states(0.3), MixtureModel([1.0], [10.0], [0.4]), 4)
     assert gone.vanished == pytest.approx([14.0], abs=0.3)
     assert gone.matched[0].reference == pytest.approx(10.0, abs=0.3)
-    assert gone.conclusion == "the states differ: 1 of the reference's states vanished"
+    assert gone.conclusion == "the states differ: 1 state vanished"
     new = changes(MixtureModel([1.0], [14.0], [0.4]), two_states(0.3), 5)
     assert new.appeared == pytest.approx([10.0], abs=0.3)
-    assert "1 new ones appeared" in new.conclusion
+    assert "1 state appeared" in new.conclusion
 
 
 def test_false_alarms_stay_below_the_risk() -> None:

@@ -65,8 +65,8 @@ def test_one_clear_winner_is_said_once() -> None:
     samples = [np.arange(10.0), np.arange(20.0, 30.0)]
     text = advise(rank(["a", "b"], samples, [fit(s) for s in samples], resamples=20)).text
     assert text == (
-        "Run a: it has the best mean and the best median, and a single run of it beats one run of every "
-        "other of the 2 versions with probability 100 %."
+        "Run a: it has the best mean and the best median, and a single run of it beats one run of b with "
+        "probability 100 %."
     )
 
 

@@ -100,9 +100,9 @@ class ModeChanges:
     def conclusion(self) -> str:
         """One sentence in plain words."""
         if self.vanished or self.appeared:
-            parts = [f"{len(self.vanished)} of the reference's states vanished" if self.vanished else ""]
-            parts.append(f"{len(self.appeared)} new ones appeared" if self.appeared else "")
-            return "the states differ: " + " and ".join(p for p in parts if p)
+            counts = {"vanished": len(self.vanished), "appeared": len(self.appeared)}
+            parts = [f"{n} state{'s' if n > 1 else ''} {what}" for what, n in counts.items() if n]
+            return "the states differ: " + ", ".join(parts)
         if self.moved and self.reweighted:
             return "states moved, and runs fall into them with other weights"
         if self.moved:

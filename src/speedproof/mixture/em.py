@@ -97,7 +97,7 @@ MCLUST = Rules(1e-5, 0.0, SINGULAR, 100_000, accelerate=False, extra_step=True)
 REPLICATE = Rules(1e-5, 0.0, SINGULAR, 600, accelerate=True, extra_step=False)
 """For bootstrap replicates: mclust's tolerance, reached by accelerated steps."""
 CONVERGED = Rules(
-    1e-5, 0.0, SINGULAR, 6000, accelerate=True, extra_step=False, finish_gain=1e-8, finish_margin=10.0
+    1e-5, 0.0, SINGULAR, 6000, accelerate=True, extra_step=False, finish_gain=1e-11, finish_margin=10.0
 )
 """For the fit of a sample: what may win is taken to convergence."""
 

@@ -299,16 +299,17 @@ def advise(ranking: Ranking) -> Advice:
     first = ranking.versions[0]
     rarely = first.version
     chance = f"{100 * first.least.value:.0f} %"
-    against = f"{len(ranking.versions)} versions"
+    rivals = [v.version for v in ranking.versions if v.version != rarely]
+    against = rivals[0] if len(rivals) == 1 else f"each of the {len(rivals)} other versions"
     if mean == median == rarely:
         text = (
             f"Run {mean}: it has the best mean and the best median, and a single run of it beats one run of "
-            f"every other of the {against} with probability {chance}."
+            f"{against} with probability {chance}."
         )
     else:
         text = (
             f"Run often, total cost counts: {mean} (best mean). Run often, the usual run counts: {median} "
-            f"(best median). Run rarely: {rarely}, whose single run beats one run of every other of the "
-            f"{against} with probability {chance}."
+            f"(best median). Run rarely: {rarely}, whose single run beats one run of {against} with "
+            f"probability {chance}."
         )
     return Advice(mean, median, rarely, text)
