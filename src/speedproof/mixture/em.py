@@ -27,6 +27,7 @@ __all__ = [
     "Rules",
     "kernel_names",
     "ks_distances",
+    "over_blocks",
     "quantile_starts",
     "search",
     "start_of",
@@ -268,7 +269,7 @@ def search(
     def do(block: slice) -> None:
         run(rows[block], starts if len(starts) == 1 else starts[block], request, fits.part(block))
 
-    _over_blocks(do, len(rows), jobs)
+    over_blocks(do, len(rows), jobs)
     return fits
 
 
@@ -306,7 +307,7 @@ def ks_distances(rows: Floats, fits: Fits, *, jobs: int = 1, kernel: str | None 
         chunk = np.ascontiguousarray(rows[block])
         measure(chunk, part.parameters, part.best, distances[block], *chunk.shape, K_max)
 
-    _over_blocks(do, len(rows), jobs)
+    over_blocks(do, len(rows), jobs)
     return distances
 
 
@@ -342,15 +343,19 @@ def _runner(kernel: str | None) -> Callable[[Floats, Ints, Request, Fits], None]
     return run
 
 
-def _over_blocks(do: Callable[[slice], None], count: int, jobs: int) -> None:
-    """Call ``do`` on slices of the rows, on ``jobs`` threads; the kernels release the interpreter lock."""
+def over_blocks(do: Callable[[slice], None], count: int, jobs: int) -> None:
+    """Call ``do`` on slices of ``count`` rows, on ``jobs`` threads.
+
+    It pays where ``do`` releases the interpreter lock, as the kernels and NumPy's random numbers do.
+    """
     if jobs <= 1 or count < 2:
         do(slice(0, count))
         return
     from concurrent.futures import ThreadPoolExecutor  # 15 ms that a single thread need not pay
 
-    # More blocks than threads even out rows that need unequal time.
-    bounds = np.linspace(0, count, min(count, 4 * jobs) + 1).astype(int)
+    # More blocks than threads even out rows that need unequal time, but small ones would idle the lanes.
+    parts = min(count, max(jobs, min(4 * jobs, count // 200)))
+    bounds = np.linspace(0, count, parts + 1).astype(int)
     blocks = [slice(a, b) for a, b in pairwise(bounds.tolist())]
     with ThreadPoolExecutor(jobs) as pool:
         list(pool.map(do, blocks))

@@ -154,7 +154,9 @@ def undersampling(n: int) -> float:
     return 0.9 if n < 200 else 0.8
 
 
-def draw_samples(model: MixtureModel, n: int, N: int, seed: int | np.random.SeedSequence) -> Floats:
+def draw_samples(
+    model: MixtureModel, n: int, N: int, seed: int | np.random.SeedSequence, *, jobs: int = 1
+) -> Floats:
     """Draw N sorted samples of size n.
 
     Every 32 samples have a random stream of their own, a child of the seed: sample i is the same whatever
@@ -168,6 +170,8 @@ def draw_samples(model: MixtureModel, n: int, N: int, seed: int | np.random.Seed
         Size and number of samples.
     seed : int or SeedSequence
         The seed.
+    jobs : int
+        Threads.
 
     Returns
     -------
@@ -179,13 +183,18 @@ def draw_samples(model: MixtureModel, n: int, N: int, seed: int | np.random.Seed
     root = np.random.SeedSequence(root.entropy, spawn_key=root.spawn_key)
     edges = np.cumsum(model.weights)[:-1]
     samples = np.empty((N, n))
-    for block, child in enumerate(root.spawn(-(-N // BLOCK))):
-        rng = np.random.default_rng(child)
-        k = np.searchsorted(edges, rng.random((BLOCK, n)), side="right")
-        drawn = model.means[k] + model.sds[k] * rng.standard_normal((BLOCK, n))
-        part = samples[block * BLOCK : (block + 1) * BLOCK]
-        part[:] = drawn[: len(part)]
-    samples.sort(axis=1)
+    children = root.spawn(-(-N // BLOCK))
+
+    def draw(blocks: slice) -> None:
+        for block in range(blocks.start, blocks.stop):
+            rng = np.random.default_rng(children[block])
+            k = np.searchsorted(edges, rng.random((BLOCK, n)), side="right")
+            drawn = model.means[k] + model.sds[k] * rng.standard_normal((BLOCK, n))
+            part = samples[block * BLOCK : (block + 1) * BLOCK]
+            part[:] = drawn[: len(part)]
+            part.sort(axis=1)
+
+    em.over_blocks(draw, len(children), jobs)
     return samples
 
 
@@ -250,7 +259,7 @@ def goodness_of_fit(
     # In standard units, so that the unit of the data changes nothing.
     location, scale = fit.model.mean, fit.model.sd
     model = MixtureModel(fit.model.weights, (fit.model.means - location) / scale, fit.model.sds / scale)
-    samples = draw_samples(model, size, N, seed)
+    samples = draw_samples(model, size, N, seed, jobs=jobs)
     for start in range(0, N, chunk):
         rows = samples[start : start + chunk]
         distances[start : start + chunk] = refitted_distances(

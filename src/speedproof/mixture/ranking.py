@@ -177,7 +177,7 @@ def mixture_intervals(
     value = np.atleast_1d(np.asarray(statistic([f.model for f in fits]), dtype=np.float64))
     seeds = np.random.SeedSequence(seed).spawn(len(fits))
     redrawn = [
-        refitted_models(draw_samples(f.model, f.n, resamples, child), f.K_max, jobs=jobs)
+        refitted_models(draw_samples(f.model, f.n, resamples, child, jobs=jobs), f.K_max, jobs=jobs)
         for f, child in zip(fits, seeds, strict=True)
     ]
     draws = np.array([np.atleast_1d(statistic(models)) for models in zip(*redrawn, strict=True)])
