@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from inspect import cleandoc
 from typing import Any
 
 import msgspec
@@ -71,10 +72,12 @@ def _document(command: str, items: list[dict[str, Any]], more: dict[str, dict[st
 
 
 def _nullable(schema: Any) -> Any:
-    """Allow ``null`` for every number."""
+    """Allow ``null`` for every number; docstrings without the indentation that they have in code."""
     if isinstance(schema, dict):
-        return {
-            key: ["number", "null"] if key == "type" and value == "number" else _nullable(value)
-            for key, value in schema.items()
-        }
+        found = {key: _nullable(value) for key, value in schema.items()}
+        if found.get("type") == "number":
+            found["type"] = ["number", "null"]
+        if isinstance(found.get("description"), str):
+            found["description"] = cleandoc(found["description"])
+        return found
     return [_nullable(item) for item in schema] if isinstance(schema, list) else schema

@@ -44,7 +44,7 @@ class RatioAxis:
         elif value >= self.high:
             share = 1.0
         else:
-            share = math.log(value / self.low) / math.log(self.high / self.low)
+            share = (math.log(value) - math.log(self.low)) / (math.log(self.high) - math.log(self.low))
         return round(_MARGIN + share * (100 - 2 * _MARGIN), 3)
 
 

@@ -206,7 +206,7 @@
       }
       shown.textContent = count === rows.length ? `${count} benchmarks` : `${count} of ${rows.length} benchmarks shown`;
     };
-    for (const f of filters) f.addEventListener("input", filter);
+    for (const f of filters) f.addEventListener(f.tagName === "SELECT" ? "change" : "input", filter);
     if (filters.length) filter();
 
     for (const button of section.querySelectorAll("[data-open]")) {

@@ -1,0 +1,151 @@
+"""The options that write reports, as a user meets them."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from speedproof.cli.console import Console
+from speedproof.cli.main import main
+from speedproof.cli.outputs import write_whole
+from speedproof.errors import UsageError
+
+ROOT = Path(__file__).parents[2]
+O2, O3 = (str(ROOT / "examples" / "gcc" / name) for name in ("O2.json", "O3.json"))
+OPTIONS = ("--html", "--markdown", "--csv", "--latex", "--junit")
+
+
+def speedproof(*argv: str) -> tuple[int, str, str]:
+    out, err = io.StringIO(), io.StringIO()
+    code = main(argv, Console(out, err))
+    return code, out.getvalue(), err.getvalue()
+
+
+def test_stored_results_give_the_same_reports(tmp_path: Path) -> None:
+    """'report' on the JSON of 'compare' writes, byte for byte, what 'compare' itself writes."""
+    targets = [part for o in OPTIONS for part in (o, str(tmp_path / f"a{o}"))]
+    code, stored, _ = speedproof("compare", O2, O3, f"third={O3}", *targets, "--json", "--with-samples")
+    assert code == 0
+    (tmp_path / "r.json").write_text(stored, encoding="utf-8")
+    again = [part for o in OPTIONS for part in (o, str(tmp_path / f"b{o}"))]
+    code, out, err = speedproof("report", str(tmp_path / "r.json"), *again)
+    assert code == 0
+    assert err.count("wrote ") == len(OPTIONS)
+    for option in OPTIONS:
+        assert (tmp_path / f"a{option}").read_bytes() == (tmp_path / f"b{option}").read_bytes()
+    assert out == speedproof("compare", O2, O3, f"third={O3}")[1]
+
+
+def test_report_without_samples(tmp_path: Path) -> None:
+    """Plain 'compare --json' is enough for every report; the page then has no charts."""
+    (tmp_path / "r.json").write_text(speedproof("compare", O2, O3, "--json")[1], encoding="utf-8")
+    assert speedproof("report", str(tmp_path / "r.json"), "--html", str(tmp_path / "r.html"))[0] == 0
+    assert '"drawn":null' in (tmp_path / "r.html").read_text(encoding="utf-8")
+
+
+def test_standard_output_in_place_of_the_table() -> None:
+    """- writes one report, and nothing else, to standard output."""
+    _, out, _ = speedproof("compare", O2, O3, "--markdown", "-")
+    assert out.startswith("### `O3` against `O2`: time")
+    assert "runs" not in out.splitlines()[0]
+    code, out, err = speedproof("compare", O2, O3, "--markdown", "-", "--csv", "-")
+    assert (code, out) == (2, "")
+    assert "--markdown and --csv cannot both write to standard output" in err
+    assert speedproof("compare", O2, O3, "--csv", "-", "--json")[0] == 2
+
+
+def test_tsv_by_the_name(tmp_path: Path) -> None:
+    """A file that ends with .tsv gets tabs."""
+    speedproof("compare", O2, O3, "--csv", str(tmp_path / "a.TSV"))
+    assert (tmp_path / "a.TSV").read_text(encoding="utf-8").startswith("reference\tcandidate\t")
+
+
+def test_a_place_that_cannot_be_is_told_before_the_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No folder, a folder in place of a file: exit code 2 and the option, before a file is read."""
+    monkeypatch.setattr("speedproof.cli.compare.load", lambda *_: pytest.fail("the work had begun"))
+    code, _, err = speedproof("compare", O2, O3, "--html", str(tmp_path / "none" / "a.html"))
+    assert code == 2
+    assert f"there is no folder {tmp_path / 'none'}; make it first" in err
+    code, _, err = speedproof("compare", O2, O3, "--junit", str(tmp_path))
+    assert code == 2
+    assert "is a folder" in err
+
+
+def test_a_full_disk_is_told_with_the_file() -> None:
+    """The device without space is named."""
+    if not Path("/dev/full").exists():
+        pytest.skip("no /dev/full here")
+    code, _, err = speedproof("compare", O2, O3, "--csv", "/dev/full")
+    assert code == 2
+    assert "cannot write /dev/full: No space left on device" in err
+
+
+def test_files_are_whole_or_untouched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A write that fails half way leaves the old file and no rest; a good one keeps rights and follows links."""
+    old = tmp_path / "a.html"
+    old.write_text("old", encoding="utf-8")
+    old.chmod(0o640)
+    link = tmp_path / "link.html"
+    link.symlink_to(old)
+
+    def fail(self: Path, target: Path) -> Path:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "replace", fail)
+        with pytest.raises(UsageError, match="No space left"):
+            write_whole(link, "new")
+    assert old.read_text(encoding="utf-8") == "old"
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.html", "link.html"]
+    write_whole(link, "new\r\n")
+    assert link.is_symlink()
+    assert old.read_bytes() == b"new\r\n"
+    assert old.stat().st_mode & 0o777 == 0o640
+
+
+def test_github_summary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Appended to what other steps wrote; outside of a GitHub job it is an error that says so."""
+    monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
+    code, _, err = speedproof("compare", O2, O3, "--github-summary")
+    assert code == 2
+    assert "$GITHUB_STEP_SUMMARY is not set" in err
+    summary = tmp_path / "summary.md"
+    summary.write_text("before\n", encoding="utf-8")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+    code, out, _ = speedproof("compare", O2, O3, "--github-summary")
+    assert code == 0
+    assert out.startswith("O3 against O2")
+    assert summary.read_text(encoding="utf-8").startswith("before\n### `O3` against `O2`: time")
+
+
+def test_without_jinja2(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The remedy is named before the work."""
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    code, _, err = speedproof("compare", O2, O3, "--html", str(tmp_path / "a.html"))
+    assert code == 2
+    assert "pip install 'speedproof[report]'" in err
+
+
+def test_the_command_is_in_the_reports(tmp_path: Path) -> None:
+    """As it must be typed to be run again."""
+    target = str(tmp_path / "it's.md")
+    speedproof("compare", O2, O3, "--only", "s*", "--markdown", target)
+    text = Path(target).read_text(encoding="utf-8")
+    assert "--only 's*'" in text
+    assert "it'\"'\"'s.md" in text
+
+
+def test_errors_of_report(tmp_path: Path) -> None:
+    """A file that is not there, not JSON, or of another command."""
+    assert "nowhere.json" in speedproof("report", "nowhere.json")[2]
+    assert "give the output of 'compare --json'" in speedproof("report", str(ROOT / "README.md"))[2]
+    (tmp_path / "s.json").write_text(speedproof("show", O2, "--json")[1], encoding="utf-8")
+    code, _, err = speedproof("report", str(tmp_path / "s.json"))
+    assert code == 2
+    assert "results of 'show'" in err
+    assert json.loads((tmp_path / "s.json").read_text(encoding="utf-8"))["command"] == "show"

@@ -1,0 +1,88 @@
+"""Everything that ``--json`` prints is what docs/schema.json says, by a validator that is not ours."""
+
+from __future__ import annotations
+
+import copy
+import io
+import json
+import runpy
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from speedproof.cli.console import Console
+from speedproof.cli.main import COMMANDS, build_parser, main
+
+ROOT = Path(__file__).parents[2]
+O2, O3 = (str(ROOT / "examples" / "gcc" / name) for name in ("O2.json", "O3.json"))
+CALLS = {
+    "compare": [
+        ["compare", O2, O3],
+        ["compare", O2, O3, "--with-samples", "--margin", "2%"],
+        ["compare", O2, O3, f"third={O2}"],
+        ["compare", O2, O3, "--protocol", "touati2009"],
+    ],
+    "suite": [["suite", str(ROOT / "tests" / "data" / "speedup_test_tool" / "plain.csv")]],
+    "hpt": [["hpt", O2, O3]],
+    "gate": [["gate", "--baseline", O2, "--candidate", O3]],
+    "run": [
+        ["run", "--name", "a", "--name", "b", "--max-runs", "10", "--save", "{tmp}/r.jsonl", "true", "true"]
+    ],
+    "model": [["model", "{tmp}/numbers.txt", "--bootstrap", "20"]],
+    "rank": [["rank", O2, O3, "--only", "matmul"]],
+    "show": [["show", O2], ["show", str(ROOT / "tests" / "data" / "formats" / "pyperf.json")]],
+}
+
+
+def _strict(schema: Any) -> Any:
+    """The schema that forbids what it does not name, to see that everything printed is documented."""
+    schema = copy.deepcopy(schema)
+
+    def walk(node: Any) -> None:
+        for child in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+            walk(child)
+        if isinstance(node, dict) and "properties" in node and node.get("type") == "object":
+            node["additionalProperties"] = False
+
+    walk(schema)
+    return schema
+
+
+@pytest.fixture(scope="module")
+def schema() -> Any:
+    return json.loads((ROOT / "docs" / "schema.json").read_text(encoding="utf-8"))
+
+
+def test_the_schema_is_current(schema: Any) -> None:
+    """docs/schema.json is what docs/json_schema.py writes now, and is itself a valid schema."""
+    jsonschema.Draft202012Validator.check_schema(schema)
+    made = runpy.run_path(str(ROOT / "docs" / "json_schema.py"))["text"]()
+    assert json.loads(made) == schema, "run python docs/json_schema.py"
+
+
+def test_every_command_with_json_is_covered() -> None:
+    """A command that gets --json gets a schema and a test."""
+    for name in COMMANDS:
+        command = build_parser(name)._subparsers
+        assert command is not None
+        parser = command._group_actions[0].choices[name]  # type: ignore[index]
+        assert ("--json" in parser._option_string_actions) == (name in CALLS), name
+
+
+@pytest.mark.parametrize(
+    "argv", [argv for calls in CALLS.values() for argv in calls], ids=lambda a: " ".join(a)[:40]
+)
+def test_output_is_valid(argv: list[str], schema: Any, tmp_path: Path) -> None:
+    """The validator finds nothing wrong and nothing undocumented."""
+    numbers = "".join(f"{10 + (7 * i) % 11 + (i % 2) * 30}\n" for i in range(60))
+    (tmp_path / "numbers.txt").write_text(numbers, encoding="utf-8")
+    out = io.StringIO()
+    main([*(a.replace("{tmp}", str(tmp_path)) for a in argv), "--json"], Console(out, io.StringIO()))
+    document = json.loads(out.getvalue())
+    assert document["results"]
+    strict = _strict(schema)
+    (own,) = (s for s in strict["anyOf"] if s["properties"]["command"]["const"] == argv[0])
+    jsonschema.Draft202012Validator({**own, "$defs": strict["$defs"]}).validate(document)
+    jsonschema.Draft202012Validator(schema).validate(document)
