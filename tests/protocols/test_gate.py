@@ -107,7 +107,7 @@ def test_certified_bounds_agree(protocol: Location, seed: int, margin: float) ->
             proven, opposed = {
                 REGRESSION: (s.low > c, s.high < c),
                 IMPROVEMENT: (s.low > 1, s.high < 1),
-                EQUIVALENCE: (s.low > c and s.high < 1 + margin, None),
+                EQUIVALENCE: (s.low > c and s.high < 1 + margin and _modelled(row), None),
             }[policy]
             assert row.required.proven == proven
             if opposed is not None:
@@ -115,6 +115,11 @@ def test_certified_bounds_agree(protocol: Location, seed: int, margin: float) ->
             faster, slower = (row.comparison.verdict is v for v in (Verdict.FASTER, Verdict.SLOWER))
             if policy is IMPROVEMENT:
                 assert (row.required.proven, row.contradicted.pvalue <= 0.05) == (faster, slower)
+
+
+def _modelled(row: GateRow) -> bool:
+    """Whether the samples may differ by a shift only, without which ranks prove no equivalence of medians."""
+    return all(check.held for check in row.comparison.checks if check.name == "location shift")
 
 
 def test_each_policy_decides() -> None:
@@ -264,17 +269,56 @@ def test_claims_beyond_the_policy_are_corrected_too() -> None:
 @pytest.mark.parametrize(
     ("x", "y", "protocol", "remark"),
     [
-        ([1.0], [1.0], "median", "1 and 1 runs are too few"),
+        (
+            [1.0],
+            [1.0],
+            "median",
+            "1 and 1 runs are too few to prove a contradiction: measure at least 3 of each",
+        ),
         ([1.0, 1.1], [1.0, 1.2], "median", "2 and 2 runs are too few"),
-        ([1.0], [1.0], "mean", State.MORE_RUNS_X.value),
-        ([1.0] * 40, [1.0] * 40, "mean", State.UNDEFINED.value),
+        ([1.0] * 40, [1.0] * 40, "mean", "neither sample has any spread"),
     ],
 )
 def test_too_little_to_decide(x: list[float], y: list[float], protocol: Location, remark: str) -> None:
     """One run, constant values: undecided, never a pass, with a reason."""
     (row,) = hold(suite_of({"b": (np.array(x), np.array(y))}), rules=GateRules(protocol=protocol)).rows
+    needed = row.comparison.needed
     assert row.outcome is Outcome.UNDECIDED
-    assert remark in row.remark
+    assert remark in row.remark + (needed.reason if needed else "")
+
+
+def test_small_and_not_normal() -> None:
+    """The mean protocol asks for more than 30 runs; the gate is undecided and hands the number on."""
+    values = np.r_[np.ones(10), 50.0]
+    (row,) = hold(suite_of({"b": (values, values)}), rules=GateRules(protocol="mean")).rows
+    assert row.outcome is Outcome.UNDECIDED
+    assert row.comparison.state is State.MORE_RUNS_X
+    assert row.comparison.needed is not None
+    assert (row.comparison.needed.reference, row.comparison.needed.candidate) == (31, 31)
+
+
+def test_no_equivalence_of_medians_from_other_shapes() -> None:
+    """Equal medians, ten times the spread: not a shift, so the ranks bound no ratio of medians."""
+    (x, wide), (y, _) = grid(1.0001, 60, 0.01), grid(1.0, 60, 0.001)
+    del wide
+    (row,) = hold(suite_of({"b": (x, y)}), EQUIVALENCE, 0.05).rows
+    assert row.outcome is Outcome.UNDECIDED
+    assert "more than a shift" in row.remark
+    assert hold(suite_of({"b": (x, y)}), REGRESSION, 0.05).outcome is Outcome.PASS
+
+
+@pytest.mark.parametrize(("k", "enough"), [(1, 3), (20, 6), (500, 8)])
+def test_runs_that_are_enough(k: int, enough: int) -> None:
+    """The number named is the least at which complete separation survives Holm's correction: k / C(2n, n)."""
+    for n in (enough - 1, enough):
+        y = np.linspace(1, 1.001, n)
+        samples = {f"b{i}": (y + 1e-9, y) for i in range(k - 1)} | {"slower": (y / 4, y)}
+        row = by_name(hold(suite_of(samples), margin=1.0))["slower"]
+        assert row.contradicted.adjusted == pytest.approx(
+            min(1, k / scipy_stats.binom.pmf(n, 2 * n, 0.5) / 4**n)
+        )
+        assert row.contradicted.proven == (n == enough)
+        assert (f"measure at least {enough} of each" in row.remark) == (n < enough)
 
 
 def test_counts_that_never_vary() -> None:

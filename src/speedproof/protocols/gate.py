@@ -27,6 +27,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import count
 
 import numpy as np
 
@@ -55,6 +56,7 @@ from speedproof.stats.ratio_tests import ratio_of_medians_test
 __all__ = ["Absent", "GateResult", "GateRow", "gate"]
 
 DEFAULT = GateRules()
+_MOST_FORECAST = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,8 +283,9 @@ def _rows(cases: list[_Case], rules: GateRules) -> tuple[GateRow, ...]:
         remark = case.note
         comparison = replace(case.comparison, needed=None)
         if outcome is Outcome.UNDECIDED:
-            remark = "; ".join(filter(None, (case.note, _why(case, contradiction, family, rules))))
-            comparison = replace(case.comparison, needed=_needed(case, family, rules))
+            why = _why(case, requirement, contradiction, family, rules)
+            remark = "; ".join(filter(None, (case.note, why)))
+            comparison = replace(case.comparison, needed=None if why else _needed(case, family, rules))
         rows.append(
             GateRow(
                 comparison=comparison,
@@ -302,23 +305,26 @@ def _rows(cases: list[_Case], rules: GateRules) -> tuple[GateRow, ...]:
     return tuple(rows)
 
 
-def _why(case: _Case, contradiction: Claim, family: int, rules: GateRules) -> str:
-    """What an undecided benchmark's reader should know beyond its bounds."""
+def _why(case: _Case, requirement: Claim, contradiction: Claim, family: int, rules: GateRules) -> str:
+    """Why more runs of the same kind would not simply decide; empty when they would."""
     if math.isnan(contradiction.pvalue):
         if case.comparison.test:
             return "a ratio to a negative value means nothing"
-        return case.comparison.state.value
-    if contradiction.pvalue <= rules.alpha:
-        return f"{contradiction.name} by itself, but not after the correction over {family} benchmarks"
+        return "" if case.comparison.needed else case.comparison.state.value
     if rules.protocol == "median":
         # At a threshold that every ratio exceeds the test rejects as clearly as samples of these sizes can.
         least = float(ratio_of_medians_test(case.slow, case.fast, 1e-100).above)
-        corrected = min(1.0, least * (family if rules.multiplicity == "holm" else 1))
-        if corrected > rules.alpha:
-            n, m = case.slow.size, case.fast.size
+        tests = (family if rules.multiplicity == "holm" else 1) * (1 + (contradiction.name == "difference"))
+        if least * tests > rules.alpha:
+            enough = next(n for n in count(2) if tests <= rules.alpha * math.comb(2 * n, n))
             return (
-                f"{n} and {m} runs are too few to prove a contradiction, p cannot fall below {corrected:.2g}"
+                f"{case.comparison.reference.n} and {case.comparison.candidate.n} runs are too few to prove a "
+                f"contradiction: measure at least {enough} of each"
             )
+    if contradiction.pvalue <= rules.alpha:
+        return f"{contradiction.name} by itself, but not after the correction over {family} benchmarks"
+    if math.isnan(requirement.pvalue):
+        return "the samples differ by more than a shift, so their ranks prove no equivalence of medians"
     return ""
 
 
@@ -326,24 +332,25 @@ def _needed(case: _Case, family: int, rules: GateRules) -> Needed | None:
     """Runs that would prove the requirement, or its contradiction, whichever was observed."""
     if not case.comparison.test:
         return case.comparison.needed
-    margin, policy = case.demand.margin, case.demand.policy
+    low, high = 1 / (1 + case.demand.margin), 1 + case.demand.margin
     edges = {
-        Policy.NO_REGRESSION: (1 / (1 + margin),),
+        Policy.NO_REGRESSION: (low,),
         Policy.PROVEN_IMPROVEMENT: (1.0,),
-        Policy.EQUIVALENCE: (1 / (1 + margin), 1 + margin),
-    }[policy]
+        Policy.EQUIVALENCE: (low, high),
+    }[case.demand.policy]
     speedup = case.comparison.speedup.value
     within = speedup > edges[0] and (len(edges) == 1 or speedup < edges[1])
     # A contradiction has to survive the correction, at worst that of the smallest p-value.
     alpha = rules.alpha if within or rules.multiplicity == "none" else rules.alpha / max(family, 1)
-    count = runs_needed_means if rules.protocol == "mean" else runs_needed_ranks
-    runs = [count(case.slow, edge * case.fast, alpha) for edge in edges]
+    forecast = runs_needed_means if rules.protocol == "mean" else runs_needed_ranks
+    runs = [forecast(case.slow, edge * case.fast, alpha) for edge in edges]
     slow, fast = max(float(r.x) for r in runs), max(float(r.y) for r in runs)
-    if not (math.isfinite(slow) and math.isfinite(fast)):
-        return Needed(None, None, "cannot be named, because the observed speedup is the threshold itself")
+    if not max(slow, fast) <= _MOST_FORECAST:
+        reason = f"the speedup is so near the threshold that more than {_MOST_FORECAST} runs would be needed"
+        return Needed(None, None, reason)
     x, y = (fast, slow) if case.turned else (slow, fast)
     return Needed(
         max(math.ceil(x), case.comparison.reference.n + 1),
         max(math.ceil(y), case.comparison.candidate.n + 1),
-        "to decide with power 0.8 if the observed difference is the true one",
+        "to decide with power 0.8 if the observed speedup is the true one",
     )

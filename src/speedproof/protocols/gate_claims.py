@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from speedproof.data.sample import FloatArray
+from speedproof.protocols.compare import Rules
 from speedproof.protocols.speedup_test import decide_mean, decide_median, mean_tests, median_tests
 from speedproof.stats.multiplicity import benjamini_hochberg, holm
 from speedproof.stats.ratio_tests import RatioTest, ratio_of_means_test, ratio_of_medians_test
@@ -102,7 +103,8 @@ class GateRules:
     Attributes
     ----------
     alpha : float
-        The risk of a false pass, and (corrected) of a false fail, 0 < alpha < 1.
+        The risk of a false pass, and (corrected) of a false fail, in the range that
+        :class:`speedproof.protocols.compare.Rules` allows.
     multiplicity : {"holm", "bh", "none"}
         How p-values are corrected where one claim among many is enough.
     protocol : {"mean", "median"}
@@ -111,7 +113,7 @@ class GateRules:
     Raises
     ------
     ValueError
-        A risk outside (0, 1).
+        A risk out of that range.
     """
 
     alpha: float = 0.05
@@ -119,8 +121,7 @@ class GateRules:
     protocol: Location = "median"
 
     def __post_init__(self) -> None:
-        if not 0 < self.alpha < 1:
-            raise ValueError(f"the risk alpha must lie between 0 and 1, not be {self.alpha:g}")
+        Rules(alpha=self.alpha)  # refuses a risk out of range
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +135,8 @@ class Evidence:
     improvement, slowdown : ndarray
         s > 1; s < 1.
     equivalence : ndarray
-        c < s < 1 / c: the larger p-value of two one-sided tests (Schuirmann 1987).
+        c < s < 1 / c: the larger p-value of two one-sided tests (Schuirmann 1987). NaN also where the samples
+        differ by more than a shift: ranks then tell the order of the versions, but bound no ratio of medians.
     difference : ndarray
         s < c or s > 1 / c: twice the smaller one.
     """
@@ -179,10 +181,12 @@ def evidence_of(
     if protocol == "mean":
         of_means = decide_mean(mean_tests(slow, fast), alpha)
         stopped = of_means.lacking_x | of_means.lacking_y
+        modelled = ~stopped
         at = [ratio_of_means_test(slow, fast, g, of_means.equal_variances) for g in (low, 1.0, high)]
     else:
         of_medians = decide_median(median_tests(slow, fast), alpha)
         stopped = of_medians.lacking_x | of_medians.lacking_y
+        modelled = of_medians.location_model
         at = [ratio_of_medians_test(slow, fast, g) for g in (low, 1.0, high)]
     at_low, at_one, at_high = (
         RatioTest(np.where(stopped, np.nan, t.above), np.where(stopped, np.nan, t.below)) for t in at
@@ -192,7 +196,7 @@ def evidence_of(
         regression=at_low.below,
         improvement=at_one.above,
         slowdown=at_one.below,
-        equivalence=np.maximum(at_low.above, at_high.below),
+        equivalence=np.where(modelled, np.maximum(at_low.above, at_high.below), np.nan),
         difference=np.minimum(1.0, 2 * np.minimum(at_low.below, at_high.above)),
     )
 

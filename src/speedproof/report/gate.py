@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from speedproof.protocols.gate import GateResult, GateRow
 from speedproof.protocols.gate_claims import Outcome
 from speedproof.report.blocks import Block, Cell, Column, Fitted, Style, Table, Text
-from speedproof.report.markdown import code
 from speedproof.report.wording import bounds, percent, plural, pvalue
 
 __all__ = ["gate_blocks", "gate_conclusion", "gate_markdown", "gate_risks"]
@@ -188,8 +187,8 @@ def _absences(result: GateResult) -> list[str]:
 
 
 def _remarks(result: GateResult) -> list[str]:
-    """One line for each benchmark that has a remark or a number of runs that would decide it."""
-    lines = []
+    """What would decide, told once for all benchmarks of which the same is to be said."""
+    by_text: dict[str, list[str]] = {}
     rows = _sorted(result)
     for name, row in zip(_named(rows), rows, strict=True):
         parts = [row.remark] if row.remark else []
@@ -197,14 +196,11 @@ def _remarks(result: GateResult) -> list[str]:
         if needed is not None:
             sides = ((needed.reference, result.reference), (needed.candidate, result.candidate))
             runs = [f"{plural(count, 'run')} of {side}" for count, side in sides if count is not None]
-            parts.append(
-                f"about {' and '.join(runs)} needed {needed.reason}"
-                if runs
-                else f"the runs needed {needed.reason}"
-            )
+            wanted = f"about {' and '.join(runs)} would be needed: " if runs else ""
+            parts.append(f"{wanted}{needed.reason}")
         if parts:
-            lines.append(f"{name}: {'; '.join(parts)}")
-    return lines
+            by_text.setdefault("; ".join(parts), []).append(name)
+    return [f"{_names(names)}: {text}" for text, names in by_text.items()]
 
 
 def _assumptions(result: GateResult) -> list[str]:
@@ -273,9 +269,10 @@ def _table(result: GateResult) -> Fitted:
         for name, row in zip(_named(rows), rows, strict=True)
     ]
 
-    def variant(*without: str) -> Table:
+    def variant(*without: str, wraps: bool = False) -> Table:
         kept = [name for name in columns if name not in without]
-        return Table(tuple(columns[n] for n in kept), tuple(tuple(row[n] for n in kept) for row in cells))
+        titles = {**columns, "benchmark": Column("benchmark", wraps=wraps)}
+        return Table(tuple(titles[n] for n in kept), tuple(tuple(row[n] for n in kept) for row in cells))
 
     return Fitted(
         (
@@ -284,7 +281,8 @@ def _table(result: GateResult) -> Fitted:
             variant("p", "p fail"),
             variant("p", "p fail", "runs"),
             variant("p", "p fail", "runs", "also"),
-            variant("p", "p fail", "runs", "also", "asked"),
+            variant("p", "p fail", "runs", "also", wraps=True),
+            variant("p", "p fail", "runs", "also", "asked", wraps=True),
         )
     )
 
@@ -303,6 +301,9 @@ def gate_markdown(result: GateResult) -> str:
         Conclusion and the benchmarks that did not pass; all of them folded below. Names are code, so they can
         neither mention anybody nor become markup.
     """
+    # Late, because it knows every kind of report and a gate needs its text alone most of the time.
+    from speedproof.report.markdown import code
+
     total = len(result.rows)
     counts = ", ".join(f"{result.count(o)} {o.value}" for o in _ORDER if result.count(o))
     lines = [
@@ -348,6 +349,8 @@ def gate_markdown(result: GateResult) -> str:
 
 
 def _markdown_table(result: GateResult, rows: Sequence[GateRow]) -> list[str]:
+    from speedproof.report.markdown import code
+
     lines = [
         f"| benchmark | outcome | runs | speedup of {result.rules.protocol} | asked | p | p of opposite |",
         "|---|---|---:|---|---|---:|---:|",
