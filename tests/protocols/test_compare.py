@@ -185,6 +185,8 @@ def test_constant_samples(n: int) -> None:
     assert mean.speedup.value == 1.25
     median = compare_medians(x, y)
     assert (median.verdict is Verdict.FASTER) == (n > 2)
+    assert mean.needed is not None
+    assert mean.needed.reference != n + 1  # no number of equal values decides
     single = compare_single_runs(x, y)
     assert single.speedup.value == 1.0
     # All min(n, m) independent pairs won: the bound is alpha ** (1 / n), a theorem for complete separation.
@@ -197,21 +199,109 @@ def test_equal_constants_are_not_called_equal() -> None:
         assert result.verdict is Verdict.UNDECIDED
 
 
-def test_zeros_are_legal_counts() -> None:
-    """Allocation counts may be zero on either side; ratios stay defined or are said not to be."""
-    x, y = sample([0.0] * 20 + [2.0] * 20, unit="allocs"), sample([0.0] * 40, unit="allocs")
-    for result in compare_samples(x, y):
-        assert result.verdict in Verdict
-    assert math.isnan(compare_means(x, y).speedup.value)
+def test_zeros_are_named() -> None:
+    """Counts may be zero, and a time may be below the clock: never a crash, always a check that did not hold."""
+    some, none = [0.0] * 20 + [2.0] * 20, [0.0] * 40
+    for unit in ("allocs", "s"):
+        for x, y in ((some, none), (none, some), (none, none)):
+            for result in compare_samples(sample(x, unit=unit), sample(y, unit=unit)):
+                assert any(name.startswith("positive values") for name in check_names(result))
+    mean = compare_means(sample(some, unit="s"), sample(none, unit="s"))
+    assert math.isnan(mean.speedup.value)
+    assert any("clock" in check.message for check in mean.failed_checks)
+
+
+def test_negative_values_are_named() -> None:
+    """Scores may be negative; ratios of them are not certified without a word."""
+    result = compare_medians(sample([-1.0, 2.0, 3.0], unit="x"), sample([1.0, 2.0, 2.5], unit="x"))
+    assert "positive values of X" in check_names(result)
+
+
+ORDERED = frozenset({Trait.ORDER_KNOWN})
 
 
 def test_order_is_checked_when_known() -> None:
     """A trend over the runs is reported as drift and as serial dependence, but only when order is known."""
     values = np.linspace(10, 12, 40) + np.random.default_rng(12).normal(0, 0.05, 40)
-    known = sample(values, traits=frozenset({Trait.ORDER_KNOWN}))
-    assert {"drift of X", "run order of X"} <= check_names(compare_medians(known, normal(9, 40, 13)))
+    known = sample(values, traits=ORDERED)
+    result = compare_medians(known, normal(9, 40, 13))
+    assert {"drift of X", "run order of X"} <= check_names(result)
+    assert {check.kind for check in result.doubts} == {"drift", "run order"}
     unknown = check_names(compare_medians(sample(values), normal(9, 40, 13)))
     assert not {"drift of X", "run order of X"} & unknown
+
+
+def test_alternating_runs_are_not_called_alike() -> None:
+    """The two ways in which order can matter are told apart; a constant sample has no order to test."""
+    alternating = sample([10.0, 11.0] * 20, traits=ORDERED)
+    (check,) = [c for c in compare_means(alternating, normal(9, 40, 13)).checks if c.name == "run order of X"]
+    assert not check.held
+    assert "alternate" in check.message
+    constant = compare_means(sample([5.0] * 40, traits=ORDERED), normal(9, 40, 13))
+    assert not [c for c in constant.checks if c.kind in ("run order", "drift")]
+
+
+def test_order_checks_rarely_fail_by_chance() -> None:
+    """Four checks at a level of 0.01: at most 4 % of independent comparisons are marked."""
+    rng, trials, marked = np.random.default_rng(18), 500, 0
+    for _ in range(trials):
+        x, y = (sample(rng.normal(100, 3, 40), traits=ORDERED) for _ in "xy")
+        marked += bool(compare_means(x, y).doubts)
+    assert marked / trials <= 0.04 + 3 * math.sqrt(0.04 * 0.96 / trials)
+
+
+def test_a_warm_up_inside_the_processes_is_seen() -> None:
+    """Values that fall inside every process are reported, though the process means are steady."""
+    rng = np.random.default_rng(19)
+    processes = np.repeat(np.arange(20), 10)
+    values = np.tile(np.linspace(10, 9, 10), 20) + rng.normal(0, 0.05, 200)
+    warming = sample(values, processes=processes, traits=ORDERED)
+    assert check_names(compare_means(warming, warming)) >= {"steadiness of X"}
+    steady = sample(rng.normal(10, 0.05, 200), processes=processes, traits=ORDERED)
+    assert "steadiness of X" not in check_names(compare_means(steady, normal(9, 40, 13)))
+
+
+def test_processes_known_on_one_side_only() -> None:
+    """Values whose processes nobody knows are not silently compared with process means."""
+    nested = sample(normal(10, 60, 20).values, processes=np.repeat(np.arange(10), 6))
+    result = compare_means(nested, normal(10, 60, 21))
+    (check,) = [c for c in result.failed_checks if c.name == "nesting of Y"]
+    assert "unknown" in check.message
+    assert check in result.doubts
+
+
+def test_one_process_is_one_run() -> None:
+    """All values of one labelled process are one independent value, and a check says that it is one."""
+    single = sample(normal(10, 60, 22).values, processes=np.zeros(60))
+    result = compare_means(single, normal(10, 40, 23))
+    assert result.reference.n == 1
+    assert "several runs of X" in check_names(result)
+
+
+def test_the_same_file_twice_is_noticed() -> None:
+    """Two measurements never hold the same values in the same order."""
+    x = normal(10, 40, 24)
+    assert "two measurements" in check_names(compare_means(x, sample(x.values)))
+    assert "two measurements" not in check_names(compare_means(x, normal(10, 40, 25)))
+
+
+def test_a_shift_that_is_no_factor_is_named() -> None:
+    """The bounds of the median's ratio assume scaling: a strongly shifted skewed sample fails that check."""
+    rng = np.random.default_rng(28)
+    x, y = rng.exponential(1, 200) + 0.05, rng.exponential(1, 200) + 3
+    result = compare_medians(sample(x), sample(y))
+    assert "location shift" not in check_names(result)
+    assert "common factor" in check_names(result)
+
+
+def test_no_equivalence_of_medians_when_the_model_fails() -> None:
+    """Bounds that are not those of the medians prove no equivalence, whatever the margin."""
+    rng = np.random.default_rng(27)
+    x = np.concatenate([rng.normal(9.9, 0.01, 60), rng.normal(10.1, 0.01, 60)])
+    y = rng.normal(10, 0.01, 120)
+    result = compare_medians(sample(x), sample(y), Rules(margin=0.2))
+    assert "location shift" in check_names(result)
+    assert result.verdict is not Verdict.EQUIVALENT
 
 
 def test_tainted_values_are_reported() -> None:
@@ -222,8 +312,9 @@ def test_tainted_values_are_reported() -> None:
 
 def test_rules_refuse_nonsense() -> None:
     """A risk outside (0, 1), a margin of zero and samples of two units are errors at once."""
-    with pytest.raises(ValueError, match="risk"):
-        Rules(alpha=1.0)
+    for alpha in (0.0, 1e-12, 0.5, 1.0):
+        with pytest.raises(ValueError, match="risk"):
+            Rules(alpha=alpha)
     with pytest.raises(ValueError, match="margin"):
         Rules(margin=0.0)
     with pytest.raises(ValueError, match="units"):

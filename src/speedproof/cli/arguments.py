@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from speedproof.protocols.compare import Rules
+from speedproof.protocols.compare import LARGEST_RISK, LEAST_RISK, Rules
 
-__all__ = ["add_risk_arguments", "open_unit_interval", "positive_share", "rules_of"]
+__all__ = ["add_risk_arguments", "confidence", "open_unit_interval", "positive_share", "risk", "rules_of"]
 
 
 def open_unit_interval(text: str) -> float:
@@ -17,38 +17,62 @@ def open_unit_interval(text: str) -> float:
     >>> open_unit_interval("0.95"), open_unit_interval("95%")
     (0.95, 0.95)
     """
-    value = positive_share(text)
-    if not value < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} does not lie between 0 and 1")
-    return value
-
-
-def positive_share(text: str) -> float:
-    """Parse a positive number or a percentage.
-
-    Examples
-    --------
-    >>> positive_share("2%")
-    0.02
-    """
     try:
         value = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
-    if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is not positive")
+    if not 0 < value < 1:
+        hint = f"; do you mean {text}%?" if 1 <= value < 100 and not text.endswith("%") else ""
+        raise argparse.ArgumentTypeError(f"{text!r} does not lie between 0 and 1{hint}")
+    return value
+
+
+def positive_share(text: str) -> float:
+    """Parse a share of the whole, as a number or a percentage: ``2`` is refused where ``2%`` is meant.
+
+    Examples
+    --------
+    >>> positive_share("2%"), positive_share("0.02")
+    (0.02, 0.02)
+    """
+    return open_unit_interval(text)
+
+
+def risk(text: str) -> float:
+    """Parse a risk: from 1e-9 to below one half, where a lower bound still lies below the estimate.
+
+    Examples
+    --------
+    >>> risk("5%")
+    0.05
+    """
+    value = open_unit_interval(text)
+    if not LEAST_RISK <= value < LARGEST_RISK:
+        raise argparse.ArgumentTypeError(f"{text!r} is no risk from {LEAST_RISK:g} to below {LARGEST_RISK:g}")
+    return value
+
+
+def confidence(text: str) -> float:
+    """Parse a confidence level, one minus a risk.
+
+    Examples
+    --------
+    >>> confidence("0.95"), confidence("99%")
+    (0.95, 0.99)
+    """
+    value = open_unit_interval(text)
+    if not LEAST_RISK <= 1 - value < LARGEST_RISK:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no confidence level above {LARGEST_RISK:g} and up to 1 - {LEAST_RISK:g}"
+        )
     return value
 
 
 def add_risk_arguments(group: argparse._ArgumentGroup) -> None:
     """Declare the options that become :class:`speedproof.protocols.compare.Rules`."""
-    risk = group.add_mutually_exclusive_group()
-    risk.add_argument(
-        "--alpha", type=open_unit_interval, metavar="RISK", help="risk of each side (default: 0.05)"
-    )
-    risk.add_argument(
-        "--confidence", type=open_unit_interval, metavar="LEVEL", help="1 - alpha (default: 0.95)"
-    )
+    either = group.add_mutually_exclusive_group()
+    either.add_argument("--alpha", type=risk, metavar="RISK", help="risk of each side (default: 0.05)")
+    either.add_argument("--confidence", type=confidence, metavar="LEVEL", help="1 - alpha (default: 0.95)")
     group.add_argument(
         "--margin",
         type=positive_share,

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import codecs
+import io
 import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TextIO
 
-from speedproof.report.blocks import Block, Fitted, Style, Table, Text, plain
+from speedproof.report.blocks import Block, Fitted, Style, Table, Text, plain, visible
 
 if TYPE_CHECKING:
     import rich.console
@@ -52,8 +55,8 @@ class Console:
     """
 
     def __init__(self, out: TextIO | None = None, err: TextIO | None = None) -> None:
-        self.out = sys.stdout if out is None else out
-        self.err = sys.stderr if err is None else err
+        self.out = _stream(sys.stdout) if out is None else out
+        self.err = _stream(sys.stderr) if err is None else err
 
     @property
     def terminal(self) -> bool:
@@ -80,14 +83,15 @@ class Console:
             if not self.terminal:
                 self.out.write(plain(block))
             elif isinstance(block, Text):
-                self.rich.print(block.text, style=_STYLES[block.style], markup=False)
+                self.rich.print(visible(block.text), style=_STYLES[block.style], markup=False, emoji=False)
             else:
                 table = block.choose(self.width) if isinstance(block, Fitted) else block
                 self.rich.print(_rich_table(table))
 
     def remark(self, text: str) -> None:
         """Write a line for the person, not for the pipe."""
-        self.err.write(f"speedproof: {text}\n")
+        lines = (visible(line) for line in text.split("\n"))
+        self.err.write("speedproof: " + "\n".join(lines) + "\n")
 
     @contextmanager
     def progress(self, title: str, total: float) -> Iterator[Ticker]:
@@ -125,9 +129,34 @@ def _rich_table(table: Table) -> rich.table.Table:
     shown = rich.table.Table(
         box=rich.box.SIMPLE_HEAD, title=table.title or None, pad_edge=False, padding=(0, 1, 0, 0)
     )
-    for column in table.columns:
+    for column, width in zip(table.columns, table.widths, strict=True):
         justify: Literal["left", "right"] = "right" if column.right else "left"
-        shown.add_column(rich.text.Text(column.title), justify=justify, no_wrap=not column.wraps)
+        title = rich.text.Text(visible(column.title))
+        if column.wraps:
+            shown.add_column(title, justify=justify, overflow="fold")
+        else:  # numbers are never cut: a bound without its last digits says something else
+            shown.add_column(title, justify=justify, no_wrap=True, min_width=width)
     for row in table.rows:
-        shown.add_row(*(rich.text.Text(cell.text, style=_STYLES[cell.style]) for cell in row))
+        shown.add_row(*(rich.text.Text(visible(cell.text), style=_STYLES[cell.style]) for cell in row))
     return shown
+
+
+_ASCII = str.maketrans({"±": "+-", "µ": "u", "²": "^2", "×": "x", "–": "-", "…": "...", "é": "e"})
+
+
+def _in_ascii(error: UnicodeError) -> tuple[str, int]:
+    """What stands for characters that a stream's encoding lacks."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    text = error.object[error.start : error.end].translate(_ASCII)
+    return text.encode("ascii", "backslashreplace").decode("ascii"), error.end
+
+
+def _stream(stream: TextIO | None) -> TextIO:
+    """A standard stream that takes every character, or a sink where the process was given none."""
+    if stream is None:
+        return Path(os.devnull).open("w", encoding="utf-8")
+    if isinstance(stream, io.TextIOWrapper):
+        codecs.register_error("speedproof", _in_ascii)
+        stream.reconfigure(errors="speedproof")
+    return stream

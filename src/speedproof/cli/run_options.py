@@ -6,7 +6,7 @@ import argparse
 import os
 from typing import TYPE_CHECKING, Any
 
-from speedproof.cli.arguments import open_unit_interval, positive_share
+from speedproof.cli.arguments import confidence, positive_share, risk
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
@@ -156,9 +156,9 @@ def _add_metrics(parser: argparse.ArgumentParser) -> None:
 
 def _add_stopping(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("stopping")
-    risk = group.add_mutually_exclusive_group()
-    risk.add_argument("--alpha", type=open_unit_interval, metavar="RISK", help="of each side (default: 0.05)")
-    risk.add_argument("--confidence", type=open_unit_interval, metavar="LEVEL", help="1 - alpha")
+    either = group.add_mutually_exclusive_group()
+    either.add_argument("--alpha", type=risk, metavar="RISK", help="of each side (default: 0.05)")
+    either.add_argument("--confidence", type=confidence, metavar="LEVEL", help="1 - alpha")
     group.add_argument("--margin", type=positive_share, metavar="SHARE", help="stop when proven this equal")
     group.add_argument(
         "--precision", type=positive_share, metavar="SHARE", help="stop when the bounds are this close"

@@ -6,7 +6,7 @@ import argparse
 import math
 from typing import TYPE_CHECKING
 
-from speedproof.cli.arguments import open_unit_interval
+from speedproof.cli.arguments import confidence, open_unit_interval
 from speedproof.cli.console import Console
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Record, Suite
@@ -47,7 +47,7 @@ def register(subparsers: Subparsers) -> None:
     parser.add_argument(
         "--confidence",
         "--conf-level",
-        type=open_unit_interval,
+        type=confidence,
         metavar="LEVEL",
         help="confidence level of every benchmark; without it each row's ConfLevel, "
         "else the highest level at which the speedup is significant",

@@ -16,28 +16,43 @@ from speedproof.protocols.speedup_test import (
     MedianDecision,
     MedianTests,
 )
-from speedproof.stats.dependence import drift, lag1
+from speedproof.stats.dependence import drift, drift_within, lag1
+from speedproof.stats.hypotests import ks_location
 
-__all__ = ["of_means", "of_medians", "of_sample"]
+__all__ = ["of_means", "of_medians", "of_sample", "same_values"]
 
 _LEAST_FOR_SHAPIRO = 3
 _FEW_FOR_ORDER = 8
-_TAINTS = {Trait.TRIMMED: "spread and risk are understated", Trait.SORTED: "run order is lost"}
+_TAINTS = {
+    Trait.TRIMMED: "spread and risk are understated",
+    Trait.SORTED: "run order is lost",
+    Trait.SUMMARY_ONLY: "they are a tool's summary, no single runs",
+}
 
 
 _ONE_PROCESS = (
     "all values come from one process: what differs between processes does not show in their spread; "
     "repeat the whole program and give the files of one version as a folder"
 )
-_SERIAL = (
-    "neighbouring runs are not alike",
+_UNKNOWN_PROCESSES = (
+    "the other side's values are nested in processes, of these the processes are unknown: if several come from "
+    "one process, the risk is far larger than stated"
+)
+_SERIAL = "neighbouring runs are neither alike nor opposed"
+_ALIKE = (
     "neighbouring runs are alike: there is less information than the number of runs suggests; "
-    "measure both versions in a random order",
+    "measure both versions in a random order"
 )
-_DRIFT = (
-    "no trend over the runs",
-    "the values drift over the runs: warm up longer, or measure both versions in a random order",
+_UNLIKE = "neighbouring runs alternate: something with a period of two runs is measured, too"
+_STEADY = "no trend over the runs"
+_DRIFT = "the values drift over the runs: warm up longer, or measure both versions in a random order"
+_STEADY_WITHIN = "no trend inside the processes"
+_DRIFT_WITHIN = (
+    "the values drift inside the processes, as in a warm-up: what a process stands for depends on how many "
+    "values it gives"
 )
+_ORDER_LEVEL = 0.01
+_UNRELATED = 2.0  # von Neumann's ratio of independent values
 
 
 def of_means(tests: MeanTests, decision: MeanDecision, turned: bool) -> tuple[Check, ...]:
@@ -99,7 +114,7 @@ def of_means(tests: MeanTests, decision: MeanDecision, turned: bool) -> tuple[Ch
 
 
 def of_medians(
-    tests: MedianTests, decision: MedianDecision, slow: FloatArray, fast: FloatArray
+    tests: MedianTests, decision: MedianDecision, slow: FloatArray, fast: FloatArray, alpha: float
 ) -> tuple[Check, ...]:
     """The checks of figure 2, and how many values are tied.
 
@@ -109,11 +124,13 @@ def of_medians(
         Of one pair (no leading axes).
     slow, fast : ndarray
         The samples.
+    alpha : float
+        The risk.
 
     Returns
     -------
     tuple of Check
-        The location model; ties, when there are any.
+        The location model; the scale model behind the bounds; ties, when there are any.
     """
     holds = bool(decision.location_model)
     if holds:
@@ -127,24 +144,34 @@ def of_medians(
         )
     location = tests.location
     found = [Check("location shift", float(location.statistic), float(location.pvalue), holds, message)]
-    if bool(tests.ranks.ties):
-        pooled = np.concatenate([slow, fast])
-        distinct = int(np.unique(pooled).size)
+    pooled = np.concatenate([slow, fast])
+    if pooled.min() > 0:
+        # The bounds of the ratio invert the test under scaling, which is a shift of the logarithms.
+        factor = ks_location(np.log(slow), np.log(fast))
+        common = bool(factor.pvalue > alpha)
         found.append(
             Check(
-                "ties",
-                float(pooled.size - distinct),
-                math.nan,
-                2 * distinct > pooled.size,
-                f"{distinct} distinct values among {pooled.size}: the rank-sum test is approximate; "
-                "a finer clock or longer runs give more",
+                "common factor",
+                float(factor.statistic),
+                float(factor.pvalue),
+                common,
+                "the samples may differ by a factor only, which is what the bounds of the ratio are for"
+                if common
+                else "the samples differ by more than a factor: the bounds are not those of the ratio of medians",
             )
         )
+    if bool(tests.ranks.ties):
+        distinct = int(np.unique(pooled).size)
+        many = 2 * distinct > pooled.size
+        message = f"{distinct} distinct values among {pooled.size}: the rank-sum test is approximate"
+        if not many:
+            message += ", and bounds cannot be finer than the clock; a finer clock or longer runs help"
+        found.append(Check("ties", float(pooled.size - distinct), math.nan, many, message))
     return tuple(found)
 
 
-def of_sample(measured: Sample, used: Sample, side: str, alpha: float) -> tuple[Check, ...]:
-    """The checks of one sample: nesting, run order, trimming.
+def of_sample(measured: Sample, used: Sample, side: str, *, other_nested: bool = False) -> tuple[Check, ...]:
+    """The checks of one sample: how many runs, nesting, run order, zeros, tampering.
 
     Parameters
     ----------
@@ -152,56 +179,103 @@ def of_sample(measured: Sample, used: Sample, side: str, alpha: float) -> tuple[
         As measured, and as the protocol used it (one value a process, or the same).
     side : str
         ``"X"`` or ``"Y"``.
-    alpha : float
-        The level of the tests on run order.
+    other_nested : bool
+        Whether the other side knows of processes with several values.
 
     Returns
     -------
     tuple of Check
-        Only those that apply: run order is tested when it is known.
+        Only those that apply: run order is tested when it is known, at a level of its own, since a check
+        that is made on every benchmark should rarely fail by chance.
     """
-    found = []
-    if measured.nested:
-        reduced = used.n < measured.n
-        found.append(
-            Check(
-                f"nesting of {side}",
-                math.nan,
-                math.nan,
-                reduced,
-                f"{measured.n} values in {measured.process_count} processes: "
-                + ("one value a process was used" if reduced else "pooled as if they were independent"),
-            )
-        )
-    if Trait.ONE_PROCESS in measured.traits and measured.n > 1:
-        found.append(Check(f"several processes of {side}", math.nan, math.nan, False, _ONE_PROCESS))
-    found.extend(
-        Check(
-            f"untouched values of {side}",
-            math.nan,
-            math.nan,
-            False,
-            f"the values were {trait} before they were stored: {consequence}",
-        )
-        for trait, consequence in _TAINTS.items()
-        if trait in measured.traits
+    return (
+        *_of_size(used, side),
+        *_of_nesting(measured, used, side, other_nested),
+        *_of_values(measured, side),
+        *(
+            Check(f"untouched values of {side}", math.nan, math.nan, False, f"the values were {trait}: {why}")
+            for trait, why in _TAINTS.items()
+            if trait in measured.traits
+        ),
+        *_of_order(measured, used, side),
     )
-    if (
-        Trait.ORDER_KNOWN in measured.traits
-        and Trait.SORTED not in measured.traits
-        and used.n >= _FEW_FOR_ORDER
-    ):
-        found.extend(_of_order(used, side, alpha))
-    return tuple(found)
 
 
-def _of_order(used: Sample, side: str, alpha: float) -> list[Check]:
-    found = []
+def same_values(reference: Sample, candidate: Sample) -> tuple[Check, ...]:
+    """The check that two samples are two measurements.
+
+    Parameters
+    ----------
+    reference, candidate : Sample
+        As measured.
+
+    Returns
+    -------
+    tuple of Check
+        Empty unless both hold the same values in the same order, which two measurements never do.
+    """
+    if reference.n < 2 or reference.n != candidate.n or np.ptp(reference.values) == 0:
+        return ()
+    if not np.array_equal(reference.values, candidate.values):
+        return ()
+    message = "both samples hold the same values in the same order: was one file given twice?"
+    return (Check("two measurements", math.nan, math.nan, False, message),)
+
+
+def _of_size(used: Sample, side: str) -> list[Check]:
+    if used.n > 1:
+        return []
+    what = "one process" if used.processes is not None else "one run"
+    message = f"{what} may be an outlier, and nothing is known of its spread: measure more"
+    return [Check(f"several runs of {side}", 1.0, math.nan, False, message)]
+
+
+def _of_nesting(measured: Sample, used: Sample, side: str, other_nested: bool) -> list[Check]:
+    if Trait.ONE_PROCESS in measured.traits and measured.n > 1:
+        return [Check(f"several processes of {side}", math.nan, math.nan, False, _ONE_PROCESS)]
+    if not measured.nested:
+        if other_nested and measured.processes is None and measured.n > 1:
+            return [Check(f"nesting of {side}", math.nan, math.nan, False, _UNKNOWN_PROCESSES)]
+        return []
+    sizes = np.unique(np.asarray(measured.processes), return_counts=True)[1]
+    each = f"{sizes.min()}" if sizes.min() == sizes.max() else f"{sizes.min()} to {sizes.max()}"
+    processes = f"{sizes.size} process{'es' if sizes.size > 1 else ''}"
+    reduced = used.n < measured.n
+    message = f"{measured.n} values in {processes} ({each} each): " + (
+        "one value a process was used" if reduced else "pooled as if they were independent"
+    )
+    return [Check(f"nesting of {side}", math.nan, math.nan, reduced, message)]
+
+
+def _of_values(measured: Sample, side: str) -> list[Check]:
+    zeros, negative = int(np.sum(measured.values == 0)), int(np.sum(measured.values < 0))
+    if not zeros and not negative:
+        return []
+    kind = "negative" if negative else "0"
+    message = f"{negative or zeros} of {measured.n} values are {kind}: ratios mean little or nothing"
+    if measured.unit == "s":
+        message += "; the clock is too coarse for what was timed"
+    return [Check(f"positive values of {side}", float(negative or zeros), math.nan, False, message)]
+
+
+def _of_order(measured: Sample, used: Sample, side: str) -> list[Check]:
+    if Trait.ORDER_KNOWN not in measured.traits or Trait.SORTED in measured.traits:
+        return []
     serial, trend = lag1(used.values), drift(used.values)
-    for name, statistic, p, (good, bad) in (
-        ("run order", serial.statistic, serial.pvalue, _SERIAL),
-        ("drift", trend.correlation, trend.pvalue, _DRIFT),
-    ):
-        held = not p <= alpha
-        found.append(Check(f"{name} of {side}", float(statistic), float(p), held, good if held else bad))
-    return found
+    alike = bool(serial.statistic < _UNRELATED)
+    tests = [
+        (f"run order of {side}", serial.statistic, serial.pvalue, _SERIAL, _ALIKE if alike else _UNLIKE),
+        (f"drift of {side}", trend.correlation, trend.pvalue, _STEADY, _DRIFT),
+    ]
+    if used.n < _FEW_FOR_ORDER:
+        tests = []
+    if measured.nested:
+        within = drift_within(measured.values, np.asarray(measured.processes))
+        tests.append(
+            (f"steadiness of {side}", within.correlation, within.pvalue, _STEADY_WITHIN, _DRIFT_WITHIN)
+        )
+    return [
+        Check(name, float(statistic), float(p), bool(p > _ORDER_LEVEL), good if p > _ORDER_LEVEL else bad)
+        for name, statistic, p, good, bad in tests
+        if not math.isnan(float(p))
+    ]

@@ -16,7 +16,7 @@ import numpy as np
 
 from speedproof.data.sample import FloatArray, Sample
 from speedproof.data.suite import Key
-from speedproof.protocols.checks import of_means, of_medians, of_sample
+from speedproof.protocols.checks import of_means, of_medians, of_sample, same_values
 from speedproof.protocols.comparison import Check, Comparison, Needed, State, Verdict, summarise
 from speedproof.protocols.confidence import highest_confidence
 from speedproof.protocols.speedup_test import (
@@ -37,6 +37,8 @@ from speedproof.stats.hypotests import brunner_munzel
 from speedproof.stats.power import RunsNeeded, runs_needed_means, runs_needed_ranks
 
 __all__ = [
+    "LARGEST_RISK",
+    "LEAST_RISK",
     "PROTOCOLS",
     "Protocol",
     "Rules",
@@ -50,6 +52,10 @@ Protocol = Literal["mean", "median", "single run"]
 
 PROTOCOLS: tuple[Protocol, ...] = ("mean", "median", "single run")
 UNNAMED = Key("")
+LEAST_RISK = 1e-9  # the tests' approximations say nothing of what lies beyond
+LARGEST_RISK = 0.5  # above it a lower bound would exceed the estimate
+_LEAST_FOR_FORECAST = 3
+_MOST_FORECAST = 100_000
 _TURNED = {State.MORE_RUNS_X: State.MORE_RUNS_Y, State.MORE_RUNS_Y: State.MORE_RUNS_X}
 
 
@@ -60,7 +66,8 @@ class Rules:
     Attributes
     ----------
     alpha : float
-        The risk of each of the two sides, 0 < alpha < 1.
+        The risk of each of the two sides, from 1e-9 to below one half: above that a lower bound would
+        exceed the estimate.
     nested : {"process", "pool"}
         Whether values of one process are replaced by their mean (median) or treated as independent.
     always_welch : bool
@@ -73,7 +80,7 @@ class Rules:
     Raises
     ------
     ValueError
-        A risk outside (0, 1) or a margin that is not positive.
+        A risk out of range or a margin that is not positive.
     """
 
     alpha: float = 0.05
@@ -83,8 +90,8 @@ class Rules:
     margin: float | None = None
 
     def __post_init__(self) -> None:
-        if not 0 < self.alpha < 1:
-            raise ValueError(f"the risk alpha must lie between 0 and 1, not be {self.alpha:g}")
+        if not LEAST_RISK <= self.alpha < LARGEST_RISK:
+            raise ValueError(f"the risk must lie between {LEAST_RISK:g} and one half, not be {self.alpha:g}")
         if self.margin is not None and not self.margin > 0:
             raise ValueError(f"the margin must be positive, not {self.margin:g}")
 
@@ -181,7 +188,7 @@ def compare_means(
         pvalue_slower=float(decision.pvalue_slower),
         speedup=speedup,
         verdict=verdict,
-        checks=(*of_means(tests, decision, case.turned), *_sample_checks(case, rules)),
+        checks=(*of_means(tests, decision, case.turned), *_sample_checks(case)),
         needed=_needed(case, decision, verdict, rules, runs_needed_means),
         highest_confidence=highest_confidence(
             (
@@ -253,7 +260,7 @@ def compare_medians(
         pvalue_slower=float(decision.pvalue_slower),
         speedup=speedup,
         verdict=verdict,
-        checks=(*of_medians(tests, decision, case.slow, case.fast), *_sample_checks(case, rules)),
+        checks=(*of_medians(tests, decision, case.slow, case.fast, rules.alpha), *_sample_checks(case)),
         needed=_needed(case, decision, verdict, rules, runs_needed_ranks),
         highest_confidence=highest_confidence(
             (float(tests.location.pvalue), float(tests.ranks.pvalue)),
@@ -302,12 +309,11 @@ def compare_single_runs(
     test = brunner_munzel(case.slow, case.fast)
     found = probability_greater(case.slow, case.fast, rules.alpha)
     probability = Estimate(float(found.estimate), float(found.low), float(found.high), 1 - rules.alpha)
-    if probability.low > 0.5:
-        state, verdict = State.SIGNIFICANT, Verdict.FASTER
-    elif probability.high < 0.5:
-        state, verdict = State.NOT_SIGNIFICANT, Verdict.SLOWER
-    else:
-        state, verdict = State.NOT_SIGNIFICANT, Verdict.UNDECIDED
+    faster, slower = probability.low > 0.5, probability.high < 0.5
+    verdict = Verdict.FASTER if faster else Verdict.SLOWER if slower else Verdict.UNDECIDED
+    state = State.SIGNIFICANT if faster else State.NOT_SIGNIFICANT
+    if math.isnan(float(test.pvalue)):
+        state = State.UNDEFINED
     return Comparison(
         benchmark=key.benchmark,
         metric=key.metric,
@@ -322,7 +328,8 @@ def compare_single_runs(
         pvalue_slower=float(test.pvalue_less),
         speedup=probability,
         verdict=verdict,
-        checks=_sample_checks(case, rules),
+        checks=_sample_checks(case),
+        quantity="probability",
     )
 
 
@@ -377,18 +384,20 @@ def _state(decision: MeanDecision | MedianDecision, case: _Case) -> State:
 
 
 def _verdict(decision: MeanDecision | MedianDecision, speedup: Estimate, margin: float | None) -> Verdict:
-    if margin is not None and speedup.low >= 1 / (1 + margin) and speedup.high <= 1 + margin:
+    inside = margin is not None and speedup.low >= 1 / (1 + margin) and speedup.high <= 1 + margin
+    # Bounds of another ratio than that of the medians prove no equivalence of medians.
+    modelled = not isinstance(decision, MedianDecision) or bool(decision.location_model)
+    if inside and modelled:
         return Verdict.EQUIVALENT
     faster, slower = int(decision.state) == SIGNIFICANT, int(decision.state_slower) == SIGNIFICANT
-    if faster and slower:  # possible when alpha is about one half or more
-        faster = bool(decision.pvalue <= decision.pvalue_slower)
     return Verdict.FASTER if faster else Verdict.SLOWER if slower else Verdict.UNDECIDED
 
 
-def _sample_checks(case: _Case, rules: Rules) -> tuple[Check, ...]:
+def _sample_checks(case: _Case) -> tuple[Check, ...]:
     return (
-        *of_sample(case.reference, case.x, "X", rules.alpha),
-        *of_sample(case.candidate, case.y, "Y", rules.alpha),
+        *same_values(case.reference, case.candidate),
+        *of_sample(case.reference, case.x, "X", other_nested=case.candidate.nested),
+        *of_sample(case.candidate, case.y, "Y", other_nested=case.reference.nested),
     )
 
 
@@ -409,13 +418,21 @@ def _needed(
             SMALL + 1 if y else None,
             f"the protocol asks for more than {SMALL} runs where its assumption does not hold",
         )
+    if min(case.x.n, case.y.n) < _LEAST_FOR_FORECAST:
+        reason = f"fewer than {_LEAST_FOR_FORECAST} runs tell nothing of the spread: measure 5 or more a side"
+        return Needed(None, None, reason)
+    if np.ptp(case.slow) == 0 and np.ptp(case.fast) == 0:
+        return Needed(None, None, "neither sample has any spread: use a finer clock or longer runs")
     runs = runs_needed(case.slow, case.fast, rules.alpha)
     slow, fast = float(runs.x), float(runs.y)
     x_runs, y_runs = (fast, slow) if case.turned else (slow, fast)
     if not (math.isfinite(x_runs) and math.isfinite(y_runs)):
         return Needed(None, None, "no difference was observed, so no number of runs can be named")
+    if max(x_runs, y_runs) > _MOST_FORECAST:
+        reason = f"the observed difference is so small that more than {_MOST_FORECAST} runs would be needed"
+        return Needed(None, None, reason)
     return Needed(
         max(math.ceil(x_runs), case.x.n + 1),
         max(math.ceil(y_runs), case.y.n + 1),
-        "to decide with power 0.8 if the observed difference is the true one",
+        "to find a difference with power 0.8 if the observed one is the true one",
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from speedproof.data.sample import Sample
 
 __all__ = [
+    "UNDERMINING",
     "Check",
     "Comparison",
     "HighestConfidence",
@@ -23,6 +24,23 @@ __all__ = [
     "Verdict",
     "summarise",
 ]
+
+
+UNDERMINING = frozenset(
+    {
+        "run order",
+        "drift",
+        "steadiness",
+        "nesting",
+        "several processes",
+        "untouched values",
+        "independence",
+        "several runs",
+        "successful runs",
+        "two measurements",
+    }
+)
+"""Kinds of checks without which the stated risk may be far from the true one, whatever the test."""
 
 
 class Verdict(StrEnum):
@@ -67,6 +85,11 @@ class Check:
     held: bool
     message: str
 
+    @property
+    def kind(self) -> str:
+        """The name without the side: ``"normality"`` of ``"normality of X"``."""
+        return self.name.partition(" of ")[0]
+
 
 @dataclass(frozen=True, slots=True)
 class Summary:
@@ -85,6 +108,8 @@ class Summary:
         median absolute deviation from the median, not scaled.
     unit : str
         The base unit.
+    notes : tuple of str
+        Remarks made while reading.
     """
 
     label: str
@@ -96,6 +121,7 @@ class Summary:
     deviation: float
     mad: float
     unit: str
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,8 +187,7 @@ class Comparison:
     pvalue, pvalue_slower : float
         Of that test for "faster" and for "slower"; NaN when it stopped before.
     speedup : Estimate
-        Observed, with certified bounds: each holds with confidence 1 - alpha. For ``"single run"`` the
-        probability that a run of the candidate beats a run of the reference.
+        Observed, with certified bounds: each holds with confidence 1 - alpha. It is what ``quantity`` says.
     verdict : Verdict
         The answer.
     checks : tuple of Check
@@ -171,6 +196,9 @@ class Comparison:
         For an undecided comparison.
     highest_confidence : HighestConfidence or None
         For "faster"; None where the protocol does not define it.
+    quantity : {"speedup", "probability"}
+        What ``speedup`` holds: a ratio, or for ``"single run"`` the probability that a run of the candidate
+        beats a run of the reference.
     """
 
     benchmark: str
@@ -189,11 +217,22 @@ class Comparison:
     checks: tuple[Check, ...] = ()
     needed: Needed | None = None
     highest_confidence: HighestConfidence | None = None
+    quantity: Literal["speedup", "probability"] = "speedup"
 
     @property
     def failed_checks(self) -> tuple[Check, ...]:
         """The checks that did not hold."""
         return tuple(check for check in self.checks if not check.held)
+
+    @property
+    def doubts(self) -> tuple[Check, ...]:
+        """The failed checks that make the true risk another one than stated, mostly a larger one."""
+        return tuple(check for check in self.failed_checks if check.kind in UNDERMINING)
+
+    @property
+    def nested(self) -> bool:
+        """Whether the protocol worked on processes instead of single values, on either side."""
+        return any(side.n < side.observations for side in (self.reference, self.candidate))
 
 
 def summarise(sample: Sample, used: Sample | None = None) -> Summary:
@@ -232,4 +271,5 @@ def summarise(sample: Sample, used: Sample | None = None) -> Summary:
         deviation=float(v.std(ddof=1)) if used.n > 1 else float("nan"),
         mad=float(np.median(np.abs(v - median))),
         unit=sample.unit,
+        notes=sample.notes,
     )

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from speedproof.data.sample import Sample
 from speedproof.data.suite import Pair, Pairing
 from speedproof.errors import DataError
 from speedproof.protocols.aggregates import GeometricMeans, geometric_means
@@ -21,7 +22,7 @@ from speedproof.protocols.compare import (
     compare_medians,
     compare_single_runs,
 )
-from speedproof.protocols.comparison import Comparison, State, Verdict
+from speedproof.protocols.comparison import Comparison, Verdict
 from speedproof.protocols.hpt import Hpt, hpt
 from speedproof.protocols.suites import (
     LOCATIONS,
@@ -62,6 +63,10 @@ class SuiteComparison:
         What was compared.
     alpha : float
         The risk of each side of each comparison.
+    margin : float or None
+        Of equivalence.
+    nested : {"process", "pool"}
+        What was done about values nested in processes.
     comparisons : tuple of Comparison
         By benchmark, then by protocol.
     only_reference, only_candidate : tuple of str
@@ -69,8 +74,8 @@ class SuiteComparison:
     problems : tuple of str
         Pairs that could not be compared, and why.
     overall : tuple of (Location, OverallGain)
-        The article's overall speedup and gain for min, mean and median, all benchmarks weighing the same.
-        Empty for a metric where higher is better: totals of rates mean nothing.
+        The article's overall speedup and gain for min, mean and median, every benchmark run once: those that
+        take long count most. Empty for a metric where higher is better: totals of rates mean nothing.
     accelerated : tuple of (protocol, Accelerated)
         The proportion of accelerated benchmarks by each protocol of the articles.
     geometric_means : GeometricMeans or None
@@ -89,6 +94,8 @@ class SuiteComparison:
     candidate: str
     metric: str
     alpha: float
+    margin: float | None
+    nested: str
     comparisons: tuple[Comparison, ...]
     only_reference: tuple[str, ...]
     only_candidate: tuple[str, ...]
@@ -163,11 +170,13 @@ def compare_suite(
         candidate=versions[1],
         metric=metric,
         alpha=rules.alpha,
+        margin=rules.margin,
+        nested=rules.nested,
         comparisons=tuple(comparisons),
         only_reference=tuple(k.benchmark for k in pairing.only_reference if k.metric == metric),
         only_candidate=tuple(k.benchmark for k in pairing.only_candidate if k.metric == metric),
         problems=pairing.problems,
-        overall=_overall(pairs),
+        overall=_overall(pairs, rules),
         accelerated=tuple(
             (protocol, _accelerated(protocol, comparisons, len(pairs), 1 - rules.alpha, precision))
             for protocol in asked
@@ -184,15 +193,21 @@ def compare_suite(
     )
 
 
-def _overall(pairs: list[Pair]) -> tuple[tuple[Location, OverallGain], ...]:
+def _overall(pairs: list[Pair], rules: Rules) -> tuple[tuple[Location, OverallGain], ...]:
     if not pairs or pairs[0].reference.higher_is_better:
         return ()
+
+    def located(sample: Sample, location: Location) -> float:
+        """The same location as in the benchmark's own row: of processes, where values are nested in them."""
+        used = sample if rules.nested == "pool" or location == "min" else sample.per_process(location)
+        return locate(used.values, location)
+
     return tuple(
         (
             location,
             overall_gain(
-                [locate(pair.reference.values, location) for pair in pairs],
-                [locate(pair.candidate.values, location) for pair in pairs],
+                [located(pair.reference, location) for pair in pairs],
+                [located(pair.candidate, location) for pair in pairs],
                 [1.0] * len(pairs),
             ),
         )
@@ -203,7 +218,7 @@ def _overall(pairs: list[Pair]) -> tuple[tuple[Location, OverallGain], ...]:
 def _accelerated(
     protocol: str, comparisons: list[Comparison], benchmarks: int, confidence: float, precision: float
 ) -> Accelerated:
-    count = sum(c.protocol == protocol and c.state is State.SIGNIFICANT for c in comparisons)
+    count = sum(c.protocol == protocol and c.verdict is Verdict.FASTER for c in comparisons)
     rule = accelerated_2009 if protocol == "touati2009" else accelerated
     return rule(count, benchmarks, confidence, precision)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["Block", "Cell", "Column", "Fitted", "Style", "Table", "Text", "plain"]
+__all__ = ["Block", "Cell", "Column", "Fitted", "Style", "Table", "Text", "plain", "visible"]
 
 Style = Literal["", "good", "bad", "doubt", "dim", "strong"]
 
@@ -51,7 +51,7 @@ class Table:
     def widths(self) -> tuple[int, ...]:
         """Columns of text that each column needs."""
         return tuple(
-            max([len(column.title), *(len(row[i].text) for row in self.rows)])
+            max([len(visible(column.title)), *(len(visible(row[i].text)) for row in self.rows)])
             for i, column in enumerate(self.columns)
         )
 
@@ -85,6 +85,19 @@ Block = Text | Table | Fitted
 _WORD = 14
 
 
+def visible(text: str) -> str:
+    r"""A text whose control characters can be seen instead of obeyed: names come from files.
+
+    Examples
+    --------
+    >>> visible("a\x1b[2Jb")
+    'a\\x1b[2Jb'
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
 def plain(block: Block) -> str:
     """A block as text without colour, for a pipe: nothing is cut or wrapped.
 
@@ -107,11 +120,12 @@ def plain(block: Block) -> str:
     bb     9
     """
     if isinstance(block, Text):
-        return block.text + "\n"
+        return visible(block.text) + "\n"
     if isinstance(block, Fitted):
         return plain(block.variants[0])
     lines = [block.title] if block.title else []
-    for texts in ([c.title for c in block.columns], *([cell.text for cell in row] for row in block.rows)):
+    header = [visible(column.title) for column in block.columns]
+    for texts in (header, *([visible(cell.text) for cell in row] for row in block.rows)):
         cells = (
             text.rjust(width) if column.right else text.ljust(width)
             for text, width, column in zip(texts, block.widths, block.columns, strict=True)

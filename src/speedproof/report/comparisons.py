@@ -11,12 +11,14 @@ from speedproof.protocols.suite_comparison import SuiteComparison
 from speedproof.protocols.suites import RANDOM_SELECTION
 from speedproof.protocols.verdict_control import Controlled
 from speedproof.report.blocks import Block, Cell, Column, Fitted, Table, Text
+from speedproof.report.conclusions import SHORT, WHERE, conclusion
 from speedproof.report.hpt import hpt_conclusion
 from speedproof.report.wording import (
     MARKS,
     STYLES,
     bounds,
     chance,
+    level,
     lower,
     percent,
     plural,
@@ -25,100 +27,16 @@ from speedproof.report.wording import (
     upper,
 )
 
-__all__ = ["LEGEND", "comparatives", "conclusion", "explain", "suite_blocks"]
+__all__ = ["LEGEND", "explain", "suite_blocks"]
 
-_WHERE = {
-    "mean": "in mean",
-    "median": "in median",
-    "single run": "on a single run",
-    "touati2009": "by the 2009 protocol",
-}
-LEGEND = "+ faster  - slower  = equivalent  ? undecided; in brackets the certified bounds"
+LEGEND = (
+    "+ faster  - slower  = equivalent  ? undecided  ! true risk unknown; in brackets the certified bounds"
+)
+_LEAST_LEVEL = 0.5
+_NO_TEST = {State.UNDEFINED: "the samples have no spread"}
 _METHODS = {"holm": "Holm's correction", "benjamini-hochberg": "that of Benjamini and Hochberg"}
 _WIDEST_LABEL = 16
 _MOST_NAMED = 12
-_SHORT = {
-    "normality": "normality",
-    "equal variances": "",  # no fault: Welch's test takes over
-    "location shift": "shift",
-    "ties": "ties",
-    "nesting": "pooled",
-    "independence": "dependence",
-    "several processes": "one process",
-    "untouched values": "trimmed",
-    "run order": "order",
-    "drift": "drift",
-}
-
-
-def conclusion(result: Comparison) -> str:
-    """One comparison in one plain sentence.
-
-    Parameters
-    ----------
-    result : Comparison
-        Of any protocol.
-
-    Returns
-    -------
-    str
-        Without a full stop's worth of jargon: what is proven, by how much, at which confidence.
-    """
-    new, old = result.candidate.label or "the candidate", result.reference.label or "the reference"
-    confidence = percent(1 - result.alpha)
-    where = _WHERE.get(result.protocol, f"by {result.protocol}")
-    faster, slower = comparatives(result)
-    word = slower if result.verdict is Verdict.SLOWER else faster
-    s = result.speedup
-    if result.protocol == "single run":
-        chances = f"a run of {new} beats a run of {old} in {percent(s.value)} of the cases"
-        low, high = math.floor(1000 * s.low) / 1000, math.ceil(1000 * s.high) / 1000
-        limits = f"between {percent(low)} and {percent(high)}, each bound with confidence {confidence}"
-        if result.verdict is Verdict.UNDECIDED:
-            return f"On a single run it is undecided: {chances} ({limits})."
-        return f"On a single run {new} is {word}: {chances} ({limits})."
-    if result.verdict is Verdict.FASTER:
-        least = "more than 1" if s.low <= math.nextafter(1, 2) else f"at least {lower(s.low)}"
-        return (
-            f"{new} is {word} than {old} {where} by a factor of {ratio(s.value)}, certified to be {least} "
-            f"with confidence {confidence}."
-        )
-    if result.verdict is Verdict.SLOWER:
-        most = "less than 1" if s.high >= math.nextafter(1, 0) else f"at most {upper(s.high)}"
-        return (
-            f"{new} is {word} than {old} {where}: its speedup is {ratio(s.value)}, certified to be {most} "
-            f"with confidence {confidence}."
-        )
-    if result.verdict is Verdict.EQUIVALENT:
-        return (
-            f"{new} and {old} are equivalent {where} within the margin: the speedup {ratio(s.value)} lies between "
-            f"{lower(s.low)} and {upper(s.high)}, each bound with confidence {confidence}."
-        )
-    text = f"It is undecided whether {new} is {word} than {old} {where}: observed speedup {bounds(s)}."
-    return f"{text} {_needs(result)}".rstrip()
-
-
-def comparatives(result: Comparison) -> tuple[str, str]:
-    """How to call a gain and a loss: only times and rates are fast or slow."""
-    unit = result.reference.unit
-    return ("faster", "slower") if unit == "s" or unit.endswith("/s") or not unit else ("better", "worse")
-
-
-def _needs(result: Comparison) -> str:
-    needed = result.needed
-    if needed is None:
-        return ""
-    wants = [
-        f"{plural(runs, 'run')} of {side.label or name}"
-        for runs, side, name in (
-            (needed.reference, result.reference, "X"),
-            (needed.candidate, result.candidate, "Y"),
-        )
-        if runs is not None
-    ]
-    if not wants:
-        return f"{needed.reason[0].upper()}{needed.reason[1:]}."
-    return f"About {' and '.join(wants)} would be needed: {needed.reason}."
 
 
 def suite_blocks(result: SuiteComparison, *, rigorous: bool = False) -> Iterator[Block]:
@@ -145,7 +63,7 @@ def suite_blocks(result: SuiteComparison, *, rigorous: bool = False) -> Iterator
         return
     if len(names) == 1:
         for comparison in result.comparisons:
-            yield Text(conclusion(comparison), STYLES[comparison.verdict])
+            yield Text(conclusion(comparison, result.margin), STYLES[comparison.verdict])
     else:
         yield from _counts(result)
     yield Text("")
@@ -158,17 +76,31 @@ def suite_blocks(result: SuiteComparison, *, rigorous: bool = False) -> Iterator
 
 def _counts(result: SuiteComparison) -> Iterator[Block]:
     total = len(result.benchmarks)
+    within = "" if result.margin is None else f" within {percent(result.margin)}"
     for protocol in result.protocols:
-        counts = {v: result.count(protocol, v) for v in Verdict}
         parts = [
-            f"{n} {verdict.value}" for verdict, n in counts.items() if n or verdict is not Verdict.EQUIVALENT
+            f"{n} {verdict.value}{within if verdict is Verdict.EQUIVALENT else ''}"
+            for verdict in Verdict
+            if (n := result.count(protocol, verdict)) or verdict is not Verdict.EQUIVALENT
         ]
-        yield Text(f"{_WHERE[protocol].capitalize()}, of {plural(total, 'benchmark')}: {', '.join(parts)}.")
+        untested = sum(c.protocol == protocol and not c.test for c in result.comparisons)
+        rest = f" ({untested} of them not tested: the protocol asks for more runs)" if untested else ""
+        where = WHERE[protocol]
+        yield Text(
+            f"{where[0].upper()}{where[1:]}, of {plural(total, 'benchmark')}: {', '.join(parts)}{rest}."
+        )
     yield Text(
         f"Each verdict carries a risk of {percent(result.alpha)} a side, {percent(2 * result.alpha)} "
-        f"for both; among {total} null comparisons about {_expected(2 * result.alpha * total)} would be wrong.",
+        f"for both, if its assumptions hold; among {total} null comparisons about "
+        f"{_expected(2 * result.alpha * total)} would be wrong.",
         "dim",
     )
+    if doubted := len({c.benchmark for c in result.comparisons if c.doubts}):
+        yield Text(
+            f"In {plural(doubted, 'benchmark')} of {total}, marked !, the runs are not what the tests assume: the "
+            "true risk is unknown and may be far larger.",
+            "doubt",
+        )
 
 
 def _expected(count: float) -> str:
@@ -188,8 +120,8 @@ def _table(result: SuiteComparison) -> Fitted:
     }
     x, y = _short(result.reference, "reference"), _short(result.candidate, "candidate")
     columns = {
-        "benchmark": Column("benchmark"),
-        "runs": Column("runs", right=True),
+        "benchmark": Column("benchmark", wraps=True),
+        "runs": Column("processes" if all(c.nested for c in result.comparisons) else "runs", right=True),
         "x": Column(x, right=True),
         "y": Column(y, right=True),
         "x spread": Column(x, right=True),
@@ -210,6 +142,7 @@ def _table(result: SuiteComparison) -> Fitted:
             variant("x spread", "y spread"),
             variant("x", "y", "x spread", "y spread"),
             variant("x", "y", "x spread", "y spread", "runs", "mind"),
+            variant("x", "y", "x spread", "y spread", "runs", "mind", "single run"),
         )
     )
 
@@ -230,13 +163,14 @@ def _row(name: str, found: list[Comparison]) -> dict[str, Cell]:
         "y": Cell(of_y),
         "x spread": Cell(f"{of_x} {_spread(x)}"),
         "y spread": Cell(f"{of_y} {_spread(y)}"),
-        **{c.protocol: Cell(f"{MARKS[c.verdict]} {_bounds(c)}", STYLES[c.verdict]) for c in found},
+        **{c.protocol: Cell(_verdict(c), STYLES[c.verdict]) for c in found},
         "mind": Cell(", ".join(_minded(found)), "dim"),
     }
 
 
-def _bounds(comparison: Comparison) -> str:
-    return chance(comparison.speedup) if comparison.protocol == "single run" else bounds(comparison.speedup)
+def _verdict(comparison: Comparison) -> str:
+    shown = chance if comparison.quantity == "probability" else bounds
+    return f"{MARKS[comparison.verdict]}{'!' if comparison.doubts else ' '}{shown(comparison.speedup)}"
 
 
 def _spread(side: Summary) -> str:
@@ -248,10 +182,10 @@ def _spread(side: Summary) -> str:
 def _minded(found: list[Comparison]) -> list[str]:
     """The checks that did not hold, in a word each."""
     words = dict.fromkeys(
-        _SHORT.get(kind, kind)
+        SHORT.get(check.kind, check.kind)
         for comparison in found
         for check in comparison.failed_checks
-        if _SHORT.get(kind := check.name.partition(" of ")[0], kind)
+        if SHORT.get(check.kind, check.kind)
     )
     few = any(c.state in (State.MORE_RUNS_X, State.MORE_RUNS_Y, State.MORE_RUNS) for c in found)
     return [*(["few runs"] if few else []), *words]
@@ -264,9 +198,10 @@ def _suite(result: SuiteComparison) -> Iterator[Block]:
     for location, gain in result.overall:
         if math.isfinite(gain.speedup):
             yield Text(
-                f"Overall speedup of the total of the {location}s: {ratio(gain.speedup)} "
-                f"(gain {percent(gain.gain)}), all benchmarks weighing the same."
+                f"Total of the {location}s if every benchmark runs once: speedup {ratio(gain.speedup)}, "
+                f"gain {percent(gain.gain)}."
             )
+    yield from _dominant(result)
     for which, gain_2009 in result.gain_2009:
         if math.isfinite(gain_2009.gain):
             yield Text(
@@ -278,6 +213,8 @@ def _suite(result: SuiteComparison) -> Iterator[Block]:
         yield Text(hpt_conclusion(result.hpt, result.reference, result.candidate))
     yield from _controlled(result)
     for protocol, found in result.accelerated:
+        if not any(c.protocol == protocol and c.test for c in result.comparisons):
+            continue  # nothing was tested, so nothing is known of the share
         named = zip(
             ("article", "Wilson", "Clopper-Pearson"),
             (found.proportion, found.wilson, found.clopper_pearson),
@@ -287,12 +224,21 @@ def _suite(result: SuiteComparison) -> Iterator[Block]:
         limit = "a = {0:g} is below 10" if protocol == "touati2009" else "a - a²/b = {0:.3g} is not above 5"
         doubt = "" if found.valid else f"; the article's is not valid: {limit.format(found.validity)}"
         yield Text(
-            f"Accelerated {_WHERE[protocol]}: {found.accelerated} of {found.benchmarks}, that is "
-            f"{percent(found.proportion.value)}; with confidence {percent(found.proportion.confidence)} "
+            f"Accelerated {WHERE[protocol]}: {found.accelerated} of {found.benchmarks}, that is "
+            f"{percent(found.proportion.value)}; with confidence {level(found.proportion.confidence)} "
             f"{intervals}{doubt}."
         )
     if result.accelerated:
         yield Text(RANDOM_SELECTION, "dim")
+
+
+def _dominant(result: SuiteComparison) -> Iterator[Block]:
+    """Name the benchmark that decides the totals by itself, if there is one."""
+    means = {c.benchmark: c.reference.mean for c in result.comparisons}
+    total = sum(means.values())
+    name, largest = max(means.items(), key=lambda item: item[1])
+    if result.overall and total > 0 and largest > total / 2:
+        yield Text(f"  {name} alone makes up {percent(largest / total)} of the reference's total.", "doubt")
 
 
 def _geometric_means(result: SuiteComparison) -> Iterator[Block]:
@@ -300,7 +246,7 @@ def _geometric_means(result: SuiteComparison) -> Iterator[Block]:
     if found is None or not found.benchmarks:
         return
     these, like = found.these, found.like_these
-    confidence = percent(these.confidence)
+    confidence = level(these.confidence)
     yield Text(
         f"Geometric mean of the speedups in mean: {ratio(these.value)}; for these benchmarks between "
         f"{lower(these.low)} and {upper(these.high)}, for benchmarks like these between {lower(like.low)} and "
@@ -319,7 +265,7 @@ def _controlled(result: SuiteComparison) -> Iterator[Block]:
         by_method.setdefault(controlled.method, []).append(controlled)
     for method, families in by_method.items():
         counts = "; ".join(
-            f"{_WHERE[c.protocol]} "
+            f"{WHERE[c.protocol]} "
             + ", ".join(
                 f"{c.count(v)} {v.value}"
                 for v in Verdict
@@ -335,10 +281,10 @@ def _remarks(result: SuiteComparison, rigorous: bool) -> Iterator[Block]:
     nested: dict[str, None] = {}
     for comparison in result.comparisons:
         for check in comparison.checks:
-            kind = check.name.partition(" of ")[0]
+            kind = check.kind
             if kind == "nesting" and check.held:
                 nested.setdefault(comparison.benchmark)
-            if not check.held and _SHORT.get(kind, kind):
+            if not check.held and SHORT.get(kind, kind):
                 failed.setdefault(f"{kind}: {check.message}", (check, {}))[1].setdefault(comparison.benchmark)
     if nested:
         yield Text("")
@@ -350,7 +296,7 @@ def _remarks(result: SuiteComparison, rigorous: bool) -> Iterator[Block]:
         yield Text("")
         yield Text("What to mind:")
         for check, names in failed.values():
-            kind = _SHORT.get(check.name.partition(" of ")[0], check.name)
+            kind = SHORT.get(check.kind, check.name)
             message = check.message if kind != "ties" else check.message.partition(": ")[2]
             yield Text(f"  {kind} ({plural(len(names), 'benchmark')}): {message}.", "dim")
     if rigorous:
@@ -414,8 +360,11 @@ def explain(result: Comparison) -> Iterator[Block]:
         In the order in which the protocol looked.
     """
     yield Text(f"{result.benchmark}, {result.protocol}: {result.question}", "strong")
+    yield Text(
+        f"  X is {result.reference.label or 'the reference'}, Y is {result.candidate.label or 'the candidate'}"
+    )
     for check in result.checks:
-        p = "" if math.isnan(check.pvalue) else f" (p = {pvalue(check.pvalue)}, rule: p > {result.alpha:g})"
+        p = "" if math.isnan(check.pvalue) else f" (p = {pvalue(check.pvalue)})"
         yield Text(f"  {'holds' if check.held else 'FAILS'}  {check.name}{p}: {check.message}")
     if result.test:
         yield Text(
@@ -423,11 +372,11 @@ def explain(result: Comparison) -> Iterator[Block]:
             f"rule: p <= {result.alpha:g}"
         )
     else:
-        yield Text(f"  no test was made: {result.state.value}")
+        yield Text(f"  no test was made: {_NO_TEST.get(result.state, result.state.value)}")
     highest = result.highest_confidence
-    if highest is not None and not math.isnan(highest.value):
+    if highest is not None and highest.value >= _LEAST_LEVEL:
         yield Text(
-            f"  highest confidence at which the whole protocol says faster: {percent(highest.value, 6)}"
+            f"  highest confidence at which the whole protocol says faster: {level(highest.value)}"
             + (
                 ""
                 if highest.upward_closed

@@ -13,7 +13,8 @@ from xml.etree import ElementTree as ET
 from speedproof.protocols.comparison import Comparison, Verdict
 from speedproof.protocols.suite_comparison import SuiteComparison
 from speedproof.report.blocks import plain
-from speedproof.report.comparisons import conclusion, explain
+from speedproof.report.comparisons import explain
+from speedproof.report.conclusions import conclusion
 
 __all__ = ["junit"]
 

@@ -9,7 +9,19 @@ from speedproof.protocols.comparison import Verdict
 from speedproof.report.blocks import Style
 from speedproof.stats.estimate import Estimate
 
-__all__ = ["MARKS", "STYLES", "bounds", "chance", "lower", "percent", "plural", "pvalue", "ratio", "upper"]
+__all__ = [
+    "MARKS",
+    "STYLES",
+    "bounds",
+    "chance",
+    "level",
+    "lower",
+    "percent",
+    "plural",
+    "pvalue",
+    "ratio",
+    "upper",
+]
 
 STYLES: dict[Verdict, Style] = {
     Verdict.FASTER: "good",
@@ -34,6 +46,8 @@ def ratio(value: float) -> str:
         return "inf"
     if 0.1 <= abs(value) < 10 or value == 0:
         return f"{value:.3f}"
+    if 10 <= abs(value) < 1e6:
+        return f"{value:.{max(0, 2 - math.floor(math.log10(abs(value))))}f}"
     return f"{value:.3g}"
 
 
@@ -76,7 +90,7 @@ def upper(bound: float) -> str:
 
 def _bound(value: float, towards: Callable[[float], int], at: float = 1.0, least: int = 3) -> str:
     """A bound rounded down or up, with more digits where it would seem to reach ``at``."""
-    if not math.isfinite(value):
+    if not math.isfinite(value) or not 1e-99 < abs(value) < 1e99:
         return ratio(value)
     digits = least
     if at == 1.0 and value and not 0.1 <= abs(value) < 10:  # a speedup far from one: significant digits
@@ -105,6 +119,21 @@ def chance(estimate: Estimate) -> str:
         for value, towards in ((estimate.low, math.floor), (estimate.high, math.ceil))
     )
     return f"{estimate.value:.2f} [{low}, {high}]"
+
+
+def level(confidence: float) -> str:
+    """A confidence level in percent, rounded down: never more than it is, never 100 %.
+
+    Examples
+    --------
+    >>> level(0.95), level(0.9999), level(1 - 3e-9), level(0.98996)
+    ('95 %', '99.99 %', '99.9999 %', '98.9 %')
+    """
+    for digits in range(1, 5):
+        floored = math.floor(confidence * 10 ** (digits + 2) + 1e-9) / 10 ** (digits + 2)
+        if digits == 4 or (floored < 1 and confidence - floored < (1 - confidence) / 2):
+            break
+    return f"{100 * floored:.{digits}f}".rstrip("0").rstrip(".") + " %"
 
 
 def percent(share: float, digits: int = 3) -> str:

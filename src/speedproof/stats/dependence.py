@@ -10,9 +10,10 @@ import numpy.typing as npt
 from speedproof.stats.pooled import sample_ends
 from speedproof.stats.special import betainc, t_sf
 
-__all__ = ["Autocorrelation", "Drift", "drift", "hurst_factor", "lag1"]
+__all__ = ["Autocorrelation", "Drift", "drift", "drift_within", "hurst_factor", "lag1"]
 
 FloatArray = npt.NDArray[np.float64]
+_FEW_PROCESSES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +148,54 @@ def drift(x: npt.ArrayLike) -> Drift:
     t = np.abs(correlation) * np.sqrt((n - 2) / np.where(rest > 0.0, rest, 1.0))
     tail = t_sf(t, float(n - 2))
     return Drift(correlation, np.where(rest > 0.0, 2.0 * tail, np.where(rest == 0.0, 0.0, np.nan)))
+
+
+def drift_within(x: npt.ArrayLike, processes: npt.ArrayLike) -> Drift:
+    """Trend of the values with their position inside a process: a warm-up that every process repeats.
+
+    Parameters
+    ----------
+    x : array_like, shape (n,)
+        Values in run order.
+    processes : array_like of int, shape (n,)
+        The process of each value.
+
+    Returns
+    -------
+    Drift
+        The mean over processes of the correlation of value and position, and the p-value of the one-sample
+        t test that the mean slope is 0: processes are independent, whatever happens inside them. NaN with
+        fewer than five processes of two values or more, or when all values are equal.
+
+    Examples
+    --------
+    >>> r = drift_within([3, 2, 3.1, 2, 3.2, 2.1, 3, 2.2, 3.1, 2], [0, 0, 1, 1, 2, 2, 3, 3, 4, 4])
+    >>> float(r.correlation), bool(r.pvalue < 1e-4)
+    (-1.0, True)
+    """
+    values, labels = np.asarray(x, dtype=np.float64), np.asarray(processes)
+    slopes, correlations = [], []
+    for label in np.unique(labels):
+        own = values[labels == label]
+        if own.size < 2:
+            continue
+        position = np.arange(own.size) - 0.5 * (own.size - 1)
+        centred = own - own.mean()
+        # Per step of the position, so that processes of different lengths speak of the same thing.
+        slopes.append(float(position @ centred) / float(position @ position))
+        spread = np.sqrt((position @ position) * (centred @ centred))
+        correlations.append(float(position @ centred) / float(spread) if spread > 0.0 else 0.0)
+    k = len(slopes)
+    undefined = np.asarray(np.nan)
+    if k < _FEW_PROCESSES:
+        return Drift(undefined, undefined)
+    slope = np.array(slopes)
+    error = slope.std(ddof=1) / np.sqrt(k)
+    if error == 0.0:
+        exact = undefined if slope[0] == 0.0 else np.asarray(0.0)
+        return Drift(np.asarray(np.mean(correlations)), exact)
+    pvalue = 2.0 * t_sf(abs(slope.mean()) / error, k - 1)
+    return Drift(np.asarray(np.mean(correlations)), np.asarray(pvalue))
 
 
 def hurst_factor(x: npt.ArrayLike) -> FloatArray:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from speedproof.protocols.comparison import Comparison, Verdict
 from speedproof.protocols.hpt import Winner
 from speedproof.protocols.suite_comparison import SuiteComparison
-from speedproof.report.comparisons import comparatives
+from speedproof.report.conclusions import comparatives
 from speedproof.report.wording import lower, percent, plural, ratio, upper
 
 __all__ = ["Figure", "figures", "headline"]
@@ -109,7 +109,7 @@ def figures(result: SuiteComparison) -> Iterator[Figure]:
             yield Figure(
                 "Speedup of the total of medians",
                 ratio(gain.speedup),
-                (f"{percent(gain.gain)} of the total saved",),
+                (f"{percent(abs(gain.gain))} of the total {'saved' if gain.gain >= 0 else 'lost'}",),
             )
     if result.hpt is not None and result.hpt.winner is not Winner.TIE:
         ahead = result.candidate if result.hpt.winner is Winner.CANDIDATE else result.reference

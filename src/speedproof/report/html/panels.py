@@ -11,24 +11,34 @@ import numpy as np
 from speedproof.data.sample import FloatArray, Sample, Trait
 from speedproof.data.suite import Pair, Suite
 from speedproof.data.units import format_value, format_values
+from speedproof.errors import DataError
+from speedproof.mixture.em import kernel_names
+from speedproof.mixture.fit import fit
 from speedproof.protocols.comparison import Comparison, Summary
 from speedproof.protocols.suite_comparison import SuiteComparison
-from speedproof.report.comparisons import conclusion
+from speedproof.report.conclusions import conclusion
 from speedproof.report.html.axis import linear_ticks
 from speedproof.report.wording import percent, plural, pvalue
 
 __all__ = ["panels"]
 
+LEAST_FOR_MIXTURE = 10
 MOST_DRAWN = 1000
 """Points of a sample that a chart shows; a larger sample is thinned evenly, and the chart says so."""
 
 _ASKS = {
     "normality": "could the values come from a normal distribution? (Shapiro-Wilk)",
     "equal variances": "do both versions spread alike? (F test)",
-    "location shift": "do both distributions have one shape? (Kolmogorov-Smirnov)",
+    "location shift": "do both distributions differ by a shift only? (Kolmogorov-Smirnov)",
+    "common factor": "do both distributions differ by a factor only? (Kolmogorov-Smirnov)",
     "ties": "are most values distinct?",
     "nesting": "does every value come from a process of its own?",
     "several processes": "are there several processes, so that their spread is seen?",
+    "several runs": "are there several runs, so that their spread is seen?",
+    "two measurements": "are these two measurements, not one twice?",
+    "positive values": "are all values positive, so that ratios mean something?",
+    "steadiness": "do the values of one process stay where they are? (Spearman's correlation)",
+    "independence": "are the values independent of each other? (Hurst factor)",
     "untouched values": "are these the values as they were measured?",
     "run order": "does a run tell nothing of the next? (von Neumann's ratio of ranks)",
     "drift": "do the values stay where they are over time? (Spearman's correlation)",
@@ -158,6 +168,35 @@ def _sample(sample: Sample) -> dict[str, Any]:
         "told": f"{plural(sample.n, 'value')} of {sample.label}: median {texts[1]}, "
         f"middle half {texts[0]} to {texts[2]}",
         "median": texts[1],
+        "mixture": _mixture(ranked[_spaced(ranked)], sample.unit),
+    }
+
+
+def _mixture(ranked: FloatArray, unit: str) -> dict[str, Any] | None:
+    """The Gaussian mixture of a sample as the outline of a violin; None where it would say nothing.
+
+    That is so for few values and where most are tied: there a density is a row of spikes at the clock's steps.
+    """
+    # The NumPy twin of the kernels takes fifty times as long, which a page of many benchmarks cannot wait for.
+    if not kernel_names() or ranked.size < LEAST_FOR_MIXTURE or 2 * np.unique(ranked).size <= ranked.size:
+        return None
+    try:
+        model = fit(ranked).model
+    except DataError:
+        return None
+    low, high = float(ranked[0]), float(ranked[-1])
+    around = (model.means[:, None] + model.sds[:, None] * np.linspace(-3, 3, 13)).ravel()
+    grid = np.unique(np.concatenate([np.linspace(low, high, 41), around[(around > low) & (around < high)]]))
+    density = model.pdf(grid)
+    parts = [
+        f"{percent(float(weight), 2)} around {format_value(float(mean), unit)}"
+        for weight, mean in zip(model.weights, model.means, strict=True)
+    ]
+    return {
+        "at": _short(grid),
+        "density": [round(float(v), 3) for v in density / density.max()],
+        "told": "one component" if len(parts) == 1 else f"{len(parts)} components: {', '.join(parts)}",
+        "means": [float(mean) for mean in model.means],
     }
 
 
