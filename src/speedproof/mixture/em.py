@@ -7,7 +7,8 @@ sorted, standardised samples of one size, so that a bootstrap is one call.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from itertools import pairwise
 from types import ModuleType
@@ -139,6 +140,7 @@ class Fits:
         return Fits(self.loglik[rows], self.parameters[rows], self.best[rows], self.steps[rows])
 
 
+@cache
 def kernel_names() -> tuple[str | None, ...]:
     """Name the compiled kernels, best first; None for one that this machine cannot run, empty without any."""
     return () if _COMPILED is None else tuple(_COMPILED.kernels())
@@ -332,7 +334,11 @@ def _runner(kernel: str | None) -> Callable[[Floats, Ints, Request, Fits], None]
     chosen = names.index(kernel) if kernel else next(i for i, name in enumerate(names) if name)
 
     def run(rows: Floats, starts: Ints, request: Request, fits: Fits) -> None:
-        rules = astuple(request.rules)
+        r = request.rules
+        rules = (
+            r.gain_relative, r.gain_absolute, r.min_variance, r.max_steps, r.accelerate, r.extra_step,
+            r.finish_gain, r.finish_margin,
+        )  # fmt: skip
         chunk = np.ascontiguousarray(rows, dtype=np.float64)
         fill(
             chunk, np.ascontiguousarray(starts), fits.loglik, fits.parameters, fits.best, fits.steps,

@@ -34,8 +34,9 @@ Progress = Callable[[int, int], None]
 BLOCK = 32
 """Replicates that share a random stream: starting one costs as much as drawing a small sample."""
 
-PATIENCE = 2
-"""The fast mode stops adding components after so many that brought nothing."""
+MANY = 200
+"""The fast mode stops adding components after two in a row that brought nothing, from so many values on
+after one: there a later one hardly ever comes back."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -224,8 +225,8 @@ def goodness_of_fit(
     c : float, optional
         Bootstrap samples hold floor(c n) values; :func:`undersampling` by default.
     fast : bool
-        Stop adding components to a replicate after two in a row that brought nothing, but not before one
-        more than the sample's K.
+        Stop adding components to a replicate after two in a row that brought nothing (after one from 200
+        values on), but not before one more than the sample's K.
     jobs : int
         Threads.
     progress : callable, optional
@@ -254,6 +255,7 @@ def goodness_of_fit(
     if size < 2:
         raise UsageError(f"c = {factor:g} leaves {size} of {n} values; a mixture needs two")
     K_always = fit.components + 1 if fast else 0
+    patience = 0 if not fast else 2 if size < MANY else 1
     distances = np.empty(N)
     chunk = _chunk(size)
     # In standard units, so that the unit of the data changes nothing.
@@ -263,7 +265,7 @@ def goodness_of_fit(
     for start in range(0, N, chunk):
         rows = samples[start : start + chunk]
         distances[start : start + chunk] = refitted_distances(
-            rows, fit.K_max, K_always=K_always, patience=PATIENCE if fast else 0, jobs=jobs
+            rows, fit.K_max, K_always=K_always, patience=patience, jobs=jobs
         )
         if progress is not None:
             progress(min(start + chunk, N), N)
@@ -273,14 +275,14 @@ def goodness_of_fit(
 
 
 def refitted_distances(
-    samples: Floats, K_max: int, *, K_always: int = 0, patience: int = 0, jobs: int = 1
+    rows: Floats, K_max: int, *, K_always: int = 0, patience: int = 0, jobs: int = 1
 ) -> Floats:
-    """Fit sorted rows anew, with the choice of K and model, and measure each one's distance to its fit.
+    """Fit rows anew, with the choice of K and model, and measure each one's distance to its fit.
 
     Parameters
     ----------
-    samples : ndarray, shape (N, n)
-        Sorted rows.
+    rows : ndarray, shape (N, n)
+        Sorted samples in standard units: of a mean near 0 and a deviation near 1.
     K_max, K_always, patience, jobs : int
         As for :func:`speedproof.mixture.em.search`.
 
@@ -289,7 +291,7 @@ def refitted_distances(
     ndarray, shape (N,)
         NaN for a constant row.
     """
-    rows, fits, _, _ = _refit(samples, K_max, K_always, patience, jobs)
+    fits = _refit(rows, K_max, K_always, patience, jobs)
     return em.ks_distances(rows, fits, jobs=jobs)
 
 
@@ -308,7 +310,9 @@ def refitted_models(samples: Floats, K_max: int, *, jobs: int = 1) -> list[Mixtu
     list of MixtureModel
         One a row, in the unit of the rows.
     """
-    _, fits, centres, scales = _refit(samples, K_max, 0, 0, jobs)
+    centres = samples.mean(axis=1)
+    scales = samples.std(axis=1, ddof=1)
+    fits = _refit((samples - centres[:, None]) / scales[:, None], K_max, 0, 0, jobs)
     return [
         MixtureModel(w[:K], centre + scale * mu[:K], scale * np.sqrt(v[:K]))
         for (w, mu, v), (K, _), centre, scale in zip(
@@ -317,19 +321,12 @@ def refitted_models(samples: Floats, K_max: int, *, jobs: int = 1) -> list[Mixtu
     ]
 
 
-def _refit(
-    samples: Floats, K_max: int, K_always: int, patience: int, jobs: int
-) -> tuple[Floats, em.Fits, Floats, Floats]:
-    """Standardised rows, their fits, centres and scales."""
-    centres = samples.mean(axis=1)
-    scales = samples.std(axis=1, ddof=1)
-    rows = (samples - centres[:, None]) / np.where(scales > 0.0, scales, 1.0)[:, None]
+def _refit(rows: Floats, K_max: int, K_always: int, patience: int, jobs: int) -> em.Fits:
     K_max = min(K_max, rows.shape[1])
     starts = em.quantile_starts(rows, K_max)
-    fits = em.search(
+    return em.search(
         rows, starts, K_max, em.REPLICATE, single=True, K_always=K_always, patience=patience, jobs=jobs
     )
-    return rows, fits, centres, scales
 
 
 def _chunk(size: int) -> int:
