@@ -59,8 +59,8 @@ def main(page: str, folder: str) -> None:
             opener = driver.find_elements(By.CSS_SELECTOR, ".open[aria-expanded='false']")
             if opener:
                 opener[min(1, len(opener) - 1)].click()
-            shoot(driver, to / "light.png", 1280, "light")
-            shoot(driver, to / "dark.png", 1280, "dark")
+            shoot(driver, to / "light.png", 1280, "light", 1500)
+            shoot(driver, to / "dark.png", 1280, "dark", 1500)
             shoot(driver, to / "narrow.png", 400, "light", 4200)
             shoot(driver, to / "wide.png", 3840, "light", 2160)
             driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})

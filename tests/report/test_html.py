@@ -120,6 +120,7 @@ def test_data_is_json_that_cannot_leave_its_element(made: Made, page: Page) -> N
             (c.name, c.message) for k in made[0].comparisons if k.benchmark == panel["name"] for c in k.checks
         }
         assert {(row[1], row[5]) for row in panel["checks"]} == checks
+        assert all(row[2] for row in panel["checks"]), "every check says what it asks"
         for sample, version in zip(panel["drawn"]["samples"], made[1].versions, strict=True):
             (values,) = (
                 s.values

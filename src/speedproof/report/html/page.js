@@ -75,22 +75,33 @@
   }
 
   function strip(drawn, labels) {
-    const chart = frame(`Distribution: ${drawn.samples.map((s) => s.told).join("; ")}`);
+    const chart = frame(`Distribution: ${drawn.samples.map((s) => s.told + (s.mixture ? ", mixture of " + s.mixture.told : "")).join("; ")}`);
     const at = valuesUpwards(chart, drawn);
     const half = (RIGHT - LEFT) / 4;
     drawn.samples.forEach((sample, i) => {
       const side = SIDES[i], centre = LEFT + half * (1 + 2 * i);
       const values = sample.ranked || sample.order;
-      chart.append(marks(side, swarm(values.map(at), half * 0.72).map(([dx, y]) => [centre + dx, y])));
+      if (sample.mixture) {
+        const w = half * 0.94, { at: places, density, means } = sample.mixture;
+        const edge = (sign) => places.map((v, k) => `${(centre + sign * w * density[k]).toFixed(1)} ${at(v).toFixed(1)}`);
+        chart.append(svg("path", { class: "violin " + side, d: `M${edge(1).join("L")}L${edge(-1).reverse().join("L")}z` }));
+        if (means.length > 1) {
+          for (const mean of means) chart.append(svg("path", { class: "component " + side, d: `M${(centre - w).toFixed(1)} ${at(mean).toFixed(1)}l-7 -4v8z` }));
+        }
+      }
+      chart.append(marks(side, swarm(values.map(at), half * 0.6).map(([dx, y]) => [centre + dx, y])));
       const [q1, q2, q3] = sample.quartiles.map(at);
-      const w = half * 0.84;
+      const w = half * 0.66;
       chart.append(svg("rect", { class: "box " + side, x: centre - w, width: 2 * w, y: q3, height: Math.max(q1 - q3, 0.5), rx: 3 }),
         svg("line", { class: "box median " + side, x1: centre - w, x2: centre + w, y1: q2, y2: q2 }),
         axisText(centre, BOTTOM + 15, "middle", cut(labels[i], 24)),
         axisText(centre, BOTTOM + 28, "middle", "median " + sample.median));
     });
     chart.append(svg("line", { class: "axis", x1: LEFT, x2: RIGHT, y1: BOTTOM, y2: BOTTOM }));
-    return figure(chart, "Distribution", "Every value; boxes hold the middle half, bold lines are medians." + thinned(drawn));
+    const several = drawn.samples.some((s) => s.mixture && s.mixture.means.length > 1);
+    return figure(chart, "Distribution", "Every value; boxes hold the middle half, bold lines are medians" +
+      (drawn.samples.some((s) => s.mixture) ? ", outlines the Gaussian mixtures" : "") +
+      (several ? ", triangles their components" : "") + "." + thinned(drawn));
   }
   // Points of about the same height are spread sideways from the middle, as wide as they are many.
   function swarm(heights, widest) {
@@ -132,12 +143,17 @@
   }
   const cut = (text, most) => (text.length > most ? text.slice(0, most - 1) + "…" : text);
 
-  function table(caption, head, rows) {
-    return html("div", { class: "wide" }, html("table", { class: "plain" }, html("caption", {}, caption),
+  function table(caption, head, rows, kind = "") {
+    return html("div", { class: "wide" }, html("table", { class: "plain " + kind }, html("caption", {}, caption),
       html("thead", {}, html("tr", {}, ...head.map((h) => html("th", { scope: "col" }, h)))),
       html("tbody", {}, ...rows)));
   }
   const line = (cells) => html("tr", {}, html("th", { scope: "row" }, cells[0]), ...cells.slice(1).map((c) => html("td", {}, c)));
+
+  function mixtures(drawn, labels) {
+    const told = drawn.samples.flatMap((s, i) => (s.mixture ? [[labels[i], s.mixture.told]] : []));
+    return told.length ? [table("Gaussian mixtures", ["Version", "Components"], told.map(line))] : [];
+  }
 
   function panel(found) {
     const cell = html("td", {});
@@ -155,8 +171,10 @@
       table("Checks", ["", "Check", "What it asks", "Statistic", "p", "What it means and what to do", "Protocols"],
         found.checks.map(([held, name, asks, statistic, p, message, protocols]) => html("tr", {},
           html("td", { class: held ? "held" : "held failed" }, held ? "✓ holds" : "✗ fails"), html("th", { scope: "row" }, name),
-          ...[asks, statistic, p, message, protocols].map((c) => html("td", {}, c))))),
+          ...[["", asks], ["Statistic", statistic], ["p", p], ["", message], ["Protocols", protocols]].map(([label, c]) =>
+            html("td", { "data-label": label }, c)))), "checks"),
       table("Tests", ["Protocol", "Test", "p, faster", "p, slower", "Rule", "Highest confidence for faster"], found.tests.map(line)),
+      ...(drawn ? mixtures(drawn, found.labels) : []),
       table("Both sides in numbers", ["", "Version", "Values", "Mean", "Median", "Minimum", "Standard deviation", "MAD"], found.summary.map(line)));
     return html("tr", { class: "panel" }, cell);
   }
