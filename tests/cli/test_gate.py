@@ -152,7 +152,7 @@ def test_later_tables_override_earlier_ones() -> None:
         ("[gat]\n", "gat", "no such key; known here: gate"),
         ("[gate]\nmargins = 1\n", "gate.margins", "known here: margin, confidence"),
         ("[gate]\nmargin = true\n", "gate.margin", 'write "2%" or 0.02'),
-        ("[gate]\nmargin = -1\n", "gate.margin", "is not positive"),
+        ("[gate]\nmargin = -1\n", "gate.margin", "between 0 and 1"),
         ('[gate]\nmargin = "wide"\n', "gate.margin", "is not a number"),
         ("[gate]\nconfidence = 95\n", "gate.confidence", "between 0 and 1"),
         ('[gate]\npolicy = "none"\n', "gate.policy", "no-regression, proven-improvement, equivalence"),
@@ -203,6 +203,49 @@ def test_a_named_settings_file_must_be_there() -> None:
     code, _, err = gate(O2, O3, "--config", "nowhere.toml")
     assert code == 2
     assert "nowhere.toml" in err
+
+
+def test_everything_vanished(write: Write) -> None:
+    """Nothing in common is a fail with every name that fits, not an error and not a pass."""
+    old = write("old.csv", 1, runs=3, **{f"old_{i}": 1.0 for i in range(50)})
+    new = write("new.csv", 2, runs=3, a=1, b=1)
+    code, out, _ = gate(old, new, "--markdown", "s.md")
+    assert code == 1
+    assert "50 benchmarks of old cannot be compared in new: old_0" in out
+    assert "and 10 more" in out
+    assert "- and 10 more missing" in Path("s.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("method", "words"),
+    [
+        ("holm", "a false fail one of 5 % over all 3 together (Holm's correction)"),
+        ("bh", "an expected share of 5 % at most does so falsely"),
+        ("none", "5 % for each benchmark, up to 15 % over all 3"),
+    ],
+)
+def test_the_risk_is_stated(three: dict[str, str], method: str, words: str) -> None:
+    """Bonferroni's bound of three independent tests at 5 % is 15 %."""
+    out = gate(three["base"], three["same"], "--multiplicity", method)[1]
+    assert words in out
+    assert "A false pass has a risk of at most 5 %" in out
+
+
+def test_several_policies_in_one_sentence(three: dict[str, str]) -> None:
+    """A pass says what was proven of how many; the summary names what the settings ignore."""
+    Path("speedproof.toml").write_text(
+        '[[gate.benchmark]]\npattern = "json_*"\npolicy = "equivalence"\n'
+        + "".join(f'[[gate.benchmark]]\npattern = "gone_{i}"\nignore = true\n' for i in range(9))
+    )
+    text = Path(three["base"]).read_text() + "".join(f"gone_{i},1\ngone_{i},2\n" for i in range(9))
+    Path("more.csv").write_text(text)
+    code, out, _ = gate("more.csv", three["same"], "--markdown", "s.md")
+    assert code == 0
+    assert (
+        "equivalent within the margin on 2 benchmarks and not worse by more than the margin on 1 benchmark"
+        in out
+    )
+    assert "`gone_7` and 1 more" in Path("s.md").read_text(encoding="utf-8")
 
 
 def test_two_versions_of_one_file() -> None:

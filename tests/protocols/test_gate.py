@@ -371,6 +371,17 @@ def test_needed_runs_decide() -> None:
     assert scipy_stats.binom.sf(passes - 1, trials, 0.8) > 1e-4
 
 
+def test_at_the_threshold_no_number_of_runs_helps() -> None:
+    """A speedup of exactly c is neither proven nor contradicted by any number of runs."""
+    x, y = grid(1.0, 20, 0.02)
+    (row,) = hold(suite_of({"b": (x, 1.02 * y)}), rules=GateRules(protocol="mean")).rows
+    needed = row.comparison.needed
+    assert row.outcome is Outcome.UNDECIDED
+    assert needed is not None
+    assert (needed.reference, needed.candidate) == (None, None)
+    assert "near the threshold" in needed.reason
+
+
 @pytest.mark.parametrize(
     "make", [lambda: Demand(margin=0.0), lambda: Demand(margin=np.inf), lambda: GateRules(alpha=0.0)]
 )

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from speedproof.cli.arguments import open_unit_interval, positive_share
+from speedproof.cli.arguments import confidence, positive_share
 from speedproof.cli.console import Console
 from speedproof.cli.inputs import (
     add_choice_arguments,
@@ -72,9 +72,7 @@ def register(subparsers: Subparsers) -> None:
         metavar="SHARE",
         help="speedups down to 1/(1+SHARE) are no regression (default: 2%%)",
     )
-    group.add_argument(
-        "--confidence", type=open_unit_interval, metavar="LEVEL", help="1 - alpha (default: 0.95)"
-    )
+    group.add_argument("--confidence", type=confidence, metavar="LEVEL", help="1 - alpha (default: 0.95)")
     group.add_argument("--protocol", choices=["mean", "median"], help="whose test decides (default: median)")
     group.add_argument(
         "--multiplicity",
@@ -176,10 +174,10 @@ def _demand(args: argparse.Namespace, settings: GateSettings) -> Demand:
 
 def _rules(args: argparse.Namespace, settings: GateSettings) -> GateRules:
     default = GateRules()
-    confidence = args.confidence or settings.confidence
+    level = args.confidence or settings.confidence
     return GateRules(
         # 1 - 0.95 is not 0.05 in binary
-        alpha=default.alpha if confidence is None else round(1 - confidence, 15),
+        alpha=default.alpha if level is None else round(1 - level, 15),
         multiplicity=args.multiplicity or settings.multiplicity or default.multiplicity,
         protocol=args.protocol or settings.protocol or default.protocol,
     )

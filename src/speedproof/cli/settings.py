@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Literal, TypeVar
 
-from speedproof.cli.arguments import open_unit_interval, positive_share
+from speedproof.cli.arguments import confidence, positive_share
 from speedproof.errors import FormatError
 from speedproof.protocols.gate_claims import MULTIPLICITIES, Demand, Location, Multiplicity, Policy
 
@@ -214,7 +214,7 @@ def _margin(value: object) -> float:
 
 
 def _confidence(value: object) -> float:
-    return open_unit_interval(_number(value, '"95%" or 0.95'))
+    return confidence(_number(value, '"95%" or 0.95'))
 
 
 def _one_of(choices: Sequence[S]) -> Callable[[object], S]:
