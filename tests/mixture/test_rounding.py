@@ -84,12 +84,12 @@ def test_a_fine_grid_gives_the_plain_fit() -> None:
 
 def test_size_on_rounded_mixtures() -> None:
     """The plain test rejects the rounding nearly always; the one that knows of it holds its level."""
-    runs, plain, aware = 40, 0, 0
+    runs, plain, aware = 30, 0, 0
     for seed in range(runs):
         x = rounded(60, "1", seed)
         f = fit_rounded(x, 1.0, K_max=4)
-        aware += goodness_of_rounded(x, f, N=60, seed=seed).rejected(0.05)
-        plain += goodness_of_fit(x, fit(x, K_max=4), N=60, seed=seed, c=1.0).rejected(0.05)
+        aware += goodness_of_rounded(x, f, N=40, seed=seed).rejected(0.05)
+        plain += goodness_of_fit(x, fit(x, K_max=4), N=40, seed=seed, c=1.0).rejected(0.05)
     assert plain > 0.9 * runs
     assert stats.binomtest(aware, runs, 0.05, alternative="greater").pvalue > 1e-3
 

@@ -37,17 +37,19 @@ def test_power_grows_with_the_sample() -> None:
 
 
 def test_rounding_is_seen_and_survived() -> None:
-    r = study("mixture_rounding").rejections(40, 1.0, 12, N=40)
+    r = study("mixture_rounding").rejections(40, 1.0, 10, N=30)
     assert r["plain"] >= 0.5
     assert r["aware"] < 0.3
     assert r["detected"] == r["matters"] == 1.0
 
 
-@pytest.mark.parametrize("name", ["mixture_calibration", "mixture_rounding"])
+@pytest.mark.parametrize(
+    ("name", "options"), [("mixture_calibration", ["--factors", "1"]), ("mixture_rounding", ["--steps", "1"])]
+)
 def test_studies_print_their_tables(
-    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    name: str, options: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(sys, "argv", [name, "--runs", "2", "--sizes", "20"])
+    monkeypatch.setattr(sys, "argv", [name, "--runs", "2", "--sizes", "20", *options])
     study(name).main()
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) > 4
+    assert len(lines) >= 2
