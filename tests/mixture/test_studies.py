@@ -37,7 +37,7 @@ def test_power_grows_with_the_sample() -> None:
 
 
 def test_rounding_is_seen_and_survived() -> None:
-    r = study("mixture_rounding").rejections(40, 1.0, 10, N=30)
+    r = study("mixture_rounding").rejections(60, 1.0, 10, N=40)
     assert r["plain"] >= 0.5
     assert r["aware"] < 0.3
     assert r["detected"] == r["matters"] == 1.0
