@@ -20,8 +20,8 @@
     return element;
   }
   const badge = (verdict) => html("span", { class: "badge " + verdict }, verdict);
-  const scale = (low, high, from, to) => (value) =>
-    high > low ? from + ((value - low) / (high - low)) * (to - from) : (from + to) / 2;
+  const scale = (low, high, from, to) => (value) => // what lies beyond an end is drawn at it
+    high > low ? from + (Math.min(Math.max(value - low, 0), high - low) / (high - low)) * (to - from) : (from + to) / 2;
   const SIDES = ["x", "y"];
 
   function marker(side, x, y) {
@@ -54,7 +54,8 @@
   function figure(chart, title, text) {
     return html("figure", {}, html("figcaption", {}, html("b", {}, title), text), chart);
   }
-  const thinned = (drawn) => drawn.samples.some((s) => s.at) ? " Large samples are thinned evenly." : "";
+  const remarks = (drawn) => (drawn.samples.some((s) => s.at) ? " Large samples are thinned evenly." : "") +
+    (drawn.beyond ? " " + drawn.beyond : "");
 
   function runOrder(drawn, labels) {
     const chart = frame(`Values by place: ${drawn.samples.map((s) => s.told).join("; ")}`);
@@ -71,7 +72,7 @@
     if (most > 1) chart.append(axisText(along(most), BOTTOM + 15, "end", String(most)));
     chart.append(axisText((LEFT + RIGHT) / 2, BOTTOM + 27, "middle", drawn.ordered ? "run" : "place in the file"));
     return figure(chart, drawn.ordered ? "Run order" : "Order of the file",
-      (drawn.ordered ? "A trend, a step or a warm-up shows here." : "The files do not tell in which order the runs were made.") + thinned(drawn));
+      (drawn.ordered ? "A trend, a step or a warm-up shows here." : "The files do not tell in which order the runs were made.") + remarks(drawn));
   }
 
   function strip(drawn, labels) {
@@ -101,7 +102,7 @@
     const several = drawn.samples.some((s) => s.mixture && s.mixture.means.length > 1);
     return figure(chart, "Distribution", "Every value; boxes hold the middle half, bold lines are medians" +
       (drawn.samples.some((s) => s.mixture) ? ", outlines the Gaussian mixtures" : "") +
-      (several ? ", triangles their components" : "") + "." + thinned(drawn));
+      (several ? ", triangles their components" : "") + "." + remarks(drawn));
   }
   // Points of about the same height are spread sideways from the middle, as wide as they are many.
   function swarm(heights, widest) {

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from speedproof.data.sample import FloatArray, Sample, Trait
 from speedproof.data.suite import Pair, Suite
@@ -22,6 +23,9 @@ from speedproof.report.wording import percent, plural, pvalue
 
 __all__ = ["panels"]
 
+FAR = 8.0
+"""Interquartile ranges from the quartiles beyond which a value is drawn at the edge of a chart."""
+MOST_FAR = 0.1
 LEAST_FOR_MIXTURE = 10
 MOST_DRAWN = 1000
 """Points of a sample that a chart shows; a larger sample is thinned evenly, and the chart says so."""
@@ -137,10 +141,12 @@ def _numbers(side: Summary) -> tuple[str, ...]:
 
 def _drawn(pair: Pair) -> dict[str, Any]:
     x, y = pair.reference, pair.candidate
-    low = float(min(x.values.min(), y.values.min()))
-    high = float(max(x.values.max(), y.values.max()))
+    low, high = _range(x.values, y.values)
     ticks = linear_ticks(low, high)
+    pooled = np.concatenate([x.values, y.values])
+    beyond = pooled[(pooled < low) | (pooled > high)]
     return {
+        "beyond": "" if not beyond.size else _beyond(beyond, high, x.unit),
         "low": low,
         "high": high,
         "ticks": list(zip(ticks, format_values(list(ticks), x.unit), strict=True)),
@@ -148,6 +154,30 @@ def _drawn(pair: Pair) -> dict[str, Any]:
         "unit": x.unit,
         "samples": [_sample(s) for s in (x, y)],
     }
+
+
+def _range(x: FloatArray, y: FloatArray) -> tuple[float, float]:
+    """From the lowest to the highest value, but for a few that lie so far out that they would squeeze the rest."""
+    inside = [v[_near(v)] for v in (x, y)]
+    return float(min(v.min() for v in inside)), float(max(v.max() for v in inside))
+
+
+def _near(v: FloatArray) -> npt.NDArray[np.bool_]:
+    first, third = np.quantile(v, [0.25, 0.75])
+    reach = FAR * (third - first)
+    near = np.asarray((v >= first - reach) & (v <= third + reach))
+    # Many values far out are a second state of the program, which a chart must show.
+    few = reach > 0 and np.count_nonzero(~near) <= MOST_FAR * v.size
+    return near if few else np.ones(v.shape, dtype=bool)
+
+
+def _beyond(values: FloatArray, high: float, unit: str) -> str:
+    """How many values a chart shows at its edge instead of in their place, and how far out they are."""
+    last = values.max() if values.max() > high else values.min()
+    furthest = format_value(float(last), unit)
+    if values.size == 1:
+        return f"One value lies beyond the edge, at {furthest}."
+    return f"{values.size} values lie beyond the edge, up to {furthest}."
 
 
 def _in_order(sample: Sample) -> bool:
