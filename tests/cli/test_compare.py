@@ -66,8 +66,8 @@ def test_slower_is_found_and_called_so(pair: tuple[str, str]) -> None:
 def test_undecided_says_what_would_decide(write) -> None:  # type: ignore[no-untyped-def]
     """Not rejecting is not "equal": the answer is undecided, with the runs needed."""
     rng = np.random.default_rng(2)
-    same = [write(f"{name}.txt", rng.normal(100, 3, 35)) for name in "ab"]
-    _, out, _ = speedproof("compare", *same, "--protocol", "mean")
+    near = [write(f"{name}.txt", rng.normal(mean, 3, 35)) for name, mean in (("a", 100), ("b", 99.5))]
+    _, out, _ = speedproof("compare", *near, "--protocol", "mean")
     assert "It is undecided whether b is faster than a in mean" in out
     assert "runs of a and" in out
     assert "power 0.8" in out
@@ -88,7 +88,7 @@ def test_margin_gives_equivalence(write) -> None:  # type: ignore[no-untyped-def
     same = [write(f"{name}.txt", rng.normal(100, 0.5, 40)) for name in "ab"]
     assert "equivalent in mean" not in speedproof("compare", *same)[1]
     assert (
-        "b and a are equivalent in mean within the margin"
+        "b and a are equivalent in mean within 2 %"
         in speedproof("compare", *same, "--margin", "2%")[1]
     )
 
@@ -209,8 +209,8 @@ def test_explain_names_every_test(pair: tuple[str, str]) -> None:
     """--explain lists checks with p-values and rules, the deciding test and the highest confidence."""
     out = speedproof("compare", *pair, "--explain")[1]
     for word in (
+        "X is old, Y is new",
         "normality of X (p = ",
-        "rule: p > 0.05",
         "t test: p = ",
         "rule: p <= 0.05",
         "highest confidence",

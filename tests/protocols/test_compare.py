@@ -286,12 +286,17 @@ def test_the_same_file_twice_is_noticed() -> None:
 
 
 def test_a_shift_that_is_no_factor_is_named() -> None:
-    """The bounds of the median's ratio assume scaling: a strongly shifted skewed sample fails that check."""
-    rng = np.random.default_rng(28)
-    x, y = rng.exponential(1, 200) + 0.05, rng.exponential(1, 200) + 3
-    result = compare_medians(sample(x), sample(y))
-    assert "location shift" not in check_names(result)
-    assert "common factor" in check_names(result)
+    """The bounds of the median's ratio assume scaling: strongly shifted skewed samples fail that check."""
+    rng = np.random.default_rng(26)
+    found = [
+        check_names(
+            compare_medians(sample(rng.exponential(1, 150) + 0.05), sample(rng.exponential(1, 150) + 3))
+        )
+        for _ in range(20)
+    ]
+    shifted = [names for names in found if "location shift" not in names]
+    assert len(shifted) > 10
+    assert all("common factor" in names for names in shifted)
 
 
 def test_no_equivalence_of_medians_when_the_model_fails() -> None:
