@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
@@ -12,8 +13,9 @@ from markdown_it.token import Token
 
 from speedproof.data.suite import Suite
 from speedproof.protocols.suite_comparison import SuiteComparison
-from speedproof.report.markdown import code, markdown
+from speedproof.report.markdown import _escape, code, markdown
 from speedproof.report.stored import Context
+from speedproof.report.wording import MARKS, bounds
 
 Made = tuple[SuiteComparison, Suite]
 PARSER = MarkdownIt("commonmark").enable("table")
@@ -53,7 +55,7 @@ def test_hostile_names_are_text(hostile: Made) -> None:
             if t.type in ("html_inline", "html_block"):
                 found.add(t.content.strip())
     assert {re.sub("All [0-9]+ b", "All b", tag) for tag in found} == {
-        "<details><summary>All benchmarks, the checks and remarks</summary>",
+        "<details><summary>All benchmarks, checks and remarks</summary>",
         "</details>",
         "<sub>",
         "</sub>",
@@ -63,6 +65,39 @@ def test_hostile_names_are_text(hostile: Made) -> None:
     assert re.search(r"[@#](?!<!-- -->)[\w]", outside) is None
     names = {"".join(t.content for t in row[0]) for row in _cells(text)[1:]}
     assert {" ".join(n.split()) for n in hostile[0].benchmarks} <= names
+
+
+@given(st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=30))
+def test_any_sentence_shows_as_it_is(text: str) -> None:
+    """A parser reads one paragraph of plain text, equal to what was written, up to blanks and our comments."""
+    shown = _shown(_escape(text))
+    assert shown.split() == text.split()
+
+
+@pytest.mark.parametrize(
+    "text", ["1. one", "12) two", "- a", "+ b", "=== c", "1.5 [1, 2]", "# d", "> e", "a\\*b*", "&amp;"]
+)
+def test_what_would_be_a_list_or_a_heading_is_text(text: str) -> None:
+    """The beginnings of lines that mean something in Markdown."""
+    assert _shown(_escape(text)) == text
+
+
+def _shown(source: str) -> str:
+    tokens = PARSER.parse(source)
+    assert {t.type for t in tokens} <= {"paragraph_open", "inline", "paragraph_close"}
+    parts = [c for t in tokens for c in t.children or []]
+    assert all(c.type in ("text", "text_special") or c.content == "<!-- -->" for c in parts)
+    return "".join(c.content for c in parts if c.type != "html_inline")
+
+
+def test_numbers_are_those_of_the_terminal(mixed: Made) -> None:
+    """Each cell reads, for a person, as the word and the numbers with their bounds."""
+    rows = {"".join(t.content for t in row[0]): row for row in _cells(markdown([mixed[0]]))}
+    for c in mixed[0].comparisons:
+        if c.protocol != "single run":
+            cell = rows[c.benchmark][mixed[0].protocols.index(c.protocol) + 1]
+            text = "".join(t.content for t in cell)
+            assert text == f"{MARKS[c.verdict]} {c.verdict.value} {bounds(c.speedup)}"
 
 
 def test_proven_first_the_rest_folded(mixed: Made) -> None:

@@ -27,7 +27,7 @@ _SHORT = 10
 # GitHub refuses comments of more than 65,536 characters; the rest is for what a bot writes around it.
 _MOST_CHARACTERS = 60_000
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>|~&$])")
-_LINE_START = re.compile(r"^([-+=]|\d+(?=[.)]))")
+_LINE_START = re.compile(r"^(\d{1,9}(?=[.)](?: |$))|(?=[-+=]))")
 
 
 def code(text: str) -> str:
@@ -46,7 +46,7 @@ def code(text: str) -> str:
 
 def _escape(text: str) -> str:
     """A sentence that shows as it is written, whatever names it holds."""
-    text = _LINE_START.sub(r"\\\1", _SPECIAL.sub(r"\\\1", " ".join(text.split())))
+    text = _LINE_START.sub(r"\1\\", _SPECIAL.sub(r"\\\1", " ".join(text.split())))
     # GitHub looks for @user and #1 in the rendered text, where only an empty comment keeps them apart.
     return re.sub("([@#])", r"\1<!-- -->", text)
 
@@ -125,7 +125,8 @@ def _section(result: SuiteComparison, room: int) -> Iterator[str]:
     while shown < len(rows) and room > 0:
         room -= len(rows[shown]) + 1
         shown += room > 0
-    yield f"<details><summary>All {len(rows)} benchmarks, the checks and remarks</summary>"
+    what = f"All {len(rows)} benchmarks" if len(rows) > 1 else "Numbers"
+    yield f"<details><summary>{what}, checks and remarks</summary>"
     yield ""
     yield from head
     yield from rows[:shown]
