@@ -91,7 +91,9 @@ class Skipped:
     expected: bool = False
 
     def __str__(self) -> str:
-        return ": ".join(part for part in (self.path, self.where, self.benchmark, self.reason) if part)
+        text = ": ".join(part for part in (self.path, self.where, self.benchmark, self.reason) if part)
+        # Names come from files, and a line break in one must not make two remarks of one.
+        return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 @dataclass(frozen=True, slots=True)
