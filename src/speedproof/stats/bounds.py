@@ -2,7 +2,8 @@
 
 ``low`` exceeds 1 exactly when the test of "X is larger" rejects at risk alpha, ``high`` lies below 1 exactly
 when the test of "X is smaller" does; both p-values are those of `hypotests`, and p <= alpha rejects. A bound
-that holds with nothing to spare, "more than 1", is the float next to 1.
+that holds with nothing to spare, "more than 1", is the float next to 1. For P[X > Y] the same holds at 1/2,
+with p-values of its own.
 """
 
 from __future__ import annotations
@@ -27,8 +28,6 @@ BoolArray = npt.NDArray[np.bool_]
 
 _MOST_RATIOS = 1 << 21  # above that they are not all made
 _CACHED = 32_768  # ratios sorted at a time: they fit a core's cache
-JUST_ABOVE_1 = float(np.nextafter(1.0, 2.0))
-JUST_BELOW_1 = float(np.nextafter(1.0, 0.0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,17 +53,25 @@ class SuperiorityBounds:
     ----------
     estimate, low, high : ndarray
         Shape of the leading axes.
+    pvalue, pvalue_less : ndarray
+        The smallest alpha at which `low` exceeds 1/2, and at which `high` lies below 1/2: the p-values of the
+        test that the bounds invert. 1 where no alpha does; NaN when a size is 1 and the samples are not
+        separated, which leaves the spread unknown.
     """
 
     estimate: FloatArray
     low: FloatArray
     high: FloatArray
+    pvalue: FloatArray
+    pvalue_less: FloatArray
 
 
-def _at_verdict(low: FloatArray, high: FloatArray, faster: BoolArray, slower: BoolArray) -> Interval:
-    """Hold the bounds on the side of 1 that the verdicts say, where rounding or a tie at 1 would not."""
-    low = np.where(faster, np.maximum(low, JUST_ABOVE_1), np.minimum(low, 1.0))
-    high = np.where(slower, np.minimum(high, JUST_BELOW_1), np.maximum(high, 1.0))
+def _at_verdict(
+    low: FloatArray, high: FloatArray, faster: BoolArray, slower: BoolArray, equal: float = 1.0
+) -> Interval:
+    """Hold the bounds on the side of `equal` that the verdicts say, where rounding or a tie there would not."""
+    low = np.where(faster, np.maximum(low, np.nextafter(equal, np.inf)), np.minimum(low, equal))
+    high = np.where(slower, np.minimum(high, np.nextafter(equal, 0.0)), np.maximum(high, equal))
     return Interval(low, high)
 
 
@@ -374,24 +381,31 @@ def probability_greater(x: npt.ArrayLike, y: npt.ArrayLike, alpha: float) -> Sup
     odds: on the scale of the probability the bound misses in up to 18 % of samples instead of 5 % when
     P[X > Y] is near 1. However the samples fall, the bound stays below alpha^(1 / min(n, m)), that of complete
     separation: then min(n, m) disjoint pairs all have x > y, which happens with probability at most
-    P[X > Y]^min(n, m). `low` above 1/2 implies that `brunner_munzel` rejects at alpha. The simulated coverage
-    is in studies/size_and_coverage.py.
+    P[X > Y]^min(n, m). So `pvalue` is the tail of Student's distribution at the log odds over their standard
+    error, but at least 2^-min(n, m). `low` above 1/2 implies that `brunner_munzel` rejects at alpha. The
+    simulated coverage is in docs/size-and-coverage.md.
 
     Examples
     --------
     >>> r = probability_greater([3.0, 5.0, 6.0, 9.0], [1.0, 2.0, 4.0, 7.0], 0.05)
-    >>> float(r.estimate), float(r.low.round(2))
-    (0.75, 0.25)
+    >>> float(r.estimate), float(r.low.round(2)), float(r.pvalue.round(2))
+    (0.75, 0.25, 0.18)
     """
     r = brunner_munzel(x, y)
+    fewer = min(np.shape(x)[-1], np.shape(y)[-1])
     known = r.se > 0.0
-    p = np.where(known, r.estimate, 0.5)
+    p, df = np.where(known, r.estimate, 0.5), np.where(known, r.df, 1.0)
     odds = np.log(p / (1.0 - p))
-    quantile = t_ppf(1.0 - alpha, np.where(known, r.df, 1.0))
-    width = quantile * np.where(known, r.se, 0.0) / (p * (1.0 - p))
-    best = alpha ** (1.0 / min(np.shape(x)[-1], np.shape(y)[-1]))
+    se = np.where(known, r.se, 1.0) / (p * (1.0 - p))  # of the log odds, by the delta method
+    upper = np.maximum(t_sf(odds / se, df), 0.5**fewer)
+    lower = np.maximum(t_sf(-odds / se, df), 0.5**fewer)
+    pvalue, pvalue_less = np.where(known, upper, r.pvalue), np.where(known, lower, r.pvalue_less)
+    width = t_ppf(1.0 - alpha, df) * se
     with np.errstate(over="ignore"):
         low, high = (1.0 / (1.0 + np.exp(shift - odds)) for shift in (width, -width))
-    low = np.where(known, low, np.where(r.estimate == 1.0, best, 0.0))
-    high = np.where(known, high, np.where(r.estimate == 0.0, 1.0 - best, 1.0))
-    return SuperiorityBounds(r.estimate, np.minimum(low, best), np.maximum(high, 1.0 - best))
+    separation = alpha ** (1.0 / fewer)
+    low = np.where(known, low, np.where(r.estimate == 1.0, separation, 0.0))
+    high = np.where(known, high, np.where(r.estimate == 0.0, 1.0 - separation, 1.0))
+    low, high = np.minimum(low, separation), np.maximum(high, 1.0 - separation)
+    bounds = _at_verdict(low, high, pvalue <= alpha, pvalue_less <= alpha, equal=0.5)
+    return SuperiorityBounds(r.estimate, bounds.low, bounds.high, pvalue, pvalue_less)

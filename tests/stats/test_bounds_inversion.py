@@ -1,0 +1,295 @@
+"""The roots behind the certified bounds, before the verdicts hold them on their side of 1 or of 1/2.
+
+The bounds agree with the verdicts by construction, so that agreement proves nothing of the roots. Here the
+roots stand alone: the test itself, made anew a billionth below and above each root, must change its mind there,
+and holding the bounds must not move them but where the documentation says so. Roots with noise fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy import stats as scipy_stats
+
+from speedproof.stats import bounds
+from speedproof.stats.bounds import Interval, probability_greater, ratio_of_means, ratio_of_medians
+from speedproof.stats.hypotests import rank_sum, welch
+from speedproof.stats.special import t_ppf
+
+Array = np.ndarray[Any, np.dtype[np.float64]]
+Bounds = Callable[[Any, Any, float], Any]
+Test = Callable[[Any, Any, Any], tuple[Any, Any]]
+
+TOLERANCE = 1e-9
+ALPHAS = (1e-3, 0.01, 0.05, 0.2, 0.45)
+SIZES = ((2, 2), (2, 9), (3, 5), (7, 7), (31, 12), (60, 55))
+
+
+def mean_pooled(x: Any, y: Any, alpha: float) -> Interval:
+    return ratio_of_means(x, y, alpha, True)
+
+
+def mean_separate(x: Any, y: Any, alpha: float) -> Interval:
+    return ratio_of_means(x, y, alpha, False)
+
+
+def at_pooled(x: Any, y: Any, gamma: Any) -> tuple[Any, Any]:
+    """Both p-values of mean X - gamma mean Y under one variance: Fieller's statistic, SciPy's tails."""
+    n, m = x.shape[-1], y.shape[-1]
+    df = n + m - 2
+    variance = ((n - 1) * x.var(axis=-1, ddof=1) + (m - 1) * y.var(axis=-1, ddof=1)) / df
+    t = (x.mean(axis=-1) - gamma * y.mean(axis=-1)) / np.sqrt(variance * (1 / n + gamma**2 / m))
+    return scipy_stats.t.sf(t, df), scipy_stats.t.cdf(t, df)
+
+
+def at_separate(x: Any, y: Any, gamma: Any) -> tuple[Any, Any]:
+    test = welch(x, np.asarray(gamma)[..., None] * y)
+    return test.pvalue, test.pvalue_less
+
+
+def at_ranks(x: Any, y: Any, gamma: Any) -> tuple[Any, Any]:
+    test = rank_sum(x, np.asarray(gamma)[..., None] * y)
+    return test.pvalue, test.pvalue_less
+
+
+RATIOS = [(mean_pooled, at_pooled), (mean_separate, at_separate), (ratio_of_medians, at_ranks)]
+RATIO_NAMES = ["pooled", "welch", "median"]
+
+
+def free(low: Array, high: Array, *_: object, **__: object) -> Interval:
+    """What stands in for the step that holds the bounds at the verdicts."""
+    return Interval(low, high)
+
+
+def roots(of: Bounds, x: Any, y: Any, alpha: float) -> Any:
+    """The bounds as they are before they are held."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bounds, "_at_verdict", free)
+        return of(x, y, alpha)
+
+
+def pairs(n: int, m: int, rows: int = 40) -> tuple[Array, Array]:
+    """Samples a little apart, either way; in X and in Y values repeat, but X and Y share none."""
+    rng = np.random.default_rng([n, m])
+    x = rng.lognormal(rng.normal(0.0, 0.2, (rows, 1)), 0.1, (rows, n))
+    y = rng.lognormal(0.0, 0.15, (rows, m))
+    half = rows // 2 if min(n, m) > 2 else 0  # two values that repeat have no spread
+    x[:half] = x[:half].round(2)
+    y[:half] = y[:half].round(2) + 0.003
+    return x, y
+
+
+def check_crossing(of: Bounds, test: Test, n: int, m: int, alpha: float) -> None:
+    """A billionth below the lower root the test of X > gamma Y rejects, a billionth above it does not."""
+    x, y = pairs(n, m)
+    found = roots(of, x, y, alpha)
+    for gamma, side, inner in ((found.low, 0, -1.0), (found.high, 1, 1.0)):
+        at = (gamma > 0.0) & np.isfinite(gamma)
+        rejects = test(x[at], y[at], gamma[at] * (1 + inner * TOLERANCE))[side]
+        accepts = test(x[at], y[at], gamma[at] * (1 - inner * TOLERANCE))[side]
+        assert (rejects <= alpha).all()
+        assert (accepts > alpha).all()
+
+
+def check_decision_at_1(of: Bounds, test: Test, n: int, m: int, alpha: float) -> None:
+    """Roots further than a billionth from 1 lie on the side of 1 that the test at gamma = 1 says."""
+    x, y = pairs(n, m)
+    found, (pvalue, pvalue_less) = roots(of, x, y, alpha), test(x, y, 1.0)
+    clear = ~(np.abs(found.low - 1.0) <= TOLERANCE)
+    np.testing.assert_array_equal((found.low > 1.0)[clear], (pvalue <= alpha)[clear])
+    assert clear.mean() > 0.9
+    clear = ~(np.abs(found.high - 1.0) <= TOLERANCE)
+    np.testing.assert_array_equal((found.high < 1.0)[clear], (pvalue_less <= alpha)[clear])
+    assert clear.mean() > 0.9
+
+
+def check_hardly_held(of: Bounds, test: Test, n: int, m: int, alpha: float) -> None:
+    """Without ties across the samples, holding the bounds moves them by rounding at most."""
+    x, y = pairs(n, m)
+    before, after = roots(of, x, y, alpha), of(x, y, alpha)
+    np.testing.assert_allclose(after.low, before.low, rtol=1e-13)
+    np.testing.assert_allclose(after.high, before.high, rtol=1e-13)
+
+
+CHECKS = [check_crossing, check_decision_at_1, check_hardly_held]
+
+
+@pytest.mark.parametrize("check", CHECKS)
+@pytest.mark.parametrize(("of", "test"), RATIOS, ids=RATIO_NAMES)
+@pytest.mark.parametrize(("n", "m"), SIZES)
+def test_roots_against_the_test_itself(
+    check: Callable[..., None], of: Bounds, test: Test, n: int, m: int
+) -> None:
+    for alpha in ALPHAS:
+        check(of, test, n, m, alpha)
+
+
+@pytest.mark.parametrize("check", CHECKS)
+@pytest.mark.parametrize(("of", "test"), RATIOS, ids=RATIO_NAMES)
+def test_roots_with_noise_are_found_out(
+    check: Callable[..., None], of: Bounds, test: Test, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A tenth of noise on the roots fails each check, although the bounds that are held still fit the verdicts."""
+    rng = np.random.default_rng(0)
+    certified, extreme = bounds._certified, bounds._extreme_ratios
+
+    def noisy(values: Array) -> Array:
+        return values * rng.lognormal(0.0, 0.1, np.shape(values))
+
+    def noisy_certified(found: Array, *rest: Any) -> Interval:
+        return certified(noisy(found), *rest)
+
+    def noisy_extreme(*arguments: Any) -> tuple[Array, Array]:
+        low, high = extreme(*arguments)
+        return noisy(low), noisy(high)
+
+    monkeypatch.setattr(bounds, "_certified", noisy_certified)
+    monkeypatch.setattr(bounds, "_extreme_ratios", noisy_extreme)
+    with pytest.raises(AssertionError):
+        check(of, test, 31, 12, 0.05)
+    x, y = pairs(31, 12)
+    np.testing.assert_array_equal(of(x, y, 0.05).low > 1.0, test(x, y, 1.0)[0] <= 0.05)
+
+
+@pytest.mark.parametrize(("of", "test"), RATIOS, ids=RATIO_NAMES)
+def test_a_billionth_too_much_is_found_out(of: Bounds, test: Test, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The crossing is located to the tolerance: roots that are off by three of them fail."""
+    certified, extreme = bounds._certified, bounds._extreme_ratios
+    monkeypatch.setattr(bounds, "_certified", lambda found, *rest: certified(found * (1 + 3e-9), *rest))
+    monkeypatch.setattr(bounds, "_extreme_ratios", lambda *a: tuple(v * (1 + 3e-9) for v in extreme(*a)))
+    with pytest.raises(AssertionError):
+        check_crossing(of, test, 31, 12, 0.05)
+
+
+COUNTS = st.integers(1, 12).flatmap(lambda n: arrays(np.float64, n, elements=st.integers(0, 6).map(float)))
+
+
+@given(x=COUNTS, y=COUNTS, alpha=st.sampled_from(ALPHAS))
+def test_ties_move_a_median_bound_only_next_to_1(x: Any, y: Any, alpha: float) -> None:
+    """The documented exception: where values of X and Y coincide the verdict decides the side of 1."""
+    before, after = roots(ratio_of_medians, x, y, alpha), ratio_of_medians(x, y, alpha)
+    for root, held in ((before.low, after.low), (before.high, after.high)):
+        if not np.intersect1d(x, y).size:
+            assert held == root
+        else:
+            assert held == root or abs(float(held) - 1.0) <= 2.3e-16
+
+
+@given(x=COUNTS, y=COUNTS, alpha=st.sampled_from(ALPHAS), pooled=st.booleans())
+def test_ties_and_zeros_do_not_move_bounds_of_the_mean(x: Any, y: Any, alpha: float, pooled: bool) -> None:
+    """A t test knows no ties; a mean of zero has its bounds at 0 or infinity with or without the verdict."""
+    of = mean_pooled if pooled else mean_separate
+    before, after = roots(of, x, y, alpha), of(x, y, alpha)
+    np.testing.assert_allclose([after.low, after.high], [before.low, before.high], rtol=1e-9)
+
+
+class NaiveSuperiority:
+    """The bound of P[X > Y] as its definition reads: means over all pairs, SciPy's distributions."""
+
+    def __init__(self, x: Any, y: Any) -> None:
+        wins = np.array([[(a > b) + 0.5 * (a == b) for b in y] for a in x])
+        n, m = wins.shape
+        p = wins.mean()
+        of_x, of_y = wins.mean(axis=1).var(ddof=1) / n, wins.mean(axis=0).var(ddof=1) / m
+        self.df = (of_x + of_y) ** 2 / (of_x**2 / (n - 1) + of_y**2 / (m - 1))
+        self.odds, self.se = np.log(p / (1 - p)), np.sqrt(of_x + of_y) / (p * (1 - p))
+        self.fewer = min(n, m)
+
+    def low(self, alpha: float) -> float:
+        odds = self.odds - scipy_stats.t.ppf(1 - alpha, self.df) * self.se
+        return float(min(1 / (1 + np.exp(-odds)), alpha ** (1 / self.fewer)))
+
+    def pvalue(self) -> float:
+        """The smallest alpha whose bound exceeds one half."""
+        low, high = 0.0, 1.0
+        for _ in range(48):
+            middle = 0.5 * (low + high)
+            low, high = (low, middle) if self.low(middle) > 0.5 else (middle, high)
+        return high
+
+
+@pytest.mark.parametrize(("n", "m"), [(2, 2), (3, 4), (5, 5), (5, 30), (12, 9), (31, 31)])
+def test_probability_pvalue_against_bisection_of_alpha(n: int, m: int) -> None:
+    """The p-value is where a plainly written bound passes one half; the roots are that bound."""
+    rng = np.random.default_rng([n, m])
+    seen = 0
+    for _ in range(20):
+        x, y = rng.normal(0.6, 1.0, n).round(1), rng.normal(0.0, 1.5, m).round(1)
+        r = probability_greater(x, y, 0.05)
+        if not 0.0 < r.estimate < 1.0:
+            continue
+        here, there = NaiveSuperiority(x, y), NaiveSuperiority(y, x)
+        assert float(r.pvalue) == pytest.approx(here.pvalue(), rel=1e-9)
+        assert float(r.pvalue_less) == pytest.approx(there.pvalue(), rel=1e-9)
+        for alpha in ALPHAS:
+            free_of_verdict = roots(probability_greater, x, y, alpha)
+            assert float(free_of_verdict.low) == pytest.approx(here.low(alpha), rel=1e-9)
+            assert float(free_of_verdict.high) == pytest.approx(1 - there.low(alpha), rel=1e-9)
+        seen += 1
+    assert seen >= 6
+
+
+@given(x=COUNTS, y=COUNTS, alpha=st.floats(1e-9, 0.999))
+def test_probability_pvalue_says_when_the_bound_passes_one_half(x: Any, y: Any, alpha: float) -> None:
+    """low > 1/2 exactly when pvalue <= alpha, high < 1/2 exactly when pvalue_less <= alpha: at every alpha."""
+    r = probability_greater(x, y, alpha)
+    assert (r.low > 0.5) == (r.pvalue <= alpha)
+    assert (r.high < 0.5) == (r.pvalue_less <= alpha)
+    back = probability_greater(y, x, alpha)
+    np.testing.assert_allclose([r.pvalue, r.pvalue_less], [back.pvalue_less, back.pvalue], rtol=1e-9)
+
+
+@given(x=COUNTS, y=COUNTS)
+def test_probability_pvalue_is_the_smallest_alpha(x: Any, y: Any) -> None:
+    """At alpha = pvalue the held bound passes 1/2, at the float below it does not; so do the roots nearby."""
+    r = probability_greater(x, y, 0.05)
+    for pvalue, bound, sign in ((r.pvalue, "low", 1.0), (r.pvalue_less, "high", -1.0)):
+        if np.isnan(pvalue) or pvalue == 1.0:
+            for alpha in (0.05, 0.999):
+                assert sign * (float(getattr(probability_greater(x, y, alpha), bound)) - 0.5) <= 0.0
+            continue
+        at, under = float(pvalue), float(np.nextafter(pvalue, 0.0))
+        assert sign * (float(getattr(probability_greater(x, y, at), bound)) - 0.5) > 0.0
+        assert sign * (float(getattr(probability_greater(x, y, under), bound)) - 0.5) <= 0.0
+        # 1e-9 in alpha moves the root by no less than rounding of the quantile
+        above, below = at + TOLERANCE * (1.0 - at), at * (1.0 - TOLERANCE)
+        assert sign * (float(getattr(roots(probability_greater, x, y, above), bound)) - 0.5) > 0.0
+        assert sign * (float(getattr(roots(probability_greater, x, y, below), bound)) - 0.5) < 0.0
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 7, 10, 31])
+def test_probability_pvalue_of_separated_samples(n: int) -> None:
+    """n pairs all won: 2^-n, the sign test's p-value, and the bound exceeds 1/2 from there on, itself included."""
+    x, y = np.arange(n) + 100.0, np.arange(n + 2.0)
+    r = probability_greater(x, y, 0.5**n)
+    assert float(r.pvalue) == scipy_stats.binomtest(n, n, alternative="greater").pvalue
+    assert 0.5 < r.low <= 0.5 + 1e-15
+    assert float(probability_greater(x, y, float(np.nextafter(0.5**n, 0.0))).low) <= 0.5
+    assert float(r.pvalue_less) == 1.0
+
+
+def test_probability_pvalue_without_spread() -> None:
+    """One value among others tells nothing of the spread; equal values nothing of a difference."""
+    single = probability_greater([2.0], [1.0, 3.0, 4.0], 0.05)
+    assert np.isnan(single.pvalue)
+    assert np.isnan(single.pvalue_less)
+    assert (float(single.low), float(single.high)) == (0.0, 1.0)
+    equal = probability_greater([2.0, 2.0], [2.0, 2.0, 2.0], 0.05)
+    assert (float(equal.pvalue), float(equal.pvalue_less)) == (1.0, 1.0)
+    assert probability_greater(np.ones((3, 0, 2)), np.ones((3, 0, 4)), 0.05).pvalue.shape == (3, 0)
+
+
+def test_probability_roots_with_noise_are_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A quantile that is off by a thousandth shows at the p-value."""
+    x, y = np.array([3.0, 5.0, 6.0, 9.0, 11.0, 12.0]), np.array([1.0, 2.0, 4.0, 7.0, 8.0, 3.5])
+    pvalue = float(probability_greater(x, y, 0.05).pvalue)
+    assert roots(probability_greater, x, y, pvalue * (1 + TOLERANCE)).low > 0.5
+    monkeypatch.setattr(bounds, "t_ppf", lambda q, df: t_ppf(q, df) * 1.001)
+    assert roots(probability_greater, x, y, pvalue * (1 + TOLERANCE)).low < 0.5
+    assert probability_greater(x, y, pvalue).low > 0.5
