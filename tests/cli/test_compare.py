@@ -87,10 +87,7 @@ def test_margin_gives_equivalence(write) -> None:  # type: ignore[no-untyped-def
     rng = np.random.default_rng(3)
     same = [write(f"{name}.txt", rng.normal(100, 0.5, 40)) for name in "ab"]
     assert "equivalent in mean" not in speedproof("compare", *same)[1]
-    assert (
-        "b and a are equivalent in mean within 2 %"
-        in speedproof("compare", *same, "--margin", "2%")[1]
-    )
+    assert "b and a are equivalent in mean within 2 %" in speedproof("compare", *same, "--margin", "2%")[1]
 
 
 def test_json_carries_everything(pair: tuple[str, str]) -> None:
@@ -173,6 +170,81 @@ def test_versions_told_apart_by_a_field() -> None:
     code, _, err = speedproof("compare", path, "--by", "nothing")
     assert code == 2
     assert "the fields of these results are goos" in err
+
+
+def test_names_that_a_tool_gave_are_believed(tmp_path: Path) -> None:
+    """Two files with one benchmark each are matched by name; only raw text and commands have none of their own."""
+    for name in ("sort", "hash"):
+        rows = "".join(f"{name},{v}\n" for v in range(10, 20))
+        (tmp_path / f"{name}.csv").write_text(f"benchmark,value\n{rows}", encoding="utf-8")
+    code, _, err = speedproof("compare", str(tmp_path / "sort.csv"), str(tmp_path / "hash.csv"))
+    assert code == 2
+    assert "sort has sort (time)" in err
+    assert "hash has hash (time)" in err
+
+
+def test_a_vanished_benchmark_fails_a_gate(tmp_path: Path) -> None:
+    """A benchmark that the candidate lacks is neither faster nor decided."""
+    for name, benchmarks in (("a", "xy"), ("b", "x")):
+        rows = "".join(f"{b},{v}\n" for b in benchmarks for v in (1.0, 1.1, 1.2))
+        (tmp_path / f"{name}.csv").write_text(f"benchmark,value\n{rows}", encoding="utf-8")
+    files = [str(tmp_path / f"{name}.csv") for name in "ab"]
+    assert speedproof("compare", *files)[0] == 0
+    for condition, code in (("slower", 0), ("missing", 1), ("not-faster", 1)):
+        assert speedproof("compare", *files, "--fail-on", condition)[0] == code
+
+
+@pytest.mark.parametrize("margin", ["2", "1e9", "0", "-1%", "100%", "inf", "x"])
+def test_margins_that_nobody_means(
+    pair: tuple[str, str], margin: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A margin of 2 is refused with the question whether 2 % is meant."""
+    with pytest.raises(SystemExit) as stop:
+        speedproof("compare", *pair, f"--margin={margin}")
+    assert stop.value.code == 2
+    assert ("do you mean 2%?" in capsys.readouterr().err) == (margin == "2")
+
+
+def test_dependent_runs_are_not_certified_without_a_word(write) -> None:  # type: ignore[no-untyped-def]
+    """A random walk against another one: the verdict carries a mark and the sentence a warning."""
+    rng = np.random.default_rng(4)
+    walks = [
+        write(f"{name}.txt", 100 + np.cumsum(rng.normal(0, 1, 60)) + shift)
+        for name, shift in (("a", 9), ("b", 0))
+    ]
+    out = speedproof("compare", *walks)[1]
+    assert "But the true risk may be larger than stated (order" in out
+    assert "+!" in out or "-!" in out
+
+
+def test_names_from_files_cannot_drive_the_terminal(tmp_path: Path) -> None:
+    """Control characters in a benchmark's name are shown, not obeyed."""
+    (tmp_path / "a.csv").write_text("benchmark,value\n\x1b[2Jx,1\n\x1b[2Jx,2\n", encoding="utf-8")
+    path = str(tmp_path / "a.csv")
+    out = speedproof("compare", path, path)[1]
+    assert "\x1b" not in out
+    assert "\\x1b[2Jx" in out
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [{"PYTHONIOENCODING": "ascii"}, {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}],
+)
+def test_a_stream_without_unicode(environment: dict[str, str]) -> None:
+    """Where the encoding lacks a character its nearest in ASCII is written."""
+    done = subprocess.run(
+        command("compare", O2, O3), capture_output=True, check=False, env={**os.environ, **environment}
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    assert b" +- " in done.stdout
+
+
+def test_no_standard_output_at_all() -> None:
+    """A closed standard output is no crash, and no verdict's exit code."""
+    line = " ".join(f"'{part}'" for part in command("compare", O2, O3))
+    done = subprocess.run(["sh", "-c", f"{line} >&-"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0
+    assert "Traceback" not in done.stderr
 
 
 def test_several_candidates_each_meet_the_reference(pair: tuple[str, str]) -> None:

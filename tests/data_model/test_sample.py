@@ -137,12 +137,15 @@ def test_pairs_of_two_units_or_directions_are_problems() -> None:
     assert "higher is better" in turned.pair("x", "y").problems[0]
 
 
-def test_two_single_benchmarks_are_matched_whatever_their_names() -> None:
-    """Two files with one command each are meant to be compared, with a note."""
-    suite = Suite.from_records([("x", record("./old", 1)), ("y", record("./new", 2))])
-    (pair,) = suite.pair("x", "y").pairs
-    assert (pair.key.benchmark, pair.candidate.values.tolist()) == ("./old", [2.0])
-    assert "./new" in pair.note
+def test_a_negative_time_is_left_out_whatever_its_unit() -> None:
+    """Plain numbers that are meant as times are held to what times are."""
+    suite = Suite.from_records(
+        [("a", record("bad", -1.0, 2.0, unit="")), ("a", record("good", 1.0, unit=""))]
+    )
+    assert [k.benchmark for k in suite.keys] == ["good"]
+    assert "never negative" in suite.skipped[0].reason
+    scores = Suite.from_records([("a", record("s", -1.0, 2.0, unit="", metric="score"))])
+    assert scores.samples[Key("s", "score"), "a"].n == 2
 
 
 def test_a_taint_of_one_part_taints_the_whole() -> None:

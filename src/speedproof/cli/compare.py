@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["register", "run"]
 
 FAILED = 1
+_SHOWN = 5
 
 _PROTOCOLS: dict[str, tuple[AnyProtocol, ...]] = {
     "mean": ("mean",),
@@ -83,9 +84,10 @@ def register(subparsers: Subparsers) -> None:
     group.add_argument(
         "--fail-on",
         action="append",
-        choices=list(_FAILS),
+        choices=[*_FAILS, "missing"],
         default=[],
-        help="exit 1 when any verdict by mean or median is this; may be repeated",
+        help="exit 1 when any verdict by mean or median is this, or when the candidate lacks a benchmark "
+        "(missing; not-faster and undecided fail then, too); may be repeated",
     )
     output = parser.add_argument_group("output")
     output.add_argument("--explain", action="store_true", help="say why each verdict came out as it did")
@@ -122,9 +124,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
                     done=ticker.advance,
                 )
                 results.append(result)
-                for note in dict.fromkeys(pair.note for pair in pairing.pairs if pair.note):
-                    console.remark(f"note: {note}")
-    _at_least_one_of(results, reference, candidates)
+    _at_least_one_of(results, reference)
     rankings = _rankings(suite, (reference, *candidates), metrics, rules.alpha)
     taken = write_outputs(args, Reported(results, suite, context_of(args), rankings), console)
     if args.json:
@@ -140,11 +140,18 @@ def run(args: argparse.Namespace, console: Console) -> int:
                     console.show(explain(comparison))
         for metric, ranking in rankings.items():
             console.show([Text(""), *ranking_blocks(ranking, metric)])
-    failing = frozenset().union(*(_FAILS[name] for name in args.fail_on))
-    met = any(
-        c.verdict in failing for result in results for c in result.comparisons if c.protocol != "single run"
+    return FAILED if _fails(args.fail_on, results) else 0
+
+
+def _fails(conditions: Sequence[str], results: Sequence[SuiteComparison]) -> bool:
+    """Whether a condition is met; a benchmark that vanished is neither faster nor decided."""
+    verdicts = frozenset().union(*(_FAILS.get(name, frozenset()) for name in conditions))
+    lost = bool({"missing", "not-faster", "undecided"} & set(conditions))
+    return any(
+        (lost and (result.only_reference or result.problems))
+        or any(c.verdict in verdicts and c.quantity == "speedup" for c in result.comparisons)
+        for result in results
     )
-    return FAILED if met else 0
 
 
 def _json(
@@ -170,11 +177,16 @@ def _rankings(
     return found
 
 
-def _at_least_one_of(results: Sequence[SuiteComparison], reference: str, candidates: Sequence[str]) -> None:
-    """Refuse an outcome without a single comparison."""
+def _at_least_one_of(results: Sequence[SuiteComparison], reference: str) -> None:
+    """Refuse an outcome without a single comparison, naming what each side has."""
     if any(result.comparisons for result in results):
         return
-    reasons = [p for result in results for p in result.problems]
-    names = ", ".join(candidates)
-    detail = "".join(f"\n  {reason}" for reason in dict.fromkeys(reasons))
-    raise UsageError(f"{reference} and {names} have no benchmark in common that can be compared{detail}")
+    lines = []
+    for result in results:
+        lines += list(result.problems)
+        for version, names in ((reference, result.only_reference), (result.candidate, result.only_candidate)):
+            if names:
+                shown = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
+                lines.append(f"{version} has {shown} ({result.metric})")
+    detail = "".join(f"\n  {line}" for line in dict.fromkeys(lines))
+    raise UsageError(f"no benchmark and metric that all sides have can be compared:{detail}")

@@ -122,11 +122,16 @@ def load(paths: Sequence[str], args: argparse.Namespace) -> Suite:
     options = read_options(args)
     by: str | None = getattr(args, "by", None)
     named = [_name_and_path(path) for path in paths]
-    labelled: list[tuple[str, Record | Skipped]] = []
-    for (name, path), label in zip(named, _labels(named), strict=True):
+    read_all: list[list[Record | Skipped]] = []
+    for _, path in named:
         records = list(read(path, format=args.format, options=options))
         if not any(isinstance(r, Record) for r in records):
             raise _nothing_in(path, records)
+        read_all.append(records)
+    if len(named) > 1:
+        read_all = _one_thing(read_all, [path for _, path in named], args.format)
+    labelled: list[tuple[str, Record | Skipped]] = []
+    for (name, path), label, records in zip(named, _labels(named), read_all, strict=True):
         if by is not None:
             labelled += _versions_by_field(label, records, by)
         elif len(named) > 1:
@@ -134,6 +139,37 @@ def load(paths: Sequence[str], args: argparse.Namespace) -> Suite:
         else:
             labelled += _versions_of_one(name or label, path, records, getattr(args, "reference", None))
     return Suite.from_records(labelled)
+
+
+def _one_thing(
+    read_all: Sequence[list[Record | Skipped]], paths: Sequence[str], format: str | None
+) -> list[list[Record | Skipped]]:
+    """Give one name to what has none or is only called differently.
+
+    Raw text is named after its file, and a hyperfine command by its path and arguments: where every file
+    holds one of these, they are the versions of one thing. Names that a tool gave to benchmarks are believed.
+    """
+    names = [
+        list(dict.fromkeys(r.benchmark for r in records if isinstance(r, Record))) for records in read_all
+    ]
+    if any(len(n) != 1 for n in names) or len({n[0] for n in names}) == 1:
+        return list(read_all)
+    kinds = {format or (detect(path).name if Path(path).is_file() else "") for path in paths}
+    if not kinds <= {"raw", "hyperfine"}:
+        return list(read_all)
+    common = names[0][0] if kinds == {"hyperfine"} else " / ".join(n[0] for n in names)
+    note = (
+        (f"the commands {', '.join(repr(n[0]) for n in names)} were compared",)
+        if "hyperfine" in kinds
+        else ()
+    )
+    return [
+        [
+            replace(r, benchmark=common, notes=(*r.notes, *note)) if isinstance(r, Record) else r
+            for r in records
+        ]
+        for records in read_all
+    ]
 
 
 def _nothing_in(path: str, records: Sequence[Record | Skipped]) -> UsageError:
@@ -162,7 +198,8 @@ def select(suite: Suite, args: argparse.Namespace, console: Console) -> Suite:
     """
     keys = [k for k in suite.keys if _wanted(k.benchmark, args.only, args.skip)]
     if not keys:
-        raise UsageError(f"no benchmark matches; there are {_enumerate({k.benchmark for k in suite.keys})}")
+        names = _enumerate(dict.fromkeys(k.benchmark for k in suite.keys))
+        raise UsageError(f"no benchmark matches (patterns take * and ?); there are {names}")
     metrics = list(dict.fromkeys(k.metric for k in keys))
     if args.metric is None:
         chosen = ["time"] if "time" in metrics else metrics[:1]
@@ -200,14 +237,20 @@ def order_versions(suite: Suite, reference: str | None) -> tuple[str, tuple[str,
 
 
 def report_leftovers(suite: Suite, console: Console) -> None:
-    """Write what was left out and what was pooled."""
+    """Write what was left out, what was pooled, and what readers remarked of which samples."""
     for skipped in suite.skipped:
         if not skipped.expected:
             console.remark(f"left out: {skipped}")
     for residue in suite.residue:
         console.remark(f"note: {residue}")
-    for note in dict.fromkeys(note for sample in suite.samples.values() for note in sample.notes):
-        console.remark(f"note: {note}")
+    samples: dict[str, dict[str, None]] = {}
+    for (key, version), sample in suite.samples.items():
+        for note in sample.notes:
+            samples.setdefault(note, {}).setdefault(
+                f"{version}, {key.benchmark}" if version else key.benchmark
+            )
+    for note, where in samples.items():
+        console.remark(f"note: {_enumerate(where, 3)}: {note}")
 
 
 def _name_and_path(argument: str) -> tuple[str, str]:

@@ -130,7 +130,7 @@ class Key:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pair:
-    """The samples of two versions on the same key; ``note`` says so when their names differed."""
+    """The samples of two versions on the same key."""
 
     key: Key
     reference: Sample
@@ -225,7 +225,7 @@ class Suite:
                 skipped.append(record)
                 continue
             group = groups.setdefault((Key(record.benchmark, record.metric), version), [])
-            if problem := _misfit(group, record):
+            if problem := _misfit(group, record) or _negative_time(record):
                 skipped.append(Skipped(record.path, record.where, record.benchmark, problem))
                 continue
             versions.setdefault(version)
@@ -258,9 +258,6 @@ class Suite:
     def pair(self, reference: str, candidate: str) -> Pairing:
         """Match the samples of two versions by benchmark and metric.
 
-        Two versions that hold one benchmark each are matched whatever its names: that is how two files with
-        one command each are meant.
-
         Parameters
         ----------
         reference, candidate : str
@@ -272,16 +269,12 @@ class Suite:
             The pairs, and every key or pair that had to be left out.
         """
         x, y = self.of(reference), self.of(candidate)
-        renamed = _single_benchmarks(x, y)
         pairs: list[Pair] = []
         problems: list[str] = []
-        matched: set[Key] = set()
         for key, sample in x.items():
-            other = Key(renamed, key.metric) if renamed else key
-            if other not in y:
+            if key not in y:
                 continue
-            matched.add(other)
-            partner = y[other]
+            partner = y[key]
             if partner.unit != sample.unit or partner.direction is not sample.direction:
                 problems.append(
                     f"{key.benchmark} ({key.metric}): {reference} is in {sample.unit or 'plain numbers'} "
@@ -289,16 +282,11 @@ class Suite:
                     f"({partner.direction} is better); they cannot be compared"
                 )
                 continue
-            note = (
-                f"{key.benchmark!r} was matched with {renamed!r}, the only one of {candidate}"
-                if renamed
-                else ""
-            )
-            pairs.append(Pair(key, sample, partner, note))
+            pairs.append(Pair(key, sample, partner))
         return Pairing(
             tuple(pairs),
-            tuple(k for k in x if (Key(renamed, k.metric) if renamed else k) not in y),
-            tuple(k for k in y if k not in matched),
+            tuple(k for k in x if k not in y),
+            tuple(k for k in y if k not in x),
             tuple(problems),
         )
 
@@ -313,6 +301,13 @@ def _misfit(group: list[Record], record: Record) -> str:
     if record.direction is not first.direction:
         return f"its direction differs from that of {first.path} {first.where}; left out"
     return ""
+
+
+def _negative_time(record: Record) -> str:
+    """Why a record of plain numbers is no record of times; empty when it may be one."""
+    if record.metric != "time" or not record.values.size or not record.values.min() < 0:
+        return ""
+    return f"it holds {record.values.min():g}, and a time is never negative; left out"
 
 
 def _pool(group: list[Record], version: str) -> Sample:
@@ -371,11 +366,3 @@ def _fields(groups: dict[tuple[Key, str], list[Record]]) -> dict[str, dict[str, 
     return {
         version: {name: tuple(values) for name, values in fields.items()} for version, fields in seen.items()
     }
-
-
-def _single_benchmarks(x: dict[Key, Sample], y: dict[Key, Sample]) -> str:
-    """The candidate's name for the only benchmark of both sides, when the names differ; else empty."""
-    names_x, names_y = {k.benchmark for k in x}, {k.benchmark for k in y}
-    if len(names_x) == len(names_y) == 1 and names_x != names_y:
-        return names_y.pop()
-    return ""
