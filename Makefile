@@ -7,7 +7,7 @@ JOBS ?= 2
 .PHONY: demo test check bench docs wheel-test clean
 
 # The stamps make a second call instant; a change of the declared dependencies sets up anew.
-$(VENV)/.run: pyproject.toml $(wildcard setup.py src/speedproof/mixture/*.c)
+$(VENV)/.run: pyproject.toml $(wildcard setup.py src/speedproof/mixture/*.[ch])
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "speedproof needs Python 3.11 or newer")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
