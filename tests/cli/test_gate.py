@@ -248,6 +248,19 @@ def test_several_policies_in_one_sentence(three: dict[str, str]) -> None:
     assert "`gone_7` and 1 more" in Path("s.md").read_text(encoding="utf-8")
 
 
+def test_dependent_runs_are_marked(write: Write) -> None:
+    """Where a check that the risk hangs on fails, the outcome carries a mark and the risk a warning."""
+    text = write("drift.csv", 1, steady=1, runs=40) and "benchmark,run,value\n" + "".join(
+        f"b,{i},{1 + i / 1000}\n" for i in range(40)
+    )
+    Path("drift.csv").write_text(text)
+    _, out, _ = gate("drift.csv", "drift.csv", "--markdown", "s.md")
+    assert "+!pass" in out
+    warning = "In 1 of 1 benchmark, marked !, the runs are not what the tests assume (drift on 1"
+    assert warning in out
+    assert warning in Path("s.md").read_text(encoding="utf-8")
+
+
 def test_two_versions_of_one_file() -> None:
     """FILE:VERSION on both sides; anything else that is not one version a file is refused with the remedy."""
     rows = [f"x,{v},{1 + i / 5000}" for v in ("a", "b", "c:d") for i in range(12)]
@@ -286,12 +299,15 @@ def test_nothing_to_hold_the_candidate_to(three: dict[str, str], write: Write) -
     assert "all 3 are ignored" in err
 
 
-def test_a_renamed_single_benchmark_is_told(write: Write) -> None:
-    """Two files with one benchmark each are matched, and the report says so."""
+def test_a_renamed_benchmark_has_vanished(write: Write) -> None:
+    """Even where it is the only one; files without names for what they measured are one thing."""
     old, new = write("old.csv", 1, before=1), write("new.csv", 2, after=1)
     code, out, _ = gate(old, new)
-    assert code == 0
-    assert "before: 'before' was matched with 'after', the only one of new" in out
+    assert code == 1
+    assert "cannot be compared in new: before" in out
+    for name in ("old.txt", "new.txt"):
+        Path(name).write_text("".join(f"{1 + i / 5000}\n" for i in range(12)))
+    assert gate("old.txt", "new.txt")[0] == 0
 
 
 def test_json_carries_everything(three: dict[str, str]) -> None:

@@ -331,7 +331,7 @@ def test_counts_that_never_vary() -> None:
 def test_negative_values_have_no_ratio() -> None:
     """Temperatures below zero: undecided, and said why."""
     values = np.linspace(-5, 5, 20)
-    (row,) = hold(suite_of({"b": (values, values)}, unit="")).rows
+    (row,) = hold(suite_of({"b": (values, values)}, unit="", metric="temperature")).rows
     assert row.outcome is Outcome.UNDECIDED
     assert "negative" in row.remark
 

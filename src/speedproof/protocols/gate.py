@@ -77,7 +77,7 @@ class GateRow:
         Not worse, regression, improvement and equivalence as claims on single benchmarks, each kind corrected
         over all benchmarks: what may be said of this one, whatever the policy.
     remark : str
-        Why an undecided benchmark is near a decision or far from it; empty where nothing is to be said.
+        Why more runs of the same kind would not simply decide an undecided benchmark; empty where they would.
     """
 
     comparison: Comparison
@@ -243,7 +243,6 @@ class _Case:
     slow: FloatArray
     fast: FloatArray
     turned: bool
-    note: str
 
 
 def _measure(pair: Pair, demand: Demand, rules: GateRules) -> _Case:
@@ -253,7 +252,7 @@ def _measure(pair: Pair, demand: Demand, rules: GateRules) -> _Case:
     turned = pair.reference.higher_is_better
     slow, fast = (y, x) if turned else (x, y)
     found = evidence_of(slow, fast, demand.margin, rules.alpha, rules.protocol)
-    return _Case(demand, comparison, found, slow, fast, turned, pair.note)
+    return _Case(demand, comparison, found, slow, fast, turned)
 
 
 def _rows(cases: list[_Case], rules: GateRules) -> tuple[GateRow, ...]:
@@ -280,12 +279,11 @@ def _rows(cases: list[_Case], rules: GateRules) -> tuple[GateRow, ...]:
             asked[i][1], case.demand.margin, float(against[i]), float(corrected[i]), rules.alpha
         )
         outcome = judge([requirement.adjusted], [contradiction.adjusted], rules.alpha)
-        remark = case.note
+        remark = ""
         comparison = replace(case.comparison, needed=None)
         if outcome is Outcome.UNDECIDED:
-            why = _why(case, requirement, contradiction, family, rules)
-            remark = "; ".join(filter(None, (case.note, why)))
-            comparison = replace(case.comparison, needed=None if why else _needed(case, family, rules))
+            remark = _why(case, requirement, contradiction, family, rules)
+            comparison = replace(case.comparison, needed=None if remark else _needed(case, family, rules))
         rows.append(
             GateRow(
                 comparison=comparison,

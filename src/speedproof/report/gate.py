@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from speedproof.protocols.comparison import UNDERMINING
 from speedproof.protocols.gate import GateResult, GateRow
 from speedproof.protocols.gate_claims import Outcome
 from speedproof.report.blocks import Block, Cell, Column, Fitted, Style, Table, Text
+from speedproof.report.conclusions import SHORT
 from speedproof.report.wording import bounds, percent, plural, pvalue
 
 __all__ = ["gate_blocks", "gate_conclusion", "gate_markdown", "gate_risks"]
@@ -29,7 +31,7 @@ _MOST_NAMED = 8
 _MOST_LISTED = 40
 _MOST_ROWS = 100  # GitHub refuses comments above 65,536 characters
 _LEGEND = (
-    "+ pass: what is asked is proven  - fail: the opposite is proven  ? undecided; "
+    "+ pass: what is asked is proven  - fail: the opposite is proven  ? undecided  ! true risk unknown; "
     "in brackets the certified bounds"
 )
 
@@ -133,6 +135,28 @@ def gate_risks(result: GateResult) -> str:
     )
 
 
+def _doubts(result: GateResult) -> Iterator[str]:
+    """That these risks are not the true ones, where runs depend on each other or were tampered with."""
+    doubtful = sum(bool(row.comparison.doubts) for row in result.rows)
+    if doubtful:
+        yield (
+            f"In {doubtful} of {_count(result, len(result.rows))}, marked !, the runs are not what the tests "
+            f"assume ({_tally(result, undermining=True)}): the true risk is unknown and may be far larger."
+        )
+
+
+def _tally(result: GateResult, *, undermining: bool) -> str:
+    """Kinds of checks that did not hold, each with the number of its benchmarks."""
+    found = {
+        (SHORT.get(check.kind, check.kind), i)
+        for i, row in enumerate(result.rows)
+        for check in row.comparison.failed_checks
+        if (check.kind in UNDERMINING) == undermining
+    }
+    counts = Counter(word for word, _ in sorted(found) if word)
+    return ", ".join(f"{word} on {count}" for word, count in counts.items())
+
+
 def gate_blocks(result: GateResult) -> Iterator[Block]:
     """The whole gate.
 
@@ -150,6 +174,7 @@ def gate_blocks(result: GateResult) -> Iterator[Block]:
     yield Text(gate_conclusion(result), _STYLES[result.outcome])
     if result.rows:
         yield Text(gate_risks(result), "dim")
+        yield from (Text(text, "doubt") for text in _doubts(result))
         yield Text("")
         yield _table(result)
         yield Text(_LEGEND, "dim")
@@ -204,18 +229,9 @@ def _remarks(result: GateResult) -> list[str]:
 
 
 def _assumptions(result: GateResult) -> list[str]:
-    """Which assumptions did not hold, and on how many benchmarks."""
-    failed = {
-        (check.name.partition(" of ")[0], i)
-        for i, row in enumerate(result.rows)
-        for check in row.comparison.failed_checks
-        if check.name != "equal variances"  # no fault: Welch's test takes over
-    }
-    counts = Counter(kind for kind, _ in sorted(failed))
-    if not counts:
-        return []
-    found = ", ".join(f"{kind} on {plural(count, 'benchmark')}" for kind, count in counts.items())
-    return [f"did not hold: {found}; 'speedproof compare' says what to do"]
+    """Which other assumptions did not hold, and on how many benchmarks."""
+    found = _tally(result, undermining=False)
+    return [f"did not hold: {found}; 'speedproof compare' says what to do"] if found else []
 
 
 def _sorted(result: GateResult) -> list[GateRow]:
@@ -224,7 +240,7 @@ def _sorted(result: GateResult) -> list[GateRow]:
 
 
 def _outcome(row: GateRow) -> str:
-    return f"{_MARKS[row.outcome]} {row.outcome.value}"
+    return f"{_MARKS[row.outcome]}{'!' if row.comparison.doubts else ' '}{row.outcome.value}"
 
 
 def _asked(row: GateRow) -> str:
@@ -339,7 +355,7 @@ def gate_markdown(result: GateResult) -> str:
         lines += [f"- {code(line)}" for line in remarks[:_MOST_LISTED]]
         lines += ["", "</details>", ""]
     if total:
-        lines += [gate_risks(result), ""]
+        lines += [gate_risks(result), "", *(f"**{text}**\n" for text in _doubts(result))]
     if result.ignored:
         lines += [f"Ignored by the settings: {', '.join(map(code, result.ignored[:_MOST_NAMED]))}"]
         if len(result.ignored) > _MOST_NAMED:
