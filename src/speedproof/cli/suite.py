@@ -14,11 +14,12 @@ from speedproof.errors import UsageError
 from speedproof.formats import ReadOptions, read
 from speedproof.protocols.compare import Rules
 from speedproof.protocols.comparison import Verdict
+from speedproof.protocols.findings import DEFAULT_LEVEL
 from speedproof.protocols.suite_report import Entry, SuiteReport, report_suite
 from speedproof.protocols.suites import Location
 from speedproof.report.blocks import Cell, Column, Table, Text
 from speedproof.report.speedup_test_files import report_lines, warning_lines, write_files
-from speedproof.report.wording import STYLES, bounds, ratio
+from speedproof.report.wording import STYLES, bounds, level, ratio
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
@@ -103,6 +104,9 @@ def run(args: argparse.Namespace, console: Console) -> int:
         precision=args.precision,
         original=args.original,
     )
+    if args.output is not None:
+        paths = write_files(args.output, report, args.config, problems)
+        console.remark(f"wrote {', '.join(str(path) for path in paths)}")
     if args.json:
         from speedproof.report.json import to_json
 
@@ -110,11 +114,17 @@ def run(args: argparse.Namespace, console: Console) -> int:
     else:
         console.show(Text(line) for line in report_lines(report, args.config))
         console.show([Text(""), _table(report)])
+        if not report.original:
+            console.show(
+                [
+                    Text(
+                        f"In brackets: bounds certified at each row's own level, or at {DEFAULT_LEVEL:g}.",
+                        "dim",
+                    )
+                ]
+            )
     for line in warning_lines(report, problems):
         console.err.write(f"{line}\n")
-    if args.output is not None:
-        paths = write_files(args.output, report, args.config, problems)
-        console.remark(f"wrote {', '.join(str(path) for path in paths)}")
     return 0
 
 
@@ -122,7 +132,10 @@ def _entry(key: Key, x: Sample, y: Sample, fields: dict[str, str]) -> Entry:
     remarks = []
     level, weight = _number(fields.get("ConfLevel")), _number(fields.get("Coef"))
     if fields.get("ConfLevel") and (level is None or not 0 < level < 1):
-        remarks.append(f"ConfLevel {fields['ConfLevel']!r} is no level between 0 and 1; taken as missing")
+        hint = f" (do you mean {level / 100:g}?)" if level is not None and 1 < level < 100 else ""
+        remarks.append(
+            f"ConfLevel {fields['ConfLevel']!r} is no level between 0 and 1{hint}; taken as missing"
+        )
         level = None
     if fields.get("Coef") and weight is None:
         remarks.append(f"Coef {fields['Coef']!r} is no number; taken as missing")
@@ -142,14 +155,14 @@ def _table(report: SuiteReport) -> Table:
     locations: tuple[Location, ...] = ("mean", "median")
     columns = [Column("benchmark"), Column("min", right=True)]
     for location in locations:
-        columns += [Column(f"speedup of {location}"), Column("significant"), Column("level", right=True)]
+        columns += [Column(f"speedup of {location}"), Column("significant"), Column("at level", right=True)]
     rows = []
     for row in report.rows:
         cells = [Cell(row.name), Cell(ratio(row.speedups["min"]))]
         for location, finding in zip(locations, (row.mean, row.median), strict=True):
             speedup = bounds(finding.bounds) if finding.bounds else ratio(row.speedups[location])
             style = STYLES[Verdict.FASTER if finding.significant else Verdict.UNDECIDED]
-            level = "-" if math.isnan(finding.confidence) else f"{finding.confidence:.6g}"
-            cells += [Cell(speedup), Cell("yes" if finding.significant else "no", style), Cell(level)]
+            shown = "-" if math.isnan(finding.confidence) else level(finding.confidence)
+            cells += [Cell(speedup), Cell("yes" if finding.significant else "no", style), Cell(shown)]
         rows.append(tuple(cells))
     return Table(tuple(columns), tuple(rows))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -150,7 +151,7 @@ def article_mean(
     bounds = None
     if not math.isnan(float(at_level.pvalue)):
         interval = ratio_of_means(x, y, risk, equal_variances=at_level.equal_variances)
-        bounds = Estimate(float(x.mean() / y.mean()), float(interval.low), float(interval.high), level)
+        bounds = Estimate(_ratio(x.mean(), y.mean()), float(interval.low), float(interval.high), level)
     slower = bool(at_level.state_slower == SIGNIFICANT)
     if confidence is not None:
         significant = bool(at_level.state == SIGNIFICANT)
@@ -193,7 +194,7 @@ def article_median(
     bounds = None
     if not math.isnan(float(at_level.pvalue)):
         interval = ratio_of_medians(x, y, risk)
-        observed = float(np.median(x) / np.median(y))
+        observed = _ratio(np.median(x), np.median(y))
         bounds = Estimate(observed, float(interval.low), float(interval.high), level)
     slower = bool(at_level.state_slower == SIGNIFICANT)
     if confidence is not None:
@@ -206,6 +207,11 @@ def article_median(
     return _at_highest(
         "median", highest, lambda alpha: median_remarks(decide_median(tests, alpha)), bounds, slower
     )
+
+
+def _ratio(before: np.floating[Any], after: np.floating[Any]) -> float:
+    """An observed speedup; NaN where a ratio means nothing."""
+    return float(before / after) if after > 0 and before >= 0 else math.nan
 
 
 def _level_and_risk(confidence: float | None) -> tuple[float, float]:

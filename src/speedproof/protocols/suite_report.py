@@ -100,6 +100,10 @@ class SuiteReport:
         How benchmarks weigh: ``"custom"``, ``"equal"`` or ``"fraction"``.
     remarks : tuple of str
         On the suite as a whole.
+    levels : tuple of float or None
+        The level of each row; None where the highest was searched.
+    dominant : (str, float) or None
+        The benchmark that makes up more than half of the weighted total of the means, and its share.
     original : bool
         Whether the tool of 2010 was followed instead of the article.
     """
@@ -111,6 +115,8 @@ class SuiteReport:
     precision: float
     weighting: Weighting
     remarks: tuple[str, ...]
+    levels: tuple[float | None, ...]
+    dominant: tuple[str, float] | None
     original: bool
 
 
@@ -176,8 +182,20 @@ def report_suite(
         precision=precision,
         weighting="equal" if weights["mean"][1] else weighting,
         remarks=(fallback,) if fallback else (),
+        levels=tuple(levels),
+        dominant=_dominant(entries, locations["mean"][0], weights["mean"][0]),
         original=original,
     )
+
+
+def _dominant(
+    entries: Sequence[Entry], times: Sequence[float], weights: Sequence[float]
+) -> tuple[str, float] | None:
+    shares = [time * weight for time, weight in zip(times, weights, strict=True)]
+    total, largest = sum(shares), max(shares)
+    if len(entries) == 1 or not total > 0 or largest <= total / 2:
+        return None
+    return entries[shares.index(largest)].name, largest / total
 
 
 def _row(

@@ -167,10 +167,10 @@ def weigh(
     if weighting == "fraction":
         return tuple(float(t) for t in reference), ""
     given = [w for w in custom if w is not None]
-    if len(given) < len(custom):
-        problem = "a weight is missing" if given else "no weights are given"
-    elif any(not (math.isfinite(w) and w >= 0) for w in given):
+    if any(not (math.isfinite(w) and w >= 0) for w in given):
         problem = "a weight is negative or not a number"
+    elif len(given) < len(custom):
+        problem = "a weight is missing" if given else "no weights are given"
     elif not any(given):
         problem = "all weights are zero"
     else:

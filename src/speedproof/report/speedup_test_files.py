@@ -11,11 +11,13 @@ import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from speedproof.protocols.findings import Finding
+from speedproof.protocols.findings import DEFAULT_LEVEL, Finding
 from speedproof.protocols.suite_report import SuiteReport
 from speedproof.protocols.suites import RANDOM_SELECTION
 
 __all__ = ["COLUMNS", "out_lines", "report_lines", "warning_lines", "write_files"]
+
+_HIGHEST = 0.999999999999999
 
 COLUMNS = (
     "Name",
@@ -63,7 +65,8 @@ def out_lines(report: SuiteReport) -> Iterator[str]:
 
 
 def _significance(finding: Finding) -> tuple[str, str]:
-    return str(finding.significant).upper(), _number(finding.confidence)
+    # A level is never 1, however close: R would print 15 digits, and so does this.
+    return str(finding.significant).upper(), _number(min(finding.confidence, _HIGHEST))
 
 
 def _number(value: float) -> str:
@@ -92,6 +95,9 @@ def report_lines(report: SuiteReport, title: str) -> Iterator[str]:
     else:
         yield "Confidence level: each benchmark's own, or the highest at which its speedup is significant"
     yield f"Weights: {report.weighting}" + "".join(f" ({remark})" for remark in report.remarks)
+    if report.dominant is not None:
+        name, part = report.dominant
+        yield f"Warning: {name} alone makes up {100 * part:.3g} % of the weighted total of the means."
     for location, gain in report.overall.items():
         yield ""
         yield f"Overall gain (ExecutionTime={location}) = {_three(gain.gain)}"
@@ -107,6 +113,11 @@ def report_lines(report: SuiteReport, title: str) -> Iterator[str]:
             f"Interval of the proportion at confidence level {share.confidence:g} "
             f"= [{_three(share.low)}; {_three(share.high)}]"
         )
+        if any(level is None for level in report.levels):
+            yield (
+                "Warning: rows without a level of their own count as accelerated at their highest one, from 0.5 "
+                "up; of benchmarks that did not change about half would."
+            )
         if not found.valid:
             validity = _three(found.validity)
             yield f"Warning: the interval may be inaccurate, since a - a^2/b = {validity} is not above 5."
@@ -117,7 +128,8 @@ def report_lines(report: SuiteReport, title: str) -> Iterator[str]:
             )
         slower = [row.name for row in report.rows if (row.mean if protocol == "mean" else row.median).slower]
         if slower:
-            yield f"Slowed down (the {protocol} is significantly higher): {', '.join(slower)}"
+            at = DEFAULT_LEVEL if report.confidence is None else report.confidence
+            yield f"Slowed down (the {protocol} is significantly higher at level {at:g}): {', '.join(slower)}"
     yield ""
     yield f"Remark: {RANDOM_SELECTION}"
 

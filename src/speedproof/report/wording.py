@@ -126,9 +126,10 @@ def level(confidence: float) -> str:
 
     Examples
     --------
-    >>> level(0.95), level(0.9999), level(1 - 3e-9), level(0.98996)
+    >>> level(0.95), level(0.9999), level(1.0), level(0.98996)
     ('95 %', '99.99 %', '99.9999 %', '98.9 %')
     """
+    confidence = min(confidence, 1 - 1e-9)  # 1 minus a p-value below 1e-16 is 1 in binary
     for digits in range(1, 5):
         floored = math.floor(confidence * 10 ** (digits + 2) + 1e-9) / 10 ** (digits + 2)
         if digits == 4 or (floored < 1 and confidence - floored < (1 - confidence) / 2):
