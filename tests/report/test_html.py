@@ -166,6 +166,17 @@ def test_accessible_structure(page: Page) -> None:
     assert {str(a["href"])[1:] for _, a in page.elements if "href" in a} <= set(ids)
 
 
+def test_margin_and_doubts_are_shown(mixed: Made) -> None:
+    """The band of equivalence lies symmetrically around 1; verdicts with an unknown risk are marked in words."""
+    page = Page(html_report([mixed[0]], mixed[1]))
+    (band,) = (a for t, a in page.elements if t == "rect" and a["class"] == "margin")
+    (one,) = (a for t, a in page.elements if t == "line" and a.get("class") == "one")
+    left, width = float(str(band["x"]).rstrip("%")), float(str(band["width"]).rstrip("%"))
+    assert abs(left + width / 2 - float(str(one["x1"]).rstrip("%"))) < 0.01
+    marked = [text for name, text in page.texts if name == "span" and text.endswith(" !")]
+    assert len(marked) == sum(bool(c.doubts) for c in mixed[0].comparisons) > 0
+
+
 def test_differences_of_the_sides_are_marked(mixed: Made) -> None:
     """A field with other values on the two sides comes first and is marked in words."""
     text = html_report([mixed[0]], mixed[1])

@@ -97,7 +97,8 @@ def test_numbers_are_those_of_the_terminal(mixed: Made) -> None:
         if c.protocol != "single run":
             cell = rows[c.benchmark][mixed[0].protocols.index(c.protocol) + 1]
             text = "".join(t.content for t in cell)
-            assert text == f"{MARKS[c.verdict]} {c.verdict.value} {bounds(c.speedup)}"
+            doubt = " !" if c.doubts else ""
+            assert text == f"{MARKS[c.verdict]} {c.verdict.value}{doubt} {bounds(c.speedup)}"
 
 
 def test_proven_first_the_rest_folded(mixed: Made) -> None:

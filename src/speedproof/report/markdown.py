@@ -181,7 +181,8 @@ def _row(name: str, found: Sequence[Comparison], protocols: Sequence[str]) -> st
 def _cell(c: Comparison) -> str:
     text = chance(c.speedup) if c.protocol == "single run" else bounds(c.speedup)
     strong = "**" if _is_change(c) else ""
-    return f"{MARKS[c.verdict]} {strong}{c.verdict.value}{strong} {_escape(text)}"
+    doubt = " !" if c.doubts else ""
+    return f"{MARKS[c.verdict]} {strong}{c.verdict.value}{strong}{doubt} {_escape(text)}"
 
 
 def _notes(blocks: Sequence[Block]) -> Iterator[str]:

@@ -16,7 +16,7 @@ __all__ = ["COLUMNS", "delimited", "latex"]
 
 COLUMNS = (
     "reference", "candidate", "metric", "unit", "benchmark", "protocol", "verdict", "speedup", "low", "high",
-    "confidence", "state", "test", "pvalue", "pvalue_slower", "failed_checks",
+    "confidence", "state", "test", "pvalue", "pvalue_slower", "failed_checks", "doubts",
     *(f"{side}_{number}" for side in ("reference", "candidate")
       for number in ("n", "observations", "mean", "median", "minimum", "deviation", "mad", "needed")),
 )  # fmt: skip
@@ -80,6 +80,7 @@ def _row(result: SuiteComparison, c: Comparison) -> list[str]:
         c.test,
         *map(_number, (c.pvalue, c.pvalue_slower)),
         "; ".join(check.name for check in c.failed_checks),
+        "; ".join(check.name for check in c.doubts),
         *_side(c.reference, needed[0]),
         *_side(c.candidate, needed[1]),
     ]
@@ -130,7 +131,7 @@ def _latex_table(result: SuiteComparison) -> Iterator[str]:
     yield r"\centering"
     yield (
         rf"\caption{{{y} against {x}: {escape_latex(result.metric)}. In brackets the certified bounds, each at "
-        rf"confidence {confidence}; $+$ faster, $-$ slower, $=$ equivalent, ? undecided.}}"
+        rf"confidence {confidence}; $+$ faster, $-$ slower, $=$ equivalent, ? undecided, ! true risk unknown.}}"
     )
     yield rf"\begin{{tabular}}{{lrrr{'l' * len(protocols)}}}"
     yield r"\toprule"
@@ -156,7 +157,8 @@ def _latex_table(result: SuiteComparison) -> Iterator[str]:
 def _latex_speedup(c: Comparison) -> str:
     text = chance(c.speedup) if c.protocol == "single run" else bounds(c.speedup)
     mark = "?" if c.verdict is Verdict.UNDECIDED else f"${MARKS[c.verdict]}$"
-    return f"{mark}~{escape_latex(text)}".replace("inf]", "$\\infty$]")
+    doubt = "!" if c.doubts else ""
+    return f"{mark}{doubt}~{escape_latex(text)}".replace("inf]", "$\\infty$]")
 
 
 def escape_latex(text: str) -> str:

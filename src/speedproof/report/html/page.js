@@ -171,7 +171,7 @@
     cell.append(
       table("Checks", ["", "Check", "What it asks", "Statistic", "p", "What it means and what to do", "Protocols"],
         found.checks.map(([held, name, asks, statistic, p, message, protocols]) => html("tr", {},
-          html("td", { class: held ? "held" : "held failed" }, held ? "✓ holds" : "✗ fails"), html("th", { scope: "row" }, name),
+          html("td", { class: held === "holds" ? "held" : "held failed" }, held === "holds" ? "✓ holds" : held === "fails" ? "✗ fails" : "✗ undermines the verdict"), html("th", { scope: "row" }, name),
           ...[["", asks], ["Statistic", statistic], ["p", p], ["", message], ["Protocols", protocols]].map(([label, c]) =>
             html("td", { "data-label": label }, c)))), "checks"),
       table("Tests", ["Protocol", "Test", "p, faster", "p, slower", "Rule", "Highest confidence for faster"], found.tests.map(line)),

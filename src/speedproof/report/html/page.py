@@ -55,7 +55,7 @@ class Section:
     metric: str
     confidence: str
     lead: tuple[Paragraph, ...]
-    risk: str
+    risk: tuple[Paragraph, ...]
     figures: tuple[Figure, ...]
     shares: tuple[Share, ...]
     forest: Forest
@@ -156,9 +156,9 @@ def _section(result: SuiteComparison, suite: Suite) -> Section:
         candidate=result.candidate,
         metric=result.metric,
         confidence=percent(1 - result.alpha),
-        # The counts of a suite are drawn; what remains of its texts is the risk.
+        # The counts of a suite are drawn; what remains of its texts is the risk and what undermines it.
         lead=tuple(Paragraph(text, "") for text in headline(result)) if several else tuple(lead),
-        risk=" ".join(p.text for p in lead if p.style == "dim") if several else "",
+        risk=tuple(p for p in lead if p.style) if several else (),
         figures=tuple(figures(result)) if several else (),
         notes=tuple(_paragraphs([b for b in blocks[table:] if b != Text(LEGEND, "dim")])),
         shares=tuple(_shares(result)),

@@ -15,7 +15,7 @@ from speedproof.data.units import format_value, format_values
 from speedproof.errors import DataError
 from speedproof.mixture.em import kernel_names
 from speedproof.mixture.fit import fit
-from speedproof.protocols.comparison import Comparison, Summary
+from speedproof.protocols.comparison import UNDERMINING, Comparison, Summary
 from speedproof.protocols.suite_comparison import SuiteComparison
 from speedproof.report.conclusions import conclusion
 from speedproof.report.html.axis import linear_ticks
@@ -99,7 +99,7 @@ def _test(c: Comparison) -> list[str]:
 
 
 def _checks(found: Sequence[Comparison]) -> list[list[Any]]:
-    """Every check once, with the protocols that made it; those that failed come first."""
+    """Every check once, with the protocols that made it: those that undermine the verdict, that fail, that hold."""
     seen: dict[tuple[str, str, str], tuple[Any, list[str]]] = {}
     for c in found:
         for check in c.checks:
@@ -107,7 +107,7 @@ def _checks(found: Sequence[Comparison]) -> list[list[Any]]:
             seen.setdefault(place, (check, []))[1].append(c.protocol)
     return [
         [
-            check.held,
+            "holds" if check.held else "undermines" if check.kind in UNDERMINING else "fails",
             check.name,
             _ASKS.get(check.name.partition(" of ")[0], ""),
             "-" if math.isnan(check.statistic) else f"{check.statistic:.4g}",
@@ -115,7 +115,9 @@ def _checks(found: Sequence[Comparison]) -> list[list[Any]]:
             message,
             ", ".join(protocols),
         ]
-        for (_, p, message), (check, protocols) in sorted(seen.items(), key=lambda item: item[1][0].held)
+        for (_, p, message), (check, protocols) in sorted(
+            seen.items(), key=lambda item: (item[1][0].held, item[1][0].kind not in UNDERMINING)
+        )
     ]
 
 

@@ -56,6 +56,8 @@ class Said:
         Of the column.
     verdict, value, limits : str
         As shown.
+    doubtful : bool
+        Whether the true risk of the verdict is unknown.
     key : float
         To sort by.
     """
@@ -64,6 +66,7 @@ class Said:
     verdict: str
     value: str
     limits: str
+    doubtful: bool
     key: float
 
 
@@ -116,6 +119,8 @@ class Forest:
         Place in percent, and label.
     one : float
         The place of a speedup of 1.
+    margin : (float, float) or None
+        Where the band of equivalent speedups begins, and how wide it is.
     height : int
         Of a row's drawing, in pixels.
     drawn : tuple of (str, str)
@@ -127,6 +132,7 @@ class Forest:
     rows: tuple[Row, ...]
     ticks: tuple[tuple[float, str], ...]
     one: float
+    margin: tuple[float, float] | None
     height: int
     drawn: tuple[tuple[str, str], ...]
     titles: tuple[str, ...]
@@ -160,10 +166,16 @@ def forest(result: SuiteComparison) -> Forest:
         rows=tuple(_row(name, found, axis, shapes) for name, found in by_name.items()),
         ticks=tuple((axis.place(t), f"{t:g}") for t in axis.ticks),
         one=axis.place(1.0),
+        margin=None if result.margin is None else _band(axis, result.margin),
         height=12 + 14 * max(len(drawn), 1),
         drawn=tuple((_TITLES.get(p, p).lower(), shape) for p, shape in drawn),
         titles=tuple(_TITLES.get(p, p) for p in result.protocols),
     )
+
+
+def _band(axis: RatioAxis, margin: float) -> tuple[float, float]:
+    low, high = axis.place(1 / (1 + margin)), axis.place(1 + margin)
+    return low, round(high - low, 3)
 
 
 def _row(name: str, found: list[Comparison], axis: RatioAxis, shapes: dict[str, str]) -> Row:
@@ -215,6 +227,7 @@ def _said(c: Comparison) -> Said:
         verdict=c.verdict.value,
         value=value if c.protocol == _SINGLE_RUN else ratio(c.speedup.value),
         limits=limits,
+        doubtful=bool(c.doubts),
         key=c.speedup.value,
     )
 
