@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
+import numpy.typing as npt
 import pytest
 from scipy import stats as scipy_stats
 
 from speedproof.stats.hypotests import rank_sum, student, welch
 from speedproof.stats.power import runs_needed_means, runs_needed_ranks
+
+FloatArray = npt.NDArray[np.float64]
 
 
 @pytest.mark.parametrize(("d", "expected"), [(0.2, 310), (0.5, 50), (0.8, 20), (1.0, 13)])
@@ -38,6 +43,63 @@ def test_ranks_have_the_power_in_simulation() -> None:
     needed = runs_needed_ranks(grid + 0.6, grid, 0.05)
     draws = (rng.normal(0.6, 1.0, (3000, int(needed.x))), rng.normal(0.0, 1.0, (3000, int(needed.y))))
     assert (rank_sum(*draws).pvalue <= 0.05).mean() == pytest.approx(0.8, abs=0.04)
+
+
+Quantiles = Callable[[FloatArray], FloatArray]
+
+
+def values(probabilities: list[float]) -> Quantiles:
+    """The values 0, 1, ... with these probabilities: what a coarse clock shows."""
+    edges = np.cumsum(probabilities)[:-1]
+    return lambda u: np.searchsorted(edges, u, side="right").astype(np.float64)
+
+
+def normal(mean: float, sd: float) -> Quantiles:
+    return lambda u: np.asarray(scipy_stats.norm.ppf(u, mean, sd))
+
+
+@pytest.mark.parametrize(
+    ("of_x", "of_y", "n", "m"),
+    [
+        (values([0.85, 0.15]), values([0.95, 0.05]), 1, 1),
+        (values([0.50, 0.50]), values([0.65, 0.35]), 1, 2),
+        (values([0.50, 0.30, 0.20]), values([0.70, 0.20, 0.10]), 3, 1),
+        (normal(1.0, 3.0), normal(0.0, 0.3), 1, 1),
+        (normal(0.8, 3.0), normal(0.0, 0.5), 3, 1),
+        (normal(0.8, 3.0), normal(0.0, 0.5), 1, 3),
+        (normal(1.0, 1.0), normal(0.0, 1.0), 1, 1),
+    ],
+    ids=["two values", "1:2 runs", "three values", "spread 10:1", "spread 6:1, 3:1 runs", "1:3 runs", "far"],
+)
+def test_ranks_have_the_power_under_ties_and_unequal_spread(
+    of_x: Quantiles, of_y: Quantiles, n: int, m: int
+) -> None:
+    """The runs asked for by samples that show the true distributions: power 0.8 within 0.035."""
+    rng = np.random.default_rng(12)
+    shown = [of((np.arange(1000 * share) + 0.5) / (1000 * share)) for of, share in ((of_x, n), (of_y, m))]
+    needed = runs_needed_ranks(shown[0], shown[1], 0.05)
+    x, y = of_x(rng.random((4000, int(needed.x)))), of_y(rng.random((4000, int(needed.y))))
+    assert (rank_sum(x, y).pvalue <= 0.05).mean() == pytest.approx(0.8, abs=0.035)
+    assert float(needed.x) * m == pytest.approx(float(needed.y) * n, abs=n + m)
+
+
+def test_ranks_against_noether() -> None:
+    """Without ties and for a small shift of one shape both variances are Noether's, and so is the number."""
+    grid = scipy_stats.logistic.ppf((np.arange(3000) + 0.5) / 3000)
+    shifted = grid + 0.05
+    p = (shifted[:, None] > grid).mean()
+    z = scipy_stats.norm.isf(0.05) + scipy_stats.norm.isf(0.2)
+    noether = z**2 / (12 * 0.25 * (p - 0.5) ** 2)
+    needed = runs_needed_ranks(shifted, grid, 0.05)
+    assert float(needed.x + needed.y) == pytest.approx(noether, rel=2e-3)
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.01, 1e-4])
+def test_separated_samples_need_no_fewer_runs_than_can_reject(alpha: float) -> None:
+    needed = runs_needed_ranks([5.0, 6.0, 7.0], [1.0, 2.0, 3.0], alpha)
+    best = rank_sum(np.arange(float(needed.x)) + 100.0, np.arange(float(needed.y)))
+    assert best.pvalue <= alpha
+    assert 3 <= needed.x == needed.y <= 3 - np.log2(alpha)
 
 
 def test_no_effect_needs_infinitely_many() -> None:

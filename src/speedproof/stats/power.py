@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from speedproof.stats.ranks import rank_sum
+from speedproof.stats.pooled import pooled_order, tie_excess
+from speedproof.stats.ranks import brunner_munzel
 from speedproof.stats.special import normal_quantile
 from speedproof.stats.ttests import common_moments
 
@@ -99,7 +101,11 @@ def runs_needed_ranks(x: npt.ArrayLike, y: npt.ArrayLike, alpha: float, power: f
 
     Notes
     -----
-    N = (z(1 - alpha) + z(power))^2 / (12 q (1 - q) (p - 1/2)^2), Noether's formula.
+    N = (z(1 - alpha) s0 + z(power) s1)^2 / (p - 1/2)^2. s0^2 / N is the variance of the estimate p by which the
+    test goes, (1 - sum (t^3 - t) / (N^3 - N)) / (12 q (1 - q) N) with the ties t of the pooled sample and the
+    share q of X; s1^2 / N the variance that the estimate has, by Brunner and Munzel. Without ties and for a small
+    shift both are 1 / (12 q (1 - q) N), and N is Noether's number. With a single run of a side s1 is unknown and
+    s0 stands for it. Never fewer runs than with which complete separation has an exact p-value of at most alpha.
 
     References
     ----------
@@ -109,12 +115,28 @@ def runs_needed_ranks(x: npt.ArrayLike, y: npt.ArrayLike, alpha: float, power: f
     Examples
     --------
     >>> float(runs_needed_ranks([2.0, 3.0, 5.0, 6.0], [1.0, 3.5, 4.0, 4.5], 0.05).x)
-    66.0
+    77.0
     """
-    n, m = np.shape(x)[-1], np.shape(y)[-1]
-    effect = np.abs(rank_sum(x, y).superiority - 0.5)
+    x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    n, m = x.shape[-1], y.shape[-1]
+    test = brunner_munzel(x, y)
+    effect = np.abs(test.estimate - 0.5)
     known = effect > 0.0
-    share = n / (n + m)
-    z = normal_quantile(1.0 - alpha) + normal_quantile(power)
-    total = z**2 / (12.0 * share * (1.0 - share) * np.where(known, effect, 1.0) ** 2)
+    size = n + m
+    untied = 1.0 - tie_excess(pooled_order(x, y).ends) / (size**3 - size)
+    tested = np.sqrt(np.maximum(untied, 0.0) * (size * size / (12.0 * n * m)))
+    own = np.where(np.isnan(test.se), tested, test.se * np.sqrt(size))
+    noise = normal_quantile(1.0 - alpha) * tested + normal_quantile(power) * own
+    total = (noise / np.where(known, effect, 1.0)) ** 2
+    total = np.maximum(total, _fewest_that_can_reject(n / size, alpha))
     return _whole(np.where(known, total, np.inf), n, m)
+
+
+def _fewest_that_can_reject(share: float, alpha: float) -> float:
+    """Fewest runs of both sides with which complete separation, one order of all, has a p-value up to alpha."""
+    total = 2.0 * _LEAST
+    while True:
+        of_x, of_y = (max(math.ceil(total * part), int(_LEAST)) for part in (share, 1.0 - share))
+        if alpha * math.comb(of_x + of_y, of_x) >= 1.0:
+            return total
+        total += 1.0
