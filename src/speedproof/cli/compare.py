@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from speedproof.cli.arguments import add_risk_arguments, rules_of
 from speedproof.cli.console import Console
@@ -21,16 +21,18 @@ from speedproof.cli.outputs import Reported, add_output_arguments, check_outputs
 from speedproof.errors import DataError, UsageError
 from speedproof.protocols.compare import PROTOCOLS
 from speedproof.protocols.comparison import Verdict
+from speedproof.protocols.states import StateComparison
 from speedproof.protocols.suite_comparison import AnyProtocol, SuiteComparison, compare_suite
 from speedproof.protocols.version_ranking import Ranking, rank_versions
 from speedproof.report.blocks import Text
 from speedproof.report.comparisons import explain, suite_blocks
 from speedproof.report.ranking import ranking_blocks
+from speedproof.report.states import states_blocks
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
 
-    from speedproof.data.suite import Suite
+    from speedproof.data.suite import Pairing, Suite
 
     Subparsers = _SubParsersAction[argparse.ArgumentParser]
 
@@ -91,6 +93,11 @@ def register(subparsers: Subparsers) -> None:
     )
     output = parser.add_argument_group("output")
     output.add_argument("--explain", action="store_true", help="say why each verdict came out as it did")
+    output.add_argument(
+        "--modes",
+        action="store_true",
+        help="fit Gaussian mixtures and say whether the states that runs fall into moved or changed their weights",
+    )
     output.add_argument("--json", action="store_true", help="write everything as JSON")
     output.add_argument(
         "--with-samples",
@@ -126,9 +133,10 @@ def run(args: argparse.Namespace, console: Console) -> int:
                 results.append(result)
     _at_least_one_of(results, reference)
     rankings = _rankings(suite, (reference, *candidates), metrics, rules.alpha)
+    states = _states(pairings, metrics, console) if args.modes else {}
     taken = write_outputs(args, Reported(results, suite, context_of(args), rankings), console)
     if args.json:
-        console.out.write(_json(args, results, rankings, suite))
+        console.out.write(_json(args, results, rankings, suite, states))
     elif not taken:
         for i, result in enumerate(results):
             if i:
@@ -138,6 +146,8 @@ def run(args: argparse.Namespace, console: Console) -> int:
                 for comparison in result.comparisons:
                     console.show([Text("")])
                     console.show(explain(comparison))
+        for candidate, found in states.items():
+            console.show([Text(""), *states_blocks(found, (reference, candidate))])
         for metric, ranking in rankings.items():
             console.show([Text(""), *ranking_blocks(ranking, metric)])
     return FAILED if _fails(args.fail_on, results) else 0
@@ -155,15 +165,39 @@ def _fails(conditions: Sequence[str], results: Sequence[SuiteComparison]) -> boo
 
 
 def _json(
-    args: argparse.Namespace, results: Sequence[SuiteComparison], rankings: dict[str, Ranking], suite: Suite
+    args: argparse.Namespace,
+    results: Sequence[SuiteComparison],
+    rankings: dict[str, Ranking],
+    suite: Suite,
+    states: dict[str, list[StateComparison]],
 ) -> str:
     from speedproof.report.json import to_json
 
-    if not args.with_samples:
-        return to_json("compare", results, rankings=rankings)
-    from speedproof.report.stored import store
+    more: dict[str, Any] = {"rankings": rankings}
+    if args.modes:
+        more["states"] = states
+    if args.with_samples:
+        from speedproof.report.stored import store
 
-    return to_json("compare", results, rankings=rankings, suite=store(suite), context=context_of(args))
+        more |= {"suite": store(suite), "context": context_of(args)}
+    return to_json("compare", results, **more)
+
+
+def _states(
+    pairings: Sequence[tuple[str, Pairing]], metrics: Sequence[str], console: Console
+) -> dict[str, list[StateComparison]]:
+    """By candidate, what mixtures say of every benchmark that they can be fitted to."""
+    from speedproof.protocols.states import compare_states
+
+    found: dict[str, list[StateComparison]] = {}
+    with console.progress("fitting mixtures", sum(len(pairing.pairs) for _, pairing in pairings)) as ticker:
+        for candidate, pairing in pairings:
+            for pair in pairing.pairs:
+                state = compare_states(pair) if pair.key.metric in metrics else None
+                if state is not None:
+                    found.setdefault(candidate, []).append(state)
+                ticker.advance()
+    return found
 
 
 def _rankings(

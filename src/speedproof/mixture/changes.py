@@ -28,6 +28,10 @@ DIP = log(1.25)
 """Modes are told apart by a valley a fifth below the lower peak; shallower ones come and go by chance."""
 
 
+FEW_RUNS = 5
+"""Fewer runs than these are outliers rather than a state: where they lie says nothing of the next ones."""
+
+
 def states(model: MixtureModel) -> Modes:
     """Modes of a mixture that are told apart by a clear valley."""
     return model.modes().deeper_than(DIP)
@@ -47,6 +51,8 @@ class MatchedState:
         Share of the runs that fall into it.
     share_change : Estimate
         Candidate's share minus reference's.
+    runs : int
+        Runs in the state on the side that has fewer; with fewer than five its place is not compared.
     """
 
     reference: float
@@ -55,11 +61,12 @@ class MatchedState:
     reference_share: float
     candidate_share: float
     share_change: Estimate
+    runs: int
 
     @property
     def moved(self) -> bool:
-        """Whether the interval of the ratio excludes 1."""
-        return not self.ratio.low <= 1.0 <= self.ratio.high
+        """Whether the interval of the ratio excludes 1, for a state of several runs."""
+        return self.runs >= FEW_RUNS and not self.ratio.low <= 1.0 <= self.ratio.high
 
     @property
     def reweighted(self) -> bool:
@@ -76,7 +83,7 @@ class ModeChanges:
     matched : tuple of MatchedState
         In order of place.
     vanished, appeared : tuple of float
-        Modes that only the reference, only the candidate has.
+        Modes of five runs or more that only the reference, only the candidate has.
     confidence : float
         Of all intervals together (Bonferroni).
     """
@@ -171,13 +178,18 @@ def compare_modes(
             float(shares[0][j]),
             float(shares[1][k]),
             Estimate(float(shares[1][k] - shares[0][j]), float(low[1, i]), float(high[1, i]), 1 - alpha),
+            min(round(shares[0][j] * samples[0].size), round(shares[1][k] * samples[1].size)),
         )
         for i, (j, k) in enumerate(pairs)
     )
     used = tuple({pair[side] for pair in pairs} for side in (0, 1))
     lone = [
-        tuple(float(p) for j, p in enumerate(m.places) if j not in u)
-        for m, u in zip(modes, used, strict=True)
+        tuple(
+            float(p)
+            for j, p in enumerate(m.places)
+            if j not in u and round(share[j] * sample.size) >= FEW_RUNS
+        )
+        for m, u, share, sample in zip(modes, used, shares, samples, strict=True)
     ]
     return ModeChanges(matched, lone[0], lone[1], confidence)
 
