@@ -49,13 +49,32 @@ def test_hyperfine_memory_and_summary_only(files: Path) -> None:
     assert "--export-json" in skipped[0].reason
 
 
-def test_hyperfine_failing_runs_are_noted(files: Path) -> None:
+def test_hyperfine_failing_runs_are_noted(files: Path, tmp_path: Path) -> None:
     (record,), _ = split(files / "hyperfine-failing.json")
-    assert any("5 of 5 runs did not exit with code 0" in note for note in record.notes)
+    assert record.values.size == 5, "the values stay"
+    (note,) = record.notes
+    assert note.startswith("'failing' failed in every run (5 of 5 runs did not exit with code 0)")
     killed = [r for r in split(files / "hyperfine-memory.json")[0] if "parallel=2" in r.benchmark]
     assert any("1 of 1 runs" in note for note in killed[0].notes), (
         "null is the code of a run killed by a signal"
     )
+    results = [
+        {"command": "a\nb", "times": [1.0, 2.0, 3.0], "exit_codes": [0, 1, None]},
+        {"command": "c", "times": [1.0], "exit_codes": [0]},
+    ]
+    (tmp_path / "h.json").write_text(json.dumps({"results": results}))
+    some, none = split(tmp_path / "h.json")[0]
+    assert some.notes == ("'a\\nb': 2 of 3 runs did not exit with code 0; their times are among the values",)
+    assert none.notes == ()
+
+
+def test_a_name_with_control_characters_keeps_a_remark_on_one_line(tmp_path: Path) -> None:
+    name = "a\nb\0c\x1b[31m"
+    (tmp_path / "h.json").write_text(json.dumps({"results": [{"command": name, "mean": 1.0}]}))
+    _, (skipped,) = split(tmp_path / "h.json")
+    assert skipped.benchmark == name, "the name itself stays as it is"
+    assert ": a\\nb\\x00c\\x1b[31m: " in str(skipped)
+    assert str(skipped).isprintable()
 
 
 def test_hyperfine_same_command_twice_is_told_apart(tmp_path: Path) -> None:

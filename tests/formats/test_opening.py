@@ -217,13 +217,64 @@ def test_folder(files: Path, tmp_path: Path) -> None:
 
 
 def test_folder_without_results(tmp_path: Path) -> None:
-    with pytest.raises(FormatError, match="no results"):
-        list(read(tmp_path))
-    (tmp_path / "a.txt").write_text("Hello")
-    with pytest.raises(FormatError, match="no results"):
-        list(read(tmp_path))
+    def message() -> str:
+        with pytest.raises(FormatError, match="holds no results that can be read") as caught:
+            list(read(tmp_path))
+        return caught.value.message
+
+    assert message().endswith("; it has no files")
+    (tmp_path / "README.md").write_text("# about")
+    assert message().endswith("README.md: not a result file")
+    (tmp_path / "a.txt").write_text("1.5\nERROR\n")
+    (tmp_path / "b.json").write_text('{"speed": 3}')
+    lines = message().split("\n")[1:]
+    assert [line.split(": ", 1)[0].strip() for line in lines] == [
+        str(tmp_path / name) for name in ("a.txt", "b.json", "README.md")
+    ], "what a user should look at comes first"
+    assert lines[0].endswith("a.txt: line 2: 'ERROR' is not a number; begin comments with #")
+    for name in ("c.dat", "d.dat", "e.dat"):
+        (tmp_path / name).write_text("Hello")
+    assert message().split("\n")[4:] == ["  and 3 more"]
     with pytest.raises(FormatError, match="read one by one"):
         detect(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "where", "words"),
+    [
+        ("f.csv", "a,b\n1,2\n1,2,3\n", "line 3", "3 cells where the header has 2"),
+        ("f", "a,b\n1,2\n1\n3,4\n", "line 3", "1 cell where the header has 2"),
+        ("f.csv", "what,who\nx,y\n", "header", "no column holds numbers"),
+        ("f.tsv.gz", "what\twho\nx\ty\n", "header", "no column holds numbers"),
+        ("f", 'a,b\n1,2\n"3,4\n', "line", "not CSV"),
+        ("f.txt", "1.5\nERROR\n1.6\n", "line 2", "'ERROR' is not a number"),
+        ("f", "1.5\nERROR\n1.6\n", "line 2", "'ERROR' is not a number"),
+        ("f", "1.5\n1.6 1,7 oops\n", "line 2", "decimal comma"),
+        ("f.txt", "done\nFAILED\nFAILED\n1.5\n", "line 1", "'done' is not a number"),
+        ("f", "done\nFAILED\nFAILED\n1.5\n", "", "no known format"),
+        ("f.txt", "Hello\nworld\n", "", "no known format"),
+        ("f.csv", '{"speed": 3}', "", "JSON of an unknown tool"),
+    ],
+)
+def test_content_that_is_nearly_known_is_told_what_is_wrong(
+    tmp_path: Path, name: str, content: str, where: str, words: str
+) -> None:
+    path = tmp_path / name
+    data = content.encode()
+    path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+    with pytest.raises(FormatError) as caught:
+        list(read(path))
+    assert caught.value.where.startswith(where)
+    assert bool(caught.value.where) == bool(where)
+    assert words in caught.value.message
+
+
+def test_a_csv_file_of_one_column_is_a_sample(tmp_path: Path) -> None:
+    path = tmp_path / "f.csv"
+    path.write_text("old\n1.5\n2.5\n")
+    (record,) = read(path)
+    assert isinstance(record, Record)
+    assert (record.version, record.values.tolist()) == ("old", [1.5, 2.5])
 
 
 def test_units_do_not_apply_to_formats_that_name_theirs(files: Path) -> None:

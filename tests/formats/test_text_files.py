@@ -52,10 +52,132 @@ def test_raw_text_layouts_give_the_same_values(tmp_path: Path, text: str) -> Non
     assert record.unit == "", "nobody named a unit"
 
 
-def test_raw_text_unit_option_goes_before_the_header(tmp_path: Path) -> None:
-    path = write(tmp_path, "time (ms)\n2\n3\n")
-    assert split(path)[0][0].values.tolist() == [0.002, 0.003]
-    assert split(path, ReadOptions(unit="us"))[0][0].values.tolist() == [2e-06, 3e-06]
+@pytest.mark.parametrize(
+    ("name", "text", "ignored"),
+    [
+        ("a.txt", "time (s)\n2\n3\n", "a.txt: line 1 names the unit s"),
+        ("a.txt", "# x\n\nSECONDS\n2\n3\n", "a.txt: line 3 names the unit seconds"),
+        ("a.txt", "s\n2\n3\n", "a.txt: line 1 names the unit s"),
+        ("a.txt", "2 s\n3s\n", "a.txt: line 1 names the unit s"),
+        ("a.csv", "bench,time_s\nx,2\nx,3\n", "a.csv: column 'time_s' names the unit s"),
+        ("a.csv", "bench,Time (s)\nx,2\nx,3\n", "a.csv: column 'Time (s)' names the unit s"),
+        ("a.csv", "bench,time,unit\nx,2,s\nx,3,s\n", "a.csv: the column of units names the unit s"),
+        ("a.tsv", "old_s\tother\n2\tNA\n3\t\n", "a.tsv: column 'old_s' names the unit s"),
+    ],
+)
+def test_the_files_own_unit_goes_before_that_of_the_user(
+    tmp_path: Path, name: str, text: str, ignored: str
+) -> None:
+    path = write(tmp_path, text, name)
+    for asked in (None, "ms", "sec"):
+        record = split(path, ReadOptions(unit=asked))[0][0]
+        assert (record.values.tolist(), record.unit) == ([2.0, 3.0], "s"), asked
+        remarks = [note for note in record.notes if "was not used" in note]
+        assert len(remarks) == (asked == "ms"), "sec is another word for s"
+        assert all(ignored in note and "--unit ms was not used" in note for note in remarks)
+
+
+def test_the_unit_of_the_user_serves_where_the_file_has_none(tmp_path: Path) -> None:
+    for text in ("2\n3\n", "time\n2\n3\n", "bench,time\nx,2\nx,3\n", "bench,time (wall)\nx,2\nx,3\n"):
+        (record,), _ = split(write(tmp_path, text), ReadOptions(unit="ms"))
+        assert (record.values.tolist(), record.unit) == ([0.002, 0.003], "s")
+
+
+@pytest.mark.parametrize(
+    ("header", "unit"),
+    [
+        ("time", None),
+        ("Times", None),
+        ("value", None),
+        ("seconds", "s"),
+        ("runtime [us]", "s"),
+        ('"elapsed_ns"', "s"),
+        ("wall time", None),
+        ("user,real", None),
+        ("sample", None),
+        ("cycles", "cycles"),
+        ("bytes", "B"),
+        ("KiB", "B"),
+        ("ns per run", "s"),
+        ("anything (ms)", "s"),
+        ("time (ticks)", "ticks"),
+        ("MB/s", "B/s"),
+    ],
+)
+def test_a_header_names_a_quantity_or_a_unit_and_is_noted(
+    tmp_path: Path, header: str, unit: str | None
+) -> None:
+    (record,), _ = split(write(tmp_path, f"{header}\n2\n3\n"), format="raw")
+    assert record.values.size == 2
+    assert record.unit == (unit or "")
+    (note,) = record.notes
+    assert note.startswith(f"line 1, {header.strip(chr(34))!r}, was taken as a header")
+    assert ("names no unit" in note) == (unit is None)
+
+
+@pytest.mark.parametrize(
+    "word",
+    ["inf", "-Infinity", "1O0.2", "FAILED", "ERROR", "x", "1_000", "timeout", "12,5", "sample 1", "in"],
+)
+def test_what_is_no_header_is_the_same_error_on_every_line(tmp_path: Path, word: str) -> None:
+    messages = []
+    for line, text in ((1, f"{word}\n1.5\n2.5\n"), (2, f"1.5\n{word}\n2.5\n")):
+        for name in ("f.txt", "f"):
+            with pytest.raises(FormatError) as caught:
+                split(write(tmp_path, text, name), format="raw" if "," in word else None)
+            assert caught.value.where == f"line {line}"
+            messages.append(caught.value.message)
+    assert len(set(messages)) == 1
+    assert any(remedy in messages[0] for remedy in ("begin comments with #", "write NA", "write 12.5"))
+
+
+def test_a_second_header_is_none(tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match="line 2: 'time' is not a number"):
+        split(write(tmp_path, "time\ntime\n1\n"))
+
+
+def test_columns_of_numbers_under_names_are_not_pooled(tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match=r"line 2: 3 numbers under a header of 3 names.*CSV"):
+        split(write(tmp_path, "real user sys\n1.5 1.2 0.3\n1.6 1.3 0.3\n"))
+
+
+@pytest.mark.parametrize(
+    ("text", "values", "unit"),
+    [
+        ("96.981 ms\n97.5 ms\n", [96.981 / 1e3, 97.5 / 1e3], "s"),
+        ("96.981ms 97.5ms\n", [96.981 / 1e3, 97.5 / 1e3], "s"),
+        ("999 us\n1.5 ms\n2 s\n", [999 / 1e6, 1.5 / 1e3, 2.0], "s"),
+        ("time (ms)\n3\n4 us\n", [3 / 1e3, 4 / 1e6], "s"),
+        ("1e3 B\n2 KiB\n", [1000.0, 2048.0], "B"),
+        ("5 cycles\n7 cycles\n", [5.0, 7.0], "cycles"),
+    ],
+)
+def test_numbers_with_their_unit(tmp_path: Path, text: str, values: list[float], unit: str) -> None:
+    (record,), skipped = split(write(tmp_path, text))
+    assert (record.values.tolist(), record.unit, skipped) == (values, unit, [])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("1 ms\n2\n", "line 2: a number without a unit where line 1 has one in ms; write all in one unit"),
+        ("1\n\n2 ms\n", "line 3: a number in ms where line 1 has one without a unit"),
+        ("1 ms\n2 KiB\n", "line 2: a number in KiB where line 1 has one in ms"),
+        ("1 ms\n2 m\n", "line 2: 'm' is not a number"),
+        ("1 foo\n2 foo\n", "line 1: 'foo' is not a number"),
+        ("1 ms ms\n", "line 1: 'ms' is not a number"),
+    ],
+)
+def test_units_that_do_not_go_together(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(FormatError) as caught:
+        split(write(tmp_path, text))
+    assert message in str(caught.value)
+
+
+def test_missing_values_between_numbers_with_units(tmp_path: Path) -> None:
+    (record,), (missing,) = split(write(tmp_path, "1 ms\nNA\nnan ms\n2 ms\n"))
+    assert record.values.tolist() == [0.001, 0.002]
+    assert "2 missing values" in missing.reason
 
 
 @pytest.mark.parametrize(
@@ -66,7 +188,7 @@ def test_raw_text_unit_option_goes_before_the_header(tmp_path: Path) -> None:
         ("1.5\n1_000\n", "line 2", "not a number"),
         ("1.5\nabc\n", "line 2", "not a number"),
         ("NA\nNA\n", "", "no number"),
-        ("only words\nand words\n", "line 2", "not a number"),
+        ("only words\nand words\n", "line 1", "not a number"),
     ],
 )
 def test_raw_text_errors_name_line_and_remedy(tmp_path: Path, text: str, where: str, word: str) -> None:
@@ -167,6 +289,8 @@ def test_columns_by_option(tmp_path: Path) -> None:
     [
         ("1.5,2.5\n1.6,2.6\n", "line 1", "add a header"),
         ("1,5\n1,6\n", "line 1", "write 1.5 for 1,5"),
+        ("96,981 ms\n97,1 ms\n", "line 1", "write 1.5 for 1,5"),
+        ("a,b\n1,2\n1\n", "line 3", "1 cell where the header has 2"),
         ("a,b\n1,2\n1,2,3\n", "line 3", "3 cells where the header has 2"),
         ("a;b\n1,5;2\n", "line 2, column a", "write 1.5"),
         ("a,a\n1,2\n", "line 1", "two columns are named 'a'"),
@@ -180,6 +304,31 @@ def test_csv_errors_name_place_and_remedy(tmp_path: Path, text: str, where: str,
         split(write(tmp_path, text), format="csv")
     assert caught.value.where.startswith(where)
     assert word in caught.value.message
+
+
+def test_columns_of_values_that_are_not_used_are_named(tmp_path: Path) -> None:
+    path = write(tmp_path, "bench,time_ms,time_s,bytes\nx,1,7,5\nx,2,7,5\n")
+    (record,), skipped = split(path)
+    assert (record.values.tolist(), record.unit) == ([0.001, 0.002], "s")
+    assert record.notes == (
+        "the values are those of column 'time_ms'; not used: 'time_s', 'bytes' (--column value=NAME chooses)",
+    )
+    assert not skipped
+    (chosen,), _ = split(path, ReadOptions(columns={"value": "bytes"}))
+    assert (chosen.values.tolist(), chosen.unit, chosen.notes) == ([5.0, 5.0], "B", ())
+
+
+def test_parts_of_a_date_are_no_times(tmp_path: Path) -> None:
+    for order in ("day,hour,time", "time,day,hour"):
+        row = {"day": "3", "hour": "4", "time": "1.5"}
+        text = f"{order}\n" + ",".join(row[name] for name in order.split(",")) + "\n"
+        (record,), _ = split(write(tmp_path, text, "f.csv"))
+        assert (record.values.tolist(), record.unit) == ([1.5], "")
+
+
+def test_a_header_with_an_unnamed_first_cell_and_numbered_runs(tmp_path: Path) -> None:
+    records, _ = split(write(tmp_path, ",1,2\nx,3,4\n"), format="csv")
+    assert [(r.version, r.values.tolist()) for r in records] == [("1", [3.0]), ("2", [4.0])]
 
 
 def test_unknown_column_and_role(files: Path) -> None:
@@ -221,3 +370,41 @@ def test_speedup_test_configuration_oddities(tmp_path: Path) -> None:
     assert [(s.benchmark, s.reason) for s in skipped] == [("z", "the row names no file for Sample2")]
     with pytest.raises(FormatError, match="lacks Sample2"):
         split(write(tmp_path, "Name,Sample1\nx,a.txt\n", "d.csv"), format="speedup-test")
+
+
+def test_speedup_test_configuration_with_semicolons(tmp_path: Path) -> None:
+    write(tmp_path, "1\n2\n", "a.txt")
+    rows = [["Name", "Sample1", "Sample2", "ConfLevel", "Coef"], ["x", "a.txt", "a.txt", "0.9", "2"]]
+    expected = None
+    for delimiter in (",", ";", "\t", " ; "):
+        path = write(tmp_path, "\n".join(delimiter.join(row) for row in rows), "c.csv")
+        assert detect(path).name == "speedup-test"
+        records, skipped = split(path)
+        found = [(r.benchmark, r.version, r.values.tolist(), r.fields) for r in records]
+        assert not skipped
+        expected = expected or found
+        assert found == expected
+    assert expected is not None
+    assert expected[0][3] == (("ConfLevel", "0.9"), ("Coef", "2"))
+
+
+def test_speedup_test_configuration_names_the_line_of_everything(tmp_path: Path) -> None:
+    write(tmp_path, "time (us)\n1\nNA\n2\n", "a.txt")
+    write(tmp_path, "1\nFAILED\n", "b.txt")
+    rows = ["", "x,a.txt,a.txt", ",a.txt,a.txt", "y,a.txt,b.txt", "z,,a.txt", "x,a.txt,a.txt,,,9"]
+    path = write(tmp_path, "\n".join(["Name,Sample1,Sample2,ConfLevel,Coef", *rows]), "c.csv")
+    records, skipped = split(path, ReadOptions(unit="ms"))
+    assert {s.path for s in skipped} == {str(path)}
+    assert [(s.where, s.benchmark) for s in skipped] == [
+        ("line 3", "x"), ("line 3", "x"), ("line 4", ""), ("line 5", "y"), ("line 6", "z"),
+        ("line 7", "x #2"), ("line 7", "x #2"),
+    ]  # fmt: skip
+    assert "Sample1" in skipped[0].reason
+    assert "line 3: 1 missing value" in skipped[0].reason
+    assert "b.txt: line 2: 'FAILED' is not a number" in skipped[3].reason
+    assert all(r.values.tolist() == [1e-6, 2e-6] for r in records), "the samples name their unit"
+    for record in records:
+        assert any("names the unit us, so --unit ms was not used" in note for note in record.notes)
+    remarks = " ".join(records[-1].notes)
+    assert "line 7: 'x' is the name in line 3 too; here it is 'x #2'" in remarks
+    assert "line 7: 1 cell beyond the header not used" in remarks

@@ -20,6 +20,8 @@ _BESIDE = {
     ".h", ".rs", ".go", ".java", ".toml", ".yml", ".yaml",
 }  # fmt: skip
 _BESIDE_NAMES = ("license", "licence", "copying", "readme", "unlicense", "notice", "changelog", "summary")
+# Reasons shown of a folder of which nothing could be read.
+_SHOWN = 3
 
 
 def detect(path: str | Path) -> Format:
@@ -109,11 +111,24 @@ def _read_file(path: str | Path, known: Format | None, options: ReadOptions) -> 
 
 def _read_folder(folder: Path, known: Format | None, options: ReadOptions) -> Iterator[Record | Skipped]:
     found = False
+    skipped: list[Skipped] = []
     for item in _folder_items(folder, known, options):
-        found = found or isinstance(item, Record)
+        if isinstance(item, Skipped):
+            skipped.append(item)
+        else:
+            found = True
         yield item
     if not found:
-        raise FormatError(str(folder), "", "the folder holds no results that can be read")
+        raise FormatError(str(folder), "", f"the folder holds no results that can be read{_reasons(skipped)}")
+
+
+def _reasons(skipped: list[Skipped]) -> str:
+    """The first reasons why nothing could be read, a line each, those that a user should look at first."""
+    if not skipped:
+        return "; it has no files"
+    reasons = [f"\n  {item}" for item in sorted(skipped, key=lambda item: item.expected)]
+    more = f"\n  and {len(reasons) - _SHOWN} more" if len(reasons) > _SHOWN else ""
+    return ":" + "".join(reasons[:_SHOWN]) + more
 
 
 def _folder_items(folder: Path, known: Format | None, options: ReadOptions) -> Iterator[Record | Skipped]:

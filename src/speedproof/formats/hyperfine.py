@@ -84,12 +84,7 @@ def _metrics(
         reason = "the file has no times of single runs; run hyperfine again with --export-json"
         yield Skipped(source.name, where, result.command, reason)
         return
-    failed = sum(code != 0 for code in result.exit_codes or ())
-    notes = (
-        (f"{failed} of {len(result.times)} runs did not exit with code 0; is the command right?",)
-        if failed
-        else ()
-    )
+    notes = _failures(result)
     for metric, name, unit, values in (
         ("time", "times", "s", result.times),
         ("memory", "memory_usage_byte", "B", result.memory_usage_byte),
@@ -106,3 +101,15 @@ def _metrics(
                 traits=frozenset({Trait.ORDER_KNOWN}),
                 notes=notes,
             )
+
+
+def _failures(result: _Result) -> tuple[str, ...]:
+    """What is to be said of runs that did not exit with code 0."""
+    codes = result.exit_codes or []
+    failed = sum(code != 0 for code in codes)
+    if not failed:
+        return ()
+    count = f"{failed} of {len(codes)} runs did not exit with code 0"
+    if failed == len(codes):
+        return (f"{result.command!r} failed in every run ({count}): its times say nothing of its speed",)
+    return (f"{result.command!r}: {count}; their times are among the values",)

@@ -1,7 +1,7 @@
 """Raw text: numbers in run order, one a line or several separated by blanks.
 
-``#`` begins a comment, blank lines are skipped, ``NA`` and ``NaN`` are missing values, and one header line
-may precede the numbers and name their unit (``time (ms)``).
+``#`` begins a comment, blank lines are skipped, ``NA`` and ``NaN`` are missing values, a number may have its
+unit behind it, and one header line may precede the numbers and name their unit (``time (ms)``).
 """
 
 from __future__ import annotations
@@ -18,14 +18,17 @@ from speedproof.formats.notes import SORTED, plural
 from speedproof.formats.options import ReadOptions
 from speedproof.formats.source import Source
 from speedproof.formats.text import (
-    is_missing,
+    header_columns,
+    header_unit,
+    is_header,
     is_number,
     looks_decimal_comma,
     order_traits,
-    split_unit,
+    readings,
+    settle_unit,
 )
 
-__all__ = ["Numbers", "parse", "read"]
+__all__ = ["Numbers", "missing_reason", "parse", "read", "record"]
 
 
 # Text of these bytes alone has neither comments nor a header, nor anything else to look at line by line.
@@ -43,22 +46,23 @@ class Numbers:
     missing : tuple of int
         The line of each missing value.
     unit : str or None
-        The unit that a header names.
+        The unit that the file names.
+    unit_line : int
+        The line that names it.
+    header : str
+        What was taken as a header, with its line; empty without one.
     """
 
     values: FloatArray
-    missing: tuple[int, ...]
-    unit: str | None
+    missing: tuple[int, ...] = ()
+    unit: str | None = None
+    unit_line: int = 0
+    header: str = ""
 
     @property
     def traits(self) -> frozenset[Trait]:
         """What is known of the values."""
         return order_traits(self.values)
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What a user should know of the values."""
-        return (SORTED,) if Trait.SORTED in self.traits else ()
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
@@ -69,7 +73,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     source : Source
         The file.
     options : ReadOptions
-        ``unit`` goes before a unit in the header; without either the numbers are plain.
+        ``unit`` is that of numbers whose file names none; without either they are plain.
 
     Yields
     ------
@@ -85,21 +89,58 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     --------
     >>> from pathlib import Path
     >>> source = Source("x.txt", Path("x.txt"), b"time (ms)\n12.5\n12.7 # first after a pause\n")
-    >>> [(r.benchmark, r.values.tolist(), r.unit) for r in read(source, ReadOptions())]
-    [('x', [0.0125, 0.0127], 's')]
+    >>> [(r.benchmark, r.values.tolist(), r.unit, r.notes) for r in read(source, ReadOptions())]
+    [('x', [0.0125, 0.0127], 's', ("line 1, 'time (ms)', was taken as a header; the unit is ms",))]
     """
     content = parse(source)
     if content.missing:
         yield Skipped(source.name, f"line {content.missing[0]}", source.stem, missing_reason(content))
-    unit = parse_unit(options.unit if options.unit is not None else content.unit or "")
-    yield Record(
-        source.stem,
+    yield record(content, source, options, source.stem)
+
+
+def record(
+    content: Numbers,
+    source: Source,
+    options: ReadOptions,
+    benchmark: str,
+    *,
+    version: str | None = None,
+    fields: tuple[tuple[str, str], ...] = (),
+) -> Record:
+    """The record of a raw text file.
+
+    Parameters
+    ----------
+    content : Numbers
+        What :func:`parse` found.
+    source : Source
+        The file.
+    options : ReadOptions
+        ``unit`` is that of numbers whose file names none.
+    benchmark, version, fields
+        As in :class:`~speedproof.data.suite.Record`.
+
+    Returns
+    -------
+    Record
+        In base units; its notes name a header, values in sorted order, and a unit that was not used.
+    """
+    unit, notes = settle_unit(content.unit, options.unit, f"{source.name}: line {content.unit_line}")
+    if content.header:
+        named = f"the unit is {content.unit}" if content.unit else "it names no unit"
+        notes += (f"{content.header} was taken as a header; {named}",)
+    if Trait.SORTED in content.traits:
+        notes += (SORTED,)
+    return Record(
+        benchmark,
         unit.to_base(content.values),
         unit.base,
         metric=metric_of(unit.base),
+        version=version,
         path=source.name,
+        fields=fields,
         traits=content.traits,
-        notes=content.notes,
+        notes=notes,
     )
 
 
@@ -119,38 +160,69 @@ def parse(source: Source) -> Numbers:
     Raises
     ------
     FormatError
-        A line that holds something else than numbers, or no number at all.
+        A line that holds something else than numbers, numbers of different kinds, or no number at all.
     """
     if not source.data.translate(None, _PLAIN):
         try:
-            return Numbers(np.array([float(token) for token in source.data.split()]), (), None)
+            return Numbers(np.array([float(token) for token in source.data.split()]))
         except ValueError:
             pass  # the search below says where
     values: list[float] = []
+    units: list[str] = []
+    lines: list[int] = []
     missing: list[int] = []
-    header: str | None = None
+    header, header_line = "", 0
     for number, line in enumerate(source.lines, start=1):
-        body = line.partition("#")[0]
-        tokens = body.split()
-        if not tokens:
+        body = line.partition("#")[0].strip()
+        found = readings(body.split())
+        if found and not (values or missing or header) and is_header(body):
+            header, header_line = body.strip("\"'"), number
             continue
-        if all(map(is_number, tokens)):
-            values.extend(map(float, tokens))
-            continue
-        if header is None and not values and not missing and _is_header(tokens):
-            header = body.strip().strip("\"'")
-            continue
-        for token in tokens:
+        if header and not lines and len(found) == header_columns(header) > 1:
+            raise source.error(
+                f"line {number}",
+                f"{len(found)} numbers under a header of {len(found)} names; "
+                "if these are columns, write them as CSV",
+            )
+        for token, written in found:
+            if written is None:
+                raise source.error(f"line {number}", _why_no_number(token))
             if is_number(token):
                 values.append(float(token))
-            elif is_missing(token):
-                missing.append(number)
+                units.append(written)
+                lines.append(number)
             else:
-                raise source.error(f"line {number}", _why_no_number(token))
+                missing.append(number)
     if not values:
         raise source.error("", "there is no number in this file")
-    unit = split_unit(header)[1] if header else None
-    return Numbers(np.array(values), tuple(missing), unit)
+    array, unit, unit_line = np.array(values), header_unit(header), header_line
+    if any(units):
+        array, unit = _in_one_unit(array, [written or unit or "" for written in units], lines, source)
+        unit_line = lines[0]
+    taken = f"line {header_line}, {header!r}," if header else ""
+    return Numbers(array, tuple(missing), unit, unit_line, taken)
+
+
+def _in_one_unit(
+    values: FloatArray, units: list[str], lines: list[int], source: Source
+) -> tuple[FloatArray, str]:
+    """Values that have a unit each, in one: the common one as written, or else the base unit."""
+    known = {name: parse_unit(name) for name in dict.fromkeys(units)}
+    first = known[units[0]]
+    for name, line in zip(units, lines, strict=True):
+        if known[name].base != first.base:
+            here, there = (f"in {unit}" if unit else "without a unit" for unit in (name, units[0]))
+            raise source.error(
+                f"line {line}",
+                f"a number {here} where line {lines[0]} has one {there}; write all in one unit",
+            )
+    if all(unit == first for unit in known.values()):
+        return values, units[0]
+    converted = np.empty_like(values)
+    names = np.array(units)
+    for name, unit in known.items():
+        converted[names == name] = unit.to_base(values[names == name])
+    return converted, first.base
 
 
 def missing_reason(content: Numbers) -> str:
@@ -167,10 +239,6 @@ def missing_reason(content: Numbers) -> str:
         For a :class:`~speedproof.data.suite.Skipped`.
     """
     return f"{plural(len(content.missing), 'missing value')} (NA) left out; {content.values.size} remain"
-
-
-def _is_header(tokens: list[str]) -> bool:
-    return not any(is_number(t) or is_missing(t) or looks_decimal_comma(t) for t in tokens)
 
 
 def _why_no_number(token: str) -> str:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from speedproof.data.suite import Record, Skipped
 from speedproof.errors import UsageError
-from speedproof.formats import text
+from speedproof.formats import sniff
 from speedproof.formats.options import ReadOptions
 from speedproof.formats.source import Source
 
@@ -127,7 +127,10 @@ def _is_criterion(head: bytes, path: Path) -> bool:
     )
 
 
-_CONFIGURATION = re.compile(rb'\s*"?Name"?\s*,\s*"?Sample1"?\s*,\s*"?Sample2"?\s*(,|\r|\n|$)', re.IGNORECASE)
+_CONFIGURATION = re.compile(
+    rb'\s*"?Name"?\s*(?P<delimiter>[,;\t])\s*"?Sample1"?\s*(?P=delimiter)\s*"?Sample2"?\s*([,;\t\r\n]|$)',
+    re.IGNORECASE,
+)
 
 
 def _is_speedup_test(head: bytes, path: Path) -> bool:
@@ -202,10 +205,10 @@ _GENERIC = (
         "CSV, TSV",
         "long (a row a value) or wide (a column a version or benchmark)",
         "table",
-        text.is_table,
+        sniff.is_table,
     ),
     Format(
-        "raw", "raw text", "numbers, one a line or separated by blanks; # comments", "raw", text.is_numbers
+        "raw", "raw text", "numbers, one a line or separated by blanks; # comments", "raw", sniff.is_numbers
     ),
 )
 FORMATS: tuple[Format, ...] = _SPECIFIC + _GENERIC
@@ -251,7 +254,8 @@ def detect_source(source: Source) -> Format:
     Returns
     -------
     Format
-        The first that knows the content.
+        The first that knows the content; CSV or raw text when it is nearly that, so that the reader says what
+        is wrong.
 
     Raises
     ------
@@ -271,6 +275,8 @@ def detect_source(source: Source) -> Format:
     for candidate in _GENERIC:
         if candidate.sniff(heads[0], source.path):
             return candidate
+    if name := sniff.nearest(heads[0], source.path):
+        return format_named(name)
     raise source.error(
         "", f"{refused.seen(source.data)}; known formats: {', '.join(f.name for f in FORMATS)}"
     )

@@ -1,23 +1,24 @@
 """The configuration of the Speedup-Test tool: a row a benchmark, with the files of its two samples.
 
 ``Name,Sample1,Sample2,ConfLevel,Coef``: the samples are raw text, the last two columns may be empty or
-absent and are handed on as fields.
+absent and are handed on as fields. Spreadsheets in some languages separate with semicolons; that is read too.
 """
 
 from __future__ import annotations
 
 import csv
-from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
 
 from speedproof.data.suite import Record, Skipped
-from speedproof.data.units import metric_of, parse_unit
 from speedproof.errors import FormatError
 from speedproof.formats import raw
+from speedproof.formats.notes import plural
 from speedproof.formats.options import ReadOptions
 from speedproof.formats.source import STDIN, Source, open_source
+from speedproof.formats.text import delimiter_of
 
 __all__ = ["VERSIONS", "read"]
 
@@ -36,7 +37,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     source : Source
         The configuration.
     options : ReadOptions
-        ``unit`` is that of all samples.
+        ``unit`` is that of the samples whose files name none.
 
     Yields
     ------
@@ -48,9 +49,11 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     FormatError
         A header without the three first columns, or quotes that do not match.
     """
-    rows = csv.reader(source.lines, strict=True, skipinitialspace=True)
+    lines = source.lines
+    delimiter = delimiter_of(next((line for line in lines if line.strip()), "")) or ","
+    rows = csv.reader(lines, delimiter=delimiter, strict=True, skipinitialspace=True)
     header: list[str] = []
-    seen: Counter[str] = Counter()
+    seen: dict[str, list[str]] = {}
     try:
         for row in rows:
             cells = [cell.strip() for cell in row]
@@ -61,11 +64,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
                 header = _header(cells, source, where)
                 continue
             named = dict(zip_longest(header, cells[: len(header)], fillvalue=""))
-            # Two rows of one name are two benchmarks, not one with twice the values.
-            seen[named["Name"]] += 1
-            if seen[named["Name"]] > 1:
-                named["Name"] += f" #{seen[named['Name']]}"
-            yield from _benchmark(named, where, source, options)
+            yield from _benchmark(named, cells[len(header) :], where, seen, source, options)
     except csv.Error as error:
         raise source.error(f"line {rows.line_num}", f"not CSV: {error}") from None
 
@@ -82,9 +81,28 @@ def _header(cells: list[str], source: Source, where: str) -> list[str]:
 
 
 def _benchmark(
-    row: dict[str, str], where: str, source: Source, options: ReadOptions
+    row: dict[str, str],
+    beyond: list[str],
+    where: str,
+    seen: dict[str, list[str]],
+    source: Source,
+    options: ReadOptions,
 ) -> Iterator[Record | Skipped]:
+    if not row["Name"]:
+        yield Skipped(source.name, where, "", "the row has no Name")
+        return
+    # Two rows of one name are two benchmarks, not one with twice the values.
+    same = seen.setdefault(row["Name"], [])
+    same.append(where)
     name = row["Name"]
+    notes: list[str] = []
+    if len(same) > 1:
+        name += f" #{len(same)}"
+        notes.append(
+            f"{source.name}: {where}: {row['Name']!r} is the name in {same[0]} too; here it is {name!r}"
+        )
+    if any(beyond):
+        notes.append(f"{source.name}: {where}: {plural(len(beyond), 'cell')} beyond the header not used")
     fields = tuple((column, row[column]) for column in _OPTIONAL if row.get(column))
     records: list[Record] = []
     remarks: list[Skipped] = []
@@ -99,22 +117,10 @@ def _benchmark(
             yield Skipped(source.name, where, name, f"{version} cannot be read: {error}")
             return
         if content.missing:
-            place = f"line {content.missing[0]}"
-            remarks.append(Skipped(sample.name, place, name, raw.missing_reason(content)))
-        unit = parse_unit(options.unit if options.unit is not None else content.unit or "")
-        records.append(
-            Record(
-                name,
-                unit.to_base(content.values),
-                unit.base,
-                metric=metric_of(unit.base),
-                version=version,
-                path=sample.name,
-                fields=fields,
-                traits=content.traits,
-                notes=content.notes,
-            )
-        )
+            place = f"{version}, {sample.name}, line {content.missing[0]}"
+            remarks.append(Skipped(source.name, where, name, f"{place}: {raw.missing_reason(content)}"))
+        record = raw.record(content, sample, options, name, version=version, fields=fields)
+        records.append(replace(record, notes=(*record.notes, *notes)))
     yield from remarks
     yield from records
 

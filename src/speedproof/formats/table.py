@@ -19,8 +19,8 @@ import numpy as np
 
 from speedproof.data.sample import FloatArray, IntArray, Trait
 from speedproof.data.suite import Record, Skipped
-from speedproof.data.units import metric_of, parse_unit
-from speedproof.formats.notes import SORTED
+from speedproof.data.units import Unit, metric_of
+from speedproof.formats.notes import SORTED, plural
 from speedproof.formats.options import ROLES, ReadOptions
 from speedproof.formats.source import Source
 from speedproof.formats.text import (
@@ -29,18 +29,25 @@ from speedproof.formats.text import (
     is_number,
     looks_decimal_comma,
     order_traits,
+    readings,
+    settle_unit,
     split_unit,
 )
 
 __all__ = ["read"]
 
+# Stands for a column of values that is named after its unit alone ("seconds").
+_UNIT_ALONE = "(unit)"
+# Units that name parts of a date, or a minimum, when they are all of a column's name.
+_NO_VALUES = ("day", "hour", "minute", "min")
 # Names that say what a column holds, in order of preference.
 _OBVIOUS: dict[str, tuple[str, ...]] = {
     "benchmark": ("benchmark", "bench", "benchmark_name", "name", "test", "program", "workload", "task",
                   "command"),
     "version": ("version", "variant", "label", "configuration", "config", "build", "commit", "revision",
                 "branch"),
-    "value": ("value", "time", "duration", "elapsed", "runtime", "wall_time", "real_time", "measurement"),
+    "value": ("value", "time", "duration", "elapsed", "runtime", "wall_time", "real_time", "measurement",
+              _UNIT_ALONE),
     "unit": ("unit", "units"),
     "process": ("process", "process_id", "pid", "fork", "invocation"),
     "metric": ("metric", "criterion", "counter"),
@@ -69,7 +76,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     source : Source
         The file; the delimiter is whichever of comma, tab and semicolon the header uses.
     options : ReadOptions
-        The roles of columns, the layout, the unit of values that name none.
+        The roles of columns, the layout, the unit of values whose file names none.
 
     Yields
     ------
@@ -119,7 +126,7 @@ def _rows(source: Source) -> tuple[list[str], list[tuple[int, list[str]]]]:
     if not rows:
         raise source.error("", "the table has no rows")
     (at, header), *body = rows
-    if all(map(is_number, header)):
+    if all(map(_is_measurement, header)):
         hint = " (or, if these are decimal commas, write 1.5 for 1,5)" if delimiter == "," else ""
         raise source.error(f"line {at}", f"numbers where column names are expected; add a header line{hint}")
     if len(set(header)) < len(header):
@@ -130,8 +137,16 @@ def _rows(source: Source) -> tuple[list[str], list[tuple[int, list[str]]]]:
             hint = (
                 "; decimal commas? write 1.5 for 1,5" if delimiter == "," and len(cells) > len(header) else ""
             )
-            raise source.error(f"line {line}", f"{len(cells)} cells where the header has {len(header)}{hint}")
+            raise source.error(
+                f"line {line}", f"{plural(len(cells), 'cell')} where the header has {len(header)}{hint}"
+            )
     return header, body
+
+
+def _is_measurement(cell: str) -> bool:
+    """Whether a cell holds a number, with its unit or without."""
+    found = readings(cell.split())
+    return len(found) == 1 and found[0][1] is not None and not is_missing(found[0][0])
 
 
 def _roles(header: list[str], options: ReadOptions, source: Source) -> dict[str, int]:
@@ -141,17 +156,41 @@ def _roles(header: list[str], options: ReadOptions, source: Source) -> dict[str,
         if name not in header:
             raise source.error("header", f"no column is named {name!r}; there are {', '.join(header)}")
         roles[role] = header.index(name)
-    plain = [re.sub(r"[ _]+", "_", name.lower()) for name in header]
+    plain, value_names = _plain(header), _value_names(header)
     for role in ROLES:
         if role in roles or (role == "value" and options.layout == "wide"):
             continue
-        # A column of values may end with its unit ("time_ms") or be named after it ("seconds").
-        names = [name and (split_unit(name)[0] or "value") for name in plain] if role == "value" else plain
+        names = value_names if role == "value" else plain
         for name in _OBVIOUS[role]:
             if name in names and names.index(name) not in roles.values():
                 roles[role] = names.index(name)
                 break
     return roles
+
+
+def _value_names(header: list[str]) -> list[str]:
+    """What the columns are called without the unit that a column of values may end with (``time_ms``)."""
+    names = []
+    for name in _plain(header):
+        rest, unit = split_unit(name)
+        names.append(rest if unit is None or rest else _UNIT_ALONE if unit not in _NO_VALUES else name)
+    return names
+
+
+def _plain(header: list[str]) -> list[str]:
+    return [re.sub(r"[ _]+", "_", name.lower()) for name in header]
+
+
+def _rivals(header: list[str], roles: dict[str, int], options: ReadOptions) -> list[str]:
+    """The columns that could hold the values as well as the one that was chosen for its name."""
+    if "value" in options.columns:
+        return []
+    names = _value_names(header)
+    return [
+        name
+        for column, name in enumerate(header)
+        if column not in roles.values() and names[column] in _OBVIOUS["value"] and name not in _NO_NAME
+    ]
 
 
 def _long(
@@ -163,7 +202,8 @@ def _long(
     options: ReadOptions,
 ) -> Iterator[Record | Skipped]:
     value_column = roles["value"]
-    default_unit = options.unit if options.unit is not None else split_unit(header[value_column])[1] or ""
+    rivals = _rivals(header, roles, options)
+    free = [c for c in free if header[c] not in rivals]
     configuration = [c for c in free if _is_configuration([cells[c] for _, cells in rows])]
     if others := [header[c] for c in free if c not in configuration]:
         reason = f"columns that are neither a role nor a configuration are left out: {', '.join(others)}"
@@ -178,7 +218,7 @@ def _long(
         if reason := _why_no_value(cells[value_column], source, where):
             yield Skipped(source.name, where, benchmark, reason)
             continue
-        unit = (cells[roles["unit"]] if "unit" in roles else "") or default_unit
+        unit = cells[roles["unit"]] if "unit" in roles else ""
         metric = cells[roles["metric"]] if "metric" in roles else ""
         fields = tuple((header[c], cells[c]) for c in configuration)
         group = groups.setdefault((benchmark, version, metric, unit, fields), _Group(where))
@@ -188,8 +228,9 @@ def _long(
         if "run" in roles:
             group.runs.append(cells[roles["run"]])
 
+    chosen = _choice(header[value_column], rivals)
     for (benchmark, version, metric, unit, fields), group in groups.items():
-        known = parse_unit(unit)
+        known, remarks = _unit(unit, header[value_column], source, options)
         values, processes, traits, notes = _ordered(group, roles)
         yield Record(
             benchmark,
@@ -202,8 +243,23 @@ def _long(
             where=group.where,
             fields=fields,
             traits=traits,
-            notes=notes,
+            notes=chosen + remarks + notes,
         )
+
+
+def _choice(column: str, rivals: list[str]) -> tuple[str, ...]:
+    """The note that says which columns of values were not used."""
+    if not rivals:
+        return ()
+    names = ", ".join(map(repr, rivals))
+    return (f"the values are those of column {column!r}; not used: {names} (--column value=NAME chooses)",)
+
+
+def _unit(cell: str, column: str, source: Source, options: ReadOptions) -> tuple[Unit, tuple[str, ...]]:
+    """The unit of a group's values: its cell of the unit column, else the end of the values' column name."""
+    if cell:
+        return settle_unit(cell, options.unit, f"{source.name}: the column of units")
+    return settle_unit(split_unit(column)[1], options.unit, f"{source.name}: column {column!r}")
 
 
 def _is_configuration(cells: list[str]) -> bool:
@@ -257,7 +313,7 @@ def _wide(
         reason = f"columns without numbers are left out: {', '.join(others)}"
         yield Skipped(source.name, "header", "", reason, expected=True)
     runs_in_columns = "benchmark" in roles and all(_NUMBERED.fullmatch(header[c]) for c in numeric)
-    groups: dict[tuple[str, str | None, str, str], _Group] = {}
+    groups: dict[tuple[str, str | None, str, Unit, tuple[str, ...]], _Group] = {}
     stem = source.stem
     for line, cells in rows:
         row_name = cells[roles["benchmark"]] if "benchmark" in roles else stem
@@ -274,15 +330,13 @@ def _wide(
                 if cells[column] or runs_in_columns:
                     yield Skipped(source.name, where, benchmark, reason, expected=not cells[column])
                 continue
-            unit = cells[roles["unit"]] if "unit" in roles else ""
-            unit = unit or (options.unit if options.unit is not None else split_unit(name)[1] or "")
+            unit = _unit(cells[roles["unit"]] if "unit" in roles else "", name, source, options)
             metric = cells[roles["metric"]] if "metric" in roles else ""
-            group = groups.setdefault((benchmark, version, metric, unit), _Group(where))
+            group = groups.setdefault((benchmark, version, metric, *unit), _Group(where))
             group.values.append(float(cells[column]))
-    for (benchmark, version, metric, unit), group in groups.items():
+    for (benchmark, version, metric, known, remarks), group in groups.items():
         values = np.array(group.values)
         traits = order_traits(values)
-        known = parse_unit(unit)
         yield Record(
             benchmark,
             known.to_base(values),
@@ -292,7 +346,7 @@ def _wide(
             path=source.name,
             where=group.where,
             traits=traits,
-            notes=(SORTED,) if Trait.SORTED in traits else (),
+            notes=remarks + ((SORTED,) if Trait.SORTED in traits else ()),
         )
 
 

@@ -1,25 +1,27 @@
-"""What raw text and CSV share: numbers, missing values, units in names, and how to tell the two apart."""
+"""What raw text and CSV share: numbers, missing values, units in names, and whose unit counts."""
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 
 from speedproof.data.sample import FloatArray, Trait
-from speedproof.data.units import parse_unit
+from speedproof.data.units import Unit, parse_unit
 
 __all__ = [
     "delimiter_of",
+    "header_columns",
+    "header_unit",
+    "is_header",
     "is_missing",
     "is_number",
-    "is_numbers",
-    "is_table",
+    "known_unit",
     "looks_decimal_comma",
     "order_traits",
+    "readings",
+    "settle_unit",
     "split_unit",
 ]
 
@@ -52,8 +54,33 @@ def looks_decimal_comma(token: str) -> bool:
     return _DECIMAL_COMMA.fullmatch(token) is not None
 
 
+# Words that name what was measured.
+_QUANTITIES = frozenset(
+    ("time", "times", "timing", "timings", "value", "values", "runtime", "runtimes", "elapsed", "duration",
+     "durations", "latency", "sample", "samples", "run", "runs", "execution", "wall", "wallclock", "clock",
+     "user", "real", "cpu", "sys", "system", "memory", "energy", "throughput", "measurement", "measurements",
+     "observation", "observations", "cycles", "bytes")
+)  # fmt: skip
 _IN_BRACKETS = re.compile(r"(?P<name>[^(\[]*)[(\[](?P<unit>[^)\]]+)[)\]]")
 _AT_THE_END = re.compile(r"(?P<name>.*[_ ])?(?P<unit>[^_ ]+)")
+_RATE = re.compile(r"[A-Za-z1]+/(s|sec|second|min|minute|op|ops|iter|iteration|call|run)")
+# These are units in capitals too; "MB" and "mB", "MIN" and "min" are not the same.
+_ANY_CASE = ("ns", "us", "ms", "sec")
+
+
+def known_unit(word: str) -> str | None:
+    """The unit that a word is, spelled as :func:`~speedproof.data.units.parse_unit` knows it; else None.
+
+    Examples
+    --------
+    >>> [known_unit(w) for w in ("ms", "MS", "Seconds", "req/s", "widgets", "n/a", "MIN")]
+    ['ms', 'ms', 'seconds', 'req/s', None, None, None]
+    """
+    any_case = word.lower() in _ANY_CASE or (len(word) > 3 and "/" not in word)
+    for spelled in (word, word.lower()) if any_case else (word,):
+        if parse_unit(spelled).base in ("s", "B", "J", "cycles") or _RATE.fullmatch(spelled):
+            return spelled
+    return None
 
 
 def split_unit(name: str) -> tuple[str, str | None]:
@@ -69,23 +96,154 @@ def split_unit(name: str) -> tuple[str, str | None]:
     name : str
         Without the unit; empty when there was nothing else.
     unit : str or None
-        As written; None when the name shows none that is known.
+        As :func:`~speedproof.data.units.parse_unit` knows it, or as it stands in brackets; None when the name
+        shows none that is known.
 
     Examples
     --------
-    >>> [split_unit(n) for n in ("time (ms)", "elapsed_us", "seconds")]
-    [('time', 'ms'), ('elapsed', 'us'), ('', 'seconds')]
-    >>> split_unit("real_time"), split_unit("n"), split_unit("level_m")
-    (('real_time', None), ('n', None), ('level_m', None))
+    >>> [split_unit(n) for n in ("time (ms)", "elapsed_us", "seconds", "Time_Seconds")]
+    [('time', 'ms'), ('elapsed', 'us'), ('', 'seconds'), ('Time', 'seconds')]
+    >>> [split_unit(n) for n in ("real_time", "n", "level_m", "time (wall)")]
+    [('real_time', None), ('n', None), ('level_m', None), ('time', None)]
     """
     if match := _IN_BRACKETS.fullmatch(name):
-        return match["name"].strip(), match["unit"].strip()
+        rest, word = match["name"].strip("_ "), match["unit"].strip()
+        # "time (wall)" says which time, not in which unit.
+        return rest, known_unit(word) or (None if word.lower() in _QUANTITIES else word)
     if match := _AT_THE_END.fullmatch(name):
-        rest, unit = (match["name"] or "").strip("_ "), match["unit"]
+        rest, word = (match["name"] or "").strip("_ "), match["unit"]
         # A single letter names many things; at the end of a name, and as "s" only, it is a unit.
-        if (len(unit) > 1 or (unit == "s" and rest)) and parse_unit(unit).base in ("s", "B", "J", "cycles"):
-            return rest, unit
+        if (len(word) > 1 or (word == "s" and rest)) and (known := known_unit(word)):
+            return rest, known
     return name, None
+
+
+def settle_unit(own: str | None, asked: str | None, place: str) -> tuple[Unit, tuple[str, ...]]:
+    """The unit of values when the file may name one and the user another: the file's own goes before.
+
+    Parameters
+    ----------
+    own : str or None
+        What the file says.
+    asked : str or None
+        What the user says.
+    place : str
+        Where the file says it, for the note.
+
+    Returns
+    -------
+    unit : Unit
+        Plain numbers when nobody names one.
+    notes : tuple of str
+        A note when the two differ.
+
+    Examples
+    --------
+    >>> settle_unit("s", "ms", "a.txt: line 1")[1]
+    ('a.txt: line 1 names the unit s, so --unit ms was not used; if ms is right, correct the file',)
+    >>> settle_unit("msec", "ms", "a.txt: line 1"), settle_unit(None, "ms", "")
+    ((Unit(base='s', factor=0.001), ()), (Unit(base='s', factor=0.001), ()))
+    """
+    if own is None:
+        return parse_unit(asked or ""), ()
+    unit = parse_unit(own)
+    if asked is None or parse_unit(asked) == unit:
+        return unit, ()
+    reason = f"names the unit {own}, so --unit {asked} was not used; if {asked} is right, correct the file"
+    return unit, (f"{place} {reason}",)
+
+
+# What may stand between those words and a unit.
+_BETWEEN = frozenset(("in", "of", "per"))
+_WORD = re.compile(r"[^\s\"'()\[\],;:_-]+")
+
+
+def is_header(line: str) -> bool:
+    """Whether a line of raw text names what the numbers under it are.
+
+    Only words that name a quantity or a unit do; any other word in place of a number may be a run that failed
+    or a number mistyped.
+
+    Examples
+    --------
+    >>> [is_header(line) for line in ("time", "Wall time [ms]", "score (us)", "elapsed_ns", "seconds")]
+    [True, True, True, True, True]
+    >>> [is_header(line) for line in ("FAILED", "inf", "1O0.2", "sample 1", "in", "1O0.2 (ms)")]
+    [False, False, False, False, False, False]
+    """
+    judged = line
+    if match := _IN_BRACKETS.fullmatch(line.strip()):
+        judged = match["name"]
+        if known_unit(match["unit"].strip()):
+            return all(word[0].isalpha() for word in _WORD.findall(judged))
+    words = [word for word in _WORD.findall(judged) if word.lower() not in _BETWEEN]
+    return bool(words) and all(word.lower() in _QUANTITIES or _written_unit(word) for word in words)
+
+
+def header_columns(line: str) -> int:
+    """How many quantities a header line names.
+
+    Examples
+    --------
+    >>> header_columns("real user sys"), header_columns("time (ms)")
+    (3, 1)
+    """
+    return sum(word.lower() in _QUANTITIES for word in _WORD.findall(line))
+
+
+def header_unit(line: str) -> str | None:
+    """The unit that a header line names; None without one.
+
+    Examples
+    --------
+    >>> [header_unit(line) for line in ("time (ms)", "s", "ns per run", "wall time")]
+    ['ms', 's', 'ns', None]
+    """
+    if unit := split_unit(line)[1]:
+        return unit
+    return next((unit for word in _WORD.findall(line) if (unit := _written_unit(word))), None)
+
+
+_WITH_UNIT = re.compile(rf"(?P<number>{_NUMBER.pattern})(?P<unit>[^\d\W]\S*)")
+
+
+def _written_unit(word: str) -> str | None:
+    """The unit that a word beside a number is: of single letters s, B and J, for m, h and d are doubtful."""
+    return known_unit(word) if len(word) > 1 or word in ("s", "B", "J") else None
+
+
+def readings(tokens: Sequence[str]) -> list[tuple[str, str | None]]:
+    """The numbers and missing values of a line of raw text, each with the unit written behind it.
+
+    Parameters
+    ----------
+    tokens : sequence of str
+        The line, split at blanks.
+
+    Returns
+    -------
+    list of (str, str or None)
+        A number or a word for a missing value and its unit, ``""`` without one; with None a token that is
+        neither.
+
+    Examples
+    --------
+    >>> readings("1.5 ms 2.5ms NA 3".split())
+    [('1.5', 'ms'), ('2.5', 'ms'), ('NA', ''), ('3', '')]
+    >>> readings("1O0.2 ERROR ms".split())
+    [('1O0.2', None), ('ERROR', None), ('ms', None)]
+    """
+    found: list[tuple[str, str | None]] = []
+    for token in tokens:
+        if is_number(token) or is_missing(token):
+            found.append((token, ""))
+        elif (match := _WITH_UNIT.fullmatch(token)) and (unit := _written_unit(match["unit"])):
+            found.append((match["number"], unit))
+        elif found and found[-1][1] == "" and (unit := _written_unit(token)):
+            found[-1] = (found[-1][0], unit)
+        else:
+            found.append((token, None))
+    return found
 
 
 def order_traits(values: FloatArray) -> frozenset[Trait]:
@@ -118,40 +276,3 @@ def delimiter_of(line: str) -> str | None:
     bare = re.sub(r'"[^"]*"', "", line)
     best = max(DELIMITERS, key=bare.count)
     return best if best in bare else None
-
-
-def _first_lines(head: bytes) -> list[str]:
-    """Up to 50 complete lines that hold something other than a comment."""
-    lines = re.split(r"\r\n|\r|\n", head.decode(errors="replace"))
-    if len(lines) > 1:
-        del lines[-1]  # empty, or cut by the end of the head
-    return [line for line in lines if line.strip() and not line.lstrip().startswith("#")][:50]
-
-
-def is_table(head: bytes, path: Path) -> bool:
-    """Whether a file begins like CSV: rows of equally many cells, some of them numbers.
-
-    Rows without a header count: the reader then says what is missing.
-    """
-    lines = _first_lines(head)
-    if len(lines) < 2 or (delimiter := delimiter_of(lines[0])) is None:
-        return False
-    try:
-        rows = [[cell.strip() for cell in row] for row in csv.reader(lines, delimiter=delimiter, strict=True)]
-    except csv.Error:
-        return False
-    if delimiter == "\t" and all(map(is_number, rows[0])):
-        return False  # plain numbers in columns
-    cells = [cell for row in rows[1:] for cell in row]
-    return len({len(row) for row in rows}) == 1 and any(is_number(c) or looks_decimal_comma(c) for c in cells)
-
-
-def is_numbers(head: bytes, path: Path) -> bool:
-    """Whether a file begins like raw text: numbers only, but for comments and one header line."""
-    rows = [line.partition("#")[0].split() for line in _first_lines(head)]
-
-    def numeric(row: Sequence[str]) -> bool:
-        return all(is_number(t) or is_missing(t) or looks_decimal_comma(t) for t in row)
-
-    body = rows if rows and numeric(rows[0]) else rows[1:]
-    return bool(body) and all(map(numeric, body)) and any(not is_missing(t) for row in body for t in row)
