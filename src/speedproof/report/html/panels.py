@@ -99,7 +99,7 @@ def _test(c: Comparison) -> list[str]:
 
 
 def _checks(found: Sequence[Comparison]) -> list[list[Any]]:
-    """Every check once, with the protocols that made it: those that undermine the verdict, that fail, that hold."""
+    """Every check once, with its protocols: those that undermine the verdict, that fail, that hold."""
     seen: dict[tuple[str, str, str], tuple[Any, list[str]]] = {}
     for c in found:
         for check in c.checks:
