@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import csv
+import io
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from speedproof.cli.console import Console
+from speedproof.cli.main import main
 from speedproof.data.sample import Trait
 from speedproof.data.suite import Record, Skipped
 from speedproof.errors import FormatError, UsageError
@@ -408,3 +411,11 @@ def test_speedup_test_configuration_names_the_line_of_everything(tmp_path: Path)
     remarks = " ".join(records[-1].notes)
     assert "line 7: 'x' is the name in line 3 too; here it is 'x #2'" in remarks
     assert "line 7: 1 cell beyond the header not used" in remarks
+
+
+def test_the_suite_command_says_which_unit_was_not_used(tmp_path: Path) -> None:
+    write(tmp_path, "time (us)\n1\n3\n2\n", "a.txt")
+    path = write(tmp_path, "Name,Sample1,Sample2\nx,a.txt,a.txt\n", "c.csv")
+    out, err = io.StringIO(), io.StringIO()
+    assert main(["suite", str(path), "--unit", "ms"], Console(out, err)) == 0
+    assert err.getvalue().count("names the unit us, so --unit ms was not used") == 1

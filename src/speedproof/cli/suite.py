@@ -125,6 +125,8 @@ def run(args: argparse.Namespace, console: Console) -> int:
             )
     for line in warning_lines(report, problems):
         console.err.write(f"{line}\n")
+    for note in dict.fromkeys(note for sample in suite.samples.values() for note in sample.notes):
+        console.remark(f"note: {note}")
     return 0
 
 
