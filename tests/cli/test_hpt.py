@@ -89,11 +89,12 @@ def test_several_candidates(suite: tuple[str, str]) -> None:
 
 
 def test_what_cannot_be_compared_is_named(tmp_path: Path) -> None:
-    """A single benchmark of each side is matched whatever its name, and that is said."""
+    """Names that a file gives to benchmarks are believed: different ones are not matched, and both are named."""
     old, new = (write(tmp_path / f"{n}.csv", {n: [2.0, 2.1, 2.2, 2.05, 2.15]}) for n in ("old", "new"))
     code, _, err = speedproof("hpt", old, new, "--unit", "s")
-    assert code == 0
-    assert "'old' was matched with 'new'" in err
+    assert code == 2
+    assert "only old has 1 of the benchmarks, left out: old" in err
+    assert "only new has 1 of the benchmarks, left out: new" in err
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import argparse
 
-from speedproof.protocols.compare import LARGEST_RISK, LEAST_RISK, Rules
+from speedproof.protocols.compare import LEAST_RISK, Rules
+
+LARGEST_RISK = 0.5
+"""From here on a lower bound would exceed the estimate."""
 
 __all__ = ["add_risk_arguments", "confidence", "open_unit_interval", "positive_share", "risk", "rules_of"]
 

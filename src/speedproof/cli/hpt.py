@@ -15,10 +15,11 @@ from speedproof.cli.inputs import (
     report_leftovers,
     select,
 )
+from speedproof.cli.outputs import add_page_arguments, check_outputs, write_pages
 from speedproof.data.suite import Pairing
 from speedproof.errors import UsageError
 from speedproof.protocols.hpt import CONFIDENCES, Hpt, hpt, hpt_of_scores
-from speedproof.report.blocks import Text
+from speedproof.report.blocks import Block, Text
 from speedproof.report.hpt import hpt_blocks
 
 if TYPE_CHECKING:
@@ -82,12 +83,14 @@ def register(subparsers: Subparsers) -> None:
     )
     output = parser.add_argument_group("output")
     output.add_argument("--json", action="store_true", help="write everything as JSON")
+    add_page_arguments(output)
     add_input_arguments(parser)
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace, console: Console) -> int:
     """Carry the command out."""
+    check_outputs(args)
     if args.alpha_benchmark is not None and args.alpha_benchmark >= 0.5:
         raise UsageError(f"--alpha-benchmark {args.alpha_benchmark:g}: the risk must lie below 0.5")
     if args.metric == "all":
@@ -96,19 +99,20 @@ def run(args: argparse.Namespace, console: Console) -> int:
     reference, candidates = order_versions(suite, args.reference)
     report_leftovers(suite, console)
     results = []
-    for i, candidate in enumerate(candidates):
+    blocks: list[Block] = []
+    for candidate in candidates:
         pairing = suite.pair(reference, candidate)
         _report_partners(pairing, reference, candidate, console)
         result = _test(pairing, args)
         results.append({"reference": reference, "candidate": candidate, "hpt": result})
-        if not args.json:
-            if i:
-                console.show([Text("")])
-            console.show(hpt_blocks(result, reference, candidate))
+        blocks += [*([Text("")] if blocks else []), *hpt_blocks(result, reference, candidate)]
+    taken = write_pages(args, blocks, console)
     if args.json:
         from speedproof.report.json import to_json
 
         console.out.write(to_json("hpt", results))
+    elif not taken:
+        console.show(blocks)
     return 0
 
 
@@ -140,5 +144,3 @@ def _report_partners(pairing: Pairing, reference: str, candidate: str, console: 
             console.remark(f"only {version} has {len(keys)} of the benchmarks, left out: {names}")
     for problem in pairing.problems:
         console.remark(f"left out: {problem}")
-    for note in dict.fromkeys(pair.note for pair in pairing.pairs if pair.note):
-        console.remark(f"note: {note}")

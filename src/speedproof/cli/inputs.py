@@ -157,7 +157,7 @@ def _one_thing(
     kinds = {format or (detect(path).name if Path(path).is_file() else "") for path in paths}
     if not kinds <= {"raw", "hyperfine"}:
         return list(read_all)
-    common = names[0][0] if kinds == {"hyperfine"} else " / ".join(n[0] for n in names)
+    common = names[0][0] if kinds == {"hyperfine"} else "values"
     note = (
         (f"the commands {', '.join(repr(n[0]) for n in names)} were compared",)
         if "hyperfine" in kinds

@@ -135,7 +135,6 @@ class Pair:
     key: Key
     reference: Sample
     candidate: Sample
-    note: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

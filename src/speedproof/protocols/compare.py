@@ -37,7 +37,6 @@ from speedproof.stats.hypotests import brunner_munzel
 from speedproof.stats.power import RunsNeeded, runs_needed_means, runs_needed_ranks
 
 __all__ = [
-    "LARGEST_RISK",
     "LEAST_RISK",
     "PROTOCOLS",
     "Protocol",
@@ -53,7 +52,6 @@ Protocol = Literal["mean", "median", "single run"]
 PROTOCOLS: tuple[Protocol, ...] = ("mean", "median", "single run")
 UNNAMED = Key("")
 LEAST_RISK = 1e-9  # the tests' approximations say nothing of what lies beyond
-LARGEST_RISK = 0.5  # above it a lower bound would exceed the estimate
 _LEAST_FOR_FORECAST = 3
 _MOST_FORECAST = 100_000
 _TURNED = {State.MORE_RUNS_X: State.MORE_RUNS_Y, State.MORE_RUNS_Y: State.MORE_RUNS_X}
@@ -66,8 +64,8 @@ class Rules:
     Attributes
     ----------
     alpha : float
-        The risk of each of the two sides, from 1e-9 to below one half: above that a lower bound would
-        exceed the estimate.
+        The risk of each of the two sides, from 1e-9 to below 1; above one half a lower bound exceeds the
+        estimate, which is of use only to repeat what others did.
     nested : {"process", "pool"}
         Whether values of one process are replaced by their mean (median) or treated as independent.
     always_welch : bool
@@ -90,8 +88,8 @@ class Rules:
     margin: float | None = None
 
     def __post_init__(self) -> None:
-        if not LEAST_RISK <= self.alpha < LARGEST_RISK:
-            raise ValueError(f"the risk must lie between {LEAST_RISK:g} and one half, not be {self.alpha:g}")
+        if not LEAST_RISK <= self.alpha < 1:
+            raise ValueError(f"the risk must lie between {LEAST_RISK:g} and 1, not be {self.alpha:g}")
         if self.margin is not None and not self.margin > 0:
             raise ValueError(f"the margin must be positive, not {self.margin:g}")
 
@@ -390,6 +388,8 @@ def _verdict(decision: MeanDecision | MedianDecision, speedup: Estimate, margin:
     if inside and modelled:
         return Verdict.EQUIVALENT
     faster, slower = int(decision.state) == SIGNIFICANT, int(decision.state_slower) == SIGNIFICANT
+    if faster and slower:  # possible when alpha is about one half or more
+        faster = bool(decision.pvalue <= decision.pvalue_slower)
     return Verdict.FASTER if faster else Verdict.SLOWER if slower else Verdict.UNDECIDED
 
 
