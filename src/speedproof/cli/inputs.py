@@ -45,7 +45,7 @@ def add_input_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="read every file as this format instead of detecting it (see 'speedproof formats')",
     )
-    group.add_argument("--unit", metavar="UNIT", help="unit of numbers in raw text and CSV, for example ms")
+    group.add_argument("--unit", metavar="UNIT", help="unit of numbers whose file names none, for example ms")
     group.add_argument(
         "--wide",
         choices=["version", "benchmark"],

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from speedproof.cli.arguments import confidence, open_unit_interval
 from speedproof.cli.console import Console
+from speedproof.cli.outputs import add_page_arguments, check_outputs, write_pages
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Record, Suite
 from speedproof.errors import UsageError
@@ -17,7 +18,7 @@ from speedproof.protocols.comparison import Verdict
 from speedproof.protocols.findings import DEFAULT_LEVEL
 from speedproof.protocols.suite_report import Entry, SuiteReport, report_suite
 from speedproof.protocols.suites import Location
-from speedproof.report.blocks import Cell, Column, Table, Text
+from speedproof.report.blocks import Block, Cell, Column, Table, Text
 from speedproof.report.speedup_test_files import report_lines, warning_lines, write_files
 from speedproof.report.wording import STYLES, bounds, level, ratio
 
@@ -78,13 +79,15 @@ def register(subparsers: Subparsers) -> None:
     parser.add_argument(
         "--ks-rule", choices=["legacy", "r422"], default="legacy", help="median: see 'compare --help'"
     )
-    parser.add_argument("--unit", metavar="UNIT", help="unit of the numbers in the samples")
+    parser.add_argument("--unit", metavar="UNIT", help="unit of numbers whose file names none")
     parser.add_argument("--json", action="store_true", help="write everything as JSON")
+    add_page_arguments(parser)
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace, console: Console) -> int:
     """Carry the command out."""
+    check_outputs(args)
     if args.original and (args.always_welch or args.ks_rule != "legacy"):
         raise UsageError("--original has its own rules; leave --always-welch and --ks-rule out")
     records = list(read(args.config, format="speedup-test", options=ReadOptions(unit=args.unit)))
@@ -107,13 +110,15 @@ def run(args: argparse.Namespace, console: Console) -> int:
     if args.output is not None:
         paths = write_files(args.output, report, args.config, problems)
         console.remark(f"wrote {', '.join(str(path) for path in paths)}")
+    lines = (Text(line) for line in report_lines(report, args.config))
+    blocks: list[Block] = [*lines, Text(""), _table(report)]
+    taken = write_pages(args, blocks, console)
     if args.json:
         from speedproof.report.json import to_json
 
         console.out.write(to_json("suite", [report]))
-    else:
-        console.show(Text(line) for line in report_lines(report, args.config))
-        console.show([Text(""), _table(report)])
+    elif not taken:
+        console.show(blocks)
         if not report.original:
             console.show(
                 [
