@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import io
 import json
 from pathlib import Path
@@ -149,3 +150,28 @@ def test_errors_of_report(tmp_path: Path) -> None:
     assert code == 2
     assert "results of 'show'" in err
     assert json.loads((tmp_path / "s.json").read_text(encoding="utf-8"))["command"] == "show"
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["hpt", O2, O3],
+        ["rank", O2, O3, "--only", "matmul", "--resamples", "10"],
+        ["model", O2, "--bootstrap", "0"],
+        ["suite", str(ROOT / "tests" / "data" / "speedup_test_tool" / "plain.csv")],
+    ],
+    ids=lambda argv: argv[0],
+)
+def test_other_commands_have_pages(argv: list[str], tmp_path: Path) -> None:
+    """HTML and Markdown hold every cell of every table that the terminal shows."""
+    page = tmp_path / "a.html"
+    code, text, err = speedproof(*argv, "--markdown", "-", "--html", str(page))
+    assert code == 0
+    assert f"wrote {page}" in err
+    assert text.startswith("### ")
+    made = html.unescape(page.read_text(encoding="utf-8"))
+    shown = speedproof(*argv)[1]
+    for word in shown.split():
+        assert word in made
+        assert word in text.replace("\\", "").replace("<!-- -->", "")
+    assert speedproof(*argv, "--html", str(tmp_path / "none" / "a.html"))[0] == 2

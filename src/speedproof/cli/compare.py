@@ -134,7 +134,8 @@ def run(args: argparse.Namespace, console: Console) -> int:
     _at_least_one_of(results, reference)
     rankings = _rankings(suite, (reference, *candidates), metrics, rules.alpha)
     states = _states(pairings, metrics, console) if args.modes else {}
-    taken = write_outputs(args, Reported(results, suite, context_of(args), rankings), console)
+    ranked = [tuple(ranking_blocks(ranking, metric)) for metric, ranking in rankings.items()]
+    taken = write_outputs(args, Reported(results, suite, context_of(args), ranked), console)
     if args.json:
         console.out.write(_json(args, results, rankings, suite, states))
     elif not taken:
@@ -148,8 +149,8 @@ def run(args: argparse.Namespace, console: Console) -> int:
                     console.show(explain(comparison))
         for candidate, found in states.items():
             console.show([Text(""), *states_blocks(found, (reference, candidate))])
-        for metric, ranking in rankings.items():
-            console.show([Text(""), *ranking_blocks(ranking, metric)])
+        for blocks in ranked:
+            console.show([Text(""), *blocks])
     return FAILED if _fails(args.fail_on, results) else 0
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from speedproof.cli.arguments import positive_share
 from speedproof.cli.console import Console
 from speedproof.cli.inputs import add_input_arguments, add_selection_arguments, load, report_leftovers, select
+from speedproof.cli.outputs import add_page_arguments, check_outputs, write_pages
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key
 from speedproof.data.units import format_value, format_values
@@ -71,6 +72,7 @@ def register(subparsers: Subparsers) -> None:
         help="do not try again, where the test rejects, with the fit and the test that know of rounding",
     )
     parser.add_argument("--json", action="store_true", help="write the models as JSON")
+    add_page_arguments(parser)
     add_input_arguments(parser)
     parser.set_defaults(run=run)
 
@@ -89,6 +91,7 @@ def add_mixture_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, console: Console) -> int:
     """Carry the command out."""
+    check_outputs(args)
     if args.components < 1 or args.jobs < 1:
         raise UsageError("--components and --jobs are at least 1")
     suite = select(load(args.files, args), args, console)
@@ -104,11 +107,12 @@ def run(args: argparse.Namespace, console: Console) -> int:
     report_leftovers(suite, console)
     if not analyses:
         raise UsageError("no sample could be modelled")
+    taken = write_pages(args, [Text("Gaussian mixtures", "strong"), *_blocks(analyses)], console)
     if args.json:
         from speedproof.report.json import to_json
 
         console.out.write(to_json("model", [_as_json(*item) for item in analyses]))
-    else:
+    elif not taken:
         console.show(_blocks(analyses))
     return 0
 

@@ -8,7 +8,7 @@ import os
 import platform
 import shlex
 import stat
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,10 +22,19 @@ from speedproof.errors import UsageError
 if TYPE_CHECKING:
     from speedproof.data.suite import Suite
     from speedproof.protocols.suite_comparison import SuiteComparison
-    from speedproof.protocols.version_ranking import Ranking
+    from speedproof.report.blocks import Block
     from speedproof.report.stored import Context
 
-__all__ = ["Reported", "add_output_arguments", "check_outputs", "context_of", "write_outputs", "write_whole"]
+__all__ = [
+    "Reported",
+    "add_output_arguments",
+    "add_page_arguments",
+    "check_outputs",
+    "context_of",
+    "write_outputs",
+    "write_pages",
+    "write_whole",
+]
 
 STDOUT = "-"
 
@@ -42,29 +51,42 @@ class Reported:
         The samples behind them; without any where they are not known.
     context : Context or None
         How they were made.
-    rankings : mapping of str to Ranking
-        By metric, of three versions or more.
+    more : sequence of sequence of Block
+        Other results, as they are shown on a terminal.
     """
 
     results: Sequence[SuiteComparison]
     suite: Suite
     context: Context | None
-    rankings: Mapping[str, Ranking]
+    more: Sequence[Sequence[Block]] = ()
+
+
+def add_page_arguments(
+    group: argparse._ArgumentGroup | argparse.ArgumentParser,
+    html: str = "one HTML page",
+    markdown: str = "Markdown",
+) -> None:
+    """Declare the options of every command that has a report to read; ``-`` is standard output."""
+    for option, what in (("--html", html), ("--markdown", markdown)):
+        group.add_argument(option, metavar="FILE", help=f"write {what}; - is standard output")
+    group.add_argument(
+        "--github-summary", action="store_true", help="append the Markdown to $GITHUB_STEP_SUMMARY"
+    )
 
 
 def add_output_arguments(group: argparse._ArgumentGroup) -> None:
-    """Declare the options that write a report to a file; ``-`` is standard output, in place of the table."""
+    """Declare the options that write comparisons to a file; ``-`` is standard output, in place of the table."""
+    add_page_arguments(
+        group,
+        "a page with the forest plot and a panel of charts and checks for each benchmark",
+        "Markdown for a pull request: what is proven, the rest folded",
+    )
     for option, what in (
-        ("--html", "a page with the forest plot and a panel of charts and checks for each benchmark"),
-        ("--markdown", "Markdown for a pull request: what is proven, the rest folded"),
         ("--csv", "the table with all digits (tab-separated when FILE ends with .tsv)"),
         ("--latex", "the table for a paper (booktabs)"),
         ("--junit", "JUnit XML: a slowdown is a failure, undecided is skipped"),
     ):
         group.add_argument(option, metavar="FILE", help=f"write {what}; - is standard output")
-    group.add_argument(
-        "--github-summary", action="store_true", help="append the Markdown to $GITHUB_STEP_SUMMARY"
-    )
 
 
 def check_outputs(args: argparse.Namespace) -> None:
@@ -75,7 +97,7 @@ def check_outputs(args: argparse.Namespace) -> None:
     UsageError
         Two reports for standard output, a folder that does not exist, no Jinja2, no $GITHUB_STEP_SUMMARY.
     """
-    targets = {name: getattr(args, name) for name in _WRITERS if getattr(args, name) is not None}
+    targets = {name: target for name in _WRITERS if (target := getattr(args, name, None)) is not None}
     to_stdout = [f"--{name}" for name, target in targets.items() if target == STDOUT]
     if getattr(args, "json", False):
         to_stdout.append("--json")
@@ -133,7 +155,7 @@ def write_outputs(args: argparse.Namespace, reported: Reported, console: Console
     """
     taken = False
     for name, writer in _WRITERS.items():
-        target: str | None = getattr(args, name)
+        target: str | None = getattr(args, name, None)
         if target is None:
             continue
         text = writer(reported, target)
@@ -151,6 +173,35 @@ def write_outputs(args: argparse.Namespace, reported: Reported, console: Console
         except OSError as error:
             raise UsageError(f"cannot append to {summary}: {error.strerror}") from None
     return taken
+
+
+def write_pages(args: argparse.Namespace, blocks: Iterable[Block], console: Console) -> bool:
+    """Write the pages that were asked for of a result that is made of blocks.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        With the options of :func:`add_page_arguments`.
+    blocks : iterable of Block
+        As for the terminal; read only when a page is asked for.
+    console : Console
+        For standard output and remarks.
+
+    Returns
+    -------
+    bool
+        Whether standard output was taken by one of them.
+
+    Raises
+    ------
+    UsageError
+        A file that cannot be written.
+    """
+    if args.html is None and args.markdown is None and not args.github_summary:
+        return False
+    from speedproof.data.suite import Suite
+
+    return write_outputs(args, Reported((), Suite((), {}), context_of(args), (tuple(blocks),)), console)
 
 
 def write_whole(path: Path, text: str) -> None:
@@ -192,13 +243,13 @@ def write_whole(path: Path, text: str) -> None:
 def _html(reported: Reported, target: str) -> str:
     from speedproof.report.html import html_report
 
-    return html_report(reported.results, reported.suite, reported.context, reported.rankings)
+    return html_report(reported.results, reported.suite, reported.context, reported.more)
 
 
 def _markdown(reported: Reported, target: str) -> str:
     from speedproof.report.markdown import markdown
 
-    return markdown(reported.results, reported.context, reported.rankings)
+    return markdown(reported.results, reported.context, reported.more)
 
 
 def _csv(reported: Reported, target: str) -> str:

@@ -17,6 +17,7 @@ from speedproof.cli.inputs import (
     select,
 )
 from speedproof.cli.model import add_mixture_arguments
+from speedproof.cli.outputs import add_page_arguments, check_outputs, write_pages
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Suite
 from speedproof.data.units import format_values
@@ -60,12 +61,14 @@ def register(subparsers: Subparsers) -> None:
         "--confidence", type=open_unit_interval, default=0.95, metavar="LEVEL", help="default: 0.95"
     )
     parser.add_argument("--json", action="store_true", help="write the ranking as JSON")
+    add_page_arguments(parser)
     add_input_arguments(parser)
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace, console: Console) -> int:
     """Carry the command out."""
+    check_outputs(args)
     if args.resamples < 10:
         raise UsageError("--resamples: an interval needs at least 10")
     suite = select(load(args.files, args), args, console)
@@ -82,12 +85,14 @@ def run(args: argparse.Namespace, console: Console) -> int:
     report_leftovers(suite, console)
     if not found:
         raise UsageError("no benchmark could be ranked")
+    blocks = [block for item in found for block in _blocks(*item)]
+    taken = write_pages(args, [Text("Ranking by single runs", "strong"), *blocks], console)
     if args.json:
         from speedproof.report.json import to_json
 
         console.out.write(to_json("rank", [_as_json(*item) for item in found]))
-    else:
-        console.show(block for item in found for block in _blocks(*item))
+    elif not taken:
+        console.show(blocks)
     return 0
 
 

@@ -48,13 +48,14 @@ def run(args: argparse.Namespace, console: Console) -> int:
     check_outputs(args)
     text = sys.stdin.buffer.read() if args.results == "-" else Path(args.results).read_bytes()
     document, suite = read_document(text, "stdin" if args.results == "-" else args.results)
-    reported = Reported(document.results, suite, document.context, document.rankings)
+    rankings = [tuple(ranking_blocks(ranking, metric)) for metric, ranking in document.rankings.items()]
+    reported = Reported(document.results, suite, document.context, rankings)
     if write_outputs(args, reported, console):
         return 0
     for i, result in enumerate(document.results):
         if i:
             console.show([Text("")])
         console.show(suite_blocks(result))
-    for metric, ranking in document.rankings.items():
-        console.show([Text(""), *ranking_blocks(ranking, metric)])
+    for blocks in rankings:
+        console.show([Text(""), *blocks])
     return 0

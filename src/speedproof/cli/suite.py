@@ -110,8 +110,11 @@ def run(args: argparse.Namespace, console: Console) -> int:
     if args.output is not None:
         paths = write_files(args.output, report, args.config, problems)
         console.remark(f"wrote {', '.join(str(path) for path in paths)}")
-    lines = (Text(line) for line in report_lines(report, args.config))
-    blocks: list[Block] = [*lines, Text(""), _table(report)]
+    blocks: list[Block] = [Text(line) for line in report_lines(report, args.config)]
+    blocks += [Text(""), _table(report)]
+    if not report.original:
+        legend = f"In brackets: bounds certified at each row's own level, or at {DEFAULT_LEVEL:g}."
+        blocks.append(Text(legend, "dim"))
     taken = write_pages(args, blocks, console)
     if args.json:
         from speedproof.report.json import to_json
@@ -119,15 +122,6 @@ def run(args: argparse.Namespace, console: Console) -> int:
         console.out.write(to_json("suite", [report]))
     elif not taken:
         console.show(blocks)
-        if not report.original:
-            console.show(
-                [
-                    Text(
-                        f"In brackets: bounds certified at each row's own level, or at {DEFAULT_LEVEL:g}.",
-                        "dim",
-                    )
-                ]
-            )
     for line in warning_lines(report, problems):
         console.err.write(f"{line}\n")
     for note in dict.fromkeys(note for sample in suite.samples.values() for note in sample.notes):

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 
 from speedproof.protocols.comparison import Comparison, Verdict
 from speedproof.protocols.suite_comparison import SuiteComparison
-from speedproof.protocols.version_ranking import Ranking
 from speedproof.report.blocks import Block, Fitted, Table, Text
 from speedproof.report.comparisons import LEGEND, suite_blocks
-from speedproof.report.ranking import ranking_blocks
 from speedproof.report.stored import Context
 from speedproof.report.wording import MARKS, bounds, chance
 
@@ -54,7 +52,7 @@ def _escape(text: str) -> str:
 def markdown(
     results: Sequence[SuiteComparison],
     context: Context | None = None,
-    rankings: Mapping[str, Ranking] = MappingProxyType({}),
+    more: Sequence[Sequence[Block]] = (),
 ) -> str:
     """Comparisons in GitHub's Markdown.
 
@@ -64,8 +62,8 @@ def markdown(
         Each becomes a section.
     context : Context, optional
         How they were made.
-    rankings : mapping of str to Ranking, optional
-        By metric, of three versions or more.
+    more : sequence of sequence of Block, optional
+        Other results, as they are shown on a terminal; the first line of each becomes a heading.
 
     Returns
     -------
@@ -82,9 +80,9 @@ def markdown(
     room = _MOST_CHARACTERS // max(len(results), 1)
     for result in results:
         lines += _section(result, room)
-    for metric, ranking in rankings.items():
-        lines += _ranking(ranking, metric)
-    if context is not None and results:
+    for blocks in more:
+        lines += _blocks(blocks)
+    if context is not None and lines:
         made = ", ".join(f"{name} {version}" for name, version in context.versions.items())
         lines += [f"<sub>{code(context.command)} · {_escape(made)}</sub>", ""]
     return "\n".join(lines)
@@ -139,20 +137,29 @@ def _section(result: SuiteComparison, room: int) -> Iterator[str]:
     yield ""
 
 
-def _ranking(ranking: Ranking, metric: str) -> Iterator[str]:
-    title, *blocks = ranking_blocks(ranking, metric)
-    if isinstance(title, Text):
-        yield f"### {_escape(title.text)}"
+def _blocks(blocks: Sequence[Block]) -> Iterator[str]:
+    head = next((block for block in blocks[:1] if isinstance(block, Text)), None)
+    if head is not None:
+        yield f"### {_escape(head.text)}"
         yield ""
-    for block in blocks:
-        if isinstance(block, Table):
-            yield f"| {' | '.join(_escape(c.title) for c in block.columns)} |"
-            yield f"|{''.join('---:|' if c.right else '---|' for c in block.columns)}"
-            yield from (f"| {' | '.join(_escape(cell.text) for cell in row)} |" for row in block.rows)
-            yield ""
-        elif isinstance(block, Text):
-            yield _escape(block.text)
-            yield ""
+    for texts, group in groupby(blocks[head is not None :], lambda block: isinstance(block, Text)):
+        if texts:
+            yield from _notes(list(group))
+        else:
+            for block in group:
+                yield from _table(block)
+
+
+def _table(block: Block) -> Iterator[str]:
+    table = block.variants[0] if isinstance(block, Fitted) else block
+    assert isinstance(table, Table)
+    if table.title:
+        yield f"**{_escape(table.title)}**"
+        yield ""
+    yield f"| {' | '.join(_escape(c.title) for c in table.columns)} |"
+    yield f"|{''.join('---:|' if c.right else '---|' for c in table.columns)}"
+    yield from (f"| {' | '.join(_escape(cell.text) for cell in row)} |" for row in table.rows)
+    yield ""
 
 
 def _is_change(c: Comparison) -> bool:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
-from types import MappingProxyType
+from itertools import groupby
 
 import msgspec
 
@@ -15,13 +15,11 @@ from speedproof.data.suite import Suite
 from speedproof.errors import UsageError
 from speedproof.protocols.comparison import Verdict
 from speedproof.protocols.suite_comparison import SuiteComparison
-from speedproof.protocols.version_ranking import Ranking
-from speedproof.report.blocks import Block, Text
+from speedproof.report.blocks import Block, Fitted, Table, Text
 from speedproof.report.comparisons import LEGEND, suite_blocks
 from speedproof.report.html.headline import Figure, figures, headline
 from speedproof.report.html.panels import panels
 from speedproof.report.html.rows import Forest, forest
-from speedproof.report.ranking import ranking_blocks
 from speedproof.report.stored import Context
 from speedproof.report.wording import percent
 
@@ -63,13 +61,21 @@ class Section:
     fields: tuple[tuple[str, str, str, bool], ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Blocks of another result: a heading, then paragraphs and tables."""
+
+    title: str
+    items: tuple[Paragraph | Table, ...]
+
+
 def html_report(
     results: Sequence[SuiteComparison],
     suite: Suite,
     context: Context | None = None,
-    rankings: Mapping[str, Ranking] = MappingProxyType({}),
+    more: Sequence[Sequence[Block]] = (),
 ) -> str:
-    """Comparisons as one HTML file.
+    """Results as one HTML file.
 
     Parameters
     ----------
@@ -79,8 +85,8 @@ def html_report(
         Their samples, for the charts; may hold none.
     context : Context, optional
         How they were made.
-    rankings : mapping of str to Ranking, optional
-        By metric, of three versions or more.
+    more : sequence of sequence of Block, optional
+        Other results, as they are shown on a terminal: each becomes a section, its first line the heading.
 
     Returns
     -------
@@ -106,6 +112,7 @@ def html_report(
     except ImportError:
         raise UsageError("the HTML report needs Jinja2: pip install 'speedproof[report]'") from None
 
+    parts = [_part(blocks) for blocks in more if blocks]
     here = files(__package__)
     style = (here / "page.css").read_text(encoding="utf-8")
     script = (here / "page.js").read_text(encoding="utf-8")
@@ -114,9 +121,9 @@ def html_report(
     )
     template = environment.from_string((here / "page.html.j2").read_text(encoding="utf-8"))
     return template.render(
-        title=" · ".join(dict.fromkeys(_title(r) for r in results)) or "nothing compared",
+        title=" · ".join(dict.fromkeys([*map(_title, results), *(part.title for part in parts)])),
         sections=[_section(r, suite) for r in results],
-        rankings=[list(ranking_blocks(ranking, metric)) for metric, ranking in rankings.items()],
+        parts=parts,
         residue=[str(r) for r in suite.residue],
         skipped=[str(s) for s in suite.skipped if not s.expected],
         has_samples=bool(suite.samples),
@@ -165,6 +172,18 @@ def _section(result: SuiteComparison, suite: Suite) -> Section:
         forest=forest(result),
         fields=tuple(_fields(result, suite)),
     )
+
+
+def _part(blocks: Sequence[Block]) -> Part:
+    first = blocks[0]
+    title, rest = (first.text, blocks[1:]) if isinstance(first, Text) else ("Results", blocks)
+    items: list[Paragraph | Table] = []
+    for texts, group in groupby(rest, lambda block: isinstance(block, Text)):
+        if texts:
+            items += _paragraphs(list(group))
+        else:
+            items += [b.variants[0] if isinstance(b, Fitted) else b for b in group if not isinstance(b, Text)]
+    return Part(title, tuple(items))
 
 
 def _paragraphs(blocks: Sequence[Block]) -> Iterator[Paragraph]:
