@@ -183,6 +183,15 @@ def test_names_that_a_tool_gave_are_believed(tmp_path: Path) -> None:
     assert "hash has hash (time)" in err
 
 
+def test_failed_runs_do_not_win_without_a_word() -> None:
+    """A command that fails early is quick: its verdict carries the mark, and a check says why."""
+    failing = str(ROOT / "tests" / "data" / "formats" / "hyperfine-failing.json")
+    out = speedproof("compare", failing, f"again={failing}", "--json")[1]
+    (result,) = json.loads(out)["results"][:1]
+    checks = {c["name"]: c["held"] for comparison in result["comparisons"] for c in comparison["checks"]}
+    assert False in (checks.get("successful runs of X"), checks.get("successful runs of Y"))
+
+
 def test_a_vanished_benchmark_fails_a_gate(tmp_path: Path) -> None:
     """A benchmark that the candidate lacks is neither faster nor decided."""
     for name, benchmarks in (("a", "xy"), ("b", "x")):

@@ -27,6 +27,7 @@ class Trait(StrEnum):
     SORTED = "sorted"
     SUMMARY_ONLY = "summary only"
     ONE_PROCESS = "one process"
+    FAILED_RUNS = "failed runs"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

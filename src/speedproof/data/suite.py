@@ -333,7 +333,7 @@ def _pool(group: list[Record], version: str) -> Sample:
     values = np.concatenate([record.values for record in group])
     source = " ".join(part for part in (first.path, first.where) if part)
     # A disadvantage of one part taints the whole, so these two are joined rather than intersected.
-    tainted = frozenset(t for r in group for t in r.traits if t in (Trait.TRIMMED, Trait.SORTED))
+    tainted = frozenset(t for r in group for t in r.traits if t in (Trait.TRIMMED, Trait.SORTED, Trait.FAILED_RUNS))
     return Sample(values, first.unit, first.direction, processes, version, source, traits | tainted, notes)
 
 

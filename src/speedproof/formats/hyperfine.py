@@ -98,7 +98,7 @@ def _metrics(
                 path=source.name,
                 where=f"{where}.{name}",
                 fields=fields,
-                traits=frozenset({Trait.ORDER_KNOWN}),
+                traits=frozenset({Trait.ORDER_KNOWN, Trait.FAILED_RUNS} if notes else {Trait.ORDER_KNOWN}),
                 notes=notes,
             )
 

@@ -190,6 +190,7 @@ def of_sample(measured: Sample, used: Sample, side: str, *, other_nested: bool =
     """
     return (
         *_of_size(used, side),
+        *_of_failures(measured, side),
         *_of_nesting(measured, used, side, other_nested),
         *_of_values(measured, side),
         *(
@@ -228,6 +229,13 @@ def _of_size(used: Sample, side: str) -> list[Check]:
     what = "one process" if used.processes is not None else "one run"
     message = f"{what} may be an outlier, and nothing is known of its spread: measure more"
     return [Check(f"several runs of {side}", 1.0, math.nan, False, message)]
+
+
+def _of_failures(measured: Sample, side: str) -> list[Check]:
+    if Trait.FAILED_RUNS not in measured.traits:
+        return []
+    message = "runs ended with an error, and what fails early is quick: their times are among the values"
+    return [Check(f"successful runs of {side}", math.nan, math.nan, False, message)]
 
 
 def _of_nesting(measured: Sample, used: Sample, side: str, other_nested: bool) -> list[Check]:
