@@ -160,7 +160,8 @@ def _fraction(a: Number, b: Number, x: Number, y: Number) -> Number:
         c = term + numerator / c
         step = c * d
         fraction = fraction * step
-        if np.all(abs(step - 1.0) <= _EPS) if isinstance(step, np.ndarray) else abs(step - 1.0) <= _EPS:
+        # asked so that NaN, which no term will mend, does not go on
+        if not (np.any(abs(step - 1.0) > _EPS) if isinstance(step, np.ndarray) else abs(step - 1.0) > _EPS):
             break
     return fraction
 
