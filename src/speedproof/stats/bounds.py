@@ -8,7 +8,6 @@ with p-values of its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -174,66 +173,73 @@ class _Contrast:
             above = np.where(to_infinity > 0.0, mixed / to_infinity, np.inf)
         return np.where(t > 0.0, below, above)
 
-
-def _welch_bounds(mx: Moments, my: Moments, alpha: float) -> Interval:
-    """Bounds where Welch's statistic at gamma crosses the quantile at gamma's degrees of freedom.
-
-    The quantile hardly moves with gamma: a step of Newton's method for the quantile at the present degrees
-    of freedom, then Fieller's root for it, settles in a few rounds. What does not settle is bisected.
-    """
-    test = welch_from(mx, my)
-    defined = ~np.isnan(test.statistic)
-    if not defined.any():
-        return _certified(np.zeros((2, *test.statistic.shape)), test, alpha)
-    contrast = _Contrast(mx.mean, my.mean, mx.variance / mx.n, my.variance / my.n)
-
-    def at(gamma: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Statistic and degrees of freedom; gamma may be infinite."""
+    def welch(self, gamma: FloatArray, sizes: tuple[int, int]) -> tuple[FloatArray, FloatArray]:
+        """Welch's statistic and degrees of freedom from n - 1 and m - 1; gamma may be infinite."""
         # as (x / gamma - y) / ..., so that infinity is a number like others
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             inverse = np.minimum(1.0 / gamma, 1.0)
             weight = np.minimum(gamma, 1.0)
-            share_x, share_y = contrast.squared_x * inverse**2, contrast.squared_y * weight**2
+            share_x, share_y = self.squared_x * inverse**2, self.squared_y * weight**2
             total = share_x + share_y
             share = np.where(total > 0.0, share_x / total, 0.5)
-            t = (contrast.x * inverse - contrast.y * weight) / np.sqrt(total)
-        t = np.where(defined & ~np.isnan(t), t, 0.0)
-        return t, 1.0 / (share**2 / (mx.n - 1) + (1.0 - share) ** 2 / (my.n - 1))
+            t = (self.x * inverse - self.y * weight) / np.sqrt(total)
+        t = np.where(np.isnan(t), 0.0, t)
+        return t, 1.0 / (share**2 / sizes[0] + (1.0 - share) ** 2 / sizes[1])
 
-    sign = np.array([[1.0], [-1.0]])
-    # On which side of 1 the crossing lies is for the verdicts to say.
-    beyond_1 = np.stack([test.pvalue <= alpha, ~(test.pvalue_less <= alpha)])
+    def rows(self, which: BoolArray) -> _Contrast:
+        return _Contrast(self.x[which], self.y[which], self.squared_x[which], self.squared_y[which])
+
+
+def _welch_bounds(mx: Moments, my: Moments, alpha: float) -> Interval:
+    test = welch_from(mx, my)
+    defined = ~np.isnan(test.statistic)
+    roots = np.zeros((2, *defined.shape))
+    if defined.any():
+        contrast = _Contrast(mx.mean, my.mean, mx.variance / mx.n, my.variance / my.n).rows(defined)
+        # On which side of 1 a crossing lies is for the verdicts to say.
+        beyond_1 = np.stack([test.pvalue <= alpha, ~(test.pvalue_less <= alpha)])[:, defined]
+        roots[:, defined] = _welch_roots(contrast, (mx.n - 1, my.n - 1), test.df[defined], alpha, beyond_1)
+    return _certified(roots, test, alpha)
+
+
+_SIGN = np.array([[1.0], [-1.0]])  # of the statistic at the lower and at the upper bound
+
+
+def _welch_roots(
+    contrast: _Contrast, sizes: tuple[int, int], df: FloatArray, alpha: float, beyond_1: BoolArray
+) -> FloatArray:
+    """Gamma where Welch's statistic crosses the quantile at gamma's degrees of freedom, shape (2, r).
+
+    The quantile hardly moves with gamma: a step of Newton's method for the quantile at the present degrees
+    of freedom, then Fieller's root for it, settles in a few rounds. What does not settle is bisected.
+    """
     z = normal_quantile(1.0 - alpha)
-    df = np.where(defined, test.df, 1.0)
-    gamma = contrast.root(sign * (z + z * (z * z + 1.0) / (4.0 * df)))
+    gamma = contrast.root(_SIGN * (z + z * (z * z + 1.0) / (4.0 * df)))
     for _ in range(12):
-        t, df = at(gamma)
-        tail, density = t_sf_pdf(sign * t, df)
+        t, df = contrast.welch(gamma, sizes)
+        tail, density = t_sf_pdf(_SIGN * t, df)
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-            following = contrast.root(t + sign * (tail - alpha) / density)
+            following = contrast.root(t + _SIGN * (tail - alpha) / density)
             settled = (following == gamma) | (np.abs(following - gamma) <= 1e-13 * gamma)
         gamma = following
         if settled.all():
             break
     settled &= np.where(beyond_1, gamma >= 1.0, gamma <= 1.0)
-    if not settled[:, defined].all():
-        gamma = np.where(settled, gamma, _bisect(at, alpha, sign, beyond_1))
-    return _certified(gamma, test, alpha)
+    rest = ~settled.all(axis=0)
+    if rest.any():
+        bisected = _bisect(contrast.rows(rest), sizes, alpha, beyond_1[:, rest])
+        gamma[:, rest] = np.where(settled[:, rest], gamma[:, rest], bisected)
+    return gamma
 
 
-def _bisect(
-    at: Callable[[FloatArray], tuple[FloatArray, FloatArray]],
-    alpha: float,
-    sign: FloatArray,
-    beyond_1: BoolArray,
-) -> FloatArray:
+def _bisect(contrast: _Contrast, sizes: tuple[int, int], alpha: float, beyond_1: BoolArray) -> FloatArray:
     """The crossing by halving w in gamma = w / (1 - w), from [1/2, 1] or [0, 1/2] down to rounding."""
     low, high = np.where(beyond_1, 0.5, 0.0), np.where(beyond_1, 1.0, 0.5)
     for _ in range(52):
         middle = 0.5 * (low + high)
-        t, df = at(middle / (1.0 - middle))
-        tail = t_sf(sign * t, df)
-        up = np.where(sign > 0.0, tail <= alpha, tail > alpha)
+        t, df = contrast.welch(middle / (1.0 - middle), sizes)
+        tail = t_sf(_SIGN * t, df)
+        up = np.where(_SIGN > 0.0, tail <= alpha, tail > alpha)
         low, high = np.where(up, middle, low), np.where(up, high, middle)
     with np.errstate(divide="ignore"):
         return np.where(high >= 1.0, np.inf, low / (1.0 - low))
