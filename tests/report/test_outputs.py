@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import io
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -175,3 +176,16 @@ def test_other_commands_have_pages(argv: list[str], tmp_path: Path) -> None:
         assert word in made
         assert word in text.replace("\\", "").replace("<!-- -->", "")
     assert speedproof(*argv, "--html", str(tmp_path / "none" / "a.html"))[0] == 2
+
+
+def test_run_has_a_page(tmp_path: Path) -> None:
+    """What the session proved is the heading; the samples are drawn below, with the caveat between."""
+    saved, page = str(tmp_path / "r.jsonl"), tmp_path / "r.html"
+    commands = ["--name", "slow", "--name", "fast", "sleep 0.02", "sleep 0.002"]
+    code, out, _ = speedproof("run", *commands, "--save", saved, "--html", str(page), "--markdown", "-")
+    assert code == 0
+    text = page.read_text(encoding="utf-8")
+    assert re.search(r"<h1[^>]*>fast is faster than slow by a factor of at least", text)
+    assert text.index("stopped on a verdict") < text.index('class="forest"')
+    assert '"drawn":{' in text
+    assert out.startswith("### fast is faster than slow by a factor of at least")

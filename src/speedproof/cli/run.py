@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from speedproof.cli.console import Console
+from speedproof.cli.outputs import Reported, check_outputs, context_of, write_outputs
 from speedproof.cli.run_options import add_command
 from speedproof.data.runs import SCHEMA, PlannedBenchmark, PlannedVersion, RunLine, SessionLine
 from speedproof.data.suite import Record, Suite
@@ -38,9 +39,12 @@ from speedproof.measure.plan import Hooks, plan_calibration, plan_commands, read
 from speedproof.measure.race import StopRules
 from speedproof.measure.session import Outcome, Session, Warmup
 from speedproof.measure.store import Store, StoredSession, read_sessions
+from speedproof.report.blocks import Block, Text
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
+
+    from speedproof.protocols.suite_comparison import SuiteComparison
 
     Subparsers = _SubParsersAction[argparse.ArgumentParser]
 
@@ -65,6 +69,7 @@ class _Metrics(NamedTuple):
 
 def run(args: argparse.Namespace, console: Console) -> int:
     """Carry the command out; 130 after Ctrl-C."""
+    check_outputs(args)
     stored = _stored(args)
     rules = _rules(args)
     warmup = _warmup(args.warmup)
@@ -311,16 +316,31 @@ def _report(
         text = to_hyperfine([s for s in read_sessions(path) if s.head.session in sessions])
         Path(args.export_hyperfine).write_text(text)
     calibration = calibrate(*_calibration_runs(path, sessions), risk=rules.risk) if args.calibrate else None
+    if calibration is not None:
+        blocks = list(calibration_blocks(calibration, outcome.findings[0]))
+    else:
+        blocks = list(finding_blocks(outcome.findings, risk=rules.risk, margin=rules.margin))
+    suite = Suite((), {})
+    results: list[SuiteComparison] = []
+    if calibration is None and any(
+        not (run.warmup or run.exit or run.timed_out) for run in _runs(path, sessions)
+    ):
+        suite, results = _fixed_sample(path, head, sessions, rules, args.decide_by)
+    taken = write_outputs(
+        args, Reported(results, suite, context_of(args), ([*blocks, *_caveat(results)],)), console
+    )
     if args.json:
         from speedproof.report.json import to_json
 
         console.out.write(to_json("run", [*outcome.findings, *([calibration] if calibration else [])]))
-    elif calibration is not None:
-        console.show(calibration_blocks(calibration, outcome.findings[0]))
-    else:
-        console.show(finding_blocks(outcome.findings, risk=rules.risk, margin=rules.margin))
-        if any(not (run.warmup or run.exit or run.timed_out) for run in _runs(path, sessions)):
-            _show_fixed_sample(console, path, head, sessions, rules, args.decide_by)
+    elif not taken:
+        from speedproof.report.comparisons import suite_blocks
+
+        console.show([*blocks, *_caveat(results)])
+        for result in results:
+            console.show([Text(""), *suite_blocks(result)])
+        if len(suite.versions) == 1:
+            _show_alone(console, suite)
 
 
 def _runs(path: Path, sessions: set[str]) -> Iterator[RunLine]:
@@ -344,15 +364,13 @@ def _calibration_runs(path: Path, sessions: set[str]) -> tuple[list[tuple[float,
     return [(b[0], b[1]) for b in blocks.values() if len(b) == 2], in_order, seconds
 
 
-def _show_fixed_sample(
-    console: Console, path: Path, head: SessionLine, sessions: set[str], rules: StopRules, metric: str
-) -> None:
-    """The same runs through the protocols for samples of fixed size, labelled as what they are."""
+def _fixed_sample(
+    path: Path, head: SessionLine, sessions: set[str], rules: StopRules, metric: str
+) -> tuple[Suite, list[SuiteComparison]]:
+    """The same runs through the protocols for samples of fixed size; no result for a single version."""
     from speedproof.formats import read
     from speedproof.protocols.compare import Rules
     from speedproof.protocols.suite_comparison import compare_suite
-    from speedproof.report.blocks import Text
-    from speedproof.report.comparisons import suite_blocks
 
     records = [
         (item.version or "", item)
@@ -361,31 +379,28 @@ def _show_fixed_sample(
     ]
     suite = Suite.from_records(records)
     names = list(dict.fromkeys(v.name for b in head.benchmarks for v in b.versions))
-    if len(suite.versions) < 2:
-        _show_alone(console, suite)
-        return
-    console.show(
-        [
-            Text(""),
-            Text("The same runs by the protocols for samples of a size fixed beforehand:", "strong"),
-            Text(
-                "Their risk does not cover that measuring stopped on a verdict; what is proven stands above.",
-                "dim",
-            ),
-        ]
-    )
-    for candidate in names[1:]:
-        pairing = suite.pair(names[0], candidate)
-        result = compare_suite(
-            pairing, (names[0], candidate), metric, Rules(alpha=rules.risk, margin=rules.margin)
+    fixed = Rules(alpha=rules.risk, margin=rules.margin)
+    candidates = names[1:] if len(suite.versions) > 1 else []
+    return suite, [
+        compare_suite(suite.pair(names[0], candidate), (names[0], candidate), metric, fixed)
+        for candidate in candidates
+    ]
+
+
+def _caveat(results: Sequence[SuiteComparison]) -> Iterator[Block]:
+    """What a reader of the fixed-size results must know; nothing when there are none."""
+    if results:
+        yield Text("")
+        yield Text("The same runs by the protocols for samples of a size fixed beforehand:", "strong")
+        yield Text(
+            "Their risk does not cover that measuring stopped on a verdict; what is proven stands above.",
+            "dim",
         )
-        console.show([Text(""), *suite_blocks(result)])
 
 
 def _show_alone(console: Console, suite: Suite) -> None:
     from speedproof.data.units import format_value
     from speedproof.protocols.comparison import summarise
-    from speedproof.report.blocks import Text
 
     for (key, version), sample in suite.samples.items():
         s = summarise(sample)

@@ -7,6 +7,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from speedproof.cli.arguments import confidence, positive_share, risk
+from speedproof.cli.outputs import add_page_arguments
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
@@ -63,6 +64,7 @@ def add_command(subparsers: Subparsers) -> argparse.ArgumentParser:
     output.add_argument("--resume", metavar="FILE", help="go on with the last session's plan of this file")
     output.add_argument("--export-hyperfine", metavar="FILE", help="also write hyperfine's JSON")
     output.add_argument("--json", action="store_true", help="write the findings as JSON")
+    add_page_arguments(output, "a page with what is proven, charts and checks")
     parser.set_defaults(words=[])
     return parser
 

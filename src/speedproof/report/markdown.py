@@ -63,7 +63,7 @@ def markdown(
     context : Context, optional
         How they were made.
     more : sequence of sequence of Block, optional
-        Other results, as they are shown on a terminal; the first line of each becomes a heading.
+        Other results, as they are shown on a terminal; they come first, each under its first line.
 
     Returns
     -------
@@ -78,10 +78,10 @@ def markdown(
     """
     lines: list[str] = []
     room = _MOST_CHARACTERS // max(len(results), 1)
-    for result in results:
-        lines += _section(result, room)
     for blocks in more:
         lines += _blocks(blocks)
+    for result in results:
+        lines += _section(result, room)
     if context is not None and lines:
         made = ", ".join(f"{name} {version}" for name, version in context.versions.items())
         lines += [f"<sub>{code(context.command)} · {_escape(made)}</sub>", ""]

@@ -86,7 +86,8 @@ def html_report(
     context : Context, optional
         How they were made.
     more : sequence of sequence of Block, optional
-        Other results, as they are shown on a terminal: each becomes a section, its first line the heading.
+        Other results, as they are shown on a terminal: each becomes a section before those of
+        the comparisons, its first line the heading.
 
     Returns
     -------
@@ -121,7 +122,7 @@ def html_report(
     )
     template = environment.from_string((here / "page.html.j2").read_text(encoding="utf-8"))
     return template.render(
-        title=" · ".join(dict.fromkeys([*map(_title, results), *(part.title for part in parts)])),
+        title=" · ".join(dict.fromkeys([*(part.title for part in parts), *map(_title, results)])),
         sections=[_section(r, suite) for r in results],
         parts=parts,
         residue=[str(r) for r in suite.residue],
