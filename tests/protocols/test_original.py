@@ -7,10 +7,13 @@ import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from scipy import stats as scipy_stats
 
 from speedproof.cli.console import Console
 from speedproof.cli.main import main
+from speedproof.protocols.speedup_test import decide_mean, mean_tests
 from speedproof.protocols.suites import Location
 
 TOOL = Path(__file__).parents[1] / "data" / "speedup_test_tool"
@@ -67,32 +70,103 @@ def test_original_against_the_tool(run: dict[str, Any], capsys: pytest.CaptureFi
         assert found["benchmarks_needed"] == expected["benchmarks_needed"]
 
 
-def test_where_the_article_decides_otherwise(capsys: pytest.CaptureFixture[str]) -> None:
-    """Without a level, the article's protocol differs from the tool on these rows, each for a known reason."""
-    config = str(TOOL / "plain.csv")
-    article, original = suite_json(capsys, config), suite_json(capsys, config, "--original")
-    changed = {
-        (a["name"], protocol): (a[protocol]["significant"], o[protocol]["significant"])
-        for a, o in zip(article["rows"], original["rows"], strict=True)
-        for protocol in ("mean", "median")
-        if a[protocol]["significant"] != o[protocol]["significant"]
-    }
-    # Normal at 0.05 but not at 0.5, where the tool asks first whether to search at all.
-    assert changed == {("small_normal", "mean"): (True, False)}
+def differences(article: dict[str, Any], original: dict[str, Any]) -> set[tuple[str, str]]:
+    """Rows and fields of two reports that differ.
+
+    The tool searches a bracket of 0.01 and rounds down to a hundredth, up to 0.99: a level is the same when that
+    is what it makes of the exact one.
+    """
+    found = set()
     for a, o in zip(article["rows"], original["rows"], strict=True):
         for protocol in ("mean", "median"):
-            if a[protocol]["significant"] and o[protocol]["significant"]:
-                # Exact against a bracket of 0.01 that is rounded to the safe side, and never above 0.99.
-                assert a[protocol]["confidence"] > o[protocol]["confidence"] - 1e-3
-                assert a[protocol]["confidence"] < o[protocol]["confidence"] + 0.021
-    # Large and not normal: the F test of the tool lets Student decide, the article's figure 1 says Welch.
-    differing = {
-        row["name"]
-        for row, expected in zip(article["rows"], RUNS[0]["rows"], strict=True)
-        if "mean: sample 1 not normal, confidence may be inaccurate" in row["remarks"]
-        and expected["IsMeanSignificant"]
+            for field in ("significant", "remarks"):
+                if a[protocol][field] != o[protocol][field]:
+                    found.add((a["name"], f"{protocol} {field}"))
+            exact, searched = level(a[protocol]["confidence"]), level(o[protocol]["confidence"])
+            both_none = math.isnan(exact) and math.isnan(searched)
+            if not (both_none or searched - 1e-9 <= exact < searched + 0.02):
+                found.add((a["name"], f"{protocol} level"))
+    return found
+
+
+def deciding_test(x: Any, y: Any, *, tool_of_2010: bool) -> tuple[str, float]:
+    """Which t test decides on the mean at 0.05, and its p-value, which is SciPy's."""
+    decision = decide_mean(mean_tests(x, y), 0.05, f_test_when_not_normal=tool_of_2010)
+    if bool(decision.lacking_x | decision.lacking_y):
+        return "none", math.nan
+    pooled = bool(decision.equal_variances)
+    oracle = float(scipy_stats.ttest_ind(x, y, equal_var=pooled, alternative="greater").pvalue)
+    assert float(decision.pvalue) == pytest.approx(oracle, rel=1e-8)
+    return "Student" if pooled else "Welch", oracle
+
+
+def test_where_the_article_decides_otherwise(capsys: pytest.CaptureFixture[str]) -> None:
+    """The rows and fields in which the article's protocol differs from the tool, each for a known reason."""
+    config = str(TOOL / "plain.csv")
+    given = ("--conf-level", "0.95")
+    at_level = suite_json(capsys, config, *given), suite_json(capsys, config, "--original", *given)
+    assert differences(*at_level) == set()
+    without_level = suite_json(capsys, config), suite_json(capsys, config, "--original")
+    assert differences(*without_level) == {
+        # Normal at 0.05 but not at 0.5, where the tool asks first whether to search at all.
+        ("small_normal", "mean significant"),
+        ("small_normal", "mean level"),
+        ("small_normal", "mean remarks"),
+        # Significant at a risk of 1e-15, at which the samples count as normal; the tool stops at 0.01.
+        ("rounded_ties", "mean remarks"),
+        # Not significant at any level: the tool prints 0.99, the article's report NA.
+        ("normal_no_gain", "mean level"),
+        ("normal_no_gain", "median level"),
+        ("location_model_fails_large", "mean level"),
+        ("location_model_fails_large", "median level"),
+        ("slower", "mean level"),
+        ("slower", "median level"),
     }
-    assert {"large_skewed", "bimodal_shift"} <= differing
+    # Large and not normal: the F test of the tool lets Student decide, the article's figure 1 says Welch.
+    by_test = {}
+    for row in RUNS[0]["rows"]:
+        x, y = (np.loadtxt(TOOL / "samples" / f"{row['Name']}.{side}.txt") for side in "xy")
+        article, original = (deciding_test(x, y, tool_of_2010=tool) for tool in (False, True))
+        if article[0] != original[0]:
+            by_test[row["Name"]] = article[0], original[0]
+            assert article[1] != original[1]
+        else:
+            assert article[1] == pytest.approx(original[1], rel=0, nan_ok=True)
+    assert by_test == dict.fromkeys(
+        ["large_skewed", "bimodal_shift", "rounded_ties", "nanoseconds_1e-9", "median_only"],
+        ("Welch", "Student"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "x", "y", "by_the_article"),
+    [("small_x_wider", (31, 10.36, 1.2), (200, 10.2, 1.0), False),
+     ("small_y_narrower", (200, 10.32, 1.0), (31, 10.2, 0.83), True)],
+)  # fmt: skip
+def test_where_student_and_welch_decide_otherwise(
+    name: str,
+    x: tuple[int, float, float],
+    y: tuple[int, float, float],
+    by_the_article: bool,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Large samples with the quantiles of exponential ones (size, floor, scale): the verdict flips at 0.95."""
+    samples = []
+    for side, (size, floor, scale) in (("x", x), ("y", y)):
+        sample = floor + scale * scipy_stats.expon.ppf((np.arange(size) + 0.5) / size)
+        assert scipy_stats.shapiro(sample).pvalue < 0.001
+        np.savetxt(tmp_path / f"{side}.txt", sample, fmt="%.17g")
+        samples.append(sample)
+    article, original = (deciding_test(*samples, tool_of_2010=tool) for tool in (False, True))
+    assert (article[0], original[0]) == ("Welch", "Student")
+    assert (article[1] <= 0.05, original[1] <= 0.05) == (by_the_article, not by_the_article)
+    config = tmp_path / "flip.csv"
+    config.write_text(f"Name,Sample1,Sample2,ConfLevel,Coef\n{name},x.txt,y.txt,,\n", encoding="utf-8")
+    given = ("--conf-level", "0.95")
+    report = suite_json(capsys, str(config), *given), suite_json(capsys, str(config), "--original", *given)
+    assert report[0]["rows"][0]["mean"]["significant"] == by_the_article
+    assert differences(*report) == {(name, "mean significant")}
 
 
 def test_out_file_keeps_the_columns_of_the_tool(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
