@@ -332,8 +332,9 @@ def _pool(group: list[Record], version: str) -> Sample:
     notes = tuple(dict.fromkeys(note for record in group for note in record.notes))
     values = np.concatenate([record.values for record in group])
     source = " ".join(part for part in (first.path, first.where) if part)
-    # A disadvantage of one part taints the whole, so these two are joined rather than intersected.
-    tainted = frozenset(t for r in group for t in r.traits if t in (Trait.TRIMMED, Trait.SORTED, Trait.FAILED_RUNS))
+    # A disadvantage of one part taints the whole, so these are joined rather than intersected.
+    tainting = {Trait.TRIMMED, Trait.SORTED, Trait.FAILED_RUNS}
+    tainted = frozenset(trait for record in group for trait in record.traits) & tainting
     return Sample(values, first.unit, first.direction, processes, version, source, traits | tainted, notes)
 
 
