@@ -127,7 +127,6 @@ def html_report(
         parts=parts,
         residue=[str(r) for r in suite.residue],
         skipped=[str(s) for s in suite.skipped if not s.expected],
-        has_samples=bool(suite.samples),
         verdicts=[v.value for v in Verdict],
         protocols=list(dict.fromkeys(p for r in results for p in r.protocols)),
         context=context,
