@@ -49,6 +49,18 @@ def test_bounds_say_what_the_verdict_says(x: list[float], y: list[float], alpha:
         assert (result.state is State.SIGNIFICANT) == (result.verdict is Verdict.FASTER)
 
 
+@given(x=times, y=times, alpha=st.sampled_from([0.01, 0.05, 0.2]))
+@settings(max_examples=150, deadline=None)
+def test_single_run_p_value_is_that_of_its_verdict(x: list[float], y: list[float], alpha: float) -> None:
+    """p <= alpha exactly when the bound passes one half, which is when the verdict is given."""
+    result = compare_single_runs(sample(x), sample(y), Rules(alpha))
+    if math.isnan(result.pvalue):
+        assert result.verdict is Verdict.UNDECIDED
+        return
+    assert (result.pvalue <= alpha) == (result.verdict is Verdict.FASTER)
+    assert (result.pvalue_slower <= alpha) == (result.verdict is Verdict.SLOWER)
+
+
 @given(x=times, y=times)
 @settings(max_examples=100, deadline=None)
 def test_exchanging_the_sides_mirrors_the_answer(x: list[float], y: list[float]) -> None:
