@@ -1,39 +1,186 @@
-"""The simulation study of studies/, in a version of two seconds."""
+"""The simulation study of studies/ on its telling cells, and the document that holds its tables."""
 
 from __future__ import annotations
 
 import importlib.util
 import sys
+from fractions import Fraction
+from math import comb
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
+import numpy as np
 import pytest
 from scipy import stats as scipy_stats
+
+ROOT = Path(__file__).parents[2]
+REPETITIONS = 20_000
+FEW = ((2, 2), (5, 5), (2, 50), (5, 50), (10, 10))
 
 
 @pytest.fixture(scope="module")
 def study() -> ModuleType:
-    path = Path(__file__).parents[2] / "studies" / "size_and_coverage.py"
+    path = ROOT / "studies" / "size_and_coverage.py"
     spec = importlib.util.spec_from_file_location("size_and_coverage", path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # its dataclass looks itself up there
+    sys.modules[spec.name] = module  # its dataclasses look themselves up there
     spec.loader.exec_module(module)
     return module
 
 
-def test_size_and_coverage_within_binomial_bounds(study: ModuleType) -> None:
-    """No cell of the table has more errors than 5 % explains; each bound's verdict is its test's."""
-    shares = list(study.simulate(1000, seed=2))
-    assert len(shares) == 63
-    assert [share for share in shares if share.excessive] == []
-    lines = study.table(shares).splitlines()
-    assert len(lines) == 2 + 9
-    assert lines[2].startswith("| normal | 10 | 0.0")
+def shape(study: ModuleType, name: str) -> Any:
+    return next(s for s in study.SHAPES if s.name == name)
 
 
-def test_binomial_bound_against_scipy(study: ModuleType) -> None:
-    limit = int(scipy_stats.binom.isf(1e-4, 1000, 0.05))
-    assert not study.Share("normal", 10, "any", limit - 1, 1000).excessive
-    assert study.Share("normal", 10, "any", limit + 2, 1000).excessive
+def rng() -> np.random.Generator:
+    return np.random.default_rng(20)
+
+
+def assert_exact(errors: Any, level: float) -> None:
+    """Both directions err as often as `level` says: within binomial limits of 1e-5 on either side."""
+    low, high = scipy_stats.binom.ppf([1e-5, 1 - 1e-5], errors.trials, level)
+    assert errors.trials == REPETITIONS
+    assert all(low <= count <= high for count in errors.counts), (errors.counts, low, high)
+
+
+def rank_sum_level(n: int, m: int, alpha: float) -> float:
+    """The largest attainable level up to alpha: P[W >= w] by the generating function of W, in whole numbers."""
+    counts = [1]
+    for i in range(1, n + 1):  # the Gaussian binomial: times 1 - q^(m + i), divided by 1 - q^i
+        counts = [a - b for a, b in zip(counts + [0] * (m + i), [0] * (m + i) + counts, strict=True)]
+        for k in range(i, len(counts)):
+            counts[k] += counts[k - i]
+        counts = counts[: m * i + 1]
+    assert sum(counts) == comb(n + m, n)
+    tail = np.cumsum([count / comb(n + m, n) for count in counts])
+    return float(tail[tail <= alpha][-1])
+
+
+@pytest.mark.parametrize("sizes", [(5, 40), (10, 10)])
+def test_student_and_fieller_are_exact_for_normal_samples(study: ModuleType, sizes: tuple[int, int]) -> None:
+    normal = shape(study, "normal")
+    size = study.mean_size(rng(), normal, sizes, 1.0, REPETITIONS)
+    assert_exact(size["Student"], 0.05)
+    assert_exact(study.mean_coverage(rng(), normal, sizes, 1.0, REPETITIONS)["shifted, pooled"], 0.05)
+
+
+@pytest.mark.parametrize("name", ["normal", "log-normal 1", "bimodal"])
+@pytest.mark.parametrize("sizes", [(5, 40), (10, 10)])
+def test_rank_sum_and_its_bound_are_exact_under_scaling(
+    study: ModuleType, name: str, sizes: tuple[int, int]
+) -> None:
+    """Whatever the distribution, test and bound err exactly as often as the null distribution of W says."""
+    level = rank_sum_level(*sizes, 0.05)
+    assert_exact(study.median_size(rng(), shape(study, name), sizes, 1.0, REPETITIONS)["rank-sum"], level)
+    coverage = study.median_coverage(rng(), shape(study, name), sizes, REPETITIONS)
+    assert_exact(coverage["scaled, all"], level)
+
+
+@pytest.mark.parametrize("name", ["normal", "log-normal 0.5", "bimodal"])
+def test_protocols_keep_their_level_for_alike_large_samples(study: ModuleType, name: str) -> None:
+    """Equal sizes above 30, alike distributions: no direction of either protocol errs too often."""
+    of = shape(study, name)
+    mean = study.mean_size(rng(), of, (31, 31), 1.0, REPETITIONS)
+    median = study.median_size(rng(), of, (31, 31), 1.0, REPETITIONS)
+    for cell in ("figure 1, concluded", "figure 1, all", "always Welch, concluded", "always Welch, all"):
+        assert not mean[cell].excessive(), cell
+    for cell in ("figure 2, concluded", "figure 2, all"):
+        assert not median[cell].excessive(), cell
+
+
+@pytest.mark.parametrize("sizes", [(5, 30), (8, 31)])
+def test_the_pretest_on_variances_costs_the_level(study: ModuleType, sizes: tuple[int, int]) -> None:
+    """The smaller sample is wider: Student errs twice as often as stated, figure 1 too often, Welch does not."""
+    cells = study.mean_size(rng(), shape(study, "normal"), sizes, 1.5, REPETITIONS)
+    assert min(cells["Student"].counts) > 0.09 * REPETITIONS
+    assert min(cells["figure 1, all"].counts) > 0.06 * REPETITIONS
+    assert not cells["always Welch, all"].excessive()
+    assert max(cells["always Welch, concluded"].counts) < 0.056 * cells["always Welch, concluded"].trials
+
+
+def test_where_the_mean_protocol_does_not_keep_its_level(study: ModuleType) -> None:
+    """Skewed samples of very unequal sizes: one direction errs at more than twice the stated risk."""
+    cells = study.mean_size(rng(), shape(study, "log-normal 1"), (31, 200), 1.0, REPETITIONS)
+    faster, slower = cells["figure 1, all"].counts
+    assert faster < 0.03 * REPETITIONS
+    assert slower > 0.10 * REPETITIONS
+
+
+def test_where_the_median_protocol_does_not_keep_its_level(study: ModuleType) -> None:
+    """Equal medians, one version half as wide again: the rank-sum test is no test of medians then."""
+    cells = study.median_size(rng(), shape(study, "exponential"), (31, 200), 1.5, REPETITIONS)
+    assert max(cells["figure 2, all"].counts) > 0.12 * REPETITIONS
+
+
+@pytest.mark.parametrize("name", ["log-normal 1", "exponential"])
+def test_ratio_of_medians_fails_under_shift_of_skewed_noise(study: ModuleType, name: str) -> None:
+    """The bound supposes scaling. Under a pure shift the ratios x / y near the mode pull it too high."""
+    cells = study.median_coverage(rng(), shape(study, name), (31, 31), REPETITIONS)
+    assert not cells["scaled, all"].excessive()
+    assert cells["shifted, all"].counts[0] > 0.065 * REPETITIONS
+
+
+@pytest.fixture(scope="module")
+def superiority(study: ModuleType) -> dict[tuple[tuple[int, int], float], dict[str, Any]]:
+    return {
+        (sizes, p): study.superiority_coverage(np.random.default_rng(i), sizes, p, REPETITIONS)
+        for i, (sizes, p) in enumerate((s, p) for s in FEW for p in (0.5, 0.95))
+    }
+
+
+def test_superiority_bounds_over_the_grid(
+    study: ModuleType, superiority: dict[tuple[tuple[int, int], float], dict[str, Any]]
+) -> None:
+    """The lower bound, for P at or above 1/2, never misses too often; the upper one in at most 6.5 %."""
+    for case, cells in superiority.items():
+        for spread in study.SPREADS:
+            low, high = cells[f"{spread:g}:1"].counts
+            assert scipy_stats.binom.sf(low - 1, REPETITIONS, 0.05) > 1e-4, (case, spread)
+            assert high < 0.065 * REPETITIONS, (case, spread)
+            if case[1] == 0.5:  # the verdicts are these bounds: both directions keep their level
+                assert scipy_stats.binom.sf(high - 1, REPETITIONS, 0.05) > 1e-4, (case, spread)
+
+
+def test_superiority_bounds_of_few_runs_never_pass_the_cap(
+    superiority: dict[tuple[tuple[int, int], float], dict[str, Any]],
+) -> None:
+    """alpha^(1/2) lies below one half: no verdict from two runs, hence no error."""
+    for sizes in ((2, 2), (2, 50)):
+        assert {cells.counts for cells in list(superiority[sizes, 0.5].values())[:3]} == {(0, 0)}
+
+
+def test_plain_interval_of_brunner_munzel_fails_near_1(
+    superiority: dict[tuple[tuple[int, int], float], dict[str, Any]],
+) -> None:
+    """Why the bound is taken on log odds: on the scale of the probability half the lower bounds are too high."""
+    assert superiority[(5, 5), 0.95]["plain, 1:1"].counts[0] > 0.45 * REPETITIONS
+    assert superiority[(10, 10), 0.95]["plain, 1:1"].counts[0] > 0.25 * REPETITIONS
+
+
+def test_marks_against_binomial_sums(study: ModuleType) -> None:
+    """A share is marked where fractions, summed exactly, give so many errors less than 1e-4."""
+
+    def tail(least: int, trials: int) -> Fraction:
+        p = Fraction(1, 20)
+        return sum(
+            (comb(trials, k) * p**k * (1 - p) ** (trials - k) for k in range(least, trials + 1)), Fraction(0)
+        )
+
+    limit = next(k for k in range(301) if tail(k, 300) < Fraction(1, 10_000))
+    assert not study.Errors((limit - 1, 0), 300).excessive()
+    assert study.Errors((0, limit), 300).excessive()
+    assert str(study.Errors((15, 40), 300)) == "5.0 / 13.3!"
+    assert str(study.Errors((15, 40), 199)) == "–"
+
+
+def test_document_has_the_tables_of_the_study(study: ModuleType) -> None:
+    """Titles, head lines and the first row of each table, made anew at the document's repetitions and seed."""
+    document = (ROOT / "docs" / "size-and-coverage.md").read_text(encoding="utf-8")
+    for title, labels, rows in study.TABLES:
+        first = next(rows(study.REPETITIONS, study.SEED))
+        head, _, line = study.table(labels, [first]).splitlines()
+        assert f"### {title}\n\n{head}\n" in document
+        assert f"\n{line}\n" in document
