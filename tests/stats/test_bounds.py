@@ -1,4 +1,8 @@
-"""Certified bounds: the invariants, brute force over gamma with the test itself, published examples."""
+"""Certified bounds: agreement with the verdicts, brute force over gamma with the test itself, edges.
+
+That a bound lies on the verdict's side of 1 holds by construction; what the roots are worth without it is in
+test_bounds_inversion.py.
+"""
 
 from __future__ import annotations
 
