@@ -182,6 +182,17 @@ def test_runs_needed_decide() -> None:
     assert 0.8 - 4 * math.sqrt(0.16 / 200) <= found / 200 <= 0.8 + 4 * math.sqrt(0.16 / 200)
 
 
+def test_too_few_runs_for_any_verdict_on_a_single_run() -> None:
+    """At risk 0.05 four runs that all win prove no more than 0.05 ** (1/4) = 0.47: five are the least."""
+    for n in (4, 5):
+        result = compare_single_runs(sample(np.arange(n) + 100.0), sample(np.arange(n) + 1.0))
+        assert (result.verdict is Verdict.FASTER) == (n == 5)
+        assert (result.needed is None) == (n == 5)
+    needed = compare_single_runs(sample([5.0, 6.0, 7.0]), sample(np.linspace(1, 2, 9))).needed
+    assert needed is not None
+    assert (needed.reference, needed.candidate) == (5, None)
+
+
 def check_names(result: Comparison) -> set[str]:
     return {check.name for check in result.failed_checks}
 

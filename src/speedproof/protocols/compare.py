@@ -325,6 +325,7 @@ def compare_single_runs(
         speedup=probability,
         verdict=verdict,
         checks=_sample_checks(case),
+        needed=_needed_for_single_runs(case, verdict, rules),
         quantity="probability",
     )
 
@@ -416,6 +417,24 @@ def _needed(
             SMALL + 1 if y else None,
             f"the protocol asks for more than {SMALL} runs where its assumption does not hold",
         )
+    return _forecast(case, rules, runs_needed)
+
+
+def _needed_for_single_runs(case: _Case, verdict: Verdict, rules: Rules) -> Needed | None:
+    if verdict is not Verdict.UNDECIDED:
+        return None
+    # Even if all were won, alpha ** (1 / n) bounds the probability: n runs must be able to prove more than 1/2.
+    least = math.floor(-math.log2(rules.alpha)) + 1
+    x, y = (least if n < least else None for n in (case.x.n, case.y.n))
+    if x is not None or y is not None:
+        return Needed(x, y, "fewer runs can never decide at this risk, even if all of them are won")
+    return _forecast(case, rules, runs_needed_ranks)
+
+
+def _forecast(
+    case: _Case, rules: Rules, runs_needed: Callable[[FloatArray, FloatArray, float], RunsNeeded]
+) -> Needed:
+    """Runs to find the difference that was observed, or why none can be named."""
     if min(case.x.n, case.y.n) < _LEAST_FOR_FORECAST:
         reason = f"fewer than {_LEAST_FOR_FORECAST} runs tell nothing of the spread: measure 5 or more a side"
         return Needed(None, None, reason)
