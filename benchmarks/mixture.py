@@ -7,6 +7,7 @@ A ratio is mclust's seconds over ours; mclust's bootstrap is timed on N replicat
 from __future__ import annotations
 
 import argparse
+import shutil
 import subprocess
 import sys
 import time
@@ -76,6 +77,9 @@ def main() -> None:
     parser.add_argument("--no-r", action="store_true", help="time our side only")
     parser.add_argument("--corpus", type=int, default=0, metavar="SAMPLES", help="also time a corpus")
     options = parser.parse_args()
+    without_r = options.no_r or shutil.which("Rscript") is None
+    if without_r and not options.no_r:
+        print("Rscript is not here (Debian: r-base-core, r-cran-mclust): our side only")
     print("kernels:", ", ".join(name for name in em.kernel_names() if name) or "numpy only")
     print("     n  fit [ms]  ratio  bootstrap [ms]  ratio  2 threads  --fast [ms]  ratio   single - fast p")
     for n in (30, 100, 300, 1000):
@@ -87,7 +91,7 @@ def main() -> None:
             for jobs, quick in ((1, False), (2, False), (1, True))
         )
         shift = goodness_of_fit(x, f, c=1.0).pvalue - goodness_of_fit(x, f, c=1.0, fast=True).pvalue
-        r_one, r_full = (np.nan, np.nan) if options.no_r else mclust(n, options.replicates)
+        r_one, r_full = (np.nan, np.nan) if without_r else mclust(n, options.replicates)
         print(
             f"{n:6d} {1e3 * one:9.2f} {r_one / one:6.0f} {1e3 * full:15.1f} {r_full / full:6.0f} "
             f"{full / two:10.2f} {1e3 * fast:12.1f} {r_full / fast:6.0f} {shift:17.3f}",
