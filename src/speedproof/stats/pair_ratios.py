@@ -16,9 +16,10 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 _FEW = 1 << 20
-_HALVINGS = 80
+_HALVINGS = 90
+_FLOATS = np.finfo(np.float64)
 # Products gamma * y are rounded; ratios this close to the ends of the interval are kept inside it.
-_SLACK = 8 * np.finfo(np.float64).eps
+_SLACK = 8 * float(_FLOATS.eps)
 
 
 def ratio_order_statistic(x: FloatArray, y: FloatArray, k: int) -> float:
@@ -48,13 +49,15 @@ def ratio_order_statistic(x: FloatArray, y: FloatArray, k: int) -> float:
     k -= zeros
     if k >= xs.size * ys.size:
         return float("inf")
-    low, high = np.log(xs[0]) - np.log(ys[-1]), np.log(xs[-1]) - np.log(ys[0])
+    with np.errstate(over="ignore", under="ignore"):
+        low = max(float(xs[0] / ys[-1]), _FLOATS.tiny)
+        high = min(float(xs[-1] / ys[0]), _FLOATS.max)
     for _ in range(_HALVINGS):
         below, upto = _inside(xs, ys, low, high)
         if (upto - below).sum() <= _FEW:
             break
-        middle = 0.5 * (low + high)
-        if np.searchsorted(xs, np.exp(middle) * ys, side="right").sum() > k:
+        middle = np.sqrt(low) * np.sqrt(high)
+        if np.searchsorted(xs, middle * ys, side="right").sum() > k:
             high = middle
         else:
             low = middle
@@ -69,16 +72,13 @@ def ratio_order_statistic(x: FloatArray, y: FloatArray, k: int) -> float:
         - np.repeat(np.cumsum(lengths) - lengths, lengths)
         + np.repeat(below, lengths)
     )
-    return float(np.partition(xs[of_x] / ys[of_y], k - below.sum())[k - below.sum()])
+    at = int(np.clip(k - below.sum(), 0, of_x.size - 1))
+    return float(np.partition(xs[of_x] / ys[of_y], at)[at])
 
 
 def _inside(xs: FloatArray, ys: FloatArray, low: float, high: float) -> tuple[IntArray, IntArray]:
-    """For each y the range of x with log(x / y) between low and high, widened by the rounding of products."""
-    below = np.searchsorted(xs, np.exp(low) * (1.0 - _slack(low)) * ys, side="left")
-    upto = np.searchsorted(xs, np.exp(high) * (1.0 + _slack(high)) * ys, side="right")
+    """For each y the range of x with x / y between low and high, widened by the rounding of products."""
+    with np.errstate(over="ignore", under="ignore"):
+        below = np.searchsorted(xs, low * (1.0 - _SLACK) * ys, side="left")
+        upto = np.searchsorted(xs, high * (1.0 + _SLACK) * ys, side="right")
     return below, upto
-
-
-def _slack(exponent: float) -> float:
-    """Relative error of exp(exponent), whose argument carries a rounding error of its own."""
-    return float(_SLACK * (1.0 + abs(exponent)))
