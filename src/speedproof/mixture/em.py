@@ -359,9 +359,8 @@ def over_blocks(do: Callable[[slice], None], count: int, jobs: int) -> None:
         return
     from concurrent.futures import ThreadPoolExecutor  # 15 ms that a single thread need not pay
 
-    # More blocks than threads even out rows that need unequal time, but small ones would idle the lanes.
-    parts = min(count, max(jobs, min(4 * jobs, count // 200)))
-    bounds = np.linspace(0, count, parts + 1).astype(int)
+    # One block a thread: replicates of one sample need about equal time, and more blocks idle the lanes.
+    bounds = np.linspace(0, count, min(count, jobs) + 1).astype(int)
     blocks = [slice(a, b) for a, b in pairwise(bounds.tolist())]
     with ThreadPoolExecutor(jobs) as pool:
         list(pool.map(do, blocks))
