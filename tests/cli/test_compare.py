@@ -192,6 +192,32 @@ def test_failed_runs_do_not_win_without_a_word() -> None:
     assert False in (checks.get("successful runs of X"), checks.get("successful runs of Y"))
 
 
+def test_measurements_are_never_written_over(tmp_path: Path) -> None:
+    """A report cannot take the place of a file that it is made from, nor of another report."""
+    copy = tmp_path / "O2.json"
+    content = Path(O2).read_bytes()
+    copy.write_bytes(content)
+    for options in (("--html", str(copy)), ("--csv", str(tmp_path / "x"), "--latex", str(tmp_path / "x"))):
+        code, _, err = speedproof("compare", str(copy), O3, *options)
+        assert code == 2
+        assert "read or written already" in err
+    code, _, err = speedproof("run", "true", "true", "--max-runs", "2", "--save", str(copy))
+    assert code == 2
+    assert "nothing is appended" in err
+    assert copy.read_bytes() == content
+
+
+def test_an_unusable_reference_is_an_error(tmp_path: Path) -> None:
+    """The candidates are not compared with each other when nothing of the reference can be used."""
+    (tmp_path / "base.txt").write_text("1\n-2\n3\n", encoding="utf-8")
+    (tmp_path / "new.txt").write_text("1\n2\n3\n", encoding="utf-8")
+    new = str(tmp_path / "new.txt")
+    code, _, err = speedproof("compare", str(tmp_path / "base.txt"), new, f"again={new}", "--unit", "s")
+    assert code == 2
+    assert "no measurement of base can be used" in err
+    assert "never negative" in err
+
+
 def test_a_vanished_benchmark_fails_a_gate(tmp_path: Path) -> None:
     """A benchmark that the candidate lacks is neither faster nor decided."""
     for name, benchmarks in (("a", "xy"), ("b", "x")):

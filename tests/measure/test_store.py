@@ -84,10 +84,14 @@ def test_what_is_no_session_is_named(tmp_path: Path) -> None:
     path.write_text("{}\n")
     with pytest.raises(FormatError, match=r"holds no session of 'speedproof run'"):
         read_sessions(path)
-    with Store(path) as store:
+    with pytest.raises(FormatError, match="nothing is appended"):
+        Store(path)
+    assert path.read_text() == "{}\n"
+    newer = tmp_path / "newer.jsonl"
+    with Store(newer) as store:
         store.append(head("s", schema=99))
-    with pytest.raises(FormatError, match="line 2: schema 99 is newer"):
-        read_sessions(path)
+    with pytest.raises(FormatError, match="line 1: schema 99 is newer"):
+        read_sessions(newer)
 
 
 def test_killed_runner_loses_at_most_the_run_under_way(tmp_path: Path) -> None:

@@ -9,7 +9,16 @@ from speedproof.protocols.compare import LEAST_RISK, Rules
 LARGEST_RISK = 0.5
 """From here on a lower bound would exceed the estimate."""
 
-__all__ = ["add_risk_arguments", "confidence", "open_unit_interval", "positive_share", "risk", "rules_of"]
+__all__ = [
+    "add_risk_arguments",
+    "confidence",
+    "open_unit_interval",
+    "positive_share",
+    "risk",
+    "rules_of",
+    "seconds",
+    "whole",
+]
 
 
 def open_unit_interval(text: str) -> float:
@@ -69,6 +78,36 @@ def confidence(text: str) -> float:
             f"{text!r} is no confidence level above {LARGEST_RISK:g} and up to 1 - {LEAST_RISK:g}"
         )
     return value
+
+
+def seconds(text: str) -> float:
+    """Parse a time to wait, in seconds: finite and not negative.
+
+    Examples
+    --------
+    >>> seconds("2.5")
+    2.5
+    """
+    try:
+        value = float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds") from None
+    if not 0 <= value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is no time to wait")
+    return value
+
+
+def whole(text: str) -> int:
+    """Parse a whole number that is not negative.
+
+    Examples
+    --------
+    >>> whole("7")
+    7
+    """
+    if not (text.isascii() and text.isdigit()):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0 on")
+    return int(text)
 
 
 def add_risk_arguments(group: argparse._ArgumentGroup) -> None:

@@ -14,7 +14,9 @@ from speedproof.cli.inputs import (
     load,
     report_leftovers,
     select,
+    wanted,
 )
+from speedproof.cli.outputs import check_distinct
 from speedproof.cli.settings import FILE, UNDECIDED, GateSettings, Undecided, demand_of, read_settings
 from speedproof.data.suite import Suite
 from speedproof.errors import UsageError
@@ -99,8 +101,10 @@ def register(subparsers: Subparsers) -> None:
 
 def run(args: argparse.Namespace, console: Console) -> int:
     """Carry the command out; the exit code is the gate's answer."""
+    check_distinct(args)
     settings = _settings(args.config)
     suite, versions = _load(args)
+    _refuse_unusable(suite, versions[0], args)
     suite = select(suite, args, console)
     report_leftovers(suite, console)
     base, rules = _demand(args, settings), _rules(args, settings)
@@ -130,6 +134,24 @@ def _settings(path: str | None) -> GateSettings:
     if path is not None:
         return read_settings(path)
     return read_settings(FILE) if Path(FILE).is_file() else GateSettings()
+
+
+def _refuse_unusable(suite: Suite, baseline: str, args: argparse.Namespace) -> None:
+    """Refuse a baseline some of whose benchmarks cannot be used: a gate must not pass without looking at them."""
+    usable = {key.benchmark for key in suite.of(baseline)}
+    lost = [
+        skipped
+        for skipped in suite.skipped
+        if not skipped.expected
+        and skipped.benchmark
+        and skipped.benchmark not in usable
+        and wanted(skipped.benchmark, args.only, args.skip)
+    ]
+    if lost:
+        reasons = "".join(f"\n  {skipped}" for skipped in lost)
+        raise UsageError(
+            f"measurements cannot be used; mend them, or leave the benchmarks out with --skip:{reasons}"
+        )
 
 
 def _load(args: argparse.Namespace) -> tuple[Suite, tuple[str, str]]:

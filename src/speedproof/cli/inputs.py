@@ -31,6 +31,7 @@ __all__ = [
     "order_versions",
     "report_leftovers",
     "select",
+    "wanted",
 ]
 
 _COLUMNS = ("benchmark", "version", "value", "unit", "process", "metric", "run")
@@ -138,7 +139,13 @@ def load(paths: Sequence[str], args: argparse.Namespace) -> Suite:
             labelled += _versions_of_several(label, records)
         else:
             labelled += _versions_of_one(name or label, path, records, getattr(args, "reference", None))
-    return Suite.from_records(labelled)
+    suite = Suite.from_records(labelled)
+    usable = {version for _, version in suite.samples}
+    for version in dict.fromkeys(label for label, record in labelled if isinstance(record, Record)):
+        if version not in usable:
+            reasons = "".join(f"\n  {s}" for s in suite.skipped if not s.expected)
+            raise UsageError(f"no measurement of {version} can be used:{reasons}")
+    return suite
 
 
 def _one_thing(
@@ -196,7 +203,7 @@ def select(suite: Suite, args: argparse.Namespace, console: Console) -> Suite:
     UsageError
         Patterns or a metric that match nothing.
     """
-    keys = [k for k in suite.keys if _wanted(k.benchmark, args.only, args.skip)]
+    keys = [k for k in suite.keys if wanted(k.benchmark, args.only, args.skip)]
     if not keys:
         names = _enumerate(dict.fromkeys(k.benchmark for k in suite.keys))
         raise UsageError(f"no benchmark matches (patterns take * and ?); there are {names}")
@@ -213,8 +220,8 @@ def select(suite: Suite, args: argparse.Namespace, console: Console) -> Suite:
         chosen = [args.metric]
     else:
         raise UsageError(f"--metric {args.metric}: there are {', '.join(metrics)}")
-    wanted = {k for k in keys if k.metric in chosen}
-    return replace(suite, samples={(k, v): s for (k, v), s in suite.samples.items() if k in wanted})
+    kept = {k for k in keys if k.metric in chosen}
+    return replace(suite, samples={(k, v): s for (k, v), s in suite.samples.items() if k in kept})
 
 
 def order_versions(suite: Suite, reference: str | None) -> tuple[str, tuple[str, ...]]:
@@ -337,7 +344,9 @@ def _holds_commands(path: str) -> bool:
     return Path(path).is_file() and detect(path).name == "hyperfine"
 
 
-def _wanted(benchmark: str, only: Sequence[str], skip: Sequence[str]) -> bool:
+def wanted(benchmark: str, only: Sequence[str], skip: Sequence[str]) -> bool:
+    """Whether the patterns of ``--only`` and ``--skip`` let a benchmark through."""
+
     def matches(pattern: str) -> bool:
         return fnmatch.fnmatchcase(benchmark, pattern) or benchmark == pattern
 

@@ -97,6 +97,7 @@ def check_outputs(args: argparse.Namespace) -> None:
     UsageError
         Two reports for standard output, a folder that does not exist, no Jinja2, no $GITHUB_STEP_SUMMARY.
     """
+    check_distinct(args)
     targets = {name: target for name in _WRITERS if (target := getattr(args, name, None)) is not None}
     to_stdout = [f"--{name}" for name, target in targets.items() if target == STDOUT]
     if getattr(args, "json", False):
@@ -112,6 +113,36 @@ def check_outputs(args: argparse.Namespace) -> None:
         raise UsageError(
             "--github-summary: $GITHUB_STEP_SUMMARY is not set, so this is no GitHub job; use --markdown FILE"
         )
+
+
+_READ = ("files", "file", "config", "baseline", "candidate", "input", "resume", "save")
+
+
+def check_distinct(args: argparse.Namespace) -> None:
+    """Refuse to write a report over the measurements that it is made from.
+
+    Raises
+    ------
+    UsageError
+        A file that is both read and written, or written by two options.
+    """
+    taken: dict[Path, str] = {}
+    for name in _READ:
+        value = getattr(args, name, None)
+        for path in value if isinstance(value, list) else [value]:
+            if isinstance(path, str) and path != STDOUT:
+                for candidate in (path, path.partition("=")[2], path.rpartition(":")[0]):
+                    if candidate:
+                        taken.setdefault(Path(candidate).resolve(), name)
+    for name in (*_WRITERS, "export_hyperfine", "save"):
+        target = getattr(args, name, None)
+        if not isinstance(target, str) or target == STDOUT:
+            continue
+        path = Path(target).resolve()
+        if taken.setdefault(path, name) != name:
+            raise UsageError(
+                f"--{name.replace('_', '-')} {target}: this file is read or written already; name another one"
+            )
 
 
 def _check_place(option: str, path: Path) -> None:

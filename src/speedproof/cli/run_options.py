@@ -6,7 +6,7 @@ import argparse
 import os
 from typing import TYPE_CHECKING, Any
 
-from speedproof.cli.arguments import confidence, positive_share, risk
+from speedproof.cli.arguments import confidence, positive_share, risk, seconds, whole
 from speedproof.cli.outputs import add_page_arguments
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def _add_what(parser: argparse.ArgumentParser) -> None:
         "--reference", metavar="NAME", help="the version to compare against (default: the first)"
     )
     group.add_argument("--calibrate", action="store_true", help="measure one command against itself")
-    group.add_argument("--seed", type=int, metavar="N", help="of the random order (default: a fresh one)")
+    group.add_argument("--seed", type=whole, metavar="N", help="of the random order (default: a fresh one)")
 
 
 def _add_around(parser: argparse.ArgumentParser) -> None:
@@ -132,7 +132,7 @@ def _add_around(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--cwd", default="", metavar="DIR", help="working directory of the commands")
     group.add_argument(
-        "--timeout", type=float, metavar="S", help="end a run's whole process group after this"
+        "--timeout", type=seconds, metavar="S", help="end a run's whole process group after this"
     )
     group.add_argument(
         "--ignore-failure", action="store_true", help="leave failed runs out instead of stopping"
@@ -168,5 +168,5 @@ def _add_stopping(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--min-runs", type=int, default=10, metavar="N", help="of each version (default: 10)")
     group.add_argument("--max-runs", type=int, metavar="N", help="of each version")
     group.add_argument(
-        "--max-time", type=float, default=60.0, metavar="S", help="for each benchmark (default: 60)"
+        "--max-time", type=seconds, default=60.0, metavar="S", help="for each benchmark (default: 60)"
     )

@@ -44,13 +44,15 @@ class Store:
     Parameters
     ----------
     path : Path
-        Made when absent. A last line that a killed runner left unfinished is closed first.
+        Made when absent; a file that holds anything but sessions is refused. A last line that a killed
+        runner left unfinished is closed first.
     clock : callable
         Seconds; for the rhythm of ``fsync``.
     """
 
     def __init__(self, path: Path, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
+        _refuse_stranger(path)
         self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
         size = os.fstat(self._fd).st_size
         if size and os.pread(self._fd, 1, size - 1) != b"\n":
@@ -88,6 +90,22 @@ class Store:
         """Write everything to the disk and close the file."""
         os.fsync(self._fd)
         os.close(self._fd)
+
+
+def _refuse_stranger(path: Path) -> None:
+    """Refuse to append to a file that is something else: its first line tells."""
+    if not path.is_file() or path.stat().st_size == 0:
+        return
+    with path.open("rb") as file:
+        first = file.readline()
+    try:
+        known = isinstance(msgspec.json.decode(first, type=Line), SessionLine)
+    except msgspec.MsgspecError:
+        known = False
+    if not known:
+        raise FormatError(
+            str(path), "", "is no results file of 'speedproof run', so nothing is appended to it"
+        )
 
 
 def read_sessions(path: Path) -> list[StoredSession]:
