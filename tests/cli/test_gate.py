@@ -397,3 +397,15 @@ def test_help_documents_the_exit_codes(capsys: pytest.CaptureFixture[str]) -> No
         main(["gate", "--help"])
     assert stop.value.code == 0
     assert "exit codes: 0 pass, 1 fail, 2 error, 3 undecided" in capsys.readouterr().out
+
+
+def test_a_baseline_that_cannot_be_used_is_no_pass(tmp_path: Path) -> None:
+    """A benchmark whose baseline is unusable is an error until it is left out by name."""
+    for name, bad in (("a", "-1"), ("b", "1.5")):
+        rows = "".join(f"x,{v}\ny,{v}\n" for v in (1.0, 1.1, 1.2, 1.3, 1.25))
+        (tmp_path / f"{name}.csv").write_text(f"benchmark,seconds\n{rows}y,{bad}\n", encoding="utf-8")
+    files = ("--baseline", str(tmp_path / "a.csv"), "--candidate", str(tmp_path / "b.csv"), "--unit", "s")
+    out, err = io.StringIO(), io.StringIO()
+    assert main(["gate", *files], Console(out, err)) == 2
+    assert "--skip" in err.getvalue()
+    assert main(["gate", *files, "--skip", "y", "--margin", "99%"], Console(out, err)) != 2

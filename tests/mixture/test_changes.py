@@ -35,7 +35,7 @@ def test_moved_states() -> None:
     assert found.moved
     assert not found.reweighted
     assert found.matched[0].ratio.low <= 1.25 <= found.matched[0].ratio.high
-    assert found.conclusion.startswith("states moved: the code")
+    assert found.conclusion.startswith("states moved: runs")
 
 
 def test_both() -> None:

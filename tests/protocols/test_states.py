@@ -27,7 +27,7 @@ def test_weights_against_places() -> None:
     assert weights.changes.conclusion.startswith("same states, other weights")
     moved = compare_states(pair(bimodal(rng, 0.4), bimodal(rng, 0.4, -1.0)))
     assert moved is not None
-    assert moved.changes.conclusion.startswith("states moved: the code")
+    assert moved.changes.conclusion.startswith("states moved: runs")
     assert moved.reference_states == pytest.approx((10, 12), abs=0.05)
 
 

@@ -113,7 +113,7 @@ class ModeChanges:
         if self.moved and self.reweighted:
             return "states moved, and runs fall into them with other weights"
         if self.moved:
-            return "states moved: the code itself changed its speed"
+            return "states moved: runs in the same state take another time"
         if self.reweighted:
             return "same states, other weights: runs fall into them more or less often"
         return "no change of the states is shown"
