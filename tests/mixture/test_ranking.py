@@ -90,3 +90,14 @@ def test_seed_and_threads() -> None:
 def test_confidence_out_of_range_is_refused() -> None:
     with pytest.raises(UsageError, match="not at 95"):
         sample_intervals(lambda s: float(s[0].mean()), [[1.0, 2.0]], confidence=95.0)
+
+
+def test_separated_samples_are_no_certainty() -> None:
+    """Two runs that both win bound the chance by 0.025 ** (1/2), the binomial bound for two wins of two."""
+    samples = [np.array([1.0, 1.1, 1.05]), np.array([0.8, 0.9])]
+    ranking = rank(["slow", "fast"], samples, [fit(s) for s in samples], resamples=20)
+    least = {version.version: version.least for version in ranking.versions}
+    assert least["fast"].value == 1.0
+    assert least["fast"].low == pytest.approx(0.025**0.5)
+    assert least["fast"].high == 1.0
+    assert least["slow"].high == pytest.approx(1 - 0.025**0.5)

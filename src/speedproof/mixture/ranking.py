@@ -7,7 +7,7 @@ mixtures and fit each draw anew with the choice of K and model. Both are percent
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -97,6 +97,15 @@ class Advice:
     often_by_median: str
     rarely: str
     text: str
+
+
+def _capped(chance: Estimate, tuples: int) -> Estimate:
+    """The interval of a chance, never narrower than so many independent tuples allow if all were won or lost.
+
+    Resampling separated samples gives the same answer every time, which is no certainty.
+    """
+    most = ((1 - chance.confidence) / 2) ** (1 / tuples)
+    return replace(chance, low=min(chance.low, most), high=max(chance.high, 1 - most))
 
 
 def sample_intervals(
@@ -255,7 +264,8 @@ def rank(
 
     counted = least_of_samples([sign * a for a in arrays])
     error = chances([f.model for f in fits]).error
-    empirical = sample_intervals(of_samples, arrays, resamples=resamples, seed=seed, confidence=confidence)
+    resampled = sample_intervals(of_samples, arrays, resamples=resamples, seed=seed, confidence=confidence)
+    empirical = tuple(_capped(chance, min(a.size for a in arrays)) for chance in resampled)
     parametric = mixture_intervals(
         lambda some: chances(some).strict,
         fits,
