@@ -16,7 +16,7 @@ from speedproof.cli.inputs import (
     select,
     wanted,
 )
-from speedproof.cli.outputs import check_distinct
+from speedproof.cli.outputs import check_distinct, write_whole
 from speedproof.cli.settings import FILE, UNDECIDED, GateSettings, Undecided, demand_of, read_settings
 from speedproof.data.suite import Suite
 from speedproof.errors import UsageError
@@ -120,7 +120,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
         if not any(entry.matches(key.benchmark) for key in suite.keys):
             console.remark(f"note: the pattern {entry.pattern!r} of the settings matches no benchmark")
     if args.markdown is not None:
-        Path(args.markdown).write_text(gate_markdown(result), encoding="utf-8")
+        write_whole(Path(args.markdown), gate_markdown(result))
     if args.json:
         from speedproof.report.json import to_json
 
