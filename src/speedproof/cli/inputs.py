@@ -27,6 +27,7 @@ __all__ = [
     "add_choice_arguments",
     "add_input_arguments",
     "add_selection_arguments",
+    "commands_are_versions",
     "load",
     "order_versions",
     "report_leftovers",
@@ -203,10 +204,18 @@ def select(suite: Suite, args: argparse.Namespace, console: Console) -> Suite:
     UsageError
         Patterns or a metric that match nothing.
     """
-    keys = [k for k in suite.keys if wanted(k.benchmark, args.only, args.skip)]
+    if commands_are_versions(suite, args):  # what the file names is what the patterns choose from
+        named = tuple(v for v in suite.versions if wanted(v, args.only, args.skip))
+        what, names = "command", _enumerate(suite.versions)
+        suite = replace(
+            suite, versions=named, samples={k: s for k, s in suite.samples.items() if k[1] in named}
+        )
+        keys = list(suite.keys)
+    else:
+        keys = [k for k in suite.keys if wanted(k.benchmark, args.only, args.skip)]
+        what, names = "benchmark", _enumerate(dict.fromkeys(k.benchmark for k in suite.keys))
     if not keys:
-        names = _enumerate(dict.fromkeys(k.benchmark for k in suite.keys))
-        raise UsageError(f"no benchmark matches (patterns take * and ?); there are {names}")
+        raise UsageError(f"no {what} matches (patterns take * and ?); there are {names}")
     metrics = list(dict.fromkeys(k.metric for k in keys))
     if args.metric is None:
         chosen = ["time"] if "time" in metrics else metrics[:1]
@@ -342,6 +351,14 @@ def _versions_of_one(
 def _holds_commands(path: str) -> bool:
     """Whether a file's benchmarks are commands that were measured to be compared with each other."""
     return Path(path).is_file() and detect(path).name == "hyperfine"
+
+
+def commands_are_versions(suite: Suite, args: argparse.Namespace) -> bool:
+    """Whether the versions of a suite are the commands of one file, taken as versions of one thing."""
+    files: list[str] = getattr(args, "files", [])
+    if len(files) != 1 or getattr(args, "by", None) is not None or len(suite.versions) < 2:
+        return False
+    return _holds_commands(_name_and_path(files[0])[1])
 
 
 def wanted(benchmark: str, only: Sequence[str], skip: Sequence[str]) -> bool:
