@@ -358,6 +358,8 @@ def commands_are_versions(suite: Suite, args: argparse.Namespace) -> bool:
     files: list[str] = getattr(args, "files", [])
     if len(files) != 1 or getattr(args, "by", None) is not None or len(suite.versions) < 2:
         return False
+    if args.format not in (None, "hyperfine"):
+        return False
     return _holds_commands(_name_and_path(files[0])[1])
 
 
