@@ -28,7 +28,9 @@ import numpy as np
 import numpy.typing as npt
 
 from speedproof.errors import DataError, UsageError
-from speedproof.stats.betting import LOG_WEIGHTS, Gambler, growth, log_factors, mix
+from speedproof.stats.betting import LOG_WEIGHTS, Gambler, log_factors, mix
+from speedproof.stats.forecast import blocks_until, smallest_provable
+from speedproof.stats.location import hodges_lehmann
 
 __all__ = ["PairedSequence", "SequentialResult", "smallest_provable"]
 
@@ -276,24 +278,31 @@ class PairedSequence:
         )
 
     def estimate(self) -> float:
-        """The speedup X / Y for which as much evidence speaks against "more" as against "less".
+        """The speedup X / Y: the Hodges-Lehmann estimate of the blocks, kept inside the certified bounds.
 
         Returns
         -------
         float
-            Inside the certified bounds; NaN without blocks or when the bounds contradict each other.
+            NaN without blocks or when the bounds contradict each other.
+
+        Notes
+        -----
+        It is the median of all means of two logarithms of block ratios. If a block's two runs can be exchanged
+        once the true speedup is divided out, the logarithms scatter symmetrically about the true one, and both
+        this and the bounds speak of that centre. Like the signed-rank test that it belongs to, it hardly minds
+        outliers and uses nearly all that normal noise has to tell. Where a bound excludes it, the bound stands
+        in for it: both statements are then about the same blocks and must not contradict each other.
+
+        Examples
+        --------
+        >>> sequence = PairedSequence.of([1.1, 1.2, 1.3], [1.0, 1.0, 1.0])
+        >>> round(sequence.estimate(), 3)
+        1.198
         """
         low, high = self._at_bound[1].shift, self._at_bound[-1].shift
         if self._n == 0 or low > high:
             return math.nan
-        left, right = float(self._rows[3, 0]), float(self._rows[3, self._n - 1])
-        while right - left > _TOLERANCE * max(1.0, abs(left)):
-            middle = 0.5 * (left + right)
-            if self._mixed(1, middle) > self._mixed(-1, -middle):
-                left = middle
-            else:
-                right = middle
-        return math.exp(min(max(0.5 * (left + right), low), high))
+        return math.exp(min(max(hodges_lehmann(self._rows[3, : self._n]), low), high))
 
     def blocks_to_go(self, *, gamma: float = 1.0, side: int = 1) -> float:
         """About how many more blocks reject gamma, if the future is like the past.
@@ -308,13 +317,11 @@ class PairedSequence:
         Returns
         -------
         float
-            0 when it is rejected now, infinity when the blocks speak against it.
+            0 when it is rejected now, NaN below 10 blocks, for which it is too early, and infinity when the
+            blocks speak against it. See :func:`~speedproof.stats.forecast.blocks_until`.
         """
         missing = self._threshold - self.log_evidence(gamma, side=side)
-        if missing <= 0 or self._n == 0:
-            return 0.0 if missing <= 0 else math.inf
-        rate = growth(self._rows[0, : self._n] * side, -side * math.log(gamma))
-        return missing / rate if rate > 0 else math.inf
+        return blocks_until(side * self._rows[0, : self._n], missing, side * math.log(gamma))
 
     def _log_wealths(self, side: int, shift: float) -> list[float]:
         differences, spreads, counts = self._rows[:3, : self._n]
@@ -356,52 +363,3 @@ class PairedSequence:
 
     def _mixed(self, side: int, mirrored_shift: float) -> float:
         return mix(self._log_wealths(side, side * mirrored_shift))
-
-
-def smallest_provable(differences: npt.ArrayLike, blocks: float, *, risk: float = 0.05) -> float:
-    """The smallest speedup that about half of all sessions of so many blocks would prove.
-
-    Parameters
-    ----------
-    differences : array_like, shape (n,)
-        ``log x - log y`` of blocks in which both versions were the same program; at least 2.
-    blocks : float
-        Length of the planned session.
-    risk : float
-        The risk of its statement.
-
-    Returns
-    -------
-    float
-        A speedup of at least 1; infinity when so few blocks prove nothing.
-
-    Raises
-    ------
-    DataError
-        Fewer than two differences.
-
-    Examples
-    --------
-    >>> noise = 0.01 * np.sin(np.arange(40.0))
-    >>> smallest_provable(noise, 100) > smallest_provable(noise, 1000) > 1
-    True
-    """
-    d = np.asarray(differences, dtype=np.float64)
-    if d.size < 2:
-        raise DataError("the noise of a machine needs at least two blocks")
-    # Of one program against itself a difference is as likely as its negative.
-    d = np.concatenate([d, -d])
-    scale = float(np.abs(d).mean())
-    # About what the mixture costs against its luckiest gambler.
-    missing = -math.log(risk) - float(LOG_WEIGHTS.max())
-    if scale == 0.0:
-        return 1.0 if blocks * math.log(2) >= missing else math.inf
-    low, high = 0.0, scale
-    while growth(d, high) * blocks < missing:
-        high *= 2.0
-        if high > 1e6 * scale or high > _LOG_SPEEDUP_MAX:
-            return math.inf
-    while high - low > 1e-3 * high:
-        middle = 0.5 * (low + high)
-        low, high = (low, middle) if growth(d, middle) * blocks >= missing else (middle, high)
-    return math.exp(high)

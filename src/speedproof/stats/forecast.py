@@ -1,0 +1,114 @@
+"""Forecasts of the sequential comparison: how many more blocks, and what a planned session can prove.
+
+Both carry the noise seen so far into the future. Neither has a part in any proof.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from speedproof.errors import DataError
+from speedproof.stats.betting import LOG_WEIGHTS, growth
+
+__all__ = ["FORECAST_FROM", "blocks_until", "smallest_provable"]
+
+FloatArray = npt.NDArray[np.float64]
+
+# From 3 blocks half of the forecasts are wrong by a factor of 3 to 8, from 10 by one of 2 to 4, and more blocks
+# improve that no further: the sessions that still go on are the ones whose luck misleads (studies/sequential.py).
+FORECAST_FROM = 10
+"""Blocks below which nothing is forecast."""
+
+# exp(700) is the edge of double precision.
+_LOG_SPEEDUP_MAX = 700.0
+
+
+def blocks_until(differences: FloatArray, missing: float, shift: float) -> float:
+    """About how many more blocks bring the evidence that is missing, if the future is like the past.
+
+    Parameters
+    ----------
+    differences : ndarray, shape (n,)
+        ``log x - log y`` of the blocks so far, with the sign that is bet on.
+    missing : float
+        Logarithm of the factor by which the e-value has to grow.
+    shift : float
+        Logarithm of the speedup to be rejected, with the same sign.
+
+    Returns
+    -------
+    float
+        0 when nothing is missing, NaN below 10 blocks, for which it is too early, and infinity when the blocks
+        speak against it.
+
+    Notes
+    -----
+    It is a guess at an order of magnitude: half of the forecasts are wrong by a factor of more than 2 to 4,
+    however many blocks there are.
+
+    Examples
+    --------
+    >>> noise = 0.01 * np.sin(np.arange(40.0))
+    >>> blocks_until(noise[:5] + 0.005, 3.0, 0.0), blocks_until(noise - 0.005, 3.0, 0.0)
+    (nan, inf)
+    >>> 10 < blocks_until(noise + 0.005, 3.0, 0.0) < 30
+    True
+    """
+    if missing <= 0:
+        return 0.0
+    if differences.size < FORECAST_FROM:
+        return math.nan
+    rate = growth(differences, -shift)
+    return missing / rate if rate > 0 else math.inf
+
+
+def smallest_provable(differences: npt.ArrayLike, blocks: float, *, risk: float = 0.05) -> float:
+    """The smallest speedup that about half of all sessions of so many blocks would prove.
+
+    Parameters
+    ----------
+    differences : array_like, shape (n,)
+        ``log x - log y`` of blocks in which both versions were the same program; at least 2.
+    blocks : float
+        Length of the planned session.
+    risk : float
+        The risk of its statement.
+
+    Returns
+    -------
+    float
+        A speedup of at least 1; infinity when so few blocks prove nothing.
+
+    Raises
+    ------
+    DataError
+        Fewer than two differences.
+
+    Examples
+    --------
+    >>> noise = 0.01 * np.sin(np.arange(40.0))
+    >>> smallest_provable(noise, 100) > smallest_provable(noise, 1000) > 1
+    True
+    """
+    d = np.asarray(differences, dtype=np.float64)
+    if d.size < 2:
+        raise DataError("the noise of a machine needs at least two blocks")
+    # Of one program against itself a difference is as likely as its negative.
+    d = np.concatenate([d, -d])
+    scale = float(np.abs(d).mean())
+    # About what the mixture costs against its luckiest gambler.
+    missing = -math.log(risk) - float(LOG_WEIGHTS.max())
+    if scale == 0.0:
+        return 1.0 if blocks * math.log(2) >= missing else math.inf
+    low, high = 0.0, scale
+    while growth(d, high) * blocks < missing:
+        high *= 2.0
+        if high > 1e6 * scale or high > _LOG_SPEEDUP_MAX:
+            return math.inf
+    while high - low > 1e-3 * high:
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if growth(d, middle) * blocks >= missing else (middle, high)
+    return math.exp(high)

@@ -1,0 +1,91 @@
+"""The location that belongs to the signed-rank test: the Hodges-Lehmann estimate.
+
+Of n values there are n (n + 1) / 2 Walsh averages ``(d_i + d_j) / 2`` with ``i <= j``; their median is where the
+signed-rank statistic of the shifted values is balanced. With the values sorted, the number of averages up to
+a point takes n binary searches, so an interval is halved until the few averages inside can be listed.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["hodges_lehmann"]
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+_FEW = 1 << 15
+# Halving a double's interval more often than it has bits changes nothing.
+_HALVINGS = 64
+
+
+def hodges_lehmann(ordered: FloatArray) -> float:
+    """The median of all means of two values, each value with itself included.
+
+    Parameters
+    ----------
+    ordered : ndarray, shape (n,)
+        Finite values in ascending order, at least one.
+
+    Returns
+    -------
+    float
+        For an even number of means, the middle of the two middle ones.
+
+    Notes
+    -----
+    About 10 passes of n binary searches: 5 ms for 10,000 values.
+
+    References
+    ----------
+    J. L. Hodges, E. L. Lehmann, "Estimates of location based on rank tests", Annals of Mathematical
+    Statistics 34, 1963.
+
+    Examples
+    --------
+    >>> hodges_lehmann(np.array([1.0, 2.0, 6.0]))
+    2.75
+    """
+    n = ordered.size
+    pairs = n * (n + 1) // 2
+    lower, upper = (pairs - 1) // 2, pairs // 2
+    # At least 9/16 of all means have both parts below the upper quartile, and as many above the lower one.
+    low = 2.0 * float(ordered[n // 4 - 1]) if n >= 4 else -np.inf
+    high = 2.0 * float(ordered[n - n // 4]) if n >= 4 else np.inf
+    below, upto = _partners(ordered, low, "left"), _partners(ordered, high, "right")
+    for _ in range(_HALVINGS):
+        if (upto - below).sum() <= _FEW:
+            break
+        middle = 0.5 * (low + high)
+        at = _partners(ordered, middle, "right")
+        count = int(at.sum())
+        if count <= lower:
+            low, below = middle, at
+        elif count > upper:
+            high, upto = middle, at
+        else:
+            # The two middle means lie on either side: the last one up to here and the first one beyond.
+            of = np.arange(n)
+            left, right = at > 0, at < n - of
+            down = float((ordered[of[left]] + ordered[(of + at)[left] - 1]).max())
+            up = float((ordered[of[right]] + ordered[(of + at)[right]]).min())
+            return 0.25 * (down + up)
+    else:
+        # More equal means than can be listed: the interval is down to rounding.
+        return 0.25 * (low + high)
+    lengths = upto - below
+    first = np.repeat(np.arange(n), lengths)
+    offset = np.arange(first.size) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    sums = ordered[first] + ordered[first + offset + np.repeat(below, lengths)]
+    before = int(below.sum())
+    middles = np.partition(sums, (lower - before, upper - before))
+    return 0.25 * float(middles[lower - before] + middles[upper - before])
+
+
+def _partners(ordered: FloatArray, limit: float, side: Literal["left", "right"]) -> IntArray:
+    """For each value how many of those from itself on make a sum up to the limit with it."""
+    at = np.searchsorted(ordered, limit - ordered, side=side)
+    return np.maximum(at - np.arange(ordered.size), 0)
