@@ -18,6 +18,7 @@ from speedproof.mixture.changes import ModeChanges
 from speedproof.mixture.ranking import Advice, Ranking
 from speedproof.protocols.gate import GateResult
 from speedproof.protocols.hpt import Hpt
+from speedproof.protocols.single_run_ranking import Separation
 from speedproof.protocols.suite_comparison import SuiteComparison
 from speedproof.protocols.suite_report import SuiteReport
 from speedproof.protocols.version_ranking import Ranking as VersionRanking
@@ -53,6 +54,7 @@ RESULTS: dict[str, list[Any]] = {
                 ("metric", str),
                 ("unit", str),
                 ("ranking", Ranking),
+                ("separation", Separation),
                 ("advice", Advice),
                 ("states", ModeChanges | None),
                 ("conclusion", str | None),

@@ -110,3 +110,17 @@ def test_bad_counts_are_refused(bimodal: str, capsys: pytest.CaptureFixture[str]
     with pytest.raises(SystemExit):
         speedproof("model", bimodal, "--bootstrap", "-5")
     assert "negative" in capsys.readouterr().err
+
+
+def test_commands_of_one_hyperfine_file_are_samples_that_can_be_chosen(tmp_path: Path) -> None:
+    """A command has the name of a version, no benchmark's; --only and --skip find it all the same."""
+    results = [{"command": name, "times": TWO.rvs(40, seed=i).tolist()} for i, name in enumerate("abc")]
+    path = tmp_path / "h.json"
+    path.write_text(json.dumps({"results": results}), encoding="utf-8")
+    _, out, _ = speedproof("model", str(path), "--only", "b", "--bootstrap", "0", "--json")
+    assert [r["version"] for r in json.loads(out)["results"]] == ["b"]
+    _, out, _ = speedproof("model", str(path), "--skip", "b", "--bootstrap", "0", "--json")
+    assert [r["version"] for r in json.loads(out)["results"]] == ["a", "c"]
+    code, _, err = speedproof("model", str(path), "--only", "d")
+    assert code == 2
+    assert "no command matches" in err

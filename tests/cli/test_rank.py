@@ -38,7 +38,8 @@ def test_winner_advice_and_states(pair: list[str]) -> None:
     code, out, _ = speedproof("rank", *pair, "--resamples", "50")
     assert code == 0
     lines = out.splitlines()
-    assert lines[2].startswith("new")
+    assert lines[2].split()[:3] == ["1", "new", "100"]
+    assert "all neighbours are told apart; all claims on this benchmark together carry a risk of 5 %" in out
     assert "Run new: it has the best mean" in out
     assert "states: same states, other weights" in out
 
@@ -84,3 +85,104 @@ def test_constant_version_says_why(pair: list[str], tmp_path: Path) -> None:
     code, _, err = speedproof("rank", pair[0], flat)
     assert code == 2
     assert "all 10 values equal 3" in err
+
+
+def runs_file(path: Path, times: dict[str, object], exit_code: int = 0) -> str:
+    """What hyperfine exports of several commands."""
+    results = [
+        {"command": name, "times": (t := np.asarray(v).tolist()), "exit_codes": [exit_code] * len(t)}
+        for name, v in times.items()
+    ]
+    path.write_text(json.dumps({"results": results}), encoding="utf-8")
+    return str(path)
+
+
+def test_ties_and_doubts_are_marked_as_compare_marks_them(tmp_path: Path) -> None:
+    """Two equal versions share their places; a version that drifts is doubted, with the reason, everywhere."""
+    rng = np.random.default_rng(1)
+    times = {
+        "fast": rng.normal(1.0, 0.01, 30),
+        "drifting": np.linspace(2.0, 2.2, 30) + rng.normal(0, 0.001, 30),
+        "same": rng.permutation(np.linspace(2.0, 2.2, 30)) + rng.normal(0, 0.001, 30),
+    }
+    path = runs_file(tmp_path / "h.json", times)
+    page = tmp_path / "page.md"
+    code, out, err = speedproof("rank", path, "--resamples", "20")
+    assert code == 0
+    assert f"3 commands of {path} are ranked as versions of one thing" in err
+    places = {" ".join(line.split()[:3]) for line in out.splitlines()[2:5]}
+    assert places & {"1 fast 30"}
+    assert places & {"?! 2-3 drifting"}
+    assert places & {"? 2-3 same"}
+    assert "? Not told apart on a single run: " in out
+    assert "! The runs are not what tests and intervals assume" in out
+    assert "  drift (drifting): the values drift over the runs" in out
+    speedproof("rank", path, "--resamples", "20", "--markdown", str(page), "--html", str(tmp_path / "p.html"))
+    for name in ("page.md", "p.html"):
+        text = (tmp_path / name).read_text(encoding="utf-8")
+        for part in (
+            "?! 2-3",
+            "Not told apart on a single run",
+            "the values drift over the runs",
+            "3 commands of",
+        ):
+            assert part in text
+    _, out, _ = speedproof("rank", path, "--resamples", "20", "--json")
+    found = json.loads(out)["results"][0]["separation"]
+    by_name = {p["version"]: p for p in found["places"]}
+    assert by_name["fast"] == {
+        "version": "fast",
+        "best_rank": 1,
+        "worst_rank": 1,
+        "tied": False,
+        "doubts": [],
+    }
+    assert by_name["drifting"]["tied"]
+    assert {check["name"] for check in by_name["drifting"]["doubts"]} == {
+        "run order of drifting",
+        "drift of drifting",
+    }
+    assert [sorted(group) for group in found["groups"]] == [["drifting", "same"]]
+
+
+def test_versions_that_never_win_stand_in_order_of_their_medians(tmp_path: Path) -> None:
+    """Three of four versions win no single run against all others; the order says which is next."""
+    files = [write(tmp_path / f"{n}.txt", np.linspace(n, n + 0.5, 15)) for n in (1, 4, 2, 3)]
+    _, out, _ = speedproof("rank", *files, "--resamples", "10")
+    order = [line.removeprefix("  ! ").split()[:2] for line in out.splitlines()[2:6]]
+    assert order == [[str(n), str(n)] for n in (1, 2, 3, 4)]
+
+
+def test_too_few_runs_are_told(tmp_path: Path) -> None:
+    """Three runs a side can never decide at 5 %: 2^-6 is the first power below 0.05 / 2."""
+    files = [write(tmp_path / f"{n}.txt", [n, n + 0.1, n + 0.2]) for n in (1, 2)]
+    _, out, _ = speedproof("rank", *files, "--resamples", "10")
+    assert "Fewer than 6 runs of a version can never tell 2 versions apart" in out
+
+
+def test_commands_of_one_file_can_be_chosen(tmp_path: Path) -> None:
+    """The patterns of --only choose among the commands of one hyperfine file; an unknown one names them."""
+    times = {name: np.linspace(1, 2, 12) + i for i, name in enumerate(("sort -n a", "sort b", "wc c"))}
+    path = runs_file(tmp_path / "h.json", times)
+    _, out, err = speedproof("rank", path, "--only", "sort*", "--resamples", "10")
+    assert "2 commands of" in err
+    assert [name in out for name in times] == [True, True, False]
+    _, out, err = speedproof("rank", path, "--skip", "sort b", "--resamples", "10", "--format", "hyperfine")
+    assert "sort b" not in out
+    code, _, err = speedproof("rank", path, "--only", "h")
+    assert code == 2
+    assert "no command matches (patterns take * and ?); there are sort -n a, sort b, wc c" in err
+
+
+def test_another_format_than_that_of_the_name_has_versions_of_its_own(tmp_path: Path) -> None:
+    """With --format the file is not asked for its format again, which may be one that only --format reads."""
+    rows = [f"{c},{v},{t}" for c in "xy" for v in "ab" for t in (0.1, 0.2, 0.3, 0.4)]
+    path = tmp_path / "raw.csv"
+    path.write_text("benchmark,name,duration\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    columns = [f"--column={c}" for c in ("benchmark=benchmark", "version=name", "value=duration")]
+    code, out, err = speedproof(
+        "rank", str(path), "--format", "csv", "--unit", "s", *columns, "--only", "x", "--resamples", "10"
+    )
+    assert code == 0, err
+    assert "commands of" not in err
+    assert "x: time" in out

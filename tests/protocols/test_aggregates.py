@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from speedproof.data.sample import Sample
+from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Pair, Record, Suite
 from speedproof.data.units import Direction
 from speedproof.errors import DataError
@@ -17,6 +17,8 @@ from speedproof.protocols.compare import Rules, compare_means, compare_medians
 from speedproof.protocols.comparison import Comparison, Verdict
 from speedproof.protocols.verdict_control import Controlled, control_verdicts, equivalence_pvalue
 from speedproof.protocols.version_ranking import rank_versions
+from speedproof.report.blocks import plain
+from speedproof.report.ranking import ranking_blocks
 
 
 def pair(x: np.ndarray, y: np.ndarray, name: str = "b", unit: str = "s") -> Pair:
@@ -353,6 +355,21 @@ class TestRanking:
         pairs = suite.pair("a", "b").pairs
         logs = [math.log(p.reference.values.mean() / p.candidate.values.mean()) + bias(p) for p in pairs]
         assert found.pvalue == pytest.approx(2 * stats.ttest_1samp(logs, 0, alternative="greater").pvalue)
+
+    def test_ties_and_doubts_are_marked(self) -> None:
+        """Equal versions are tied with each other alone; one version's drift makes its place doubtful."""
+        rng = np.random.default_rng(8)
+        suite = versions_suite(rng, {"a": 3.0, "b": 1.0, "c": 2.0, "d": 1.0})
+        assert {v.version for v in rank_versions(suite).versions if v.tied} == {"b", "d"}
+        assert not any(v.doubtful for v in rank_versions(suite).versions)
+        drifting = Sample(np.linspace(2, 2.2, 12), traits=frozenset({Trait.ORDER_KNOWN}))
+        found = rank_versions(Suite(suite.versions, {**suite.samples, (Key("json"), "c"): drifting}))
+        assert {v.version: v.doubtful for v in found.versions if v.doubtful} == {"c": ("json",)}
+        text = "".join(plain(block) for block in ranking_blocks(found, "time"))
+        assert "? 1-2  " in text
+        assert "  ! 3  c" in text
+        assert "? not told apart from a neighbour" in text
+        assert "! in 1 benchmark of 3 the runs are not what the tests assume" in text
 
     def test_single_runs_prove_nothing(self) -> None:
         found = rank_versions(versions_suite(np.random.default_rng(7), {"a": 3.0, "b": 1.0, "c": 2.0}, 1))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from speedproof.cli.arguments import open_unit_interval
@@ -11,6 +12,7 @@ from speedproof.cli.console import Console
 from speedproof.cli.inputs import (
     add_input_arguments,
     add_selection_arguments,
+    commands_are_versions,
     load,
     order_versions,
     report_leftovers,
@@ -22,7 +24,9 @@ from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Suite
 from speedproof.data.units import format_values
 from speedproof.errors import DataError, UsageError
+from speedproof.protocols.single_run_ranking import Separation, separate
 from speedproof.report.blocks import Block, Cell, Column, Table, Text
+from speedproof.report.ranking import place_cell, separation_blocks
 from speedproof.stats.estimate import Estimate
 
 if TYPE_CHECKING:
@@ -42,8 +46,9 @@ def register(subparsers: Subparsers) -> None:
         "rank",
         help="rank versions by the chance of the best single run, with advice",
         description="For each benchmark: the chance that one run of a version beats one run of every other "
-        "(counted in the samples, and by their mixtures), with bootstrap intervals; which version to run often "
-        "or rarely; for two versions, what happened to their states.",
+        "(counted in the samples, and by their mixtures), with bootstrap intervals; which versions are not told "
+        "apart (?) and whose runs are not what the tests assume (!); which version to run often or rarely; for "
+        "two versions, what happened to their states.",
         epilog="examples:\n"
         "  speedproof rank gcc.json clang.json icc.json\n"
         "  speedproof rank results/ --only 'json_*' --jobs 2\n"
@@ -73,24 +78,29 @@ def run(args: argparse.Namespace, console: Console) -> int:
         raise UsageError("--resamples: an interval needs at least 10")
     suite = select(load(args.files, args), args, console)
     first, others = order_versions(suite, args.reference)
-    found: list[tuple[Key, str, Ranking, ModeChanges | None]] = []
+    taken_as = []
+    if commands_are_versions(suite, args):
+        taken_as = [f"{len(suite.versions)} commands of {args.files[0]} are ranked as versions of one thing"]
+        console.remark(f"note: {taken_as[0]}")
+    found: list[_Found] = []
     rivals = by_benchmark(suite, (first, *others))
     with console.progress("ranking", len(rivals)) as ticker:
         for key, samples in rivals.items():
             try:
-                found.append((key, *_rank_one(samples, args)))
+                found.append(_rank_one(key, samples, args))
             except DataError as error:
                 console.remark(f"left out: {key.benchmark}: {error}")
             ticker.advance()
     report_leftovers(suite, console)
     if not found:
         raise UsageError("no benchmark could be ranked")
-    blocks = [block for item in found for block in _blocks(*item)]
-    taken = write_pages(args, [Text("Ranking by single runs", "strong"), *blocks], console)
+    blocks = [block for item in found for block in _blocks(item)]
+    heading = [Text("Ranking by single runs", "strong"), *map(Text, taken_as)]
+    taken = write_pages(args, [*heading, *blocks], console)
     if args.json:
         from speedproof.report.json import to_json
 
-        console.out.write(to_json("rank", [_as_json(*item) for item in found]))
+        console.out.write(to_json("rank", [_as_json(item) for item in found]))
     elif not taken:
         console.show(blocks)
     return 0
@@ -107,7 +117,18 @@ def by_benchmark(suite: Suite, versions: tuple[str, ...]) -> dict[Key, dict[str,
     }
 
 
-def _rank_one(rivals: dict[str, Sample], args: argparse.Namespace) -> tuple[str, Ranking, ModeChanges | None]:
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What there is to say of one benchmark."""
+
+    key: Key
+    unit: str
+    ranking: Ranking
+    separation: Separation
+    changes: ModeChanges | None
+
+
+def _rank_one(key: Key, rivals: dict[str, Sample], args: argparse.Namespace) -> _Found:
     from speedproof.mixture.changes import compare_modes
     from speedproof.mixture.fit import fit
     from speedproof.mixture.ranking import rank
@@ -134,30 +155,33 @@ def _rank_one(rivals: dict[str, Sample], args: argparse.Namespace) -> tuple[str,
         changes = compare_modes(
             values[0], values[1], (fits[0].model, fits[1].model), seed=args.seed, confidence=args.confidence
         )
-    return samples[0].unit, ranking, changes
+    separation = separate({v.version: rivals[v.version] for v in ranking.versions}, 1 - args.confidence)
+    return _Found(key, samples[0].unit, ranking, separation, changes)
 
 
-def _blocks(key: Key, unit: str, ranking: Ranking, changes: ModeChanges | None) -> Iterator[Block]:
+def _blocks(found: _Found) -> Iterator[Block]:
     from speedproof.mixture.ranking import advise
 
     columns = (
-        Column("version"), Column("n", right=True), Column("mean", right=True), Column("median", right=True),
-        Column("states", right=True), Column("best single run", right=True), Column("ties add", right=True),
-        Column("by mixtures", right=True),
+        Column("place", right=True), Column("version"), Column("n", right=True), Column("mean", right=True),
+        Column("median", right=True), Column("states", right=True), Column("best single run", right=True),
+        Column("ties add", right=True), Column("by mixtures", right=True),
     )  # fmt: skip
     rows = []
-    for v in ranking.versions:
-        mean, median = format_values([v.mean, v.median], unit)
+    for v, place in zip(found.ranking.versions, found.separation.places, strict=True):
+        mean, median = format_values([v.mean, v.median], found.unit)
         rows.append(
             (
-                Cell(v.version, "strong"), Cell(str(v.n)), Cell(mean), Cell(median), Cell(str(v.modes)),
-                Cell(_chance(v.least)), Cell(f"{100 * v.ties:.1f} %"), Cell(_chance(v.mixture_least)),
+                place_cell(place, doubtful=bool(place.doubts)), Cell(v.version, "strong"), Cell(str(v.n)),
+                Cell(mean), Cell(median), Cell(str(v.modes)), Cell(_chance(v.least)),
+                Cell(f"{100 * v.ties:.1f} %"), Cell(_chance(v.mixture_least)),
             )
         )  # fmt: skip
-    yield Table(columns, tuple(rows), f"{key.benchmark}: {key.metric}")
-    yield Text(advise(ranking).text)
-    if changes is not None:
-        yield Text(f"states: {changes.conclusion}")
+    yield Table(columns, tuple(rows), f"{found.key.benchmark}: {found.key.metric}")
+    yield from separation_blocks(found.separation)
+    yield Text(advise(found.ranking).text)
+    if found.changes is not None:
+        yield Text(f"states: {found.changes.conclusion}")
     yield Text("")
 
 
@@ -165,15 +189,16 @@ def _chance(e: Estimate) -> str:
     return f"{100 * e.value:.1f} % [{100 * e.low:.1f}, {100 * e.high:.1f}]"
 
 
-def _as_json(key: Key, unit: str, ranking: Ranking, changes: ModeChanges | None) -> dict[str, object]:
+def _as_json(found: _Found) -> dict[str, object]:
     from speedproof.mixture.ranking import advise
 
     return {
-        "benchmark": key.benchmark,
-        "metric": key.metric,
-        "unit": unit,
-        "ranking": ranking,
-        "advice": advise(ranking),
-        "states": changes,
-        "conclusion": changes.conclusion if changes else None,
+        "benchmark": found.key.benchmark,
+        "metric": found.key.metric,
+        "unit": found.unit,
+        "ranking": found.ranking,
+        "separation": found.separation,
+        "advice": advise(found.ranking),
+        "states": found.changes,
+        "conclusion": found.changes.conclusion if found.changes else None,
     }

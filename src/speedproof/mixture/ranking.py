@@ -63,7 +63,7 @@ class Ranking:
     Attributes
     ----------
     versions : tuple of Ranked
-        By descending I3 of the samples.
+        By descending I3 of the samples; of equals the better median first.
     error : float
         Bound of the quadrature error of the mixture form.
     resamples : int
@@ -283,7 +283,7 @@ def rank(
             versions, arrays, fits, empirical, counted.strict, counted.or_equal, parametric, strict=True
         )
     ]  # fmt: skip
-    ranked.sort(key=lambda v: -v.least.value)
+    ranked.sort(key=lambda v: (-v.least.value, sign * v.median))  # many may win nothing against the first
     return Ranking(tuple(ranked), error, resamples, confidence, higher_is_better)
 
 

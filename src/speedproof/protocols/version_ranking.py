@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import Literal
 
 from speedproof.data.suite import Key, Pair, Suite
 from speedproof.errors import DataError
 from speedproof.protocols.aggregates import LogRatio, MeanLogRatio, log_ratio, mean_log_ratio
-from speedproof.protocols.comparison import Verdict
+from speedproof.protocols.checks import of_sample
+from speedproof.protocols.comparison import UNDERMINING, Verdict
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.multiplicity import holm
 
-__all__ = ["PairVerdict", "RankedVersion", "Ranking", "Scope", "rank_versions"]
+__all__ = ["PairVerdict", "RankedVersion", "Ranking", "Scope", "places", "rank_versions"]
 
 Scope = Literal["these", "like these"]
 
@@ -31,12 +32,18 @@ class RankedVersion:
         Geometric mean of its speedups over the reference, with the two-sided interval by itself.
     best_rank, worst_rank : int
         1 is the fastest. Between them lies every rank that the proven verdicts allow.
+    tied : bool
+        Whether it is not told apart from a neighbour in the order of the ranking.
+    doubtful : tuple of str
+        Benchmarks on which its runs are not what the verdicts assume: the true risk is unknown.
     """
 
     version: str
     speedup: Estimate
     best_rank: int
     worst_rank: int
+    tied: bool = False
+    doubtful: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,10 +166,22 @@ def rank_versions(
     log_speedups = [0.0, *(mean.value for (i, _), mean in zip(duels, means, strict=True) if i == 0)]
     estimates = [Estimate(1.0, 1.0, 1.0, 1 - alpha), *(p.speedup for p in pairs if p.reference == chosen[0])]
     order = sorted(range(len(chosen)), key=lambda v: -log_speedups[v])
+    ranks = places(chosen, [(p.reference, p.candidate, p.verdict) for p in pairs])
+    undecided = {frozenset((p.reference, p.candidate)) for p in pairs if p.verdict is Verdict.UNDECIDED}
+    tied = {v for pair in pairwise(chosen[v] for v in order) if frozenset(pair) in undecided for v in pair}
     return Ranking(
         scope=scope,
         alpha=alpha,
-        versions=tuple(_place(chosen[v], estimates[v], pairs, len(chosen)) for v in order),
+        versions=tuple(
+            RankedVersion(
+                chosen[v],
+                estimates[v],
+                *ranks[chosen[v]],
+                chosen[v] in tied,
+                tuple(key.benchmark for key in common if _doubtful(suite, key, chosen[v], chosen)),
+            )
+            for v in order
+        ),
         pairs=pairs,
         benchmarks=tuple(key.benchmark for key in common),
         left_out=tuple(key.benchmark for key in keys if not ratios[key]),
@@ -183,6 +202,14 @@ def _ratios(suite: Suite, key: Key, versions: Sequence[str]) -> dict[tuple[int, 
     return found
 
 
+def _doubtful(suite: Suite, key: Key, version: str, versions: Sequence[str]) -> bool:
+    """Whether the runs of a version on a benchmark undermine every verdict on it."""
+    sample = suite.samples[key, version]
+    nested = any(suite.samples[key, other].nested for other in versions if other != version)
+    checks = of_sample(sample, sample.per_process("mean"), version, other_nested=nested)
+    return any(not check.held and check.kind in UNDERMINING for check in checks)
+
+
 def _verdict(
     reference: str, candidate: str, mean: MeanLogRatio, adjusted: Sequence[float], alpha: float
 ) -> PairVerdict:
@@ -193,12 +220,32 @@ def _verdict(
     )
 
 
-def _place(version: str, speedup: Estimate, pairs: Sequence[PairVerdict], versions: int) -> RankedVersion:
-    beaten_by = beats = 0
-    for pair in pairs:
-        if version not in (pair.reference, pair.candidate) or pair.verdict is Verdict.UNDECIDED:
-            continue
-        ahead = pair.candidate if pair.verdict is Verdict.FASTER else pair.reference
-        beats += ahead == version
-        beaten_by += ahead != version
-    return RankedVersion(version, speedup, 1 + beaten_by, versions - beats)
+def places(
+    versions: Sequence[str], verdicts: Sequence[tuple[str, str, Verdict]]
+) -> dict[str, tuple[int, int]]:
+    """The best and the worst rank that verdicts on pairs leave to each version.
+
+    Parameters
+    ----------
+    versions : sequence of str
+        All of them.
+    verdicts : sequence of (str, str, Verdict)
+        Reference, candidate, and whether the candidate is faster.
+
+    Returns
+    -------
+    dict of str to (int, int)
+        1 is the fastest.
+
+    Examples
+    --------
+    >>> places(["a", "b", "c"], [("a", "b", Verdict.FASTER), ("a", "c", Verdict.UNDECIDED)])
+    {'a': (2, 3), 'b': (1, 2), 'c': (1, 3)}
+    """
+    beaten_by, beats = dict.fromkeys(versions, 0), dict.fromkeys(versions, 0)
+    for reference, candidate, verdict in verdicts:
+        if verdict in (Verdict.FASTER, Verdict.SLOWER):
+            ahead, behind = (candidate, reference)[:: 1 if verdict is Verdict.FASTER else -1]
+            beats[ahead] += 1
+            beaten_by[behind] += 1
+    return {v: (1 + beaten_by[v], len(versions) - beats[v]) for v in versions}

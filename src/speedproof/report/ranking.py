@@ -1,14 +1,17 @@
-"""A ranking of several versions as text."""
+"""Rankings of several versions as text: who is first, what is not told apart, what is doubtful."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from speedproof.protocols.comparison import Verdict
+from speedproof.protocols.single_run_ranking import Place, Separation
 from speedproof.protocols.version_ranking import RankedVersion, Ranking
-from speedproof.report.blocks import Block, Cell, Column, Table, Text
-from speedproof.report.wording import bounds, percent, plural
+from speedproof.report.blocks import Block, Cell, Column, Style, Table, Text
+from speedproof.report.conclusions import SHORT
+from speedproof.report.wording import MARKS, STYLES, bounds, percent, plural
 
-__all__ = ["ranking_blocks"]
+__all__ = ["place_cell", "ranking_blocks", "separation_blocks"]
 
 
 def ranking_blocks(ranking: Ranking, metric: str) -> Iterator[Block]:
@@ -36,13 +39,90 @@ def ranking_blocks(ranking: Ranking, metric: str) -> Iterator[Block]:
     yield Table(
         (Column("place", right=True), Column("version"), Column(f"speedup over {reference}")),
         tuple(
-            (Cell(_place(v)), Cell(v.version, "strong"), Cell(bounds(v.speedup))) for v in ranking.versions
+            (
+                place_cell(v, doubtful=bool(v.doubtful)),
+                Cell(v.version, "strong"),
+                Cell(bounds(v.speedup)),
+            )
+            for v in ranking.versions
         ),
     )
+    if any(v.tied for v in ranking.versions):
+        yield Text(f"{MARKS[Verdict.UNDECIDED]} not told apart from a neighbour", "dim")
+    if doubtful := dict.fromkeys(name for v in ranking.versions for name in v.doubtful):
+        yield Text(
+            f"! in {plural(len(doubtful), 'benchmark')} of {len(ranking.benchmarks)} the runs are not what the "
+            "tests assume: the true risk is unknown and may be far larger",
+            "doubt",
+        )
     if ranking.left_out:
         yield Text(f"Left out, not measured in every version: {', '.join(ranking.left_out)}", "doubt")
 
 
-def _place(version: RankedVersion) -> str:
+def place_cell(version: RankedVersion | Place, *, doubtful: bool) -> Cell:
+    """A place, or the range of places that verdicts leave, with the marks that ``compare`` uses.
+
+    Parameters
+    ----------
+    version : RankedVersion or Place
+        What was ranked.
+    doubtful : bool
+        Whether its runs undermine the verdicts.
+
+    Returns
+    -------
+    Cell
+        ``?`` before the place: not told apart from a neighbour; ``!``: the true risk is unknown.
+
+    Examples
+    --------
+    >>> place_cell(Place("a", 1, 2, True, ()), doubtful=True).text
+    '?! 1-2'
+    """
     best, worst = version.best_rank, version.worst_rank
-    return str(best) if best == worst else f"{best}-{worst}"
+    place = str(best) if best == worst else f"{best}-{worst}"
+    marks = f"{MARKS[Verdict.UNDECIDED] if version.tied else ''}{'!' if doubtful else ''}"
+    style: Style = STYLES[Verdict.UNDECIDED] if marks else ""
+    return Cell(f"{marks} {place}".lstrip(), style)
+
+
+def separation_blocks(found: Separation) -> Iterator[Block]:
+    """What single runs do not tell apart, and what makes that doubtful.
+
+    Parameters
+    ----------
+    found : Separation
+        Of two versions or more.
+
+    Yields
+    ------
+    Text
+        One sentence on the order; with doubts one on the risk and one on each of their kinds.
+    """
+    risk = f"all claims on this benchmark together carry a risk of {percent(found.alpha)} (Holm's procedure)"
+    if found.groups:
+        groups = "; ".join(" and ".join(_names(group)) for group in found.groups)
+        yield Text(f"{MARKS[Verdict.UNDECIDED]} Not told apart on a single run: {groups}; {risk}.", "doubt")
+    else:
+        yield Text(f"On a single run all neighbours are told apart; {risk}.")
+    if not found.enough_runs:
+        yield Text(
+            f"  Fewer than {found.least_runs} runs of a version can never tell {len(found.places)} versions apart at "
+            "this risk.",
+            "doubt",
+        )
+    kinds: dict[tuple[str, str], list[str]] = {}
+    for place in found.places:
+        for check in place.doubts:
+            kinds.setdefault((SHORT.get(check.kind, check.kind), check.message), []).append(place.version)
+    if kinds:
+        yield Text(
+            "! The runs are not what tests and intervals assume: the true risk is unknown and may be far larger.",
+            "doubt",
+        )
+    for (word, message), versions in kinds.items():
+        yield Text(f"  {word} ({', '.join(versions)}): {message}.", "dim")
+
+
+def _names(group: tuple[str, ...]) -> tuple[str, str]:
+    return ", ".join(group[:-1]), group[-1]
