@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from speedproof.cli.console import Console
@@ -87,12 +89,9 @@ def test_constant_version_says_why(pair: list[str], tmp_path: Path) -> None:
     assert "all 10 values equal 3" in err
 
 
-def runs_file(path: Path, times: dict[str, object], exit_code: int = 0) -> str:
+def runs_file(path: Path, times: Mapping[str, npt.ArrayLike]) -> str:
     """What hyperfine exports of several commands."""
-    results = [
-        {"command": name, "times": (t := np.asarray(v).tolist()), "exit_codes": [exit_code] * len(t)}
-        for name, v in times.items()
-    ]
+    results = [{"command": name, "times": np.asarray(values).tolist()} for name, values in times.items()]
     path.write_text(json.dumps({"results": results}), encoding="utf-8")
     return str(path)
 

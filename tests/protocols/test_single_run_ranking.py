@@ -106,9 +106,9 @@ def test_equal_versions_are_rarely_told_apart() -> None:
 @pytest.mark.parametrize("versions", [2, 3, 5, 9])
 def test_the_least_number_of_runs_is_the_least(versions: int) -> None:
     """Samples that do not overlap are all told apart from that number of runs on, none with one run fewer."""
-    needed = separate({f"v{i}": Sample(np.arange(3.0) + 10 * i + 1) for i in range(versions)}).least_runs
+    needed = separate({f"v{i}": Sample(np.linspace(1, 2, 3) + 10 * i) for i in range(versions)}).least_runs
     for runs, expected in ((needed - 1, versions * (versions - 1) // 2), (needed, 0)):
-        found = separate({f"v{i}": Sample(np.arange(runs) + 100.0 * i + 1) for i in range(versions)})
+        found = separate({f"v{i}": Sample(np.linspace(1, 2, runs) + 10 * i) for i in range(versions)})
         assert len(undecided(found)) == expected
         assert found.enough_runs == (runs == needed)
 
