@@ -14,7 +14,7 @@ from speedproof.data.runs import PlannedBenchmark, PlannedVersion
 from speedproof.measure.calibrate import Calibration
 from speedproof.measure.execute import Run
 from speedproof.measure.race import Finding, Race, StopRules
-from speedproof.measure.session import Progress
+from speedproof.measure.outcome import Progress
 from speedproof.report.blocks import plain
 
 PLAN = PlannedBenchmark("b", (PlannedVersion("X", ("x",), "x"), PlannedVersion("Y", ("y",), "y")))

@@ -108,16 +108,71 @@ def test_failing_command_stops_with_its_output() -> None:
     assert [run.exit for run in read_sessions(Path("r.jsonl"))[0].runs] == [0, 3]
 
 
-def test_ignored_failures_are_counted() -> None:
-    code, _, err = speedproof("run", "true", "false", "--ignore-failure", "--max-runs", "4")
-    assert code == 0
-    assert "false: 5 runs failed and were left out" in err
+def script(name: str, text: str) -> str:
+    path = Path(name)
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return f"./{name}"
 
 
-def test_nothing_but_failures_is_undecided() -> None:
-    code, out, _ = speedproof("run", "false", "false", "--ignore-failure", "--max-runs", "3")
+def test_ignored_failures_are_counted_and_doubted() -> None:
+    """Every second run of it fails: the verdict on the others is marked, here and in compare."""
+    flaky = script("flaky", "echo x >> log; test $(($(wc -l < log) % 2)) = 0")
+    code, out, err = speedproof(
+        "run", "true", flaky, "--ignore-failure", "--max-runs", "8", "--save", "r.jsonl"
+    )
     assert code == 0
+    assert "./flaky (command): 4 of 8 runs failed and were left out" in err
+    assert "! 4 of 8 runs of ./flaky failed: what is said holds for those that succeed" in out
+    for text in (out, speedproof("compare", "r.jsonl")[1]):
+        assert "runs failed and were left out: the values speak of those that succeeded" in text
+    _, out, _ = speedproof("run", "--review", "r.jsonl", "--json")
+    assert json.loads(out)["results"][0]["doubts"][0].startswith("4 of 8 runs of ./flaky failed")
+
+
+def test_nothing_but_failures_is_an_error() -> None:
+    code, out, err = speedproof("run", "true", "false", "--ignore-failure", "--max-runs", "30")
+    assert code == 2
     assert "undecided, no complete block was measured" in out
+    assert "ended because none of the 10 runs of false counts" in err
+    assert "false (command): not one of 10 runs counts" in err
+
+
+def test_a_metric_that_is_nowhere_is_said() -> None:
+    """The one that decides at once, another at the end."""
+    score = ("--metric", "score=none ([0-9]+)")
+    code, _, err = speedproof("run", "echo one", "echo two", *score, "--decide-by", "score")
+    assert code == 2
+    assert "'echo one' did not give the metric 'score' that decides; its output:\none" in err
+    code, _, err = speedproof("run", "echo one", "echo two", *score, "--max-runs", "3")
+    assert code == 0
+    assert "echo one (command): no run gave score; is the expression right?" in err
+
+
+def test_processes_left_behind_are_told() -> None:
+    leaving = script("leaving", "sleep 0.3 &")
+    _, out, err = speedproof("run", leaving, "true", "--max-runs", "3", "--save", "r.jsonl")
+    assert "3 of 3 runs left processes running" in err
+    assert "! 3 of 3 runs of ./leaving left processes running" in out
+    assert "3 runs left processes running" in speedproof("compare", "r.jsonl")[2]
+
+
+def test_placeholders_without_a_value_are_told() -> None:
+    _, _, err = speedproof("run", "echo {v} {w}", "-L", "v", "1,2", "--max-runs", "3")
+    assert "nothing gives a value to {w}, so it stays as it is in 'echo 1 {w}'" in err
+
+
+def test_versions_may_differ_by_their_path() -> None:
+    """The same word, two installations: each is found where its own PATH says."""
+    for name, seconds in (("a", "0.015"), ("b", "0.001")):
+        Path(name).mkdir()
+        script(f"{name}/tool", f"exec /bin/sleep {seconds}")
+    _, out, _ = speedproof(
+        "run", "tool", "tool", "--name", "a", "--name", "b",
+        "--env", f"a:PATH={Path.cwd() / 'a'}", "--env", f"b:PATH={Path.cwd() / 'b'}", "--save", "r.jsonl",
+    )  # fmt: skip
+    assert out.startswith("b is faster than a")
+    assert [Path(p).parent.name for p in read_sessions(Path("r.jsonl"))[0].head.files] == ["a", "b"]
 
 
 def test_timeout_is_a_failure() -> None:
@@ -135,6 +190,98 @@ def test_resume_goes_on() -> None:
     first, second = read_sessions(Path("r.jsonl"))
     assert [len(s.runs) for s in (first, second)] == [14, 10]
     assert first.head.session != second.head.session
+
+
+def test_resume_refuses_another_program() -> None:
+    """Built anew in between: its blocks are those of another comparison."""
+    tool = script("tool", "exit 0")
+    speedproof("run", tool, "true", "--max-runs", "3", "--save", "r.jsonl")
+    before = Path("r.jsonl").read_bytes()
+    script("tool", "exit 0 # and faster")
+    code, _, err = speedproof("run", "--resume", "r.jsonl")
+    assert code == 2
+    assert f"{Path.cwd() / 'tool'}: not what was measured then, and blocks of different programs" in err
+    assert Path("r.jsonl").read_bytes() == before
+    script("tool", "exit 0")
+    assert speedproof("run", "--resume", "r.jsonl", "--max-runs", "4")[0] == 0
+
+
+def test_a_program_that_is_replaced_meanwhile_is_told() -> None:
+    tool = script(
+        "tool",
+        "echo x >> log; test $(wc -l < log) != 3 || cp other tool.new; test ! -e tool.new || mv tool.new tool",
+    )
+    script("other", "exit 0")
+    _, out, _ = speedproof("run", tool, "true", "--max-runs", "6", "--save", "r.jsonl")
+    assert "! the program of ./tool was replaced while it was measured: its runs are of two programs" in out
+    assert "the values are of two programs; measure again" in speedproof("compare", "r.jsonl")[1]
+
+
+def test_resume_asks_the_same_question_unless_told() -> None:
+    """The margin and the risk are the first session's; a new margin is a new question."""
+    speedproof(
+        "run", "true", "true", "--max-runs", "3", "--margin", "90%", "--alpha", "0.2", "--save", "r.jsonl"
+    )
+    _, out, _ = speedproof("run", "--resume", "r.jsonl", "--max-runs", "60", "--json")
+    (finding,) = json.loads(out)["results"]
+    assert finding["result"]["risk"] == pytest.approx(0.2)
+    assert finding["verdict"] == "equivalent"
+    _, out, _ = speedproof("run", "--review", "r.jsonl", "--margin", "0.0001%", "--alpha", "0.1", "--json")
+    (finding,) = json.loads(out)["results"]
+    assert (finding["result"]["risk"], finding["verdict"]) == (0.1, "undecided")
+
+
+def test_review_gives_the_verdict_again_and_runs_nothing() -> None:
+    _, out, _ = speedproof("run", SLOW, FAST, "--save", "r.jsonl")
+    before = Path("r.jsonl").read_bytes()
+    code, again, err = speedproof("run", "--review", "r.jsonl")
+    assert code == 0
+    assert again == out
+    assert "ended: decided" in err
+    assert Path("r.jsonl").read_bytes() == before
+    assert speedproof("run", "--review", "r.jsonl", "--html", "page.html")[0] == 0
+    assert "is faster than" in Path("page.html").read_text()
+
+
+def test_a_stop_on_the_verdict_is_marked_and_a_planned_size_is_not() -> None:
+    """What the protocols for fixed sizes say of a session that ended on its verdict is doubtful."""
+    _, stopped, _ = speedproof("run", SLOW, FAST, "--save", "a.jsonl")
+    _, planned, _ = speedproof("run", SLOW, FAST, "--min-runs", "12", "--max-runs", "12", "--save", "b.jsonl")
+    assert "does not cover that measuring stopped on what these runs showed" in stopped
+    assert "measuring ended on what these very values showed" in speedproof("compare", "a.jsonl")[1]
+    assert planned.startswith(f"{FAST} is faster than {SLOW}")
+    for text in (planned, speedproof("compare", "b.jsonl")[1]):
+        assert "measuring" not in text
+        assert "stopped" not in text
+
+
+def test_sessions_of_two_experiments_are_kept_apart() -> None:
+    """The same commands measured twice are two benchmarks for compare; a resumed session is one."""
+    for _ in range(2):
+        speedproof("run", "true", "true", "--max-runs", "5", "--save", "r.jsonl")
+    first, second = (s.head.session for s in read_sessions(Path("r.jsonl")))
+    _, out, _ = speedproof("compare", "r.jsonl", "--json")
+    names = {c["benchmark"] for c in json.loads(out)["results"][0]["comparisons"]}
+    assert names == {f"command, session {first}", f"command, session {second}"}
+    speedproof("run", "--resume", "r.jsonl", "--max-runs", "7")
+    _, out, _ = speedproof("compare", "r.jsonl", "--json")
+    sizes = {c["benchmark"]: c["reference"]["n"] for c in json.loads(out)["results"][0]["comparisons"]}
+    assert sizes == {f"command, session {first}": 5, f"command, session {second}": 7}
+
+
+def test_a_field_never_pools_the_versions_of_a_file() -> None:
+    """Two sessions as versions: each program is compared with itself, not with what both programs make together."""
+    for _ in range(2):
+        speedproof("run", "--name", "a", "--name", "b", SLOW, FAST, "--max-runs", "5", "--save", "r.jsonl")
+    _, out, _ = speedproof("compare", "r.jsonl", "--by", "session", "--json")
+    found = json.loads(out)["results"][0]["comparisons"]
+    assert {(c["benchmark"], c["reference"]["n"]) for c in found} == {("command, a", 5), ("command, b", 5)}
+
+
+def test_default_files_never_coincide() -> None:
+    for _ in range(3):
+        speedproof("run", "true", "--max-runs", "3")
+    assert len(list(Path().glob("speedproof-*.jsonl"))) == 3
 
 
 def test_resume_keeps_how_it_was_measured() -> None:
@@ -206,6 +353,10 @@ def test_environment_input_and_shell() -> None:
         (["--suite", "s.toml"], "s.toml: No such file"),
         (["true", "--resume", "r.jsonl"], "leave them out"),
         (["--resume", "r.jsonl"], "r.jsonl: No such file"),
+        (["true", "--review", "r.jsonl"], "leave them out"),
+        (["--resume", "r.jsonl", "--review", "r.jsonl"], "give one of them"),
+        (["true", "--save", "/dev/null"], "/dev/null: is no file that can be read again"),
+        (["true", "true", "--min-runs", "7", "--max-runs", "5"], "--min-runs 7 and --max-runs 5"),
     ],
 )
 def test_wrong_requests_are_named(argv: list[str], message: str) -> None:
@@ -298,7 +449,7 @@ def test_every_command_of_the_manual_is_understood() -> None:
     assert len(lines) >= 12
     for line in lines:
         args = build_parser("run").parse_args(shlex.split(line)[1:])
-        assert args.commands or args.words or args.suite or args.resume
+        assert args.commands or args.words or args.suite or args.resume or args.review
     (suite,) = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
     Path("bench.toml").write_text(suite)
     assert [b.name for b in read_suite(Path("bench.toml"))] == ["sort size=10", "sort size=1000", "start"]

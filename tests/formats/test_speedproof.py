@@ -60,7 +60,7 @@ def test_every_metric_is_a_record_in_the_order_of_the_plan(tmp_path: Path) -> No
         ("old", [2.0, 4.0], "s"),
         ("new", [1.0], "s"),
     ]
-    assert found[0].traits == {Trait.ORDER_KNOWN, Trait.WARMUP_REMOVED}
+    assert found[0].traits == {Trait.ORDER_KNOWN, Trait.RANDOM_ORDER, Trait.WARMUP_REMOVED}
     assert dict(found[0].fields) == {"session": "s", "host": "h1", "n": "1"}
     (score,) = (r for r in records(path) if r.metric == "score" and r.version == "new")
     assert (score.unit, score.direction) == ("ops/s", Direction.HIGHER)
@@ -102,6 +102,47 @@ def test_what_is_left_out_is_said(tmp_path: Path) -> None:
 def test_a_killed_session_has_a_note(tmp_path: Path) -> None:
     path = write(tmp_path / "r.jsonl", session("s"), run("s", "old", 0, 1.0))
     assert "was killed" in records(path)[0].notes[0]
+
+
+def test_why_it_ended_and_what_happened_are_traits(tmp_path: Path) -> None:
+    """Only the candidate that was stopped on its result; only who failed; only who was replaced."""
+    path = write(
+        tmp_path / "r.jsonl",
+        session("s"),
+        run("s", "old", 0, 1.0),
+        run("s", "old", 1, 1.0, exit=1),
+        run("s", "new", 0, 1.0, left_behind=1),
+        EndLine("s", "decided", {"b n=1": ("new",)}, {"b n=1": ("old",)}),
+    )
+    old, new = (r for r in records(path) if r.metric == "time")
+    assert old.traits == {
+        Trait.ORDER_KNOWN,
+        Trait.RANDOM_ORDER,
+        Trait.FAILED_LEFT_OUT,
+        Trait.TWO_PROGRAMS,
+    }
+    assert new.traits == {Trait.ORDER_KNOWN, Trait.RANDOM_ORDER, Trait.STOPPED_ON_RESULT}
+    assert new.notes == ("1 run left processes running: their work is not in the values",)
+
+
+def test_sessions_that_went_on_with_each_other_are_one_experiment(tmp_path: Path) -> None:
+    """The last one says why it ended: a Ctrl-C that was gone on after is no end."""
+    second = msgspec.structs.replace(session("t"), resumes=("s",))
+    path = write(
+        tmp_path / "r.jsonl",
+        session("s"),
+        run("s", "new", 0, 1.0),
+        EndLine("s", "interrupted", {"b n=1": ("new",)}),
+        second,
+        run("t", "new", 0, 2.0),
+        EndLine("t", "20 runs of each version were allowed"),
+    )
+    suite = Suite.from_records((r.version or "", r) for r in records(path) if r.metric == "time")
+    (sample,) = suite.samples.values()
+    assert sample.values.tolist() == [1.0, 2.0]
+    assert Trait.STOPPED_ON_RESULT not in sample.traits
+    assert sample.notes == ("session t went on with s",)
+    assert suite.residue == ()
 
 
 def test_newer_files_are_refused_and_newer_members_ignored(tmp_path: Path) -> None:

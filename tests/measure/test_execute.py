@@ -161,3 +161,33 @@ def test_interrupt_ends_the_child() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=True
     )
     assert done.stdout == "reaped\n"
+
+
+def test_program_is_found_on_the_path_that_it_sees(tmp_path: Path) -> None:
+    """Two installations told apart by PATH alone: each version runs its own."""
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        tool = tmp_path / name / "speedproof-tool"
+        tool.write_text(f"#!/bin/sh\necho {name}\n")
+        tool.chmod(0o755)
+    for name in ("a", "b"):
+        job = Job(("speedproof-tool",), env={"PATH": f"{tmp_path / name}:{os.environ['PATH']}"}, capture=True)
+        assert execute(job).stdout.decode() == f"{name}\n"
+
+
+def test_script_without_an_interpreter_is_named(tmp_path: Path) -> None:
+    script = tmp_path / "script"
+    script.write_text("echo hello\n")
+    script.chmod(0o755)
+    with pytest.raises(RunError, match="whose first line names its interpreter"):
+        execute(Job((str(script),)))
+
+
+def test_processes_left_behind_are_counted(tmp_path: Path) -> None:
+    """One goes on after its shell; a pipeline that ends with its shell leaves none."""
+    mark = tmp_path / "pid"
+    run = execute(Job(("sh", "-c", f"sleep 30 & echo $! > {mark}")))
+    os.kill(int(mark.read_text()), signal.SIGKILL)
+    assert run.left_behind == 1
+    assert run.metrics["time"] < 10
+    assert execute(Job(("sh", "-c", "yes | head -n 1"))).left_behind == 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -21,9 +22,10 @@ from speedproof.data.runs import (
 )
 from speedproof.errors import DataError, UsageError
 from speedproof.measure.execute import Run, RunError
+from speedproof.measure.outcome import Progress, Warmup
 from speedproof.measure.race import Race, StopRules
 from speedproof.measure.schedule import block_order
-from speedproof.measure.session import Progress, Session, Warmup
+from speedproof.measure.session import Session
 from speedproof.measure.store import StoredSession
 from speedproof.protocols.comparison import Verdict
 
@@ -112,7 +114,8 @@ class Bench:
     def stored(self) -> StoredSession:
         first = self.lines[0]
         assert isinstance(first, SessionLine)
-        return StoredSession(first, tuple(self.runs))
+        last = self.lines[-1]
+        return StoredSession(first, tuple(self.runs), last if isinstance(last, EndLine) else None)
 
 
 def test_each_block_runs_every_version_once_in_the_drawn_order() -> None:
@@ -134,7 +137,7 @@ def test_stops_when_proven() -> None:
     assert 1.0 < finding.result.low < 1.3 < finding.result.high
     assert finding.result.blocks == 10
     assert outcome.reasons == (("b", "decided"),)
-    assert bench.lines[-1] == EndLine("s", "decided")
+    assert bench.lines[-1] == EndLine("s", "decided", {"b": ("Y",)})
 
 
 def test_slower_is_proven_as_well() -> None:
@@ -201,7 +204,7 @@ def test_interrupt_ends_with_a_verdict() -> None:
     assert outcome.interrupted
     assert outcome.findings[0].result.blocks == 7
     assert [f.benchmark for f in outcome.findings] == ["b"]
-    assert bench.lines[-1] == EndLine("s", "interrupted")
+    assert bench.lines[-1] == EndLine("s", "interrupted", {"b": ("Y",)})
     assert bench.executor.hooks == ["begin X", "begin Y", "finish X", "finish Y"]
 
 
@@ -216,18 +219,131 @@ def test_failure_stops_with_the_output() -> None:
     assert bench.executor.hooks[-2:] == ["finish X", "finish Y"]
 
 
-def test_ignored_failures_leave_their_block_out() -> None:
+def test_ignored_failures_leave_their_block_out_and_make_a_doubt() -> None:
     bench = Bench({"X": 1.0, "Y": 1.0}, rules=StopRules(max_blocks=20), ignore_failure=True)
     bench.executor.fail = {3: 1, 10: 2}
     outcome = bench.session.run()
-    assert outcome.findings[0].result.blocks == 18
-    assert sum(outcome.failed.values()) == 2
+    (finding,) = outcome.findings
+    assert finding.result.blocks == 18
+    assert sum(tally.failed for tally in outcome.tallies) == 2
+    assert all(tally.runs == 20 for tally in outcome.tallies)
+    expected = [f"{t.failed} of 20 runs of {t.version} failed" for t in outcome.tallies if t.failed]
+    assert [doubt.partition(":")[0] for doubt in finding.doubts] == expected
+    assert not outcome.fruitless
 
 
-def test_missing_metric_is_counted() -> None:
-    outcome = Bench({"X": 1.0, "Y": 1.0}, rules=StopRules(max_blocks=10), metric="score").session.run()
-    assert outcome.missing == {"X": 10, "Y": 10}
+def test_failures_in_the_warm_up_are_not_among_the_runs() -> None:
+    bench = Bench({"X": 1.0, "Y": 1.0}, warmup=1, rules=StopRules(max_blocks=10), ignore_failure=True)
+    bench.executor.fail = {0: 1}
+    outcome = bench.session.run()
+    assert [tally.failed for tally in outcome.tallies] == [0, 0]
+    assert outcome.findings[0].doubts == ()
+
+
+def test_a_version_that_never_succeeds_ends_its_benchmark() -> None:
+    """Ten failures and nothing else: the next benchmark's turn, and no verdict on this one."""
+    bench = Bench(
+        {"X": 1.0, "Y": 1.0},
+        benchmark("X", "Y", name="hopeless"),
+        benchmark("X", "Y", name="next"),
+        rules=StopRules(max_blocks=12),
+        ignore_failure=True,
+    )
+    order = [block_order("XY", seed=7, benchmark=0, block=b) for b in range(10)]
+    bench.executor.fail = {2 * b + names.index("Y"): 1 for b, names in enumerate(order)}
+    outcome = bench.session.run()
+    assert outcome.reasons[0] == ("hopeless", "none of the 10 runs of Y counts")
+    assert outcome.reasons[1][0] == "next"
+    assert [(t.benchmark, t.version) for t in outcome.fruitless] == [("hopeless", "Y")]
     assert outcome.findings[0].result.blocks == 0
+    assert outcome.findings[1].result.blocks == 12
+
+
+def test_a_run_without_the_deciding_metric_stops_the_session() -> None:
+    """As a failure does: a minute of runs without a value would tell nothing."""
+    bench = Bench({"X": 1.0, "Y": 1.0}, metric="score", warmup=1)
+    with pytest.raises(RunError, match=r"(?s)'score' that decides; its output:\nbroken.*--ignore-failure"):
+        bench.session.run()
+    assert len(bench.runs) == 1
+
+
+def test_missing_metric_is_counted_when_that_is_ignored() -> None:
+    bench = Bench({"X": 1.0, "Y": 1.0}, rules=StopRules(max_blocks=30), metric="score", ignore_failure=True)
+    outcome = bench.session.run()
+    assert [(t.version, t.runs, t.lacking) for t in outcome.tallies] == [("X", 10, 10), ("Y", 10, 10)]
+    assert outcome.findings[0].result.blocks == 0
+    assert len(outcome.fruitless) == 2
+
+
+@pytest.mark.parametrize(
+    ("rules", "on_result"),
+    [
+        (StopRules(max_time=None), {"b": ("Y",)}),
+        (StopRules(min_blocks=30, max_blocks=30, max_time=None), {}),
+        (StopRules(precision=0.05, max_time=None), {}),
+        (StopRules(risk=1e-9, max_time=20.0), {}),
+    ],
+)
+def test_an_end_on_the_result_is_told_from_a_planned_one(
+    rules: StopRules, on_result: dict[str, tuple[str, ...]]
+) -> None:
+    """Only a stop on a verdict depends on who is ahead; sizes, times and precisions do not ask."""
+    bench = Bench({"X": noisy(1.3, 1), "Y": noisy(1.0, 2)}, rules=rules)
+    assert bench.session.run().on_result == on_result
+
+
+def test_a_replaced_program_makes_a_doubt_that_a_later_session_keeps() -> None:
+    rules = StopRules(max_blocks=20)
+    first = Bench({"X": 1.0, "Y": 1.0}, rules=rules, changed=lambda: [("b", "Y", "/bin/y")])
+    outcome = first.session.run()
+    assert outcome.changed == {"b": ("Y",)}
+    assert "the program of Y was replaced" in outcome.findings[0].doubts[0]
+    second = Bench({"X": 1.0, "Y": 1.0}, rules=StopRules(max_blocks=25))
+    second.session.recall([first.stored()])
+    assert "the program of Y was replaced" in second.session.run().findings[0].doubts[0]
+
+
+def test_processes_left_behind_make_a_doubt() -> None:
+    bench = Bench({"X": 1.0, "Y": 1.0}, rules=StopRules(max_blocks=10))
+    measure = bench.executor.measure
+
+    def leaving(version: PlannedVersion) -> Run:
+        return replace(measure(version), left_behind=2 * (version.name == "X"))
+
+    bench.executor.measure = leaving  # type: ignore[method-assign]
+    outcome = bench.session.run()
+    assert "10 of 10 runs of X left processes running" in outcome.findings[0].doubts[0]
+    assert [run.left_behind for run in bench.runs if run.version == "X"] == [2] * 10
+
+
+def test_review_finds_what_the_session_found() -> None:
+    """The verdict again, from the stored runs alone, and why it ended then."""
+    bench = Bench({"X": noisy(1.05, 1), "Y": noisy(1.0, 2), "Z": noisy(0.8, 3)})
+    found = bench.session.run()
+    again = Bench({"X": 1.0, "Y": 1.0, "Z": 1.0})
+    again.session.recall([bench.stored()])
+    review = again.session.review()
+    assert [(f.candidate, f.verdict, f.result) for f in review.findings] == [
+        (f.candidate, f.verdict, f.result) for f in found.findings
+    ]
+    assert review.on_result == found.on_result
+    assert [(t.version, t.runs) for t in review.tallies] == [(t.version, t.runs) for t in found.tallies]
+    assert again.runs == []
+
+
+def test_review_at_a_smaller_risk_uses_all_blocks() -> None:
+    """Candidates that left early keep their blocks; the others have all of theirs."""
+    bench = Bench(
+        {"X": noisy(1.0, 1), "Y": noisy(1.0, 2), "Z": noisy(0.5, 3)},
+        rules=StopRules(max_blocks=60, max_time=None),
+    )
+    bench.session.run()
+    again = Bench({"X": 1.0, "Y": 1.0, "Z": 1.0}, rules=StopRules(risk=1e-6))
+    again.session.recall([bench.stored()])
+    assert [f.result.blocks for f in again.session.review().findings] == [
+        bench.executor.calls.count("Y"),
+        bench.executor.calls.count("Z"),
+    ]
 
 
 def test_a_value_of_zero_is_refused_with_its_place() -> None:

@@ -95,6 +95,8 @@ def finding_blocks(findings: Sequence[Finding], *, risk: float, margin: float | 
     for finding in findings:
         text = _conclusion(finding, risk, margin)
         yield Text(f"{finding.benchmark}: {text.text}", text.style) if several else text
+        for doubt in finding.doubts:
+            yield Text(f"! {finding.benchmark}: {doubt}" if several else f"! {doubt}", "doubt")
     columns = [
         Column("benchmark"),
         Column("candidate"),
@@ -113,7 +115,7 @@ def finding_blocks(findings: Sequence[Finding], *, risk: float, margin: float | 
                 Cell(f.benchmark),
                 Cell(f.candidate),
                 Cell(certified(f), style),
-                Cell(f"{MARKS[f.verdict]} {f.verdict}", style),
+                Cell(f"{MARKS[f.verdict]}{'!' if f.doubts else ' '}{f.verdict}", style),
                 Cell(pvalue(f.result.pvalue_faster)),
                 Cell(pvalue(f.result.pvalue_slower)),
                 Cell(str(f.result.blocks)),

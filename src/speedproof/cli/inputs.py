@@ -35,6 +35,7 @@ __all__ = [
     "wanted",
 ]
 
+_EXPERIMENT = "session"
 _COLUMNS = ("benchmark", "version", "value", "unit", "process", "metric", "run")
 
 
@@ -140,7 +141,7 @@ def load(paths: Sequence[str], args: argparse.Namespace) -> Suite:
             labelled += _versions_of_several(label, records)
         else:
             labelled += _versions_of_one(name or label, path, records, getattr(args, "reference", None))
-    suite = Suite.from_records(labelled)
+    suite = Suite.from_records(labelled if by == _EXPERIMENT else _experiments_apart(labelled))
     usable = {version for _, version in suite.samples}
     for version in dict.fromkeys(label for label, record in labelled if isinstance(record, Record)):
         if version not in usable:
@@ -193,7 +194,41 @@ def _versions_by_field(
     if not any(by in f for f in fields):
         known = dict.fromkeys(name for f in fields for name in f)
         raise UsageError(f"--by {by}: the fields of these results are {_enumerate(known) or 'none'}")
-    return [(dict(r.fields).get(by, label) if isinstance(r, Record) else label, r) for r in records]
+    labelled = [(dict(r.fields).get(by, label) if isinstance(r, Record) else label, r) for r in records]
+    own: dict[tuple[str, str], dict[str, None]] = {}
+    for name, r in labelled:
+        if isinstance(r, Record) and r.version is not None:
+            own.setdefault((name, r.benchmark), {}).setdefault(r.version)
+    if all(len(versions) < 2 for versions in own.values()):
+        return labelled
+    # Versions that the files name themselves, and that the field does not tell apart, must not be pooled.
+    return [
+        (name, replace(r, benchmark=f"{r.benchmark}, {r.version}") if isinstance(r, Record) and r.version else r)
+        for name, r in labelled
+    ]
+
+
+def _experiments_apart(labelled: Sequence[tuple[str, Record | Skipped]]) -> list[tuple[str, Record | Skipped]]:
+    """Benchmarks that were measured in several experiments of the runner, each as a benchmark of its own.
+
+    What two days or machines share is not the benchmark's: pooled, their values would not be independent.
+    """
+    experiments: dict[tuple[str, str], dict[str, None]] = {}
+    for version, record in labelled:
+        if isinstance(record, Record) and (experiment := dict(record.fields).get(_EXPERIMENT)):
+            experiments.setdefault((version, record.benchmark), {}).setdefault(experiment)
+    several = {benchmark for (_, benchmark), names in experiments.items() if len(names) > 1}
+    return [
+        (
+            version,
+            replace(record, benchmark=f"{record.benchmark}, session {experiment}")
+            if isinstance(record, Record)
+            and record.benchmark in several
+            and (experiment := dict(record.fields).get(_EXPERIMENT))
+            else record,
+        )
+        for version, record in labelled
+    ]
 
 
 def select(suite: Suite, args: argparse.Namespace, console: Console) -> Suite:

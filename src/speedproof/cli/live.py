@@ -15,7 +15,7 @@ from speedproof.data.units import format_value
 if TYPE_CHECKING:
     from rich.live import Live
 
-    from speedproof.measure.session import Progress
+    from speedproof.measure.outcome import Progress
 
 __all__ = ["Watcher", "sparkline"]
 

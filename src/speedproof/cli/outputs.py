@@ -115,7 +115,7 @@ def check_outputs(args: argparse.Namespace) -> None:
         )
 
 
-_READ = ("files", "file", "config", "baseline", "candidate", "input", "resume", "save")
+_READ = ("files", "file", "config", "baseline", "candidate", "input", "resume", "review", "save")
 
 
 def check_distinct(args: argparse.Namespace) -> None:
@@ -130,7 +130,7 @@ def check_distinct(args: argparse.Namespace) -> None:
     for name in _READ:
         value = getattr(args, name, None)
         for path in value if isinstance(value, list) else [value]:
-            if isinstance(path, str) and path != STDOUT:
+            if isinstance(path, str) and path not in (STDOUT, os.devnull):
                 for candidate in (path, path.partition("=")[2], path.rpartition(":")[0]):
                     if candidate:
                         taken.setdefault(Path(candidate).resolve(), name)

@@ -51,7 +51,8 @@ def add_command(subparsers: Subparsers) -> argparse.ArgumentParser:
         "  speedproof run --precision 0.5% './old' './new'     stop when the bounds are that close\n"
         "  speedproof run --suite bench.toml                   benchmarks x versions\n"
         "  speedproof run --calibrate ./old                    what this machine can prove\n"
-        "  speedproof run --resume speedproof-1.jsonl          go on where it stopped",
+        "  speedproof run --resume speedproof-1.jsonl          go on where it stopped\n"
+        "  speedproof run --review speedproof-1.jsonl          its verdict again, nothing is run",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.__class__ = _Parser
@@ -62,6 +63,9 @@ def add_command(subparsers: Subparsers) -> argparse.ArgumentParser:
     output = parser.add_argument_group("results")
     output.add_argument("--save", metavar="FILE", help="results file to append to (default: a new one)")
     output.add_argument("--resume", metavar="FILE", help="go on with the last session's plan of this file")
+    output.add_argument(
+        "--review", metavar="FILE", help="measure nothing: the verdict on the last session of this file"
+    )
     output.add_argument("--export-hyperfine", metavar="FILE", help="also write hyperfine's JSON")
     output.add_argument("--json", action="store_true", help="write the findings as JSON")
     add_page_arguments(output, "a page with what is proven, charts and checks")
@@ -135,7 +139,9 @@ def _add_around(parser: argparse.ArgumentParser) -> None:
         "--timeout", type=seconds, metavar="S", help="end a run's whole process group after this"
     )
     group.add_argument(
-        "--ignore-failure", action="store_true", help="leave failed runs out instead of stopping"
+        "--ignore-failure",
+        action="store_true",
+        help="leave runs out that fail or lack the deciding metric instead of stopping",
     )
     group.add_argument("--cpu", metavar="LIST", help="pin to these CPUs, for example 2 or 2,3")
 
@@ -165,7 +171,7 @@ def _add_stopping(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--precision", type=positive_share, metavar="SHARE", help="stop when the bounds are this close"
     )
-    group.add_argument("--min-runs", type=int, default=10, metavar="N", help="of each version (default: 10)")
+    group.add_argument("--min-runs", type=int, metavar="N", help="of each version (default: 10)")
     group.add_argument("--max-runs", type=int, metavar="N", help="of each version")
     group.add_argument(
         "--max-time", type=seconds, default=60.0, metavar="S", help="for each benchmark (default: 60)"

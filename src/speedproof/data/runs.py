@@ -85,6 +85,10 @@ class SessionLine(msgspec.Struct, frozen=True, tag="session", omit_defaults=True
         The machine, see :mod:`speedproof.measure.environment`.
     warnings : tuple of str
         What may disturb the measurements.
+    files : dict
+        What the commands consist of, by path: :mod:`speedproof.measure.programs` says how a file is known again.
+    resumes : tuple of str
+        The sessions, oldest first, that this one went on with; all are one experiment.
     """
 
     schema: int
@@ -96,6 +100,13 @@ class SessionLine(msgspec.Struct, frozen=True, tag="session", omit_defaults=True
     options: dict[str, str] = {}
     environment: dict[str, str] = {}
     warnings: tuple[str, ...] = ()
+    files: dict[str, str] = {}
+    resumes: tuple[str, ...] = ()
+
+    @property
+    def experiment(self) -> str:
+        """What sessions that went on with each other share: the name of the first."""
+        return self.resumes[0] if self.resumes else self.session
 
 
 class RunLine(msgspec.Struct, frozen=True, tag="run", omit_defaults=True):
@@ -119,6 +130,8 @@ class RunLine(msgspec.Struct, frozen=True, tag="run", omit_defaults=True):
         Whether the runner ended it.
     warmup : bool
         Whether the run only warmed the machine up; such runs decide nothing.
+    left_behind : int
+        Processes of the command that went on when it had ended.
     """
 
     session: str
@@ -131,9 +144,10 @@ class RunLine(msgspec.Struct, frozen=True, tag="run", omit_defaults=True):
     exit: int = 0
     timed_out: bool = False
     warmup: bool = False
+    left_behind: int = 0
 
 
-class EndLine(msgspec.Struct, frozen=True, tag="end"):
+class EndLine(msgspec.Struct, frozen=True, tag="end", omit_defaults=True):
     """The last line of a session that was not killed.
 
     Attributes
@@ -142,10 +156,17 @@ class EndLine(msgspec.Struct, frozen=True, tag="end"):
         Its name.
     reason : str
         Why it ended.
+    on_result : dict
+        By benchmark, the candidates that were measured no longer because of what their own values showed, in
+        the order of the plan; so the sizes of their samples were not fixed beforehand.
+    changed : dict
+        By benchmark, the versions whose program was another one at the end than at the start.
     """
 
     session: str
     reason: str
+    on_result: dict[str, tuple[str, ...]] = {}
+    changed: dict[str, tuple[str, ...]] = {}
 
 
 Line = SessionLine | RunLine | EndLine

@@ -28,6 +28,10 @@ class Trait(StrEnum):
     SUMMARY_ONLY = "summary only"
     ONE_PROCESS = "one process"
     FAILED_RUNS = "failed runs"
+    FAILED_LEFT_OUT = "failed runs left out"
+    RANDOM_ORDER = "random order"
+    STOPPED_ON_RESULT = "stopped on its result"
+    TWO_PROGRAMS = "two programs"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

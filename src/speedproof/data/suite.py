@@ -333,7 +333,14 @@ def _pool(group: list[Record], version: str) -> Sample:
     values = np.concatenate([record.values for record in group])
     source = " ".join(part for part in (first.path, first.where) if part)
     # A disadvantage of one part taints the whole, so these are joined rather than intersected.
-    tainting = {Trait.TRIMMED, Trait.SORTED, Trait.FAILED_RUNS}
+    tainting = {
+        Trait.TRIMMED,
+        Trait.SORTED,
+        Trait.FAILED_RUNS,
+        Trait.FAILED_LEFT_OUT,
+        Trait.STOPPED_ON_RESULT,
+        Trait.TWO_PROGRAMS,
+    }
     tainted = frozenset(trait for record in group for trait in record.traits) & tainting
     return Sample(values, first.unit, first.direction, processes, version, source, traits | tainted, notes)
 

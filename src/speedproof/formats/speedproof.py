@@ -6,7 +6,7 @@ its place; warm-up runs and failed ones are left out and counted.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 
 import msgspec
 import numpy as np
@@ -47,7 +47,8 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     Yields
     ------
     Record or Skipped
-        Records name their session and its machine among their fields, so that pooling several is said.
+        Records name their machine and their experiment among their fields: the first of the sessions that went
+        on with each other. Their traits tell why measuring ended and what happened meanwhile.
 
     Raises
     ------
@@ -66,10 +67,11 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     [('b', 'v', [0.25])]
     """
     heads: dict[str, SessionLine] = {}
-    ended: set[str] = set()
+    ends: dict[str, EndLine] = {}
     samples: dict[tuple[str, str, str, str], list[float]] = {}
     places: dict[tuple[str, str, str, str], str] = {}
     left_out: dict[tuple[str, str, str, str], int] = {}
+    left_behind: dict[tuple[str, str, str], int] = {}
     decoder = msgspec.json.Decoder(Line)
     lines = source.lines
     for number, text in enumerate(lines, start=1):
@@ -88,17 +90,19 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
                 )
             heads[line.session] = line
         elif isinstance(line, EndLine):
-            ended.add(line.session)
+            ends[line.session] = line
         elif line.session not in heads:
             yield Skipped(source.name, where, line.benchmark, f"no session {line.session!r} before it")
         elif (why := _why_left_out(line)) is not None:
             key = (line.session, line.benchmark, line.version, why)
             left_out[key] = left_out.get(key, 0) + 1
         else:
+            place = (line.session, line.benchmark, line.version)
+            if line.left_behind:
+                left_behind[place] = left_behind.get(place, 0) + 1
             for metric, value in line.metrics.items():
-                place = (line.session, line.benchmark, line.version, metric)
-                samples.setdefault(place, []).append(value)
-                places.setdefault(place, where)
+                samples.setdefault((*place, metric), []).append(value)
+                places.setdefault((*place, metric), where)
     if not heads:
         raise source.error("", "holds no session of 'speedproof run'")
     for (session, benchmark, version, why), count in left_out.items():
@@ -110,7 +114,14 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     ):
         head = heads[session]
         unit, direction = head.units.get(metric, (UNITS.get(metric, ""), ""))
-        warm = (session, benchmark, version, _WARMUP) in left_out
+        reasons = {key[3] for key in left_out if key[:3] == (session, benchmark, version)}
+        notes = [] if session in ends else [f"session {session} was killed before it ended"]
+        if head.resumes:
+            notes.append(f"session {session} went on with {head.resumes[-1]}")
+        if (session, benchmark, version) in left_behind:
+            count = left_behind[session, benchmark, version]
+            runs = "1 run" if count == 1 else f"{count} runs"
+            notes.append(f"{runs} left processes running: their work is not in the values")
         yield Record(
             benchmark,
             np.array(values),
@@ -121,9 +132,40 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
             path=source.name,
             where=places[session, benchmark, version, metric],
             fields=_fields(head, benchmark),
-            traits=frozenset({Trait.ORDER_KNOWN} | ({Trait.WARMUP_REMOVED} if warm else set())),
-            notes=() if session in ended else (f"session {session} was killed before it ended",),
+            traits=_traits(head, _last_end(session, heads, ends), benchmark, version, reasons),
+            notes=tuple(notes),
         )
+
+
+def _last_end(
+    session: str, heads: Mapping[str, SessionLine], ends: Mapping[str, EndLine]
+) -> tuple[EndLine | None, EndLine | None]:
+    """The end of a session, and that of its experiment, whose last session decides why measuring ended."""
+    experiment = heads[session].experiment
+    last = [name for name, head in heads.items() if head.experiment == experiment][-1]
+    return ends.get(session), ends.get(last)
+
+
+def _traits(
+    head: SessionLine,
+    ends: tuple[EndLine | None, EndLine | None],
+    benchmark: str,
+    version: str,
+    left_out: Collection[str],
+) -> frozenset[Trait]:
+    end, last = ends
+    planned = next((b.versions for b in head.benchmarks if b.name == benchmark), ())
+    on_result = last.on_result.get(benchmark, ()) if last else ()
+    found = {
+        Trait.ORDER_KNOWN: True,
+        Trait.RANDOM_ORDER: len(planned) > 1,
+        Trait.WARMUP_REMOVED: _WARMUP in left_out,
+        Trait.FAILED_LEFT_OUT: bool(set(left_out) - {_WARMUP}),
+        # The reference ran as long as somebody was undecided.
+        Trait.STOPPED_ON_RESULT: version in on_result,
+        Trait.TWO_PROGRAMS: end is not None and version in end.changed.get(benchmark, ()),
+    }
+    return frozenset(trait for trait, has in found.items() if has)
 
 
 def _why_left_out(run: RunLine) -> str | None:
@@ -148,4 +190,4 @@ def _planned_place(head: SessionLine, benchmark: str, version: str) -> tuple[int
 def _fields(head: SessionLine, benchmark: str) -> tuple[tuple[str, str], ...]:
     parameters = next((b.parameters for b in head.benchmarks if b.name == benchmark), {})
     facts = ((name, head.environment[name]) for name in _FACTS if name in head.environment)
-    return (("session", head.session), *facts, *parameters.items())
+    return (("session", head.experiment), *facts, *parameters.items())

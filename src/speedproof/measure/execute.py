@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import resource
 import select
 import shlex
+import shutil
 import signal
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from speedproof.errors import SpeedproofError
 
-__all__ = ["Job", "Run", "RunError", "execute", "run_shell", "shell_command"]
+__all__ = ["Job", "Run", "RunError", "execute", "find_program", "run_shell", "shell_command"]
 
 # Python ignores these, and a child would inherit that: a benchmark in a pipe must still die of SIGPIPE.
 _DEFAULT_SIGNALS = (signal.SIGPIPE, signal.SIGXFSZ)
 _SHOWN_OUTPUT = 4000
+_ENDING_SECONDS = 0.005
 
 
 class RunError(SpeedproofError):
@@ -32,7 +36,7 @@ class Job:
     Attributes
     ----------
     command : tuple of str
-        Program, found on PATH, and arguments.
+        Program, found on the PATH that it will itself see, and arguments.
     env : Mapping
         Variables added to those of this process.
     cwd : str
@@ -71,6 +75,9 @@ class Run:
         Whether it was ended for its time.
     stdout, stderr : bytes
         What it wrote; ``stdout`` only when captured.
+    left_behind : int
+        Processes of its group that went on when it had ended: their work is not in the metrics, and disturbs
+        what runs next.
     """
 
     metrics: dict[str, float]
@@ -78,6 +85,7 @@ class Run:
     timed_out: bool = False
     stdout: bytes = b""
     stderr: bytes = b""
+    left_behind: int = 0
 
     @property
     def failed(self) -> bool:
@@ -92,8 +100,37 @@ class Run:
             how = f"was killed by {signal.Signals(-self.exit).name}"
         else:
             how = f"exited with code {self.exit}"
+        return f"{how}; {self.describe_output()}"
+
+    def describe_output(self) -> str:
+        """The end of what it wrote and was kept."""
         output = (self.stdout + self.stderr)[-_SHOWN_OUTPUT:].decode(errors="replace").rstrip()
-        return f"{how}; its output:\n{output}" if output else f"{how} and wrote nothing to standard error"
+        return f"its output:\n{output}" if output else "it wrote nothing to standard error"
+
+
+def find_program(name: str, env: Mapping[str, str]) -> str | None:
+    """Where a program is, by the PATH that it will itself see.
+
+    Parameters
+    ----------
+    name : str
+        As the user wrote it; with a slash in it, it is a path already.
+    env : Mapping
+        The environment of the command.
+
+    Returns
+    -------
+    str or None
+        None when there is no such program.
+
+    Examples
+    --------
+    >>> find_program("./tool", {}), find_program("tool", {"PATH": "/nowhere"})
+    ('./tool', None)
+    """
+    if os.sep in name:
+        return name
+    return shutil.which(name, path=env.get("PATH", os.defpath))
 
 
 def execute(job: Job) -> Run:
@@ -140,8 +177,12 @@ def execute(job: Job) -> Run:
         if not job.capture:
             stack.callback(os.close, stdout)
         actions = [(os.POSIX_SPAWN_DUP2, fd, target) for target, fd in enumerate((stdin, stdout, stderr))]
+        program = find_program(job.command[0], environment)
+        if program is None:
+            raise RunError(f"{job.command[0]}: {_start_remedy(FileNotFoundError())}")
+        pid, seconds, status, usage, timed_out = _spawn_and_wait(program, job, environment, actions)
+        # After the run: what the runner needed to start it is inherited, too.
         own_peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        seconds, status, usage, timed_out = _spawn_and_wait(job, environment, actions)
         exit_code = os.waitstatus_to_exitcode(status)
         metrics = {
             "time": seconds,
@@ -155,19 +196,21 @@ def execute(job: Job) -> Run:
         if usage.ru_maxrss > own_peak:
             metrics["memory"] = usage.ru_maxrss * 1024.0
         written = _content(stdout) if job.capture else b""
-        return Run(metrics, exit_code, timed_out, written, _content(stderr))
+        return Run(
+            metrics, exit_code, timed_out, written, _content(stderr), 0 if timed_out else _left_behind(pid)
+        )
 
 
 def _spawn_and_wait(
-    job: Job, environment: dict[str, str], actions: list[tuple[int, int, int]]
-) -> tuple[float, int, resource.struct_rusage, bool]:
+    program: str, job: Job, environment: dict[str, str], actions: list[tuple[int, int, int]]
+) -> tuple[int, float, int, resource.struct_rusage, bool]:
     timed_out = False
     # An interrupt between the child's birth and the try would leave it behind.
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
     start = time.perf_counter_ns()
     try:
-        pid = os.posix_spawnp(
-            job.command[0],
+        pid = os.posix_spawn(
+            program,
             job.command,
             environment,
             file_actions=actions,
@@ -192,7 +235,29 @@ def _spawn_and_wait(
         with contextlib.suppress(ChildProcessError):
             os.waitpid(pid, 0)
         raise
-    return (end - start) / 1e9, status, usage, timed_out
+    return pid, (end - start) / 1e9, status, usage, timed_out
+
+
+def _left_behind(group: int) -> int:
+    """How many processes of a group are still there after its leader; almost always one system call."""
+    for attempt in range(2):
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return 0
+        except PermissionError:
+            pass  # it is there, and belongs to somebody else
+        if attempt == 0:
+            # The parts of a pipeline end at about the same time as their shell.
+            time.sleep(_ENDING_SECONDS)
+    # Nobody may have reaped the dead ones, so their states are looked at.
+    count = 0
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            # After the name, which may hold blanks and brackets: state, parent, group.
+            state, _, number = path.read_text(errors="replace").rpartition(")")[2].split()[:3]
+            count += int(number) == group and state not in "ZX"
+    return count
 
 
 def _ends_within(pid: int, seconds: float) -> bool:
@@ -210,6 +275,8 @@ def _start_remedy(error: OSError) -> str:
         return "no such program; give its path, or --shell when it is a shell's own command"
     if isinstance(error, PermissionError):
         return "not executable; chmod +x it, or put its interpreter before it"
+    if error.errno == errno.ENOEXEC:
+        return "neither a program nor a script whose first line names its interpreter; put that before it"
     return f"cannot be started: {error.strerror}"
 
 

@@ -16,7 +16,7 @@ from speedproof.data.runs import PlannedBenchmark, PlannedVersion
 from speedproof.errors import FormatError, UsageError
 from speedproof.measure.execute import shell_command
 
-__all__ = ["Hooks", "plan_calibration", "plan_commands", "read_suite"]
+__all__ = ["Hooks", "leftover_placeholders", "plan_calibration", "plan_commands", "read_suite"]
 
 _PLACEHOLDER = re.compile(r"\{([\w-]+)\}")
 
@@ -49,6 +49,32 @@ class Hooks:
 def _filled(text: str, values: Mapping[str, str]) -> str:
     """Replace ``{name}`` by its value; other braces stay, commands are full of them."""
     return _PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), text)
+
+
+def leftover_placeholders(plan: Sequence[PlannedBenchmark]) -> dict[str, str]:
+    """What still looks like a placeholder in the commands of a plan.
+
+    Parameters
+    ----------
+    plan : sequence of PlannedBenchmark
+        Filled in.
+
+    Returns
+    -------
+    dict of str to str
+        By name, the first command that has it. It may be meant so: ``awk '{print}'``.
+
+    Examples
+    --------
+    >>> leftover_placeholders(plan_commands(["sort -S {m} {n}"], [], {"n": ["1", "2"]}, Hooks()))
+    {'m': 'sort -S {m} 1'}
+    """
+    found: dict[str, str] = {}
+    for benchmark in plan:
+        for version in benchmark.versions:
+            for match in _PLACEHOLDER.finditer(version.text):
+                found.setdefault(match[1], version.text)
+    return found
 
 
 def _version(

@@ -71,6 +71,8 @@ class Finding:
         Why measuring this candidate ended; empty while it goes on.
     blocks_to_go : float
         About how many blocks until it is decided; infinity when no end is in sight.
+    doubts : tuple of str
+        What the risk does not cover, in sentences: runs that failed, a program that was replaced.
     """
 
     benchmark: str
@@ -81,6 +83,7 @@ class Finding:
     estimate: float
     reason: str
     blocks_to_go: float
+    doubts: tuple[str, ...] = ()
 
 
 class Race:
@@ -164,6 +167,9 @@ class Race:
             rejected = closed_test(evidence, risk=self._rules.risk)
             self._proven[side].update(n for n, r in zip(self.candidates, rejected, strict=True) if r)
         if self.blocks < self._rules.min_blocks:
+            return
+        if self._rules.max_blocks is not None and self.blocks >= self._rules.max_blocks:
+            # It ends here whatever was found: where both numbers are the same, the size was fixed beforehand.
             return
         for name, result in zip(self.candidates, results, strict=True):
             if name not in self._reasons and (reason := self._finished(name, result)):

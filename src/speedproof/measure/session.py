@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
 
 from speedproof.data.runs import EndLine, Line, PlannedBenchmark, PlannedVersion, RunLine, SessionLine
 from speedproof.measure.execute import Run, RunError
+from speedproof.measure.outcome import Outcome, Progress, Tally, Warmup
 from speedproof.measure.race import Finding, Race, StopRules
 from speedproof.measure.schedule import block_order
 from speedproof.measure.store import StoredSession
 
-__all__ = ["Executor", "Outcome", "Progress", "Session", "Warmup"]
+__all__ = ["Executor", "Session"]
 
 # "Steady": the median of the last three rounds is not below 98 % of that of the three before, for any version.
 _STEADY_ROUNDS = 3
 _STEADY_SHARE = 0.98
 _STEADY_MAX = 30
+# A version of which nothing else was seen in so many runs will not succeed in the next thousand.
+_HOPELESS = 10
+_ONE_ROUND = Warmup()
 
 
 class Executor(Protocol):
@@ -33,73 +37,6 @@ class Executor(Protocol):
 
     def finish(self, version: PlannedVersion) -> None:
         """Called once after the runs of a version, also after an interrupt or an error."""
-
-
-@dataclass(frozen=True, slots=True)
-class Warmup:
-    """Runs before those that count.
-
-    Attributes
-    ----------
-    rounds : int or None
-        How many of every version; None for "until steady": until, for no version, the median time of the
-        last three rounds is less than 98 % of that of the three before, at most 30 rounds.
-    """
-
-    rounds: int | None = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """What a watcher is told after each run.
-
-    Attributes
-    ----------
-    benchmark : PlannedBenchmark
-        What is measured.
-    version : str
-        What ran.
-    run : Run
-        Its measurements.
-    warmup : bool
-        Whether it was a warm-up run.
-    elapsed : float
-        Seconds since the benchmark's start.
-    race : Race
-        The comparisons so far; blocks under way not included.
-    """
-
-    benchmark: PlannedBenchmark
-    version: str
-    run: Run
-    warmup: bool
-    elapsed: float
-    race: Race
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What a session found.
-
-    Attributes
-    ----------
-    findings : tuple of Finding
-        For every candidate of every benchmark that was measured.
-    reasons : tuple of (str, str)
-        Why each benchmark ended.
-    interrupted : bool
-        Whether Ctrl-C ended the session.
-    missing : dict of str to int
-        Runs whose deciding metric was absent, by version.
-    failed : dict of str to int
-        Runs that failed and were left out, by version.
-    """
-
-    findings: tuple[Finding, ...]
-    reasons: tuple[tuple[str, str], ...]
-    interrupted: bool
-    missing: dict[str, int]
-    failed: dict[str, int]
 
 
 def _ignore(progress: Progress) -> None:
@@ -130,7 +67,10 @@ class Session:
     higher_is_better : bool
         Its direction.
     ignore_failure : bool
-        Leave failed runs out instead of stopping at the first.
+        Leave runs out that failed or lack the deciding metric, instead of stopping at the first.
+    changed : callable
+        Tells benchmark, version and path of each program that was replaced since the session began; asked
+        once, at its end.
     """
 
     def __init__(
@@ -142,10 +82,11 @@ class Session:
         clock: Callable[[], float],
         append: Callable[[Line], None],
         watch: Callable[[Progress], None] = _ignore,
-        warmup: Warmup = Warmup(),
+        warmup: Warmup = _ONE_ROUND,
         metric: str = "time",
         higher_is_better: bool = False,
         ignore_failure: bool = False,
+        changed: Callable[[], Iterable[tuple[str, str, str]]] = tuple,
     ) -> None:
         self._head = head
         self._rules = rules
@@ -160,12 +101,16 @@ class Session:
             b.name: Race(b.name, [v.name for v in b.versions], rules, higher_is_better=higher_is_better)
             for b in head.benchmarks
         }
-        self._missing: dict[str, int] = {}
-        self._failed: dict[str, int] = {}
+        self._changed = changed
+        self._replaced: dict[str, dict[str, None]] = {}
+        self._last_end: EndLine | None = None
+        self._tallies = {(b.name, v.name): Tally(b.name, v.name) for b in head.benchmarks for v in b.versions}
         self._started = clock()
 
     def recall(self, sessions: Iterable[StoredSession]) -> int:
-        """Take over the complete blocks of earlier sessions; blocks never cross sessions.
+        """Take over the blocks of earlier sessions; blocks never cross sessions.
+
+        Of a block that was cut short, the candidates count that had run, if the reference had.
 
         Parameters
         ----------
@@ -179,13 +124,19 @@ class Session:
         """
         count = 0
         for session in sessions:
+            self._last_end = session.end
+            for name, versions in (session.end.changed if session.end else {}).items():
+                self._replaced.setdefault(name, {}).update(dict.fromkeys(versions))
             blocks: dict[tuple[str, int], dict[str, RunLine]] = {}
             for run in session.runs:
-                if not run.warmup and run.benchmark in self._races:
-                    blocks.setdefault((run.benchmark, run.block), {})[run.version] = run
+                tally = self._tallies.get((run.benchmark, run.version))
+                if tally is None or run.warmup:
+                    continue
+                blocks.setdefault((run.benchmark, run.block), {})[run.version] = run
+                self._count(tally, run.metrics, failed=run.exit != 0 or run.timed_out, left=run.left_behind)
             for (benchmark, _), runs in blocks.items():
                 race = self._races[benchmark]
-                if race.decided or not set(race.runners) <= set(runs):
+                if race.reference not in runs or (race.candidates and len(runs) == 1):
                     continue
                 race.add(
                     {
@@ -196,6 +147,19 @@ class Session:
                 )
                 count += 1
         return count
+
+    def review(self) -> Outcome:
+        """The findings on what was taken over, without measuring anything.
+
+        Returns
+        -------
+        Outcome
+            Of the benchmarks that have a run.
+        """
+        measured = {tally.benchmark for tally in self._tallies.values() if tally.runs}
+        outcome = self._outcome([(b.name, "") for b in self._head.benchmarks if b.name in measured], False)
+        # Why it ended then, not why it would by the rules of now.
+        return replace(outcome, on_result=self._last_end.on_result if self._last_end else {})
 
     def run(self) -> Outcome:
         """Measure until every benchmark ends by the rules or by Ctrl-C.
@@ -208,16 +172,16 @@ class Session:
         Raises
         ------
         RunError
-            A command failed, unless failures are ignored. All runs before it are stored.
+            A command failed or lacks the deciding metric, unless that is ignored. All runs before it are
+            stored.
         DataError
             A deciding value that is not positive.
         """
         self._append(self._head)
         self._started = self._clock()
         reasons: list[tuple[str, str]] = []
-        findings: list[Finding] = []
         interrupted = False
-        end = "error"
+        end = EndLine(self._head.session, "error")
         try:
             for number, benchmark in enumerate(self._head.benchmarks):
                 try:
@@ -225,13 +189,67 @@ class Session:
                 except KeyboardInterrupt:
                     reason, interrupted = "interrupted", True
                 reasons.append((benchmark.name, reason))
-                findings.extend(self._races[benchmark.name].findings())
                 if interrupted:
                     break
-            end = reasons[-1][1] if reasons else "nothing to measure"
+            for name, version, _ in self._changed():
+                self._replaced.setdefault(name, {}).setdefault(version)
+            outcome = self._outcome(reasons, interrupted)
+            reason = reasons[-1][1] if reasons else "nothing to measure"
+            end = EndLine(self._head.session, reason, outcome.on_result, outcome.changed)
         finally:
-            self._append(EndLine(self._head.session, end))
-        return Outcome(tuple(findings), tuple(reasons), interrupted, self._missing, self._failed)
+            self._append(end)
+        return outcome
+
+    def _outcome(self, reasons: Sequence[tuple[str, str]], interrupted: bool) -> Outcome:
+        measured = [name for name, _ in reasons]
+        findings = tuple(
+            replace(finding, doubts=self._doubts(finding))
+            for name in measured
+            for finding in self._races[name].findings()
+        )
+        # Ctrl-C comes from somebody who may have seen the numbers; a precision is reached whoever is ahead.
+        watched = measured[-1:] if interrupted else []
+        stopped = [
+            f
+            for f in findings
+            if (f.reason and (self._rules.precision is None or f.result.contradictory))
+            or (f.benchmark in watched and not f.reason)
+        ]
+        on_result = {
+            name: tuple(f.candidate for f in stopped if f.benchmark == name)
+            for name in dict.fromkeys(f.benchmark for f in stopped)
+        }
+        tallies = tuple(tally for tally in self._tallies.values() if tally.benchmark in measured)
+        replaced = {name: tuple(versions) for name, versions in self._replaced.items()}
+        return Outcome(findings, tuple(reasons), interrupted, tallies, on_result, replaced)
+
+    def _doubts(self, finding: Finding) -> tuple[str, ...]:
+        sides = (finding.reference, finding.candidate)
+        tallies = [self._tallies[finding.benchmark, name] for name in sides]
+        return (
+            *(
+                f"{t.failed} of {t.runs} runs of {t.version} failed: what is said holds for those that succeed"
+                for t in tallies
+                if t.failed
+            ),
+            *(
+                f"{t.lacking} of {t.runs} runs of {t.version} lacked the metric {self._metric!r}: what is said "
+                "holds for those that have it"
+                for t in tallies
+                if t.lacking
+            ),
+            *(
+                f"{t.left_behind} of {t.runs} runs of {t.version} left processes running, whose work is not in "
+                "its values and disturbs the next runs"
+                for t in tallies
+                if t.left_behind
+            ),
+            *(
+                f"the program of {name} was replaced while it was measured: its runs are of two programs"
+                for name in sides
+                if name in self._replaced.get(finding.benchmark, ())
+            ),
+        )
 
     def _measure(self, number: int, benchmark: PlannedBenchmark) -> str:
         race = self._races[benchmark.name]
@@ -255,8 +273,6 @@ class Session:
                     self._watch(Progress(benchmark, name, run, False, self._clock() - start, race))
                     if not run.failed and self._metric in run.metrics:
                         values[name] = run.metrics[self._metric]
-                    elif not run.failed:
-                        self._missing[name] = self._missing.get(name, 0) + 1
                 race.add(values)
                 block += 1
             return reason
@@ -267,6 +283,10 @@ class Session:
     def _ended(self, race: Race, start: float) -> str:
         if race.decided:
             return "decided"
+        for name in race.runners:
+            tally = self._tallies[race.benchmark, name]
+            if tally.useless and tally.runs >= _HOPELESS:
+                return f"none of the {tally.runs} runs of {name} counts"
         if self._rules.max_blocks is not None and race.blocks >= self._rules.max_blocks:
             return f"{self._rules.max_blocks} runs of each version were allowed"
         # The first block is always measured: without it there is nothing to say.
@@ -303,16 +323,32 @@ class Session:
                 run.exit,
                 run.timed_out,
                 warmup,
+                run.left_behind,
             )
         )
-        if run.failed:
-            if not self._ignore_failure:
-                raise RunError(
-                    f"{version.text!r} {run.describe_failure()}\n"
-                    "(--ignore-failure leaves such runs out; --output capture also shows standard output)"
-                )
-            self._failed[version.name] = self._failed.get(version.name, 0) + 1
+        lacks = self._metric not in run.metrics
+        if (run.failed or lacks) and not self._ignore_failure:
+            how = run.describe_failure() if run.failed else self._describe_lack(run)
+            raise RunError(
+                f"{version.text!r} {how}\n"
+                "(--ignore-failure leaves such runs out; --output capture also shows standard output)"
+            )
+        if not warmup:
+            tally = self._tallies[benchmark.name, version.name]
+            self._count(tally, run.metrics, failed=run.failed, left=run.left_behind)
         return run
+
+    def _count(self, tally: Tally, metrics: Iterable[str], *, failed: bool, left: int) -> None:
+        tally.runs += 1
+        tally.failed += failed
+        tally.lacking += not failed and self._metric not in metrics
+        tally.left_behind += left > 0
+        tally.metrics.update(metrics)
+
+    def _describe_lack(self, run: Run) -> str:
+        if self._metric == "memory":
+            return "needs less memory than the runner itself, which hides its peak"
+        return f"did not give the metric {self._metric!r} that decides; {run.describe_output()}"
 
 
 def _steady(times: Sequence[Sequence[float]]) -> bool:

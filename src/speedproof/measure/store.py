@@ -32,10 +32,13 @@ class StoredSession(msgspec.Struct, frozen=True):
         Its first line.
     runs : tuple of RunLine
         Its runs in order, warm-up included.
+    end : EndLine or None
+        Its last line; None when it was killed, or goes on.
     """
 
     head: SessionLine
     runs: tuple[RunLine, ...]
+    end: EndLine | None = None
 
 
 class Store:
@@ -52,6 +55,7 @@ class Store:
 
     def __init__(self, path: Path, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
+        self._path = path
         _refuse_stranger(path)
         self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
         size = os.fstat(self._fd).st_size
@@ -76,15 +80,18 @@ class Store:
         Raises
         ------
         OSError
-            The disk is full or gone.
+            The disk is full or gone; it names the file.
         """
         data = memoryview(msgspec.json.encode(line) + b"\n")
-        while data:
-            data = data[os.write(self._fd, data) :]
-        now = self._clock()
-        if now - self._synced >= _SYNC_SECONDS:
-            os.fsync(self._fd)
-            self._synced = now
+        try:
+            while data:
+                data = data[os.write(self._fd, data) :]
+            now = self._clock()
+            if now - self._synced >= _SYNC_SECONDS:
+                os.fsync(self._fd)
+                self._synced = now
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, str(self._path)) from None
 
     def close(self) -> None:
         """Write everything to the disk and close the file."""
@@ -94,7 +101,9 @@ class Store:
 
 def _refuse_stranger(path: Path) -> None:
     """Refuse to append to a file that is something else: its first line tells."""
-    if not path.is_file() or path.stat().st_size == 0:
+    if path.exists() and not path.is_file():
+        raise FormatError(str(path), "", "is no file that can be read again, so no results are written to it")
+    if not path.exists() or path.stat().st_size == 0:
         return
     with path.open("rb") as file:
         first = file.readline()
@@ -128,6 +137,7 @@ def read_sessions(path: Path) -> list[StoredSession]:
     """
     heads: dict[str, SessionLine] = {}
     runs: dict[str, list[RunLine]] = {}
+    ends: dict[str, EndLine] = {}
     decoder = msgspec.json.Decoder(Line)
     with path.open("rb") as file:
         for number, text in enumerate(file, start=1):
@@ -147,7 +157,7 @@ def read_sessions(path: Path) -> list[StoredSession]:
             elif isinstance(line, RunLine) and line.session in runs:
                 runs[line.session].append(line)
             elif isinstance(line, EndLine):
-                continue
+                ends[line.session] = line
     if not heads:
         raise FormatError(str(path), "", "holds no session of 'speedproof run'")
-    return [StoredSession(head, tuple(runs[name])) for name, head in heads.items()]
+    return [StoredSession(head, tuple(runs[name]), ends.get(name)) for name, head in heads.items()]

@@ -30,6 +30,26 @@ _TAINTS = {
 }
 
 
+_HISTORY = {
+    Trait.FAILED_RUNS: (
+        "successful runs",
+        "runs ended with an error, and what fails early is quick: their times are among the values",
+    ),
+    Trait.FAILED_LEFT_OUT: (
+        "successful runs",
+        "runs failed and were left out: the values speak of those that succeeded",
+    ),
+    Trait.STOPPED_ON_RESULT: (
+        "planned size",
+        "measuring ended on what these very values showed, or by hand: a test for a size fixed beforehand has a "
+        "larger risk, and its bounds lean to that result; 'speedproof run --review FILE' gives the verdict that "
+        "holds, or fix the size by equal --min-runs and --max-runs",
+    ),
+    Trait.TWO_PROGRAMS: (
+        "one program",
+        "the program was replaced while it was measured: the values are of two programs; measure again",
+    ),
+}
 _ONE_PROCESS = (
     "all values come from one process: what differs between processes does not show in their spread; "
     "repeat the whole program and give the files of one version as a folder"
@@ -43,9 +63,17 @@ _ALIKE = (
     "neighbouring runs are alike: there is less information than the number of runs suggests; "
     "measure both versions in a random order"
 )
+_ALIKE_IN_BLOCKS = (
+    "neighbouring runs are alike: there is less information than the number of runs suggests; the versions took "
+    "turns in random order, so 'speedproof run --review FILE', which compares within blocks, does not mind"
+)
 _UNLIKE = "neighbouring runs alternate: something with a period of two runs is measured, too"
 _STEADY = "no trend over the runs"
 _DRIFT = "the values drift over the runs: warm up longer, or measure both versions in a random order"
+_DRIFT_IN_BLOCKS = (
+    "the values drift over the runs: warm up longer; the versions took turns in random order, so 'speedproof run "
+    "--review FILE', which compares within blocks, does not mind what both share"
+)
 _STEADY_WITHIN = "no trend inside the processes"
 _DRIFT_WITHIN = (
     "the values drift inside the processes, as in a warm-up: what a process stands for depends on how many "
@@ -190,7 +218,7 @@ def of_sample(measured: Sample, used: Sample, side: str, *, other_nested: bool =
     """
     return (
         *_of_size(used, side),
-        *_of_failures(measured, side),
+        *_of_history(measured, side),
         *_of_nesting(measured, used, side, other_nested),
         *_of_values(measured, side),
         *(
@@ -231,11 +259,13 @@ def _of_size(used: Sample, side: str) -> list[Check]:
     return [Check(f"several runs of {side}", 1.0, math.nan, False, message)]
 
 
-def _of_failures(measured: Sample, side: str) -> list[Check]:
-    if Trait.FAILED_RUNS not in measured.traits:
-        return []
-    message = "runs ended with an error, and what fails early is quick: their times are among the values"
-    return [Check(f"successful runs of {side}", math.nan, math.nan, False, message)]
+def _of_history(measured: Sample, side: str) -> list[Check]:
+    """What is known of how the runs came to be, and speaks against them."""
+    return [
+        Check(f"{name} of {side}", math.nan, math.nan, False, message)
+        for trait, (name, message) in _HISTORY.items()
+        if trait in measured.traits
+    ]
 
 
 def _of_nesting(measured: Sample, used: Sample, side: str, other_nested: bool) -> list[Check]:
@@ -271,9 +301,11 @@ def _of_order(measured: Sample, used: Sample, side: str) -> list[Check]:
         return []
     serial, trend = lag1(used.values), drift(used.values)
     alike = bool(serial.statistic < _UNRELATED)
+    in_blocks = Trait.RANDOM_ORDER in measured.traits
+    likeness, drifting = (_ALIKE_IN_BLOCKS, _DRIFT_IN_BLOCKS) if in_blocks else (_ALIKE, _DRIFT)
     tests = [
-        (f"run order of {side}", serial.statistic, serial.pvalue, _SERIAL, _ALIKE if alike else _UNLIKE),
-        (f"drift of {side}", trend.correlation, trend.pvalue, _STEADY, _DRIFT),
+        (f"run order of {side}", serial.statistic, serial.pvalue, _SERIAL, likeness if alike else _UNLIKE),
+        (f"drift of {side}", trend.correlation, trend.pvalue, _STEADY, drifting),
     ]
     if used.n < _FEW_FOR_ORDER:
         tests = []

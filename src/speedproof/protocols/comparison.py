@@ -38,6 +38,8 @@ UNDERMINING = frozenset(
         "several runs",
         "successful runs",
         "two measurements",
+        "planned size",
+        "one program",
     }
 )
 """Kinds of checks without which the stated risk may be far from the true one, whatever the test."""

@@ -34,6 +34,8 @@ SHORT = {
     "positive values": "zeros",
     "two measurements": "same values",
     "successful runs": "failed runs",
+    "planned size": "stopped on it",
+    "one program": "two programs",
 }
 """A word for each kind of check that did not hold."""
 

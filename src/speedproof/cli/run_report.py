@@ -1,0 +1,178 @@
+"""What ``speedproof run`` says when it has measured: what is proven, then the same runs by the other protocols."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from speedproof.cli.console import Console
+from speedproof.cli.outputs import Reported, context_of, write_outputs
+from speedproof.data.suite import Record, Suite
+from speedproof.measure.calibrate import calibrate
+from speedproof.measure.outcome import Outcome
+from speedproof.measure.race import StopRules
+from speedproof.measure.store import StoredSession, read_sessions
+from speedproof.report.blocks import Block, Text
+
+if TYPE_CHECKING:
+    from speedproof.protocols.suite_comparison import SuiteComparison
+
+__all__ = ["report"]
+
+
+def report(
+    args: argparse.Namespace,
+    console: Console,
+    path: Path,
+    names: Collection[str],
+    rules: StopRules,
+    outcome: Outcome,
+) -> None:
+    """Write everything that was asked for.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        Of the command.
+    console : Console
+        Where to write.
+    path : Path
+        The results file.
+    names : collection of str
+        The sessions that the outcome rests on.
+    rules : StopRules
+        By which it was found.
+    outcome : Outcome
+        What was found.
+    """
+    from speedproof.cli.findings import calibration_blocks, finding_blocks
+
+    sessions = [session for session in read_sessions(path) if session.head.session in names]
+    _remark(console, outcome, sessions[-1])
+    if args.export_hyperfine:
+        from speedproof.measure.export import to_hyperfine
+
+        Path(args.export_hyperfine).write_text(to_hyperfine(sessions))
+    calibration = calibrate(*_calibration_runs(sessions), risk=rules.risk) if args.calibrate else None
+    if calibration is not None:
+        blocks = list(calibration_blocks(calibration, outcome.findings[0]))
+    else:
+        blocks = list(finding_blocks(outcome.findings, risk=rules.risk, margin=rules.margin))
+    suite = Suite((), {})
+    results: list[SuiteComparison] = []
+    if calibration is None and any(not tally.useless and tally.runs for tally in outcome.tallies):
+        suite, results = _fixed_sample(path, sessions, rules, args.decide_by)
+    caveat = list(_caveat(results, outcome))
+    taken = write_outputs(args, Reported(results, suite, context_of(args), ([*blocks, *caveat],)), console)
+    if args.json:
+        from speedproof.report.json import to_json
+
+        console.out.write(to_json("run", [*outcome.findings, *([calibration] if calibration else [])]))
+    elif not taken:
+        from speedproof.report.comparisons import suite_blocks
+
+        console.show([*blocks, *caveat])
+        for result in results:
+            console.show([Text(""), *suite_blocks(result)])
+        if len(suite.versions) == 1:
+            _show_alone(console, suite)
+
+
+def _remark(console: Console, outcome: Outcome, last: StoredSession) -> None:
+    """Why each benchmark ended, and what was asked for and is nowhere."""
+    for benchmark, reason in outcome.reasons:
+        if reason == "interrupted":
+            console.remark("interrupted")
+        elif reason not in ("", "decided"):
+            console.remark(f"{benchmark}: ended because {reason}")
+    for tally in outcome.tallies:
+        who = f"{tally.version} ({tally.benchmark})"
+        if tally.useless:
+            console.remark(
+                f"error: {who}: not one of {tally.runs} runs counts; try it without --ignore-failure"
+            )
+            continue
+        for what, count in (
+            ("failed and were left out", tally.failed),
+            ("lacked the deciding metric and were left out", tally.lacking),
+            ("left processes running", tally.left_behind),
+        ):
+            if count:
+                console.remark(f"note: {who}: {count} of {tally.runs} runs {what}")
+        if tally.runs and (absent := [name for name in last.head.units if name not in tally.metrics]):
+            console.remark(f"note: {who}: no run gave {', '.join(absent)}; is the expression right?")
+
+
+def _calibration_runs(
+    sessions: Sequence[StoredSession],
+) -> tuple[list[tuple[float, float]], list[float], float]:
+    """Times by block, times in order, and the seconds that all of it took."""
+    blocks: dict[tuple[str, int], list[float]] = {}
+    in_order, seconds = [], 0.0
+    for session in sessions:
+        runs = [run for run in session.runs if not run.warmup and run.exit == 0 and not run.timed_out]
+        if not runs:
+            continue
+        for run in sorted(runs, key=lambda run: run.version):
+            blocks.setdefault((run.session, run.block), []).append(run.metrics["time"])
+        in_order += [run.metrics["time"] for run in runs]
+        seconds += runs[-1].at + runs[-1].metrics["time"] - runs[0].at
+    return [(b[0], b[1]) for b in blocks.values() if len(b) == 2], in_order, seconds
+
+
+def _fixed_sample(
+    path: Path, sessions: Sequence[StoredSession], rules: StopRules, metric: str
+) -> tuple[Suite, list[SuiteComparison]]:
+    """The same runs through the protocols for samples of fixed size; no result for a single version."""
+    from speedproof.formats import read
+    from speedproof.protocols.compare import Rules
+    from speedproof.protocols.suite_comparison import compare_suite
+
+    head = sessions[-1].head
+    records = [
+        (item.version or "", item)
+        for item in read(path, format="speedproof")
+        if isinstance(item, Record)
+        and item.metric == metric
+        and dict(item.fields)["session"] == head.experiment
+    ]
+    suite = Suite.from_records(records)
+    names = list(dict.fromkeys(v.name for b in head.benchmarks for v in b.versions))
+    fixed = Rules(alpha=rules.risk, margin=rules.margin)
+    candidates = names[1:] if len(suite.versions) > 1 else []
+    return suite, [
+        compare_suite(suite.pair(names[0], candidate), (names[0], candidate), metric, fixed)
+        for candidate in candidates
+    ]
+
+
+def _caveat(results: Sequence[SuiteComparison], outcome: Outcome) -> Iterator[Block]:
+    """What a reader of the fixed-size results must know; nothing when there are none."""
+    if results:
+        yield Text("")
+        yield Text("The same runs by the protocols for samples of a size fixed beforehand:", "strong")
+        if outcome.on_result:
+            yield Text(
+                "Their risk does not cover that measuring stopped on what these runs showed, hence the mark '!'; "
+                "what is proven stands above.",
+                "dim",
+            )
+
+
+def _show_alone(console: Console, suite: Suite) -> None:
+    from speedproof.data.units import format_value
+    from speedproof.protocols.comparison import summarise
+
+    for (key, version), sample in suite.samples.items():
+        s = summarise(sample)
+        middle, deviation, least = (format_value(v, s.unit) for v in (s.median, s.deviation, s.minimum))
+        console.show(
+            [
+                Text(
+                    f"{version} ({key.benchmark}): median {middle}, deviation {deviation}, minimum {least}, "
+                    f"{s.n} runs"
+                )
+            ]
+        )

@@ -1,0 +1,172 @@
+"""What the options of ``speedproof run`` ask for: plan, rules, warm-up, metrics, CPUs."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from speedproof.cli.console import Console
+from speedproof.data.runs import PlannedBenchmark, PlannedVersion, SessionLine
+from speedproof.errors import UsageError
+from speedproof.measure.executor import CommandExecutor
+from speedproof.measure.metrics import OutputMetric, energy_meter, parse_metric, perf_counters, units_of
+from speedproof.measure.outcome import Warmup
+from speedproof.measure.plan import Hooks, leftover_placeholders, plan_calibration, plan_commands, read_suite
+from speedproof.measure.race import StopRules
+
+__all__ = ["Metrics", "inherit", "kept", "metrics_of", "pin", "plan_of", "rules_of", "warmup_of"]
+
+# What a resumed session takes over from the last: these change what is measured ...
+_MEASURED = (
+    "input", "output", "timeout", "metric", "decide_by", "perf", "energy", "ignore_failure", "calibrate",
+)  # fmt: skip
+# ... and these what is asked; a new answer to one of them may be wanted, but not to how long to measure.
+_ASKED = ("alpha", "confidence", "margin", "precision")
+_LEAST_RUNS = 10
+
+
+def kept(args: argparse.Namespace) -> dict[str, str]:
+    """The options that a session stores, as JSON texts by name."""
+    return {name: msgspec.json.encode(getattr(args, name)).decode() for name in (*_MEASURED, *_ASKED)}
+
+
+def inherit(args: argparse.Namespace, head: SessionLine) -> None:
+    """Take options over from a stored session, except for the questions that are asked anew."""
+    names = list(_MEASURED)
+    if args.alpha is None and args.confidence is None:
+        names += ["alpha", "confidence"]
+    if args.margin is None and args.precision is None:
+        names += ["margin", "precision"]
+    for name in names:
+        if name in head.options:
+            setattr(args, name, msgspec.json.decode(head.options[name]))
+
+
+class Metrics(NamedTuple):
+    """What is measured of each run, and by what."""
+
+    executor: CommandExecutor
+    units: dict[str, tuple[str, str]]
+    higher_is_better: bool
+
+
+def rules_of(args: argparse.Namespace) -> StopRules:
+    """When each benchmark ends, and at which risk."""
+    if args.confidence is not None:
+        risk = round(1 - args.confidence, 15)  # 1 - 0.95 is not 0.05 in binary
+    else:
+        risk = 0.05 if args.alpha is None else args.alpha
+    least = args.min_runs
+    if least is None:
+        least = _LEAST_RUNS if args.max_runs is None else min(_LEAST_RUNS, args.max_runs)
+    if args.calibrate:
+        # The question is how large the noise is, not whether A differs from A.
+        least = 10**9 if args.max_runs is None else args.max_runs
+    return StopRules(risk, args.margin, args.precision, least, args.max_runs, args.max_time)
+
+
+def warmup_of(text: str) -> Warmup:
+    """The runs before those that count: a number, or ``auto``."""
+    if text == "auto":
+        return Warmup(None)
+    if not text.isdecimal():
+        raise UsageError(f"--warmup {text!r} is neither a number nor 'auto'")
+    return Warmup(int(text))
+
+
+def pin(cpus: str | None) -> None:
+    """Keep this process, and with it everything that it starts, on some CPUs."""
+    if cpus is None:
+        return
+    try:
+        os.sched_setaffinity(0, {int(cpu) for cpu in cpus.split(",")})
+    except (ValueError, OSError):
+        allowed = ",".join(map(str, sorted(os.sched_getaffinity(0))))
+        raise UsageError(f"--cpu {cpus}: give CPUs of {allowed}, separated by commas") from None
+
+
+def plan_of(args: argparse.Namespace, console: Console) -> tuple[PlannedBenchmark, ...]:
+    """What is measured; placeholders that nothing fills are remarked."""
+    commands: list[str | list[str]] = [*args.commands, *([args.words] if args.words else [])]
+    if args.suite is not None:
+        if commands:
+            raise UsageError("give commands or --suite, not both")
+        plan = read_suite(Path(args.suite))
+    else:
+        own, common = _environments(args.env)
+        hooks = Hooks(args.shell, args.cwd, common, args.setup, args.prepare, args.conclude, args.cleanup)
+        if args.calibrate:
+            if len(commands) != 1:
+                raise UsageError("--calibrate measures exactly one command against itself")
+            plan = plan_calibration(commands[0], hooks)
+        else:
+            parameters = {name: values.split(",") for name, values in args.parameter_list}
+            plan = plan_commands(commands, args.name, parameters, hooks, benchmark=args.benchmark)
+        plan = tuple(_with_environments(benchmark, own) for benchmark in plan)
+    if args.suite is not None or args.parameter_list:
+        for name, text in leftover_placeholders(plan).items():
+            console.remark(f"note: nothing gives a value to {{{name}}}, so it stays as it is in {text!r}")
+    return plan if args.reference is None else tuple(_led_by(args.reference, b) for b in plan)
+
+
+def _environments(texts: Sequence[str]) -> tuple[dict[str, dict[str, str]], dict[str, str]]:
+    own: dict[str, dict[str, str]] = {}
+    common: dict[str, str] = {}
+    for text in texts:
+        key, equals, value = text.partition("=")
+        version, colon, name = key.rpartition(":")
+        if not equals or not name:
+            raise UsageError(f"--env {text!r} is not of the form KEY=VALUE or VERSION:KEY=VALUE")
+        (own.setdefault(version, {}) if colon else common)[name] = value
+    return own, common
+
+
+def _with_environments(benchmark: PlannedBenchmark, own: dict[str, dict[str, str]]) -> PlannedBenchmark:
+    names = [version.name for version in benchmark.versions]
+    if unknown := [name for name in own if name not in names]:
+        raise UsageError(f"--env: there is no version {unknown[0]!r}; there are {', '.join(names)}")
+
+    def extended(version: PlannedVersion) -> PlannedVersion:
+        return msgspec.structs.replace(version, env={**version.env, **own.get(version.name, {})})
+
+    return msgspec.structs.replace(benchmark, versions=tuple(map(extended, benchmark.versions)))
+
+
+def _led_by(reference: str, benchmark: PlannedBenchmark) -> PlannedBenchmark:
+    names = [version.name for version in benchmark.versions]
+    if reference not in names:
+        raise UsageError(f"--reference {reference}: there is no such version; there are {', '.join(names)}")
+    ordered = sorted(benchmark.versions, key=lambda version: version.name != reference)
+    return msgspec.structs.replace(benchmark, versions=tuple(ordered))
+
+
+def metrics_of(args: argparse.Namespace, folder: Path, console: Console) -> Metrics:
+    """The executor with every metric that was asked for and is to be had here; the others are remarked."""
+    output: tuple[OutputMetric, ...] = tuple(parse_metric(text) for text in args.metric)
+    perf, energy = None, None
+    if args.perf:
+        perf, absent = perf_counters(args.perf.split(","), folder / "perf.txt")
+        if perf is not None:
+            console.remark(
+                "note: perf starts the programs and takes their time; user time, memory and the like are left out"
+            )
+        if absent:
+            console.remark(f"note: {absent}")
+    if args.energy:
+        energy, absent = energy_meter()
+        if absent:
+            console.remark(f"note: {absent}")
+    units = dict(units_of(output, perf))
+    executor = CommandExecutor(
+        args.input, args.output == "capture" or bool(output), args.timeout, output, perf, energy
+    )
+    accounted = [] if perf else ["user", "system", "memory"]
+    known = ["time", *accounted, *units, *(["energy"] if energy else [])]
+    if args.decide_by not in known:
+        raise UsageError(f"--decide-by {args.decide_by}: no such metric; there are {', '.join(known)}")
+    return Metrics(executor, units, units.get(args.decide_by, ("", ""))[1] == "higher")
