@@ -77,7 +77,9 @@ MEMBERS = [
     "results", "command", "times", "exit_codes", "parameters", "benchmarks", "runs", "values", "warmups",
     "samples", "raw_samples", "metadata", "name", "unit", "loops", "stats", "data", "rounds", "fullname",
     "real_time", "run_type", "benchmark", "mode", "primaryMetric", "rawData", "scoreUnit", "params", "iters",
-    "context", "error_occurred",
+    "context", "error_occurred", "Benchmarks", "Method", "Measurements", "Statistics", "Mean", "IterationMode",
+    "Operations", "Nanoseconds", "measurements", "elapsed", "title", "result", "result_columns", "wallclock_times",
+    "core_cycle_counts", "audit", "engine", "wasm", "process", "phase", "event", "count",
 ]  # fmt: skip
 JSON = st.recursive(
     st.none()
@@ -99,7 +101,21 @@ JSON = st.recursive(
 
 @given(
     value=JSON,
-    name=st.sampled_from(["hyperfine", "pyperf", "google-benchmark", "pytest-benchmark", "jmh", "criterion"]),
+    name=st.sampled_from(
+        [
+            "hyperfine",
+            "pyperf",
+            "google-benchmark",
+            "pytest-benchmark",
+            "jmh",
+            "criterion",
+            "benchmarkdotnet",
+            "nanobench",
+            "asv",
+            "krun",
+            "sightglass",
+        ]
+    ),
 )
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_json_of_any_shape(value: object, name: str) -> None:
@@ -115,7 +131,7 @@ def test_json_of_any_shape(value: object, name: str) -> None:
 
 @given(
     text=st.text(alphabet="0123456789.,;-+eE \t\n\r#\"'NAbench:/=", max_size=120),
-    name=st.sampled_from(["raw", "csv", "go", "speedup-test"]),
+    name=st.sampled_from(["raw", "csv", "go", "speedup-test", "rebench", "sightglass"]),
 )
 @settings(max_examples=400, deadline=None)
 def test_text_of_any_shape(text: str, name: str) -> None:

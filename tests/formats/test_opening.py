@@ -32,6 +32,16 @@ EXPECTED = {
     "criterion/Fibonacci/Recursive/20/new/sample.json": "criterion",
     "criterion/Fibonacci/Iterative/new/raw.csv": "criterion",
     "criterion/Fibonacci/Recursive/20/new/raw.csv": "criterion",
+    "benchmarkdotnet.json": "benchmarkdotnet",
+    "benchmarkdotnet-brief.json": "benchmarkdotnet",
+    "nanobench.json": "nanobench",
+    "asv/results/box/067eaa49-samples.json": "asv",
+    "asv/results/box/067eaa49-medians.json": "asv",
+    "asv-version-1.json": "asv",
+    "rebench.data": "rebench",
+    "krun.json": "krun",
+    "sightglass.json": "sightglass",
+    "sightglass.csv": "sightglass",
     "speedup-test/config.csv": "speedup-test",
     "speedup-test/samples/worked_example.x.txt": "raw",
     "long.csv": "csv",
@@ -54,7 +64,7 @@ def test_every_format_has_a_file_here() -> None:
 
 
 @pytest.mark.parametrize("indent", [None, 4])
-@pytest.mark.parametrize("name", [n for n in EXPECTED if n.endswith(".json") and "sample" not in n])
+@pytest.mark.parametrize("name", [n for n in EXPECTED if n.endswith(".json") and "sample.json" not in n])
 def test_detection_survives_another_layout_and_order(
     files: Path, tmp_path: Path, name: str, indent: int | None
 ) -> None:

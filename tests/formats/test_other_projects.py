@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import statistics
-import time
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +11,8 @@ import pytest
 
 from speedproof.data.suite import Record, Skipped
 from speedproof.errors import FormatError
-from speedproof.formats import read
+from speedproof.formats import FORMATS, detect, read
+from speedproof.formats.source import open_source
 
 # Folders whose every result file (by suffix) is read, with or without remarks.
 READ = {
@@ -25,20 +25,36 @@ READ = {
     "google-benchmark": (".json",),
     "pytest-benchmark": (".json",),
     "jmh": (".json",),
+    "benchmarkdotnet": (".json",),
+    "krun": (".bz2",),
+}
+# The format of every file of a folder that is read at all; folders of one tool only.
+DETECTED = {
+    "pyperf": "pyperf",
+    "pyperformance": "pyperf",
+    "pyperf-jit-pairs": "pyperf",
+    "bench_runner": "pyperf",
+    "hyperfine": "hyperfine",
+    "go": "go",
+    "google-benchmark": "google-benchmark",
+    "jmh": "jmh",
+    "pytest-benchmark": "pytest-benchmark",
+    "criterion": "criterion",
+    "benchmarkdotnet": "benchmarkdotnet",
+    "krun": "krun",
+    "nanobench": "nanobench",
+    "asv": "asv",
+    "sightglass": "sightglass",
 }
 # A word of the message that names the tool of what is refused.
 REFUSED = {
     "asv": "asv",
-    "benchmarkdotnet": "BenchmarkDotNet",
-    "krun": "krun",
-    "sightglass": "",
     "catch2": "Catch2",
     "cargo": "cargo bench",
     "vitest": "vitest",
     "julia": "BenchmarkTools.jl",
     "luau": "Luau",
     "benchmarkjs": "benchmark.js",
-    "nanobench": "",
     "small-payload": "ReBench",
     "raw.csv": "ripgrep",
     "nohup.log": "JMH",
@@ -133,14 +149,45 @@ def test_criterion_means_are_the_tools_own(shared: Path) -> None:
         )
 
 
-def test_a_large_pyperf_file_is_read_fast(shared: Path) -> None:
-    """5 MB must take less than 0.3 s; the largest file here has 1.4 MB."""
-    path = max((shared / "pyperf-jit-pairs").rglob("*.json"), key=lambda p: p.stat().st_size)
-    best = min(timed(path) for _ in range(3))
-    assert best * 5e6 / path.stat().st_size < 0.3
+def test_detection_is_unambiguous(shared: Path) -> None:
+    """Every file has the format of its folder's tool or none; no other format's rule knows it."""
+    for path in sorted(p for p in shared.rglob("*") if p.is_file() and "LICENSE" not in str(p)):
+        try:
+            source = open_source(path)
+        except FormatError:
+            continue
+        rules = [known for known in FORMATS if known.name not in ("csv", "raw")]
+        found = [known.name for known in rules if known.sniff(source.data, path)]
+        tool = DETECTED.get(path.relative_to(shared).parts[0])
+        assert found in ([], [tool]) if tool else len(found) <= 1, (path, found)
 
 
-def timed(path: Path) -> float:
-    start = time.perf_counter()
-    list(read(path))
-    return time.perf_counter() - start
+def test_every_result_file_of_a_tool_has_its_format(shared: Path) -> None:
+    for pattern, name, count in (
+        ("benchmarkdotnet/*.json", "benchmarkdotnet", 4),
+        ("krun/*.bz2", "krun", 2),
+        ("nanobench/**/mustache.render.json", "nanobench", 1),
+        ("sightglass/**/old-*.json", "sightglass", 2),
+        ("asv/**/cheetah/[!abm]*.json", "asv", 34),
+    ):
+        paths = list(shared.glob(pattern))
+        assert len(paths) >= count
+        assert {detect(path).name for path in paths} == {name}
+
+
+def test_benchmarkdotnet_results_are_the_tools_own(shared: Path) -> None:
+    for path in sorted((shared / "benchmarkdotnet").glob("*.json")):
+        entries = json.loads(path.read_text())["Benchmarks"]
+        records = [r for r in read(path) if isinstance(r, Record) and r.metric == "time"]
+        for record, entry in zip(records, entries, strict=True):
+            assert record.values.mean() * 1e9 == pytest.approx(entry["Statistics"]["Mean"], rel=1e-12)
+
+
+def test_nanobench_medians_are_the_tools_own(shared: Path) -> None:
+    (path,) = (shared / "nanobench").rglob("mustache.render.json")
+    results = json.loads(path.read_text())["results"]
+    records = [r for r in read(path) if isinstance(r, Record)]
+    for metric, member in (("time", "elapsed"), ("cycles", "cpucycles"), ("instructions", "instructions")):
+        own = [r for r in records if r.metric == metric]
+        for record, result in zip(own, results, strict=True):
+            assert np.median(record.values) == pytest.approx(result[f"median({member})"], rel=1e-12)

@@ -151,7 +151,10 @@ def _folder_items(folder: Path, known: Format | None, options: ReadOptions) -> I
         try:
             yield from _read_file(path, known, options)
         except FormatError as error:
-            yield Skipped(error.path, error.where, "", error.message)
+            from speedproof.formats.refused import COMPANIONS
+
+            beside = error.message in COMPANIONS
+            yield Skipped(error.path, error.where, "", error.message, expected=beside)
 
 
 def _has_criterion_runs(folder: Path) -> bool:

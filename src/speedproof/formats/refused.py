@@ -5,28 +5,26 @@ from __future__ import annotations
 import json
 import re
 
-__all__ = ["known_elsewhere", "seen"]
+__all__ = ["COMPANIONS", "known_elsewhere", "seen"]
 
 _SUMMARY = "without values of single runs"
+# What a tool writes beside its results: in a folder of them it is left out without a complaint.
+COMPANIONS = (
+    "this is asv's list of benchmarks; give the files of the folder results/MACHINE, which hold the results",
+    "this is asv's description of a machine; give the other files of its folder, which hold the results",
+)
 
 # JSON by the names of members that it must have. In order: the first match counts.
 _JSON: tuple[tuple[tuple[str, ...], str], ...] = (
-    (("HostEnvironmentInfo", "Benchmarks"), "BenchmarkDotNet's JSON is not read; export the measurements with "
-     "[CsvMeasurementsExporter] and give that file as CSV"),
-    (("median(elapsed)", "measurements"), "nanobench's JSON is not read; render with its template "
-     "ankerl::nanobench::templates::pyperf(), whose output is"),
-    (("wasm", "phase", "event", "count"), "sightglass's raw JSON is not read; write it with --output-format csv "
-     "and read that with --column benchmark=wasm --column version=engine --column metric=event "
-     "--column value=count"),
-    (("audit", "reboots"), "krun's results are not read; write the wall-clock times as CSV with columns "
-     "benchmark, process, run, value"),
-    (("runId", "criteria"), "ReBench's JSON is not read; give its data file with the measurements as CSV"),
-    (("commit_hash", "results", "requirements"), f"asv's result file keeps medians, {_SUMMARY}. Record them with "
-     "asv run --record-samples and write them as CSV with columns benchmark, value"),
-    (("commit_hash", "results", "params"), f"asv's result file keeps medians, {_SUMMARY}. Record them with "
-     "asv run --record-samples and write them as CSV with columns benchmark, value"),
-    (("param_names", "timeout", "type"), "this is asv's list of benchmarks, not their results"),
-    (("arch", "cpu", "machine", "os", "ram"), "this is asv's description of a machine, not results"),
+    (("median(elapsed)",), f"this is a summary of nanobench, {_SUMMARY}. Render with its template "
+     "ankerl::nanobench::templates::json()"),
+    (("wasm", "phase", "event", "mean_deviation"), f"this is sightglass's summary, {_SUMMARY}. Give the raw "
+     "measurements, of sightglass-cli benchmark --raw"),
+    (("wasm", "phase", "event", "half_width_confidence_interval"), "these are sightglass's effect sizes, "
+     f"{_SUMMARY}. Give the raw measurements, of sightglass-cli benchmark --raw"),
+    (("runId", "criteria"), "this is what ReBench sends to ReBenchDB; give its data file (rebench --data-file)"),
+    (("param_names", "params", "type", "code"), COMPANIONS[0]),
+    (("cpu", "machine", "os", "ram"), COMPANIONS[1]),
     (("BenchmarkTools",), "BenchmarkTools.jl's JSON is not read; write the times of a trial as raw text"),
     (("files", "groups", "fullName"), f"vitest's JSON is a summary, {_SUMMARY}. Set benchmark.includeSamples and "
      "write the samples as CSV with columns benchmark, value"),
@@ -56,8 +54,8 @@ _LINES: tuple[tuple[str, str], ...] = (
     (r"^.+: [\d.]+m?s - timer ended",
      "these are single times of console.time; repeat them and write one number a line, or measure with hyperfine"),
     (r"^(\[ *[\d.]+%\] )?·+ (Running|For|Building|Benchmarking|Discovering)",
-     f"this is asv's console output, a summary, {_SUMMARY}. Record them with asv run --record-samples and write "
-     "them as CSV with columns benchmark, value"),
+     f"this is asv's console output, a summary, {_SUMMARY}. Run asv run --record-samples and give the files of "
+     "results/MACHINE"),
     (r"^# (Run progress|Warmup Iteration +\d|JMH version)|^Iteration +\d+: [\d.,]+ \S+/\S+$|"
      r"^Benchmark +(\(\S+\) +)*Mode +Cnt +Score",
      "this is JMH's console log; run JMH with -rf json -rff FILE and give that file"),
@@ -75,8 +73,9 @@ _LINES: tuple[tuple[str, str], ...] = (
      "--column version=name --column value=duration"),
     (r"^Number of (calibration runs?|runs? with values):|^Mean \+- std dev:",
      f"this is pyperf's summary, {_SUMMARY}. Give the JSON that pyperf wrote with -o"),
-    (r"^# Execution Start:|^# @Run|^invocation\titeration\tvalue",
-     "ReBench's data file is not read; give it as CSV with columns process=invocation, run=iteration"),
+    (r"^# Execution Start:|^# @Run",
+     "this is a data file of ReBench without its header line (invocation, iteration, value, ...), as of a profile "
+     "or an old version; measure again with a ReBench that writes one"),
     (r"^ Performance counter stats for",
      f"perf stat prints a summary, {_SUMMARY}. Run it once a measurement with -x, and write one number a line"),
     (r"^real\s+\d+m[\d.,]+s$",

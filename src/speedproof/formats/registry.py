@@ -137,6 +137,37 @@ def _is_speedup_test(head: bytes, path: Path) -> bool:
     return _CONFIGURATION.match(head) is not None
 
 
+def _is_benchmarkdotnet(head: bytes, path: Path) -> bool:
+    return _has(head, (b"HostEnvironmentInfo", b"Benchmarks"))
+
+
+def _is_nanobench(head: bytes, path: Path) -> bool:
+    return _has(head, (b"results", b"measurements", b"elapsed"))
+
+
+def _is_asv(head: bytes, path: Path) -> bool:
+    return _has(head, (b"commit_hash", b"results"), (b"result_columns", b"requirements"))
+
+
+def _is_krun(head: bytes, path: Path) -> bool:
+    return _has(head, (b"audit", b"eta_estimates"), (b"wallclock_times", b"data"))
+
+
+_SIGHTGLASS = (b"engine", b"wasm", b"process", b"iteration", b"phase", b"event", b"count")
+
+
+def _is_sightglass(head: bytes, path: Path) -> bool:
+    first = head.lstrip().partition(b"\n")[0].strip().split(b",")
+    return _has(head, _SIGHTGLASS) or set(_SIGHTGLASS).issubset(first)
+
+
+_REBENCH = re.compile(rb"^invocation\titeration\tvalue\tunit\tcriterion\tbenchmark\b", re.MULTILINE)
+
+
+def _is_rebench(head: bytes, path: Path) -> bool:
+    return _REBENCH.search(head) is not None
+
+
 _GO_RESULT = re.compile(rb"^Benchmark\S*[ \t]+[0-9]+[ \t]+[0-9.eE+-]+[ \t]+\S", re.MULTILINE)
 
 
@@ -190,6 +221,48 @@ _SPECIFIC = (
         "sample.json, raw.csv, or a target/criterion folder: time per iteration",
         "criterion",
         _is_criterion,
+    ),
+    Format(
+        "benchmarkdotnet",
+        "BenchmarkDotNet",
+        "JSON of JsonExporter.Full: workload iterations by launch, memory; warm-up left out",
+        "benchmarkdotnet",
+        _is_benchmarkdotnet,
+    ),
+    Format(
+        "nanobench",
+        "nanobench",
+        "JSON of its json template: the epochs of every benchmark, counters",
+        "nanobench",
+        _is_nanobench,
+    ),
+    Format(
+        "asv",
+        "asv",
+        "result JSON: the samples of --record-samples, otherwise medians, said to be such",
+        "asv",
+        _is_asv,
+    ),
+    Format(
+        "rebench",
+        "ReBench",
+        "data file: every criterion by invocation; warm-up left out",
+        "rebench",
+        _is_rebench,
+    ),
+    Format(
+        "krun",
+        "krun",
+        "JSON of a session: in-process iterations by process execution, cycles",
+        "krun",
+        _is_krun,
+    ),
+    Format(
+        "sightglass",
+        "sightglass",
+        "JSON or CSV of raw measurements: phases and events by process",
+        "sightglass",
+        _is_sightglass,
     ),
     Format(
         "speedup-test",

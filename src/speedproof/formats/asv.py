@@ -1,0 +1,244 @@
+"""asv (airspeed velocity): the result files ``results/MACHINE/COMMIT-ENVIRONMENT.json``, of version 1 and 2.
+
+https://asv.readthedocs.io, "Developer docs", Results: a file holds the benchmarks of one commit in one
+environment. Version 2 keeps a list a benchmark, with its columns named in ``result_columns``; version 1 keeps a
+number or an object. ``result`` has one value for each combination of the parameters: of a timing the median,
+and its samples are there only after ``asv run --record-samples``. ``null`` is a failure, NaN a combination that
+the benchmark skips. ``results/benchmarks.json`` lists units and rounds; without it the unit follows the name, as
+in asv itself (``time_``, ``mem_``, ``peakmem_``, ``track_``). A round is a process, but samples do not say
+theirs: it is known only where all rounds are full.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import product
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from speedproof.data.sample import Trait
+from speedproof.data.suite import Record, Skipped
+from speedproof.data.units import Unit, parse_unit
+from speedproof.errors import FormatError
+from speedproof.formats.jsontext import Number, as_fields, decode, numbers
+from speedproof.formats.notes import plural
+from speedproof.formats.options import ReadOptions
+from speedproof.formats.source import STDIN, Source, open_source
+
+__all__ = ["read"]
+
+_MEDIAN = "asv kept the median of a timing only; run it with asv run --record-samples"
+_ONE_PROCESS = (
+    "asv runs a benchmark in several processes (rounds) and does not record which sample came from which; "
+    "all count as from one"
+)
+_METRICS = {"s": "time", "B": "memory"}
+_OF_PREFIX = {"time": "seconds", "timeraw": "seconds", "mem": "bytes", "peakmem": "bytes"}
+
+
+class _File(msgspec.Struct):
+    results: dict[str, msgspec.Raw]
+    result_columns: list[str] | None = None
+    commit_hash: str | None = None
+    env_name: str | None = None
+    python: str | None = None
+    params: dict[str, object] = {}
+    requirements: dict[str, object] = {}
+
+
+class _Entry(msgspec.Struct):
+    """A benchmark of either version of the format."""
+
+    result: list[Number | None] | Number | None
+    params: list[list[object]] | None = None
+    samples: list[list[Number] | Number | None] | None = None
+    version: str | None = None
+
+
+class _Listed(msgspec.Struct):
+    """A benchmark of ``benchmarks.json``; ``processes`` is what old versions call the rounds."""
+
+    unit: str | None = None
+    type: str | None = None
+    version: str | None = None
+    repeat: object = None
+    rounds: int | None = None
+    processes: int | None = None
+
+
+def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
+    """Read the samples of every benchmark and parameter combination, or its one value.
+
+    Parameters
+    ----------
+    source : Source
+        The file; units are taken from ``benchmarks.json`` in its folder or the one above.
+    options : ReadOptions
+        Not needed.
+
+    Yields
+    ------
+    Record or Skipped
+        Named as asv does, ``suite.time_sort(100, 'asc')``. Metric ``"time"``, ``"memory"`` or, for what
+        ``track_`` returns, ``"value"``.
+
+    Raises
+    ------
+    FormatError
+        JSON that is malformed or lacks ``results``.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> text = b'''{"commit_hash": "4a2", "result_columns": ["result", "params", "samples"], "results": {
+    ...     "s.time_sort": [[0.002, null], [["10", "99"]], [[0.001, 0.002, 0.003], null]]}}'''
+    >>> for r in read(Source("a.json", Path("a.json"), text), ReadOptions()):
+    ...     print(r if isinstance(r, Skipped) else (r.benchmark, r.values.tolist()))
+    ('s.time_sort(10)', [0.001, 0.002, 0.003])
+    a.json: results.s.time_sort: s.time_sort: 1 of 2 parameter sets failed; asv run --show-stderr says why
+    """
+    file = decode(source.data, _File, source)
+    listed: dict[str, msgspec.Raw] = {}
+    try:
+        listed = _list_beside(source)
+    except FormatError as error:
+        yield Skipped(error.path, error.where, "", f"{error.message}; units follow the benchmarks' names")
+    fields = as_fields(
+        {
+            "commit": file.commit_hash,
+            "environment": file.env_name,
+            **{key: value for key, value in file.params.items() if value != ""},
+            "python": file.python,
+            **{key: value for key, value in file.requirements.items() if value != ""},
+        }
+    )
+    for name, part in file.results.items():
+        where = f"results.{name}"
+        try:
+            entry = _entry(source, where, part, file.result_columns)
+            known = _known(listed.get(name), entry)
+            yield from _records(source, where, name, entry, known, fields)
+        except FormatError as error:
+            yield Skipped(source.name, error.where, name, error.message)
+
+
+def _entry(source: Source, where: str, part: msgspec.Raw, columns: list[str] | None) -> _Entry:
+    if columns is not None:
+        row = decode(part, list[object], source, where)
+        part = msgspec.Raw(msgspec.json.encode(dict(zip(columns, row, strict=False))))
+    elif bytes(part).lstrip()[:1] != b"{":
+        part = msgspec.Raw(b'{"result": ' + bytes(part) + b"}")
+    return decode(part, _Entry, source, where)
+
+
+def _list_beside(source: Source) -> dict[str, msgspec.Raw]:
+    """What ``benchmarks.json`` beside the machine's folder says; empty when it is not there."""
+    if str(source.path) == STDIN:
+        return {}
+    for folder in (source.path.parent, source.path.parent.parent):
+        path = folder / "benchmarks.json"
+        if path.is_file() and path != source.path:
+            return _listed(path, path.stat().st_mtime_ns)
+    return {}
+
+
+@lru_cache(maxsize=1)
+def _listed(path: Path, changed: int) -> dict[str, msgspec.Raw]:
+    """A list of benchmarks, kept while the result files of a folder are read."""
+    known = open_source(path)
+    return decode(known.data, dict[str, msgspec.Raw], known)
+
+
+def _known(part: msgspec.Raw | None, entry: _Entry) -> _Listed:
+    """What the list says of a benchmark; nothing when it was changed since it was run."""
+    if part is None:
+        return _Listed()
+    try:
+        listed = msgspec.json.decode(part, type=_Listed)
+    except msgspec.DecodeError:
+        return _Listed()
+    changed = entry.version is not None and listed.version is not None and entry.version != listed.version
+    return _Listed() if changed else listed
+
+
+def _records(
+    source: Source,
+    where: str,
+    name: str,
+    entry: _Entry,
+    known: _Listed,
+    fields: tuple[tuple[str, str], ...],
+) -> Iterator[Record | Skipped]:
+    params = entry.params or []
+    count = math.prod(map(len, params))
+    results = entry.result if isinstance(entry.result, list) else [entry.result]
+    if entry.result is None:
+        results = [None] * count
+    samples = entry.samples or [None] * count
+    if count == 1 and not isinstance(samples[0], list):
+        samples = [[value for value in samples if isinstance(value, (int, float, str))] or None]
+    for what, found in (("results", results), ("lists of samples", samples)):
+        if len(found) != count:
+            raise source.error(where, f"{len(found)} {what} for {plural(count, 'parameter set')}")
+    unit, is_time = _unit(name, known)
+    failed = 0
+    for combination, value, taken in zip(product(*params), results, samples, strict=True):
+        shown = f"{name}({', '.join(map(str, combination))})" if params else name
+        raw = isinstance(taken, list) and bool(taken)
+        values = numbers(taken if isinstance(taken, list) and taken else [] if value is None else [value])
+        finite = values[np.isfinite(values)]
+        failed += value is None
+        if not finite.size:
+            continue
+        if lost := values.size - finite.size:
+            yield Skipped(source.name, where, shown, f"{lost} of {values.size} samples are no numbers")
+        processes = _processes(finite.size, known) if raw and not lost else None
+        traits, notes = _nature(raw, is_time, finite.size, known, processes is not None)
+        yield Record(
+            shown,
+            unit.to_base(finite),
+            unit.base,
+            metric=_METRICS.get(unit.base, "value"),
+            processes=processes,
+            path=source.name,
+            where=where,
+            fields=fields,
+            traits=traits,
+            notes=notes,
+        )
+    if failed:
+        what = f"{failed} of {count} parameter sets" if params else "the benchmark"
+        yield Skipped(source.name, where, name, f"{what} failed; asv run --show-stderr says why")
+    if skipped := sum(isinstance(value, str) for value in results):
+        reason = f"{plural(skipped, 'parameter set')} that the benchmark itself skips"
+        yield Skipped(source.name, where, name, reason, expected=True)
+
+
+def _unit(name: str, known: _Listed) -> tuple[Unit, bool]:
+    """The unit of a benchmark, and whether it is a timing, of which a result is the median."""
+    prefix = name.rpartition(".")[2].partition("_")[0].lower()
+    unit = known.unit or _OF_PREFIX.get(prefix, "")
+    return parse_unit("" if unit == "unit" else unit), (known.type or prefix) in ("time", "timeraw")
+
+
+def _processes(size: int, known: _Listed) -> np.ndarray[tuple[int], np.dtype[np.int64]] | None:
+    """The round of each sample when all rounds were full, which their number tells; else None."""
+    rounds = known.rounds or known.processes or 0
+    if rounds < 1 or not isinstance(known.repeat, int) or size != rounds * known.repeat:
+        return None
+    return np.repeat(np.arange(rounds), known.repeat)
+
+
+def _nature(
+    raw: bool, is_time: bool, size: int, known: _Listed, nested: bool
+) -> tuple[frozenset[Trait], tuple[str, ...]]:
+    if not raw:
+        return (frozenset({Trait.SUMMARY_ONLY}), (_MEDIAN,)) if is_time else (frozenset(), ())
+    if nested or size == 1:
+        return frozenset({Trait.ORDER_KNOWN}), ()
+    one = (known.rounds or known.processes) == 1
+    return frozenset({Trait.ORDER_KNOWN, Trait.ONE_PROCESS}), () if one else (_ONE_PROCESS,)

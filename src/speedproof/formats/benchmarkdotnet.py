@@ -1,0 +1,262 @@
+"""BenchmarkDotNet: the JSON of its exporters, with and without measurements.
+
+https://benchmarkdotnet.org, "Exporters": ``Measurements`` (of ``JsonExporter.Full``) hold every iteration of
+every launch (a process) in run order: jitting, pilots, warm-up, the overhead of the empty loop, the actual
+workload, and the result. A result is the actual time less the median overhead, and what BenchmarkDotNet takes
+for an outlier has none: unless the user says otherwise, the slow iterations. The brief export has the results
+only, in ``Statistics.OriginalValues``, and the first versions had nothing but statistics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import msgspec
+import numpy as np
+
+from speedproof.data.sample import FloatArray, Trait
+from speedproof.data.suite import Record, Skipped
+from speedproof.data.units import Direction, parse_unit
+from speedproof.errors import FormatError
+from speedproof.formats.jsontext import Number, as_fields, decode, numbers
+from speedproof.formats.notes import plural
+from speedproof.formats.options import ReadOptions
+from speedproof.formats.source import Source
+
+__all__ = ["read"]
+
+_REMEDY = "export with [JsonExporterAttribute.Full]"
+_TRIMMED = (
+    "the file has no measurements, only the values that BenchmarkDotNet kept: it removes slow iterations "
+    f"as outliers; {_REMEDY}"
+)
+_SUMMARY = f"the file has the mean only; {_REMEDY}"
+_NANOSECONDS = parse_unit("ns")
+# The names of what is needed since version 0.11 (mode and stage) and before.
+_ACTUAL = {("Workload", "Actual"), ("MainTarget", "")}
+_RESULT = {("Workload", "Result"), ("Result", "")}
+_OVERHEAD = {("Overhead", "Actual"), ("IdleTarget", "")}
+_WARMUP = {("Workload", "Warmup"), ("MainWarmup", "")}
+
+
+class _Measurement(msgspec.Struct, rename="pascal"):
+    iteration_mode: str
+    operations: float
+    nanoseconds: float
+    iteration_stage: str = ""
+    launch_index: int = 1
+
+    @property
+    def kind(self) -> tuple[str, str]:
+        return self.iteration_mode, self.iteration_stage
+
+
+class _Statistics(msgspec.Struct, rename="pascal"):
+    original_values: list[Number] | None = None
+    mean: Number | None = None
+
+
+class _Descriptor(msgspec.Struct, rename="pascal"):
+    id: str
+    unit: str = ""
+    the_greater_the_better: bool = False
+
+
+class _Metric(msgspec.Struct, rename="pascal"):
+    value: Number
+    descriptor: _Descriptor
+
+
+class _Benchmark(msgspec.Struct, rename="pascal"):
+    method: str
+    namespace: str | None = None
+    type: str | None = None
+    full_name: str | None = None
+    display_info: str | None = None
+    parameters: str | None = None
+    statistics: _Statistics | None = None
+    measurements: list[_Measurement] = []
+    metrics: list[_Metric] = []
+
+    @property
+    def name(self) -> str:
+        parts = ".".join(part for part in (self.namespace, self.type, self.method) if part)
+        return self.full_name or (f"{parts}({self.parameters})" if self.parameters else parts)
+
+    @property
+    def job(self) -> str:
+        """The job, ``.NET 8.0(Runtime=.NET 8.0)``, of a text like ``Type.Method: job [N=10]``."""
+        text = (self.display_info or "").partition(": ")[2]
+        return text.rpartition(" [")[0] if self.parameters and text.endswith("]") else text
+
+
+class _File(msgspec.Struct, rename="pascal"):
+    benchmarks: list[msgspec.Raw]
+    host_environment_info: dict[str, object] = {}
+
+
+def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
+    """Read the workload iterations of every benchmark, with the launch of each.
+
+    Parameters
+    ----------
+    source : Source
+        The file.
+    options : ReadOptions
+        Not needed.
+
+    Yields
+    ------
+    Record or Skipped
+        Named by ``FullName``; the job is the version when the file has several. Metric ``"time"``, and one
+        value for each of a diagnoser's metrics (``"memory"`` is what is allocated in an operation).
+
+    Raises
+    ------
+    FormatError
+        JSON that is malformed or lacks ``Benchmarks``.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> text = b'''{"Benchmarks": [{"Method": "Sort", "Measurements": [
+    ...   {"IterationMode": "Overhead", "IterationStage": "Actual", "Operations": 10, "Nanoseconds": 20},
+    ...   {"IterationMode": "Workload", "IterationStage": "Warmup", "Operations": 10, "Nanoseconds": 999},
+    ...   {"IterationMode": "Workload", "IterationStage": "Actual", "Operations": 10, "Nanoseconds": 520},
+    ...   {"IterationMode": "Workload", "IterationStage": "Actual", "Operations": 10, "Nanoseconds": 920},
+    ...   {"IterationMode": "Workload", "IterationStage": "Result", "Operations": 10, "Nanoseconds": 500}]}]}'''
+    >>> for r in read(Source("b.json", Path("b.json"), text), ReadOptions()):
+    ...     print(r if isinstance(r, Skipped) else (r.benchmark, r.values.tolist(), r.notes))
+    ('Sort', [5e-08, 9e-08], ('1 value that BenchmarkDotNet removed as an outlier is among the values',))
+    b.json: 1 warm-up iteration left out, and pilots, jitting and overhead
+    """
+    file = decode(source.data, _File, source)
+    host = _host(file.host_environment_info)
+    entries: list[tuple[str, _Benchmark]] = []
+    for index, part in enumerate(file.benchmarks):
+        where = f"Benchmarks[{index}]"
+        try:
+            entries.append((where, decode(part, _Benchmark, source, where)))
+        except FormatError as error:
+            yield Skipped(source.name, error.where, "", error.message)
+    several = len({entry.job for _, entry in entries if entry.job}) > 1
+    warmups = 0
+    for where, entry in entries:
+        frame = Record(
+            entry.name,
+            np.empty(0),
+            version=(entry.job or None) if several else None,
+            path=source.name,
+            where=where,
+            fields=host + as_fields({"job": entry.job or None, "parameters": entry.parameters or None}),
+        )
+        warmups += sum(m.kind in _WARMUP for m in entry.measurements)
+        yield from _times(frame, entry)
+        yield from _metrics(frame, entry.metrics)
+    if warmups:
+        reason = f"{plural(warmups, 'warm-up iteration')} left out, and pilots, jitting and overhead"
+        yield Skipped(source.name, "", "", reason, expected=True)
+
+
+def _times(frame: Record, entry: _Benchmark) -> Iterator[Record | Skipped]:
+    launches = list(dict.fromkeys(m.launch_index for m in entry.measurements))
+    per_launch = [_workload([m for m in entry.measurements if m.launch_index == index]) for index in launches]
+    parts = [(values, removed) for values, removed in per_launch if values.size]
+    if parts:
+        several = len(launches) > 1
+        known = {Trait.ORDER_KNOWN} | (set() if several else {Trait.ONE_PROCESS})
+        if any(m.kind in _WARMUP for m in entry.measurements):
+            known |= {Trait.WARMUP_REMOVED}
+        removed = sum(removed for _, removed in parts)
+        verb = (
+            "value that BenchmarkDotNet removed as an outlier is"
+            if removed == 1
+            else ("values that BenchmarkDotNet removed as outliers are")
+        )
+        yield replace(
+            frame,
+            values=_NANOSECONDS.to_base(np.concatenate([values for values, _ in parts])),
+            processes=np.repeat(np.arange(len(parts)), [v.size for v, _ in parts]) if several else None,
+            where=f"{frame.where}.Measurements",
+            traits=frozenset(known),
+            notes=(f"{removed} {verb} among the values",) if removed else (),
+        )
+        return
+    statistics = entry.statistics or _Statistics()
+    kept = numbers(statistics.original_values or [])
+    kept = kept[np.isfinite(kept)]
+    if kept.size:
+        traits, note, place = (
+            {Trait.ORDER_KNOWN, Trait.ONE_PROCESS, Trait.TRIMMED},
+            _TRIMMED,
+            "OriginalValues",
+        )
+    else:
+        kept = numbers([] if statistics.mean is None else [statistics.mean])
+        kept = kept[np.isfinite(kept)]
+        traits, note, place = {Trait.SUMMARY_ONLY}, _SUMMARY, "Mean"
+    if not kept.size:
+        reason = "it has no result; BenchmarkDotNet's log says why it failed"
+        yield Skipped(frame.path, frame.where, frame.benchmark, reason)
+        return
+    yield replace(
+        frame,
+        values=_NANOSECONDS.to_base(kept),
+        where=f"{frame.where}.Statistics.{place}",
+        traits=frozenset(traits),
+        notes=(note,),
+    )
+
+
+def _workload(measurements: Sequence[_Measurement]) -> tuple[FloatArray, int]:
+    """Nanoseconds an operation of one launch, and how many of them are outliers that the results lack.
+
+    The overhead is not in the file, but it is that which makes every result of an actual time.
+    """
+    actual = [m for m in measurements if m.kind in _ACTUAL and m.operations > 0]
+    results = [m for m in measurements if m.kind in _RESULT and m.operations > 0]
+    chosen, overhead = actual or results, 0.0
+    if len(results) >= len(actual):
+        chosen = results
+    elif results:
+        idle = [m.nanoseconds for m in measurements if m.kind in _OVERHEAD]
+        candidates = [float(np.median(idle)), float(np.mean(idle)), 0.0] if idle else [0.0]
+        whole = np.array([m.nanoseconds for m in actual])
+        overhead = min(candidates, key=lambda guess: _distance(whole - guess, results))
+    values = np.array([max(m.nanoseconds - overhead, 0.0) / m.operations for m in chosen], dtype=np.float64)
+    return values, len(chosen) - len(results) if results else 0
+
+
+def _distance(values: FloatArray, results: Sequence[_Measurement]) -> float:
+    """How far the results are from the nearest of some values."""
+    return float(sum(np.abs(values - m.nanoseconds).min() for m in results))
+
+
+def _metrics(frame: Record, metrics: Sequence[_Metric]) -> Iterator[Record]:
+    for metric in metrics:
+        descriptor = metric.descriptor
+        values = numbers([metric.value])
+        if not np.isfinite(values).all():
+            continue
+        allocated = descriptor.id == "Allocated Memory"
+        unit = parse_unit(f"{descriptor.unit}/op" if allocated else descriptor.unit.replace("Count", ""))
+        yield replace(
+            frame,
+            values=unit.to_base(values),
+            unit=unit.base,
+            metric="memory" if allocated else descriptor.id,
+            direction=Direction.HIGHER if descriptor.the_greater_the_better else Direction.LOWER,
+            where=f"{frame.where}.Metrics",
+            traits=frozenset({Trait.SUMMARY_ONLY}),
+        )
+
+
+def _host(info: dict[str, object]) -> tuple[tuple[str, str], ...]:
+    processor = info.get("ProcessorName")
+    name = processor.get("Value") if isinstance(processor, dict) else processor
+    runtime = info.get("RuntimeVersion", info.get("ClrVersion"))
+    chosen = {
+        key: info.get(key) for key in ("OsVersion", "Architecture", "Configuration", "BenchmarkDotNetVersion")
+    }
+    return as_fields({"cpu": name, "runtime": runtime, **chosen})

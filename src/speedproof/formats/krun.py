@@ -1,0 +1,153 @@
+"""krun: the JSON of a session, ``NAME_results.json.bz2``.
+
+https://github.com/softdevteam/krun, README, "Krun results files": ``wallclock_times`` maps
+``benchmark:VM:variant`` to process executions, each a list of the seconds of its in-process iterations, in run
+order and with the warm-up, which krun is there to show. An execution that crashed is an empty list.
+``core_cycle_counts`` has a list a core in each execution. The first versions called the times ``data``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import msgspec
+import numpy as np
+
+from speedproof.data.sample import Trait
+from speedproof.data.suite import Record, Skipped
+from speedproof.errors import FormatError
+from speedproof.formats.jsontext import Number, as_fields, decode, numbers
+from speedproof.formats.notes import plural
+from speedproof.formats.options import ReadOptions
+from speedproof.formats.source import Source
+
+__all__ = ["read"]
+
+_ERROR_FLAG = "krun noted an error or a warning during the session (error_flag); its log says which"
+
+
+class _File(msgspec.Struct):
+    wallclock_times: dict[str, msgspec.Raw] | None = None
+    data: dict[str, msgspec.Raw] | None = None
+    core_cycle_counts: dict[str, msgspec.Raw] = {}
+    aperf_counts: dict[str, msgspec.Raw] = {}
+    mperf_counts: dict[str, msgspec.Raw] = {}
+    audit: object = None
+    error_flag: bool = False
+
+
+def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
+    """Read the iterations of every benchmark, with the process execution of each.
+
+    Parameters
+    ----------
+    source : Source
+        The file.
+    options : ReadOptions
+        Not needed.
+
+    Yields
+    ------
+    Record or Skipped
+        Named by the benchmark; the virtual machine with its variant is the version when the file has several.
+        Metrics ``"time"`` and, where cycles were counted, ``"cycles of core 0"`` and so on.
+
+    Raises
+    ------
+    FormatError
+        JSON that is malformed or has no times.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> text = b'{"wallclock_times": {"nbody:PyPy:default": [[0.5, 0.4], [], [0.6]]}}'
+    >>> for r in read(Source("k.json", Path("k.json"), text), ReadOptions()):
+    ...     print(r if isinstance(r, Skipped) else (r.benchmark, r.values.tolist(), r.processes.tolist()))
+    k.json: wallclock_times.nbody:PyPy:default: nbody: 1 of 3 process executions crashed and left no times
+    ('nbody', [0.5, 0.4, 0.6], [0, 0, 1])
+    """
+    file = decode(source.data, _File, source)
+    member = "data" if file.wallclock_times is None else "wallclock_times"
+    times = file.data if file.wallclock_times is None else file.wallclock_times
+    if times is None:
+        raise source.error("", "the file lacks wallclock_times; it is not as krun writes it")
+    several = len({_parts(key)[1:] for key in times}) > 1
+    host = _host(file.audit)
+    notes = (_ERROR_FLAG,) if file.error_flag else ()
+    for key, part in times.items():
+        benchmark, machine, variant = _parts(key)
+        frame = Record(
+            benchmark,
+            np.empty(0),
+            version=f"{machine}:{variant}" if several else None,
+            path=source.name,
+            where=f"{member}.{key}",
+            fields=(*as_fields({"vm": machine or None, "variant": variant or None}), *host),
+            traits=frozenset({Trait.ORDER_KNOWN}),
+            notes=notes,
+        )
+        try:
+            executions = decode(part, list[list[Number]], source, frame.where)
+            yield from _times(source, frame, executions)
+            if counted := file.core_cycle_counts.get(key):
+                yield from _cycles(source, replace(frame, where=f"core_cycle_counts.{key}"), counted)
+        except FormatError as error:
+            yield Skipped(source.name, error.where, benchmark, error.message)
+    if file.aperf_counts or file.mperf_counts:
+        reason = "the APERF and MPERF counts are left out: they tell the frequency of the cores"
+        yield Skipped(source.name, "", "", reason, expected=True)
+
+
+def _parts(key: str) -> tuple[str, str, str]:
+    """Benchmark, virtual machine and variant; a key of another form is a benchmark."""
+    parts = key.split(":")
+    return (parts[0], parts[1], parts[2]) if len(parts) == 3 else (key, "", "")
+
+
+def _times(
+    source: Source, frame: Record, executions: Sequence[Sequence[Number]]
+) -> Iterator[Record | Skipped]:
+    if not executions:
+        reason = "no process execution has ended yet; let krun run to its end"
+        yield Skipped(source.name, frame.where, frame.benchmark, reason)
+        return
+    if crashed := sum(not execution for execution in executions):
+        reason = f"{crashed} of {plural(len(executions), 'process execution')} crashed and left no times"
+        yield Skipped(source.name, frame.where, frame.benchmark, reason)
+    yield from _joined(source, frame, executions)
+
+
+def _cycles(source: Source, frame: Record, counted: msgspec.Raw) -> Iterator[Record | Skipped]:
+    executions = decode(counted, list[list[list[Number]]], source, frame.where)
+    for core in range(max(map(len, executions), default=0)):
+        metric = f"cycles of core {core}"
+        of_core = [execution[core] for execution in executions if core < len(execution)]
+        yield from _joined(source, replace(frame, unit="cycles", metric=metric), of_core)
+
+
+def _joined(
+    source: Source, frame: Record, executions: Sequence[Sequence[Number]]
+) -> Iterator[Record | Skipped]:
+    """One record of all executions; what is no number is named."""
+    parts = [numbers(execution) for execution in executions if execution]
+    if not parts:
+        return
+    values = np.concatenate(parts)
+    processes = np.repeat(np.arange(len(parts)), [part.size for part in parts])
+    finite = np.isfinite(values)
+    if lost := int(values.size - finite.sum()):
+        reason = f"{frame.metric} is not a number in {lost} of {plural(values.size, 'iteration')}"
+        yield Skipped(source.name, frame.where, frame.benchmark, reason)
+    if finite.any():
+        yield replace(frame, values=values[finite], processes=processes[finite])
+
+
+def _host(audit: object) -> tuple[tuple[str, str], ...]:
+    """What of krun's audit, which holds whole listings, tells one machine from another."""
+    if not isinstance(audit, dict):
+        return ()
+    model = re.search(r"^model name\s*:\s*(.+?)\s*$", str(audit.get("cpuinfo", "")), re.MULTILINE)
+    system = {name: str(audit[name]).strip() for name in ("uname", "debian_version") if audit.get(name)}
+    return as_fields({"cpu": model[1] if model else None, **system})

@@ -1,0 +1,132 @@
+"""sightglass: the raw measurements of ``sightglass-cli benchmark``, as JSON or CSV.
+
+https://github.com/bytecodealliance/sightglass, crates/data: a measurement is one ``count`` of one ``event`` in one
+``phase`` (compilation, instantiation, execution) of one Wasm program under one engine, with the id of its process
+and the iteration inside it, in run order. Old versions print an array for every process, one a line.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import msgspec
+import numpy as np
+
+from speedproof.data.sample import Trait
+from speedproof.data.suite import Record, Skipped
+from speedproof.data.units import metric_of, parse_unit
+from speedproof.errors import FormatError
+from speedproof.formats.jsontext import as_fields, decode
+from speedproof.formats.options import ReadOptions
+from speedproof.formats.source import Source
+
+__all__ = ["read"]
+
+# Events that are quantities with a unit; all others are counts.
+_UNITS = {"nanoseconds": "ns", "cycles": "cycles", "cpu-cycles": "cycles"}
+
+
+class _Measurement(msgspec.Struct):
+    engine: str
+    wasm: str
+    process: int
+    phase: str
+    event: str
+    count: float
+    arch: str | None = None
+    engine_flags: str | None = None
+
+
+@dataclass(slots=True)
+class _Group:
+    where: str
+    processes: list[int] = field(default_factory=list)
+    counts: list[float] = field(default_factory=list)
+
+
+def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
+    """Read every program's phases and events, with the process of each count.
+
+    Parameters
+    ----------
+    source : Source
+        The file.
+    options : ReadOptions
+        Not needed.
+
+    Yields
+    ------
+    Record or Skipped
+        Named by the program and the phase, ``noop.wasm:execution``; the engine is the version when the file
+        has several. The metric is ``"time"``, ``"cycles"`` or the event's name.
+
+    Raises
+    ------
+    FormatError
+        JSON or CSV that is malformed.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> text = b'''[{"arch": "x86_64", "engine": "e.so", "wasm": "noop.wasm", "process": 7, "iteration": 0,
+    ...              "phase": "Execution", "event": "nanoseconds", "count": 250}]'''
+    >>> for r in read(Source("s.json", Path("s.json"), text), ReadOptions()):
+    ...     print(r.benchmark, r.metric, r.values.tolist(), r.processes.tolist())
+    noop.wasm:execution time [2.5e-07] [0]
+    """
+    is_json = source.data.lstrip()[:1] == b"["
+    groups: dict[tuple[str, str, str, str, str | None, str | None], _Group] = {}
+    for where, found in _from_json(source) if is_json else _from_csv(source):
+        if isinstance(found, FormatError):
+            yield Skipped(source.name, found.where, "", found.message)
+            continue
+        key = (found.wasm, found.phase, found.event, found.engine, found.engine_flags, found.arch)
+        group = groups.setdefault(key, _Group(where))
+        group.processes.append(found.process)
+        group.counts.append(found.count)
+    several = len({(engine, flags) for _, _, _, engine, flags, _ in groups}) > 1
+    for (wasm, phase, event, engine, flags, arch), group in groups.items():
+        unit = parse_unit(_UNITS.get(event, ""))
+        yield Record(
+            f"{wasm}:{phase.lower()}",
+            unit.to_base(np.array(group.counts)),
+            unit.base,
+            metric=metric_of(unit.base) if event in _UNITS else event,
+            version=" ".join(filter(None, (engine, flags))) if several else None,
+            processes=np.unique(group.processes, return_inverse=True)[1],
+            path=source.name,
+            where=group.where,
+            fields=as_fields({"engine": engine, "engine_flags": flags or None, "arch": arch, "wasm": wasm}),
+            traits=frozenset({Trait.ORDER_KNOWN}),
+        )
+
+
+_Found = Iterator[tuple[str, _Measurement | FormatError]]
+
+
+def _from_json(source: Source) -> _Found:
+    lines = [line for line in source.data.splitlines() if line.strip()]
+    by_line = len(lines) > 1 and all(line[:1] == b"[" and line.rstrip()[-1:] == b"]" for line in lines)
+    for number, data in enumerate(lines if by_line else [source.data], start=1):
+        begin = f"line {number}" if by_line else ""
+        for index, part in enumerate(decode(data, list[msgspec.Raw], source, begin)):
+            where = f"{begin}[{index}]"
+            try:
+                yield where, decode(part, _Measurement, source, where)
+            except FormatError as error:
+                yield where, error
+
+
+def _from_csv(source: Source) -> _Found:
+    rows = csv.DictReader(source.lines, strict=True)
+    try:
+        for row in rows:
+            where = f"line {rows.line_num}"
+            try:
+                yield where, msgspec.convert(row, _Measurement, strict=False)
+            except msgspec.ValidationError as error:
+                yield where, source.error(where, f"no measurement ({error}); was the row cut?")
+    except csv.Error as error:
+        raise source.error(f"line {rows.line_num}", f"not CSV: {error}") from None

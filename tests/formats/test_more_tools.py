@@ -1,0 +1,482 @@
+"""BenchmarkDotNet, nanobench, asv, ReBench, krun and sightglass, against the numbers that stand in their files."""
+
+from __future__ import annotations
+
+import bz2
+import csv
+import json
+import shutil
+import statistics
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from speedproof.data.sample import Trait
+from speedproof.data.suite import Record, Skipped
+from speedproof.data.units import Direction
+from speedproof.errors import FormatError
+from speedproof.formats import read
+
+
+def split(path: Path) -> tuple[list[Record], list[Skipped]]:
+    items = list(read(path))
+    return [i for i in items if isinstance(i, Record)], [i for i in items if isinstance(i, Skipped)]
+
+
+def load(path: Path) -> Any:
+    return json.loads(path.read_text())
+
+
+def times(records: list[Record]) -> list[Record]:
+    return [r for r in records if r.metric == "time"]
+
+
+def processes(record: Record) -> list[int]:
+    assert record.processes is not None
+    return [int(p) for p in record.processes]
+
+
+def changed(source: Path, target: Path, change: Callable[[Any], Any]) -> Path:
+    """A copy of a JSON file with something changed in it."""
+    content = load(source)
+    change(content)
+    target.write_text(json.dumps(content))
+    return target
+
+
+# BenchmarkDotNet ----------------------------------------------------------------------------------------
+
+
+def test_benchmarkdotnet_against_json(files: Path) -> None:
+    """Results are those of the tool where it kept all; what it removed is the actual time less the overhead."""
+    records, skipped = split(files / "benchmarkdotnet.json")
+    old, new = times(records)
+    first, second, *_ = load(files / "benchmarkdotnet.json")["Benchmarks"]
+    for record, benchmark in ((old, first), (new, second)):
+        results = [m for m in benchmark["Measurements"] if m["IterationStage"] == "Result"]
+        own = {m["Nanoseconds"] / m["Operations"] for m in results}
+        found = set((record.values * 1e9).round(6).tolist())
+        assert own <= found
+        assert record.unit == "s"
+        assert Trait.WARMUP_REMOVED in record.traits
+        assert Trait.ONE_PROCESS not in record.traits
+    assert (old.values * 1e9).round(6).tolist() == [100.0, 110.0, 250.0, 103.75, 100.0, 101.25]
+    assert processes(old) == [0, 0, 0, 1, 1, 1], "a launch is a process"
+    assert old.notes == ("1 value that BenchmarkDotNet removed as an outlier is among the values",)
+    assert (new.values * 1e9).round(6).tolist() == [50.0, 52.5, 48.0, 49.0]
+    assert new.notes == ()
+    assert [s.expected for s in skipped] == [False, False, True]
+    assert skipped[0].where == "Benchmarks[3].Method"
+    assert skipped[1].benchmark == "Demo.Sorts.Failed(N: 10)"
+    assert "8 warm-up iterations" in skipped[2].reason
+
+
+def test_benchmarkdotnet_jobs_are_versions_and_hosts_fields(files: Path) -> None:
+    records, _ = split(files / "benchmarkdotnet.json")
+    old, new = times(records)
+    assert old.benchmark == new.benchmark == "Demo.Sorts.Quick(N: 10)"
+    assert (old.version or "").startswith(".NET 6.0(")
+    assert (new.version or "").startswith(".NET 8.0(")
+    assert dict(old.fields)["cpu"] == "a processor"
+    assert dict(old.fields)["job"] == old.version
+
+
+def test_benchmarkdotnet_one_job_names_no_version(files: Path, tmp_path: Path) -> None:
+    def keep_first(content: Any) -> None:
+        del content["Benchmarks"][1:]
+
+    path = changed(files / "benchmarkdotnet.json", tmp_path / "b.json", keep_first)
+    assert {r.version for r in split(path)[0]} == {None}
+
+
+def test_benchmarkdotnet_one_launch_is_one_process(files: Path, tmp_path: Path) -> None:
+    def first_launch(content: Any) -> None:
+        for benchmark in content["Benchmarks"]:
+            measured = benchmark.get("Measurements", [])
+            benchmark["Measurements"] = [m for m in measured if m["LaunchIndex"] == 1]
+
+    path = changed(files / "benchmarkdotnet.json", tmp_path / "b.json", first_launch)
+    for record in times(split(path)[0]):
+        assert record.processes is None
+        assert Trait.ONE_PROCESS in record.traits
+
+
+def test_benchmarkdotnet_metrics_of_diagnosers(files: Path) -> None:
+    records, _ = split(files / "benchmarkdotnet.json")
+    memory = [r for r in records if r.metric == "memory"]
+    assert [(r.values.tolist(), r.unit) for r in memory] == [([368.0], "B/op"), ([184.0], "B/op")]
+    (speed,) = [r for r in records if r.metric == "Speed"]
+    assert speed.direction is Direction.HIGHER
+    assert all(r.traits == {Trait.SUMMARY_ONLY} for r in (*memory, speed))
+
+
+def test_benchmarkdotnet_without_measurements(files: Path) -> None:
+    kept, mean = split(files / "benchmarkdotnet-brief.json")[0]
+    assert (kept.values * 1e9).round(6).tolist() == [100.0, 110.0, 90.5]
+    assert {Trait.TRIMMED, Trait.ONE_PROCESS} <= kept.traits
+    assert "JsonExporterAttribute.Full" in kept.notes[0]
+    assert (mean.benchmark, mean.values.tolist()) == ("Demo.Sorts.Merge(N=10)", [10362.5 / 1e9])
+    assert mean.traits == {Trait.SUMMARY_ONLY}
+
+
+@pytest.mark.parametrize("mean", [True, False])
+def test_benchmarkdotnet_names_of_before_0_11(tmp_path: Path, mean: bool) -> None:
+    """The overhead that was subtracted was the mean then; it is told by the results that it makes."""
+    idle, actual = [10.0, 20.0, 60.0], [1030.0, 2030.0, 9030.0]
+    overhead = statistics.mean(idle) if mean else statistics.median(idle)
+    modes = [("IdleTarget", v) for v in idle] + [("MainTarget", v) for v in actual]
+    modes += [("Result", v - overhead) for v in actual[:2]]
+    measured = [{"IterationMode": mode, "Operations": 10, "Nanoseconds": v} for mode, v in modes]
+    path = tmp_path / "b.json"
+    entry = {"Type": "T", "Method": "M", "Measurements": measured}
+    path.write_text(json.dumps({"HostEnvironmentInfo": {}, "Benchmarks": [entry]}))
+    (record,) = split(path)[0]
+    assert record.benchmark == "T.M"
+    np.testing.assert_allclose(record.values * 1e9, [(v - overhead) / 10 for v in actual], rtol=1e-12)
+
+
+# nanobench ----------------------------------------------------------------------------------------------
+
+
+def test_nanobench_against_json(files: Path) -> None:
+    records, skipped = split(files / "nanobench.json")
+    results = load(files / "nanobench.json")["results"]
+    for record, result in zip(times(records), (r for r in results[:3]), strict=True):
+        assert record.values.tolist() == [m["elapsed"] for m in result["measurements"]]
+        assert np.median(record.values) == pytest.approx(
+            statistics.median(m["elapsed"] for m in result["measurements"])
+        )
+        assert {Trait.ORDER_KNOWN, Trait.ONE_PROCESS} <= record.traits
+        assert (Trait.WARMUP_REMOVED in record.traits) == (result["warmup"] > 0)
+    names = [r.benchmark for r in times(records)]
+    assert names == ["sorting/std::sort", "std::find", "reversed/std::sort"], "a name of two titles has both"
+    cycles = [r for r in records if r.metric == "cycles"]
+    assert cycles[0].values.tolist() == [81.5, 73.5, 89.5]
+    assert {r.unit for r in cycles} == {"cycles"}
+    assert {r.metric for r in records} == {"time", "cycles", "instructions"}
+    damaged, lost, empty, counters = skipped
+    assert damaged.where == "results[3].measurements"
+    assert lost.reason == "instructions is not a number in 1 of 2 epochs"
+    assert "templates::json()" in empty.reason
+    assert counters.expected
+    assert counters.reason.startswith("12 counters left out"), "4 of each of the 3 benchmarks are 0"
+
+
+def test_nanobench_without_measurements_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "n.json"
+    path.write_text('{"results": [{"name": "a", "median(elapsed)": 2e-8}]}')
+    with pytest.raises(FormatError, match=r"summary of nanobench.*templates::json\(\)"):
+        list(read(path))
+
+
+# asv ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def asv_samples(files: Path) -> Path:
+    return files / "asv" / "results" / "box" / "067eaa49-samples.json"
+
+
+def test_asv_samples_against_json(asv_samples: Path) -> None:
+    """The medians of the samples are the results that asv itself computed from them."""
+    records, skipped = split(asv_samples)
+    content = load(asv_samples)
+    columns = content["result_columns"]
+    rows = {name: dict(zip(columns, row, strict=False)) for name, row in content["results"].items()}
+    sort = rows["suite.Suite.time_sort"]
+    names = [f"suite.Suite.time_sort({n}, '{order}')" for n in (100, 1000) for order in ("asc", "desc")]
+    found = {r.benchmark: r for r in records}
+    for name, samples, result in zip(names[:3], sort["samples"], sort["result"], strict=False):
+        assert found[name].values.tolist() == samples
+        assert np.median(found[name].values) == pytest.approx(result, rel=1e-12)
+    assert names[3] not in found, "the benchmark itself skips it"
+    assert found["suite.time_sum"].values.tolist() == rows["suite.time_sum"]["samples"][0]
+    units = {r.benchmark: (r.metric, r.unit) for r in records if "time" not in r.benchmark}
+    assert units == {
+        "suite.mem_list": ("memory", "B"),
+        "suite.peakmem_list": ("memory", "B"),
+        "suite.track_size": ("value", "objects"),
+    }
+    assert [(s.benchmark, s.expected) for s in skipped] == [
+        ("suite.Suite.time_sort", True),
+        ("suite.time_fail", False),
+    ]
+    fields = dict(found["suite.time_sum"].fields)
+    assert (fields["machine"], fields["cpu"], fields["commit"][:8]) == ("box", "a processor", "067eaa49")
+
+
+def test_asv_rounds_are_processes_where_all_are_full(asv_samples: Path) -> None:
+    """The benchmarks ask for 2 rounds of 4 (5) samples and have 8 (10)."""
+    found = {r.benchmark: r for r in split(asv_samples)[0]}
+    assert processes(found["suite.time_sum"]) == [0] * 5 + [1] * 5
+    assert processes(found["suite.Suite.time_sort(100, 'asc')"]) == [0] * 4 + [1] * 4
+    assert found["suite.mem_list"].processes is None
+
+
+@pytest.mark.parametrize("why", ["no list", "changed since", "cut short"])
+def test_asv_samples_of_unknown_rounds_count_as_from_one_process(
+    asv_samples: Path, tmp_path: Path, why: str
+) -> None:
+    folder = tmp_path / "box"
+    folder.mkdir()
+    shutil.copy(asv_samples, folder / "r.json")
+    if why != "no list":
+        shutil.copy(asv_samples.parents[1] / "benchmarks.json", tmp_path / "benchmarks.json")
+    if why == "changed since":
+        text = (tmp_path / "benchmarks.json").read_text()
+        (tmp_path / "benchmarks.json").write_text(text.replace('"version": "', '"version": "x'))
+    if why == "cut short":
+
+        def cut(content: Any) -> None:
+            place = content["result_columns"].index("samples")
+            for name in ("suite.Suite.time_sort", "suite.time_sum"):
+                content["results"][name][place][0].pop()
+
+        changed(folder / "r.json", folder / "r.json", cut)
+    record = next(r for r in split(folder / "r.json")[0] if r.benchmark == "suite.time_sum")
+    assert record.processes is None
+    assert Trait.ONE_PROCESS in record.traits
+    assert "does not record which sample" in record.notes[0]
+    assert (record.metric, record.unit) == ("time", "s"), "the unit follows the name"
+
+
+def test_asv_damaged_list_is_named(asv_samples: Path, tmp_path: Path) -> None:
+    (tmp_path / "benchmarks.json").write_text("{")
+    shutil.copy(asv_samples, tmp_path / "r.json")
+    records, skipped = split(tmp_path / "r.json")
+    assert records
+    assert skipped[0].path.endswith("benchmarks.json")
+    assert "units follow the benchmarks' names" in skipped[0].reason
+
+
+def test_asv_medians_are_marked(files: Path) -> None:
+    records, _ = split(files / "asv" / "results" / "box" / "067eaa49-medians.json")
+    for record in records:
+        assert record.values.size == 1
+        assert (Trait.SUMMARY_ONLY in record.traits) == (record.metric == "time"), record
+    assert "--record-samples" in times(records)[0].notes[0]
+
+
+def test_asv_version_1(files: Path) -> None:
+    records, skipped = split(files / "asv-version-1.json")
+    assert {r.benchmark: (r.values.tolist(), r.unit) for r in records} == {
+        "time_units.time_parse": ([0.0004], "s"),
+        "time_units.mem_unit": ([728.0], "B"),
+        "time_units.time_sizes(1)": ([0.25], "s"),
+        "time_units.time_sizes(3)": ([0.75], "s"),
+        "time_units.time_sampled": ([0.5, 0.25, 0.75], "s"),
+    }
+    assert [s.reason.partition(";")[0] for s in skipped if not s.expected] == [
+        "the benchmark failed",
+        "1 of 3 parameter sets failed",
+        "1 results for 2 parameter sets",
+    ]
+
+
+def test_asv_folder_leaves_its_lists_out_without_complaint(files: Path) -> None:
+    skipped = split(files / "asv")[1]
+    beside = {Path(s.path).name: s.expected for s in skipped if not s.benchmark}
+    assert beside == {"benchmarks.json": True, "machine.json": True}
+    for name in beside:
+        (path,) = (files / "asv").rglob(name)
+        with pytest.raises(FormatError, match="this is asv's"):
+            list(read(path))
+
+
+# ReBench ------------------------------------------------------------------------------------------------
+
+
+def test_rebench_against_csv(files: Path) -> None:
+    """Three invocations of four iterations, the first of which is warm-up in bench.conf."""
+    records, skipped = split(files / "rebench.data")
+    lines = (files / "rebench.data").read_text().splitlines()
+    rows = list(csv.DictReader((line for line in lines if not line.startswith("#")), delimiter="\t"))
+    assert len(rows) == 2 * 2 * 2 * 3 * 4
+    for record in records:
+        criterion = "total" if record.metric == "time" else record.metric
+        own = [
+            row
+            for row in rows
+            if (row["benchmark"], row["executor"], row["criterion"])
+            == (record.benchmark, record.version, criterion)
+            and int(row["iteration"]) > 1
+        ]
+        scale = 1e-3 if criterion == "total" else 1024.0
+        np.testing.assert_allclose(record.values, [float(r["value"]) * scale for r in own], rtol=1e-15)
+        assert processes(record) == [int(r["invocation"]) - 1 for r in own]
+        assert record.unit == ("s" if criterion == "total" else "B")
+        assert {Trait.ORDER_KNOWN, Trait.WARMUP_REMOVED} == record.traits
+    assert {(r.benchmark, r.version, r.metric) for r in records} == {
+        (b, v, m) for b in ("Sort", "Reverse") for v in ("Plain", "Optimized") for m in ("time", "trace size")
+    }
+    fields = dict(records[0].fields)
+    assert (fields["suite"], fields["hostName"], fields["osType"]) == ("Sorting", "box", "Linux")
+    assert len(fields["commit"]) == 40
+    (warm,) = skipped
+    assert warm.expected
+    assert warm.reason == "12 warm-up iterations of 2 benchmarks left out"
+
+
+HEADER = "invocation\titeration\tvalue\tunit\tcriterion\tbenchmark\texecutor\tinputSize\trunId\n"
+
+
+def test_rebench_parameters_that_differ_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "r.data"
+    rows = "".join(f"1\t1\t{n}.5\tms\ttotal\t{b}\tSOM\t{n}\t\n" for b, n in (("A", 1), ("A", 2), ("B", 2)))
+    path.write_text(HEADER + rows)
+    records, _ = split(path)
+    assert [(r.benchmark, r.version) for r in records] == [
+        ("A:inputSize=1", None),
+        ("A:inputSize=2", None),
+        ("B", None),
+    ]
+    assert "none was left out" in records[0].notes[0]
+
+
+def test_rebench_runs_of_two_commits_stay_apart(tmp_path: Path) -> None:
+    path = tmp_path / "r.data"
+    row = "\t1\t1.5\tms\ttotal\tA\tSOM\t\t\n"
+    one, two = (f'# Source: {{"commitId": "{commit}"}}\n' for commit in ("aaa", "bbb"))
+    path.write_text(f"{one}{HEADER}1{row}{two}2{row}")
+    assert [dict(r.fields)["commit"] for r in split(path)[0]] == ["aaa", "bbb"]
+
+
+def test_rebench_damaged_lines_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "r.data"
+    path.write_text(
+        f"{HEADER}# Source: {{oops\n1\t1\t2.5\tms\ttotal\tA\tSOM\t\t\n1\t2\tfast\tms\ttotal\tA\tSOM\t\t\n"
+        "1\t3\tinf\tms\ttotal\tA\tSOM\t\t\n1\t4\t2."
+    )
+    records, skipped = split(path)
+    assert [r.values.tolist() for r in records] == [[0.0025]]
+    assert [s.where for s in skipped] == ["line 2", "line 4", "line 5", "line 6"]
+    assert "3 cells where the header has 9" in skipped[3].reason
+
+
+def test_rebench_without_header_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "r.data"
+    path.write_text("#!rebench\n# Execution Start: 2014-01-01\n1\t1\t2.5\tms\ttotal\tA\n")
+    with pytest.raises(FormatError, match="data file of ReBench without its header line"):
+        list(read(path))
+    with pytest.raises(FormatError, match="values before the header line"):
+        list(read(path, format="rebench"))
+    path.write_text("# Execution Start: 2014-01-01\n")
+    with pytest.raises(FormatError, match="no header line"):
+        list(read(path, format="rebench"))
+    path.write_text("invocation\tvalue\n1\t2.5\n")
+    with pytest.raises(FormatError, match="the header lacks the column iteration"):
+        list(read(path, format="rebench"))
+
+
+# krun ---------------------------------------------------------------------------------------------------
+
+
+def test_krun_against_json(files: Path, tmp_path: Path) -> None:
+    content = load(files / "krun.json")
+    records, skipped = split(files / "krun.json")
+    for record in times(records):
+        executions = content["wallclock_times"][f"{record.benchmark}:{record.version}"]
+        own = [(v, i) for i, execution in enumerate(executions) for v in execution if v != "NaN"]
+        assert list(zip(record.values.tolist(), processes(record), strict=True)) == own
+        assert record.traits == {Trait.ORDER_KNOWN}, "the warm-up is in the file"
+        assert "error_flag" in record.notes[0]
+        assert dict(record.fields)["cpu"] == "a processor @ 2.40GHz"
+    cycles = {(r.benchmark, r.version, r.metric): r for r in records if r.unit == "cycles"}
+    pinned = cycles["nbody", "CPython:default-python", "cycles of core 0"]
+    assert pinned.values.tolist() == [1800, 1200, 1210, 1950, 1200, 1350]
+    assert processes(pinned) == [0, 0, 0, 1, 1, 1]
+    reasons = {(s.benchmark, s.where.split(":", 1)[-1]): s.reason for s in skipped if not s.expected}
+    assert reasons == {
+        ("dummy", "CPython:default-python"): "time is not a number in 1 of 6 iterations",
+        ("dummy", "PyPy:default-python"): "no process execution has ended yet; let krun run to its end",
+        ("nbody", "PyPy:default-python"): "1 of 2 process executions crashed and left no times",
+    }
+    (tmp_path / "k_results.json.bz2").write_bytes(bz2.compress((files / "krun.json").read_bytes()))
+    again, _ = split(tmp_path / "k_results.json.bz2")
+    assert [r.values.tolist() for r in again] == [r.values.tolist() for r in records]
+
+
+def test_krun_one_machine_names_no_version(tmp_path: Path) -> None:
+    path = tmp_path / "k.json"
+    path.write_text('{"data": {"a:PyPy:x": [[1.0]], "b:PyPy:x": [[2.0]]}, "audit": {}, "eta_estimates": {}}')
+    records, _ = split(path)
+    assert [(r.benchmark, r.version) for r in records] == [("a", None), ("b", None)]
+    assert dict(records[0].fields) == {"vm": "PyPy", "variant": "x"}
+
+
+def test_krun_damage_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "k.json"
+    path.write_text('{"wallclock_times": {"a:P:x": 7, "b": [[2.0]]}, "audit": {}, "eta_estimates": {}}')
+    records, (damaged,) = split(path)
+    assert [r.benchmark for r in records] == ["b"]
+    assert damaged.where == "wallclock_times.a:P:x"
+    path.write_text("{}")
+    with pytest.raises(FormatError, match="lacks wallclock_times"):
+        list(read(path, format="krun"))
+
+
+# sightglass ---------------------------------------------------------------------------------------------
+
+
+def measured(record: Record, rows: list[dict[str, Any]]) -> tuple[list[float], list[int]]:
+    """The counts of a record's engine, phase and event, and their process ids, as the file has them."""
+    event = {"time": "nanoseconds"}.get(record.metric, record.metric)
+    own = [
+        row
+        for row in rows
+        if (f"{row['wasm']}:{row['phase'].lower()}", row["engine"], row["event"])
+        == (record.benchmark, record.version, event)
+    ]
+    return [float(row["count"]) for row in own], [int(row["process"]) for row in own]
+
+
+@pytest.mark.parametrize("name", ["sightglass.json", "sightglass.csv"])
+def test_sightglass_against_json_and_csv(files: Path, name: str) -> None:
+    text = (files / name).read_text()
+    rows = (json.loads(text) if name.endswith("json") else list(csv.DictReader(text.splitlines())))[:-1]
+    records, (damaged,) = split(files / name)
+    assert len(records) == 2 * 2 * 3
+    for record in records:
+        counts, ids = measured(record, rows)
+        scale = 1e9 if record.metric == "time" else 1.0
+        assert record.values.tolist() == [count / scale for count in counts]
+        assert [sorted(set(ids))[p] for p in processes(record)] == ids
+        assert record.unit == {"time": "s", "cycles": "cycles"}.get(record.metric, "")
+    assert {r.metric for r in records} == {"time", "cycles", "cache-misses"}
+    assert damaged.where.startswith(("[48]", "line 26"))
+
+
+def test_sightglass_arrays_of_processes_one_a_line(files: Path, tmp_path: Path) -> None:
+    rows = load(files / "sightglass.json")[:-1]
+    lines = [json.dumps([row for row in rows if row["process"] == p]) for p in (11, 12, 13, 14)]
+    path = tmp_path / "s.json"
+    path.write_text("\n".join(lines) + "\n")
+    joined, _ = split(files / "sightglass.json")
+    records, skipped = split(path)
+    assert [r.values.tolist() for r in records] == [r.values.tolist() for r in joined]
+    assert not skipped
+    path.write_text("\n".join(lines).replace('"count": 4110', '"count": "oops"', 1) + "\n")
+    assert split(path)[1][0].where == "line 1[0].count"
+
+
+def test_sightglass_flags_tell_engines_apart(tmp_path: Path) -> None:
+    path = tmp_path / "s.json"
+    row = {"engine": "e.so", "wasm": "a.wasm", "process": 1, "iteration": 0, "phase": "Execution"}
+    rows = [{**row, "event": "cycles", "count": 5, "engine_flags": f} for f in ("-O0", "-O2")]
+    path.write_text(json.dumps(rows))
+    assert [r.version for r in split(path)[0]] == ["e.so -O0", "e.so -O2"]
+
+
+def test_sightglass_summaries_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "s.json"
+    row = {"wasm": "a.wasm", "engine": "e.so", "phase": "Execution", "event": "cycles"}
+    for extra, words in (
+        ({"min": 1, "mean_deviation": 0.5}, "sightglass's summary"),
+        ({"half_width_confidence_interval": 0.5}, "effect sizes"),
+    ):
+        path.write_text(json.dumps([{**row, **extra}]))
+        with pytest.raises(FormatError, match=words):
+            list(read(path))
