@@ -278,6 +278,15 @@ def test_a_field_never_pools_the_versions_of_a_file() -> None:
     assert {(c["benchmark"], c["reference"]["n"]) for c in found} == {("command, a", 5), ("command, b", 5)}
 
 
+def test_differences_between_stored_sessions_are_named_when_they_are_compared() -> None:
+    for name, command in (("old", SLOW), ("new", FAST)):
+        speedproof("run", "--name", name, command, "--max-runs", "5", "--save", f"{name}.jsonl")
+    text = Path("new.jsonl").read_text()
+    Path("new.jsonl").write_text(re.sub(r'"kernel":"[^"]*"', '"kernel":"9.9"', text))
+    _, _, err = speedproof("compare", "old.jsonl", "new.jsonl")
+    assert re.search(r"under different conditions, which count as speedup: kernel \(old: .*; new: 9.9\)", err)
+
+
 def test_default_files_never_coincide() -> None:
     for _ in range(3):
         speedproof("run", "true", "--max-runs", "3")

@@ -19,6 +19,7 @@ from dataclasses import replace
 from pathlib import Path, PurePath
 
 from speedproof.cli.console import Console
+from speedproof.data.conditions import different_conditions
 from speedproof.data.suite import Record, Skipped, Suite
 from speedproof.errors import UsageError
 from speedproof.formats import FORMATS, ReadOptions, detect, read
@@ -203,12 +204,17 @@ def _versions_by_field(
         return labelled
     # Versions that the files name themselves, and that the field does not tell apart, must not be pooled.
     return [
-        (name, replace(r, benchmark=f"{r.benchmark}, {r.version}") if isinstance(r, Record) and r.version else r)
+        (
+            name,
+            replace(r, benchmark=f"{r.benchmark}, {r.version}") if isinstance(r, Record) and r.version else r,
+        )
         for name, r in labelled
     ]
 
 
-def _experiments_apart(labelled: Sequence[tuple[str, Record | Skipped]]) -> list[tuple[str, Record | Skipped]]:
+def _experiments_apart(
+    labelled: Sequence[tuple[str, Record | Skipped]],
+) -> list[tuple[str, Record | Skipped]]:
     """Benchmarks that were measured in several experiments of the runner, each as a benchmark of its own.
 
     What two days or machines share is not the benchmark's: pooled, their values would not be independent.
@@ -288,12 +294,17 @@ def order_versions(suite: Suite, reference: str | None) -> tuple[str, tuple[str,
 
 
 def report_leftovers(suite: Suite, console: Console) -> None:
-    """Write what was left out, what was pooled, and what readers remarked of which samples."""
+    """Write what was left out or pooled, where conditions differed, and what readers remarked of which samples."""
     for skipped in suite.skipped:
         if not skipped.expected:
             console.remark(f"left out: {skipped}")
     for residue in suite.residue:
         console.remark(f"note: {residue}")
+    if differences := different_conditions(suite):
+        what = ", ".join(map(str, differences))
+        console.remark(
+            f"note: the versions were measured under different conditions, which count as speedup: {what}"
+        )
     samples: dict[str, dict[str, None]] = {}
     for (key, version), sample in suite.samples.items():
         for note in sample.notes:

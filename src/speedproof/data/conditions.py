@@ -1,0 +1,66 @@
+"""What the files say of the machine: versions that were measured under different conditions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from speedproof.data.suite import Suite
+
+__all__ = ["Difference", "different_conditions"]
+
+# As the tools name them. What a version is made of (compiler, interpreter, commit) is what is compared.
+_CONDITIONS = (
+    "host", "hostname", "host_name", "node", "machine", "cpu", "cpu_model_name", "cpu_count", "num_cpus", "ram",
+    "arch", "Architecture", "goarch", "goos", "os", "OsVersion", "system", "release", "uname", "platform", "kernel",
+    "governor", "turbo", "smt", "power", "cpu_config", "cpu_scaling_enabled", "cpu_affinity", "aslr",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A condition that was not the same for all versions.
+
+    Attributes
+    ----------
+    condition : str
+        As the files name it.
+    values : tuple of (str, str)
+        Version and value; several values of one version are separated by a slash.
+
+    Examples
+    --------
+    >>> str(Difference("host", (("old", "ant"), ("new", "bee"))))
+    'host (old: ant; new: bee)'
+    """
+
+    condition: str
+    values: tuple[tuple[str, str], ...]
+
+    def __str__(self) -> str:
+        shown = "; ".join(f"{version}: {value}" for version, value in self.values[:4])
+        return f"{self.condition} ({shown}{'; ...' if len(self.values) > 4 else ''})"
+
+
+def different_conditions(suite: Suite) -> tuple[Difference, ...]:
+    """Find the conditions in which the versions of a suite differ.
+
+    Parameters
+    ----------
+    suite : Suite
+        As read.
+
+    Returns
+    -------
+    tuple of Difference
+        Only conditions that every version's files tell, and that are not themselves what tells the versions
+        apart.
+    """
+    found = []
+    for condition in _CONDITIONS:
+        values = {version: suite.fields.get(version, {}).get(condition, ()) for version in suite.versions}
+        known = all(values.values())
+        chosen = all(own == (version,) for version, own in values.items())
+        if known and not chosen and len({frozenset(own) for own in values.values()}) > 1:
+            shown = tuple((version, "/".join(own)) for version, own in values.items())
+            found.append(Difference(condition, shown))
+    return tuple(found)

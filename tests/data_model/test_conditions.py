@@ -1,0 +1,37 @@
+"""Versions from different machines are told apart from versions of different programs."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from speedproof.data.conditions import different_conditions
+from speedproof.data.suite import Record, Suite
+
+
+def suite(*rows: tuple[str, dict[str, str]]) -> Suite:
+    return Suite.from_records(
+        (version, Record("b", np.array([1.0, 2.0]), fields=tuple(fields.items()))) for version, fields in rows
+    )
+
+
+def test_what_differs_between_versions_is_named() -> None:
+    found = different_conditions(
+        suite(
+            ("old", {"host": "ant", "kernel": "6.1", "compiler": "gcc"}),
+            ("old", {"host": "ant", "kernel": "6.2", "compiler": "gcc"}),
+            ("new", {"host": "bee", "kernel": "6.1", "compiler": "clang"}),
+        )
+    )
+    assert [str(d) for d in found] == ["host (old: ant; new: bee)", "kernel (old: 6.1/6.2; new: 6.1)"]
+
+
+def test_unknown_and_chosen_conditions_are_no_difference() -> None:
+    """A version whose files say nothing; and machines that are themselves the versions, as with --by host."""
+    assert different_conditions(suite(("old", {"host": "ant"}), ("new", {}))) == ()
+    assert different_conditions(suite(("ant", {"host": "ant"}), ("bee", {"host": "bee"}))) == ()
+    assert different_conditions(suite(("old", {"host": "ant"}), ("new", {"host": "ant"}))) == ()
+
+
+def test_long_lists_are_cut() -> None:
+    (difference,) = different_conditions(suite(*((f"v{i}", {"cpu": f"c{i}"}) for i in range(6))))
+    assert str(difference) == "cpu (v0: c0; v1: c1; v2: c2; v3: c3; ...)"
