@@ -1,0 +1,243 @@
+"""asv and ReBench, against the numbers that stand in files of the tools themselves."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from speedproof.data.sample import Trait
+from speedproof.data.suite import Record, Skipped
+from speedproof.errors import FormatError
+from speedproof.formats import read
+
+
+def split(path: Path) -> tuple[list[Record], list[Skipped]]:
+    items = list(read(path))
+    return [i for i in items if isinstance(i, Record)], [i for i in items if isinstance(i, Skipped)]
+
+
+def load(path: Path) -> Any:
+    return json.loads(path.read_text())
+
+
+def times(records: list[Record]) -> list[Record]:
+    return [r for r in records if r.metric == "time"]
+
+
+def processes(record: Record) -> list[int]:
+    assert record.processes is not None
+    return [int(p) for p in record.processes]
+
+
+def changed(source: Path, target: Path, change: Callable[[Any], Any]) -> Path:
+    """A copy of a JSON file with something changed in it."""
+    content = load(source)
+    change(content)
+    target.write_text(json.dumps(content))
+    return target
+
+
+# asv ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def asv_samples(files: Path) -> Path:
+    return files / "asv" / "results" / "box" / "067eaa49-samples.json"
+
+
+def test_asv_samples_against_json(asv_samples: Path) -> None:
+    """The medians of the samples are the results that asv itself computed from them."""
+    records, skipped = split(asv_samples)
+    content = load(asv_samples)
+    columns = content["result_columns"]
+    rows = {name: dict(zip(columns, row, strict=False)) for name, row in content["results"].items()}
+    sort = rows["suite.Suite.time_sort"]
+    names = [f"suite.Suite.time_sort({n}, '{order}')" for n in (100, 1000) for order in ("asc", "desc")]
+    found = {r.benchmark: r for r in records}
+    for name, samples, result in zip(names[:3], sort["samples"], sort["result"], strict=False):
+        assert found[name].values.tolist() == samples
+        assert np.median(found[name].values) == pytest.approx(result, rel=1e-12)
+    assert names[3] not in found, "the benchmark itself skips it"
+    assert found["suite.time_sum"].values.tolist() == rows["suite.time_sum"]["samples"][0]
+    units = {r.benchmark: (r.metric, r.unit) for r in records if "time" not in r.benchmark}
+    assert units == {
+        "suite.mem_list": ("memory", "B"),
+        "suite.peakmem_list": ("memory", "B"),
+        "suite.track_size": ("value", "objects"),
+    }
+    assert [(s.benchmark, s.expected) for s in skipped] == [
+        ("suite.Suite.time_sort", True),
+        ("suite.time_fail", False),
+    ]
+    fields = dict(found["suite.time_sum"].fields)
+    assert (fields["machine"], fields["cpu"], fields["commit"][:8]) == ("box", "a processor", "067eaa49")
+
+
+def test_asv_rounds_are_processes_where_all_are_full(asv_samples: Path) -> None:
+    """The benchmarks ask for 2 rounds of 4 (5) samples and have 8 (10)."""
+    found = {r.benchmark: r for r in split(asv_samples)[0]}
+    assert processes(found["suite.time_sum"]) == [0] * 5 + [1] * 5
+    assert processes(found["suite.Suite.time_sort(100, 'asc')"]) == [0] * 4 + [1] * 4
+    assert found["suite.mem_list"].processes is None
+
+
+@pytest.mark.parametrize("why", ["no list", "changed since", "cut short"])
+def test_asv_samples_of_unknown_rounds_count_as_from_one_process(
+    asv_samples: Path, tmp_path: Path, why: str
+) -> None:
+    folder = tmp_path / "box"
+    folder.mkdir()
+    shutil.copy(asv_samples, folder / "r.json")
+    if why != "no list":
+        shutil.copy(asv_samples.parents[1] / "benchmarks.json", tmp_path / "benchmarks.json")
+    if why == "changed since":
+        text = (tmp_path / "benchmarks.json").read_text()
+        (tmp_path / "benchmarks.json").write_text(text.replace('"version": "', '"version": "x'))
+    if why == "cut short":
+
+        def cut(content: Any) -> None:
+            place = content["result_columns"].index("samples")
+            for name in ("suite.Suite.time_sort", "suite.time_sum"):
+                content["results"][name][place][0].pop()
+
+        changed(folder / "r.json", folder / "r.json", cut)
+    record = next(r for r in split(folder / "r.json")[0] if r.benchmark == "suite.time_sum")
+    assert record.processes is None
+    assert Trait.ONE_PROCESS in record.traits
+    assert "does not record which sample" in record.notes[0]
+    assert (record.metric, record.unit) == ("time", "s"), "the unit follows the name"
+
+
+def test_asv_damaged_list_is_named(asv_samples: Path, tmp_path: Path) -> None:
+    (tmp_path / "benchmarks.json").write_text("{")
+    shutil.copy(asv_samples, tmp_path / "r.json")
+    records, skipped = split(tmp_path / "r.json")
+    assert records
+    assert skipped[0].path.endswith("benchmarks.json")
+    assert "units follow the benchmarks' names" in skipped[0].reason
+
+
+def test_asv_medians_are_marked(files: Path) -> None:
+    records, _ = split(files / "asv" / "results" / "box" / "067eaa49-medians.json")
+    for record in records:
+        assert record.values.size == 1
+        assert (Trait.SUMMARY_ONLY in record.traits) == (record.metric == "time"), record
+    assert "--record-samples" in times(records)[0].notes[0]
+
+
+def test_asv_version_1(files: Path) -> None:
+    records, skipped = split(files / "asv-version-1.json")
+    assert {r.benchmark: (r.values.tolist(), r.unit) for r in records} == {
+        "time_units.time_parse": ([0.0004], "s"),
+        "time_units.mem_unit": ([728.0], "B"),
+        "time_units.time_sizes(1)": ([0.25], "s"),
+        "time_units.time_sizes(3)": ([0.75], "s"),
+        "time_units.time_sampled": ([0.5, 0.25, 0.75], "s"),
+    }
+    assert [s.reason.partition(";")[0] for s in skipped if not s.expected] == [
+        "the benchmark failed",
+        "1 of 3 parameter sets failed",
+        "1 results for 2 parameter sets",
+    ]
+
+
+def test_asv_folder_leaves_its_lists_out_without_complaint(files: Path) -> None:
+    skipped = split(files / "asv")[1]
+    beside = {Path(s.path).name: s.expected for s in skipped if not s.benchmark}
+    assert beside == {"benchmarks.json": True, "machine.json": True}
+    for name in beside:
+        (path,) = (files / "asv").rglob(name)
+        with pytest.raises(FormatError, match="this is asv's"):
+            list(read(path))
+
+
+# ReBench ------------------------------------------------------------------------------------------------
+
+
+def test_rebench_against_csv(files: Path) -> None:
+    """Three invocations of four iterations, the first of which is warm-up in bench.conf."""
+    records, skipped = split(files / "rebench.data")
+    lines = (files / "rebench.data").read_text().splitlines()
+    rows = list(csv.DictReader((line for line in lines if not line.startswith("#")), delimiter="\t"))
+    assert len(rows) == 2 * 2 * 2 * 3 * 4
+    for record in records:
+        criterion = "total" if record.metric == "time" else record.metric
+        own = [
+            row
+            for row in rows
+            if (row["benchmark"], row["executor"], row["criterion"])
+            == (record.benchmark, record.version, criterion)
+            and int(row["iteration"]) > 1
+        ]
+        scale = 1e-3 if criterion == "total" else 1024.0
+        np.testing.assert_allclose(record.values, [float(r["value"]) * scale for r in own], rtol=1e-15)
+        assert processes(record) == [int(r["invocation"]) - 1 for r in own]
+        assert record.unit == ("s" if criterion == "total" else "B")
+        assert {Trait.ORDER_KNOWN, Trait.WARMUP_REMOVED} == record.traits
+    assert {(r.benchmark, r.version, r.metric) for r in records} == {
+        (b, v, m) for b in ("Sort", "Reverse") for v in ("Plain", "Optimized") for m in ("time", "trace size")
+    }
+    fields = dict(records[0].fields)
+    assert (fields["suite"], fields["hostName"], fields["osType"]) == ("Sorting", "box", "Linux")
+    assert len(fields["commit"]) == 40
+    (warm,) = skipped
+    assert warm.expected
+    assert warm.reason == "12 warm-up iterations of 2 benchmarks left out"
+
+
+HEADER = "invocation\titeration\tvalue\tunit\tcriterion\tbenchmark\texecutor\tinputSize\trunId\n"
+
+
+def test_rebench_parameters_that_differ_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "r.data"
+    rows = "".join(f"1\t1\t{n}.5\tms\ttotal\t{b}\tSOM\t{n}\t\n" for b, n in (("A", 1), ("A", 2), ("B", 2)))
+    path.write_text(HEADER + rows)
+    records, _ = split(path)
+    assert [(r.benchmark, r.version) for r in records] == [
+        ("A:inputSize=1", None),
+        ("A:inputSize=2", None),
+        ("B", None),
+    ]
+    assert "none was left out" in records[0].notes[0]
+
+
+def test_rebench_runs_of_two_commits_stay_apart(tmp_path: Path) -> None:
+    path = tmp_path / "r.data"
+    row = "\t1\t1.5\tms\ttotal\tA\tSOM\t\t\n"
+    one, two = (f'# Source: {{"commitId": "{commit}"}}\n' for commit in ("aaa", "bbb"))
+    path.write_text(f"{one}{HEADER}1{row}{two}2{row}")
+    assert [dict(r.fields)["commit"] for r in split(path)[0]] == ["aaa", "bbb"]
+
+
+def test_rebench_damaged_lines_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "r.data"
+    path.write_text(
+        f"{HEADER}# Source: {{oops\n1\t1\t2.5\tms\ttotal\tA\tSOM\t\t\n1\t2\tfast\tms\ttotal\tA\tSOM\t\t\n"
+        "1\t3\tinf\tms\ttotal\tA\tSOM\t\t\n1\t4\t2."
+    )
+    records, skipped = split(path)
+    assert [r.values.tolist() for r in records] == [[0.0025]]
+    assert [s.where for s in skipped] == ["line 2", "line 4", "line 5", "line 6"]
+    assert "3 cells where the header has 9" in skipped[3].reason
+
+
+def test_rebench_without_header_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "r.data"
+    path.write_text("#!rebench\n# Execution Start: 2014-01-01\n1\t1\t2.5\tms\ttotal\tA\n")
+    with pytest.raises(FormatError, match="data file of ReBench without its header line"):
+        list(read(path))
+    with pytest.raises(FormatError, match="values before the header line"):
+        list(read(path, format="rebench"))
+    path.write_text("# Execution Start: 2014-01-01\n")
+    with pytest.raises(FormatError, match="no header line"):
+        list(read(path, format="rebench"))
+    path.write_text("invocation\tvalue\n1\t2.5\n")
+    with pytest.raises(FormatError, match="the header lacks the column iteration"):
+        list(read(path, format="rebench"))
