@@ -375,6 +375,13 @@ def test_wrong_requests_are_named(argv: list[str], message: str) -> None:
     assert not list(Path().glob("*.jsonl")) or "no such program" in message
 
 
+def test_other_systems_are_told_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("platform.system", lambda: "Darwin")
+    code, _, err = speedproof("run", "true", "true")
+    assert code == 2
+    assert "measures on Linux only, and this is Darwin; measure with hyperfine" in err
+
+
 def start(*argv: str) -> subprocess.Popen[str]:
     code = "import sys; from speedproof.cli.main import main; sys.exit(main(sys.argv[1:]))"
     return subprocess.Popen(

@@ -334,6 +334,7 @@ def _pool(group: list[Record], version: str) -> Sample:
     source = " ".join(part for part in (first.path, first.where) if part)
     # A disadvantage of one part taints the whole, so these are joined rather than intersected.
     tainting = {
+        Trait.SUMMARY_ONLY,
         Trait.TRIMMED,
         Trait.SORTED,
         Trait.FAILED_RUNS,

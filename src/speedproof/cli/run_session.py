@@ -1,0 +1,208 @@
+"""One session of ``speedproof run``: look around, measure or look at what was measured, report."""
+
+from __future__ import annotations
+
+import argparse
+import secrets
+import signal
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from datetime import datetime
+from itertools import chain, count
+from pathlib import Path
+from types import FrameType
+
+from speedproof.cli.console import Console
+from speedproof.cli.outputs import check_outputs
+from speedproof.cli.run_report import report
+from speedproof.cli.run_request import Metrics, inherit, kept, metrics_of, pin, plan_of, rules_of, warmup_of
+from speedproof.data.runs import SCHEMA, Line, PlannedBenchmark, SessionLine
+from speedproof.errors import FormatError, UsageError
+from speedproof.measure.environment import differences, disturbances, snapshot
+from speedproof.measure.execute import shell_command
+from speedproof.measure.executor import CommandExecutor, shell_start
+from speedproof.measure.outcome import Outcome, Warmup
+from speedproof.measure.programs import fingerprints, replaced, was_changed
+from speedproof.measure.race import StopRules
+from speedproof.measure.session import Session
+from speedproof.measure.store import Store, StoredSession, read_sessions
+
+__all__ = ["carry_out"]
+
+ERROR = 2
+INTERRUPTED = 130
+_ALONE_RUNS = 30
+
+
+def carry_out(args: argparse.Namespace, console: Console) -> int:
+    """Carry the command out; 2 when some version has no run that counts, 130 after Ctrl-C."""
+    check_outputs(args)
+    if args.review is not None:
+        return _review(args, console)
+    stored = _stored(args, args.resume)
+    rules = rules_of(args)
+    warmup = warmup_of(args.warmup)
+    plan = stored[-1].head.benchmarks if stored else plan_of(args, console)
+    files = _same_files(args, stored, plan)
+    if max(len(benchmark.versions) for benchmark in plan) == 1 and args.max_runs is None:
+        # Nothing decides it, and a minute of it is more than anybody asked for.
+        rules = replace(rules, max_blocks=max(_ALONE_RUNS, rules.min_blocks))
+    pin(args.cpu)
+    started = datetime.now().astimezone()
+    path = Path(args.resume or args.save or _fresh_name(started))
+    with ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="speedproof-"))
+        metrics = metrics_of(args, Path(folder), console)
+        environment = snapshot()
+        warnings = disturbances(environment)
+        for warning in warnings:
+            console.remark(f"note: {warning}")
+        if args.shell:
+            seconds = shell_start(shell_command("", args.shell))
+            console.remark(
+                f"note: every run includes the start of {args.shell}, about {1e3 * seconds:.2g} ms; it brings "
+                "speedups closer to 1"
+            )
+        head = SessionLine(
+            schema=SCHEMA,
+            session=f"{started:%Y%m%dT%H%M%S}-{secrets.token_hex(3)}",
+            started=started.isoformat(timespec="seconds"),
+            seed=secrets.randbits(32) if args.seed is None else args.seed,
+            benchmarks=plan,
+            units=metrics.units,
+            options=kept(args) | {"directory": str(Path.cwd())},
+            environment=environment,
+            warnings=warnings,
+            files=files,
+            resumes=tuple(session.head.session for session in stored),
+        )
+        if stored and (changed := differences(stored[-1].head.environment, environment)):
+            console.remark(f"note: the machine differs from the last session's: {'; '.join(changed)}")
+        stack.enter_context(_ends_as_ctrl_c())
+        outcome = _measure(args, console, stack, path, head, stored, rules, warmup, metrics)
+    console.remark(f"results are in {path}")
+    report(args, console, path, [*head.resumes, head.session], rules, outcome)
+    if outcome.interrupted:
+        return INTERRUPTED
+    return ERROR if outcome.fruitless else 0
+
+
+def _review(args: argparse.Namespace, console: Console) -> int:
+    """The verdict on what a file holds; it is valid whenever, and for whatever reason, measuring stopped."""
+    stored = _stored(args, args.review)
+    head = stored[-1].head
+    rules = rules_of(args)
+    higher = head.units.get(args.decide_by, ("", ""))[1] == "higher"
+
+    def append(line: Line) -> None:
+        """Nothing is measured, so nothing is stored."""
+
+    session = Session(
+        head,
+        rules,
+        CommandExecutor(),
+        clock=time.monotonic,
+        append=append,
+        metric=args.decide_by,
+        higher_is_better=higher,
+    )
+    session.recall(stored)
+    outcome = session.review()
+    how = f"ended: {stored[-1].end.reason}" if stored[-1].end else "was killed before it ended, or goes on"
+    console.remark(f"session {head.session}, started {head.started}, {how}")
+    report(args, console, Path(args.review), [s.head.session for s in stored], rules, outcome)
+    return ERROR if outcome.fruitless or not outcome.tallies else 0
+
+
+def _fresh_name(started: datetime) -> str:
+    """A file that is not there yet, though another session may have begun in the same second."""
+    stem = f"speedproof-{started:%Y%m%d-%H%M%S}"
+    names = (f"{stem}{suffix}.jsonl" for suffix in chain([""], map("-{}".format, count(2))))
+    return next(name for name in names if not Path(name).exists())
+
+
+@contextmanager
+def _ends_as_ctrl_c() -> Iterator[None]:
+    """A session that is told to end does so as after Ctrl-C: the command is ended, the verdict given.
+
+    The command has a process group of its own, so nobody else would end it.
+    """
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    numbers = (signal.SIGTERM, signal.SIGHUP)
+    before = {number: signal.signal(number, interrupt) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _measure(
+    args: argparse.Namespace,
+    console: Console,
+    stack: ExitStack,
+    path: Path,
+    head: SessionLine,
+    stored: Sequence[StoredSession],
+    rules: StopRules,
+    warmup: Warmup,
+    metrics: Metrics,
+) -> Outcome:
+    from speedproof.cli.live import Watcher
+
+    store = stack.enter_context(Store(path))
+    session = Session(
+        head,
+        rules,
+        metrics.executor,
+        clock=time.monotonic,
+        append=store.append,
+        watch=stack.enter_context(Watcher(console, metric=args.decide_by)),
+        warmup=warmup,
+        metric=args.decide_by,
+        higher_is_better=metrics.higher_is_better,
+        ignore_failure=args.ignore_failure,
+        changed=lambda: replaced(head.benchmarks, head.files, fingerprints(head.benchmarks)),
+    )
+    if stored:
+        console.remark(f"{session.recall(stored)} blocks taken over from {path}")
+    return session.run()
+
+
+def _stored(args: argparse.Namespace, file: str | None) -> list[StoredSession]:
+    """The last session of a file and those that it went on with, oldest first; its options are taken over."""
+    if file is None:
+        return []
+    option = "--review" if args.resume is None else "--resume"
+    if args.review is not None and args.resume is not None:
+        raise UsageError("--review only looks, --resume measures; give one of them")
+    if args.commands or args.words or args.suite or args.save or args.name or args.reference:
+        raise UsageError(f"{option} takes commands, names and file from the session; leave them out")
+    sessions = read_sessions(Path(file))
+    last = sessions[-1].head
+    inherit(args, last)
+    return [session for session in sessions if session.head.session in (*last.resumes, last.session)]
+
+
+def _same_files(
+    args: argparse.Namespace, stored: Sequence[StoredSession], plan: Sequence[PlannedBenchmark]
+) -> dict[str, str]:
+    """Look at what the commands consist of; blocks of other programs are not gone on with."""
+    files = fingerprints(plan)
+    if stored and (changed := was_changed(stored[-1], files)):
+        before = stored[-1].head
+        where = before.options.get("directory", "")
+        elsewhere = f" (it was started in {where})" if where != str(Path.cwd()) else ""
+        raise FormatError(
+            args.resume,
+            f"session {before.session}",
+            f"{', '.join(changed)}: not what was measured then{elsewhere}, and blocks of different programs make "
+            "no comparison; measure anew without --resume, or put back what was there",
+        )
+    return files
