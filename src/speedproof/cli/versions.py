@@ -1,0 +1,208 @@
+"""Which version a record belongs to: by path, by what the file says of itself, or by a field."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path, PurePath
+
+from speedproof.data.suite import Record, Skipped
+from speedproof.errors import UsageError
+from speedproof.formats import detect
+
+__all__ = [
+    "EXPERIMENT",
+    "enumerate_names",
+    "experiments_apart",
+    "holds_commands",
+    "labels_of",
+    "name_and_path",
+    "one_thing",
+    "versions_by_field",
+    "versions_of_one",
+    "versions_of_several",
+]
+
+EXPERIMENT = "session"
+"""The field that tells apart what the runner measured without going on with it."""
+
+
+def name_and_path(argument: str) -> tuple[str, str]:
+    """Split ``NAME=PATH``; the name is empty when none is given, or a file of that whole name exists."""
+    name, equals, path = argument.partition("=")
+    if equals and name and path and not Path(argument).exists():
+        return name, path
+    return "", argument
+
+
+def _stem(path: str) -> str:
+    if path == "-":
+        return "stdin"
+    pure = PurePath(path)
+    name = pure.name or str(Path(path).resolve().name)
+    if Path(path).is_dir():
+        return name
+    for _ in range(2):  # .json.gz
+        pure = PurePath(name)
+        if pure.suffix.lower() in (
+            ".gz",
+            ".json",
+            ".txt",
+            ".csv",
+            ".tsv",
+            ".bench",
+            ".log",
+            ".dat",
+            ".jsonl",
+        ):
+            name = pure.stem
+    return name
+
+
+def labels_of(named: Sequence[tuple[str, str]]) -> list[str]:
+    """Names of versions: stems of paths, with as many parent folders as tell them apart."""
+    labels = [name or _stem(path) for name, path in named]
+    parents = [PurePath(path).parts[:-1] for _, path in named]
+    depth = 0
+    different = len(set(named))
+    while len(set(labels)) < different and any(len(p) > depth for p in parents):
+        depth += 1
+        labels = [
+            name or "/".join((*(part for part in p[-depth:] if part not in (".", "/")), _stem(path)))
+            for (name, path), p in zip(named, parents, strict=True)
+        ]
+    seen: dict[str, int] = {}
+    for i, label in enumerate(labels):  # the same file twice: an A/A comparison of one's own
+        seen[label] = seen.get(label, 0) + 1
+        if seen[label] > 1:
+            labels[i] = f"{label} ({seen[label]})"
+    return labels
+
+
+def versions_of_several(
+    label: str, records: Sequence[Record | Skipped]
+) -> Iterator[tuple[str, Record | Skipped]]:
+    """The versions of one path among several: the path's, or those that it names if there are more."""
+    own = dict.fromkeys(r.version for r in records if isinstance(r, Record) and r.version is not None)
+    for record in records:
+        version = record.version if isinstance(record, Record) else None
+        yield (f"{label}:{version}" if version is not None and len(own) > 1 else label), record
+
+
+def versions_of_one(
+    label: str, path: str, records: Sequence[Record | Skipped], reference: str | None
+) -> list[tuple[str, Record | Skipped]]:
+    """The versions of the only path: those that it names, its files, or commands that were compared in it."""
+    found = [r for r in records if isinstance(r, Record)]
+    if any(r.version is not None for r in found):
+        return [(r.version or label if isinstance(r, Record) else label, r) for r in records]
+    files = list(dict.fromkeys(r.path for r in found))
+    if Path(path).is_dir() and len(files) > 1:
+        names = dict(zip(files, labels_of([("", f) for f in files]), strict=True))
+        return [(names.get(r.path, label), r) for r in records]
+    benchmarks = {r.benchmark for r in found}
+    if len(benchmarks) > 1 and (reference in benchmarks or holds_commands(path)):
+        return [
+            (r.benchmark, replace(r, benchmark=label)) if isinstance(r, Record) else (label, r)
+            for r in records
+        ]
+    return [(label, r) for r in records]
+
+
+def versions_by_field(
+    label: str, records: Sequence[Record | Skipped], by: str
+) -> list[tuple[str, Record | Skipped]]:
+    """Versions told apart by a field of the files: a configuration line, a parameter, a CSV column."""
+    fields = [dict(r.fields) for r in records if isinstance(r, Record)]
+    if not any(by in f for f in fields):
+        known = dict.fromkeys(name for f in fields for name in f)
+        raise UsageError(f"--by {by}: the fields of these results are {enumerate_names(known) or 'none'}")
+    labelled = [(dict(r.fields).get(by, label) if isinstance(r, Record) else label, r) for r in records]
+    own: dict[tuple[str, str], dict[str, None]] = {}
+    for name, r in labelled:
+        if isinstance(r, Record) and r.version is not None:
+            own.setdefault((name, r.benchmark), {}).setdefault(r.version)
+    if all(len(versions) < 2 for versions in own.values()):
+        return labelled
+    # Versions that the files name themselves, and that the field does not tell apart, must not be pooled.
+    return [
+        (
+            name,
+            replace(r, benchmark=f"{r.benchmark}, {r.version}") if isinstance(r, Record) and r.version else r,
+        )
+        for name, r in labelled
+    ]
+
+
+def experiments_apart(
+    labelled: Sequence[tuple[str, Record | Skipped]],
+) -> list[tuple[str, Record | Skipped]]:
+    """Benchmarks that were measured in several experiments of the runner, each as a benchmark of its own.
+
+    What two days or machines share is not the benchmark's: pooled, their values would not be independent.
+    """
+    experiments: dict[tuple[str, str], dict[str, None]] = {}
+    for version, record in labelled:
+        if isinstance(record, Record) and (experiment := dict(record.fields).get(EXPERIMENT)):
+            experiments.setdefault((version, record.benchmark), {}).setdefault(experiment)
+    several = {benchmark for (_, benchmark), names in experiments.items() if len(names) > 1}
+    return [
+        (
+            version,
+            replace(record, benchmark=f"{record.benchmark}, session {experiment}")
+            if isinstance(record, Record)
+            and record.benchmark in several
+            and (experiment := dict(record.fields).get(EXPERIMENT))
+            else record,
+        )
+        for version, record in labelled
+    ]
+
+
+def one_thing(
+    read_all: Sequence[list[Record | Skipped]], paths: Sequence[str], format: str | None
+) -> list[list[Record | Skipped]]:
+    """Give one name to what has none or is only called differently.
+
+    Raw text is named after its file, and a hyperfine command by its path and arguments: where every file
+    holds one of these, they are the versions of one thing. Names that a tool gave to benchmarks are believed.
+    """
+    names = [
+        list(dict.fromkeys(r.benchmark for r in records if isinstance(r, Record))) for records in read_all
+    ]
+    if any(len(n) != 1 for n in names) or len({n[0] for n in names}) == 1:
+        return list(read_all)
+    kinds = {format or (detect(path).name if Path(path).is_file() else "") for path in paths}
+    if not kinds <= {"raw", "hyperfine"}:
+        return list(read_all)
+    common = names[0][0] if kinds == {"hyperfine"} else "values"
+    note = (
+        (f"the commands {', '.join(repr(n[0]) for n in names)} were compared",)
+        if "hyperfine" in kinds
+        else ()
+    )
+    return [
+        [
+            replace(r, benchmark=common, notes=(*r.notes, *note)) if isinstance(r, Record) else r
+            for r in records
+        ]
+        for records in read_all
+    ]
+
+
+def holds_commands(path: str) -> bool:
+    """Whether a file's benchmarks are commands that were measured to be compared with each other."""
+    return Path(path).is_file() and detect(path).name == "hyperfine"
+
+
+def enumerate_names(names: Iterable[str], limit: int = 8) -> str:
+    """Names for a message.
+
+    Examples
+    --------
+    >>> enumerate_names(["a", "b", "c"], limit=2)
+    'a, b and 1 more'
+    """
+    names = list(names)
+    shown = ", ".join(names[:limit])
+    return shown + (f" and {len(names) - limit} more" if len(names) > limit else "")
