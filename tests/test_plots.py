@@ -13,6 +13,7 @@ from speedproof import plots
 from speedproof.errors import UsageError
 from speedproof.mixture.goodness import ks_distance
 from speedproof.mixture.model import MixtureModel
+from speedproof.plots import grammar
 
 pytest.importorskip("altair")
 MODEL = MixtureModel([0.6, 0.4], [10.0, 14.0], [0.3, 0.5])
@@ -32,6 +33,86 @@ def test_histogram_has_area_one_and_the_components_add_up() -> None:
     total = np.sum([[p["density"] for p in data(c)] for c in components], axis=0)
     np.testing.assert_allclose(total, [p["density"] for p in data(whole)], rtol=1e-9)
     assert len(components) == 2
+
+
+def bars_of(panel: dict[str, Any]) -> list[dict[str, Any]]:
+    return data(panel["layer"][0])
+
+
+def domain_of(panel: dict[str, Any]) -> list[float]:
+    return list(panel["layer"][0]["encoding"]["x"]["scale"]["domain"])
+
+
+def test_a_few_values_far_out_are_counted_and_not_drawn() -> None:
+    """The bars hold the share of the values inside the axis; the subtitle counts those beyond."""
+    x = np.concatenate([X, [60.0, 140.0, -90.0]])
+    chart = plots.histogram(x, MODEL).to_dict()
+    low, high = domain_of(chart)
+    assert low < X.min()
+    assert high > X.max()
+    assert high - low < 1.1 * np.ptp(X)
+    area = sum((b["high"] - b["low"]) * b["density"] for b in bars_of(chart))
+    assert area == pytest.approx(X.size / x.size)
+    assert chart["title"]["subtitle"] == [
+        "1 of 123 values, down to -90, lie beyond the axis and are not drawn",
+        "2 of 123 values, up to 140, lie beyond the axis and are not drawn",
+    ]
+    for layer in chart["layer"][1:]:
+        assert all(low <= point["x"] <= high for point in data(layer))
+    assert "subtitle" not in plots.histogram(X, MODEL).to_dict()["title"]
+
+
+def test_windows_of_random_samples() -> None:
+    """What is left out is far out, little, and at the ends; what spreads by itself is rarely cut."""
+    rng = np.random.default_rng(1)
+    cut = 0
+    for _ in range(500):
+        n = int(rng.integers(2, 300))
+        x = rng.normal(10, 1, n) + (rng.random(n) < rng.choice([0, 0.01, 0.3])) * rng.choice([3, 30, 300])
+        low, high = plots.window(x)
+        inside = x[(x >= low) & (x <= high)]
+        assert {low, high} == {inside.min(), inside.max()}
+        for beyond in (x[x < low], x[x > high]):
+            assert beyond.size <= max(2, 0.02 * n)
+            if beyond.size:
+                cut += 1
+                assert min(abs(beyond - low).min(), abs(beyond - high).min()) > np.ptp(inside)
+    assert cut > 20
+    for draw in (rng.normal, rng.uniform, rng.exponential):
+        for n in (8, 10, 30, 300):
+            kept = [plots.window(x) == (x.min(), x.max()) for x in (draw(size=n) for _ in range(200))]
+            assert sum(kept) >= 190
+
+
+def test_versions_are_compared_on_one_axis() -> None:
+    """All panels span the same values, each counts what lies beyond, and the first one's median is in each."""
+    samples = {"old": X, "new": np.append(X - 3, 500.0), "flat": np.full(9, 12.0)}
+    chart = plots.comparison(samples, [MODEL, MODEL, None], axis="time (ms)", title="t").to_dict()
+    panels = chart["vconcat"]
+    assert {tuple(domain_of(p)) for p in panels} == {tuple(domain_of(panels[0]))}
+    low, high = domain_of(panels[0])
+    assert low <= X.min() - 3
+    assert X.max() <= high < 500
+    for panel, (name, x) in zip(panels, samples.items(), strict=True):
+        assert panel["title"]["text"] == f"{name}: n = {x.size}, median {np.median(x):.4g}"
+        beyond = int(np.sum((x < low) | (x > high)))
+        assert len(panel["title"].get("subtitle", [])) == bool(beyond)
+        area = sum((b["high"] - b["low"]) * b["density"] for b in bars_of(panel))
+        assert area == pytest.approx(1 - beyond / x.size)
+        rule, own = panel["layer"][-2:]
+        assert data(rule)[0]["x"] == np.median(X)
+        assert data(own)[0]["x"] == np.median(x)
+        assert min(b["high"] - b["low"] for b in bars_of(panel)) > (high - low) / 150
+    titles = [p["layer"][0]["encoding"]["x"].get("title") for p in panels]
+    assert titles == [None, None, "time (ms)"]
+
+
+def test_a_needle_does_not_flatten_the_bars() -> None:
+    """A component of a single value would be thousands of times as high as any bar."""
+    needle = MixtureModel([1 / 120, 119 / 120], [10.0, 12.0], [1e-6, 2.0])
+    layers = plots.histogram(X, needle).to_dict()["layer"]
+    tallest = max(b["density"] for b in data(layers[0]))
+    assert max(p["density"] for p in data(layers[-1])) < 2.5 * tallest
 
 
 def test_histogram_of_a_constant_sample_and_of_no_model() -> None:
@@ -89,10 +170,10 @@ def test_missing_altair_names_the_remedy(monkeypatch: pytest.MonkeyPatch) -> Non
     def missing(name: str) -> None:
         raise ImportError(f"No module named {name!r}", name=name)
 
-    monkeypatch.setattr(plots, "import_module", missing)
+    monkeypatch.setattr(grammar, "import_module", missing)
     with pytest.raises(UsageError, match=r"charts need altair.*pip install 'speedproof\[plots\]'"):
         plots.histogram(X)
 
 
 def test_charts_are_plain_json() -> None:
-    assert json.loads(plots.histogram(X, MODEL).to_json())["title"] == ""
+    assert json.loads(plots.histogram(X, MODEL).to_json())["title"] == {"text": ""}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from pathlib import Path
 
 import numpy as np
@@ -38,12 +39,64 @@ def test_every_kind_is_written(tmp_path: Path, kind: str) -> None:
     assert f"wrote {target}" in err
 
 
-def test_several_charts_get_names_of_their_own(tmp_path: Path) -> None:
-    files = [write(tmp_path / f"{name}.txt", MODEL.rvs(30, 1)) for name in ("a", "b")]
-    code, _, err = speedproof("plot", *files, "-o", str(tmp_path / "x.svg"))
+def test_versions_share_a_picture_and_benchmarks_do_not(tmp_path: Path) -> None:
+    """The default picture of a benchmark holds all its versions; several benchmarks get names of their own."""
+    table = tmp_path / "long.csv"
+    rows = [
+        f"{b},{v},{t}" for b in ("sort", "hash it") for v in ("old", "new") for t in (1.0, 1.1, 1.25, 1.3)
+    ]
+    table.write_text("benchmark,version,value\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    code, _, err = speedproof("plot", str(table), "-o", str(tmp_path / "x.svg"))
     assert code == 0
-    assert len(list(tmp_path.glob("x-*.svg"))) == 2
-    assert err.count("wrote") == 2
+    assert sorted(path.name for path in tmp_path.glob("x*.svg")) == ["x-hash-it.svg", "x-sort.svg"]
+    text = (tmp_path / "x-sort.svg").read_text(encoding="utf-8")
+    assert all(f"{version}: n = 4, median 1.175" in text for version in ("old", "new"))
+    code, _, err = speedproof("plot", str(table), "--kind", "order", "-o", str(tmp_path / "y.svg"))
+    assert sorted(path.name for path in tmp_path.glob("y*.svg")) == [
+        f"y-{b}-{v}.svg" for b in ("hash-it", "sort") for v in ("new", "old")
+    ]
+    assert err.count("wrote") == 4
+
+
+def test_commands_of_one_file_are_compared_in_one_picture(tmp_path: Path) -> None:
+    """All commands of a hyperfine file, or those that --only names."""
+    path = tmp_path / "h.json"
+    results = [
+        {"command": c, "times": MODEL.rvs(30, i).tolist()} for i, c in enumerate(("a x", "b y", "c z"))
+    ]
+    path.write_text(json.dumps({"results": results}), encoding="utf-8")
+    target = tmp_path / "x.svg"
+    for arguments, shown in (((), [True] * 3), (("--only", "b*", "--only", "c z"), [False, True, True])):
+        assert speedproof("plot", str(path), *arguments, "-o", str(target))[0] == 0
+        text = target.read_text(encoding="utf-8")
+        assert [f"{command}: n = 30" in text for command in ("a x", "b y", "c z")] == shown
+
+
+def test_a_version_without_a_mixture_is_drawn_all_the_same(tmp_path: Path) -> None:
+    """A constant sample has a histogram, and the remark says why it has no curve."""
+    files = [write(tmp_path / "a.txt", MODEL.rvs(30, 1)), write(tmp_path / "flat.txt", [3.0] * 10)]
+    target = tmp_path / "x.svg"
+    code, _, err = speedproof("plot", *files, "-o", str(target))
+    assert code == 0
+    assert "flat: n = 10, median 3" in target.read_text(encoding="utf-8")
+    assert "(flat): no mixture, so no curve of it: all 10 values equal 3" in err
+    for kind, message in (("violins", "no violin can be drawn"), ("cdf", "no distribution functions")):
+        code, _, err = speedproof("plot", files[1], "--kind", kind, "-o", str(target))
+        assert code == 2
+        assert message in err
+
+
+@pytest.mark.parametrize("kind", ["histogram", "cdf", "order", "violins"])
+@pytest.mark.parametrize("scale", [1e-320, 1e-200, 1e200, 1e307])
+def test_values_of_any_size_have_a_picture(tmp_path: Path, scale: float, kind: str) -> None:
+    """Beyond the prefixes the axis is in a power of ten."""
+    files = [write(tmp_path / f"{n}.txt", MODEL.rvs(40, n) * scale) for n in (1, 2)]
+    target = tmp_path / "x.svg"
+    code, _, err = speedproof("plot", *files, "--unit", "s", "--kind", kind, "-o", str(target))
+    assert code == 0, err
+    texts = [path.read_text(encoding="utf-8") for path in tmp_path.glob("x*.svg")]
+    power = round(np.log10(scale)) + 1
+    assert all(f"time (1e{power} s)" in text for text in texts)
 
 
 def test_unknown_ending_is_refused_before_reading() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,13 +11,15 @@ from speedproof.cli.console import Console
 from speedproof.cli.inputs import add_input_arguments, add_selection_arguments, load, report_leftovers, select
 from speedproof.cli.model import add_mixture_arguments
 from speedproof.cli.rank import by_benchmark
-from speedproof.data.sample import Sample
+from speedproof.data.sample import FloatArray, Sample
 from speedproof.data.suite import Key
 from speedproof.data.units import scale_of
-from speedproof.errors import UsageError
+from speedproof.errors import DataError, UsageError
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
+
+    from speedproof.mixture.model import MixtureModel
 
     Subparsers = _SubParsersAction[argparse.ArgumentParser]
 
@@ -30,14 +33,16 @@ def register(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser(
         "plot",
         help="draw samples and their mixtures as SVG, PNG, PDF or HTML",
-        description="Draw a chart of each sample: its histogram with the fitted mixture and components, its "
-        "distribution function against the model, or its runs in order coloured by component; or the violins "
-        "of all versions side by side. Needs the extra: pip install 'speedproof[plots]'.",
+        description="Draw each benchmark: the histograms of all its versions on one axis, with the fitted "
+        "mixtures and their components, or their violins side by side; or each sample: its distribution "
+        "function against the model, or its runs in order coloured by component. A few values so far out that "
+        "they would squeeze a histogram are not drawn, and the picture says how many. Needs the extra: pip "
+        "install 'speedproof[plots]'.",
         epilog="examples:\n"
-        "  speedproof plot results.json -o histogram.svg\n"
+        "  speedproof plot old.json new.json -o histograms.svg\n"
         "  speedproof plot results.json --kind order --only json_dumps -o order.png\n"
         "  speedproof plot gcc.json clang.json icc.json --kind violins -o versions.pdf\n"
-        "With several charts the benchmark and the version are added to the name of each file.",
+        "With several charts the benchmark (and the version) is added to the name of each file.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("files", nargs="+", metavar="FILE", help="result files or folders")
@@ -57,14 +62,20 @@ def run(args: argparse.Namespace, console: Console) -> int:
 
     check_output(args.output)
     suite = select(load(args.files, args), args, console)
-    if args.kind == "violins":
-        rivals = by_benchmark(suite, suite.versions)
-        charts = [(key.benchmark, _violins(key, samples, args)) for key, samples in rivals.items()]
+    if args.kind in ("histogram", "violins"):
+        pictures = [(key, "", samples) for key, samples in by_benchmark(suite, suite.versions).items()]
     else:
-        charts = [
-            (f"{key.benchmark} {version}", _one(key, version, sample, args))
-            for (key, version), sample in suite.samples.items()
-        ]
+        pictures = [(key, version, {version: sample}) for (key, version), sample in suite.samples.items()]
+    metrics = {key.metric for key, _, _ in pictures}
+    charts = [
+        (
+            " ".join(
+                part for part in (key.benchmark, key.metric if len(metrics) > 1 else "", version) if part
+            ),
+            _chart(key, samples, args, console),
+        )
+        for key, version, samples in pictures
+    ]
     report_leftovers(suite, console)
     for path, (_, chart) in zip(_paths(args.output, [name for name, _ in charts]), charts, strict=True):
         save(chart, path)
@@ -84,36 +95,59 @@ def _paths(output: str, names: list[str]) -> list[Path]:
     return [path.with_name(f"{path.stem}-{name}{path.suffix}") for name in spelt]
 
 
-def _one(key: Key, version: str, sample: Sample, args: argparse.Namespace) -> Any:
+def _chart(key: Key, samples: dict[str, Sample], args: argparse.Namespace, console: Console) -> Any:
+    """The picture of a benchmark's samples, or of a single one."""
     from speedproof import plots
-    from speedproof.mixture.fit import fit
-    from speedproof.mixture.model import MixtureModel
 
-    factor, symbol = scale_of(float(abs(sample.values).max()), sample.unit)
-    f = fit(sample.values, K_max=args.components).model
-    model = MixtureModel(f.weights, f.means / factor, f.sds / factor)
-    draw = {"histogram": plots.histogram, "cdf": plots.cumulative, "order": plots.run_order}[args.kind]
-    return draw(sample.values / factor, model, axis=_axis(key, symbol), title=f"{key.benchmark}: {version}")
-
-
-def _violins(key: Key, samples: dict[str, Sample], args: argparse.Namespace) -> Any:
-    from speedproof import plots
-    from speedproof.mixture.fit import fit
-    from speedproof.mixture.model import MixtureModel
-
-    if len({s.unit for s in samples.values()}) > 1:
+    units = {sample.unit for sample in samples.values()}
+    if len(units) > 1:
         raise UsageError(
             f"{key.benchmark}: its versions have different units; choose with --only and --metric"
         )
-    first = next(iter(samples.values()))
-    factor, symbol = scale_of(max(float(abs(s.values).max()) for s in samples.values()), first.unit)
-    models = []
-    for sample in samples.values():
-        f = fit(sample.values, K_max=args.components).model
-        models.append(MixtureModel(f.weights, f.means / factor, f.sds / factor))
-    shown = {version: sample.values / factor for version, sample in samples.items()}
-    return plots.violins(shown, models, axis=_axis(key, symbol), title=key.benchmark)
+    shown, symbol = _in_one_unit(samples, *units)
+    axis = f"{key.metric} ({symbol})" if symbol else key.metric
+    models = {version: _model(key, version, values, args, console) for version, values in shown.items()}
+    if args.kind == "histogram" and len(shown) > 1:
+        return plots.comparison(shown, list(models.values()), axis=axis, title=key.benchmark)
+    if args.kind == "violins":
+        known = {version: model for version, model in models.items() if model is not None}
+        if not known:
+            raise UsageError(
+                f"{key.benchmark}: no violin can be drawn without a mixture; try --kind histogram"
+            )
+        drawn = {version: shown[version] for version in known}
+        return plots.violins(drawn, list(known.values()), axis=axis, title=key.benchmark)
+    ((version, values),) = shown.items()
+    title, model = f"{key.benchmark}: {version}", models[version]
+    if args.kind == "cdf":
+        if model is None:
+            raise UsageError(f"{title}: no distribution functions without a mixture; try --kind histogram")
+        return plots.cumulative(values, model, axis=axis, title=title)
+    draw = plots.histogram if args.kind == "histogram" else plots.run_order
+    return draw(values, model, axis=axis, title=title)
 
 
-def _axis(key: Key, symbol: str) -> str:
-    return f"{key.metric} ({symbol})" if symbol else key.metric
+def _in_one_unit(samples: dict[str, Sample], unit: str) -> tuple[dict[str, FloatArray], str]:
+    """Values in a unit of usual size, which beyond the prefixes is a power of ten of the base unit."""
+    largest = max(float(abs(sample.values).max()) for sample in samples.values())
+    factor, symbol = scale_of(largest, unit)
+    if largest == 0.0 or 1e-9 <= largest / factor < 1e15:
+        return {version: sample.values / factor for version, sample in samples.items()}, symbol
+    power = math.floor(math.log10(largest))
+    half = -power // 2  # the whole factor may be out of range
+    return {
+        version: sample.values * 10.0**half * 10.0 ** (-power - half) for version, sample in samples.items()
+    }, f"1e{power} {unit}".rstrip()
+
+
+def _model(
+    key: Key, version: str, values: FloatArray, args: argparse.Namespace, console: Console
+) -> MixtureModel | None:
+    """The mixture of a sample, or None and a remark why there is none."""
+    from speedproof.mixture.fit import fit
+
+    try:
+        return fit(values, K_max=args.components).model
+    except DataError as error:
+        console.remark(f"note: {key.benchmark} ({version}): no mixture, so no curve of it: {error}")
+        return None
