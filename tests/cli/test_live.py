@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import io
 import math
+import re
 
 import pytest
 
 from speedproof.cli.console import Console
-from speedproof.cli.findings import about, calibration_blocks, finding_blocks
+from speedproof.cli.findings import calibration_blocks, finding_blocks
 from speedproof.cli.live import Watcher
 from speedproof.data.runs import PlannedBenchmark, PlannedVersion
 from speedproof.measure.calibrate import Calibration
 from speedproof.measure.execute import Run
-from speedproof.measure.race import Finding, Race, StopRules
 from speedproof.measure.outcome import Progress
+from speedproof.measure.race import Finding, Race, StopRules
+from speedproof.protocols.comparison import Verdict
 from speedproof.report.blocks import plain
+from speedproof.stats.sequential import PairedSequence
 
 PLAN = PlannedBenchmark("b", (PlannedVersion("X", ("x",), "x"), PlannedVersion("Y", ("y",), "y")))
 
@@ -40,9 +43,11 @@ def first_line(finding: Finding, margin: float | None = None) -> str:
     return plain(next(iter(finding_blocks([finding], risk=0.05, margin=margin)))).strip()
 
 
-def watch(err: io.StringIO, seconds: float, warmup: bool = False) -> str:
+def watch(
+    err: io.StringIO, seconds: float, warmup: bool = False, pairs: list[tuple[float, float]] | None = None
+) -> str:
     now = [0.0]
-    race = race_of([(1.00, 0.90), (1.01, 0.92), (0.99, 0.90)])
+    race = race_of(pairs or [(1.00, 0.90), (1.01, 0.92), (0.99, 0.90)])
     with Watcher(Console(io.StringIO(), err), clock=lambda: now[0]) as watcher:
         for i in range(20):
             now[0] += seconds
@@ -55,7 +60,34 @@ def test_pipe_gets_a_line_every_ten_seconds() -> None:
     lines = watch(io.StringIO(), 1.0).splitlines()
     assert len(lines) == 2
     assert lines[0].startswith("speedproof: b: 10 s, 10 runs; Y: speedup 1.1")
-    assert "runs of each to go" in lines[0]
+    assert lines[0].endswith("undecided, too early to say how many more")
+
+
+@pytest.mark.parametrize(
+    ("pairs", "end"),
+    [
+        ([(1.0, 1.01), (1.02, 1.0)] * 5, r"undecided, about [1-9]0* runs of each to go"),
+        ([(1.0, 1.01), (1.01, 1.0)] * 20, "undecided, no end in sight"),
+        ([(2.0, 1.0)] * 4, "undecided, too early to say how many more"),
+        ([(2.0, 1.0)] * 20, "faster, proven"),
+    ],
+)
+def test_what_is_still_to_come(pairs: list[tuple[float, float]], end: str) -> None:
+    """A number, none yet, none ever, or the end."""
+    assert re.search(f", {end}$", watch(io.StringIO(), 1.0, pairs=pairs).splitlines()[0])
+
+
+def test_decided_before_the_least_number_of_runs() -> None:
+    """A verdict that has to wait for --min-runs has no runs to forecast."""
+    early = found([(2.0, 1.0)] * 9, StopRules(min_blocks=50))
+    assert (early.verdict, early.reason, early.blocks_to_go) == (Verdict.FASTER, "", 0.0)
+    text = io.StringIO()
+    now = [0.0]
+    with Watcher(Console(io.StringIO(), text), clock=lambda: now[0]) as watcher:
+        now[0] = 11.0
+        race = race_of([(2.0, 1.0)] * 9, StopRules(min_blocks=50))
+        watcher(Progress(PLAN, "X", Run({"time": 1.0}), False, 11.0, race))
+    assert text.getvalue().rstrip().endswith("faster, enough is known")
 
 
 def test_a_short_session_in_a_pipe_is_quiet() -> None:
@@ -79,10 +111,17 @@ def test_conclusions_in_words() -> None:
     assert first_line(same, 0.01) == "Y is as fast as X within 1 %, confidence 95 %"
     nothing = found([])
     assert first_line(nothing) == "Y against X: undecided, no complete block was measured"
-    open_end = found([(1.0, 1.1), (1.1, 1.0)])
-    assert "no difference shows yet" in first_line(open_end)
-    near = found([(1.0, 0.9)] * 3)
-    assert "about 3 more runs of each would decide" in first_line(near)
+    open_end = found([(1.0, 1.1), (1.1, 1.0)] * 20)
+    assert first_line(open_end).endswith(
+        "undecided after 40 blocks; no difference shows yet; --margin asks for a proof that there is none"
+    )
+    assert first_line(open_end, 0.01).endswith("; neither a difference nor equality within 1 % comes nearer")
+    near = found([(1.0, 1.1), (1.2, 1.0)] * 5)
+    assert re.search("; about [1-9]0* more runs of each would be enough$", first_line(near))
+    few = found([(1.0, 0.9)] * 3)
+    assert first_line(few).endswith("after 3 blocks; too early to say how many more would be enough")
+    reached = found([(1.0, 1.01), (1.01, 1.0)] * 40, StopRules(precision=0.05))
+    assert first_line(reached).endswith("undecided after 80 blocks; the precision is reached")
 
 
 def test_a_changed_speedup_is_told() -> None:
@@ -128,7 +167,7 @@ def test_calibration_in_words() -> None:
     )
     quiet = "".join(map(plain, calibration_blocks(c, found([(1.0, 1.1), (1.1, 1.0)]))))
     assert "single runs vary by 1 %" in quiet
-    assert "correlation +0.30 (p 0.001: blocks are needed" in quiet
+    assert "Neighbouring runs: rank correlation +0.30 (p 0.001: blocks are needed" in quiet
     assert "rank correlation with order undefined" in quiet
     assert "10 min       3  none" in quiet
     alarm = "".join(map(plain, calibration_blocks(c, found([(2.0, 1.0)] * 10))))
@@ -141,7 +180,17 @@ def test_forecasts_to_a_precision_and_a_margin() -> None:
     precise = found(pairs, StopRules(precision=0.0001, min_blocks=5))
     width = precise.result.precision
     assert precise.blocks_to_go == pytest.approx(40 * ((width / 0.0001) ** 2 - 1))
-    assert math.isinf(found(pairs[:2], StopRules(precision=0.01, min_blocks=1)).blocks_to_go)
-    both = [(1.0, 1.01), (1.01, 1.0)] * 3
-    assert math.isfinite(found(both, StopRules(margin=0.05, min_blocks=5)).blocks_to_go)
-    assert about(8234.0) == "8200"
+    # Nothing is forecast from few blocks, nor while a bound is missing.
+    assert math.isnan(found(pairs[:9], StopRules(precision=1e-9, min_blocks=1)).blocks_to_go)
+    assert math.isnan(
+        found([(1.0, 1.0)] * 12, StopRules(precision=0.01, min_blocks=99, risk=1e-6)).blocks_to_go
+    )
+    assert found([(1.0, 1.0)] * 40, StopRules(precision=0.01, min_blocks=99)).blocks_to_go == 0.0
+    both = [(1.0, 1.01), (1.01, 1.0)] * 6
+    assert math.isinf(found(both, StopRules(min_blocks=5)).blocks_to_go)
+    assert math.isfinite(found(both, StopRules(margin=0.005, min_blocks=99)).blocks_to_go)
+    assert math.isnan(found(both[:9], StopRules(margin=0.005, min_blocks=99)).blocks_to_go)
+    # One of the margin's two sides is proven; that says nothing of the other, for which it is too early.
+    apart = [(1.4, 1.0), (0.8, 1.0)] * 4
+    assert PairedSequence.of(*zip(*apart, strict=True), risk=0.2).blocks_to_go(gamma=1 / 1.39) == 0.0
+    assert math.isnan(found(apart, StopRules(margin=0.39, min_blocks=99, risk=0.2)).blocks_to_go)

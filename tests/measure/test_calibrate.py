@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from speedproof.errors import DataError
 from speedproof.measure.calibrate import calibrate
@@ -33,6 +34,21 @@ def test_drift_and_dependence_are_found() -> None:
     assert c.autocorrelation > 0.8
     assert c.autocorrelation_pvalue < 1e-6
     assert c.drift > 0.3
+
+
+def test_the_correlation_is_the_tested_one() -> None:
+    """One outlier hides the dependence of the times from Pearson's correlation, not from that of the ranks,
+    which is Spearman's of neighbours up to the two ends."""
+    rng = np.random.default_rng(4)
+    times = 1.0 + 0.001 * np.cumsum(rng.standard_normal(400))
+    times[200] = 50.0
+    c = calibrate([(a, b) for a, b in times.reshape(-1, 2).tolist()], times.tolist(), 42.0)
+    assert c.autocorrelation == pytest.approx(stats.spearmanr(times[:-1], times[1:]).statistic, abs=0.02)
+    assert c.autocorrelation > 0.8
+    ranks = stats.rankdata(times)
+    centered = ranks - ranks.mean()
+    ratio = float(np.sum(np.diff(ranks) ** 2) / np.sum(centered**2))
+    assert c.autocorrelation == pytest.approx(1 - ratio / 2, rel=1e-12)
 
 
 def test_constant_times_and_too_few() -> None:

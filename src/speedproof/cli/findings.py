@@ -49,22 +49,28 @@ def _conclusion(finding: Finding, risk: float, margin: float | None) -> Text:
     if result.blocks == 0:
         return Text(f"{y} against {x}: undecided, no complete block was measured", style)
     to_go = finding.blocks_to_go
-    if math.isfinite(to_go):
-        what = f"about {about(to_go)} more runs of each would decide"
-    else:
+    if finding.reason:
+        what = finding.reason
+    elif math.isnan(to_go):
+        what = "too early to say how many more would be enough"
+    elif math.isfinite(to_go):
+        what = f"{about(to_go, 'more run')} of each would be enough"
+    elif margin is None:
         what = "no difference shows yet; --margin asks for a proof that there is none"
+    else:
+        what = f"neither a difference nor equality within {percent(margin)} comes nearer"
     return Text(f"{y} against {x}: undecided after {plural(result.blocks, 'block')}; {what}", style)
 
 
-def about(count: float) -> str:
-    """A forecast with the two digits that it deserves.
+def about(count: float, what: str) -> str:
+    """A forecast with the one digit that it deserves: half of them are wrong by a factor of 2 to 4.
 
     Examples
     --------
-    >>> about(0.2), about(17.3), about(8234.0)
-    ('1', '18', '8200')
+    >>> about(0.2, "run"), about(17.3, "more run"), about(8234.0, "run")
+    ('about 1 run', 'about 20 more runs', 'about 8000 runs')
     """
-    return str(int(float(f"{max(math.ceil(count), 1):.2g}")))
+    return f"about {plural(int(float(f'{max(math.ceil(count), 1):.1g}')), what)}"
 
 
 def _down(value: float) -> str:
@@ -167,7 +173,7 @@ def calibration_blocks(calibration: Calibration, finding: Finding) -> Iterator[B
     else:
         yield Text(f"Against itself: {finding.verdict}, speedup {certified(finding)}")
     yield Text(
-        f"Neighbouring runs: correlation {_signed(c.autocorrelation)} "
+        f"Neighbouring runs: rank correlation {_signed(c.autocorrelation)} "
         f"(p {pvalue(c.autocorrelation_pvalue)}{_minded(c.autocorrelation_pvalue)}); drift: rank correlation "
         f"with order {_signed(c.drift)} (p {pvalue(c.drift_pvalue)}{_minded(c.drift_pvalue)})"
     )

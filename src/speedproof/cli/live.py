@@ -124,8 +124,12 @@ class Watcher:
             to_go = finding.blocks_to_go
             if finding.reason:
                 end = finding.reason
+            elif to_go == 0:
+                end = "enough is known"
+            elif math.isnan(to_go):
+                end = "too early to say how many more"
             elif math.isfinite(to_go):
-                end = f"about {about(to_go)} runs of each to go"
+                end = f"{about(to_go, 'run')} of each to go"
             else:
                 end = "no end in sight"
             lines.append(f"{finding.candidate}: speedup {certified(finding)}, {finding.verdict}, {end}")

@@ -29,7 +29,8 @@ class Calibration:
     block_noise : float
         The same of the ratio of the two runs of a block, which is what a comparison sees.
     autocorrelation, autocorrelation_pvalue : float
-        Of neighbouring runs, at lag 1; p-value of independence. NaN for constant times.
+        Rank correlation of neighbouring runs: 1 - v / 2, v being von Neumann's ratio of the ranks; the two-sided
+        p-value of independence is that ratio's. NaN for constant times.
     drift, drift_pvalue : float
         Spearman's correlation of time and order; p-value of no trend.
     block_seconds : float
@@ -95,7 +96,8 @@ def calibrate(
         float(np.median(times)),
         _spread(np.log(times)),
         _spread(differences),
-        float(dependence.lag1),
+        # Not the correlation of the times: one outlier hides it, and the p-value is not about it.
+        float(1 - dependence.statistic / 2),
         float(dependence.pvalue),
         float(trend.correlation),
         float(trend.pvalue),

@@ -6,9 +6,12 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from speedproof.errors import DataError, UsageError
 from speedproof.protocols.comparison import Verdict
 from speedproof.stats.evalues import closed_test
+from speedproof.stats.forecast import FORECAST_FROM
 from speedproof.stats.sequential import PairedSequence, SequentialResult
 
 __all__ = ["Finding", "Race", "StopRules"]
@@ -66,11 +69,13 @@ class Finding:
     result : SequentialResult
         Evidence and certified bounds, at the candidate's share of the risk.
     estimate : float
-        The speedup X / Y.
+        The speedup X / Y, inside the certified bounds; NaN when they contradict each other.
     reason : str
         Why measuring this candidate ended; empty while it goes on.
     blocks_to_go : float
-        About how many blocks until it is decided; infinity when no end is in sight.
+        About how many blocks until it is decided: a guess at the order of magnitude. NaN when it is too early
+        for one (fewer than 10 blocks, or a precision of which one bound is still missing), infinity when no end
+        is in sight.
     doubts : tuple of str
         What the risk does not cover, in sentences: runs that failed, a program that was replaced.
     """
@@ -164,6 +169,9 @@ class Race:
             (1, [r.log_evidence_faster for r in results]),
             (-1, [r.log_evidence_slower for r in results]),
         ):
+            if max(evidence) < -math.log(self._rules.risk):
+                # None would be rejected even alone. Work between blocks leaves cold caches to the next run.
+                continue
             rejected = closed_test(evidence, risk=self._rules.risk)
             self._proven[side].update(n for n, r in zip(self.candidates, rejected, strict=True) if r)
         if self.blocks < self._rules.min_blocks:
@@ -218,15 +226,16 @@ class Race:
     def _blocks_to_go(self, sequence: PairedSequence, result: SequentialResult) -> float:
         rules = self._rules
         if rules.precision is not None:
-            if math.isinf(result.precision):
-                return math.inf
+            if result.precision <= rules.precision:
+                return 0.0
+            if result.blocks < FORECAST_FROM or math.isinf(result.precision):
+                return math.nan
             # The width shrinks with the square root of the number of blocks.
-            return max(result.blocks * ((result.precision / rules.precision) ** 2 - 1), 0.0)
+            return result.blocks * ((result.precision / rules.precision) ** 2 - 1)
         ways = [sequence.blocks_to_go(side=side) for side in (1, -1)]
         if rules.margin is not None:
-            inside = [
-                sequence.blocks_to_go(gamma=1 / (1 + rules.margin), side=1),
-                sequence.blocks_to_go(gamma=1 + rules.margin, side=-1),
-            ]
-            ways.append(max(inside))
-        return min(ways)
+            above = sequence.blocks_to_go(gamma=1 / (1 + rules.margin), side=1)
+            below = sequence.blocks_to_go(gamma=1 + rules.margin, side=-1)
+            ways.append(float(np.maximum(above, below)))
+        # What is proven already is known, even where the other ways are not.
+        return float(np.fmin.reduce(ways))

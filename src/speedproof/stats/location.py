@@ -87,5 +87,6 @@ def hodges_lehmann(ordered: FloatArray) -> float:
 
 def _partners(ordered: FloatArray, limit: float, side: Literal["left", "right"]) -> IntArray:
     """For each value how many of those from itself on make a sum up to the limit with it."""
-    at = np.searchsorted(ordered, limit - ordered, side=side)
-    return np.maximum(at - np.arange(ordered.size), 0)
+    upto = np.searchsorted(ordered, limit - ordered, side=side)
+    partners: IntArray = np.maximum(upto - np.arange(ordered.size), 0)
+    return partners
