@@ -106,6 +106,16 @@ def test_failing_command_stops_with_its_output() -> None:
     assert "exited with code 3; its output:\nbroken" in err
     assert "--ignore-failure" in err
     assert [run.exit for run in read_sessions(Path("r.jsonl"))[0].runs] == [0, 3]
+    assert "before the error" not in err
+
+
+def test_what_was_measured_before_an_error_is_not_lost() -> None:
+    tool = script("tool", "echo x >> log; test $(wc -l < log) -lt 6")
+    code, _, err = speedproof("run", tool, "true", "--save", "r.jsonl")
+    assert code == 2
+    assert "what was measured before the error: speedproof run --review r.jsonl" in err
+    _, out, _ = speedproof("run", "--review", "r.jsonl", "--json")
+    assert json.loads(out)["results"][0]["result"]["blocks"] >= 4
 
 
 def script(name: str, text: str) -> str:

@@ -8,7 +8,7 @@ import signal
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
 from itertools import chain, count
@@ -20,7 +20,7 @@ from speedproof.cli.outputs import check_outputs
 from speedproof.cli.run_report import report
 from speedproof.cli.run_request import Metrics, inherit, kept, metrics_of, pin, plan_of, rules_of, warmup_of
 from speedproof.data.runs import SCHEMA, Line, PlannedBenchmark, SessionLine
-from speedproof.errors import FormatError, UsageError
+from speedproof.errors import FormatError, SpeedproofError, UsageError
 from speedproof.measure.environment import differences, disturbances, snapshot
 from speedproof.measure.execute import shell_command
 from speedproof.measure.executor import CommandExecutor, shell_start
@@ -82,7 +82,11 @@ def carry_out(args: argparse.Namespace, console: Console) -> int:
         if stored and (changed := differences(stored[-1].head.environment, environment)):
             console.remark(f"note: the machine differs from the last session's: {'; '.join(changed)}")
         stack.enter_context(_ends_as_ctrl_c())
-        outcome = _measure(args, console, stack, path, head, stored, rules, warmup, metrics)
+        try:
+            outcome = _measure(args, console, stack, path, head, stored, rules, warmup, metrics)
+        except (SpeedproofError, OSError):
+            _say_what_is_left(console, path, head.session)
+            raise
     console.remark(f"results are in {path}")
     report(args, console, path, [*head.resumes, head.session], rules, outcome)
     if outcome.interrupted:
@@ -115,6 +119,13 @@ def _review(args: argparse.Namespace, console: Console) -> int:
     console.remark(f"session {head.session}, started {head.started}, {how}")
     report(args, console, Path(args.review), [s.head.session for s in stored], rules, outcome)
     return ERROR if outcome.fruitless or not outcome.tallies else 0
+
+
+def _say_what_is_left(console: Console, path: Path, session: str) -> None:
+    """After an error: the runs before it are not lost."""
+    with suppress(SpeedproofError, OSError):
+        if any(not run.warmup for s in read_sessions(path) if s.head.session == session for run in s.runs):
+            console.remark(f"what was measured before the error: speedproof run --review {path}")
 
 
 def _fresh_name(started: datetime) -> str:
