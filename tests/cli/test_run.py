@@ -62,6 +62,26 @@ def test_results_are_read_by_compare_and_show() -> None:
     assert speedproof("show", "r.jsonl")[0] == 0
 
 
+@pytest.mark.parametrize(
+    ("commands", "conditions", "code"),
+    [
+        ((FAST, SLOW), ("slower",), 1),
+        ((FAST, SLOW), ("not-faster",), 1),
+        ((SLOW, FAST), ("slower", "undecided", "not-faster"), 0),
+        (("true", "true"), ("undecided",), 1),
+        (("true", "true"), ("slower",), 0),
+    ],
+)
+def test_the_verdict_is_an_exit_code(
+    commands: tuple[str, str], conditions: tuple[str, ...], code: int
+) -> None:
+    """Measured or looked at again."""
+    options = [word for name in conditions for word in ("--fail-on", name)]
+    few = ("--max-runs", "3") if commands == ("true", "true") else ()
+    assert speedproof("run", *commands, *options, *few, "--save", "r.jsonl")[0] == code
+    assert speedproof("run", "--review", "r.jsonl", *options)[0] == code
+
+
 def test_dashes_make_one_command() -> None:
     """``-- PROGRAM ARG`` is one version, with or without others before it."""
     speedproof("run", "--max-runs", "3", "--save", "a.jsonl", "--", "sh", "-c", "exit 0")
@@ -280,7 +300,7 @@ def test_sessions_of_two_experiments_are_kept_apart() -> None:
 
 
 def test_a_field_never_pools_the_versions_of_a_file() -> None:
-    """Two sessions as versions: each program is compared with itself, not with what both programs make together."""
+    """Two sessions as versions: each program is compared with itself, not with a mixture of both."""
     for _ in range(2):
         speedproof("run", "--name", "a", "--name", "b", SLOW, FAST, "--max-runs", "5", "--save", "r.jsonl")
     _, out, _ = speedproof("compare", "r.jsonl", "--by", "session", "--json")

@@ -5,11 +5,20 @@ from __future__ import annotations
 import argparse
 
 from speedproof.protocols.compare import LEAST_RISK, Rules
+from speedproof.protocols.comparison import Verdict
 
 LARGEST_RISK = 0.5
 """From here on a lower bound would exceed the estimate."""
 
+FAILING = {
+    "slower": frozenset({Verdict.SLOWER}),
+    "undecided": frozenset({Verdict.UNDECIDED}),
+    "not-faster": frozenset(Verdict) - {Verdict.FASTER},
+}
+"""The verdicts that each condition of ``--fail-on`` names."""
+
 __all__ = [
+    "FAILING",
     "add_risk_arguments",
     "confidence",
     "open_unit_interval",

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from speedproof.cli.arguments import add_risk_arguments, rules_of
+from speedproof.cli.arguments import FAILING, add_risk_arguments, rules_of
 from speedproof.cli.console import Console
 from speedproof.cli.inputs import (
     add_input_arguments,
@@ -20,7 +20,6 @@ from speedproof.cli.inputs import (
 from speedproof.cli.outputs import Reported, add_output_arguments, check_outputs, context_of, write_outputs
 from speedproof.errors import DataError, UsageError
 from speedproof.protocols.compare import PROTOCOLS
-from speedproof.protocols.comparison import Verdict
 from speedproof.protocols.states import StateComparison
 from speedproof.protocols.suite_comparison import AnyProtocol, SuiteComparison, compare_suite
 from speedproof.protocols.version_ranking import Ranking, rank_versions
@@ -48,13 +47,6 @@ _PROTOCOLS: dict[str, tuple[AnyProtocol, ...]] = {
     "all": PROTOCOLS,
     "touati2009": ("touati2009",),
 }
-_FAILS: dict[str, frozenset[Verdict]] = {
-    "slower": frozenset({Verdict.SLOWER}),
-    "undecided": frozenset({Verdict.UNDECIDED}),
-    "not-faster": frozenset(Verdict) - {Verdict.FASTER},
-}
-
-
 def register(subparsers: Subparsers) -> None:
     """Declare the command."""
     parser = subparsers.add_parser(
@@ -86,7 +78,7 @@ def register(subparsers: Subparsers) -> None:
     group.add_argument(
         "--fail-on",
         action="append",
-        choices=[*_FAILS, "missing"],
+        choices=[*FAILING, "missing"],
         default=[],
         help="exit 1 when any verdict by mean or median is this, or when the candidate lacks a benchmark "
         "(missing; not-faster and undecided fail then, too); may be repeated",
@@ -156,7 +148,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
 
 def _fails(conditions: Sequence[str], results: Sequence[SuiteComparison]) -> bool:
     """Whether a condition is met; a benchmark that vanished is neither faster nor decided."""
-    verdicts = frozenset().union(*(_FAILS.get(name, frozenset()) for name in conditions))
+    verdicts = frozenset().union(*(FAILING.get(name, frozenset()) for name in conditions))
     lost = bool({"missing", "not-faster", "undecided"} & set(conditions))
     return any(
         (lost and (result.only_reference or result.problems))

@@ -6,7 +6,7 @@ import argparse
 import os
 from typing import TYPE_CHECKING, Any
 
-from speedproof.cli.arguments import confidence, positive_share, risk, seconds, whole
+from speedproof.cli.arguments import FAILING, confidence, positive_share, risk, seconds, whole
 from speedproof.cli.outputs import add_page_arguments
 
 if TYPE_CHECKING:
@@ -49,6 +49,7 @@ def add_command(subparsers: Subparsers) -> argparse.ArgumentParser:
         "                                                      one command, its parameters\n"
         "  speedproof run --margin 1% './old' './new'          also stop when they are proven equal\n"
         "  speedproof run --precision 0.5% './old' './new'     stop when the bounds are that close\n"
+        "  speedproof run './old' './new' --fail-on slower     exit 1 when a slowdown is proven\n"
         "  speedproof run --suite bench.toml                   benchmarks x versions\n"
         "  speedproof run --calibrate ./old                    what this machine can prove\n"
         "  speedproof run --resume speedproof-1.jsonl          go on where it stopped\n"
@@ -65,6 +66,13 @@ def add_command(subparsers: Subparsers) -> argparse.ArgumentParser:
     output.add_argument("--resume", metavar="FILE", help="go on with the last session's plan of this file")
     output.add_argument(
         "--review", metavar="FILE", help="measure nothing: the verdict on the last session of this file"
+    )
+    output.add_argument(
+        "--fail-on",
+        choices=list(FAILING),
+        action="append",
+        default=[],
+        help="exit with code 1 when this is the verdict on some candidate; may be repeated",
     )
     output.add_argument("--export-hyperfine", metavar="FILE", help="also write hyperfine's JSON")
     output.add_argument("--json", action="store_true", help="write the findings as JSON")

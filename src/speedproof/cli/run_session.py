@@ -15,6 +15,7 @@ from itertools import chain, count
 from pathlib import Path
 from types import FrameType
 
+from speedproof.cli.arguments import FAILING
 from speedproof.cli.console import Console
 from speedproof.cli.outputs import check_outputs
 from speedproof.cli.run_report import report
@@ -29,16 +30,18 @@ from speedproof.measure.programs import fingerprints, replaced, was_changed
 from speedproof.measure.race import StopRules
 from speedproof.measure.session import Session
 from speedproof.measure.store import Store, StoredSession, read_sessions
+from speedproof.protocols.comparison import Verdict
 
 __all__ = ["carry_out"]
 
+FAILED = 1
 ERROR = 2
 INTERRUPTED = 130
 _ALONE_RUNS = 30
 
 
 def carry_out(args: argparse.Namespace, console: Console) -> int:
-    """Carry the command out; 2 when some version has no run that counts, 130 after Ctrl-C."""
+    """Carry the command out, and give its exit code."""
     check_outputs(args)
     if args.review is not None:
         return _review(args, console)
@@ -89,9 +92,15 @@ def carry_out(args: argparse.Namespace, console: Console) -> int:
             raise
     console.remark(f"results are in {path}")
     report(args, console, path, [*head.resumes, head.session], rules, outcome)
-    if outcome.interrupted:
-        return INTERRUPTED
-    return ERROR if outcome.fruitless else 0
+    return INTERRUPTED if outcome.interrupted else _code(args, outcome)
+
+
+def _code(args: argparse.Namespace, outcome: Outcome) -> int:
+    """2 when some version has no run that counts, 1 when a ``--fail-on`` condition is met."""
+    if outcome.fruitless or not outcome.tallies:
+        return ERROR
+    failing = frozenset[Verdict]().union(*(FAILING[name] for name in args.fail_on))
+    return FAILED if any(finding.verdict in failing for finding in outcome.findings) else 0
 
 
 def _review(args: argparse.Namespace, console: Console) -> int:
@@ -118,7 +127,7 @@ def _review(args: argparse.Namespace, console: Console) -> int:
     how = f"ended: {stored[-1].end.reason}" if stored[-1].end else "was killed before it ended, or goes on"
     console.remark(f"session {head.session}, started {head.started}, {how}")
     report(args, console, Path(args.review), [s.head.session for s in stored], rules, outcome)
-    return ERROR if outcome.fruitless or not outcome.tallies else 0
+    return _code(args, outcome)
 
 
 def _say_what_is_left(console: Console, path: Path, session: str) -> None:
