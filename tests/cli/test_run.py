@@ -200,6 +200,7 @@ def test_versions_may_differ_by_their_path() -> None:
     _, out, _ = speedproof(
         "run", "tool", "tool", "--name", "a", "--name", "b",
         "--env", f"a:PATH={Path.cwd() / 'a'}", "--env", f"b:PATH={Path.cwd() / 'b'}", "--save", "r.jsonl",
+        "--prepare", ": the shell of a hook is the runner's",
     )  # fmt: skip
     assert out.startswith("b is faster than a")
     assert [Path(p).parent.name for p in read_sessions(Path("r.jsonl"))[0].head.files] == ["a", "b"]

@@ -40,7 +40,7 @@ def test_shell_and_hooks() -> None:
     hooks = Hooks(shell="bash", env={"A": "{version}"}, prepare="rm -f {n}", cwd="/tmp")
     (benchmark,) = plan_commands(["ls | wc {n}"], ["l"], {"n": ["-l"]}, hooks)
     version = benchmark.versions[0]
-    assert version.command == ("bash", "-c", "ls | wc -l")
+    assert (Path(version.command[0]).name, *version.command[1:]) == ("bash", "-c", "ls | wc -l")
     assert version.env == {"A": "l"}
     assert version.prepare == "rm -f -l"
 

@@ -312,12 +312,16 @@ def _content(descriptor: int) -> bytes:
 def shell_command(text: str, shell: str = "sh") -> tuple[str, ...]:
     """The command that lets a shell carry out a text.
 
+    The shell is the runner's: a version's own PATH need not have one.
+
     Examples
     --------
-    >>> shell_command("ls | wc -l"), shell_command("ls", "bash --norc")
-    (('sh', '-c', 'ls | wc -l'), ('bash', '--norc', '-c', 'ls'))
+    >>> command = shell_command("ls", "bash --norc")
+    >>> Path(command[0]).name, command[1:]
+    ('bash', ('--norc', '-c', 'ls'))
     """
-    return (*shlex.split(shell), "-c", text)
+    program, *options = shlex.split(shell)
+    return (shutil.which(program) or program, *options, "-c", text)
 
 
 def run_shell(text: str, what: str, *, env: Mapping[str, str], cwd: str) -> None:

@@ -111,15 +111,18 @@ class PerfStat:
         As ``perf list`` names them.
     path : Path
         File that perf writes to.
+    program : str
+        Where perf is; a version's own PATH need not have it.
     """
 
     events: tuple[str, ...]
     path: Path
+    program: str = "perf"
 
     def wrap(self, job: Job) -> Job:
         """The job under perf."""
         events = ",".join((_DURATION, *self.events))
-        prefix = ("perf", "stat", "-x", ";", "-o", str(self.path), "-e", events, "--")
+        prefix = (self.program, "stat", "-x", ";", "-o", str(self.path), "-e", events, "--")
         return replace(job, command=prefix + job.command)
 
     def read(self) -> dict[str, float]:
@@ -149,9 +152,10 @@ def perf_counters(events: Sequence[str], path: Path) -> tuple[PerfStat | None, s
     PerfStat or None, str
         The counters that work, and what is absent and why (empty when nothing is).
     """
-    if shutil.which("perf") is None:
+    program = shutil.which("perf")
+    if program is None:
         return None, "perf is not installed: no counters"
-    stat = PerfStat(tuple(events), path)
+    stat = PerfStat(tuple(events), path, program)
     trial = execute(stat.wrap(Job(("true",), capture=True)))
     found = stat.read() if not trial.failed and path.exists() else {}
     working = tuple(event for event in events if event in found)
@@ -164,7 +168,7 @@ def perf_counters(events: Sequence[str], path: Path) -> tuple[PerfStat | None, s
         f"perf cannot count {', '.join(absent)} here (perf_event_paranoid is {paranoid}, 1 or less is needed; "
         "virtual machines often offer none)"
     )
-    return (PerfStat(working, path) if working else None), message
+    return (PerfStat(working, path, program) if working else None), message
 
 
 @dataclass(frozen=True, slots=True)
