@@ -200,7 +200,7 @@ def test_versions_may_differ_by_their_path() -> None:
     _, out, _ = speedproof(
         "run", "tool", "tool", "--name", "a", "--name", "b",
         "--env", f"a:PATH={Path.cwd() / 'a'}", "--env", f"b:PATH={Path.cwd() / 'b'}", "--save", "r.jsonl",
-        "--prepare", ": the shell of a hook is the runner's",
+        "--prepare", ": this needs a shell",
     )  # fmt: skip
     assert out.startswith("b is faster than a")
     assert [Path(p).parent.name for p in read_sessions(Path("r.jsonl"))[0].head.files] == ["a", "b"]
@@ -251,7 +251,17 @@ def test_a_program_that_is_replaced_meanwhile_is_told() -> None:
 def test_resume_asks_the_same_question_unless_told() -> None:
     """The margin and the risk are the first session's; a new margin is a new question."""
     speedproof(
-        "run", "true", "true", "--max-runs", "3", "--margin", "90%", "--alpha", "0.2", "--save", "r.jsonl"
+        "run",
+        "sleep 0.02",
+        "sleep 0.02",
+        "--max-runs",
+        "3",
+        "--margin",
+        "90%",
+        "--alpha",
+        "0.2",
+        "--save",
+        "r.jsonl",
     )
     _, out, _ = speedproof("run", "--resume", "r.jsonl", "--max-runs", "60", "--json")
     (finding,) = json.loads(out)["results"]
