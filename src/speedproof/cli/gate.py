@@ -22,7 +22,8 @@ from speedproof.data.suite import Suite
 from speedproof.errors import UsageError
 from speedproof.protocols.gate import GateResult, gate
 from speedproof.protocols.gate_claims import MULTIPLICITIES, Demand, GateRules, Outcome, Policy
-from speedproof.report.gate import gate_blocks, gate_markdown
+from speedproof.report.gate import gate_blocks
+from speedproof.report.gate_markdown import gate_markdown
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
