@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
 from xml.etree import ElementTree as ET
 
 from speedproof.protocols.comparison import Comparison, Verdict
@@ -16,10 +18,48 @@ from speedproof.report.blocks import plain
 from speedproof.report.comparisons import explain
 from speedproof.report.conclusions import conclusion
 
-__all__ = ["junit"]
+__all__ = ["Case", "CaseSuite", "junit", "junit_document"]
 
 # What XML 1.0 has no way to say, not even escaped (section 2.2, "Char").
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One test case.
+
+    Attributes
+    ----------
+    classname, name : str
+        Where it is filed, and what it is called there.
+    kind : str
+        Of a failure: its type, such as ``"slower"``.
+    message : str
+        What came out, in a sentence.
+    result : {"passed", "failure", "skipped"}
+        What it counts as.
+    why : str
+        The details of a failure.
+    out : str
+        What is shown as the output of the test; empty for none.
+    """
+
+    classname: str
+    name: str
+    kind: str
+    message: str
+    result: Literal["passed", "failure", "skipped"]
+    why: str
+    out: str
+
+
+@dataclass(frozen=True, slots=True)
+class CaseSuite:
+    """Some cases under a name, with properties of the whole."""
+
+    name: str
+    cases: tuple[Case, ...]
+    properties: tuple[tuple[str, str], ...] = ()
 
 
 def junit(results: Sequence[SuiteComparison]) -> str:
@@ -41,46 +81,93 @@ def junit(results: Sequence[SuiteComparison]) -> str:
     <?xml version="1.0" encoding="UTF-8"?>
     <testsuites name="speedproof" tests="0" failures="0" errors="0" skipped="0" time="0" />
     """
-    root = ET.Element(
-        "testsuites", {"name": "speedproof", **_counts([c for r in results for c in r.comparisons])}
+    titles = [f"{result.candidate} against {result.reference}: {result.metric}" for result in results]
+    return junit_document(
+        [
+            CaseSuite(title, tuple(_case(title, comparison) for comparison in result.comparisons))
+            for title, result in zip(titles, results, strict=True)
+        ]
     )
-    for result in results:
-        title = f"{result.candidate} against {result.reference}: {result.metric}"
-        suite = ET.SubElement(root, "testsuite", {"name": _clean(title), **_counts(result.comparisons)})
-        for comparison in result.comparisons:
-            _case(suite, title, comparison)
+
+
+def junit_document(suites: Sequence[CaseSuite]) -> str:
+    """Cases as JUnit XML, as Jenkins and GitLab read it.
+
+    Parameters
+    ----------
+    suites : sequence of CaseSuite
+        In order.
+
+    Returns
+    -------
+    str
+        An XML document; control characters, which XML cannot hold, are replaced by U+FFFD.
+
+    Examples
+    --------
+    >>> case = Case("time", "sort", "slower", "sort is slower", "failure", "p = 0.001", "")
+    >>> print(junit_document([CaseSuite("new", (case,), (("margin", "2 %"),))]), end="")
+    <?xml version="1.0" encoding="UTF-8"?>
+    <testsuites name="speedproof" tests="1" failures="1" errors="0" skipped="0" time="0">
+      <testsuite name="new" tests="1" failures="1" errors="0" skipped="0" time="0">
+        <properties>
+          <property name="margin" value="2 %" />
+        </properties>
+        <testcase classname="time" name="sort" time="0">
+          <failure message="sort is slower" type="slower">p = 0.001</failure>
+        </testcase>
+      </testsuite>
+    </testsuites>
+    """
+    root = ET.Element("testsuites", {"name": "speedproof", **_counts([c for s in suites for c in s.cases])})
+    for suite in suites:
+        element = ET.SubElement(root, "testsuite", {"name": _clean(suite.name), **_counts(suite.cases)})
+        if suite.properties:
+            properties = ET.SubElement(element, "properties")
+            for name, value in suite.properties:
+                ET.SubElement(properties, "property", name=_clean(name), value=_clean(value))
+        for case in suite.cases:
+            _add(element, case)
     ET.indent(root)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(root, encoding="unicode")}\n'
 
 
-def _counts(comparisons: Sequence[Comparison]) -> dict[str, str]:
-    verdicts = [c.verdict for c in comparisons]
+def _counts(cases: Sequence[Case]) -> dict[str, str]:
+    results = [case.result for case in cases]
     return {
-        "tests": str(len(verdicts)),
-        "failures": str(verdicts.count(Verdict.SLOWER)),
+        "tests": str(len(results)),
+        "failures": str(results.count("failure")),
         "errors": "0",
-        "skipped": str(verdicts.count(Verdict.UNDECIDED)),
+        "skipped": str(results.count("skipped")),
         "time": "0",
     }
 
 
-def _case(suite: ET.Element, title: str, comparison: Comparison) -> None:
-    case = ET.SubElement(
-        suite,
-        "testcase",
-        classname=_clean(title),
-        name=_clean(f"{comparison.benchmark} ({comparison.protocol})"),
-        time="0",
+def _add(suite: ET.Element, case: Case) -> None:
+    element = ET.SubElement(
+        suite, "testcase", classname=_clean(case.classname), name=_clean(case.name), time="0"
     )
-    said = _clean(conclusion(comparison))
-    why = _clean("".join(plain(block) for block in explain(comparison)))
-    if comparison.verdict is Verdict.SLOWER:
-        ET.SubElement(case, "failure", message=said, type="slower").text = why
-    elif comparison.verdict is Verdict.UNDECIDED:
-        ET.SubElement(case, "skipped", message=said)
-        ET.SubElement(case, "system-out").text = why
-    else:
-        ET.SubElement(case, "system-out").text = why
+    if case.result == "failure":
+        failure = ET.SubElement(element, "failure", message=_clean(case.message), type=case.kind)
+        failure.text = _clean(case.why)
+    elif case.result == "skipped":
+        ET.SubElement(element, "skipped", message=_clean(case.message))
+    if case.out:
+        ET.SubElement(element, "system-out").text = _clean(case.out)
+
+
+def _case(title: str, comparison: Comparison) -> Case:
+    why = "".join(plain(block) for block in explain(comparison))
+    slower = comparison.verdict is Verdict.SLOWER
+    return Case(
+        classname=title,
+        name=f"{comparison.benchmark} ({comparison.protocol})",
+        kind=comparison.verdict.value,
+        message=conclusion(comparison),
+        result="failure" if slower else "skipped" if comparison.verdict is Verdict.UNDECIDED else "passed",
+        why=why,
+        out="" if slower else why,
+    )
 
 
 def _clean(text: str) -> str:

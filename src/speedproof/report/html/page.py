@@ -1,72 +1,56 @@
-"""The page: template, style sheet and script put together, everything of the user's escaped."""
+"""The page of comparisons."""
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from importlib.resources import files
 from itertools import groupby
 
-import msgspec
-
 from speedproof.data.suite import Suite
-from speedproof.errors import UsageError
 from speedproof.protocols.comparison import Verdict
 from speedproof.protocols.suite_comparison import SuiteComparison
 from speedproof.report.blocks import Block, Fitted, Table, Text
 from speedproof.report.comparisons import LEGEND, suite_blocks
-from speedproof.report.html.headline import Figure, figures, headline
+from speedproof.report.html.headline import figures, headline
 from speedproof.report.html.panels import panels
-from speedproof.report.html.rows import Forest, forest
+from speedproof.report.html.render import (
+    METHODS,
+    SPEEDUP,
+    Paragraph,
+    Part,
+    Section,
+    Share,
+    fields_of,
+    paragraphs,
+    render,
+    share_of,
+)
+from speedproof.report.html.rows import forest
 from speedproof.report.stored import Context
 from speedproof.report.wording import percent
 
 __all__ = ["html_report"]
 
-
-@dataclass(frozen=True, slots=True)
-class Paragraph:
-    """Some lines of a report: one, or a heading with the items under it."""
-
-    text: str
-    style: str
-    items: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Share:
-    """How many benchmarks got each verdict from one protocol; shares in percent of all."""
-
-    protocol: str
-    parts: tuple[tuple[str, int, float, float], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """One comparison of two versions, ready for the template."""
-
-    title: str
-    reference: str
-    candidate: str
-    metric: str
-    confidence: str
-    lead: tuple[Paragraph, ...]
-    risk: tuple[Paragraph, ...]
-    figures: tuple[Figure, ...]
-    shares: tuple[Share, ...]
-    forest: Forest
-    notes: tuple[Paragraph, ...]
-    fields: tuple[tuple[str, str, str, bool], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """Blocks of another result: a heading, then paragraphs and tables."""
-
-    title: str
-    items: tuple[Paragraph | Table, ...]
+_DEFINITIONS = (
+    SPEEDUP,
+    (
+        "Certified bounds",
+        "Each holds at the stated confidence by itself. They invert the test that gave the verdict, so the "
+        "lower bound exceeds 1 exactly when the verdict is faster, and the upper one is below 1 exactly when it "
+        "is slower.",
+    ),
+    (
+        "Verdict",
+        "Faster and slower are proven at the stated risk a side; equivalent is proven against a margin; undecided "
+        "means that these data prove neither, not that both are the same.",
+    ),
+    *METHODS.values(),
+    (
+        "Single run",
+        "The probability that one run of the candidate beats one run of the reference, ties counted half "
+        "(Brunner and Munzel 2000).",
+    ),
+)
+"""Terms of the page, and what they mean there."""
 
 
 def html_report(
@@ -107,70 +91,47 @@ def html_report(
     drawn by the script when its panel is opened: drawn beforehand, those of a thousand benchmarks would be
     hundreds of thousands of elements.
     """
-    try:
-        import jinja2
-        import markupsafe
-    except ImportError:
-        raise UsageError("the HTML report needs Jinja2: pip install 'speedproof[report]'") from None
-
     parts = [_part(blocks) for blocks in more if blocks]
-    here = files(__package__)
-    style = (here / "page.css").read_text(encoding="utf-8")
-    script = (here / "page.js").read_text(encoding="utf-8")
-    environment = jinja2.Environment(
-        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
+    protocols = tuple(dict.fromkeys(p for r in results for p in r.protocols))
+    return render(
+        " · ".join(dict.fromkeys([*(part.title for part in parts), *map(_title, results)])),
+        [_section(r, suite, protocols) for r in results],
+        [panels(r, suite) for r in results],
+        _DEFINITIONS if results else (),
+        suite,
+        context,
+        parts,
     )
-    template = environment.from_string((here / "page.html.j2").read_text(encoding="utf-8"))
-    return template.render(
-        title=" · ".join(dict.fromkeys([*(part.title for part in parts), *map(_title, results)])),
-        sections=[_section(r, suite) for r in results],
-        parts=parts,
-        residue=[str(r) for r in suite.residue],
-        skipped=[str(s) for s in suite.skipped if not s.expected],
-        verdicts=[v.value for v in Verdict],
-        protocols=list(dict.fromkeys(p for r in results for p in r.protocols)),
-        context=context,
-        style=markupsafe.Markup(style),
-        script=markupsafe.Markup(script),
-        style_hash=_hash(style),
-        script_hash=_hash(script),
-        data=markupsafe.Markup(_json_for_script([panels(r, suite) for r in results])),
-    )
-
-
-def _hash(text: str) -> str:
-    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-
-
-def _json_for_script(value: object) -> str:
-    """JSON that no parser of HTML can see an end of the element or a comment in."""
-    text = msgspec.json.encode(value).decode()
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def _title(result: SuiteComparison) -> str:
     return f"{result.candidate} against {result.reference}"
 
 
-def _section(result: SuiteComparison, suite: Suite) -> Section:
+def _section(result: SuiteComparison, suite: Suite, protocols: tuple[str, ...]) -> Section:
     blocks = list(suite_blocks(result))
     table = next((i for i, b in enumerate(blocks) if not isinstance(b, Text)), len(blocks))
-    lead = list(_paragraphs(blocks[1:table]))
+    lead = paragraphs(blocks[1:table])
     several = len(result.benchmarks) > 1
+    drawn = forest(result)
+    only = f"{drawn.rows[0].name} · " if len(drawn.rows) == 1 else ""
     return Section(
-        title=_title(result),
         reference=result.reference,
         candidate=result.candidate,
-        metric=result.metric,
-        confidence=percent(1 - result.alpha),
+        answer="",
+        eyebrow=f"speedproof · {result.metric} · {only}confidence {percent(1 - result.alpha)} a side",
         # The counts of a suite are drawn; what remains of its texts is the risk and what undermines it.
-        lead=tuple(Paragraph(text, "") for text in headline(result)) if several else tuple(lead),
+        lead=tuple(Paragraph(text, "") for text in headline(result)) if several else lead,
         risk=tuple(p for p in lead if p.style) if several else (),
         figures=tuple(figures(result)) if several else (),
-        notes=tuple(_paragraphs([b for b in blocks[table:] if b != Text(LEGEND, "dim")])),
         shares=tuple(_shares(result)),
-        forest=forest(result),
-        fields=tuple(_fields(result, suite)),
+        forest=drawn,
+        verdict="Verdict",
+        answers=tuple(v.value for v in Verdict),
+        protocols=protocols,
+        notes_title="The suite, and what to mind",
+        notes=paragraphs([b for b in blocks[table:] if b != Text(LEGEND, "dim")]),
+        fields=fields_of(suite, result.reference, result.candidate),
     )
 
 
@@ -180,61 +141,15 @@ def _part(blocks: Sequence[Block]) -> Part:
     items: list[Paragraph | Table] = []
     for texts, group in groupby(rest, lambda block: isinstance(block, Text)):
         if texts:
-            items += _paragraphs(list(group))
+            items += paragraphs(list(group))
         else:
             items += [b.variants[0] if isinstance(b, Fitted) else b for b in group if not isinstance(b, Text)]
     return Part(title, tuple(items))
 
 
-def _paragraphs(blocks: Sequence[Block]) -> Iterator[Paragraph]:
-    """Texts, with the indented ones as items of the one before."""
-    head: Text | None = None
-    items: list[str] = []
-    for block in blocks:
-        if not isinstance(block, Text) or not block.text:
-            continue
-        if block.text.startswith("  "):
-            items.append(block.text.strip())
-            continue
-        if head is not None or items:
-            yield _paragraph(head, items)
-        head, items = block, []
-    if head is not None or items:
-        yield _paragraph(head, items)
-
-
-def _paragraph(head: Text | None, items: Sequence[str]) -> Paragraph:
-    return Paragraph(head.text if head else "", head.style if head else "", tuple(items))
-
-
 def _shares(result: SuiteComparison) -> Iterator[Share]:
-    total = len(result.benchmarks)
-    if total < 2:
+    if len(result.benchmarks) < 2:
         return
     for protocol in result.protocols:
-        parts = []
-        start = 0.0
-        for verdict in (Verdict.FASTER, Verdict.EQUIVALENT, Verdict.UNDECIDED, Verdict.SLOWER):
-            count = result.count(protocol, verdict)
-            if count:
-                width = 100 * count / total
-                parts.append((verdict.value, count, round(start, 3), round(width, 3)))
-                start += width
-        yield Share(protocol, tuple(parts))
-
-
-def _fields(result: SuiteComparison, suite: Suite) -> Iterator[tuple[str, str, str, bool]]:
-    """Fields of both sides, those that differ first."""
-    x, y = (suite.fields.get(version, {}) for version in (result.reference, result.candidate))
-    rows = [
-        (name, _values(x.get(name, ())), _values(y.get(name, ())), x.get(name) != y.get(name))
-        for name in dict.fromkeys([*x, *y])
-    ]
-    yield from sorted(rows, key=lambda row: not row[3])
-
-
-def _values(values: Sequence[str], most: int = 4) -> str:
-    if not values:
-        return "not told"
-    shown = ", ".join(values[:most])
-    return shown if len(values) <= most else f"{len(values)} values: {shown}, ..."
+        verdicts = (Verdict.FASTER, Verdict.EQUIVALENT, Verdict.UNDECIDED, Verdict.SLOWER)
+        yield share_of(protocol, [(v.value, result.count(protocol, v)) for v in verdicts])

@@ -3,15 +3,30 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from speedproof.data.units import format_values
 from speedproof.protocols.comparison import Comparison, Summary, Verdict
 from speedproof.protocols.suite_comparison import SuiteComparison
 from speedproof.report.html.axis import RatioAxis, ratio_axis
-from speedproof.report.wording import bounds, chance, ratio
+from speedproof.report.wording import bounds, chance, plural, ratio
 
-__all__ = ["Forest", "Interval", "Row", "Said", "forest"]
+__all__ = [
+    "Datum",
+    "Forest",
+    "Heading",
+    "Interval",
+    "Row",
+    "Said",
+    "column_title",
+    "drawing_height",
+    "forest",
+    "headings",
+    "interval",
+    "said",
+    "sides",
+]
 
 _SINGLE_RUN = "single run"
 
@@ -71,6 +86,34 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
+class Heading:
+    """Of a column that is neither drawn nor a verdict: its title, its class, and whether one can sort by it."""
+
+    title: str
+    kind: str
+    sorts: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Datum:
+    """A cell under such a heading.
+
+    Attributes
+    ----------
+    text : str
+        As shown.
+    kind : str
+        Its class.
+    key : float or None
+        To sort by; None where one cannot.
+    """
+
+    text: str
+    kind: str
+    key: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Row:
     """One benchmark.
 
@@ -84,27 +127,22 @@ class Row:
         Written.
     certified : float
         To sort by: the certified speedup of the first protocol, 1 where none is certified.
-    reference, candidate, runs : str
-        Location and spread of both sides, and how many runs.
-    reference_key, candidate_key : float
-        Locations, to sort by.
+    cells : tuple of Datum
+        The other columns.
     verdicts : dict of str to str
         By protocol, to filter by.
-    failed : int
-        How many checks did not hold.
+    asked : (float, float) or None
+        Where the part of the axis begins that is asked of this benchmark, and how wide it is; None where
+        nothing is.
     """
 
     name: str
     intervals: tuple[Interval, ...]
     said: tuple[Said, ...]
     certified: float
-    reference: str
-    candidate: str
-    reference_key: float
-    candidate_key: float
-    runs: str
+    cells: tuple[Datum, ...]
     verdicts: dict[str, str]
-    failed: int
+    asked: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +165,10 @@ class Forest:
         Protocols in the drawing and their markers.
     titles : tuple of str
         Of the columns of what the protocols say.
+    columns : tuple of Heading
+        Of the others.
+    told : str
+        How to read it.
     """
 
     rows: tuple[Row, ...]
@@ -136,9 +178,13 @@ class Forest:
     height: int
     drawn: tuple[tuple[str, str], ...]
     titles: tuple[str, ...]
+    columns: tuple[Heading, ...]
+    told: str
 
 
 _SHAPES = ("dot", "diamond", "square", "triangle")
+_TOP, _LINE = 13, 14
+"""Pixels above the first interval of a row, and between two."""
 _TITLES = {"mean": "Mean", "median": "Median", _SINGLE_RUN: "Single run", "touati2009": "2009 protocol"}
 
 
@@ -167,9 +213,13 @@ def forest(result: SuiteComparison) -> Forest:
         ticks=tuple((axis.place(t), f"{t:g}") for t in axis.ticks),
         one=axis.place(1.0),
         margin=None if result.margin is None else _band(axis, result.margin),
-        height=12 + 14 * max(len(drawn), 1),
-        drawn=tuple((_TITLES.get(p, p).lower(), shape) for p, shape in drawn),
-        titles=tuple(_TITLES.get(p, p) for p in result.protocols),
+        height=drawing_height(len(drawn)),
+        drawn=tuple((column_title(p).lower(), shape) for p, shape in drawn),
+        titles=tuple(column_title(p) for p in result.protocols),
+        columns=headings(result.reference, result.candidate),
+        told="Right of 1 the candidate is ahead; a bound that reaches 1 proves nothing."
+        + (" In the shaded band speedups are equivalent." if result.margin is not None else "")
+        + " A verdict marked ! has an unknown risk: its runs are not what the tests assume.",
     )
 
 
@@ -179,38 +229,101 @@ def _band(axis: RatioAxis, margin: float) -> tuple[float, float]:
 
 
 def _row(name: str, found: list[Comparison], axis: RatioAxis, shapes: dict[str, str]) -> Row:
+    return Row(
+        name=name,
+        intervals=tuple(
+            interval(c, axis, shapes[c.protocol], list(shapes).index(c.protocol), c.verdict.value)
+            for c in found
+            if c.protocol in shapes
+        ),
+        said=tuple(said(c, c.verdict.value) for c in found),
+        certified=_certified(found[0]),
+        cells=sides(found),
+        verdicts={c.protocol: c.verdict.value for c in found},
+    )
+
+
+def drawing_height(lines: int) -> int:
+    """Of a row with so many intervals, in pixels.
+
+    Examples
+    --------
+    >>> drawing_height(1), drawing_height(2)
+    (26, 40)
+    """
+    return _TOP - 1 + _LINE * max(lines, 1)
+
+
+def headings(reference: str, candidate: str) -> tuple[Heading, ...]:
+    """Of the columns that :func:`sides` fills.
+
+    Examples
+    --------
+    >>> [heading.title for heading in headings("old", "new")]
+    ['old', 'new', 'Runs', 'Mind']
+    """
+    return (
+        Heading(reference, "c-num"),
+        Heading(candidate, "c-num"),
+        Heading("Runs", "c-runs", sorts=False),
+        Heading("Mind", "c-mind"),
+    )
+
+
+def sides(found: Sequence[Comparison]) -> tuple[Datum, ...]:
+    """Location and spread of both sides, how many runs, and how many checks did not hold.
+
+    Parameters
+    ----------
+    found : sequence of Comparison
+        Of one benchmark.
+
+    Returns
+    -------
+    tuple of Datum
+        Under the headings of :func:`headings`.
+    """
     first = found[0]
     x, y = first.reference, first.candidate
     location = "median" if first.protocol == "median" else "mean"
     at_x, at_y = getattr(x, location), getattr(y, location)
     of_x, of_y = format_values([at_x, at_y], x.unit)
-    checks = {(check.name, check.message) for c in found for check in c.failed_checks}
-    return Row(
-        name=name,
-        intervals=tuple(
-            _interval(c, axis, shapes[c.protocol], 13 + 14 * list(shapes).index(c.protocol))
-            for c in found
-            if c.protocol in shapes
-        ),
-        said=tuple(_said(c) for c in found),
-        certified=_certified(first),
-        reference=f"{of_x}{_spread(x)}",
-        candidate=f"{of_y}{_spread(y)}",
-        reference_key=at_x,
-        candidate_key=at_y,
-        runs=str(x.n) if x.n == y.n else f"{x.n}, {y.n}",
-        verdicts={c.protocol: c.verdict.value for c in found},
-        failed=len(checks),
+    failed = len({(check.name, check.message) for c in found for check in c.failed_checks})
+    return (
+        Datum(f"{of_x}{_spread(x)}", "num", at_x),
+        Datum(f"{of_y}{_spread(y)}", "num", at_y),
+        Datum(str(x.n) if x.n == y.n else f"{x.n}, {y.n}", "num"),
+        Datum(plural(failed, "check") if failed else "", "num mind", failed),
     )
 
 
-def _interval(c: Comparison, axis: RatioAxis, shape: str, y: int) -> Interval:
+def interval(c: Comparison, axis: RatioAxis, shape: str, line: int, verdict: str) -> Interval:
+    """A speedup with its certified bounds, laid along an axis.
+
+    Parameters
+    ----------
+    c : Comparison
+        Of a speedup.
+    axis : RatioAxis
+        That of all rows.
+    shape : str
+        The marker.
+    line : int
+        Which of the lines of a row's drawing, from 0.
+    verdict : str
+        For the colour.
+
+    Returns
+    -------
+    Interval
+        Ready to be drawn.
+    """
     s = c.speedup
     known = not math.isnan(s.low)
     return Interval(
         shape=shape,
-        verdict=c.verdict.value,
-        y=y,
+        verdict=verdict,
+        y=_TOP + _LINE * line,
         at=None if math.isnan(s.value) else axis.place(s.value),
         low=axis.place(s.low) if known else None,
         high=axis.place(s.high) if known else None,
@@ -219,17 +332,42 @@ def _interval(c: Comparison, axis: RatioAxis, shape: str, y: int) -> Interval:
     )
 
 
-def _said(c: Comparison) -> Said:
+def said(c: Comparison, verdict: str) -> Said:
+    """What is written of a comparison.
+
+    Parameters
+    ----------
+    c : Comparison
+        Of any protocol.
+    verdict : str
+        In a word.
+
+    Returns
+    -------
+    Said
+        With the speedup, or the chance of a faster single run, and its bounds.
+    """
     text = chance(c.speedup) if c.protocol == _SINGLE_RUN else bounds(c.speedup)
     value, _, limits = text.partition(" ")
     return Said(
-        title=_TITLES.get(c.protocol, c.protocol),
-        verdict=c.verdict.value,
+        title=column_title(c.protocol),
+        verdict=verdict,
         value=value if c.protocol == _SINGLE_RUN else ratio(c.speedup.value),
         limits=limits,
         doubtful=bool(c.doubts),
         key=c.speedup.value,
     )
+
+
+def column_title(protocol: str) -> str:
+    """A protocol as the title of a column.
+
+    Examples
+    --------
+    >>> column_title("median"), column_title("touati2009")
+    ('Median', '2009 protocol')
+    """
+    return _TITLES.get(protocol, protocol)
 
 
 def _certified(c: Comparison) -> float:
