@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,17 +18,18 @@ from speedproof.cli.inputs import (
     select,
     wanted,
 )
-from speedproof.cli.outputs import check_distinct, write_whole
+from speedproof.cli.outputs import STDOUT, add_page_arguments, check_outputs, context_of, write_whole
 from speedproof.cli.settings import FILE, UNDECIDED, GateSettings, Undecided, demand_of, read_settings
 from speedproof.data.suite import Suite
 from speedproof.errors import UsageError
 from speedproof.protocols.gate import GateResult, gate
 from speedproof.protocols.gate_claims import MULTIPLICITIES, Demand, GateRules, Outcome, Policy
 from speedproof.report.gate import gate_blocks
-from speedproof.report.gate_markdown import gate_markdown
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
+
+    from speedproof.report.stored import Context
 
     Subparsers = _SubParsersAction[argparse.ArgumentParser]
 
@@ -48,7 +51,8 @@ def register(subparsers: Subparsers) -> None:
         "  speedproof gate --baseline old/ --candidate new/ --margin 5% --confidence 0.99\n"
         "  speedproof gate --baseline runs.jsonl:main --candidate runs.jsonl:branch\n"
         "  speedproof gate --baseline a.json --candidate b.json --policy proven-improvement --only 'json_*'\n"
-        "  speedproof gate --baseline a.json --candidate b.json --undecided pass --markdown summary.md\n\n"
+        "  speedproof gate --baseline a.json --candidate b.json --undecided pass --markdown summary.md\n"
+        "  speedproof gate --baseline a.json --candidate b.json --html gate.html --junit gate.xml\n\n"
         "exit codes: 0 pass, 1 fail, 2 error, 3 undecided (--undecided makes 1 or 0 of it)",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -95,15 +99,27 @@ def register(subparsers: Subparsers) -> None:
     )
     output = parser.add_argument_group("output")
     output.add_argument("--json", action="store_true", help="write everything as JSON")
-    output.add_argument("--markdown", metavar="FILE", help="write a summary in Markdown, too")
+    add_page_arguments(
+        output,
+        "a page with the answer, a chart of all benchmarks against the margin and a panel for each",
+        "a summary in Markdown: what did not pass, the rest folded",
+    )
+    output.add_argument(
+        "--junit",
+        metavar="FILE",
+        help="write JUnit XML: one case a benchmark, undecided is skipped, or a failure with --undecided fail; "
+        "- is standard output",
+    )
     add_input_arguments(parser)
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace, console: Console) -> int:
     """Carry the command out; the exit code is the gate's answer."""
-    check_distinct(args)
-    settings = _settings(args.config)
+    if args.config is None and Path(FILE).is_file():
+        args.config = FILE
+    check_outputs(args)
+    settings = GateSettings() if args.config is None else read_settings(args.config)
     suite, versions = _load(args)
     _refuse_unusable(suite, versions[0], args)
     suite = select(suite, args, console)
@@ -120,21 +136,64 @@ def run(args: argparse.Namespace, console: Console) -> int:
     for entry in settings.benchmark:
         if not any(entry.matches(key.benchmark) for key in suite.keys):
             console.remark(f"note: the pattern {entry.pattern!r} of the settings matches no benchmark")
-    if args.markdown is not None:
-        write_whole(Path(args.markdown), gate_markdown(result))
+    undecided = args.undecided or settings.undecided or "report"
+    taken = _write(args, result, suite, undecided, console)
     if args.json:
         from speedproof.report.json import to_json
 
         console.out.write(to_json("gate", [result]))
-    else:
+    elif not taken:
         console.show(gate_blocks(result))
-    return _code(result, args.undecided or settings.undecided or "report", console)
+    return _code(result, undecided, console)
 
 
-def _settings(path: str | None) -> GateSettings:
-    if path is not None:
-        return read_settings(path)
-    return read_settings(FILE) if Path(FILE).is_file() else GateSettings()
+def _write(
+    args: argparse.Namespace, result: GateResult, suite: Suite, undecided: Undecided, console: Console
+) -> bool:
+    """Write every report that was asked for; whether standard output was taken by one of them."""
+    makers: dict[str, Callable[[], str]] = {
+        "html": lambda: _html(result, suite, context_of(args)),
+        "markdown": lambda: _markdown(result),
+        "junit": lambda: _junit(result, undecided),
+    }
+    taken = False
+    for name, make in makers.items():
+        target: str | None = getattr(args, name)
+        if target == STDOUT:
+            console.out.write(make())
+            taken = True
+        elif target is not None:
+            write_whole(Path(target), make())
+            console.remark(f"wrote {target}")
+    if args.github_summary:
+        summary = Path(os.environ["GITHUB_STEP_SUMMARY"])
+        try:
+            with summary.open("a", encoding="utf-8") as file:
+                file.write(_markdown(result))
+        except OSError as error:
+            raise UsageError(f"cannot append to {summary}: {error.strerror}") from None
+    return taken
+
+
+# Each imports what it needs: Jinja2 and XML cost a start-up that most calls need not pay.
+
+
+def _html(result: GateResult, suite: Suite, context: Context) -> str:
+    from speedproof.report.html.gate import gate_page
+
+    return gate_page(result, suite, context)
+
+
+def _markdown(result: GateResult) -> str:
+    from speedproof.report.gate_markdown import gate_markdown
+
+    return gate_markdown(result)
+
+
+def _junit(result: GateResult, undecided: Undecided) -> str:
+    from speedproof.report.gate_junit import gate_junit
+
+    return gate_junit(result, undecided_fails=undecided == "fail")
 
 
 def _refuse_unusable(suite: Suite, baseline: str, args: argparse.Namespace) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from speedproof.protocols.comparison import UNDERMINING
 from speedproof.protocols.gate import GateResult, GateRow
-from speedproof.protocols.gate_claims import Outcome
+from speedproof.protocols.gate_claims import Claim, Outcome
 from speedproof.report.blocks import Style
 from speedproof.report.conclusions import SHORT, needs
 from speedproof.report.wording import bounds, percent, plural, pvalue
@@ -137,24 +137,27 @@ def row_conclusion(result: GateResult, row: GateRow) -> str:
             text = f"Undecided, because nothing was tested: {required.hypothesis} is asked; {speedup}."
         else:
             text = (
-                f"Undecided: neither {required.hypothesis} (p = {pvalue(required.adjusted)}) nor "
-                f"{contradicted.hypothesis} (p = {pvalue(contradicted.adjusted)}{_corrected(result)}) is proven; "
-                f"{speedup}."
+                f"Undecided: neither {required.hypothesis} ({_p(required)}) nor its opposite, "
+                f"{contradicted.hypothesis} ({_p(contradicted)}{_corrected(result)}), is proven; {speedup}."
             )
         return f"{text} {why}".rstrip()
     if row.outcome is Outcome.PASS:
-        text = f"Proven {_ASKED[required.name]}: {required.hypothesis}, p = {pvalue(required.adjusted)}"
+        text = f"Proven {_ASKED[required.name]}: {required.hypothesis}, {_p(required)}"
     else:
         opposite = _OPPOSITES[contradicted.name]
         text = (
             f"{opposite[0].upper()}{opposite[1:]} is proven: {contradicted.hypothesis}, "
-            f"p = {pvalue(contradicted.adjusted)}{_corrected(result)}"
+            f"{_p(contradicted)}{_corrected(result)}"
         )
     doubt = ""
     if row.comparison.doubts:
         kinds = dict.fromkeys(SHORT.get(check.kind, check.kind) for check in row.comparison.doubts)
         doubt = f" But the true risk is unknown ({', '.join(kinds)})."
     return f"{text}; {speedup}.{doubt}"
+
+
+def _p(claim: Claim) -> str:
+    return "not tested" if math.isnan(claim.adjusted) else f"p = {pvalue(claim.adjusted)}"
 
 
 def _corrected(result: GateResult) -> str:

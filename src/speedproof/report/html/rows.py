@@ -22,10 +22,9 @@ __all__ = [
     "column_title",
     "drawing_height",
     "forest",
-    "headings",
     "interval",
+    "minded",
     "said",
-    "sides",
 ]
 
 _SINGLE_RUN = "single run"
@@ -216,7 +215,7 @@ def forest(result: SuiteComparison) -> Forest:
         height=drawing_height(len(drawn)),
         drawn=tuple((column_title(p).lower(), shape) for p, shape in drawn),
         titles=tuple(column_title(p) for p in result.protocols),
-        columns=headings(result.reference, result.candidate),
+        columns=_headings(result.reference, result.candidate),
         told="Right of 1 the candidate is ahead; a bound that reaches 1 proves nothing."
         + (" In the shaded band speedups are equivalent." if result.margin is not None else "")
         + " A verdict marked ! has an unknown risk: its runs are not what the tests assume.",
@@ -238,7 +237,7 @@ def _row(name: str, found: list[Comparison], axis: RatioAxis, shapes: dict[str, 
         ),
         said=tuple(said(c, c.verdict.value) for c in found),
         certified=_certified(found[0]),
-        cells=sides(found),
+        cells=_sides(found),
         verdicts={c.protocol: c.verdict.value for c in found},
     )
 
@@ -254,14 +253,7 @@ def drawing_height(lines: int) -> int:
     return _TOP - 1 + _LINE * max(lines, 1)
 
 
-def headings(reference: str, candidate: str) -> tuple[Heading, ...]:
-    """Of the columns that :func:`sides` fills.
-
-    Examples
-    --------
-    >>> [heading.title for heading in headings("old", "new")]
-    ['old', 'new', 'Runs', 'Mind']
-    """
+def _headings(reference: str, candidate: str) -> tuple[Heading, ...]:
     return (
         Heading(reference, "c-num"),
         Heading(candidate, "c-num"),
@@ -270,31 +262,25 @@ def headings(reference: str, candidate: str) -> tuple[Heading, ...]:
     )
 
 
-def sides(found: Sequence[Comparison]) -> tuple[Datum, ...]:
-    """Location and spread of both sides, how many runs, and how many checks did not hold.
-
-    Parameters
-    ----------
-    found : sequence of Comparison
-        Of one benchmark.
-
-    Returns
-    -------
-    tuple of Datum
-        Under the headings of :func:`headings`.
-    """
+def _sides(found: Sequence[Comparison]) -> tuple[Datum, ...]:
+    """Location and spread of both sides, how many runs, and how many checks did not hold."""
     first = found[0]
     x, y = first.reference, first.candidate
     location = "median" if first.protocol == "median" else "mean"
     at_x, at_y = getattr(x, location), getattr(y, location)
     of_x, of_y = format_values([at_x, at_y], x.unit)
-    failed = len({(check.name, check.message) for c in found for check in c.failed_checks})
     return (
         Datum(f"{of_x}{_spread(x)}", "num", at_x),
         Datum(f"{of_y}{_spread(y)}", "num", at_y),
         Datum(str(x.n) if x.n == y.n else f"{x.n}, {y.n}", "num"),
-        Datum(plural(failed, "check") if failed else "", "num mind", failed),
+        minded(found),
     )
+
+
+def minded(found: Sequence[Comparison]) -> Datum:
+    """How many checks did not hold; empty where all did."""
+    failed = len({(check.name, check.message) for c in found for check in c.failed_checks})
+    return Datum(plural(failed, "check") if failed else "", "num mind", failed)
 
 
 def interval(c: Comparison, axis: RatioAxis, shape: str, line: int, verdict: str) -> Interval:
