@@ -7,7 +7,6 @@ import io
 import json
 from collections.abc import Callable
 from pathlib import Path
-from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
@@ -410,74 +409,3 @@ def test_a_baseline_that_cannot_be_used_is_no_pass(tmp_path: Path) -> None:
     assert main(["gate", *files], Console(out, err)) == 2
     assert "--skip" in err.getvalue()
     assert main(["gate", *files, "--skip", "y", "--margin", "99%"], Console(out, err)) != 2
-
-
-REPORTS = {"--html": "<!doctype html>", "--markdown": "## Gate: ", "--junit": "<?xml "}
-
-
-@pytest.mark.parametrize("option", REPORTS)
-def test_a_report_in_place_of_the_table(three: dict[str, str], option: str) -> None:
-    """- is standard output, which then holds the report and nothing else, byte for byte that of the file."""
-    for candidate, expected in (("same", 0), ("slow", 1), ("noisy", 3)):
-        code, out, _ = gate(three["base"], three[candidate], option, "-")
-        assert code == expected
-        assert out.lstrip().startswith(REPORTS[option])
-        code, shown, err = gate(three["base"], three[candidate], option, "report")
-        assert code == expected
-        assert "wrote report" in err
-        assert shown.splitlines()[0].startswith("gate: ")
-        written = Path("report").read_text(encoding="utf-8")
-        assert written.replace(f"{option} report", f"{option} -") == out
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (("--html", "-", "--junit", "-"), "--html and --junit cannot both write to standard output"),
-        (("--junit", "-", "--json"), "--junit and --json cannot both write to standard output"),
-        (("--junit", "a", "--html", "./a"), "this file is read or written already"),
-        (("--junit", "base.csv"), "this file is read or written already"),
-        (("--html", "same.csv"), "this file is read or written already"),
-        (("--html", "speedproof.toml"), "this file is read or written already"),
-        (("--html", "none/a.html"), "there is no folder none; make it first"),
-        (("--junit", "."), "is a folder"),
-        (("--github-summary",), "$GITHUB_STEP_SUMMARY is not set"),
-    ],
-)
-def test_places_that_cannot_be_written(
-    three: dict[str, str], options: tuple[str, ...], message: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Told before the work, and nothing is written, least of all over what is read."""
-    monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
-    Path("speedproof.toml").write_text("[gate]\n")
-    before = {path: path.read_bytes() for path in Path().iterdir()}
-    monkeypatch.setattr("speedproof.cli.gate.load", lambda *_: pytest.fail("the work had begun"))
-    code, out, err = gate(three["base"], three["same"], *options)
-    assert (code, out) == (2, "")
-    assert message in err
-    assert {path: path.read_bytes() for path in Path().iterdir()} == before
-
-
-def test_github_summary(three: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Appended to what other steps wrote; a file that takes nothing is an error that names it."""
-    Path("summary").write_text("before\n", encoding="utf-8")
-    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "summary")
-    code, out, _ = gate(three["base"], three["slow"], "--github-summary", "--markdown", "s.md")
-    assert code == 1
-    assert out.startswith("gate: ")
-    assert Path("summary").read_text(encoding="utf-8") == "before\n" + Path("s.md").read_text(
-        encoding="utf-8"
-    )
-    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(Path()))
-    code, _, err = gate(three["base"], three["same"], "--github-summary")
-    assert code == 2
-    assert "cannot append to" in err
-
-
-def test_undecided_in_the_settings_fails_the_case(three: dict[str, str]) -> None:
-    """undecided = "fail" of the settings counts in the JUnit file as the option does, and the option wins."""
-    for options, failures in (((), "3"), (("--undecided", "pass"), "0")):
-        Path("speedproof.toml").write_text('[gate]\nundecided = "fail"\n')
-        out = gate(three["base"], three["noisy"], "--junit", "-", *options)[1]
-        (suite,) = ET.fromstring(out)
-        assert suite.attrib["failures"] == failures
