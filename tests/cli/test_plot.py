@@ -80,7 +80,10 @@ def test_a_version_without_a_mixture_is_drawn_all_the_same(tmp_path: Path) -> No
     assert code == 0
     assert "flat: n = 10, median 3" in target.read_text(encoding="utf-8")
     assert "(flat): no mixture, so no curve of it: all 10 values equal 3" in err
-    for kind, message in (("violins", "no violin can be drawn"), ("cdf", "no distribution functions")):
+    for kind, message in (
+        ("violins", "a violin needs two different values"),
+        ("cdf", "no distribution functions"),
+    ):
         code, _, err = speedproof("plot", files[1], "--kind", kind, "-o", str(target))
         assert code == 2
         assert message in err

@@ -15,6 +15,7 @@ from speedproof.data.suite import Key
 from speedproof.data.units import format_value, format_values
 from speedproof.errors import DataError, UsageError
 from speedproof.report.blocks import Block, Cell, Column, Style, Table, Text
+from speedproof.stats.scaling import usual
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
@@ -205,7 +206,7 @@ def _histogram(sample: Sample, bins: int = 48) -> str:
     """One line of block characters between the smallest and the largest value."""
     import numpy as np
 
-    counts, _ = np.histogram(sample.values, bins=bins)
+    counts, _ = np.histogram(usual(sample.values), bins=bins)
     heights = np.ceil(counts / counts.max() * (len(_BARS) - 1)).astype(int)
     low, high = format_values([float(sample.values.min()), float(sample.values.max())], sample.unit)
     return f"{low} |{''.join(_BARS[h] for h in heights)}| {high}"

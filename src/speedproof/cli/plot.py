@@ -7,6 +7,8 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from speedproof.cli.console import Console
 from speedproof.cli.inputs import add_input_arguments, add_selection_arguments, load, report_leftovers, select
 from speedproof.cli.model import add_mixture_arguments
@@ -104,6 +106,14 @@ def _chart(key: Key, samples: dict[str, Sample], args: argparse.Namespace, conso
         raise UsageError(
             f"{key.benchmark}: its versions have different units; choose with --only and --metric"
         )
+    if args.kind == "violins":
+        for version in [v for v, sample in samples.items() if np.unique(sample.values).size < 2]:
+            console.remark(f"left out: {key.benchmark} ({version}): a violin needs two different values")
+            samples = {v: sample for v, sample in samples.items() if v != version}
+        if not samples:
+            raise UsageError(
+                f"{key.benchmark}: a violin needs two different values; try --kind histogram or --kind order"
+            )
     shown, symbol = _in_one_unit(samples, *units)
     axis = f"{key.metric} ({symbol})" if symbol else key.metric
     models = {version: _model(key, version, values, args, console) for version, values in shown.items()}
@@ -111,10 +121,6 @@ def _chart(key: Key, samples: dict[str, Sample], args: argparse.Namespace, conso
         return plots.comparison(shown, list(models.values()), axis=axis, title=key.benchmark)
     if args.kind == "violins":
         known = {version: model for version, model in models.items() if model is not None}
-        if not known:
-            raise UsageError(
-                f"{key.benchmark}: no violin can be drawn without a mixture; try --kind histogram"
-            )
         drawn = {version: shown[version] for version in known}
         return plots.violins(drawn, list(known.values()), axis=axis, title=key.benchmark)
     ((version, values),) = shown.items()

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from speedproof.cli.arguments import open_unit_interval
 from speedproof.cli.console import Console
@@ -28,6 +31,7 @@ from speedproof.protocols.single_run_ranking import Separation, separate
 from speedproof.report.blocks import Block, Cell, Column, Table, Text
 from speedproof.report.ranking import place_cell, separation_blocks
 from speedproof.stats.estimate import Estimate
+from speedproof.stats.scaling import MOST_APART, exponent
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
@@ -138,8 +142,12 @@ def _rank_one(key: Key, rivals: dict[str, Sample], args: argparse.Namespace) -> 
         raise DataError(f"only {', '.join(names)} has it")
     if len({(s.unit, s.direction) for s in samples}) > 1:
         raise DataError("its versions have different units or directions")
-    fits = [fit(s.values, K_max=args.components) for s in samples]
-    values = [s.values for s in samples]
+    shift = exponent(*(s.values for s in samples))  # only the locations depend on the unit
+    values = [np.ldexp(s.values, shift) for s in samples]
+    sizes = [float(np.abs(s.values).max()) for s in samples]
+    if min(sizes) < max(sizes) / MOST_APART:
+        raise DataError("its versions differ so much in size that no mixture can hold them together")
+    fits = [fit(scaled, K_max=args.components) for scaled in values]
     ranking = rank(
         names,
         values,
@@ -150,11 +158,18 @@ def _rank_one(key: Key, rivals: dict[str, Sample], args: argparse.Namespace) -> 
         confidence=args.confidence,
         jobs=args.jobs,
     )
+    ranking = replace(
+        ranking,
+        versions=tuple(
+            replace(v, mean=math.ldexp(v.mean, -shift), median=math.ldexp(v.median, -shift))
+            for v in ranking.versions
+        ),
+    )
     changes = None
     if len(names) == 2:
         changes = compare_modes(
             values[0], values[1], (fits[0].model, fits[1].model), seed=args.seed, confidence=args.confidence
-        )
+        ).shifted(-shift)
     separation = separate({v.version: rivals[v.version] for v in ranking.versions}, 1 - args.confidence)
     return _Found(key, samples[0].unit, ranking, separation, changes)
 

@@ -14,6 +14,7 @@ from speedproof.data.suite import Suite
 from speedproof.data.units import format_values
 from speedproof.report.blocks import Block, Cell, Column, Table, Text
 from speedproof.report.wording import plural
+from speedproof.stats.scaling import mean, median, usual, with_headroom
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
@@ -75,8 +76,9 @@ def _blocks(suite: Suite) -> Iterator[Block]:
     rows = []
     for (key, version), sample in suite.samples.items():
         v = sample.values
-        locations = [float(f(v)) for f in (np.mean, np.median, np.min, np.max)]
-        spread = f"{100 * v.std(ddof=1) / abs(v.mean()):.1f} %" if sample.n > 1 and v.mean() else "-"
+        locations = [mean(v), median(v), float(v.min()), float(v.max())]
+        u = usual(v)
+        spread = f"{100 * u.std(ddof=1) / abs(u.mean()):.1f} %" if sample.n > 1 and u.mean() else "-"
         rows.append(
             (
                 Cell(key.benchmark, "strong"),
@@ -115,8 +117,10 @@ def _oddities(sample: Sample) -> list[str]:
         found.append(f"{distinct} distinct values")
     if v.min() <= 0:
         found.append("zeros" if v.min() == 0 else "negative values")
-    deviation = float(np.median(np.abs(v - np.median(v))))
-    far = int(np.sum(np.abs(v - np.median(v)) > _FAR * 1.4826 * deviation)) if deviation > 0 else 0
+    (u,) = with_headroom(v)
+    distances = np.abs(u - np.median(u))
+    deviation = float(np.median(distances))
+    far = int(np.sum(distances / _FAR > 1.4826 * deviation)) if deviation > 0 else 0
     if far:
         found.append(f"{plural(far, 'value')} far out")
     return found

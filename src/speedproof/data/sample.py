@@ -16,6 +16,7 @@ __all__ = ["FloatArray", "IntArray", "Sample", "Trait"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
+_LARGE = 1e290
 
 
 class Trait(StrEnum):
@@ -143,7 +144,9 @@ class Sample:
         _, first, inverse = np.unique(self.processes, return_index=True, return_inverse=True)
         order = np.argsort(first)
         reduce = np.mean if location == "mean" else np.median
-        values = np.array([reduce(self.values[inverse == k]) for k in order])
+        # A sum may exceed the largest double where its mean does not.
+        scale = 1.0 if np.abs(self.values).max() < _LARGE else 0.5 ** self.n.bit_length()
+        values = np.array([reduce(self.values[inverse == k] * scale) / scale for k in order])
         return Sample(
             values, self.unit, self.direction, None, self.label, self.source, self.traits, self.notes
         )

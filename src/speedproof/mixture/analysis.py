@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +11,7 @@ from speedproof.mixture.changes import StateOrder, state_order, states
 from speedproof.mixture.fit import MixtureFit, fit
 from speedproof.mixture.goodness import Progress, goodness_of_fit
 from speedproof.mixture.rounding import detect_resolution, fit_rounded, goodness_of_rounded, rounding_matters
+from speedproof.stats.scaling import exponent
 
 __all__ = ["Analysis", "Component", "Mode", "TestResult", "analyse"]
 
@@ -144,6 +145,21 @@ def analyse(
     >>> len(a.components), len(a.modes), a.order.kind
     (2, 2, 'mixed')
     """
+    shift = exponent(values)
+    if shift:  # beyond the range in which densities and squares are doubles: in another unit, and back
+        other = np.ldexp(np.asarray(values, dtype=np.float64), shift)
+        found = analyse(
+            other,
+            N=N,
+            seed=seed,
+            K_max=K_max,
+            c=c,
+            fast=fast,
+            rounding=rounding,
+            jobs=jobs,
+            progress=progress,
+        )
+        return _in_unit(found, shift)
     x = np.asarray(values, dtype=np.float64)
     fitted, test = fit(x, K_max=K_max), None
     if N > 0:
@@ -163,6 +179,23 @@ def analyse(
         x.size, fitted.kind, components, _modes(fitted), fitted.loglik, fitted.bic, fitted.converged,
         fitted.resolution, test, state_order(x, model, seed=seed),
     )  # fmt: skip
+
+
+def _in_unit(found: Analysis, shift: int) -> Analysis:
+    """The analysis of a sample from that of the sample times 2^shift."""
+
+    def back(value: float) -> float:
+        return float(np.ldexp(value, -shift))
+
+    density = found.n * shift * float(np.log(2.0))
+    return replace(
+        found,
+        components=tuple(Component(c.weight, back(c.mean), back(c.sd)) for c in found.components),
+        modes=tuple(replace(mode, place=back(mode.place)) for mode in found.modes),
+        loglik=found.loglik + density,
+        bic=found.bic + 2.0 * density,
+        resolution=None if found.resolution is None else back(found.resolution),
+    )
 
 
 def _modes(fitted: MixtureFit) -> tuple[Mode, ...]:

@@ -8,9 +8,9 @@ faster); a mean tells neither from the other.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
-from math import comb, log
+from math import comb, copysign, inf, ldexp, log
 from typing import Literal
 
 import numpy as np
@@ -103,6 +103,18 @@ class ModeChanges:
         """Whether some state is entered more or less often."""
         return any(s.reweighted for s in self.matched)
 
+    def shifted(self, power: int) -> ModeChanges:
+        """The same of values in another unit: places times two to the power."""
+        return replace(
+            self,
+            matched=tuple(
+                replace(s, reference=ldexp(s.reference, power), candidate=ldexp(s.candidate, power))
+                for s in self.matched
+            ),
+            vanished=tuple(ldexp(place, power) for place in self.vanished),
+            appeared=tuple(ldexp(place, power) for place in self.appeared),
+        )
+
     @property
     def conclusion(self) -> str:
         """One sentence in plain words."""
@@ -168,13 +180,14 @@ def compare_modes(
         rng = np.random.default_rng(child)
         again = [s[rng.integers(0, s.size, s.size)] for s in samples]
         (p, a), (q, b) = (_shares_and_means(s, m) for s, m in zip(again, modes, strict=True))
-        draws[i] = [[a[j] / b[k] for j, k in pairs], [q[k] - p[j] for j, k in pairs]]
-    low, high = np.nanquantile(draws, [alpha / 2, 1 - alpha / 2], axis=0)
+        draws[i] = [[_over(a[j], b[k]) for j, k in pairs], [q[k] - p[j] for j, k in pairs]]
+    with np.errstate(invalid="ignore"):  # between infinite ratios
+        low, high = np.nanquantile(draws, [alpha / 2, 1 - alpha / 2], axis=0)
     matched = tuple(
         MatchedState(
             float(modes[0].places[j]),
             float(modes[1].places[k]),
-            Estimate(float(means[0][j] / means[1][k]), float(low[0, i]), float(high[0, i]), 1 - alpha),
+            Estimate(_over(means[0][j], means[1][k]), float(low[0, i]), float(high[0, i]), 1 - alpha),
             float(shares[0][j]),
             float(shares[1][k]),
             Estimate(float(shares[1][k] - shares[0][j]), float(low[1, i]), float(high[1, i]), 1 - alpha),
@@ -192,6 +205,13 @@ def compare_modes(
         for m, u, share, sample in zip(modes, used, shares, samples, strict=True)
     ]
     return ModeChanges(matched, lone[0], lone[1], confidence)
+
+
+def _over(reference: float, candidate: float) -> float:
+    """The ratio of two means: 1 of two zeros, which did not move, infinite over a zero."""
+    if candidate == 0.0:
+        return 1.0 if reference == 0.0 else copysign(inf, reference)
+    return float(reference) / float(candidate)
 
 
 def _shares_and_means(values: Floats, modes: Modes) -> tuple[Floats, Floats]:

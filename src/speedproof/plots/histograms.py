@@ -20,6 +20,7 @@ _FEW = 0.02
 _SQUEEZED = 6.0
 _BARS = 130  # bars of one axis at most, so that each can be seen
 _NEEDLE = 6.0  # deviations to a bar: the highest curve is then 2.4 times as high as its bar
+_SPECK = 1e-100  # of the whole range: no axis can show it, in whatever unit
 _MANY = 6
 
 
@@ -55,7 +56,7 @@ def _nearest_end(x: Floats, other: float, most: int) -> float:
     """The smallest of the sorted values to draw, when `other` is the largest and at most so many go."""
     for left_out in range(most, 0, -1):
         spread = other - x[left_out]
-        if 0.0 < spread < min((other - x[0]) / _SQUEEZED, x[left_out] - x[left_out - 1]):
+        if _SPECK * (other - x[0]) < spread < min((other - x[0]) / _SQUEEZED, x[left_out] - x[left_out - 1]):
             return float(x[left_out])
     return float(x[0])
 

@@ -129,8 +129,8 @@ def violins(
     for i, (values, model) in enumerate(zip(samples.values(), models, strict=True)):
         x = np.asarray(values, dtype=np.float64)
         grid = places(x, model)
-        density = model.pdf(grid)
-        half = 0.42 * density / density.max()
+        logs = model.logpdf(grid)
+        half = 0.42 * np.exp(logs - logs.max())
         outlines += rows(value=grid, left=i - half, right=i + half, version=[names[i]] * grid.size)
         marks.append({"version": names[i], "place": i, "value": float(np.median(x))})
     labels = "[" + ",".join(repr(n) for n in names) + "][datum.value]"

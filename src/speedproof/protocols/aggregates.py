@@ -17,6 +17,7 @@ import numpy as np
 from speedproof.data.suite import Pair
 from speedproof.errors import DataError
 from speedproof.stats.estimate import Estimate
+from speedproof.stats.scaling import mean as mean_of
 from speedproof.stats.special import t_quantile, t_sf
 
 __all__ = ["GeometricMeans", "LogRatio", "MeanLogRatio", "geometric_means", "log_ratio", "mean_log_ratio"]
@@ -96,7 +97,7 @@ class MeanLogRatio:
 
     def estimate(self, confidence: float) -> Estimate:
         """The ratio with its two-sided interval; from 0 to infinity where no error can be given."""
-        observed = math.exp(self.value)
+        observed = _exp(self.value)
         if math.isnan(self.error):
             return Estimate(observed, 0.0, math.inf, confidence)
         half = t_quantile(0.5 + confidence / 2, self.df) * self.error if self.error else 0.0
@@ -169,7 +170,7 @@ def log_ratio(pair: Pair) -> LogRatio | None:
     slow, fast = (sample.per_process("mean").values for sample in (pair.reference, pair.candidate))
     if pair.reference.higher_is_better:
         slow, fast = fast, slow
-    means = (float(slow.mean()), float(fast.mean()))
+    means = (mean_of(slow), mean_of(fast))
     if not min(means) > 0:
         return None
     variances = tuple(

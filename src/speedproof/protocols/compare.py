@@ -17,7 +17,7 @@ import numpy as np
 from speedproof.data.sample import FloatArray, Sample
 from speedproof.data.suite import Key
 from speedproof.protocols.checks import of_means, of_medians, of_sample, same_values
-from speedproof.protocols.comparison import Check, Comparison, Needed, State, Verdict, summarise
+from speedproof.protocols.comparison import Check, Comparison, Needed, State, Verdict
 from speedproof.protocols.confidence import highest_confidence
 from speedproof.protocols.speedup_test import (
     SIGNIFICANT,
@@ -31,9 +31,11 @@ from speedproof.protocols.speedup_test import (
     mean_tests,
     median_tests,
 )
+from speedproof.protocols.summaries import summary_of
 from speedproof.stats.bounds import probability_greater, ratio_of_means, ratio_of_medians
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.power import RunsNeeded, runs_needed_means, runs_needed_ranks
+from speedproof.stats.scaling import exponent, mean, median, with_headroom
 
 __all__ = [
     "LEAST_RISK",
@@ -101,7 +103,7 @@ class _Case:
     """Two samples as a protocol works on them.
 
     ``slow`` and ``fast`` are X and Y, exchanged for a metric where higher is better: so a gain is always
-    "slow is more than fast", and the protocols need one direction only.
+    "slow is more than fast", and the protocols need one direction only. Both may be in another unit.
     """
 
     reference: Sample
@@ -111,6 +113,13 @@ class _Case:
     slow: FloatArray
     fast: FloatArray
     turned: bool
+
+    def ratio_of(self, location: Callable[[FloatArray], float]) -> float:
+        """The observed speedup; NaN where a ratio means nothing."""
+        slow, fast = location(self.slow), location(self.fast)
+        if slow == 0.0 or fast == 0.0:  # perhaps only in a unit that suits the other one
+            slow, fast = (location(side.values) for side in (self.x, self.y)[:: -1 if self.turned else 1])
+        return slow / fast if fast > 0 and slow >= 0 else math.nan
 
 
 def _case(reference: Sample, candidate: Sample, location: Literal["mean", "median"], rules: Rules) -> _Case:
@@ -123,6 +132,12 @@ def _case(reference: Sample, candidate: Sample, location: Literal["mean", "media
         x, y = x.per_process(location), y.per_process(location)
     turned = x.higher_is_better
     slow, fast = (y.values, x.values) if turned else (x.values, y.values)
+    # No answer depends on the unit; in this one neither sums nor (for means) squares leave the range of doubles.
+    if location == "mean":
+        shift = exponent(slow, fast)
+        slow, fast = np.ldexp(slow, shift), np.ldexp(fast, shift)
+    else:
+        slow, fast = with_headroom(slow, fast)
     return _Case(reference, candidate, x, y, slow, fast, turned)
 
 
@@ -163,7 +178,7 @@ def compare_means(
     tests = mean_tests(case.slow, case.fast)
     decision = decide_mean(tests, rules.alpha, always_welch=rules.always_welch)
     pooled = bool(decision.equal_variances)
-    observed = _ratio(float(case.slow.mean()), float(case.fast.mean()))
+    observed = case.ratio_of(mean)
     speedup = Estimate(observed, math.nan, math.nan, 1 - rules.alpha)
     test = ""
     if not math.isnan(float(decision.pvalue)):
@@ -177,8 +192,8 @@ def compare_means(
         protocol="mean",
         question=f"is the mean of the candidate {_better(case)}?",
         alpha=rules.alpha,
-        reference=summarise(reference, case.x),
-        candidate=summarise(candidate, case.y),
+        reference=summary_of(reference, case.x),
+        candidate=summary_of(candidate, case.y),
         state=_state(decision, case),
         test=test,
         pvalue=float(decision.pvalue),
@@ -235,7 +250,7 @@ def compare_medians(
     case = _case(reference, candidate, "median", rules)
     tests = median_tests(case.slow, case.fast, rules.ks_rule)
     decision = decide_median(tests, rules.alpha)
-    observed = _ratio(float(np.median(case.slow)), float(np.median(case.fast)))
+    observed = case.ratio_of(median)
     speedup = Estimate(observed, math.nan, math.nan, 1 - rules.alpha)
     test = ""
     if not math.isnan(float(decision.pvalue)):
@@ -249,8 +264,8 @@ def compare_medians(
         protocol="median",
         question=f"is the median of the candidate {_better(case)}?",
         alpha=rules.alpha,
-        reference=summarise(reference, case.x),
-        candidate=summarise(candidate, case.y),
+        reference=summary_of(reference, case.x),
+        candidate=summary_of(candidate, case.y),
         state=_state(decision, case),
         test=test,
         pvalue=float(decision.pvalue),
@@ -316,8 +331,8 @@ def compare_single_runs(
         protocol="single run",
         question=f"is a single run of the candidate {_better(case)} more often than not?",
         alpha=rules.alpha,
-        reference=summarise(reference, case.x),
-        candidate=summarise(candidate, case.y),
+        reference=summary_of(reference, case.x),
+        candidate=summary_of(candidate, case.y),
         state=state,
         test="Brunner-Munzel test on log odds",
         pvalue=float(found.pvalue),
@@ -363,11 +378,6 @@ def compare_samples(
 
 def _better(case: _Case) -> str:
     return "higher" if case.turned else "lower"
-
-
-def _ratio(slow: float, fast: float) -> float:
-    """An observed speedup; NaN where a ratio means nothing."""
-    return slow / fast if fast > 0 and slow >= 0 else math.nan
 
 
 def _state(decision: MeanDecision | MedianDecision, case: _Case) -> State:

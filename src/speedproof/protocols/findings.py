@@ -10,9 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
 
 from speedproof.data.sample import FloatArray
 from speedproof.protocols.comparison import HighestConfidence
@@ -30,6 +27,7 @@ from speedproof.protocols.speedup_test import (
 )
 from speedproof.stats.bounds import ratio_of_means, ratio_of_medians
 from speedproof.stats.estimate import Estimate
+from speedproof.stats.scaling import mean, median
 
 __all__ = [
     "DEFAULT_LEVEL",
@@ -151,7 +149,7 @@ def article_mean(
     bounds = None
     if not math.isnan(float(at_level.pvalue)):
         interval = ratio_of_means(x, y, risk, equal_variances=at_level.equal_variances)
-        bounds = Estimate(_ratio(x.mean(), y.mean()), float(interval.low), float(interval.high), level)
+        bounds = Estimate(_ratio(mean(x), mean(y)), float(interval.low), float(interval.high), level)
     slower = bool(at_level.state_slower == SIGNIFICANT)
     if confidence is not None:
         significant = bool(at_level.state == SIGNIFICANT)
@@ -194,7 +192,7 @@ def article_median(
     bounds = None
     if not math.isnan(float(at_level.pvalue)):
         interval = ratio_of_medians(x, y, risk)
-        observed = _ratio(np.median(x), np.median(y))
+        observed = _ratio(median(x), median(y))
         bounds = Estimate(observed, float(interval.low), float(interval.high), level)
     slower = bool(at_level.state_slower == SIGNIFICANT)
     if confidence is not None:
@@ -209,9 +207,9 @@ def article_median(
     )
 
 
-def _ratio(before: np.floating[Any], after: np.floating[Any]) -> float:
+def _ratio(before: float, after: float) -> float:
     """An observed speedup; NaN where a ratio means nothing."""
-    return float(before / after) if after > 0 and before >= 0 else math.nan
+    return before / after if after > 0 and before >= 0 else math.nan
 
 
 def _level_and_risk(confidence: float | None) -> tuple[float, float]:

@@ -307,7 +307,7 @@ def _test(
         HptBenchmark(
             benchmark=entry.name,
             winner=(Winner.TIE, Winner.CANDIDATE, Winner.REFERENCE)[row.state],
-            difference=float(row.d),
+            difference=_nearest(row.d),
             rank=rank,
             pvalue_candidate=row.pvalue_a,
             pvalue_reference=row.pvalue_b,
@@ -370,3 +370,11 @@ def _notes(benchmarks: Sequence[HptBenchmark], speedups: Sequence[RSpeedup], lit
 def _some(names: Sequence[str]) -> str:
     shown = ", ".join(names[:3])
     return shown if len(names) <= 3 else f"{shown} and {len(names) - 3} more"
+
+
+def _nearest(difference: Fraction) -> float:
+    """As a double, infinite beyond the largest one."""
+    try:
+        return float(difference)
+    except OverflowError:
+        return math.inf if difference > 0 else -math.inf

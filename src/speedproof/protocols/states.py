@@ -6,6 +6,7 @@ come: a state is a property of a run, wherever it ran.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +16,8 @@ from speedproof.errors import DataError
 from speedproof.mixture.changes import ModeChanges, compare_modes, states
 from speedproof.mixture.fit import fit
 from speedproof.mixture.metrics import expected_gap, probability_below
+from speedproof.mixture.model import MixtureModel
+from speedproof.stats.scaling import MOST_APART, exponent
 
 __all__ = ["StateComparison", "compare_states"]
 
@@ -64,7 +67,8 @@ def compare_states(pair: Pair, *, seed: int = 0) -> StateComparison | None:
     Returns
     -------
     StateComparison or None
-        None when a sample has fewer than ten values or a single one many times: no mixture says anything of it.
+        None when a sample has fewer than ten values or a single one many times, or is 1e100 times smaller than the
+        other: no mixture says anything of it.
 
     Examples
     --------
@@ -77,7 +81,11 @@ def compare_states(pair: Pair, *, seed: int = 0) -> StateComparison | None:
     >>> len(found.reference_states), len(found.candidate_states), found.changes.conclusion
     (2, 1, 'the states differ: 1 state vanished')
     """
-    x, y = pair.reference.values, pair.candidate.values
+    shift = exponent(pair.reference.values, pair.candidate.values)
+    x, y = (np.ldexp(sample.values, shift) for sample in (pair.reference, pair.candidate))
+    sizes = [float(np.abs(v).max()) for v in (x, y)]
+    if min(sizes) < max(sizes) / MOST_APART:
+        return None
     if min(x.size, y.size) < _LEAST or np.ptp(x) == 0 or np.ptp(y) == 0:
         return None
     try:
@@ -88,9 +96,13 @@ def compare_states(pair: Pair, *, seed: int = 0) -> StateComparison | None:
         benchmark=pair.key.benchmark,
         metric=pair.key.metric,
         unit=pair.reference.unit,
-        reference_states=tuple(map(float, states(models[0]).places)),
-        candidate_states=tuple(map(float, states(models[1]).places)),
-        changes=compare_modes(x, y, models, seed=seed),
-        gap=expected_gap(x, y),
+        reference_states=_places(models[0], shift),
+        candidate_states=_places(models[1], shift),
+        changes=compare_modes(x, y, models, seed=seed).shifted(-shift),
+        gap=math.ldexp(expected_gap(x, y), -shift),
         candidate_lower=probability_below(y, x),
     )
+
+
+def _places(model: MixtureModel, shift: int) -> tuple[float, ...]:
+    return tuple(math.ldexp(place, -shift) for place in states(model).places.tolist())

@@ -16,6 +16,7 @@ import numpy as np
 from speedproof.data.sample import FloatArray
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.proportions import benchmarks_needed, clopper_pearson, prop_test, validity_2013, wilson
+from speedproof.stats.scaling import exponent, mean, median, usual
 
 __all__ = [
     "LOCATIONS",
@@ -101,7 +102,7 @@ def locate(values: FloatArray, location: Location) -> float:
     """
     if location == "min":
         return float(values.min())
-    return float(values.mean() if location == "mean" else np.median(values))
+    return mean(values) if location == "mean" else median(values)
 
 
 def overall_gain(
@@ -126,9 +127,11 @@ def overall_gain(
     >>> overall_gain([3.0, 3600.0], [1.0, 3420.0], [1.0, 1.0]).gain.__round__(4)
     0.0505
     """
-    w = np.asarray(weights, dtype=np.float64)
-    before = float(w @ np.asarray(reference, dtype=np.float64))
-    after = float(w @ np.asarray(candidate, dtype=np.float64))
+    w = usual(weights)
+    shift = exponent(reference, candidate)
+    before, after = (
+        float(w @ np.ldexp(np.asarray(t, dtype=np.float64), shift)) for t in (reference, candidate)
+    )
     if not (before > 0 and after > 0):
         return OverallGain(math.nan, math.nan)
     return OverallGain(before / after, 1 - after / before)

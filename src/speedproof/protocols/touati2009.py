@@ -23,11 +23,13 @@ import numpy.typing as npt
 from speedproof.data.sample import FloatArray, Sample
 from speedproof.data.suite import Key
 from speedproof.protocols.compare import Rules
-from speedproof.protocols.comparison import Check, Comparison, Needed, State, Verdict, summarise
+from speedproof.protocols.comparison import Check, Comparison, Needed, State, Verdict
+from speedproof.protocols.summaries import summary_of
 from speedproof.stats.bounds import ratio_of_means
 from speedproof.stats.dependence import hurst_factor
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.normality import shapiro_wilk
+from speedproof.stats.scaling import exponent, median
 from speedproof.stats.special import t_quantile
 from speedproof.stats.ttests import moments, welch_from
 
@@ -265,10 +267,12 @@ def compare_2009(
     if rules.nested == "process":
         x, y = x.per_process("mean"), y.per_process("mean")
     slow, fast = (y.values, x.values) if x.higher_is_better else (x.values, y.values)
+    positive = slow.min() > 0 and fast.min() > 0
+    observed = median(slow) / median(fast) if positive else math.nan
+    shift = exponent(slow, fast)  # no answer depends on the unit
+    slow, fast = np.ldexp(slow, shift), np.ldexp(fast, shift)
     alpha = rules.alpha
     decision = decide_2009(slow, fast, alpha)
-    positive = slow.min() > 0 and fast.min() > 0
-    observed = float(np.median(slow) / np.median(fast)) if positive else math.nan
     pvalue, pvalue_slower = decision.pvalue, decision.pvalue_slower
     low = high = math.nan
     state = decision.state
@@ -300,8 +304,8 @@ def compare_2009(
         protocol="touati2009",
         question=f"is the mean of the candidate {'higher' if x.higher_is_better else 'lower'}?",
         alpha=alpha,
-        reference=summarise(reference, x),
-        candidate=summarise(candidate, y),
+        reference=summary_of(reference, x),
+        candidate=summary_of(candidate, y),
         state=_STATES.get(state) or _more_runs(lacking),
         test=test,
         pvalue=pvalue,

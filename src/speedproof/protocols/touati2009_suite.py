@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from speedproof.protocols.suites import Accelerated, accelerated
+from speedproof.stats.scaling import exponent, usual
 
 __all__ = ["Gain2009", "accelerated_2009", "gain_2009"]
 
@@ -88,11 +89,14 @@ def gain_2009(
         raise ValueError("times must be positive")
     if not ((w >= 0).all() and np.isfinite(w).all() and w.any()):
         raise ValueError("weights must be finite, not negative and not all zero")
+    w = usual(w)
     w = w / w.sum()
     gains = w * (t - u)
-    return Gain2009(
-        tuple(w.tolist()), tuple(gains.tolist()), float(gains.sum() / (w @ t)), float(levels.min())
-    )
+    shift = exponent(t, u)  # sums of times of usual size
+    t, u = np.ldexp(t, shift), np.ldexp(u, shift)
+    total = float(w @ t)
+    gain = float((w * (t - u)).sum()) / total if total > 0 else -math.inf
+    return Gain2009(tuple(w.tolist()), tuple(gains.tolist()), gain, float(levels.min()))
 
 
 def accelerated_2009(count: int, benchmarks: int, confidence: float, precision: float) -> Accelerated:

@@ -168,7 +168,7 @@ class _Contrast:
         mixed = self.x * self.y + np.abs(t) * np.sqrt(np.maximum(spread, 0.0))
         from_zero = np.maximum(self.x**2 - square * self.squared_x, 0.0)
         to_infinity = np.maximum(self.y**2 - square * self.squared_y, 0.0)
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             below = np.where(from_zero > 0.0, from_zero / mixed, 0.0)
             above = np.where(to_infinity > 0.0, mixed / to_infinity, np.inf)
         return np.where(t > 0.0, below, above)

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from speedproof.stats.pooled import sample_ends
+from speedproof.stats.scaling import usual
 from speedproof.stats.special import betainc, t_sf
 
 __all__ = ["Autocorrelation", "Drift", "drift", "drift_within", "hurst_factor", "lag1"]
@@ -99,11 +100,12 @@ def lag1(x: npt.ArrayLike) -> Autocorrelation:
     if n < 4:
         undefined = np.full(x.shape[:-1], np.nan)
         return Autocorrelation(undefined, undefined, undefined)
-    shifted = x - x[..., :1]
+    scaled = usual(x)
+    shifted = scaled - scaled[..., :1]
     values = shifted - shifted.mean(axis=-1, keepdims=True)
     ranks = _midranks(x)
     centred = ranks - 0.5 * (n + 1)
-    constant = np.ptp(x, axis=-1) == 0.0
+    constant = np.ptp(scaled, axis=-1) == 0.0
     power = np.where(constant, np.nan, (values * values).sum(axis=-1))
     correlation = (values[..., 1:] * values[..., :-1]).sum(axis=-1) / power
     squares = np.where(constant, np.nan, (centred * centred).sum(axis=-1))
@@ -173,7 +175,7 @@ def drift_within(x: npt.ArrayLike, processes: npt.ArrayLike) -> Drift:
     >>> float(r.correlation), bool(r.pvalue < 1e-4)
     (-1.0, True)
     """
-    values, labels = np.asarray(x, dtype=np.float64), np.asarray(processes)
+    values, labels = usual(x), np.asarray(processes)
     slopes, correlations = [], []
     for label in np.unique(labels):
         own = values[labels == label]
@@ -183,6 +185,7 @@ def drift_within(x: npt.ArrayLike, processes: npt.ArrayLike) -> Drift:
         centred = own - own.mean()
         # Per step of the position, so that processes of different lengths speak of the same thing.
         slopes.append(float(position @ centred) / float(position @ position))
+        centred = usual(centred)  # of a process with far smaller values than the others
         spread = np.sqrt((position @ position) * (centred @ centred))
         correlations.append(float(position @ centred) / float(spread) if spread > 0.0 else 0.0)
     k = len(slopes)
@@ -222,7 +225,7 @@ def hurst_factor(x: npt.ArrayLike) -> FloatArray:
     >>> float(hurst_factor([1.0, 2.0, 3.0, 4.0, 5.0, 6.0]).round(4))
     0.8819
     """
-    x = np.asarray(x, dtype=np.float64)
+    x = usual(x)
     n = x.shape[-1]
     if n <= 2:
         return np.full(x.shape[:-1], np.nan)

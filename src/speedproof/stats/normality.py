@@ -9,6 +9,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from speedproof.stats.scaling import usual
 from speedproof.stats.special import ndtr, ndtri
 
 __all__ = ["TestResult", "shapiro_wilk"]
@@ -100,7 +101,7 @@ def shapiro_wilk(x: npt.ArrayLike) -> TestResult:
     >>> float(r.statistic.round(2)), bool(r.pvalue < 0.01)
     (0.79, True)
     """
-    values = np.sort(np.asarray(x, dtype=np.float64), axis=-1)
+    values = np.sort(usual(x), axis=-1)
     n = values.shape[-1]
     if n < 3:
         undefined = np.full(values.shape[:-1], np.nan)

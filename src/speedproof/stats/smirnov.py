@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from speedproof.stats.pooled import pooled_order
+from speedproof.stats.scaling import with_headroom
 
 __all__ = ["KSResult", "kolmogorov_sf", "ks_location"]
 
@@ -74,7 +75,7 @@ def ks_location(x: npt.ArrayLike, y: npt.ArrayLike, rule: Literal["legacy", "r42
     >>> float(r.statistic), bool(r.exact), float(r.pvalue)
     (0.25, True, 1.0)
     """
-    x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    x, y = with_headroom(x, y)
     n, m = x.shape[-1], y.shape[-1]
     u, v = x - _median(x), y - _median(y)
     order = pooled_order(u, v, _tolerance(x, y, u, v))

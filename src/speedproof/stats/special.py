@@ -278,7 +278,8 @@ def f_tails(f: npt.ArrayLike, d1: npt.ArrayLike, d2: npt.ArrayLike) -> tuple[Flo
     0.05
     """
     f, d1, d2 = (np.asarray(v, dtype=np.float64) for v in (f, d1, d2))
-    odds = np.minimum(f * (d1 / d2), 1e300)
+    with np.errstate(over="ignore"):
+        odds = np.minimum(f * (d1 / d2), 1e300)
     y = 1.0 / (1.0 + odds)
     return _tails(
         0.5 * d1, 0.5 * d2, np.where(odds < 1.0, odds * y, 1.0 - y), np.where(odds >= 1e300, 0.0, y)

@@ -143,7 +143,7 @@ def variance_ratio(x: npt.ArrayLike, y: npt.ArrayLike) -> VarianceRatio:
     if min(df) < 1:
         undefined = np.full(np.broadcast_shapes(mx.mean.shape, my.mean.shape), np.nan)
         return VarianceRatio(undefined, df, undefined)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         f = np.divide(mx.variance, my.variance)
     return VarianceRatio(f, df, np.minimum(2.0 * np.minimum(*f_tails(f, *df)), 1.0))
 

@@ -124,7 +124,7 @@ def linear_ticks(low: float, high: float, most: int = 7) -> tuple[float, ...]:
     (3.0,)
     """
     span = high - low
-    if not span > 1e-12 * max(abs(low), abs(high)):
+    if not span / most > 1e-13 * max(abs(low), abs(high)):
         return (low,)
     step = _step(span, most)
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)

@@ -20,6 +20,7 @@ from speedproof.protocols.suite_comparison import SuiteComparison
 from speedproof.report.conclusions import conclusion
 from speedproof.report.html.axis import linear_ticks
 from speedproof.report.wording import percent, plural, pvalue
+from speedproof.stats.scaling import with_headroom
 
 __all__ = ["panels"]
 
@@ -165,6 +166,7 @@ def _range(x: FloatArray, y: FloatArray) -> tuple[float, float]:
 
 
 def _near(v: FloatArray) -> npt.NDArray[np.bool_]:
+    (v,) = with_headroom(v)
     first, third = np.quantile(v, [0.25, 0.75])
     reach = FAR * (third - first)
     near = np.asarray((v >= first - reach) & (v <= third + reach))
@@ -219,14 +221,15 @@ def _mixture(ranked: FloatArray, unit: str) -> dict[str, Any] | None:
     low, high = float(ranked[0]), float(ranked[-1])
     around = (model.means[:, None] + model.sds[:, None] * np.linspace(-3, 3, 13)).ravel()
     grid = np.unique(np.concatenate([np.linspace(low, high, 41), around[(around > low) & (around < high)]]))
-    density = model.pdf(grid)
+    logs = model.logpdf(grid)
+    density = np.exp(logs - logs.max())  # of which only the shape is drawn
     parts = [
         f"{percent(float(weight), 2)} around {format_value(float(mean), unit)}"
         for weight, mean in zip(model.weights, model.means, strict=True)
     ]
     return {
         "at": _short(grid),
-        "density": [round(float(v), 3) for v in density / density.max()],
+        "density": [round(float(v), 3) for v in density],
         "told": "one component" if len(parts) == 1 else f"{len(parts)} components: {', '.join(parts)}",
         "means": [float(mean) for mean in model.means],
     }

@@ -1,0 +1,101 @@
+"""Values at the ends of the range of doubles: rational arithmetic, and units that no answer depends on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from speedproof.stats.dependence import drift, drift_within, hurst_factor, lag1
+from speedproof.stats.normality import shapiro_wilk
+from speedproof.stats.scaling import exponent, mean, median, usual, with_headroom
+from speedproof.stats.smirnov import ks_location
+from speedproof.stats.ttests import variance_ratio, welch
+
+LARGEST = float(np.finfo(np.float64).max)
+POWERS = (-1060, -900, -540, 500, 540, 1013)
+
+
+def random_sample(rng: np.random.Generator) -> np.ndarray:
+    """Values of one size, of all sizes, or of a few sizes, with ties and zeros."""
+    sizes = rng.choice(
+        [0.0, 5e-324, 1e-320, 1e-308, 1e-160, 1e-100, 1.0, 1e100, 1e154, 1e300, LARGEST / 1.2], 3
+    )
+    return rng.choice(sizes, rng.integers(1, 12)) * (1 + 0.1 * rng.random() * rng.integers(0, 2))
+
+
+def test_locations_against_rational_numbers() -> None:
+    """Mean and median to rounding; subnormal ones to the smallest step there is."""
+    rng = np.random.default_rng(1)
+    for _ in range(2000):
+        x = random_sample(rng)
+        exact = sorted(map(Fraction, x.tolist()))
+        middle = (exact[(x.size - 1) // 2] + exact[x.size // 2]) / 2
+        assert median(x) == pytest.approx(float(middle), rel=1e-15, abs=1e-322)
+        assert mean(x) == pytest.approx(float(sum(exact) / x.size), rel=1e-14, abs=2e-323)
+
+
+def test_shifts_lose_nothing() -> None:
+    """Multiplied back, a sample of one size is the same; shifted values can be added."""
+    rng = np.random.default_rng(2)
+    for power in POWERS:
+        x = np.ldexp(np.round(1 + rng.random(20), 2), power)
+        shift = exponent(x)
+        np.testing.assert_array_equal(np.ldexp(np.ldexp(x, shift), -shift), x)
+        assert 0.4 < np.abs(usual(x)).max() <= 1
+        (near,) = with_headroom(x)
+        assert np.isfinite(near.sum())
+    x = rng.normal(size=(3, 5))
+    assert usual(x) is x
+    assert with_headroom(x)[0] is x
+
+
+def test_rows_are_scaled_by_themselves() -> None:
+    x = np.array([[1e308, 1e300], [1.0, 3.0], [5e-324, 0.0], [0.0, 0.0]])
+    assert np.abs(usual(x)).max(axis=1).tolist() == [float(np.ldexp(1e308, -1024)), 3.0, 0.5, 0.0]
+
+
+@pytest.mark.parametrize("power", POWERS)
+@pytest.mark.parametrize(
+    "statistic",
+    [
+        lambda x: shapiro_wilk(x).pvalue,
+        lambda x: lag1(x).lag1,
+        lambda x: lag1(x).pvalue,
+        lambda x: drift(x).pvalue,
+        lambda x: drift_within(x, np.arange(x.size) // 4).pvalue,
+        lambda x: drift_within(x, np.arange(x.size) // 4).correlation,
+        hurst_factor,
+        lambda x: ks_location(x[:15], x[15:]).pvalue,
+        lambda x: welch(x[:15], x[15:]).pvalue,
+        lambda x: variance_ratio(x[:15], x[15:]).statistic,
+    ],
+)
+def test_no_statistic_depends_on_the_unit(statistic: Callable[[np.ndarray], np.ndarray], power: int) -> None:
+    """A sample times a power of two, exact at both ends of the range, has the same p-values."""
+    rng = np.random.default_rng(3)
+    for _ in range(5):
+        # Whole numbers of ten bits stay exact where a double has only a few bits left.
+        x = rng.integers(512, 1024, 30).astype(np.float64)
+        assert float(statistic(np.ldexp(x, power))) == pytest.approx(float(statistic(x)), rel=1e-12)
+
+
+def test_whatever_the_sizes_nothing_warns() -> None:
+    """Mixed sizes have no digits to compare; the statistics are numbers or NaN, without a warning."""
+    rng = np.random.default_rng(4)
+    for _ in range(400):
+        x, y = random_sample(rng), random_sample(rng)
+        for test in (
+            shapiro_wilk(x),
+            lag1(x),
+            drift(x),
+            welch(x, y),
+            ks_location(x, y),
+            variance_ratio(x, y),
+        ):
+            p = float(test.pvalue)
+            assert np.isnan(p) or 0 <= p <= 1 + 1e-12
+        drift_within(np.resize(x, 15), np.arange(15) // 3)
+        hurst_factor(x)
