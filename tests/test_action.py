@@ -9,6 +9,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 import yaml
@@ -190,3 +191,16 @@ def test_the_manuals_pipelines() -> None:
     (command,) = [line for line in job["gate"]["script"] if line.startswith("speedproof ")]
     assert build_parser("gate").parse_args(command.partition(" > ")[0].split()[1:]).markdown == "gate.md"
     assert job["gate"]["allow_failure"]["exit_codes"] == 3
+
+
+def test_reports_beside_the_summary(runner: Runner) -> None:
+    """A page and a JUnit file are inputs of their own; what the page needs is installed only then."""
+    base, slow = write(runner.work, "base.csv", 1, 1), write(runner.work, "slow.csv", 1.2, 1)
+    plain = runner.run(baseline=base, candidate=slow)
+    assert not plain.pip.split()[-1].endswith("[report]")
+    ran = runner.run(baseline=base, candidate=slow, html="g.html", junit="g.xml")
+    assert ran.verdict == "fail"
+    assert ran.pip.split()[-1].endswith("[report]")
+    assert "<!doctype html>" in (runner.work / "g.html").read_text(encoding="utf-8").lower()
+    failures = ElementTree.parse(runner.work / "g.xml").getroot().findall(".//failure")
+    assert [failure.get("type") for failure in failures] == ["regression"]

@@ -186,6 +186,6 @@ def test_run_has_a_page(tmp_path: Path) -> None:
     assert code == 0
     text = page.read_text(encoding="utf-8")
     assert re.search(r"<h1[^>]*>fast is faster than slow by a factor of at least", text)
-    assert text.index("stopped on a verdict") < text.index('class="forest"')
+    assert text.index("measuring stopped on what these runs showed") < text.index('class="forest"')
     assert '"drawn":{' in text
     assert out.startswith("### fast is faster than slow by a factor of at least")

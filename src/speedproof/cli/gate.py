@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +17,7 @@ from speedproof.cli.inputs import (
     select,
     wanted,
 )
-from speedproof.cli.outputs import STDOUT, add_page_arguments, check_outputs, context_of, write_whole
+from speedproof.cli.outputs import add_page_arguments, check_outputs, context_of, write_texts
 from speedproof.cli.settings import FILE, UNDECIDED, GateSettings, Undecided, demand_of, read_settings
 from speedproof.data.suite import Suite
 from speedproof.errors import UsageError
@@ -151,28 +150,12 @@ def _write(
     args: argparse.Namespace, result: GateResult, suite: Suite, undecided: Undecided, console: Console
 ) -> bool:
     """Write every report that was asked for; whether standard output was taken by one of them."""
-    makers: dict[str, Callable[[], str]] = {
-        "html": lambda: _html(result, suite, context_of(args)),
-        "markdown": lambda: _markdown(result),
-        "junit": lambda: _junit(result, undecided),
+    makers: dict[str, Callable[[str], str]] = {
+        "html": lambda target: _html(result, suite, context_of(args)),
+        "markdown": lambda target: _markdown(result),
+        "junit": lambda target: _junit(result, undecided),
     }
-    taken = False
-    for name, make in makers.items():
-        target: str | None = getattr(args, name)
-        if target == STDOUT:
-            console.out.write(make())
-            taken = True
-        elif target is not None:
-            write_whole(Path(target), make())
-            console.remark(f"wrote {target}")
-    if args.github_summary:
-        summary = Path(os.environ["GITHUB_STEP_SUMMARY"])
-        try:
-            with summary.open("a", encoding="utf-8") as file:
-                file.write(_markdown(result))
-        except OSError as error:
-            raise UsageError(f"cannot append to {summary}: {error.strerror}") from None
-    return taken
+    return write_texts(args, makers, console)
 
 
 # Each imports what it needs: Jinja2 and XML cost a start-up that most calls need not pay.

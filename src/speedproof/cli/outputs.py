@@ -8,8 +8,9 @@ import os
 import platform
 import shlex
 import stat
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,6 +34,7 @@ __all__ = [
     "context_of",
     "write_outputs",
     "write_pages",
+    "write_texts",
     "write_whole",
 ]
 
@@ -184,23 +186,48 @@ def write_outputs(args: argparse.Namespace, reported: Reported, console: Console
     UsageError
         A file that cannot be written.
     """
+    makers = {name: partial(writer, reported) for name, writer in _WRITERS.items()}
+    return write_texts(args, makers, console)
+
+
+def write_texts(
+    args: argparse.Namespace, makers: Mapping[str, Callable[[str], str]], console: Console
+) -> bool:
+    """Write the texts that were asked for, and append the Markdown to the summary of a GitHub job.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        The target of each text, by its name.
+    makers : Mapping of str to callable
+        Makes the text for a target; ``"markdown"`` among them.
+    console : Console
+        For standard output and remarks.
+
+    Returns
+    -------
+    bool
+        Whether standard output was taken by one of them.
+
+    Raises
+    ------
+    UsageError
+        A file that cannot be written.
+    """
     taken = False
-    for name, writer in _WRITERS.items():
+    for name, make in makers.items():
         target: str | None = getattr(args, name, None)
-        if target is None:
-            continue
-        text = writer(reported, target)
         if target == STDOUT:
-            console.out.write(text)
+            console.out.write(make(target))
             taken = True
-        else:
-            write_whole(Path(target), text)
+        elif target is not None:
+            write_whole(Path(target), make(target))
             console.remark(f"wrote {target}")
     if args.github_summary:
         summary = Path(os.environ["GITHUB_STEP_SUMMARY"])
         try:
             with summary.open("a", encoding="utf-8") as file:
-                file.write(_markdown(reported, ""))
+                file.write(makers["markdown"](""))
         except OSError as error:
             raise UsageError(f"cannot append to {summary}: {error.strerror}") from None
     return taken
