@@ -17,8 +17,8 @@ __all__ = ["FORECAST_FROM", "blocks_until", "smallest_provable"]
 
 FloatArray = npt.NDArray[np.float64]
 
-# From 3 blocks half of the forecasts are wrong by a factor of 3 to 8, from 10 by one of 2 to 4, and more blocks
-# improve that no further: the sessions that still go on are the ones whose luck misleads (studies/sequential.py).
+# From 3 blocks half of the forecasts are wrong by a factor of more than 2.5 to 7, from 10 by more than 2 to 4.
+# More blocks hardly improve that: sessions that still go on are those whose blocks mislead (sequential.md).
 FORECAST_FROM = 10
 """Blocks below which nothing is forecast."""
 
