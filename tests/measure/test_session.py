@@ -195,6 +195,22 @@ def test_decided_candidates_leave_the_race() -> None:
     assert clear.result.risk == pytest.approx(0.025)
 
 
+def test_those_left_keep_the_drawn_order() -> None:
+    """When a candidate has left, the others run as the order of all versions has them: still at random."""
+    bench = Bench(
+        {"X": noisy(1.0, 1), "clear": noisy(0.5, 2), "close": noisy(1.0, 3)},
+        rules=StopRules(max_blocks=40, max_time=None),
+    )
+    bench.session.run()
+    blocks: dict[int, list[str]] = {}
+    for run in bench.runs:
+        blocks.setdefault(run.block, []).append(run.version)
+    assert {len(names) for names in blocks.values()} == {2, 3}
+    for block, names in blocks.items():
+        drawn = block_order(("X", "clear", "close"), seed=7, benchmark=0, block=block)
+        assert names == [name for name in drawn if name in names]
+
+
 def test_interrupt_ends_with_a_verdict() -> None:
     bench = Bench(
         {"X": noisy(1.3, 1), "Y": noisy(1.0, 2)}, benchmark("X", "Y"), benchmark("X", "Y", name="never")

@@ -18,7 +18,7 @@ def block_order(versions: Sequence[T], *, seed: int, benchmark: int, block: int)
     Parameters
     ----------
     versions : sequence
-        What runs in this block.
+        All that may run in this block; those that do keep their order.
     seed : int
         Of the session.
     benchmark : int

@@ -265,10 +265,15 @@ class Session:
                 self._executor.begin(version)
             self._warm_up(number, benchmark, race, start)
             block = 0
+            upcoming = self._drawn(number, benchmark, block)
             while not (reason := self._ended(race, start)):
                 values: dict[str, float] = {}
-                order = block_order(race.runners, seed=self._head.seed, benchmark=number, block=block)
+                # Those left of a random order are in random order.
+                order = [name for name in upcoming if name in race.runners]
                 for position, name in enumerate(order):
+                    if position == len(order) - 1:
+                        # The comparison, before the first run, leaves it cold caches: this is for the last one.
+                        upcoming = self._drawn(number, benchmark, block + 1)
                     run = self._execute(benchmark, versions[name], block, position, warmup=False)
                     self._watch(Progress(benchmark, name, run, False, self._clock() - start, race))
                     if not run.failed and self._metric in run.metrics:
@@ -279,6 +284,10 @@ class Session:
         finally:
             for version in begun:
                 self._executor.finish(version)
+
+    def _drawn(self, number: int, benchmark: PlannedBenchmark, block: int) -> tuple[str, ...]:
+        names = [version.name for version in benchmark.versions]
+        return block_order(names, seed=self._head.seed, benchmark=number, block=block)
 
     def _ended(self, race: Race, start: float) -> str:
         if race.decided:
