@@ -146,6 +146,25 @@ def test_model_and_rank_answer_alike_in_every_unit(tmp_path: Path, power: int) -
     assert extreme_rank["conclusion"] == rank["conclusion"]
 
 
+def test_versions_of_any_two_sizes_are_compared(tmp_path: Path) -> None:
+    """A factor beyond the largest double is told as that; nothing else of the comparison is lost."""
+    files = [
+        write(tmp_path / "a.txt", 1e305 * MODEL.rvs(40, 1)),
+        write(tmp_path / "b.txt", 1e-322 * MODEL.rvs(40, 2)),
+    ]
+    _, out, _ = speedproof("compare", *files, "--unit", "s", "--protocol", "mean")
+    assert "b is faster than a in mean with confidence 95 %; no factor can be named" in out
+    assert "because it is beyond the largest double" in out
+    near = [write(tmp_path / "a.txt", 1e305 * MODEL.rvs(40, 1)), write(tmp_path / "b.txt", MODEL.rvs(40, 2))]
+    for given in (files, near):
+        _, out, _ = speedproof("compare", *given, "--unit", "s", "--json", "--protocol", "mean")
+        (found,) = json.loads(out)["results"][0]["comparisons"]
+        alone = [json.loads(speedproof("compare", f, f, "--unit", "s", "--json")[1]) for f in given]
+        for check, own in zip(found["checks"][:2], alone, strict=True):
+            expected = own["results"][0]["comparisons"][0]["checks"][0]["pvalue"]
+            assert check["pvalue"] == pytest.approx(expected, rel=0.1)
+
+
 def test_versions_too_far_apart_for_mixtures_are_named(tmp_path: Path) -> None:
     files = [write(tmp_path / "a.txt", MODEL.rvs(20, 1)), write(tmp_path / "b.txt", 1e200 * MODEL.rvs(20, 2))]
     code, _, err = speedproof("rank", *files, "--resamples", "10")

@@ -10,7 +10,7 @@ import pytest
 
 from speedproof.stats.dependence import drift, drift_within, hurst_factor, lag1
 from speedproof.stats.normality import shapiro_wilk
-from speedproof.stats.scaling import exponent, mean, median, usual, with_headroom
+from speedproof.stats.scaling import exponent, location_ratio, mean, median, usual, with_headroom
 from speedproof.stats.smirnov import ks_location
 from speedproof.stats.ttests import variance_ratio, welch
 
@@ -35,6 +35,32 @@ def test_locations_against_rational_numbers() -> None:
         middle = (exact[(x.size - 1) // 2] + exact[x.size // 2]) / 2
         assert median(x) == pytest.approx(float(middle), rel=1e-15, abs=1e-322)
         assert mean(x) == pytest.approx(float(sum(exact) / x.size), rel=1e-14, abs=2e-323)
+
+
+def test_ratios_against_rational_numbers() -> None:
+    """To rounding, also where the locations have a few bits only; infinite beyond the largest double."""
+    rng = np.random.default_rng(5)
+    seen = {"inf": 0, "subnormal": 0}
+    for _ in range(2000):
+        power = int(rng.integers(-1074, 1000))
+        other = power + int(rng.integers(0, 13)) if rng.random() < 0.5 else int(rng.integers(-1074, 1013))
+        x, y = (np.ldexp(rng.integers(1, 1024, rng.integers(1, 9)), p) for p in (power, other))
+        first, second = (sorted(map(Fraction, s.tolist())) for s in (x, y))
+        of_means = (sum(first) / x.size) / (sum(second) / y.size)
+        of_medians = (first[(x.size - 1) // 2] + first[x.size // 2]) / (
+            second[(y.size - 1) // 2] + second[y.size // 2]
+        )
+        for location, expected in ((mean, of_means), (median, of_medians)):
+            found = location_ratio(location, x, y)
+            if expected > Fraction(LARGEST):
+                assert found == np.inf
+                seen["inf"] += 1
+            else:
+                assert found == pytest.approx(float(expected), rel=1e-13, abs=5e-324)
+                seen["subnormal"] += bool(max(x.max(), y.max()) < 1e-307)
+    assert min(seen.values()) > 5
+    assert np.isnan(location_ratio(mean, [1.0], [0.0]))
+    assert np.isnan(location_ratio(median, [-1.0], [2.0]))
 
 
 def test_shifts_lose_nothing() -> None:

@@ -35,7 +35,7 @@ from speedproof.protocols.summaries import summary_of
 from speedproof.stats.bounds import probability_greater, ratio_of_means, ratio_of_medians
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.power import RunsNeeded, runs_needed_means, runs_needed_ranks
-from speedproof.stats.scaling import exponent, mean, median, with_headroom
+from speedproof.stats.scaling import location_ratio, mean, median, with_headroom
 
 __all__ = [
     "LEAST_RISK",
@@ -114,13 +114,6 @@ class _Case:
     fast: FloatArray
     turned: bool
 
-    def ratio_of(self, location: Callable[[FloatArray], float]) -> float:
-        """The observed speedup; NaN where a ratio means nothing."""
-        slow, fast = location(self.slow), location(self.fast)
-        if slow == 0.0 or fast == 0.0:  # perhaps only in a unit that suits the other one
-            slow, fast = (location(side.values) for side in (self.x, self.y)[:: -1 if self.turned else 1])
-        return slow / fast if fast > 0 and slow >= 0 else math.nan
-
 
 def _case(reference: Sample, candidate: Sample, location: Literal["mean", "median"], rules: Rules) -> _Case:
     if reference.unit != candidate.unit or reference.direction is not candidate.direction:
@@ -132,12 +125,7 @@ def _case(reference: Sample, candidate: Sample, location: Literal["mean", "media
         x, y = x.per_process(location), y.per_process(location)
     turned = x.higher_is_better
     slow, fast = (y.values, x.values) if turned else (x.values, y.values)
-    # No answer depends on the unit; in this one neither sums nor (for means) squares leave the range of doubles.
-    if location == "mean":
-        shift = exponent(slow, fast)
-        slow, fast = np.ldexp(slow, shift), np.ldexp(fast, shift)
-    else:
-        slow, fast = with_headroom(slow, fast)
+    slow, fast = with_headroom(slow, fast)  # no answer depends on the unit
     return _Case(reference, candidate, x, y, slow, fast, turned)
 
 
@@ -178,7 +166,7 @@ def compare_means(
     tests = mean_tests(case.slow, case.fast)
     decision = decide_mean(tests, rules.alpha, always_welch=rules.always_welch)
     pooled = bool(decision.equal_variances)
-    observed = case.ratio_of(mean)
+    observed = location_ratio(mean, case.slow, case.fast)
     speedup = Estimate(observed, math.nan, math.nan, 1 - rules.alpha)
     test = ""
     if not math.isnan(float(decision.pvalue)):
@@ -250,7 +238,7 @@ def compare_medians(
     case = _case(reference, candidate, "median", rules)
     tests = median_tests(case.slow, case.fast, rules.ks_rule)
     decision = decide_median(tests, rules.alpha)
-    observed = case.ratio_of(median)
+    observed = location_ratio(median, case.slow, case.fast)
     speedup = Estimate(observed, math.nan, math.nan, 1 - rules.alpha)
     test = ""
     if not math.isnan(float(decision.pvalue)):

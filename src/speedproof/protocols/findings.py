@@ -27,7 +27,7 @@ from speedproof.protocols.speedup_test import (
 )
 from speedproof.stats.bounds import ratio_of_means, ratio_of_medians
 from speedproof.stats.estimate import Estimate
-from speedproof.stats.scaling import mean, median
+from speedproof.stats.scaling import location_ratio, mean, median
 
 __all__ = [
     "DEFAULT_LEVEL",
@@ -149,7 +149,7 @@ def article_mean(
     bounds = None
     if not math.isnan(float(at_level.pvalue)):
         interval = ratio_of_means(x, y, risk, equal_variances=at_level.equal_variances)
-        bounds = Estimate(_ratio(mean(x), mean(y)), float(interval.low), float(interval.high), level)
+        bounds = Estimate(location_ratio(mean, x, y), float(interval.low), float(interval.high), level)
     slower = bool(at_level.state_slower == SIGNIFICANT)
     if confidence is not None:
         significant = bool(at_level.state == SIGNIFICANT)
@@ -192,7 +192,7 @@ def article_median(
     bounds = None
     if not math.isnan(float(at_level.pvalue)):
         interval = ratio_of_medians(x, y, risk)
-        observed = _ratio(median(x), median(y))
+        observed = location_ratio(median, x, y)
         bounds = Estimate(observed, float(interval.low), float(interval.high), level)
     slower = bool(at_level.state_slower == SIGNIFICANT)
     if confidence is not None:
@@ -205,11 +205,6 @@ def article_median(
     return _at_highest(
         "median", highest, lambda alpha: median_remarks(decide_median(tests, alpha)), bounds, slower
     )
-
-
-def _ratio(before: float, after: float) -> float:
-    """An observed speedup; NaN where a ratio means nothing."""
-    return before / after if after > 0 and before >= 0 else math.nan
 
 
 def _level_and_risk(confidence: float | None) -> tuple[float, float]:

@@ -101,9 +101,10 @@ def _factor(result: Comparison, new: str, old: str, margin: float | None) -> str
             f"differ by more than a shift: nothing is certified of their medians, whose ratio is {ratio(s.value)}."
         )
     if not (math.isfinite(s.value) and s.value > 0):
+        why = "it is beyond the largest double" if s.value == math.inf else "values are 0 or negative"
         return (
             f"{new} is {word} than {old} {where} with confidence {confidence}; no factor can be named, because "
-            "values are 0 or negative."
+            f"{why}."
         )
     if result.verdict is Verdict.FASTER:
         least = "more than 1" if s.low <= math.nextafter(1, 2) else f"at least {lower(s.low)}"

@@ -6,13 +6,17 @@ is computed in one where neither happens.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["MOST_APART", "exponent", "mean", "median", "usual", "with_headroom"]
+__all__ = ["MOST_APART", "exponent", "location_ratio", "mean", "median", "usual", "with_headroom"]
 
 FloatArray = npt.NDArray[np.float64]
 _USUAL = 1e60  # fourth powers stay within range
+_FEW_DIGITS = 1e-290
 MOST_APART = 1e100
 """How much larger one sample may be than another for densities of both in one unit to be doubles."""
 _HALF = 4  # bits of headroom: the sum or the difference of two values
@@ -117,3 +121,42 @@ def median(x: npt.ArrayLike) -> float:
     values = np.asarray(x, dtype=np.float64)
     (scaled,) = with_headroom(values)
     return float(np.median(values)) if scaled is values else float(np.ldexp(np.median(scaled), _HALF))
+
+
+def location_ratio(location: Callable[[FloatArray], float], x: npt.ArrayLike, y: npt.ArrayLike) -> float:
+    """The ratio of the locations of two samples: an observed speedup.
+
+    Parameters
+    ----------
+    location : callable
+        :func:`mean` or :func:`median`.
+    x, y : array_like, shapes (n,) and (m,)
+        Finite.
+
+    Returns
+    -------
+    float
+        NaN where a ratio means nothing: the location of X is negative, that of Y not positive. Infinite beyond
+        the largest double.
+
+    Examples
+    --------
+    >>> location_ratio(mean, [3e-323, 3.5e-323], [1e-323]), location_ratio(mean, [1e300], [1e-300])
+    (3.25, inf)
+    """
+    (above, of_x), (below, of_y) = _scaled(location, x), _scaled(location, y)
+    if not (below > 0.0 and above >= 0.0):
+        return math.nan
+    with np.errstate(over="ignore"):
+        return float(np.ldexp(np.divide(above, below), of_y - of_x))
+
+
+def _scaled(location: Callable[[FloatArray], float], x: npt.ArrayLike) -> tuple[float, int]:
+    """A location times a power of two, and the power: where doubles have few digits, in a unit where they do."""
+    values = np.asarray(x, dtype=np.float64)
+    value = location(values)
+    if not 0.0 < value < _FEW_DIGITS:
+        return value, 0
+    shift = exponent([value])
+    with np.errstate(over="ignore"):  # values far above a median
+        return location(np.ldexp(values, shift)), shift
