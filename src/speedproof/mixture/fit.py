@@ -135,7 +135,9 @@ def standardise(values: npt.ArrayLike) -> tuple[Floats, float, float]:
     centre = unit.mean()
     scale = float(unit.std(ddof=1))
     if spread * scale == 0.0:
-        raise DataError("the values differ by less than floating-point numbers can: give them in another unit")
+        raise DataError(
+            "the values differ by less than floating-point numbers can: give them in another unit"
+        )
     return (unit - centre) / scale, float(x[0] + spread * centre), spread * scale
 
 
