@@ -21,22 +21,29 @@ __all__ = ["Watcher", "sparkline"]
 
 _BARS = "▁▂▃▄▅▆▇█"
 _SHOWN = 30
+# Bars reach this many times as far as three quarters of the values.
+_REACH = 3.0
 # Redrawing happens between runs only, never during one: no thread of the runner's disturbs the program.
 _TERMINAL_SECONDS = 0.25
 _PIPE_SECONDS = 10.0
 
 
 def sparkline(values: list[float]) -> str:
-    """Recent values as bars between their smallest and largest.
+    """Recent values as bars from their smallest; a few far out are cut off, and do not flatten the others.
 
     Examples
     --------
     >>> sparkline([1.0, 2.0, 3.0]), sparkline([5.0, 5.0]), sparkline([])
     ('▁▅█', '▁▁', '')
+    >>> sparkline([1.0, 2.0, 3.0, 1.0, 2.0, 3.0, 900.0])
+    '▁▂▃▁▂▃█'
     """
     if not values:
         return ""
-    low, high = min(values), max(values)
+    ordered = sorted(values)
+    low, upper, high = ordered[0], ordered[3 * len(ordered) // 4], ordered[-1]
+    if upper > low:
+        high = min(high, low + _REACH * (upper - low))
     width = (high - low) or 1.0
     return "".join(_BARS[min(round((v - low) / width * 7.0), 7)] for v in values)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -71,11 +72,15 @@ def report(
 
         console.out.write(to_json("run", [*outcome.findings, *([calibration] if calibration else [])]))
     elif not taken:
-        from speedproof.report.comparisons import suite_blocks
+        from speedproof.report.comparisons import table_blocks
 
         console.show([*blocks, *caveat])
         for result in results:
-            console.show([Text(""), *suite_blocks(result)])
+            console.show([Text(""), *table_blocks(result)])
+        if results:
+            # What is proven must not scroll away: the long form of all this has a command of its own.
+            where = shlex.quote(str(path))
+            console.show([Text(""), Text(f"In words, and what to mind: speedproof compare {where}", "dim")])
         if len(suite.versions) == 1:
             _show_alone(console, suite)
 

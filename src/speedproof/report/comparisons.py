@@ -27,7 +27,7 @@ from speedproof.report.wording import (
     upper,
 )
 
-__all__ = ["LEGEND", "explain", "suite_blocks"]
+__all__ = ["LEGEND", "explain", "suite_blocks", "table_blocks"]
 
 LEGEND = (
     "+ faster  - slower  = equivalent  ? undecided  ! true risk unknown; in brackets the certified bounds"
@@ -72,6 +72,27 @@ def suite_blocks(result: SuiteComparison, *, rigorous: bool = False) -> Iterator
     yield from _suite(result)
     yield from _remarks(result, rigorous)
     yield from _leftovers(result)
+
+
+def table_blocks(result: SuiteComparison) -> Iterator[Block]:
+    """The table of a comparison alone, for where something else has said what is proven.
+
+    Parameters
+    ----------
+    result : SuiteComparison
+        Of one metric.
+
+    Yields
+    ------
+    Text or Table
+        The title, the table, its legend; without a pair of samples, why there is none.
+    """
+    if not result.benchmarks:
+        yield from suite_blocks(result)
+        return
+    yield Text(f"{result.candidate} against {result.reference}: {result.metric}", "strong")
+    yield _table(result)
+    yield Text(LEGEND, "dim")
 
 
 def _counts(result: SuiteComparison) -> Iterator[Block]:
