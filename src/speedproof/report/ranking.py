@@ -107,8 +107,8 @@ def separation_blocks(found: Separation) -> Iterator[Block]:
         yield Text(f"On a single run all neighbours are told apart; {risk}.")
     if not found.enough_runs:
         yield Text(
-            f"  Fewer than {found.least_runs} runs of a version can never tell {len(found.places)} versions apart at "
-            "this risk.",
+            f"  Fewer than {found.least_runs} runs of a version can never tell {len(found.places)} versions "
+            "apart at this risk.",
             "doubt",
         )
     kinds: dict[tuple[str, str], list[str]] = {}
