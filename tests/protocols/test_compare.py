@@ -367,3 +367,17 @@ def test_false_alarms_of_both_protocols(family: str, seed: int) -> None:
             alarms[result.protocol] += result.verdict is Verdict.FASTER
     limit = 0.05 + 3.5 * math.sqrt(0.05 * 0.95 / trials)
     assert {name: count / trials <= limit for name, count in alarms.items()} == dict.fromkeys(alarms, True)
+
+
+def test_medians_that_differ_by_more_than_a_shift_have_no_bounds_to_show() -> None:
+    """Two shapes: the rank-sum test says who tends to be larger, and its inversion bounds no ratio of medians."""
+    rng = np.random.default_rng(3)
+    narrow, wide = Sample(2 + 0.01 * rng.random(60)), Sample(1.2 + rng.exponential(0.5, 60))
+    shifted = Sample(narrow.values - 0.5)
+    apart = compare_medians(narrow, wide, rules=Rules())
+    assert [check.held for check in apart.checks if check.kind == "location shift"] == [False]
+    assert math.isnan(apart.certified.low)
+    assert math.isnan(apart.certified.high)
+    assert apart.certified.value == apart.speedup.value
+    alike = compare_medians(narrow, shifted, rules=Rules())
+    assert alike.certified == alike.speedup

@@ -47,6 +47,8 @@ _PROTOCOLS: dict[str, tuple[AnyProtocol, ...]] = {
     "all": PROTOCOLS,
     "touati2009": ("touati2009",),
 }
+
+
 def register(subparsers: Subparsers) -> None:
     """Declare the command."""
     parser = subparsers.add_parser(

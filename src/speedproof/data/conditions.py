@@ -11,8 +11,8 @@ __all__ = ["Difference", "different_conditions"]
 # As the tools name them. What a version is made of (compiler, interpreter, commit) is what is compared.
 _CONDITIONS = (
     "host", "hostname", "host_name", "node", "machine", "cpu", "cpu_model_name", "cpu_count", "num_cpus", "ram",
-    "arch", "Architecture", "goarch", "goos", "os", "OsVersion", "system", "release", "uname", "platform", "kernel",
-    "governor", "turbo", "smt", "power", "cpu_config", "cpu_scaling_enabled", "cpu_affinity", "aslr",
+    "arch", "Architecture", "goarch", "goos", "os", "OsVersion", "system", "release", "uname", "platform",
+    "kernel", "governor", "turbo", "smt", "power", "cpu_config", "cpu_scaling_enabled", "cpu_affinity", "aslr",
 )  # fmt: skip
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from speedproof.data.sample import FloatArray, Sample
 from speedproof.data.suite import Key
 from speedproof.protocols.checks import of_means, of_medians, of_sample, same_values
-from speedproof.protocols.comparison import Check, Comparison, Needed, State, Verdict
+from speedproof.protocols.comparison import Check, Comparison, Needed, State, Verdict, summarise
 from speedproof.protocols.confidence import highest_confidence
 from speedproof.protocols.speedup_test import (
     SIGNIFICANT,
@@ -31,7 +31,6 @@ from speedproof.protocols.speedup_test import (
     mean_tests,
     median_tests,
 )
-from speedproof.protocols.summaries import summary_of
 from speedproof.stats.bounds import probability_greater, ratio_of_means, ratio_of_medians
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.power import RunsNeeded, runs_needed_means, runs_needed_ranks
@@ -180,8 +179,8 @@ def compare_means(
         protocol="mean",
         question=f"is the mean of the candidate {_better(case)}?",
         alpha=rules.alpha,
-        reference=summary_of(reference, case.x),
-        candidate=summary_of(candidate, case.y),
+        reference=summarise(reference, case.x),
+        candidate=summarise(candidate, case.y),
         state=_state(decision, case),
         test=test,
         pvalue=float(decision.pvalue),
@@ -252,8 +251,8 @@ def compare_medians(
         protocol="median",
         question=f"is the median of the candidate {_better(case)}?",
         alpha=rules.alpha,
-        reference=summary_of(reference, case.x),
-        candidate=summary_of(candidate, case.y),
+        reference=summarise(reference, case.x),
+        candidate=summarise(candidate, case.y),
         state=_state(decision, case),
         test=test,
         pvalue=float(decision.pvalue),
@@ -319,8 +318,8 @@ def compare_single_runs(
         protocol="single run",
         question=f"is a single run of the candidate {_better(case)} more often than not?",
         alpha=rules.alpha,
-        reference=summary_of(reference, case.x),
-        candidate=summary_of(candidate, case.y),
+        reference=summarise(reference, case.x),
+        candidate=summarise(candidate, case.y),
         state=state,
         test="Brunner-Munzel test on log odds",
         pvalue=float(found.pvalue),

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from speedproof.stats.estimate import Estimate
+from speedproof.stats.scaling import exponent
 
 if TYPE_CHECKING:
     from speedproof.data.sample import Sample
@@ -222,6 +224,17 @@ class Comparison:
     quantity: Literal["speedup", "probability"] = "speedup"
 
     @property
+    def certified(self) -> Estimate:
+        """The speedup with the bounds that certify it.
+
+        They are NaN for medians of samples that differ by more than a shift: the rank-sum test then says which
+        side tends to be larger, and its inversion is no bound of the ratio of medians.
+        """
+        if all(check.held or check.kind != "location shift" for check in self.checks):
+            return self.speedup
+        return replace(self.speedup, low=math.nan, high=math.nan)
+
+    @property
     def failed_checks(self) -> tuple[Check, ...]:
         """The checks that did not hold."""
         return tuple(check for check in self.checks if not check.held)
@@ -250,7 +263,7 @@ def summarise(sample: Sample, used: Sample | None = None) -> Summary:
     Returns
     -------
     Summary
-        Of the values used.
+        Of the values used. Only a spread that is itself beyond the largest double is infinite.
 
     Examples
     --------
@@ -259,19 +272,27 @@ def summarise(sample: Sample, used: Sample | None = None) -> Summary:
     >>> s = summarise(Sample(np.array([2.0, 1.0, 4.0]), label="old"))
     >>> s.label, s.n, s.median, s.minimum, s.mad
     ('old', 3, 2.0, 1.0, 1.0)
+    >>> summarise(Sample(np.array([1.7e308, 1.5e308]))).mean
+    1.6e+308
     """
     used = sample if used is None else used
-    v = used.values
-    median = float(np.median(v))
+    shift = exponent(used.values)
+    v = np.ldexp(used.values, shift)
+    median = np.median(v)
+    deviation = v.std(ddof=1) if used.n > 1 else np.nan
+    with np.errstate(over="ignore"):
+        mean, middle, spread, mad = np.ldexp(
+            [v.mean(), median, deviation, np.median(np.abs(v - median))], -shift
+        ).tolist()
     return Summary(
         label=sample.label,
         n=used.n,
         observations=sample.n,
-        mean=float(v.mean()),
-        median=median,
-        minimum=float(v.min()),
-        deviation=float(v.std(ddof=1)) if used.n > 1 else float("nan"),
-        mad=float(np.median(np.abs(v - median))),
+        mean=mean,
+        median=middle,
+        minimum=float(used.values.min()),
+        deviation=spread,
+        mad=mad,
         unit=sample.unit,
         notes=sample.notes,
     )

@@ -23,8 +23,7 @@ import numpy.typing as npt
 from speedproof.data.sample import FloatArray, Sample
 from speedproof.data.suite import Key
 from speedproof.protocols.compare import Rules
-from speedproof.protocols.comparison import Check, Comparison, Needed, State, Verdict
-from speedproof.protocols.summaries import summary_of
+from speedproof.protocols.comparison import Check, Comparison, Needed, State, Verdict, summarise
 from speedproof.stats.bounds import ratio_of_means
 from speedproof.stats.dependence import hurst_factor
 from speedproof.stats.estimate import Estimate
@@ -304,8 +303,8 @@ def compare_2009(
         protocol="touati2009",
         question=f"is the mean of the candidate {'higher' if x.higher_is_better else 'lower'}?",
         alpha=alpha,
-        reference=summary_of(reference, x),
-        candidate=summary_of(candidate, y),
+        reference=summarise(reference, x),
+        candidate=summarise(candidate, y),
         state=_STATES.get(state) or _more_runs(lacking),
         test=test,
         pvalue=pvalue,

@@ -191,7 +191,7 @@ def _row(name: str, found: list[Comparison]) -> dict[str, Cell]:
 
 def _verdict(comparison: Comparison) -> str:
     shown = chance if comparison.quantity == "probability" else bounds
-    return f"{MARKS[comparison.verdict]}{'!' if comparison.doubts else ' '}{shown(comparison.speedup)}"
+    return f"{MARKS[comparison.verdict]}{'!' if comparison.doubts else ' '}{shown(comparison.certified)}"
 
 
 def _spread(side: Summary) -> str:

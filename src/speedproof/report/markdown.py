@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -170,8 +171,8 @@ def _clearness(c: Comparison) -> float:
     """How far from 1 the certified speedup is, as a factor; below 1 where nothing is certified."""
     if c.protocol == "single run" or not _is_change(c):
         return 0.0
-    low, high = c.speedup.low, c.speedup.high
-    return max(low, 1 / high if high > 0 else 0.0)
+    low, high = c.certified.low, c.certified.high
+    return 0.0 if math.isnan(low) else max(low, 1 / high if high > 0 else 0.0)
 
 
 def _head(result: SuiteComparison) -> tuple[str, str]:
@@ -186,7 +187,7 @@ def _row(name: str, found: Sequence[Comparison], protocols: Sequence[str]) -> st
 
 
 def _cell(c: Comparison) -> str:
-    text = chance(c.speedup) if c.protocol == "single run" else bounds(c.speedup)
+    text = chance(c.speedup) if c.protocol == "single run" else bounds(c.certified)
     strong = "**" if _is_change(c) else ""
     doubt = " !" if c.doubts else ""
     return f"{MARKS[c.verdict]} {strong}{c.verdict.value}{strong}{doubt} {_escape(text)}"

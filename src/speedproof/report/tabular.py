@@ -155,7 +155,7 @@ def _latex_table(result: SuiteComparison) -> Iterator[str]:
 
 
 def _latex_speedup(c: Comparison) -> str:
-    text = chance(c.speedup) if c.protocol == "single run" else bounds(c.speedup)
+    text = chance(c.speedup) if c.protocol == "single run" else bounds(c.certified)
     mark = "?" if c.verdict is Verdict.UNDECIDED else f"${MARKS[c.verdict]}$"
     doubt = "!" if c.doubts else ""
     return f"{mark}{doubt}~{escape_latex(text)}".replace("inf]", "$\\infty$]")

@@ -205,7 +205,7 @@ def forest(result: SuiteComparison) -> Forest:
     by_name: dict[str, list[Comparison]] = {}
     for comparison in result.comparisons:
         by_name.setdefault(comparison.benchmark, []).append(comparison)
-    speedups = [c.speedup for c in result.comparisons if c.protocol in shapes]
+    speedups = [c.certified for c in result.comparisons if c.protocol in shapes]
     axis = ratio_axis([s.value for s in speedups], [b for s in speedups for b in (s.low, s.high)])
     return Forest(
         rows=tuple(_row(name, found, axis, shapes) for name, found in by_name.items()),
@@ -304,7 +304,7 @@ def interval(c: Comparison, axis: RatioAxis, shape: str, line: int, verdict: str
     Interval
         Ready to be drawn.
     """
-    s = c.speedup
+    s = c.certified
     known = not math.isnan(s.low)
     return Interval(
         shape=shape,
@@ -333,7 +333,7 @@ def said(c: Comparison, verdict: str) -> Said:
     Said
         With the speedup, or the chance of a faster single run, and its bounds.
     """
-    text = chance(c.speedup) if c.protocol == _SINGLE_RUN else bounds(c.speedup)
+    text = chance(c.speedup) if c.protocol == _SINGLE_RUN else bounds(c.certified)
     value, _, limits = text.partition(" ")
     return Said(
         title=column_title(c.protocol),
@@ -357,9 +357,8 @@ def column_title(protocol: str) -> str:
 
 
 def _certified(c: Comparison) -> float:
-    if c.verdict is Verdict.FASTER:
-        return c.speedup.low
-    return c.speedup.high if c.verdict is Verdict.SLOWER else 1.0
+    bound = {Verdict.FASTER: c.certified.low, Verdict.SLOWER: c.certified.high}.get(c.verdict, 1.0)
+    return 1.0 if math.isnan(bound) else bound
 
 
 def _spread(side: Summary) -> str:
