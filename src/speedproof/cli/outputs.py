@@ -110,7 +110,7 @@ def check_outputs(args: argparse.Namespace) -> None:
         if target != STDOUT:
             _check_place(f"--{name}", Path(target))
     if "html" in targets and importlib.util.find_spec("jinja2") is None:
-        raise UsageError("--html needs Jinja2: pip install 'speedproof[report]'")
+        raise UsageError("--html needs Jinja2: pip install jinja2")
     if args.github_summary and not os.environ.get("GITHUB_STEP_SUMMARY"):
         raise UsageError(
             "--github-summary: $GITHUB_STEP_SUMMARY is not set, so this is no GitHub job; use --markdown FILE"

@@ -38,8 +38,8 @@ def register(subparsers: Subparsers) -> None:
         description="Draw each benchmark: the histograms of all its versions on one axis, with the fitted "
         "mixtures and their components, or their violins side by side; or each sample: its distribution "
         "function against the model, or its runs in order coloured by component. A few values so far out that "
-        "they would squeeze a histogram are not drawn, and the picture says how many. Needs the extra: pip "
-        "install 'speedproof[plots]'.",
+        "they would squeeze a histogram are not drawn, and the picture says how many. Needs two more "
+        "packages: pip install altair vl-convert-python.",
         epilog="examples:\n"
         "  speedproof plot old.json new.json -o histograms.svg\n"
         "  speedproof plot results.json --kind order --only json_dumps -o order.png\n"

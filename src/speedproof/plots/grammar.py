@@ -47,7 +47,7 @@ def load_altair() -> Any:
         import_module("vl_convert")
     except ImportError as error:
         raise UsageError(
-            f"charts need {error.name}, which is not installed: pip install 'speedproof[plots]'"
+            f"charts need {error.name}, which is not installed: pip install altair vl-convert-python"
         ) from None
     return altair
 

@@ -167,7 +167,7 @@ def render(
         import jinja2
         import markupsafe
     except ImportError:
-        raise UsageError("the HTML report needs Jinja2: pip install 'speedproof[report]'") from None
+        raise UsageError("the HTML report needs Jinja2: pip install jinja2") from None
 
     here = files(__package__)
     style = (here / "page.css").read_text(encoding="utf-8")
