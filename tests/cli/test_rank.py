@@ -185,3 +185,49 @@ def test_another_format_than_that_of_the_name_has_versions_of_its_own(tmp_path: 
     assert code == 0, err
     assert "commands of" not in err
     assert "x: time" in out
+
+
+def advice_of(tmp_path: Path, times: Mapping[str, npt.ArrayLike]) -> str:
+    """The advice on some versions, as the terminal and the JSON give it."""
+    path = runs_file(tmp_path / "h.json", times)
+    (result,) = json.loads(speedproof("rank", path, "--resamples", "20", "--json")[1])["results"]
+    text = str(result["advice"]["text"])
+    assert text in speedproof("rank", path, "--resamples", "20")[1].splitlines()
+    return text
+
+
+def test_what_is_not_told_apart_is_not_recommended(tmp_path: Path) -> None:
+    """Two copies of one sample in another order: nothing can be proven of them, so there is no imperative."""
+    values = np.linspace(1, 2, 15)
+    rng = np.random.default_rng(3)
+    times = {"a": rng.permutation(values), "b": rng.permutation(values) + 1e-6}
+    text = advice_of(tmp_path, times)
+    assert text.startswith("No version is shown to be the best. a looks best so far: in mean, in median")
+    assert "Run " not in text
+    # A third that loses every run cannot be the best.
+    text = advice_of(tmp_path, {**times, "c": rng.permutation(values) + 9})
+    assert text.startswith("No version is shown to be the best, a or b may be. a looks best so far")
+    # The best mean and the likeliest winner are different versions: a spike is paid for by the mean alone.
+    spiked = np.where(times["a"] == values[-1], 99.0, times["a"])
+    text = advice_of(tmp_path, {"a": spiked, "b": times["b"]})
+    assert text.startswith(
+        "No version is shown to be the best. Best so far: b in mean, a in median, a on a single"
+    )
+
+
+def test_only_the_single_run_is_recommended_where_mean_and_median_disagree(tmp_path: Path) -> None:
+    """One version wins 29 of 30 runs and loses in mean: that it wins is proven, the rest is only observed."""
+    rng = np.random.default_rng(4)
+    quick = np.append(rng.uniform(1, 1.1, 29), 999.0)
+    text = advice_of(tmp_path, {"quick": rng.permutation(quick), "even": rng.uniform(2, 2.1, 30)})
+    assert text.startswith(
+        "Run rarely: quick, whose single run beats one run of even with probability 97 % ("
+    )
+    assert "observed best are even in mean and quick in median" in text
+
+
+def test_advice_on_doubtful_runs_is_conditional(tmp_path: Path) -> None:
+    """A sample in ascending order is a drift if anything is one."""
+    times = {"a": np.linspace(1, 1.1, 30), "b": np.random.default_rng(5).uniform(2, 2.1, 30)}
+    text = advice_of(tmp_path, times)
+    assert text.startswith("If the runs were what the tests assume: run a: it has the best mean")

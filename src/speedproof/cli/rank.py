@@ -29,7 +29,7 @@ from speedproof.data.units import format_values
 from speedproof.errors import DataError, UsageError
 from speedproof.protocols.single_run_ranking import Separation, separate
 from speedproof.report.blocks import Block, Cell, Column, Table, Text
-from speedproof.report.ranking import place_cell, separation_blocks
+from speedproof.report.ranking import hedged, place_cell, separation_blocks
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.scaling import MOST_APART, exponent
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from argparse import _SubParsersAction
 
     from speedproof.mixture.changes import ModeChanges
-    from speedproof.mixture.ranking import Ranking
+    from speedproof.mixture.ranking import Advice, Ranking
 
     Subparsers = _SubParsersAction[argparse.ArgumentParser]
 
@@ -129,13 +129,14 @@ class _Found:
     unit: str
     ranking: Ranking
     separation: Separation
+    advice: Advice
     changes: ModeChanges | None
 
 
 def _rank_one(key: Key, rivals: dict[str, Sample], args: argparse.Namespace) -> _Found:
     from speedproof.mixture.changes import compare_modes
     from speedproof.mixture.fit import fit
-    from speedproof.mixture.ranking import rank
+    from speedproof.mixture.ranking import advise, rank
 
     names, samples = list(rivals), list(rivals.values())
     if len(names) < 2:
@@ -171,12 +172,11 @@ def _rank_one(key: Key, rivals: dict[str, Sample], args: argparse.Namespace) -> 
             values[0], values[1], (fits[0].model, fits[1].model), seed=args.seed, confidence=args.confidence
         ).shifted(-shift)
     separation = separate({v.version: rivals[v.version] for v in ranking.versions}, 1 - args.confidence)
-    return _Found(key, samples[0].unit, ranking, separation, changes)
+    advice = hedged(advise(ranking), ranking.versions[0], separation)
+    return _Found(key, samples[0].unit, ranking, separation, advice, changes)
 
 
 def _blocks(found: _Found) -> Iterator[Block]:
-    from speedproof.mixture.ranking import advise
-
     columns = (
         Column("place", right=True), Column("version"), Column("n", right=True), Column("mean", right=True),
         Column("median", right=True), Column("states", right=True), Column("best single run", right=True),
@@ -194,7 +194,7 @@ def _blocks(found: _Found) -> Iterator[Block]:
         )  # fmt: skip
     yield Table(columns, tuple(rows), f"{found.key.benchmark}: {found.key.metric}")
     yield from separation_blocks(found.separation)
-    yield Text(advise(found.ranking).text)
+    yield Text(found.advice.text)
     if found.changes is not None:
         yield Text(f"states: {found.changes.conclusion}")
     yield Text("")
@@ -205,15 +205,13 @@ def _chance(e: Estimate) -> str:
 
 
 def _as_json(found: _Found) -> dict[str, object]:
-    from speedproof.mixture.ranking import advise
-
     return {
         "benchmark": found.key.benchmark,
         "metric": found.key.metric,
         "unit": found.unit,
         "ranking": found.ranking,
         "separation": found.separation,
-        "advice": advise(found.ranking),
+        "advice": found.advice,
         "states": found.changes,
         "conclusion": found.changes.conclusion if found.changes else None,
     }

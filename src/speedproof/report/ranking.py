@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from speedproof.protocols.comparison import Verdict
 from speedproof.protocols.single_run_ranking import Place, Separation
@@ -11,7 +13,10 @@ from speedproof.report.blocks import Block, Cell, Column, Style, Table, Text
 from speedproof.report.conclusions import SHORT
 from speedproof.report.wording import MARKS, STYLES, bounds, percent, plural
 
-__all__ = ["place_cell", "ranking_blocks", "separation_blocks"]
+if TYPE_CHECKING:
+    from speedproof.mixture.ranking import Advice, Ranked
+
+__all__ = ["hedged", "place_cell", "ranking_blocks", "separation_blocks"]
 
 
 def ranking_blocks(ranking: Ranking, metric: str) -> Iterator[Block]:
@@ -122,6 +127,65 @@ def separation_blocks(found: Separation) -> Iterator[Block]:
         )
     for (word, message), versions in kinds.items():
         yield Text(f"  {word} ({', '.join(versions)}): {message}.", "dim")
+
+
+def hedged(advice: Advice, first: Ranked, found: Separation) -> Advice:
+    """Advice that says no more than was shown: what is not told apart is not recommended.
+
+    Parameters
+    ----------
+    advice : Advice
+        From the observed values alone.
+    first : Ranked
+        The likeliest winner of a single run.
+    found : Separation
+        Of the same versions.
+
+    Returns
+    -------
+    Advice
+        The same names. The text is an imperative only where the first place is proven, for a single run.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from speedproof.data.sample import Sample
+    >>> from speedproof.mixture.ranking import Advice, Ranked
+    >>> from speedproof.protocols.single_run_ranking import separate
+    >>> from speedproof.stats.estimate import Estimate
+    >>> chance = Estimate(0.55, 0.32, 0.75, 0.95)
+    >>> first = Ranked("a", 12, 1.5, 1.5, 1, chance, 0.0, chance)
+    >>> x = np.linspace(1, 2, 12)
+    >>> found = separate({"a": Sample(x), "b": Sample(x + 0.01)})
+    >>> print(hedged(Advice("a", "b", "a", "Run it."), first, found).text)
+    No version is shown to be the best. Best so far: a in mean, b in median, a on a single run, which beats one run of b with probability 55 % (32 % to 75 %).
+    """  # noqa: E501
+    mean, median, rarely = advice.often_by_mean, advice.often_by_median, advice.rarely
+    rivals = [place.version for place in found.places if place.version != rarely]
+    against = rivals[0] if len(rivals) == 1 else f"each of the {len(rivals)} other versions"
+    chance = (
+        f"{100 * first.least.value:.0f} % ({100 * first.least.low:.0f} % to {100 * first.least.high:.0f} %)"
+    )
+    beats = f"beats one run of {against} with probability {chance}"
+    agreed = mean == median == rarely
+    leading = [place.version for place in found.places if place.best_rank == 1]
+    if leading != [rarely]:
+        among = "" if len(leading) == len(found.places) else f", {' or '.join(leading)} may be"
+        if agreed:
+            best = f"{mean} looks best so far: in mean, in median, and a single run of it {beats}."
+        else:
+            best = (
+                f"Best so far: {mean} in mean, {median} in median, {rarely} on a single run, which {beats}."
+            )
+        return replace(advice, text=f"No version is shown to be the best{among}. {best}")
+    text = advice.text
+    if not agreed:
+        # Only the order on a single run was tested.
+        text = f"Run rarely: {rarely}, whose single run {beats}. Run often: observed best are "
+        text += f"{mean} in mean and {median} in median; 'speedproof compare' says what is proven of these."
+    if any(place.doubts for place in found.places):
+        text = f"If the runs were what the tests assume: {text[0].lower()}{text[1:]}"
+    return replace(advice, text=text)
 
 
 def _names(group: tuple[str, ...]) -> tuple[str, str]:
