@@ -7,18 +7,24 @@ import re
 import shlex
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-
-import msgspec
+from typing import Any
 
 from speedproof.data.runs import PlannedBenchmark, PlannedVersion
 from speedproof.errors import FormatError, UsageError
 from speedproof.measure.execute import shell_command
+from speedproof.measure.toml_tables import check_members, lists, table_of, text_of, texts
+from speedproof.measure.words import shell_syntax
 
-__all__ = ["Hooks", "leftover_placeholders", "plan_calibration", "plan_commands", "read_suite"]
+__all__ = [
+    "Hooks", "idle_parameters", "leftover_placeholders", "plan_calibration", "plan_commands", "read_suite",
+]  # fmt: skip
 
 _PLACEHOLDER = re.compile(r"\{([\w-]+)\}")
+# How a shell is asked for, on the command line and in a suite.
+_SHELL_OPTION = "use --shell"
+_SHELL_MEMBER = "put shell = 'sh' before the first table"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,18 +83,54 @@ def leftover_placeholders(plan: Sequence[PlannedBenchmark]) -> dict[str, str]:
     return found
 
 
+def idle_parameters(plan: Sequence[PlannedBenchmark]) -> dict[str, dict[str, None]]:
+    """The parameters that leave some version as it is: its benchmarks measure one thing several times.
+
+    Parameters
+    ----------
+    plan : sequence of PlannedBenchmark
+        Filled in.
+
+    Returns
+    -------
+    dict of str to dict
+        By parameter, the names of the versions that it does not change, in order.
+
+    Examples
+    --------
+    >>> idle_parameters(plan_commands(["sort {n}", "sort 1"], ["a", "b"], {"n": ["1", "2"]}, Hooks()))
+    {'n': {'b': None}}
+    """
+    groups: dict[tuple[str, str, str], list[PlannedVersion]] = {}
+    for benchmark in plan:
+        for name in benchmark.parameters:
+            others = {key: value for key, value in benchmark.parameters.items() if key != name}
+            title = benchmark.name.removesuffix(_suffix(benchmark.parameters)) + _suffix(others)
+            for version in benchmark.versions:
+                groups.setdefault((name, title, version.name), []).append(version)
+    idle: dict[str, dict[str, None]] = {}
+    for (name, _, label), versions in groups.items():
+        if len(versions) > 1 and all(version == versions[0] for version in versions):
+            idle.setdefault(name, {}).setdefault(label)
+    return idle
+
+
+def _suffix(values: Mapping[str, str]) -> str:
+    """What the values of the parameters add to the name of a benchmark."""
+    return " ".join(f"{key}={value}" for key, value in values.items())
+
+
 def _version(
-    name: str, command: str | Sequence[str], hooks: Hooks, values: Mapping[str, str]
+    name: str,
+    command: str | Sequence[str],
+    hooks: Hooks,
+    values: Mapping[str, str],
+    remedy: str = _SHELL_OPTION,
 ) -> PlannedVersion:
+    cwd = _filled(hooks.cwd, values)
     if isinstance(command, str):
         text = _filled(command, values)
-        if hooks.shell:
-            words = shell_command(text, hooks.shell)
-        else:
-            try:
-                words = tuple(shlex.split(text))
-            except ValueError as error:
-                raise UsageError(f"{text!r}: {error}; quote it, or use --shell") from None
+        words = shell_command(text, hooks.shell) if hooks.shell else _split(text, cwd, remedy)
     else:
         words = tuple(_filled(word, values) for word in command)
         text = shlex.join(words)
@@ -99,9 +141,30 @@ def _version(
         words,
         text,
         {key: _filled(value, values) for key, value in hooks.env.items()},
-        _filled(hooks.cwd, values),
+        cwd,
         *(_filled(hook, values) for hook in (hooks.setup, hooks.prepare, hooks.conclude, hooks.cleanup)),
     )
+
+
+def _split(text: str, cwd: str, remedy: str) -> tuple[str, ...]:
+    """The words of a command that is started directly."""
+    try:
+        words = tuple(shlex.split(text))
+    except ValueError as error:
+        raise UsageError(f"{text!r}: {error}; quote it, or {remedy}") from None
+    # Passed on as an argument it would make another program of it, and the verdict would be about that one.
+    if piece := shell_syntax(text, cwd):
+        raise UsageError(
+            f"{text!r}: only a shell knows what {piece} stands for; {remedy}, or, to pass it on to the program as "
+            f"it is, write {shlex.quote(piece)}"
+        )
+    return words
+
+
+def _check_values(name: str, values: Sequence[str]) -> None:
+    """Refuse a value that occurs twice: two benchmarks, or versions, would have one name."""
+    if twice := [value for number, value in enumerate(values) if value in values[:number]]:
+        raise UsageError(f"the parameter {name} has the value {twice[0]!r} twice")
 
 
 def _labels(names: Sequence[str], commands: Sequence[str]) -> list[str]:
@@ -151,7 +214,8 @@ def plan_commands(
     Raises
     ------
     UsageError
-        No command, more names than versions, or two versions of one name.
+        No command, more names than versions, two versions of one name, a parameter that has a value twice or
+        that no command has, what only a shell knows and none was asked for.
 
     Examples
     --------
@@ -161,7 +225,8 @@ def plan_commands(
     """
     if not commands:
         raise UsageError("nothing to run: give commands as quoted strings, one after --, or --suite FILE")
-    for name in parameters:
+    for name, choices in parameters.items():
+        _check_values(name, choices)
         if not any(f"{{{name}}}" in (c if isinstance(c, str) else " ".join(c)) for c in commands):
             raise UsageError(f"no command has the placeholder {{{name}}} of the parameter list")
     variants: list[tuple[str, str | Sequence[str], dict[str, str]]]
@@ -177,12 +242,11 @@ def plan_commands(
     benchmarks = []
     for combination in itertools.product(*rest.values()):
         values = dict(zip(rest, combination, strict=True))
-        suffix = " ".join(f"{key}={value}" for key, value in values.items())
         versions = tuple(
-            _version(label, command, hooks, {**values, **own, "version": label})
+            _version(label, command, hooks, {"version": label, **values, **own})
             for label, (_, command, own) in zip(labels, variants, strict=True)
         )
-        benchmarks.append(PlannedBenchmark(f"{benchmark} {suffix}".strip(), versions, values))
+        benchmarks.append(PlannedBenchmark(f"{benchmark} {_suffix(values)}".strip(), versions, values))
     return tuple(benchmarks)
 
 
@@ -205,22 +269,17 @@ def plan_calibration(command: str | Sequence[str], hooks: Hooks) -> tuple[Planne
     return (PlannedBenchmark("calibration", versions),)
 
 
-class _Benchmark(msgspec.Struct, forbid_unknown_fields=True):
+@dataclass(frozen=True, slots=True)
+class _Benchmark:
     command: str = ""
-    commands: dict[str, str] = {}
-    parameters: dict[str, list[str | int | float]] = {}
+    commands: Mapping[str, str] = field(default_factory=dict)
+    parameters: Mapping[str, list[str]] = field(default_factory=dict)
     cwd: str = ""
-    env: dict[str, str] = {}
+    env: Mapping[str, str] = field(default_factory=dict)
     setup: str = ""
     prepare: str = ""
     conclude: str = ""
     cleanup: str = ""
-
-
-class _Suite(msgspec.Struct, forbid_unknown_fields=True):
-    benchmarks: dict[str, _Benchmark]
-    versions: dict[str, dict[str, str | dict[str, str]]] = {}
-    shell: str = ""
 
 
 def read_suite(path: Path) -> tuple[PlannedBenchmark, ...]:
@@ -239,30 +298,56 @@ def read_suite(path: Path) -> tuple[PlannedBenchmark, ...]:
     Raises
     ------
     FormatError
-        Malformed TOML, an unknown member, a benchmark without a command for some version.
+        Malformed TOML, an unknown member or one of another kind, a benchmark without a command for some
+        version, what only a shell knows and none is named.
     """
     name = str(path)
     try:
-        suite = msgspec.convert(tomllib.loads(path.read_text()), _Suite)
+        suite = tomllib.loads(path.read_text(encoding="utf-8"))
     except tomllib.TOMLDecodeError as error:
         raise FormatError(name, "", f"not TOML: {error}") from None
-    except msgspec.ValidationError as error:
-        message, _, place = str(error).partition(" - at `$")
-        raise FormatError(name, place.strip("`.").removeprefix("."), message) from None
+    except UnicodeDecodeError as error:
+        raise FormatError(name, f"byte {error.start + 1}", "not TOML, which is UTF-8") from None
+    check_members(name, "", suite, ("versions", "benchmarks", "shell"))
+    shell = text_of(name, "shell", suite.get("shell", ""))
+    versions = {
+        title: texts(name, f"versions.{title}", table, tables=("env",))
+        for title, table in table_of(name, "versions", suite.get("versions", {})).items()
+    }
     planned = [
         item
-        for title, benchmark in suite.benchmarks.items()
-        for item in _planned(name, path.parent, title, benchmark, suite)
+        for title, table in table_of(name, "benchmarks", suite.get("benchmarks", {})).items()
+        for item in _planned(
+            name, path.parent, title, _benchmark(name, f"benchmarks.{title}", table), versions, shell
+        )
     ]
     if not planned:
-        raise FormatError(name, "benchmarks", "no benchmark in it")
+        raise FormatError(name, "benchmarks", "no benchmark in it; add [benchmarks.NAME] tables")
     return tuple(planned)
 
 
+def _benchmark(file: str, where: str, value: object) -> _Benchmark:
+    table = table_of(file, where, value)
+    check_members(file, where, table, [item.name for item in fields(_Benchmark)])
+    readers: dict[str, Any] = {"commands": texts, "env": texts, "parameters": lists}
+    read = {key: readers.get(key, text_of)(file, f"{where}.{key}", item) for key, item in table.items()}
+    for name, values in read.get("parameters", {}).items():
+        try:
+            _check_values(name, values)
+        except UsageError as error:
+            raise FormatError(file, where, str(error)) from None
+    return _Benchmark(**read)
+
+
 def _planned(
-    file: str, folder: Path, title: str, benchmark: _Benchmark, suite: _Suite
+    file: str,
+    folder: Path,
+    title: str,
+    benchmark: _Benchmark,
+    tables: Mapping[str, dict[str, Any]],
+    shell: str,
 ) -> list[PlannedBenchmark]:
-    labels = list(suite.versions or benchmark.commands)
+    labels = list(tables or benchmark.commands)
     where = f"benchmarks.{title}"
     if not labels:
         raise FormatError(file, where, "no versions: add [versions.NAME] tables, or 'commands' by version")
@@ -273,18 +358,16 @@ def _planned(
         raise FormatError(file, f"{where}.commands", f"{', '.join(unknown)}: no such version")
     result = []
     for combination in itertools.product(*benchmark.parameters.values()):
-        values = dict(zip(benchmark.parameters, map(str, combination), strict=True))
-        suffix = " ".join(f"{key}={value}" for key, value in values.items())
+        values = dict(zip(benchmark.parameters, combination, strict=True))
         versions = []
         for label in labels:
-            own = suite.versions.get(label, {})
-            env = own.get("env", {})
-            words = {key: value for key, value in own.items() if isinstance(value, str)}
+            words = dict(tables.get(label, {}))
+            env = words.pop("env", {})
             cwd = words.get("cwd", benchmark.cwd)
             hooks = Hooks(
-                suite.shell,
+                shell,
                 str(folder / cwd) if cwd else str(folder) if str(folder) != "." else "",
-                {**benchmark.env, **(env if isinstance(env, dict) else {})},
+                {**benchmark.env, **env},
                 benchmark.setup,
                 benchmark.prepare,
                 benchmark.conclude,
@@ -292,8 +375,10 @@ def _planned(
             )
             command = benchmark.commands.get(label, benchmark.command)
             try:
-                versions.append(_version(label, command, hooks, {**words, **values, "version": label}))
+                versions.append(
+                    _version(label, command, hooks, {"version": label, **words, **values}, _SHELL_MEMBER)
+                )
             except UsageError as error:
                 raise FormatError(file, where, str(error)) from None
-        result.append(PlannedBenchmark(f"{title} {suffix}".strip(), tuple(versions), values))
+        result.append(PlannedBenchmark(f"{title} {_suffix(values)}".strip(), tuple(versions), values))
     return result

@@ -1,0 +1,106 @@
+"""The members of a TOML file: an unknown one, or one of another kind, is named with its place."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Iterable
+from typing import Any
+
+from speedproof.errors import FormatError
+
+__all__ = ["check_members", "lists", "table_of", "text_of", "texts"]
+
+
+def check_members(file: str, where: str, table: Iterable[str], known: Collection[str]) -> None:
+    """Refuse a member that has no meaning: it is misspelt, or was meant for another place.
+
+    Parameters
+    ----------
+    file, where : str
+        For the message.
+    table : iterable of str
+        The names that are there.
+    known : collection of str
+        Those that may be.
+
+    Raises
+    ------
+    FormatError
+        Another one.
+
+    Examples
+    --------
+    >>> check_members("b.toml", "benchmarks.sort", ["comand"], ["command", "env"])
+    Traceback (most recent call last):
+    ...
+    speedproof.errors.FormatError: b.toml: benchmarks.sort: unknown member 'comand'; did you mean 'command'?
+    """
+    for name in table:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 1)
+            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
+            raise FormatError(file, where, f"unknown member {name!r}; {hint}")
+
+
+def table_of(file: str, where: str, value: object) -> dict[str, Any]:
+    """A table, whatever is in it.
+
+    Examples
+    --------
+    >>> table_of("b.toml", "versions", {"old": {}})
+    {'old': {}}
+    """
+    if not isinstance(value, dict):
+        raise FormatError(file, where, f"must be a table of names and values, not {value!r}")
+    return value
+
+
+def text_of(file: str, where: str, value: object) -> str:
+    """A text.
+
+    Examples
+    --------
+    >>> text_of("b.toml", "shell", 1)
+    Traceback (most recent call last):
+    ...
+    speedproof.errors.FormatError: b.toml: shell: must be a text in quotes, not 1
+    """
+    if not isinstance(value, str):
+        raise FormatError(file, where, f"must be a text in quotes, not {value!r}")
+    return value
+
+
+def texts(file: str, where: str, value: object, tables: Collection[str] = ()) -> dict[str, Any]:
+    """A table of texts; the members in ``tables`` are tables of texts themselves.
+
+    Examples
+    --------
+    >>> texts("b.toml", "versions.old", {"bin": "x", "env": {"A": "1"}}, ("env",))
+    {'bin': 'x', 'env': {'A': '1'}}
+    """
+    return {
+        key: (texts if key in tables else text_of)(file, f"{where}.{key}", item)
+        for key, item in table_of(file, where, value).items()
+    }
+
+
+def lists(file: str, where: str, value: object) -> dict[str, list[str]]:
+    """A table of lists of values; numbers become texts.
+
+    Examples
+    --------
+    >>> lists("b.toml", "benchmarks.sort.parameters", {"n": [10, 1000]})
+    {'n': ['10', '1000']}
+    """
+    read: dict[str, list[str]] = {}
+    for key, items in table_of(file, where, value).items():
+        place = f"{where}.{key}"
+        if not isinstance(items, list) or not items:
+            raise FormatError(file, place, f"must be a list of values, such as [10, 1000], not {items!r}")
+        for number, item in enumerate(items):
+            if isinstance(item, bool) or not isinstance(item, str | int | float):
+                raise FormatError(
+                    file, f"{place}[{number}]", f"must be a number or a text in quotes, not {item!r}"
+                )
+        read[key] = [str(item) for item in items]
+    return read

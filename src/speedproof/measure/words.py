@@ -1,0 +1,66 @@
+"""What a command that is started directly means to a shell only: it would be passed on as an argument."""
+
+from __future__ import annotations
+
+import glob
+import re
+import shlex
+
+__all__ = ["shell_syntax"]
+
+_TOKEN = re.compile(
+    r"""
+    (?P<blank>\s+)
+    | (?P<quoted>\\. | '[^']*' | "(?:\\.|[^"\\])*")
+    | (?P<piece>
+        (?: (?<!\S)\d+ )? (?: <<<? | <> | [<>]& | >> | >\| | [<>] ) (?: (?<=&)(?:\d+|-) )?  # 2>&1
+        | &>>? | \|\| | \|& | \| | && | & | ;+
+        | \$ (?: \{[^}]*\}? | \([^)]*\)? | \w+ | [?@*\#$!] )
+        | `[^`]*`?
+        | (?<!\S) ~ (?:/\S*)? (?=\s|$)
+    )
+    | (?P<other>.)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+
+
+def shell_syntax(text: str, folder: str = "") -> str:
+    r"""The first piece of a command that a shell would carry out or replace, and splitting into words does not.
+
+    Parameters
+    ----------
+    text : str
+        A command; its quotes are complete.
+    folder : str
+        Where it will run: a pattern that no file matches is passed on by a shell, too.
+
+    Returns
+    -------
+    str
+        Empty when there is none. What is quoted, in single or double quotes or by a backslash, is no such
+        piece: it is passed on as it is.
+
+    Examples
+    --------
+    >>> shell_syntax("./a -n 3 2>&1 | wc -l"), shell_syntax("./a $HOME"), shell_syntax("ls ~/x")
+    ('2>&1', '$HOME', '~/x')
+    >>> shell_syntax(r"sh -c './a | wc -l' \; '$HOME'"), shell_syntax("grep ^a$ x?no=such&")
+    ('', '&')
+    """
+    start, pattern, magic = 0, "", False
+    for match in _TOKEN.finditer(text + " "):
+        kind, found = match.lastgroup, match[0]
+        if kind == "piece":
+            return found
+        if kind == "blank":
+            # Not Path.glob, which takes no absolute pattern.
+            if magic and any(glob.iglob(pattern, root_dir=folder or None)):  # noqa: PTH207
+                return text[start : match.start()]
+            start, pattern, magic = match.end(), "", False
+        elif kind == "quoted":
+            pattern += glob.escape("".join(shlex.split(found)))
+        else:
+            pattern += found
+            magic = magic or found in "*?["
+    return ""
