@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from speedproof.cli.console import Console
-from speedproof.cli.live import sparkline
+from speedproof.cli.live import sparklines
 from speedproof.cli.main import build_parser, main
 from speedproof.cli.run_options import add_command
 from speedproof.data.suite import Record
@@ -43,7 +43,7 @@ def speedproof(*argv: str) -> tuple[int, str, str]:
 def test_conclusion_comes_first() -> None:
     code, out, err = speedproof("run", "--name", "slow", "--name", "fast", SLOW, FAST)
     assert code == 0
-    assert out.splitlines()[0].startswith("fast is faster than slow by a factor of at least ")
+    assert out.splitlines()[0].startswith("fast is typically faster than slow by a factor of at least ")
     assert "confidence 95 %" in out.splitlines()[0]
     assert "although every block was looked at" in out
     assert "samples of a size fixed beforehand" in out
@@ -206,7 +206,7 @@ def test_versions_may_differ_by_their_path() -> None:
         "--env", f"a:PATH={Path.cwd() / 'a'}", "--env", f"b:PATH={Path.cwd() / 'b'}", "--save", "r.jsonl",
         "--prepare", ": this needs a shell",
     )  # fmt: skip
-    assert out.startswith("b is faster than a")
+    assert out.startswith("b is typically faster than a")
     assert [Path(p).parent.name for p in read_sessions(Path("r.jsonl"))[0].head.files] == ["a", "b"]
 
 
@@ -294,7 +294,7 @@ def test_a_stop_on_the_verdict_is_marked_and_a_planned_size_is_not() -> None:
     _, planned, _ = speedproof("run", SLOW, FAST, "--min-runs", "12", "--max-runs", "12", "--save", "b.jsonl")
     assert "does not cover that measuring stopped on what these runs showed" in stopped
     assert "measuring ended on what these very values showed" in speedproof("compare", "a.jsonl")[1]
-    assert planned.startswith(f"{FAST} is faster than {SLOW}")
+    assert planned.startswith(f"{FAST} is typically faster than {SLOW}")
     for text in (planned, speedproof("compare", "b.jsonl")[1]):
         assert "measuring" not in text
         assert "stopped" not in text
@@ -451,6 +451,90 @@ def test_interrupt_ends_with_a_verdict_and_130(number: signal.Signals) -> None:
     assert '"reason":"interrupted"' in Path("r.jsonl").read_text()
 
 
+def test_a_signal_that_comes_twice_at_once_does_not_cut_the_cleanup_off() -> None:
+    """As ``timeout`` sends it, to the process and to its group."""
+    process = start(
+        "sleep 0.01",
+        "true",
+        "--margin",
+        "0.0001%",
+        "--save",
+        "r.jsonl",
+        "--cleanup",
+        "sleep 0.3; echo x >> done",
+    )
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        if Path("r.jsonl").exists() and Path("r.jsonl").read_text().count('"run"') > 4:
+            break
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 130, err
+    assert Path("done").read_text() == "x\nx\n"
+
+
+def test_a_file_that_is_being_written_is_not_gone_on_with() -> None:
+    process = start("sleep 0.01", "true", "--margin", "0.0001%", "--save", "r.jsonl")
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        if Path("r.jsonl").exists() and Path("r.jsonl").read_text().count('"run"') > 4:
+            break
+        time.sleep(0.02)
+    code, _, err = speedproof("run", "--resume", "r.jsonl")
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=30)
+    assert code == 2
+    assert "another 'speedproof run' is writing to it" in err
+
+
+def test_review_tells_of_lines_and_sessions_that_it_leaves_out() -> None:
+    speedproof("run", "true", "true", "--max-runs", "3", "--save", "r.jsonl")
+    speedproof("run", "true", "true", "--max-runs", "4", "--save", "r.jsonl")
+    lines = Path("r.jsonl").read_text().splitlines()
+    lines[-3] = lines[-3][:40]
+    Path("r.jsonl").write_text("\n".join(lines) + "\n")
+    code, _, err = speedproof("run", "--review", "r.jsonl")
+    assert code == 0
+    assert f"left out: r.jsonl: line {len(lines) - 2}: cannot be read" in err
+    assert "note: 1 other session of the file is not part of this one" in err
+    Path("r.jsonl").write_text("\n".join([lines[0], *lines[-2:]]) + "\n")
+    code, _, err = speedproof("run", "--review", "r.jsonl")
+    assert code == 2
+    assert "holds no run, so there is nothing to review" in err
+
+
+def test_what_never_ran_leaves_no_file() -> None:
+    assert speedproof("run", "./no-such-program", "true")[0] == 2
+    assert list(Path().glob("*.jsonl")) == []
+
+
+def test_the_other_quantities_are_named_when_they_say_the_opposite() -> None:
+    """Slower in the middle of the blocks' ratios, faster in median: neither is the whole answer."""
+    record = Path("r.jsonl")
+    speedproof("run", "true", "true", "--name", "x", "--name", "y", "--max-runs", "3", "--save", str(record))
+    head = record.read_text().splitlines()[0]
+    session = json.loads(head)["session"]
+    rows = []
+    for block in range(60):
+        noise = 1 + (block * 7 % 11) / 1000
+        slow = block % 10 in (1, 4, 7, 9)
+        for name, seconds in (("x", noise), ("y", 2.0 * noise if slow else 0.9 * noise)):
+            run = {"type": "run", "session": session, "benchmark": "command", "version": name, "block": block}
+            rows.append(json.dumps({**run, "position": 0, "at": 0.0, "metrics": {"time": seconds}}))
+    record.write_text("\n".join([head, *rows]) + "\n")
+    _, out, _ = speedproof("run", "--review", str(record))
+    assert out.startswith("y is typically slower than x")
+    assert "it is the other way, see below" in out
+
+
+def test_hyperfine_files_cannot_tell_why_it_stopped() -> None:
+    _, _, err = speedproof("run", SLOW, FAST, "--export-hyperfine", "h.json")
+    assert "h.json cannot say that measuring stopped on the result" in err
+
+
 def test_kill_ends_the_command_too() -> None:
     """A long command does not outlive the runner that was told to end."""
     process = start("sh -c 'echo $$ > pid; exec sleep 60'", "true")
@@ -499,8 +583,17 @@ def test_nothing_but_lines_in_a_pipe() -> None:
 
 
 def test_sparkline_edges() -> None:
-    assert sparkline([float(i) for i in range(8)]) == "▁▂▃▄▅▆▇█"
-    assert sparkline([1e-300, 2e-300]) == "▁█"
+    assert sparklines([[float(i) for i in range(8, 16)]]) == ["▁▂▃▄▅▆▇█"]
+    assert sparklines([[1e-300, 2e-300], [0.0, 0.0]]) == ["▁█", "▁▁"]
+    assert sparklines([]) == []
+
+
+def test_the_same_noise_has_the_same_bars() -> None:
+    """Twice as slow and twice as noisy: the rows look alike; a steady version beside a noisy one looks steady."""
+    noisy = [1.0, 1.1, 1.2, 1.05]
+    first, second, steady = sparklines([noisy, [2 * v for v in noisy], [1.0, 1.005, 1.0, 1.0]])
+    assert first == second
+    assert steady == "▁▁▁▁"
 
 
 def test_every_command_of_the_manual_is_understood() -> None:

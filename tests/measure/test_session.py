@@ -319,6 +319,69 @@ def test_a_replaced_program_makes_a_doubt_that_a_later_session_keeps() -> None:
     assert "the program of Y was replaced" in second.session.run().findings[0].doubts[0]
 
 
+def test_every_cleanup_is_tried_whatever_becomes_of_the_others() -> None:
+    """One that fails, one that is interrupted itself: the rest still happens, and it is told."""
+    bench = Bench({"X": 1.0, "Y": 1.0, "Z": 1.0})
+    bench.executor.interrupt_at = 7
+    finish = bench.executor.finish
+
+    def failing(version: PlannedVersion) -> None:
+        finish(version)
+        if version.name == "X":
+            raise KeyboardInterrupt
+        if version.name == "Y":
+            raise RunError("cleanup command 'rm' failed")
+
+    bench.executor.finish = failing  # type: ignore[method-assign]
+    outcome = bench.session.run()
+    assert bench.executor.hooks[-3:] == ["finish X", "finish Y", "finish Z"]
+    assert outcome.interrupted
+    assert outcome.unfinished[0].startswith("the cleanup of X was interrupted")
+    assert outcome.unfinished[1:] == ("cleanup command 'rm' failed",)
+
+
+def test_a_failed_run_and_a_failed_cleanup_are_both_told() -> None:
+    bench = Bench({"X": 1.0, "Y": 1.0})
+    bench.executor.fail = {3: 1}
+
+    def failing(version: PlannedVersion) -> None:
+        raise RunError(f"cleanup of {version.name}")
+
+    bench.executor.finish = failing  # type: ignore[method-assign]
+    with pytest.raises(RunError, match=r"(?s)exited with code 1.*\ncleanup of X\ncleanup of Y$"):
+        bench.session.run()
+
+
+def test_skewed_blocks_make_a_doubt() -> None:
+    """The candidate wins four blocks of five and is twice as slow in the fifth: one factor says too little."""
+    times: dict[str, float | Callable[[int], float]] = {
+        "X": noisy(10.0, 1, 0.02),
+        "Y": lambda i: 20.0 if i % 5 == 4 else noisy(9.0, 2, 0.02)(i),
+    }
+    bench = Bench(times, rules=StopRules(min_blocks=60, max_blocks=60, max_time=None))
+    (finding,) = bench.session.run().findings
+    assert "the ratios of the blocks are skewed" in finding.doubts[0]
+    even = Bench(
+        {"X": noisy(10.0, 1), "Y": noisy(9.0, 2)},
+        rules=StopRules(min_blocks=60, max_blocks=60, max_time=None),
+    )
+    assert even.session.run().findings[0].doubts == ()
+
+
+def test_a_middle_beyond_the_bounds_makes_a_doubt() -> None:
+    """A speedup of 1.5 that becomes 1.6: the bounds still hold what was proven at first."""
+    times: dict[str, float | Callable[[int], float]] = {
+        "X": lambda i: (1.5 if i < 60 else 1.6) * noisy(1.0, 1, 0.005)(i),
+        "Y": noisy(1.0, 2, 0.005),
+    }
+    bench = Bench(times, rules=StopRules(min_blocks=300, max_blocks=300, max_time=None))
+    (finding,) = bench.session.run().findings
+    assert (
+        any("beyond the certified bounds" in doubt for doubt in finding.doubts)
+        or finding.result.contradictory
+    )
+
+
 def test_processes_left_behind_make_a_doubt() -> None:
     bench = Bench({"X": 1.0, "Y": 1.0}, rules=StopRules(max_blocks=10))
     measure = bench.executor.measure

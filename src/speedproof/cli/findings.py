@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from speedproof.data.units import format_value
 from speedproof.measure.calibrate import Calibration
-from speedproof.measure.race import Finding
+from speedproof.measure.race import PROVEN, Finding
 from speedproof.protocols.comparison import Verdict
 from speedproof.report.blocks import Block, Cell, Column, Table, Text
 from speedproof.report.wording import MARKS, STYLES, bounds, percent, plural, pvalue, ratio
@@ -27,19 +27,17 @@ def _conclusion(finding: Finding, risk: float, margin: float | None) -> Text:
     confidence = percent(1 - risk, 4)
     style = STYLES[finding.verdict]
     # A verdict that the closed test gives before the candidate's share of the risk does has no better bound.
-    if finding.verdict is Verdict.FASTER:
-        least = max(result.low, 1.0)
+    if finding.verdict in (Verdict.FASTER, Verdict.SLOWER):
+        least = max(result.low if finding.verdict is Verdict.FASTER else 1 / result.high, 1.0)
         return Text(
-            f"{y} is faster than {x} by a factor of at least {_down(least)}, confidence {confidence}", style
-        )
-    if finding.verdict is Verdict.SLOWER:
-        least = max(1 / result.high, 1.0)
-        return Text(
-            f"{y} is slower than {x} by a factor of at least {_down(least)}, confidence {confidence}",
+            f"{y} is typically {called(finding)} than {x}{_where(finding)} by a factor of at least "
+            f"{_down(least)}, confidence {confidence}",
             style,
         )
     if finding.verdict is Verdict.EQUIVALENT:
-        return Text(f"{y} is as fast as {x} within {percent(margin or 0.0)}, confidence {confidence}", style)
+        within = f"within {percent(margin or 0.0)}, confidence {confidence}"
+        good = "fast" if finding.metric == "time" else "good"
+        return Text(f"{y} is typically as {good} as {x}{_where(finding)} {within}", style)
     if result.contradictory:
         return Text(
             f"{y} against {x}: the speedup changed while it was measured, so no single one is true; look for "
@@ -54,12 +52,33 @@ def _conclusion(finding: Finding, risk: float, margin: float | None) -> Text:
     elif math.isnan(to_go):
         what = "too early to say how many more would be enough"
     elif math.isfinite(to_go):
-        what = f"{about(to_go, 'more run')} of each would be enough"
+        what = f"{about(to_go, 'more run')} of each would be enough if the speedup is what it seems"
     elif margin is None:
         what = "no difference shows yet; --margin asks for a proof that there is none"
     else:
         what = f"neither a difference nor equality within {percent(margin)} comes nearer"
     return Text(f"{y} against {x}: undecided after {plural(result.blocks, 'block')}; {what}", style)
+
+
+def called(finding: Finding) -> str:
+    """The verdict in a word: only times are fast or slow.
+
+    Examples
+    --------
+    >>> from speedproof.measure.race import Race, StopRules
+    >>> race = Race("b", ["old", "new"], StopRules(), metric="memory")
+    >>> for _ in range(10):
+    ...     race.add({"old": 2.0, "new": 1.0})
+    >>> called(race.findings()[0])
+    'better'
+    """
+    if finding.metric == "time":
+        return finding.verdict.value
+    return {Verdict.FASTER: "better", Verdict.SLOWER: "worse"}.get(finding.verdict, finding.verdict.value)
+
+
+def _where(finding: Finding) -> str:
+    return "" if finding.metric == "time" else f" in {finding.metric}"
 
 
 def about(count: float, what: str) -> str:
@@ -97,7 +116,8 @@ def finding_blocks(findings: Sequence[Finding], *, risk: float, margin: float | 
     """
     if not findings:
         return
-    several = len({f.benchmark for f in findings}) > 1
+    benchmarks = len({f.benchmark for f in findings})
+    several = benchmarks > 1
     for finding in findings:
         text = _conclusion(finding, risk, margin)
         yield Text(f"{finding.benchmark}: {text.text}", text.style) if several else text
@@ -121,7 +141,7 @@ def finding_blocks(findings: Sequence[Finding], *, risk: float, margin: float | 
                 Cell(f.benchmark),
                 Cell(f.candidate),
                 Cell(certified(f), style),
-                Cell(f"{MARKS[f.verdict]}{'!' if f.doubts else ' '}{f.verdict}", style),
+                Cell(f"{MARKS[f.verdict]}{'!' if f.doubts else ' '}{called(f)}", style),
                 Cell(pvalue(f.result.pvalue_faster)),
                 Cell(pvalue(f.result.pvalue_slower)),
                 Cell(str(f.result.blocks)),
@@ -133,9 +153,21 @@ def finding_blocks(findings: Sequence[Finding], *, risk: float, margin: float | 
     shared = " (shared among the candidates of a benchmark)" if findings[0].result.risk < risk else ""
     yield Text(
         f"Sequential comparison of paired blocks: these hold although every block was looked at. Each bound and "
-        f"each direction errs with a risk of at most {percent(risk)}{shared}, both together {percent(2 * risk)}.",
+        f"each direction errs with a risk of at most {percent(risk)}{shared}, both together {percent(2 * risk)}. "
+        "'Typically' is in the middle of the blocks' ratios, taken to scatter alike to both sides.",
         "dim",
     )
+    if benchmarks > 1:
+        yield Text(
+            f"Of {benchmarks} benchmarks that did not change, up to {2 * risk * benchmarks:.2g} would be called "
+            f"something; with --alpha {risk / benchmarks:.2g} the risk of any false claim is {percent(2 * risk)}.",
+            "dim",
+        )
+    if any(f.reason == PROVEN and f.verdict is not Verdict.EQUIVALENT for f in findings):
+        yield Text(
+            "It stopped at the first proof; --precision 1% measures on until the speedup is known that well.",
+            "dim",
+        )
 
 
 def calibration_blocks(calibration: Calibration, finding: Finding) -> Iterator[Block]:

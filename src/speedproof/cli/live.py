@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Self
 
 from speedproof.cli.console import Console
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from speedproof.measure.outcome import Progress
 
-__all__ = ["Watcher", "sparkline"]
+__all__ = ["Watcher", "sparklines"]
 
 _BARS = "▁▂▃▄▅▆▇█"
 _SHOWN = 30
@@ -28,24 +28,27 @@ _TERMINAL_SECONDS = 0.25
 _PIPE_SECONDS = 10.0
 
 
-def sparkline(values: list[float]) -> str:
-    """Recent values as bars from their smallest; a few far out are cut off, and do not flatten the others.
+def sparklines(rows: Sequence[Sequence[float]]) -> list[str]:
+    """Recent values of several versions as bars, each from its smallest; equal heights are equal shares of it.
+
+    A few values far out are cut off, and do not flatten the others.
 
     Examples
     --------
-    >>> sparkline([1.0, 2.0, 3.0]), sparkline([5.0, 5.0]), sparkline([])
-    ('▁▅█', '▁▁', '')
-    >>> sparkline([1.0, 2.0, 3.0, 1.0, 2.0, 3.0, 900.0])
-    '▁▂▃▁▂▃█'
+    >>> sparklines([[1.0, 2.0, 3.0], [10.0, 20.0, 10.0], [5.0, 5.0], []])
+    ['▁▅█', '▁▅▁', '▁▁', '']
+    >>> sparklines([[1.0, 2.0, 3.0, 1.0, 2.0, 3.0, 900.0]])
+    ['▁▂▃▁▂▃█']
     """
-    if not values:
-        return ""
-    ordered = sorted(values)
-    low, upper, high = ordered[0], ordered[3 * len(ordered) // 4], ordered[-1]
-    if upper > low:
-        high = min(high, low + _REACH * (upper - low))
-    width = (high - low) or 1.0
-    return "".join(_BARS[min(round((v - low) / width * 7.0), 7)] for v in values)
+    relative = [[(value - min(row)) / (min(row) or 1.0) for value in row] for row in rows]
+    top = max((_reach(row) for row in relative if row), default=0.0) or 1.0
+    return ["".join(_BARS[min(round(value / top * 7.0), 7)] for value in row) for row in relative]
+
+
+def _reach(row: Sequence[float]) -> float:
+    ordered = sorted(row)
+    upper, most = ordered[3 * len(ordered) // 4], ordered[-1]
+    return min(most, _REACH * upper) if upper > 0 else most
 
 
 class Watcher:
@@ -117,10 +120,11 @@ class Watcher:
         if self._terminal:
             width = max(len(name) for name in self._recent)
             lines += self._standing(progress)
-            for name, values in self._recent.items():
+            bars = sparklines([list(values) for values in self._recent.values()])
+            for (name, values), bar in zip(self._recent.items(), bars, strict=True):
                 middle = sorted(values)[len(values) // 2] if values else math.nan
                 shown = format_value(middle, "s") if self._metric == "time" and values else f"{middle:.4g}"
-                lines.append(f"  {name:<{min(width, 30)}.30}  {shown:>9}  {sparkline(list(values))}")
+                lines.append(f"  {name:<{min(width, 30)}.30}  {shown:>9}  {bar}")
         return lines
 
     def _standing(self, progress: Progress) -> list[str]:

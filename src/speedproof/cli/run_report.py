@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,8 +14,9 @@ from speedproof.cli.outputs import Reported, context_of, write_outputs
 from speedproof.data.suite import Record, Suite
 from speedproof.measure.calibrate import calibrate
 from speedproof.measure.outcome import Outcome
-from speedproof.measure.race import StopRules
+from speedproof.measure.race import Finding, StopRules
 from speedproof.measure.store import StoredSession, read_sessions
+from speedproof.protocols.comparison import Verdict
 from speedproof.report.blocks import Block, Text
 
 if TYPE_CHECKING:
@@ -56,21 +58,27 @@ def report(
         from speedproof.measure.export import to_hyperfine
 
         Path(args.export_hyperfine).write_text(to_hyperfine(sessions))
+        if outcome.on_result:
+            console.remark(
+                f"note: {args.export_hyperfine} cannot say that measuring stopped on the result, nor which runs "
+                "are of one block"
+            )
     calibration = calibrate(*_calibration_runs(sessions), risk=rules.risk) if args.calibrate else None
-    if calibration is not None:
-        blocks = list(calibration_blocks(calibration, outcome.findings[0]))
-    else:
-        blocks = list(finding_blocks(outcome.findings, risk=rules.risk, margin=rules.margin))
     suite = Suite((), {})
     results: list[SuiteComparison] = []
     if calibration is None and any(not tally.useless and tally.runs for tally in outcome.tallies):
         suite, results = _fixed_sample(path, sessions, rules, args.decide_by)
+    findings = [_contradicted(finding, results) for finding in outcome.findings]
+    if calibration is not None:
+        blocks = list(calibration_blocks(calibration, findings[0]))
+    else:
+        blocks = list(finding_blocks(findings, risk=rules.risk, margin=rules.margin))
     caveat = list(_caveat(results, outcome))
     taken = write_outputs(args, Reported(results, suite, context_of(args), ([*blocks, *caveat],)), console)
     if args.json:
         from speedproof.report.json import to_json
 
-        console.out.write(to_json("run", [*outcome.findings, *([calibration] if calibration else [])]))
+        console.out.write(to_json("run", [*findings, *([calibration] if calibration else [])]))
     elif not taken:
         from speedproof.report.comparisons import table_blocks
 
@@ -92,6 +100,8 @@ def _remark(console: Console, outcome: Outcome, last: StoredSession) -> None:
             console.remark("interrupted")
         elif reason not in ("", "decided"):
             console.remark(f"{benchmark}: ended because {reason}")
+    for problem in outcome.unfinished:
+        console.remark(f"error: {problem}")
     for tally in outcome.tallies:
         who = f"{tally.version} ({tally.benchmark})"
         if tally.useless:
@@ -151,6 +161,23 @@ def _fixed_sample(
         compare_suite(suite.pair(names[0], candidate), (names[0], candidate), metric, fixed)
         for candidate in candidates
     ]
+
+
+def _contradicted(finding: Finding, results: Sequence[SuiteComparison]) -> Finding:
+    """Another quantity may be better where this one is worse: then neither is the whole answer."""
+    from speedproof.report.conclusions import WHERE
+
+    opposite = {Verdict.FASTER: Verdict.SLOWER, Verdict.SLOWER: Verdict.FASTER}.get(finding.verdict)
+    where = [
+        WHERE[comparison.protocol]
+        for result in results
+        if result.candidate == finding.candidate
+        for comparison in result.comparisons
+        if comparison.benchmark == finding.benchmark and comparison.verdict is opposite
+    ]
+    if not where:
+        return finding
+    return replace(finding, doubts=(*finding.doubts, f"{' and '.join(where)} it is the other way, see below"))
 
 
 def _caveat(results: Sequence[SuiteComparison], outcome: Outcome) -> Iterator[Block]:

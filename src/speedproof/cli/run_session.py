@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import secrets
 import signal
 import tempfile
@@ -38,6 +39,7 @@ FAILED = 1
 ERROR = 2
 INTERRUPTED = 130
 _ALONE_RUNS = 30
+_SAME_EVENT_SECONDS = 1.0
 
 
 def carry_out(args: argparse.Namespace, console: Console) -> int:
@@ -45,7 +47,7 @@ def carry_out(args: argparse.Namespace, console: Console) -> int:
     check_outputs(args)
     if args.review is not None:
         return _review(args, console)
-    stored = _stored(args, args.resume)
+    stored = _stored(args, console, args.resume)
     rules = rules_of(args)
     warmup = warmup_of(args.warmup)
     plan = stored[-1].head.benchmarks if stored else plan_of(args, console)
@@ -97,7 +99,7 @@ def carry_out(args: argparse.Namespace, console: Console) -> int:
 
 def _code(args: argparse.Namespace, outcome: Outcome) -> int:
     """2 when some version has no run that counts, 1 when a ``--fail-on`` condition is met."""
-    if outcome.fruitless or not outcome.tallies:
+    if outcome.fruitless:
         return ERROR
     failing = frozenset[Verdict]().union(*(FAILING[name] for name in args.fail_on))
     return FAILED if any(finding.verdict in failing for finding in outcome.findings) else 0
@@ -105,7 +107,7 @@ def _code(args: argparse.Namespace, outcome: Outcome) -> int:
 
 def _review(args: argparse.Namespace, console: Console) -> int:
     """The verdict on what a file holds; it is valid whenever, and for whatever reason, measuring stopped."""
-    stored = _stored(args, args.review)
+    stored = _stored(args, console, args.review)
     head = stored[-1].head
     rules = rules_of(args)
     higher = head.units.get(args.decide_by, ("", ""))[1] == "higher"
@@ -126,15 +128,22 @@ def _review(args: argparse.Namespace, console: Console) -> int:
     outcome = session.review()
     how = f"ended: {stored[-1].end.reason}" if stored[-1].end else "was killed before it ended, or goes on"
     console.remark(f"session {head.session}, started {head.started}, {how}")
+    if not outcome.tallies:
+        raise FormatError(
+            args.review, f"session {head.session}", "holds no run, so there is nothing to review"
+        )
     report(args, console, Path(args.review), [s.head.session for s in stored], rules, outcome)
     return _code(args, outcome)
 
 
 def _say_what_is_left(console: Console, path: Path, session: str) -> None:
-    """After an error: the runs before it are not lost."""
+    """After an error: the runs before it are not lost, and a file without any is not left behind."""
     with suppress(SpeedproofError, OSError):
-        if any(not run.warmup for s in read_sessions(path) if s.head.session == session for run in s.runs):
+        sessions = read_sessions(path) if path.is_file() else []
+        if any(not run.warmup for s in sessions if s.head.session == session for run in s.runs):
             console.remark(f"what was measured before the error: speedproof run --review {path}")
+        elif sessions and not any(s.runs for s in sessions):
+            path.unlink()
 
 
 def _fresh_name(started: datetime) -> str:
@@ -148,13 +157,19 @@ def _fresh_name(started: datetime) -> str:
 def _ends_as_ctrl_c() -> Iterator[None]:
     """A session that is told to end does so as after Ctrl-C: the command is ended, the verdict given.
 
-    The command has a process group of its own, so nobody else would end it.
+    The command has a process group of its own, so nobody else would end it. Some senders signal both a process
+    and its group: what follows at once is the same event, and must not cut the cleanup off.
     """
+    first = math.inf
 
     def interrupt(number: int, frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
+        nonlocal first
+        now = time.monotonic()
+        first = min(first, now)
+        if now == first or now - first > _SAME_EVENT_SECONDS:
+            raise KeyboardInterrupt
 
-    numbers = (signal.SIGTERM, signal.SIGHUP)
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     before = {number: signal.signal(number, interrupt) for number in numbers}
     try:
         yield
@@ -195,7 +210,7 @@ def _measure(
     return session.run()
 
 
-def _stored(args: argparse.Namespace, file: str | None) -> list[StoredSession]:
+def _stored(args: argparse.Namespace, console: Console, file: str | None) -> list[StoredSession]:
     """The last session of a file and those that it went on with, oldest first; its options are taken over."""
     if file is None:
         return []
@@ -204,10 +219,14 @@ def _stored(args: argparse.Namespace, file: str | None) -> list[StoredSession]:
         raise UsageError("--review only looks, --resume measures; give one of them")
     if args.commands or args.words or args.suite or args.save or args.name or args.reference:
         raise UsageError(f"{option} takes commands, names and file from the session; leave them out")
-    sessions = read_sessions(Path(file))
+    sessions = read_sessions(Path(file), left_out=lambda what: console.remark(f"left out: {what}"))
     last = sessions[-1].head
     inherit(args, last)
-    return [session for session in sessions if session.head.session in (*last.resumes, last.session)]
+    chain = [session for session in sessions if session.head.session in (*last.resumes, last.session)]
+    if others := len(sessions) - len(chain):
+        are = "session of the file is" if others == 1 else "sessions of the file are"
+        console.remark(f"note: {others} other {are} not part of this one")
+    return chain
 
 
 def _same_files(

@@ -105,6 +105,8 @@ class Outcome:
         By benchmark, the candidates that were measured no longer because of what was seen of them.
     changed : dict of str to tuple of str
         By benchmark, the versions whose program was replaced during the session.
+    unfinished : tuple of str
+        Cleanups that did not end well after an interrupt, in sentences.
     """
 
     findings: tuple[Finding, ...]
@@ -113,6 +115,7 @@ class Outcome:
     tallies: tuple[Tally, ...]
     on_result: dict[str, tuple[str, ...]]
     changed: dict[str, tuple[str, ...]]
+    unfinished: tuple[str, ...] = ()
 
     @property
     def fruitless(self) -> tuple[Tally, ...]:

@@ -13,8 +13,14 @@ from speedproof.protocols.comparison import Verdict
 from speedproof.stats.evalues import closed_test
 from speedproof.stats.forecast import FORECAST_FROM
 from speedproof.stats.sequential import PairedSequence, SequentialResult
+from speedproof.stats.symmetry import symmetry
 
-__all__ = ["Finding", "Race", "StopRules"]
+__all__ = ["PROVEN", "Finding", "Race", "StopRules"]
+
+
+PROVEN = "proven"
+"""Why measuring a candidate ended when there was a verdict."""
+_SKEW_LEVEL = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +82,11 @@ class Finding:
         About how many blocks until it is decided: a guess at the order of magnitude. NaN when it is too early
         for one (fewer than 10 blocks, or a precision of which one bound is still missing), infinity when no end
         is in sight.
+    metric : str
+        What was compared.
     doubts : tuple of str
-        What the risk does not cover, in sentences: runs that failed, a program that was replaced.
+        What the risk does not cover, in sentences: runs that failed, a program that was replaced, block ratios
+        that are skewed.
     """
 
     benchmark: str
@@ -88,6 +97,7 @@ class Finding:
     estimate: float
     reason: str
     blocks_to_go: float
+    metric: str = "time"
     doubts: tuple[str, ...] = ()
 
 
@@ -107,14 +117,23 @@ class Race:
         The reference first.
     rules : StopRules
         When to stop.
+    metric : str
+        The metric that decides.
     higher_is_better : bool
-        For the metric that decides.
+        Its direction.
     """
 
     def __init__(
-        self, benchmark: str, versions: Sequence[str], rules: StopRules, *, higher_is_better: bool = False
+        self,
+        benchmark: str,
+        versions: Sequence[str],
+        rules: StopRules,
+        *,
+        metric: str = "time",
+        higher_is_better: bool = False,
     ) -> None:
         self.benchmark = benchmark
+        self.metric = metric
         self.reference = versions[0]
         self.candidates = tuple(versions[1:])
         self._rules = rules
@@ -190,7 +209,7 @@ class Race:
         if rules.precision is not None:
             return "the precision is reached" if result.precision <= rules.precision else ""
         verdict = self._verdict(name, result)
-        return "" if verdict is Verdict.UNDECIDED else "proven"
+        return "" if verdict is Verdict.UNDECIDED else PROVEN
 
     def _verdict(self, name: str, result: SequentialResult) -> Verdict:
         faster, slower = (name in self._proven[side] for side in (1, -1))
@@ -203,6 +222,26 @@ class Race:
     def results(self) -> dict[str, SequentialResult]:
         """Evidence and bounds of every candidate; cheap enough for a live display."""
         return {name: sequence.result() for name, sequence in self._sequences.items()}
+
+    def doubts(self, candidate: str) -> tuple[str, ...]:
+        """Whether the blocks are what the comparison assumes; in sentences, and costly for long sessions."""
+        sequence = self._sequences[candidate]
+        differences, result = sequence.differences, sequence.result()
+        found = []
+        if differences.size and not result.contradictory:
+            skewed = symmetry(differences)
+            if skewed.pvalue <= _SKEW_LEVEL:
+                found.append(
+                    f"the ratios of the blocks are skewed (p {skewed.pvalue:.2g}), so no single factor describes "
+                    "them: who is faster may depend on what is asked, mean, median or a single run"
+                )
+            centre = sequence.centre()
+            if not result.low <= centre <= result.high:
+                found.append(
+                    f"the middle of all blocks is {centre:.4g}, beyond the certified bounds: the speedup changed "
+                    "while it was measured, or the blocks are skewed"
+                )
+        return tuple(found)
 
     def findings(self) -> tuple[Finding, ...]:
         """What is known of every candidate."""
@@ -219,6 +258,7 @@ class Race:
                     sequence.estimate(),
                     self._reasons.get(name, ""),
                     0.0 if name in self._reasons else self._blocks_to_go(sequence, result),
+                    self.metric,
                 )
             )
         return tuple(found)

@@ -98,11 +98,14 @@ class Session:
         self._metric = metric
         self._ignore_failure = ignore_failure
         self._races = {
-            b.name: Race(b.name, [v.name for v in b.versions], rules, higher_is_better=higher_is_better)
+            b.name: Race(
+                b.name, [v.name for v in b.versions], rules, metric=metric, higher_is_better=higher_is_better
+            )
             for b in head.benchmarks
         }
         self._changed = changed
         self._replaced: dict[str, dict[str, None]] = {}
+        self._unfinished: list[str] = []
         self._last_end: EndLine | None = None
         self._tallies = {(b.name, v.name): Tally(b.name, v.name) for b in head.benchmarks for v in b.versions}
         self._started = clock()
@@ -221,12 +224,15 @@ class Session:
         }
         tallies = tuple(tally for tally in self._tallies.values() if tally.benchmark in measured)
         replaced = {name: tuple(versions) for name, versions in self._replaced.items()}
-        return Outcome(findings, tuple(reasons), interrupted, tallies, on_result, replaced)
+        return Outcome(
+            findings, tuple(reasons), interrupted, tallies, on_result, replaced, tuple(self._unfinished)
+        )
 
     def _doubts(self, finding: Finding) -> tuple[str, ...]:
         sides = (finding.reference, finding.candidate)
         tallies = [self._tallies[finding.benchmark, name] for name in sides]
         return (
+            *self._races[finding.benchmark].doubts(finding.candidate),
             *(
                 f"{t.failed} of {t.runs} runs of {t.version} failed: what is said holds for those that succeed"
                 for t in tallies
@@ -280,10 +286,28 @@ class Session:
                         values[name] = run.metrics[self._metric]
                 race.add(values)
                 block += 1
-            return reason
-        finally:
-            for version in begun:
+        except RunError as error:
+            raise RunError("\n".join([str(error), *self._finish(begun)])) from None
+        except BaseException:
+            self._unfinished += self._finish(begun)
+            raise
+        if problems := self._finish(begun):
+            raise RunError("\n".join(problems))
+        return reason
+
+    def _finish(self, begun: Sequence[PlannedVersion]) -> list[str]:
+        """Clean up after every version, whatever becomes of the others; what went wrong."""
+        problems = []
+        for version in begun:
+            try:
                 self._executor.finish(version)
+            except RunError as error:
+                problems.append(str(error))
+            except KeyboardInterrupt:
+                problems.append(
+                    f"the cleanup of {version.name} was interrupted and may have left something behind"
+                )
+        return problems
 
     def _drawn(self, number: int, benchmark: PlannedBenchmark, block: int) -> tuple[str, ...]:
         names = [version.name for version in benchmark.versions]

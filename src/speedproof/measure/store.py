@@ -7,6 +7,7 @@ disk traffic would disturb the measurements after every single one.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import time
 from collections.abc import Callable
@@ -58,10 +59,25 @@ class Store:
         self._path = path
         _refuse_stranger(path)
         self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
+        self._lock()
         size = os.fstat(self._fd).st_size
         if size and os.pread(self._fd, 1, size - 1) != b"\n":
             os.write(self._fd, b"\n")
         self._synced = clock()
+
+    def _lock(self) -> None:
+        """Two runners at a time would disturb each other, and the second would go on with half of the first."""
+        try:
+            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(self._fd)
+            raise FormatError(
+                str(self._path),
+                "",
+                "another 'speedproof run' is writing to it; wait, or give --save another file",
+            ) from None
+        except OSError:
+            pass  # some network file systems have no locks
 
     def __enter__(self) -> Self:
         return self
@@ -117,18 +133,24 @@ def _refuse_stranger(path: Path) -> None:
         )
 
 
-def read_sessions(path: Path) -> list[StoredSession]:
+def _say_nothing(what: str) -> None:
+    """For readers who have been told already."""
+
+
+def read_sessions(path: Path, *, left_out: Callable[[str], object] = _say_nothing) -> list[StoredSession]:
     """Read a results file, to go on with it.
 
     Parameters
     ----------
     path : Path
         A file that :class:`Store` wrote.
+    left_out : callable
+        Told of every line that cannot be used: cut off by a kill, damaged, or of no session before it.
 
     Returns
     -------
     list of StoredSession
-        In the order of the file. Lines that cannot be read (cut off by a kill) are left out.
+        In the order of the file.
 
     Raises
     ------
@@ -143,7 +165,9 @@ def read_sessions(path: Path) -> list[StoredSession]:
         for number, text in enumerate(file, start=1):
             try:
                 line = decoder.decode(text)
-            except msgspec.MsgspecError:
+            except msgspec.MsgspecError as error:
+                if text.strip():
+                    left_out(f"{path}: line {number}: cannot be read ({error})")
                 continue
             if isinstance(line, SessionLine):
                 if line.schema > SCHEMA:
@@ -154,9 +178,11 @@ def read_sessions(path: Path) -> list[StoredSession]:
                     )
                 heads[line.session] = line
                 runs[line.session] = []
-            elif isinstance(line, RunLine) and line.session in runs:
+            elif line.session not in heads:
+                left_out(f"{path}: line {number}: no session {line.session!r} before it")
+            elif isinstance(line, RunLine):
                 runs[line.session].append(line)
-            elif isinstance(line, EndLine):
+            else:
                 ends[line.session] = line
     if not heads:
         raise FormatError(str(path), "", "holds no session of 'speedproof run'")

@@ -299,10 +299,17 @@ class PairedSequence:
         >>> round(sequence.estimate(), 3)
         1.198
         """
-        low, high = self._at_bound[1].shift, self._at_bound[-1].shift
-        if self._n == 0 or low > high:
+        result = self.result()
+        if self._n == 0 or result.contradictory:
             return math.nan
-        return math.exp(min(max(hodges_lehmann(self._rows[3, : self._n]), low), high))
+        return min(max(self.centre(), result.low), result.high)
+
+    def centre(self) -> float:
+        """The Hodges-Lehmann estimate of the blocks itself, wherever the bounds are; NaN without blocks."""
+        if not self._n:
+            return math.nan
+        logarithm = hodges_lehmann(self._rows[3, : self._n])
+        return math.exp(logarithm) if logarithm < _LOG_SPEEDUP_MAX else math.inf
 
     def blocks_to_go(self, *, gamma: float = 1.0, side: int = 1) -> float:
         """About how many more blocks reject gamma, if the future is like the past.
