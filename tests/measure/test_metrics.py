@@ -11,9 +11,18 @@ import pytest
 from speedproof.data.runs import PlannedVersion
 from speedproof.data.units import Direction
 from speedproof.errors import UsageError
-from speedproof.measure.execute import Job, Run
+from speedproof.measure.execute import Job, Run, execute
 from speedproof.measure.executor import CommandExecutor, shell_start
-from speedproof.measure.metrics import Energy, PerfStat, energy_meter, parse_metric, perf_counters, units_of
+from speedproof.measure.metrics import (
+    ACCOUNTED,
+    Energy,
+    PerfStat,
+    check_names,
+    energy_meter,
+    parse_metric,
+    perf_counters,
+    units_of,
+)
 
 
 @pytest.mark.parametrize(
@@ -26,6 +35,12 @@ from speedproof.measure.metrics import Energy, PerfStat, energy_meter, parse_met
         (r"n=x(\d)?", b"x", None, "", Direction.LOWER),
         (r"n=(\w+)", b"word", None, "", Direction.LOWER),
         (r"n=(\d+)", b"", None, "", Direction.LOWER),
+        (r"n=([\d,.]+)", b"-1,234,567.5, or so", 1234567.5, "", Direction.LOWER),
+        (r"n=(.+)", b"1,5", None, "", Direction.LOWER),
+        (r"n=(.+)", b"12,34", None, "", Direction.LOWER),
+        (r"n=(.+)", b"nan", None, "", Direction.LOWER),
+        (r"n=(.+)", b"1e999", None, "", Direction.LOWER),
+        (r"n=(.+)", b" 2.5e3 ", 2500.0, "", Direction.LOWER),
     ],
 )
 def test_output_metrics(
@@ -34,6 +49,46 @@ def test_output_metrics(
     metric = parse_metric(text)
     assert metric.read(Run({}, stdout=output)) == (None if value is None else pytest.approx(value))
     assert (metric.unit, metric.direction) == (unit, direction)
+
+
+@pytest.mark.parametrize(
+    ("text", "output", "said"),
+    [
+        (r"n=total (\d+)", b"total 5", ""),
+        (r"n=total (\d+)", b"sum 5", r"--metric n: nothing in the output matches 'total (\\d+)'"),
+        (
+            r"n=total \d+",
+            b"total 4\ntotal 5",
+            "--metric n: its last match 'total 5' is no number; put the digits in brackets: (...)",
+        ),
+        (
+            r"n=total(\d+)? (.*)",
+            b"total 5 s",
+            "--metric n: the first brackets of 'total(\\\\d+)? (.*)' match nothing in 'total 5 s'",
+        ),
+        (r"n=total (.*)", b"total 5 s", "--metric n: '5 s', in its last match 'total 5 s', is no number"),
+        (r"n=total (.*)", b"total 1,5", "--metric n: '1,5', in its last match 'total 1,5', is no number"),
+    ],
+)
+def test_a_metric_without_a_value_says_why(text: str, output: bytes, said: str) -> None:
+    """Exactly where there is no value there is an explanation."""
+    metric, run = parse_metric(text), Run({}, stdout=output)
+    assert metric.explain(run) == said
+    assert (metric.read(run) is None) == bool(said)
+
+
+@pytest.mark.parametrize("name", sorted({*execute(Job(("true",))).metrics, *ACCOUNTED, "time", "energy"}))
+def test_names_that_the_runner_uses_are_taken(name: str) -> None:
+    with pytest.raises(UsageError, match=f"--metric {name}: the runner measures that itself"):
+        check_names([parse_metric("n=x"), parse_metric(f"{name}=x")], [])
+
+
+def test_names_that_are_given_twice_are_refused() -> None:
+    check_names([parse_metric("n=x"), parse_metric("m=x")], ["cycles"])
+    with pytest.raises(UsageError, match="--metric n: given twice"):
+        check_names([parse_metric("n=x"), parse_metric("n:ms=y")], [])
+    with pytest.raises(UsageError, match="--metric cycles: a counter of --perf has that name"):
+        check_names([parse_metric("cycles=x")], ["instructions", "cycles"])
 
 
 @pytest.mark.parametrize(
@@ -78,6 +133,37 @@ def test_absent_counters_are_said_and_others_kept(monkeypatch: pytest.MonkeyPatc
         "cycles": ("cycles", "lower"),
         "x": ("", "lower"),
     }
+
+
+def test_a_misspelt_counter_is_perfs_complaint(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """As perf 6.1 answers: one unknown name makes it count nothing. The others are counted nevertheless."""
+    fake = tmp_path / "perf"
+    fake.write_text(
+        "#!/bin/sh\n"
+        "case $7 in *instrutions*) echo \"event syntax error: '..ation_time,instrutions'\" >&2\n"
+        "echo '          \\___ parser error' >&2; exit 129;; esac\n"
+        "printf '5;;page-faults;1;100;;\\n' > \"$5\"\n"
+    )
+    fake.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
+    said = (
+        "perf does not know 'instrutions' (event syntax error: '..ation_time,instrutions'); 'perf list' shows "
+        "what it can count"
+    )
+    assert perf_counters(["instrutions"], tmp_path / "p") == (None, said)
+    stat, message = perf_counters(["instrutions", "page-faults"], tmp_path / "p")
+    assert stat is not None
+    assert (stat.events, message) == (("page-faults",), said)
+
+
+@pytest.mark.skipif(shutil.which("perf") is None, reason="perf is not installed")
+def test_a_misspelt_counter_for_the_true_perf(tmp_path: Path) -> None:
+    stat, message = perf_counters(["instrutions"], tmp_path / "p")
+    assert stat is None
+    if "not know" not in message:
+        pytest.skip(message)
+    assert "perf_event_paranoid" not in message
+    assert "(event syntax error: " in message
 
 
 @pytest.mark.skipif(shutil.which("perf") is None, reason="perf is not installed")

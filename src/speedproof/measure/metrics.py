@@ -6,8 +6,10 @@ cannot offer is not made at all; :func:`perf_counters` and :func:`energy_meter` 
 
 from __future__ import annotations
 
+import math
 import re
 import shutil
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,13 +18,21 @@ from speedproof.data.units import Direction, direction_of, parse_unit
 from speedproof.errors import UsageError
 from speedproof.measure.execute import Job, Run, execute
 
-__all__ = ["Energy", "OutputMetric", "PerfStat", "energy_meter", "parse_metric", "perf_counters", "units_of"]
+__all__ = [
+    "ACCOUNTED", "Energy", "OutputMetric", "PerfStat", "check_names", "energy_meter", "parse_metric",
+    "perf_counters", "units_of",
+]  # fmt: skip
 
+ACCOUNTED = (
+    "user", "system", "memory", "minor-faults", "major-faults", "voluntary-switches", "involuntary-switches",
+)  # fmt: skip
+"""What the kernel accounts to the child of each run, beside its time."""
 # The wall time of the program alone, in nanoseconds: a count that perf keeps itself, on every machine.
 _DURATION = "duration_time"
 _METRIC = re.compile(
     r"(?P<name>[\w.-]+)(?::(?P<unit>[^:=]*))?(?::(?P<direction>lower|higher))?=(?P<regex>.+)"
 )
+_GROUPED = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d*)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,16 +61,86 @@ class OutputMetric:
 
     def read(self, run: Run) -> float | None:
         """The value of a run in base units; None when its output does not have it."""
+        match = self._last_match(run)
+        number = _number(self._found(match)) if match is not None else None
+        return None if number is None else number * self.factor
+
+    def explain(self, run: Run) -> str:
+        r"""Say why a run has no value; empty when it has one.
+
+        Examples
+        --------
+        >>> parse_metric("score=score .+").explain(Run({}, stdout=b"score 5\n"))
+        "--metric score: its last match 'score 5' is no number; put the digits in brackets: (...)"
+        """
+        match = self._last_match(run)
+        where = f"--metric {self.name}"
+        if match is None:
+            return f"{where}: nothing in the output matches {self.pattern.pattern!r}"
+        found = self._found(match)
+        if _number(found) is not None:
+            return ""
+        if not self.pattern.groups:
+            return f"{where}: its last match {match[0]!r} is no number; put the digits in brackets: (...)"
+        if not found:
+            return f"{where}: the first brackets of {self.pattern.pattern!r} match nothing in {match[0]!r}"
+        return f"{where}: {found!r}, in its last match {match[0]!r}, is no number"
+
+    def _last_match(self, run: Run) -> re.Match[str] | None:
         text = (run.stdout + run.stderr).decode(errors="replace")
-        matches = list(self.pattern.finditer(text))
-        if not matches:
-            return None
+        last = deque(self.pattern.finditer(text), maxlen=1)
+        return last[0] if last else None
+
+    def _found(self, match: re.Match[str]) -> str:
         # A group that took no part in the match is None.
-        found: str | None = matches[-1][1 if self.pattern.groups else 0]
-        try:
-            return float((found or "").replace(",", "")) * self.factor
-        except ValueError:
-            return None
+        found: str | None = match[1 if self.pattern.groups else 0]
+        return found or ""
+
+
+def _number(text: str) -> float | None:
+    """A finite number; commas only between groups of three digits: 1,5 is not 15."""
+    text = text.strip().rstrip(",")
+    if _GROUPED.fullmatch(text):
+        text = text.replace(",", "")
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
+
+
+def check_names(metrics: Sequence[OutputMetric], events: Sequence[str]) -> None:
+    """Refuse a metric with a name that is taken: one of the two would be lost, or pass for the other.
+
+    Parameters
+    ----------
+    metrics : sequence of OutputMetric
+        Read from the output.
+    events : sequence of str
+        Of perf.
+
+    Raises
+    ------
+    UsageError
+        A name that the runner, perf or another metric has.
+
+    Examples
+    --------
+    >>> check_names([parse_metric("time=took (.+)")], [])
+    Traceback (most recent call last):
+    ...
+    speedproof.errors.UsageError: --metric time: the runner measures that itself; choose another name
+    """
+    seen: set[str] = set()
+    for metric in metrics:
+        name = metric.name
+        if name in ("time", "energy", *ACCOUNTED):
+            raise UsageError(f"--metric {name}: the runner measures that itself; choose another name")
+        if name in events:
+            raise UsageError(f"--metric {name}: a counter of --perf has that name; choose another one")
+        if name in seen:
+            raise UsageError(f"--metric {name}: given twice; a second one needs another name")
+        seen.add(name)
 
 
 def parse_metric(text: str) -> OutputMetric:
@@ -157,6 +237,14 @@ def perf_counters(events: Sequence[str], path: Path) -> tuple[PerfStat | None, s
         return None, "perf is not installed: no counters"
     stat = PerfStat(tuple(events), path, program)
     trial = execute(stat.wrap(Job(("true",), capture=True)))
+    if trial.failed and b"syntax error" in trial.stderr:
+        if len(events) > 1:  # one that it does not know, and perf counts none of them
+            each = [perf_counters([event], path) for event in events]
+            working = tuple(event for counter, _ in each if counter for event in counter.events)
+            messages = "; ".join(message for _, message in each if message)
+            return (PerfStat(working, path, program) if working else None), messages
+        complaint = trial.stderr.decode(errors="replace").strip().splitlines()[0]
+        return None, f"perf does not know {events[0]!r} ({complaint}); 'perf list' shows what it can count"
     found = stat.read() if not trial.failed and path.exists() else {}
     working = tuple(event for event in events if event in found)
     absent = [event for event in events if event not in found]
