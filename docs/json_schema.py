@@ -12,6 +12,7 @@ from typing import Any
 from msgspec import defstruct
 
 from speedproof.measure.calibrate import Calibration
+from speedproof.measure.outcome import Circumstances
 from speedproof.measure.race import Finding
 from speedproof.mixture.analysis import Analysis
 from speedproof.mixture.changes import ModeChanges
@@ -64,7 +65,8 @@ RESULTS: dict[str, list[Any]] = {
     "show": [StoredSuite],
 }
 ATTACHED: dict[str, dict[str, Any]] = {
-    "compare": {"rankings": dict[str, VersionRanking], "suite": StoredSuite, "context": Context}
+    "compare": {"rankings": dict[str, VersionRanking], "suite": StoredSuite, "context": Context},
+    "run": {"session": Circumstances},
 }
 
 

@@ -511,6 +511,21 @@ def test_what_never_ran_leaves_no_file() -> None:
     assert list(Path().glob("*.jsonl")) == []
 
 
+def test_json_says_how_it_was_measured() -> None:
+    _, out, _ = speedproof(
+        "run", "true", "true", "--max-runs", "4", "--margin", "5%", "--save", "r.jsonl", "--json"
+    )
+    session = json.loads(out)["session"]
+    assert session["file"] == "r.jsonl"
+    assert session["sessions"] == [read_sessions(Path("r.jsonl"))[0].head.session]
+    assert (session["metric"], session["risk"], session["margin"]) == ("time", 0.05, 0.05)
+    assert session["reasons"] == {"command": "4 runs of each version were allowed"}
+    assert [(t["version"], t["runs"], t["failed"]) for t in session["tallies"]] == [
+        ("true", 4, 0),
+        ("true (2)", 4, 0),
+    ]
+
+
 def test_the_other_quantities_are_named_when_they_say_the_opposite() -> None:
     """Slower in the middle of the blocks' ratios, faster in median: neither is the whole answer."""
     record = Path("r.jsonl")

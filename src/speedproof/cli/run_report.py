@@ -13,7 +13,7 @@ from speedproof.cli.console import Console
 from speedproof.cli.outputs import Reported, context_of, write_outputs
 from speedproof.data.suite import Record, Suite
 from speedproof.measure.calibrate import calibrate
-from speedproof.measure.outcome import Outcome
+from speedproof.measure.outcome import Circumstances, Outcome
 from speedproof.measure.race import Finding, StopRules
 from speedproof.measure.store import StoredSession, read_sessions
 from speedproof.protocols.comparison import Verdict
@@ -78,7 +78,19 @@ def report(
     if args.json:
         from speedproof.report.json import to_json
 
-        console.out.write(to_json("run", [*findings, *([calibration] if calibration else [])]))
+        how = Circumstances(
+            str(path),
+            tuple(names),
+            args.decide_by,
+            rules.risk,
+            rules.margin,
+            rules.precision,
+            dict(outcome.reasons),
+            outcome.interrupted,
+            outcome.tallies,
+        )
+        results_found = [*findings, *([calibration] if calibration else [])]
+        console.out.write(to_json("run", results_found, session=how))
     elif not taken:
         from speedproof.report.comparisons import table_blocks
 

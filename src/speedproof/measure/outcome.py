@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from speedproof.data.runs import PlannedBenchmark
 from speedproof.measure.execute import Run
 from speedproof.measure.race import Finding, Race
 
-__all__ = ["Outcome", "Progress", "Tally", "Warmup"]
+__all__ = ["Circumstances", "Outcome", "Progress", "Tally", "Warmup"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +69,8 @@ class Tally:
         Succeeded, but lacked the deciding metric, and left out.
     left_behind : int
         Runs that left processes running.
-    metrics : set of str
-        Every metric that some run had.
+    metrics : tuple of str
+        Every metric that some run had, in order of appearance.
     """
 
     benchmark: str
@@ -79,7 +79,7 @@ class Tally:
     failed: int = 0
     lacking: int = 0
     left_behind: int = 0
-    metrics: set[str] = field(default_factory=set)
+    metrics: tuple[str, ...] = ()
 
     @property
     def useless(self) -> bool:
@@ -121,3 +121,38 @@ class Outcome:
     def fruitless(self) -> tuple[Tally, ...]:
         """The versions of which not one run counts."""
         return tuple(tally for tally in self.tallies if tally.useless)
+
+
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """How findings came to be, for readers of JSON.
+
+    Attributes
+    ----------
+    file : str
+        The results file.
+    sessions : tuple of str
+        The sessions in it that the findings rest on.
+    metric : str
+        What was compared.
+    risk : float
+        Of each side of a benchmark, for all its candidates together.
+    margin, precision : float or None
+        As asked for.
+    reasons : dict of str to str
+        By benchmark, why measuring ended; empty when it was only looked at again.
+    interrupted : bool
+        Whether a signal ended it.
+    tallies : tuple of Tally
+        What became of the runs.
+    """
+
+    file: str
+    sessions: tuple[str, ...]
+    metric: str
+    risk: float
+    margin: float | None
+    precision: float | None
+    reasons: dict[str, str]
+    interrupted: bool
+    tallies: tuple[Tally, ...]

@@ -376,7 +376,7 @@ class Session:
         tally.failed += failed
         tally.lacking += not failed and self._metric not in metrics
         tally.left_behind += left > 0
-        tally.metrics.update(metrics)
+        tally.metrics = tuple(dict.fromkeys((*tally.metrics, *metrics)))
 
     def _describe_lack(self, run: Run) -> str:
         if self._metric == "memory":
