@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from speedproof.data.conditions import different_conditions
+from speedproof.data.conditions import different_conditions, different_sessions
 from speedproof.data.suite import Record, Suite
 
 
@@ -35,3 +35,16 @@ def test_unknown_and_chosen_conditions_are_no_difference() -> None:
 def test_long_lists_are_cut() -> None:
     (difference,) = different_conditions(suite(*((f"v{i}", {"cpu": f"c{i}"}) for i in range(6))))
     assert str(difference) == "cpu (v0: c0; v1: c1; v2: c2; v3: c3; ...)"
+
+
+def test_sessions_in_common_and_sessions_unknown_say_nothing() -> None:
+    """Only versions of which both are known to have sessions, and none of them shared, were measured apart."""
+    found = suite(
+        ("old", {"session": "s1"}),
+        ("old", {"session": "s2"}),
+        ("shared", {"session": "s2"}),
+        ("apart", {"session": "s3"}),
+        ("unknown", {"host": "ant"}),
+    )
+    apart = {v: different_sessions(found, "old", v) for v in found.versions}
+    assert apart == {"old": False, "shared": False, "apart": True, "unknown": False}

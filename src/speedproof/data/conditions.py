@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from speedproof.data.suite import Suite
 
-__all__ = ["Difference", "different_conditions"]
+__all__ = ["Difference", "different_conditions", "different_sessions"]
 
 # As the tools name them. What a version is made of (compiler, interpreter, commit) is what is compared.
 _CONDITIONS = (
@@ -64,3 +64,32 @@ def different_conditions(suite: Suite) -> tuple[Difference, ...]:
             shown = tuple((version, "/".join(own)) for version, own in values.items())
             found.append(Difference(condition, shown))
     return tuple(found)
+
+
+def different_sessions(suite: Suite, reference: str, candidate: str) -> bool:
+    """Whether two versions are known to have no session of ``speedproof run`` in common.
+
+    Nobody drew the order of such versions: all runs of the one came before all runs of the other, or whole
+    sessions took turns.
+
+    Parameters
+    ----------
+    suite : Suite
+        As read.
+    reference, candidate : str
+        Two of its versions.
+
+    Returns
+    -------
+    bool
+        False also where the files of one tell of no session.
+
+    Examples
+    --------
+    >>> fields = {"old": {"session": ("s1",)}, "new": {"session": ("s2",)}, "newer": {"session": ("s2", "s1")}}
+    >>> suite = Suite(("old", "new", "newer"), {}, fields=fields)
+    >>> different_sessions(suite, "old", "new"), different_sessions(suite, "old", "newer")
+    (True, False)
+    """
+    x, y = (set(suite.fields.get(v, {}).get("session", ())) for v in (reference, candidate))
+    return bool(x and y) and x.isdisjoint(y)

@@ -31,6 +31,7 @@ from itertools import count
 
 import numpy as np
 
+from speedproof.data.conditions import different_sessions
 from speedproof.data.sample import FloatArray
 from speedproof.data.suite import Key, Pair, Pairing, Suite
 from speedproof.errors import DataError
@@ -122,6 +123,9 @@ class GateResult:
         Benchmarks that only the candidate has; they have no bearing.
     ignored : tuple of str
         Benchmarks left out by the user's wish.
+    sessions_apart : bool
+        Whether the files say that both versions were measured in different sessions, so that what else changed
+        in between counts as a change of the program.
     """
 
     reference: str
@@ -132,6 +136,7 @@ class GateResult:
     absent: tuple[Absent, ...]
     added: tuple[str, ...]
     ignored: tuple[str, ...]
+    sessions_apart: bool
 
     def count(self, outcome: Outcome) -> int:
         """How many tested benchmarks have an outcome."""
@@ -215,6 +220,7 @@ def gate(
         absent=absent,
         added=tuple(dict.fromkeys(key.benchmark for key in pairing.only_candidate)),
         ignored=tuple(dict.fromkeys(key.benchmark for key in ignored)),
+        sessions_apart=different_sessions(suite, *versions),
     )
 
 

@@ -27,8 +27,8 @@ from speedproof.report.wording import bounds, plural, pvalue
 __all__ = ["gate_blocks", "gate_notes"]
 
 _LEGEND = (
-    "+ pass: what is asked is proven  - fail: the opposite is proven  ? undecided  ! true risk unknown; "
-    "in brackets the certified bounds"
+    "+ pass: what is asked is proven  - fail: the opposite is proven  ? undecided  ! only if the runs are what "
+    "the tests assume; in brackets the certified bounds"
 )
 
 
@@ -111,7 +111,7 @@ def _table(result: GateResult) -> Fitted:
             "benchmark": Cell(name),
             "outcome": Cell(marked_outcome(row), GATE_STYLES[row.outcome]),
             "runs": Cell(runs(row)),
-            "speedup": Cell(bounds(row.comparison.speedup)),
+            "speedup": Cell(bounds(row.comparison.certified)),
             "asked": Cell(asked(row)),
             "p": Cell(pvalue(row.required.adjusted)),
             "p fail": Cell(pvalue(row.contradicted.adjusted)),

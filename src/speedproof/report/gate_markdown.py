@@ -92,7 +92,7 @@ def _markdown_table(result: GateResult, rows: Sequence[GateRow]) -> list[str]:
         "|---|---|---:|---|---|---:|---:|",
     ]
     lines += [
-        f"| {code(name)} | {marked_outcome(row)} | {runs(row)} | {bounds(row.comparison.speedup)} "
+        f"| {code(name)} | {marked_outcome(row)} | {runs(row)} | {bounds(row.comparison.certified)} "
         f"| {code(row.required.hypothesis)} | {pvalue(row.required.adjusted)} "
         f"| {pvalue(row.contradicted.adjusted)} |"
         for name, row in zip(named(rows)[:_MOST_ROWS], rows[:_MOST_ROWS], strict=True)

@@ -50,6 +50,10 @@ _OPPOSITES = {
     "slowdown": "a slowdown",
     "difference": "a difference beyond the margin",
 }
+_RANKS_ONLY = (
+    "the samples differ by more than a shift: the ranks decide which version tends to be slower, the threshold "
+    "allowed for; nothing is certified of the ratio of medians"
+)
 _CORRECTIONS = {"holm": "Holm's correction", "bh": "Benjamini and Hochberg's correction", "none": ""}
 
 
@@ -76,17 +80,25 @@ def gate_conclusion(result: GateResult) -> str:
         )
     failing = [row for row in result.rows if row.outcome is Outcome.FAIL]
     for name in dict.fromkeys(row.contradicted.name for row in failing):
-        rows = [row for row in failing if row.contradicted.name == name]
-        parts.append(
-            f"{_OPPOSITES[name]} is proven on {len(rows)} of {counted(result, total)}: {few_of(named(rows))}"
-        )
+        for doubtful in (False, True):
+            rows = [
+                row
+                for row in failing
+                if row.contradicted.name == name and bool(row.comparison.doubts) == doubtful
+            ]
+            if rows:
+                where = f"{len(rows)} of {counted(result, total)}"
+                parts.append(
+                    f"{_OPPOSITES[name]} is {_shown(rows)} on {where}{_condition(rows)}: {few_of(named(rows))}"
+                )
     if result.outcome is Outcome.PASS:
         parts.append(_passed(result))
     undecided = [row for row in result.rows if row.outcome is Outcome.UNDECIDED]
     if undecided:
         if result.outcome is Outcome.UNDECIDED:
-            passing = result.count(Outcome.PASS)
-            parts.append(f"what is asked is proven on {passing} of {counted(result, total)}")
+            passing = [row for row in result.rows if row.outcome is Outcome.PASS]
+            where = f"{len(passing)} of {counted(result, total)}"
+            parts.append(f"what is asked is {_shown(passing)} on {where}{_condition(passing)}")
         parts.append(f"undecided on {len(undecided)} of {total}: {few_of(named(undecided))}")
     return f"{result.outcome.value.upper()}: {'; '.join(parts)}."
 
@@ -99,7 +111,24 @@ def _passed(result: GateResult) -> str:
         what = f"{_ASKED[result.rows[0].required.name]} on {where}"
     else:
         what = " and ".join(f"{_ASKED[name]} on {counted(result, n)}" for name, n in groups.items())
-    return f"{result.candidate} is proven {what}, in {result.rules.protocol}"
+    return (
+        f"{result.candidate} is {_shown(result.rows)} {what}, in {result.rules.protocol}"
+        f"{_condition(result.rows)}"
+    )
+
+
+def _shown(rows: Sequence[GateRow]) -> str:
+    """What rows prove is proven only where the runs are what the tests assume."""
+    return "shown" if any(row.comparison.doubts for row in rows) else "proven"
+
+
+def _condition(rows: Sequence[GateRow]) -> str:
+    """The condition under which rows show what they show; empty where it is met."""
+    doubtful = sum(bool(row.comparison.doubts) for row in rows)
+    if not doubtful:
+        return ""
+    where = "" if doubtful == len(rows) else f" on {doubtful} of them"
+    return f", if the runs are what the tests assume, which they are not{where} (marked !)"
 
 
 def row_conclusion(result: GateResult, row: GateRow) -> str:
@@ -115,7 +144,8 @@ def row_conclusion(result: GateResult, row: GateRow) -> str:
     Returns
     -------
     str
-        What is proven, with hypotheses and p-values, the speedup, and what would decide an undecided one.
+        What is proven, with hypotheses and p-values, the speedup, and what would decide an undecided one. Where
+        the true risk is unknown nothing is called proven.
 
     Examples
     --------
@@ -130,7 +160,7 @@ def row_conclusion(result: GateResult, row: GateRow) -> str:
     'A regression beyond the margin is proven: speedup < 0.9804, p = 1.55e-06'
     """
     required, contradicted = row.required, row.contradicted
-    speedup = f"speedup of {result.rules.protocol} {bounds(row.comparison.speedup)}"
+    speedup = f"speedup of {result.rules.protocol} {bounds(row.comparison.certified)}"
     if row.outcome is Outcome.UNDECIDED:
         why = f"{row.remark[:1].upper()}{row.remark[1:]}." if row.remark else needs(row.comparison)
         if math.isnan(contradicted.pvalue):
@@ -142,18 +172,28 @@ def row_conclusion(result: GateResult, row: GateRow) -> str:
             )
         return f"{text} {why}".rstrip()
     if row.outcome is Outcome.PASS:
-        text = f"Proven {_ASKED[required.name]}: {required.hypothesis}, {_p(required)}"
+        shown = _shown([row]).capitalize()
+        text = f"{shown} {_ASKED[required.name]}: {required.hypothesis}, {_p(required)}"
     else:
         opposite = _OPPOSITES[contradicted.name]
         text = (
-            f"{opposite[0].upper()}{opposite[1:]} is proven: {contradicted.hypothesis}, "
+            f"{opposite[0].upper()}{opposite[1:]} is {_shown([row])}: {contradicted.hypothesis}, "
             f"{_p(contradicted)}{_corrected(result)}"
         )
     doubt = ""
     if row.comparison.doubts:
         kinds = dict.fromkeys(SHORT.get(check.kind, check.kind) for check in row.comparison.doubts)
-        doubt = f" But the true risk is unknown ({', '.join(kinds)})."
-    return f"{text}; {speedup}.{doubt}"
+        doubt = (
+            f" This holds if the runs are what the tests assume, which they are not ({', '.join(kinds)}): the "
+            "true risk is unknown."
+        )
+    ranks = "" if _bounded(row) else f" {_RANKS_ONLY[0].upper()}{_RANKS_ONLY[1:]}."
+    return f"{text}; {speedup}.{ranks}{doubt}"
+
+
+def _bounded(row: GateRow) -> bool:
+    """Whether the test that decided bounds the ratio that the row names."""
+    return math.isnan(row.comparison.speedup.low) or not math.isnan(row.comparison.certified.low)
 
 
 def _p(claim: Claim) -> str:
@@ -223,14 +263,34 @@ def gate_risks(result: GateResult) -> str:
 
 
 def gate_doubts(result: GateResult) -> list[str]:
-    """That these risks are not the true ones, where runs depend on each other or were tampered with."""
+    """What these risks do not cover: an order that nobody drew, runs that are not what the tests assume.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from speedproof.data.suite import Record, Suite
+    >>> from speedproof.protocols.gate import gate
+    >>> from speedproof.protocols.gate_claims import Demand
+    >>> runs = 10 + np.arange(12) / 100
+    >>> records = [(v, Record("sort", runs, fields=(("session", f"s-{v}"),))) for v in ("old", "new")]
+    >>> told = gate_doubts(gate(Suite.from_records(records), ("old", "new"), lambda name: Demand()))
+    >>> [text.partition(",")[0] for text in told]
+    ['old and new were measured in different sessions', 'In 1 of 1 benchmark']
+    """
+    told = []
+    if result.sessions_apart:
+        told.append(
+            f"{result.reference} and {result.candidate} were measured in different sessions, one after the other: "
+            "what else changed in between counts as a change of the program. 'speedproof run' measures both in "
+            "one session, in random order."
+        )
     doubtful = sum(bool(row.comparison.doubts) for row in result.rows)
-    if not doubtful:
-        return []
-    return [
-        f"In {doubtful} of {counted(result, len(result.rows))}, marked !, the runs are not what the tests "
-        f"assume ({_tally(result, undermining=True)}): the true risk is unknown and may be far larger."
-    ]
+    if doubtful:
+        told.append(
+            f"In {doubtful} of {counted(result, len(result.rows))}, marked !, the runs are not what the tests "
+            f"assume ({_tally(result, undermining=True)}): the true risk is unknown and may be far larger."
+        )
+    return told
 
 
 def _tally(result: GateResult, *, undermining: bool) -> str:
@@ -260,6 +320,8 @@ def gate_remarks(result: GateResult) -> list[str]:
     rows = in_order(result)
     for name, row in zip(named(rows), rows, strict=True):
         parts = [row.remark] if row.remark else []
+        if row.outcome is not Outcome.UNDECIDED and not _bounded(row):
+            parts.append(_RANKS_ONLY)
         needed = row.comparison.needed
         if needed is not None:
             sides = ((needed.reference, result.reference), (needed.candidate, result.candidate))
@@ -289,9 +351,13 @@ def asked(row: GateRow) -> str:
 
 
 def also_proven(row: GateRow) -> str:
-    """Proven claims beyond what the policy asked; an improvement says that it is not worse."""
+    """Proven claims beyond what the policy asked; an improvement says that it is not worse.
+
+    They carry the mark ``!`` of their row.
+    """
     told = {row.required.name, row.contradicted.name, "not worse"}
-    return ", ".join(name for name in row.claims_proven() if name not in told)
+    names = ", ".join(name for name in row.claims_proven() if name not in told)
+    return f"! {names}" if names and row.comparison.doubts else names
 
 
 def runs(row: GateRow) -> str:
