@@ -22,6 +22,7 @@ __all__ = [
     "add_risk_arguments",
     "confidence",
     "open_unit_interval",
+    "positive_seconds",
     "positive_share",
     "risk",
     "rules_of",
@@ -103,6 +104,20 @@ def seconds(text: str) -> float:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds") from None
     if not 0 <= value < float("inf"):
         raise argparse.ArgumentTypeError(f"{text!r} is no time to wait")
+    return value
+
+
+def positive_seconds(text: str) -> float:
+    """Parse a time that something may take, in seconds: finite and above 0.
+
+    Examples
+    --------
+    >>> positive_seconds("0.1")
+    0.1
+    """
+    value = seconds(text)
+    if value == 0:
+        raise argparse.ArgumentTypeError(f"{text!r} leaves no time at all; give seconds above 0")
     return value
 
 

@@ -16,6 +16,7 @@ from types import TracebackType
 
 from speedproof import __version__
 from speedproof.cli.console import Console
+from speedproof.cli.parser import Parser
 from speedproof.errors import SpeedproofError
 
 __all__ = ["build_parser", "entry", "main"]
@@ -58,7 +59,7 @@ def build_parser(only: str | None = None) -> argparse.ArgumentParser:
     >>> build_parser("formats").parse_args(["formats"]).command
     'formats'
     """
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="speedproof",
         description="Prove speedups: is the candidate faster, by at least how much, at which risk?",
         epilog="examples:\n"

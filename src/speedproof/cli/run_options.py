@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
+from collections.abc import Sequence
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from speedproof.cli.arguments import FAILING, confidence, positive_share, risk, seconds, whole
+from speedproof.cli.arguments import (
+    FAILING,
+    confidence,
+    positive_seconds,
+    positive_share,
+    risk,
+    seconds,
+    whole,
+)
 from speedproof.cli.outputs import add_page_arguments
+from speedproof.cli.parser import Parser
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
@@ -17,10 +29,15 @@ if TYPE_CHECKING:
 __all__ = ["add_command"]
 
 
-class _Parser(argparse.ArgumentParser):
+_SHELL = "--shell"
+_SHELLS = frozenset(["ash", "bash", "csh", "dash", "fish", "ksh", "sh", "tcsh", "zsh"])
+
+
+class _Parser(Parser):
     """Takes commands anywhere among the options, and all words after ``--`` as one command.
 
-    argparse drops the dashes, and knows only the first group of positional arguments.
+    argparse drops the dashes, and knows only the first group of positional arguments. ``given`` tells which
+    options were given, by their names in the namespace: a default says nothing of what the user wants.
     """
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
@@ -29,10 +46,26 @@ class _Parser(argparse.ArgumentParser):
         if "--" in words:
             at = words.index("--")
             words, rest = words[:at], words[at + 1 :]
-        namespace, extra = super().parse_known_args(words, namespace)
+        words = self._with_a_shell(words)
+        namespace, extra = argparse.ArgumentParser.parse_known_args(self, words, namespace)
+        self.refuse([word for word in extra if word.startswith("-")])
+        options = {action.dest: action.option_strings for action in self._actions if action.option_strings}
+        bare = argparse.Namespace(**dict.fromkeys(options))
+        found = vars(argparse.ArgumentParser.parse_known_args(self, words, bare)[0])
+        namespace.given = {name: texts[-1] for name, texts in options.items() if found[name] is not None}
         namespace.words = rest
-        namespace.commands += [word for word in extra if not word.startswith("-")]
-        return namespace, [word for word in extra if word.startswith("-")]
+        namespace.commands += extra
+        return namespace, []
+
+    def _with_a_shell(self, words: Sequence[str]) -> list[str]:
+        """``--shell`` alone means sh: argparse would take the next word, a command, for the shell's name."""
+        named = []
+        for word, following in itertools.pairwise([*words, ""]):
+            alone = len(word) > len("--s") and _SHELL.startswith(word)
+            if alone and PurePath(following).name in _SHELLS:
+                self.error(f"{_SHELL} {following}: write {_SHELL}={following}, for {_SHELL} alone means sh")
+            named.append(f"{_SHELL}=sh" if alone else word)
+        return named
 
 
 def add_command(subparsers: Subparsers) -> argparse.ArgumentParser:
@@ -77,7 +110,6 @@ def add_command(subparsers: Subparsers) -> argparse.ArgumentParser:
     output.add_argument("--export-hyperfine", metavar="FILE", help="also write hyperfine's JSON")
     output.add_argument("--json", action="store_true", help="write the findings as JSON")
     add_page_arguments(output, "a page with what is proven, charts and checks")
-    parser.set_defaults(words=[])
     return parser
 
 
@@ -128,12 +160,11 @@ def _add_around(parser: argparse.ArgumentParser) -> None:
         help="discard standard output (default), or keep it for error messages",
     )
     group.add_argument(
-        "--shell",
-        nargs="?",
-        const="sh",
+        _SHELL,
         default="",
-        metavar="SHELL",
-        help="let a shell carry out the commands (default: sh); its own start is measured with them",
+        metavar="[=SHELL]",
+        help="let a shell carry out the commands: --shell for sh, --shell=bash for another; its own start is "
+        "measured with them",
     )
     group.add_argument(
         "--env",
@@ -144,7 +175,7 @@ def _add_around(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--cwd", default="", metavar="DIR", help="working directory of the commands")
     group.add_argument(
-        "--timeout", type=seconds, metavar="S", help="end a run's whole process group after this"
+        "--timeout", type=positive_seconds, metavar="S", help="end a run's whole process group after this"
     )
     group.add_argument(
         "--ignore-failure",
@@ -160,12 +191,10 @@ def _add_metrics(parser: argparse.ArgumentParser) -> None:
         "--metric",
         action="append",
         default=[],
-        metavar="NAME[:UNIT[:DIRECTION]]=REGEX",
+        metavar="NAME[:UNIT][:DIRECTION]=REGEX",
         help="a number in the program's output; DIRECTION is 'lower' or 'higher'",
     )
-    group.add_argument(
-        "--decide-by", default="time", metavar="METRIC", help="the metric that decides (default: time)"
-    )
+    group.add_argument("--decide-by", metavar="METRIC", help="the metric that decides (default: time)")
     group.add_argument("--perf", metavar="EVENTS", help="counters of 'perf stat', for example instructions")
     group.add_argument("--energy", action="store_true", help="energy of the processor packages (RAPL)")
 

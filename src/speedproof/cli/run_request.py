@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,19 +14,51 @@ from speedproof.cli.console import Console
 from speedproof.data.runs import PlannedBenchmark, PlannedVersion, SessionLine
 from speedproof.errors import UsageError
 from speedproof.measure.executor import CommandExecutor
-from speedproof.measure.metrics import OutputMetric, energy_meter, parse_metric, perf_counters, units_of
+from speedproof.measure.metrics import (
+    ACCOUNTED,
+    OutputMetric,
+    check_names,
+    energy_meter,
+    parse_metric,
+    perf_counters,
+    units_of,
+)
 from speedproof.measure.outcome import Warmup
-from speedproof.measure.plan import Hooks, leftover_placeholders, plan_calibration, plan_commands, read_suite
+from speedproof.measure.plan import (
+    Hooks,
+    idle_parameters,
+    leftover_placeholders,
+    plan_calibration,
+    plan_commands,
+    read_suite,
+)
 from speedproof.measure.race import StopRules
 
 __all__ = ["Metrics", "inherit", "kept", "metrics_of", "pin", "plan_of", "rules_of", "warmup_of"]
 
 # What a resumed session takes over from the last: these change what is measured ...
 _MEASURED = (
-    "input", "output", "timeout", "metric", "decide_by", "perf", "energy", "ignore_failure", "calibrate",
+    "input", "output", "timeout", "metric", "perf", "energy", "ignore_failure", "calibrate",
 )  # fmt: skip
 # ... and these what is asked; a new answer to one of them may be wanted, but not to how long to measure.
-_ASKED = ("alpha", "confidence", "margin", "precision")
+_ASKED = ("decide_by", "alpha", "confidence", "margin", "precision")
+# What the plan is made from, and where a suite has it.
+_PLANNED = {
+    "name": "the name of a table, [versions.NAME]",
+    "benchmark": "the name of a table, [benchmarks.NAME]",
+    "parameter_list": "parameters = { NAME = [VALUE, ...] } in [benchmarks.NAME]",
+    "setup": "setup = 'CMD' in [benchmarks.NAME]",
+    "prepare": "prepare = 'CMD' in [benchmarks.NAME]",
+    "conclude": "conclude = 'CMD' in [benchmarks.NAME]",
+    "cleanup": "cleanup = 'CMD' in [benchmarks.NAME]",
+    "shell": "shell = 'sh' before the first table",
+    "env": "env = { KEY = 'VALUE' } in [benchmarks.NAME] or [versions.NAME]",
+    "cwd": "cwd = 'DIR' in [benchmarks.NAME] or [versions.NAME]",
+}
+# What means something when nothing is measured.
+_LOOKED_AT = (
+    "review", *_ASKED, "fail_on", "export_hyperfine", "json", "html", "markdown", "github_summary",
+)  # fmt: skip
 _LEAST_RUNS = 10
 
 
@@ -36,8 +68,21 @@ def kept(args: argparse.Namespace) -> dict[str, str]:
 
 
 def inherit(args: argparse.Namespace, head: SessionLine) -> None:
-    """Take options over from a stored session, except for the questions that are asked anew."""
+    """Take options over from a stored session, except for the questions that are asked anew.
+
+    Others are refused: they would change nothing, or make blocks that cannot be compared with the stored ones.
+    """
+    if args.review is not None:
+        if needless := [option for name, option in args.given.items() if name not in _LOOKED_AT]:
+            raise UsageError(f"--review measures nothing; leave out {', '.join(needless)}")
+    elif taken := [args.given[name] for name in (*_PLANNED, *_MEASURED) if name in args.given]:
+        raise UsageError(
+            f"--resume goes on with what the session measured, and how; leave out {', '.join(taken)}, or measure "
+            "anew without --resume"
+        )
     names = list(_MEASURED)
+    if args.decide_by is None:
+        names.append("decide_by")
     if args.alpha is None and args.confidence is None:
         names += ["alpha", "confidence"]
     if args.margin is None and args.precision is None:
@@ -45,6 +90,25 @@ def inherit(args: argparse.Namespace, head: SessionLine) -> None:
     for name in names:
         if name in head.options:
             setattr(args, name, msgspec.json.decode(head.options[name]))
+    counted = args.perf is not None and any(event in head.units for event in _events(args.perf))
+    _decide(args, _recorded(head.units, counted=counted, energy=args.energy))
+
+
+def _events(text: str) -> list[str]:
+    return [event.strip() for event in text.split(",")]
+
+
+def _recorded(units: Iterable[str], *, counted: bool, energy: bool) -> list[str]:
+    """The metrics of each run; under perf the kernel's accounting would be of perf itself."""
+    return ["time", *([] if counted else ACCOUNTED), *units, *(["energy"] if energy else [])]
+
+
+def _decide(args: argparse.Namespace, known: Sequence[str]) -> None:
+    """See to it that there is a metric that decides, and that it is measured."""
+    if args.decide_by is None:
+        args.decide_by = "time"
+    if args.decide_by not in known:
+        raise UsageError(f"--decide-by {args.decide_by}: no such metric; there are {', '.join(known)}")
 
 
 class Metrics(NamedTuple):
@@ -96,6 +160,10 @@ def plan_of(args: argparse.Namespace, console: Console) -> tuple[PlannedBenchmar
     if args.suite is not None:
         if commands:
             raise UsageError("give commands or --suite, not both")
+        if args.calibrate:
+            raise UsageError("--calibrate measures one command against itself; leave --suite out")
+        if misplaced := [f"{args.given[n]} as {place}" for n, place in _PLANNED.items() if n in args.given]:
+            raise UsageError(f"what --suite measures is said in {args.suite}; write {'; '.join(misplaced)}")
         plan = read_suite(Path(args.suite))
     else:
         own, common = _environments(args.env)
@@ -103,14 +171,26 @@ def plan_of(args: argparse.Namespace, console: Console) -> tuple[PlannedBenchmar
         if args.calibrate:
             if len(commands) != 1:
                 raise UsageError("--calibrate measures exactly one command against itself")
+            named = ("name", "benchmark", "parameter_list", "reference")
+            if needless := [args.given[name] for name in named if name in args.given]:
+                raise UsageError(f"--calibrate has one version only; leave out {', '.join(needless)}")
             plan = plan_calibration(commands[0], hooks)
         else:
-            parameters = {name: values.split(",") for name, values in args.parameter_list}
+            parameters: dict[str, list[str]] = {}
+            for name, values in args.parameter_list:
+                if name in parameters:
+                    raise UsageError(f"-L {name}: given twice; put all its values into one list")
+                parameters[name] = values.split(",")
             plan = plan_commands(commands, args.name, parameters, hooks, benchmark=args.benchmark)
         plan = tuple(_with_environments(benchmark, own) for benchmark in plan)
     if args.suite is not None or args.parameter_list:
         for name, text in leftover_placeholders(plan).items():
             console.remark(f"note: nothing gives a value to {{{name}}}, so it stays as it is in {text!r}")
+        for name, versions in idle_parameters(plan).items():
+            console.remark(
+                f"note: the parameter {name} changes nothing for {', '.join(versions)}: its values stand for one "
+                "and the same command"
+            )
     return plan if args.reference is None else tuple(_led_by(args.reference, b) for b in plan)
 
 
@@ -149,8 +229,10 @@ def metrics_of(args: argparse.Namespace, folder: Path, console: Console) -> Metr
     """The executor with every metric that was asked for and is to be had here; the others are remarked."""
     output: tuple[OutputMetric, ...] = tuple(parse_metric(text) for text in args.metric)
     perf, energy = None, None
-    if args.perf:
-        perf, absent = perf_counters(args.perf.split(","), folder / "perf.txt")
+    events = [] if args.perf is None else _events(args.perf)
+    check_names(output, events)
+    if events:
+        perf, absent = perf_counters(events, folder / "perf.txt")
         if perf is not None:
             console.remark(
                 "note: perf starts the programs and takes their time; user time, memory and the like are left out"
@@ -165,8 +247,5 @@ def metrics_of(args: argparse.Namespace, folder: Path, console: Console) -> Metr
     executor = CommandExecutor(
         args.input, args.output == "capture" or bool(output), args.timeout, output, perf, energy
     )
-    accounted = [] if perf else ["user", "system", "memory"]
-    known = ["time", *accounted, *units, *(["energy"] if energy else [])]
-    if args.decide_by not in known:
-        raise UsageError(f"--decide-by {args.decide_by}: no such metric; there are {', '.join(known)}")
+    _decide(args, _recorded(units, counted=perf is not None, energy=energy is not None))
     return Metrics(executor, units, units.get(args.decide_by, ("", ""))[1] == "higher")

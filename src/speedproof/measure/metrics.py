@@ -30,7 +30,7 @@ ACCOUNTED = (
 # The wall time of the program alone, in nanoseconds: a count that perf keeps itself, on every machine.
 _DURATION = "duration_time"
 _METRIC = re.compile(
-    r"(?P<name>[\w.-]+)(?::(?P<unit>[^:=]*))?(?::(?P<direction>lower|higher))?=(?P<regex>.+)"
+    r"(?P<name>[\w.-]+)(?::(?P<unit>(?!(?:lower|higher)=)[^:=]*))?(?::(?P<direction>lower|higher))?=(?P<regex>.+)"
 )
 _GROUPED = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d*)?")
 
@@ -144,7 +144,7 @@ def check_names(metrics: Sequence[OutputMetric], events: Sequence[str]) -> None:
 
 
 def parse_metric(text: str) -> OutputMetric:
-    """Parse ``NAME[:UNIT[:lower|higher]]=REGEX``.
+    """Parse ``NAME[:UNIT][:lower|higher]=REGEX``.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ def parse_metric(text: str) -> OutputMetric:
     """
     match = _METRIC.fullmatch(text)
     if match is None:
-        raise UsageError(f"--metric {text!r} is not of the form NAME[:UNIT[:lower|higher]]=REGEX")
+        raise UsageError(f"--metric {text!r} is not of the form NAME[:UNIT][:lower|higher]=REGEX")
     try:
         pattern = re.compile(match["regex"], re.MULTILINE)
     except re.error as error:

@@ -1,0 +1,310 @@
+"""What ``speedproof run`` is asked for: what cannot be meant is refused, with a remedy, before anything runs."""
+
+from __future__ import annotations
+
+import io
+import json
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from speedproof.cli.console import Console
+from speedproof.cli.main import COMMANDS, build_parser, main
+from speedproof.data.runs import PlannedBenchmark
+from speedproof.measure.store import read_sessions
+
+SUITE = """
+[versions.old]
+t = "0.001"
+[versions.new]
+t = "0.002"
+[benchmarks.nap]
+command = "sleep {t}"
+"""
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def run(*argv: str) -> tuple[int, str, str]:
+    out, err = io.StringIO(), io.StringIO()
+    code = main(["run", *argv], Console(out, err))
+    return code, out.getvalue(), err.getvalue()
+
+
+def refused(*argv: str) -> str:
+    """The message; nothing was run, so no results file is new."""
+    before = sorted(Path().glob("*.jsonl"))
+    code, out, err = run(*argv)
+    assert (code, out) == (2, "")
+    assert sorted(Path().glob("*.jsonl")) == before
+    return err
+
+
+def planned(*argv: str) -> tuple[PlannedBenchmark, ...]:
+    Path("plan.jsonl").unlink(missing_ok=True)
+    code, _, err = run("--max-runs", "1", "--warmup", "0", "--save", "plan.jsonl", *argv)
+    assert code == 0, err
+    return read_sessions(Path("plan.jsonl"))[0].head.benchmarks
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["--shell", "echo a | cat", "echo b | cat"],
+        ["echo a | cat", "--shell", "echo b | cat"],
+        ["echo a | cat", "echo b | cat", "--shell"],
+        ["--sh", "echo a | cat", "echo b | cat"],
+        ["--shell=sh", "echo a | cat", "echo b | cat"],
+    ],
+)
+def test_shell_takes_no_command_for_its_name(argv: list[str]) -> None:
+    (benchmark,) = planned(*argv)
+    assert [v.text for v in benchmark.versions] == ["echo a | cat", "echo b | cat"]
+    assert [(Path(v.command[0]).name, *v.command[1:]) for v in benchmark.versions] == [
+        ("sh", "-c", "echo a | cat"),
+        ("sh", "-c", "echo b | cat"),
+    ]
+
+
+def test_another_shell_is_named_with_the_option(capsys: pytest.CaptureFixture[str]) -> None:
+    args = build_parser("run").parse_args(["run", "--shell=bash --norc", "a", "--", "b", "--shell", "c"])
+    assert (args.shell, args.commands, args.words) == ("bash --norc", ["a"], ["b", "--shell", "c"])
+    for name in ("bash", "/bin/zsh"):
+        with pytest.raises(SystemExit) as stop:
+            run("--shell", name, "a", "b")
+        assert stop.value.code == 2
+        assert f"--shell {name}: write --shell={name}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("command", "piece"),
+    [
+        ("true && true", "&&"),
+        ("true | true", "|"),
+        ("true 2>&1", "2>&1"),
+        ("true > out", ">"),
+        ("true $HOME", "$HOME"),
+        ("true ~/x", "~/x"),
+        ("true *.here", "*.here"),
+    ],
+)
+def test_what_only_a_shell_knows_is_refused(command: str, piece: str) -> None:
+    """Both remedies of the message work."""
+    Path("file.here").touch()
+    message = refused("true", command)
+    assert (
+        f"{command!r}: only a shell knows what {piece} stands for; use --shell, or, to pass it on" in message
+    )
+    assert message.rstrip().endswith(f"write {shlex.quote(piece)}")
+    assert piece in refused("--calibrate", command)
+    _, version = planned("true", command.replace(piece, shlex.quote(piece)))[0].versions
+    assert piece in version.command
+    _, version = planned("true", command, "--shell")[0].versions
+    assert version.command[-1] == command
+    (version,) = planned("--", "true", piece)[0].versions
+    assert version.command == ("true", piece)
+
+
+def test_commands_of_a_suite_that_only_a_shell_knows_are_refused() -> None:
+    Path("s.toml").write_text("[benchmarks.b]\ncommands = { a = 'true', b = 'true && true' }\n")
+    assert "s.toml: benchmarks.b: 'true && true': only a shell knows" in refused("--suite", "s.toml")
+    Path("s.toml").write_text("shell = 'sh'\n" + Path("s.toml").read_text())
+    assert len(planned("--suite", "s.toml")[0].versions) == 2
+
+
+@pytest.mark.parametrize(
+    ("argv", "place"),
+    [
+        (["--env", "A=1"], "--env as env = { KEY = 'VALUE' } in [benchmarks.NAME] or [versions.NAME]"),
+        (["--cwd", "/tmp"], "--cwd as cwd = 'DIR' in [benchmarks.NAME] or [versions.NAME]"),
+        (["--setup", "true"], "--setup as setup = 'CMD' in [benchmarks.NAME]"),
+        (["--prepare", "true"], "--prepare as prepare = 'CMD' in [benchmarks.NAME]"),
+        (["--conclude", "true"], "--conclude as conclude = 'CMD' in [benchmarks.NAME]"),
+        (["--cleanup", "true"], "--cleanup as cleanup = 'CMD' in [benchmarks.NAME]"),
+        (["--shell"], "--shell as shell = 'sh' before the first table"),
+        (["-L", "t", "1,2"], "--parameter-list as parameters = { NAME = [VALUE, ...] } in [benchmarks.NAME]"),
+        (["--name", "x"], "--name as the name of a table, [versions.NAME]"),
+        (["--benchmark", "command"], "--benchmark as the name of a table, [benchmarks.NAME]"),
+    ],
+)
+def test_what_a_suite_says_is_not_said_beside_it(argv: list[str], place: str) -> None:
+    Path("s.toml").write_text(SUITE)
+    assert f"what --suite measures is said in s.toml; write {place}\n" in refused("--suite", "s.toml", *argv)
+    assert "--suite out" in refused("--suite", "s.toml", "--calibrate")
+
+
+def test_what_applies_to_a_suite_is_applied() -> None:
+    Path("in.txt").write_text("score 7\n")
+    Path("s.toml").write_text("[benchmarks.b]\ncommands = { one = 'cat', two = 'cat -' }\n")
+    options = ["--reference", "two", "--input", "in.txt", "--metric", r"score=score (\d)", "--timeout", "60"]
+    (benchmark,) = planned("--suite", "s.toml", *options)
+    assert [v.name for v in benchmark.versions] == ["two", "one"]
+    (session,) = read_sessions(Path("plan.jsonl"))
+    assert [r.metrics["score"] for r in session.runs] == [7, 7]
+    Path("s.toml").write_text(SUITE.replace("0.002", "30"))
+    assert "took longer than its time-out" in run("--suite", "s.toml", "--timeout", "0.3")[2]
+
+
+def test_calibration_has_no_versions_to_name() -> None:
+    assert "one version only; leave out --parameter-list" in refused(
+        "--calibrate", "sleep {n}", "-L", "n", "1,2"
+    )
+    assert "leave out --name, --reference" in refused(
+        "--calibrate", "true", "--name", "A", "--reference", "A"
+    )
+
+
+def test_parameters_that_cannot_be_meant() -> None:
+    assert "the parameter n has the value '100' twice" in refused("sleep {n}", "-L", "n", "100,100")
+    assert "-L n: given twice" in refused("sleep {n}", "-L", "n", "1", "-L", "n", "2")
+    _, _, err = run("true {n}", "true 1", "--name", "a", "--name", "b", "-L", "n", "1,2", "--max-runs", "1")
+    assert "note: the parameter n changes nothing for b: its values stand for one and the same command" in err
+    _, _, err = run("true {n}", "true 1 {n}", "-L", "n", "1,2", "--max-runs", "1")
+    assert "the parameter n" not in err
+
+
+@pytest.mark.parametrize("value", ["0", "0.0", "-1", "nan", "inf", "x"])
+def test_a_timeout_leaves_some_time(value: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        run("true", "true", "--timeout", value)
+    assert stop.value.code == 2
+    assert f"argument --timeout: '{value}' " in capsys.readouterr().err
+
+
+def test_names_of_metrics_are_taken_once() -> None:
+    assert "--metric time: the runner measures that itself" in refused("true", "--metric", "time=x (.)")
+    assert "--metric energy: the runner" in refused("true", "--metric", "energy=x (.)", "--energy")
+    assert "--metric n: given twice" in refused("true", "--metric", "n=x (.)", "--metric", "n:ms=y (.)")
+    both = ("--metric", "cycles=x (.)", "--perf", "instructions, cycles")
+    assert "--metric cycles: a counter of --perf has that name" in refused("true", *both)
+
+
+def test_every_metric_that_is_recorded_may_decide() -> None:
+    """What each run of the file holds, and no other; memory is there when it exceeds the runner's own."""
+    run("true", "true", "--max-runs", "2", "--metric", "n=(x)", "--save", "r.jsonl")
+    recorded = {name for r in read_sessions(Path("r.jsonl"))[0].runs for name in r.metrics}
+    message = refused("true", "--metric", "n=(x)", "--decide-by", "score")
+    offered = message.strip().rpartition("there are ")[2].split(", ")
+    assert set(offered) == recorded | {"memory", "n"}
+    code, out, err = run(
+        "true",
+        "cat /dev/null",
+        "--decide-by",
+        "minor-faults",
+        "--max-runs",
+        "2",
+        "--json",
+        "--save",
+        "f.jsonl",
+    )
+    assert code == 0, err
+    assert json.loads(out)["results"][0]["metric"] == "minor-faults"
+    assert read_sessions(Path("f.jsonl"))[0].head.options["decide_by"] == '"minor-faults"'
+
+
+def test_another_metric_decides_afterwards() -> None:
+    """--review and --resume take the session's metric unless another one is asked for."""
+    metrics = ("--metric", r"score:higher=score (\d+)", "--metric", r"cost=cost (\d+)")
+    commands = ("echo score 10 cost 1", "echo score 20 cost 2")
+    run(*commands, *metrics, "--decide-by", "score", "--save", "r.jsonl")
+
+    def verdict(*argv: str) -> tuple[str, str, float]:
+        code, out, err = run(*argv, "--json")
+        assert code == 0, err
+        (finding,) = json.loads(out)["results"]
+        return finding["metric"], finding["verdict"], round(finding["estimate"], 9)
+
+    assert verdict("--review", "r.jsonl") == ("score", "faster", 2.0)
+    assert verdict("--review", "r.jsonl", "--decide-by", "cost") == ("cost", "slower", 0.5)
+    assert verdict("--review", "r.jsonl", "--decide-by", "time")[0] == "time"
+    assert verdict("--resume", "r.jsonl", "--max-time", "0") == ("score", "faster", 2.0)
+    assert verdict("--resume", "r.jsonl", "--decide-by", "cost")[:2] == ("cost", "slower")
+    message = refused("--review", "r.jsonl", "--decide-by", "energy")
+    assert "--decide-by energy: no such metric; there are time, user, system, memory" in message
+    assert message.strip().endswith("involuntary-switches, score, cost")
+
+
+MEASURING = [
+    ["--max-runs", "3"], ["--min-runs", "3"], ["--max-time", "60"], ["--warmup", "1"], ["--cpu", "0"],
+    ["--seed", "1"],
+]  # fmt: skip
+MEASURED = [
+    ["--input", "/dev/null"], ["--output", "null"], ["--timeout", "3"], ["--metric", "n=x"],
+    ["--perf", "cycles"], ["--energy"], ["--ignore-failure"], ["--calibrate"], ["--shell"], ["--env", "A=1"],
+    ["--cwd", "."], ["--setup", "true"], ["--prepare", "true"], ["--conclude", "true"], ["--cleanup", "true"],
+    ["-L", "n", "1,2"], ["--benchmark", "command"],
+]  # fmt: skip
+
+
+def test_what_review_and_resume_cannot_heed_is_refused() -> None:
+    """Also where the value is the default's: whoever gives it expects it to matter."""
+    run("true", "true", "--max-runs", "3", "--save", "r.jsonl")
+    for option in [*MEASURING, *MEASURED]:
+        shown = "--parameter-list" if option[0] == "-L" else option[0]
+        message = refused("--review", "r.jsonl", *option)
+        assert f"error: --review measures nothing; leave out {shown}\n" in message
+    for option in MEASURED:
+        shown = "--parameter-list" if option[0] == "-L" else option[0]
+        message = refused("--resume", "r.jsonl", *option)
+        assert f"--resume goes on with what the session measured, and how; leave out {shown}, or" in message
+    assert "leave out --seed, --energy, --max-runs" in refused(
+        "--review", "r.jsonl", "--max-runs", "3", "--energy", "--seed", "1"
+    )
+    before = Path("r.jsonl").read_bytes()
+    looking = ("--alpha", "0.1", "--margin", "1%", "--fail-on", "slower", "--export-hyperfine", "h.json")
+    assert run("--review", "r.jsonl", *looking, "--json")[0] == 0
+    assert Path("r.jsonl").read_bytes() == before
+    every = [word for option in MEASURING[1:] for word in option]
+    assert run("--resume", "r.jsonl", *every, "--max-runs", "5", "--precision", "1%")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (["run", "--max-rums", "3", "a"], "unrecognized arguments: --max-rums; did you mean --max-runs?"),
+        (["run", "--max-time=x", "a"], "argument --max-time: 'x' is not a number of seconds"),
+        (["run", "--fail-on", "x"], "argument --fail-on: invalid choice: 'x'"),
+        (
+            ["compare", "a.json", "--marginn=1%"],
+            "unrecognized arguments: --marginn=1%; did you mean --margin?",
+        ),
+        (["formats", "x\x1b[2J"], "unrecognized arguments: x"),
+        (["--no-such"], "the following arguments are required: COMMAND"),
+        (["rum"], "argument COMMAND: invalid choice: 'rum'"),
+    ],
+)
+def test_wrong_words_are_one_line(argv: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(argv, Console(io.StringIO(), io.StringIO()))
+    assert stop.value.code == 2
+    out, err = capsys.readouterr()
+    name = f"speedproof {argv[0]}" if argv[0] in COMMANDS else "speedproof"
+    assert out == ""
+    assert err.startswith(f"speedproof: error: {message}")
+    assert err.endswith(f"; see '{name} --help'\n")
+    assert err.count("\n") == 1
+    assert "\x1b" not in err
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_says_in_one_line_what_is_wrong(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        build_parser(name).parse_args([name, "--zzz"])
+    err = capsys.readouterr().err
+    assert err.startswith("speedproof: error: ")
+    assert err.endswith(f"; see 'speedproof {name} --help'\n")
+    assert err.count("\n") == 1
+
+
+def test_completion_knows_the_options() -> None:
+    text = subprocess.run(
+        [sys.executable, "-m", "speedproof", "completion", "bash"], capture_output=True, text=True, check=True
+    ).stdout
+    assert "--shell" in text
+    assert subprocess.run(["bash", "-n"], input=text, text=True, check=False).returncode == 0
