@@ -128,7 +128,7 @@ def test_commands_of_a_suite_that_only_a_shell_knows_are_refused() -> None:
         (["--conclude", "true"], "--conclude as conclude = 'CMD' in [benchmarks.NAME]"),
         (["--cleanup", "true"], "--cleanup as cleanup = 'CMD' in [benchmarks.NAME]"),
         (["--shell"], "--shell as shell = 'sh' before the first table"),
-        (["-L", "t", "1,2"], "--parameter-list as parameters = { NAME = [VALUE, ...] } in [benchmarks.NAME]"),
+        (["-L", "t", "1,2"], "-L as parameters = { NAME = [VALUE, ...] } in [benchmarks.NAME]"),
         (["--name", "x"], "--name as the name of a table, [versions.NAME]"),
         (["--benchmark", "command"], "--benchmark as the name of a table, [benchmarks.NAME]"),
     ],
@@ -152,9 +152,7 @@ def test_what_applies_to_a_suite_is_applied() -> None:
 
 
 def test_calibration_has_no_versions_to_name() -> None:
-    assert "one version only; leave out --parameter-list" in refused(
-        "--calibrate", "sleep {n}", "-L", "n", "1,2"
-    )
+    assert "one version only; leave out -L" in refused("--calibrate", "sleep {n}", "-L", "n", "1,2")
     assert "leave out --name, --reference" in refused(
         "--calibrate", "true", "--name", "A", "--reference", "A"
     )
@@ -246,13 +244,13 @@ def test_what_review_and_resume_cannot_heed_is_refused() -> None:
     """Also where the value is the default's: whoever gives it expects it to matter."""
     run("true", "true", "--max-runs", "3", "--save", "r.jsonl")
     for option in [*MEASURING, *MEASURED]:
-        shown = "--parameter-list" if option[0] == "-L" else option[0]
         message = refused("--review", "r.jsonl", *option)
-        assert f"error: --review measures nothing; leave out {shown}\n" in message
+        assert f"error: --review measures nothing; leave out {option[0]}\n" in message
     for option in MEASURED:
-        shown = "--parameter-list" if option[0] == "-L" else option[0]
         message = refused("--resume", "r.jsonl", *option)
-        assert f"--resume goes on with what the session measured, and how; leave out {shown}, or" in message
+        assert (
+            f"--resume goes on with what the session measured, and how; leave out {option[0]}, or" in message
+        )
     assert "leave out --seed, --energy, --max-runs" in refused(
         "--review", "r.jsonl", "--max-runs", "3", "--energy", "--seed", "1"
     )

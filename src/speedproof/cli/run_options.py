@@ -52,7 +52,7 @@ class _Parser(Parser):
         options = {action.dest: action.option_strings for action in self._actions if action.option_strings}
         bare = argparse.Namespace(**dict.fromkeys(options))
         found = vars(argparse.ArgumentParser.parse_known_args(self, words, bare)[0])
-        namespace.given = {name: texts[-1] for name, texts in options.items() if found[name] is not None}
+        namespace.given = {name: texts[0] for name, texts in options.items() if found[name] is not None}
         namespace.words = rest
         namespace.commands += extra
         return namespace, []
