@@ -228,6 +228,31 @@ def test_another_metric_decides_afterwards() -> None:
     assert message.strip().endswith("involuntary-switches, score, cost")
 
 
+def test_under_perf_the_kernels_accounting_does_not_decide(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither while measuring nor afterwards; a misspelt event is told, in perf's words, and the rest counted."""
+    Path("perf").write_text(
+        "#!/bin/sh\n"
+        "case $7 in *instrutions*) echo \"event syntax error: 'instrutions'\" >&2; exit 129;; esac\n"
+        "printf '5;;page-faults;1;100;;\\n2500000;ns;duration_time;1;100;;\\n' > \"$5\"\n"
+        'shift 8; exec "$@"\n'
+    )
+    Path("perf").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{Path.cwd()}:/bin:/usr/bin")
+    counted = ("--perf", "page-faults, instrutions", "--decide-by", "page-faults", "--max-runs", "3")
+    code, _, err = run("true", "true", *counted, "--save", "r.jsonl")
+    assert code == 0, err
+    assert "note: perf starts the programs and takes their time" in err
+    assert "note: perf does not know 'instrutions' (event syntax error: 'instrutions')" in err
+    assert [r.metrics for r in read_sessions(Path("r.jsonl"))[0].runs][-1] == {
+        "page-faults": 5,
+        "time": 0.0025,
+    }
+    for request in (("true", "true", *counted[:2]), ("--review", "r.jsonl")):
+        message = refused(*request, "--decide-by", "user")
+        assert message.strip().endswith("--decide-by user: no such metric; there are time, page-faults")
+    assert run("--review", "r.jsonl", "--decide-by", "time")[0] == 0
+
+
 MEASURING = [
     ["--max-runs", "3"], ["--min-runs", "3"], ["--max-time", "60"], ["--warmup", "1"], ["--cpu", "0"],
     ["--seed", "1"],
