@@ -177,10 +177,14 @@ def test_a_metric_that_is_nowhere_is_said() -> None:
     score = ("--metric", "score=none ([0-9]+)")
     code, _, err = speedproof("run", "echo one", "echo two", *score, "--decide-by", "score")
     assert code == 2
-    assert "'echo one' did not give the metric 'score' that decides; its output:\none" in err
+    assert (
+        "'echo one' did not give the metric 'score' that decides; --metric score: nothing in the output"
+        in err
+    )
+    assert "its output:\none" in err
     code, _, err = speedproof("run", "echo one", "echo two", *score, "--max-runs", "3")
     assert code == 0
-    assert "echo one (command): no run gave score; is the expression right?" in err
+    assert "echo one (command): no run gave score (--metric score: nothing in the output matches" in err
 
 
 def test_processes_left_behind_are_told() -> None:

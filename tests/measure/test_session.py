@@ -57,6 +57,9 @@ class FakeExecutor:
     def finish(self, version: PlannedVersion) -> None:
         self.hooks.append(f"finish {version.name}")
 
+    def explain(self, run: Run, metric: str) -> str:
+        return f"no {metric} here"
+
     def measure(self, version: PlannedVersion) -> Run:
         if len(self.calls) >= self.interrupt_at:
             raise KeyboardInterrupt
@@ -278,7 +281,9 @@ def test_a_version_that_never_succeeds_ends_its_benchmark() -> None:
 def test_a_run_without_the_deciding_metric_stops_the_session() -> None:
     """As a failure does: a minute of runs without a value would tell nothing."""
     bench = Bench({"X": 1.0, "Y": 1.0}, metric="score", warmup=1)
-    with pytest.raises(RunError, match=r"(?s)'score' that decides; its output:\nbroken.*--ignore-failure"):
+    with pytest.raises(
+        RunError, match=r"(?s)'score' that decides; no score here; its output:\nbroken.*--ignore-failure"
+    ):
         bench.session.run()
     assert len(bench.runs) == 1
 
@@ -426,7 +431,7 @@ def test_review_at_a_smaller_risk_uses_all_blocks() -> None:
 
 
 def test_a_value_of_zero_is_refused_with_its_place() -> None:
-    with pytest.raises(DataError, match="b, Y against X: block 1: the candidate is 0"):
+    with pytest.raises(DataError, match="b, Y against X, time: block 1: the candidate is 0.*decide by a metric"):
         Bench({"X": 1.0, "Y": 0.0}).session.run()
 
 

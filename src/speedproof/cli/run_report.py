@@ -128,8 +128,10 @@ def _remark(console: Console, outcome: Outcome, last: StoredSession) -> None:
         ):
             if count:
                 console.remark(f"note: {who}: {count} of {tally.runs} runs {what}")
-        if tally.runs and (absent := [name for name in last.head.units if name not in tally.metrics]):
-            console.remark(f"note: {who}: no run gave {', '.join(absent)}; is the expression right?")
+        for name in last.head.units:
+            if tally.runs and name not in tally.metrics:
+                why = tally.absent.get(name, "")
+                console.remark(f"note: {who}: no run gave {name}{f' ({why})' if why else ''}")
 
 
 def _calibration_runs(

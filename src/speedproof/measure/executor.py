@@ -64,6 +64,12 @@ class CommandExecutor:
         run_shell(version.conclude, "conclude", env=version.env, cwd=version.cwd)
         return run
 
+    def explain(self, run: Run, metric: str) -> str:
+        """Say why a run has no value of a metric; empty when nothing is known."""
+        if metric == "memory":
+            return "it needs less memory than the runner itself, which hides its peak"
+        return next((own.explain(run) for own in self.output_metrics if own.name == metric), "")
+
     def _extra(self, run: Run, before: tuple[float, ...]) -> Mapping[str, float]:
         extra: dict[str, float] = {}
         if self.energy is not None:

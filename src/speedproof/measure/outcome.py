@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from speedproof.data.runs import PlannedBenchmark
 from speedproof.measure.execute import Run
@@ -71,6 +71,8 @@ class Tally:
         Runs that left processes running.
     metrics : tuple of str
         Every metric that some run had, in order of appearance.
+    absent : dict of str to str
+        Metrics that were asked for and that a run of this session lacked, and why the first of them did.
     """
 
     benchmark: str
@@ -80,6 +82,7 @@ class Tally:
     lacking: int = 0
     left_behind: int = 0
     metrics: tuple[str, ...] = ()
+    absent: dict[str, str] = field(default_factory=dict)
 
     @property
     def useless(self) -> bool:

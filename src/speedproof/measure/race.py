@@ -177,7 +177,10 @@ class Race:
                 try:
                     self._sequences[name].add(*((y, x) if self._swap else (x, y)))
                 except DataError as error:
-                    raise DataError(f"{self.benchmark}, {name} against {self.reference}: {error}") from None
+                    raise DataError(
+                        f"{self.benchmark}, {name} against {self.reference}, {self.metric}: {error}; decide by a "
+                        "metric that is never 0, or let the programs do more"
+                    ) from None
         self._decide()
 
     def _decide(self) -> None:

@@ -38,6 +38,9 @@ class Executor(Protocol):
     def finish(self, version: PlannedVersion) -> None:
         """Called once after the runs of a version, also after an interrupt or an error."""
 
+    def explain(self, run: Run, metric: str) -> str:
+        """Why a run has no value of a metric; empty when nothing is known."""
+
 
 def _ignore(progress: Progress) -> None:
     """Watch nothing."""
@@ -368,6 +371,9 @@ class Session:
             )
         if not warmup:
             tally = self._tallies[benchmark.name, version.name]
+            for metric in () if run.failed else self._head.units:
+                if metric not in run.metrics and metric not in tally.absent:
+                    tally.absent[metric] = self._executor.explain(run, metric)
             self._count(tally, run.metrics, failed=run.failed, left=run.left_behind)
         return run
 
@@ -379,9 +385,9 @@ class Session:
         tally.metrics = tuple(dict.fromkeys((*tally.metrics, *metrics)))
 
     def _describe_lack(self, run: Run) -> str:
-        if self._metric == "memory":
-            return "needs less memory than the runner itself, which hides its peak"
-        return f"did not give the metric {self._metric!r} that decides; {run.describe_output()}"
+        why = self._executor.explain(run, self._metric)
+        parts = (f"did not give the metric {self._metric!r} that decides", why, run.describe_output())
+        return "; ".join(part for part in parts if part)
 
 
 def _steady(times: Sequence[Sequence[float]]) -> bool:
