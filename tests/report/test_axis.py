@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
+from importlib.resources import files
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from speedproof.report.html.axis import linear_ticks, ratio_axis
+from speedproof.report.html.axis import LABEL_WIDTHS, linear_ticks, ratio_axis
 
 positive = st.floats(1e-6, 1e6)
 
@@ -47,3 +49,31 @@ def test_linear_ticks(a: float, b: float) -> None:
         mantissa = step / 10.0 ** math.floor(math.log10(step * (1 + 1e-6)))
         assert min(abs(mantissa - m) for m in (1, 2, 5, 10)) < 1e-3
         assert all(math.isclose(y - x, step, rel_tol=1e-3) for x, y in itertools.pairwise(ticks))
+
+
+@given(st.lists(positive, max_size=20))
+def test_labels_never_run_into_each_other(values: list[float]) -> None:
+    """At any width those that are shown have room, with digits as wide as DejaVu's; 1 always is one of them."""
+    ticks = ratio_axis(values).labelled()
+    counts = []
+    for step, width in enumerate(LABEL_WIDTHS):
+        shown = [tick for tick in ticks if f"h{step}" not in tick.hidden.split()]
+        ends = [
+            (
+                width * tick.at / 100 - 0.636 * len(tick.label) / 2,
+                width * tick.at / 100 + 0.636 * len(tick.label) / 2,
+            )
+            for tick in shown
+        ]
+        assert all(right < left for (_, right), (left, _) in itertools.pairwise(ends))
+        assert "1" in [tick.label for tick in shown]
+        counts.append(len(shown))
+    assert counts == sorted(counts), "a wider axis has no fewer labels"
+
+
+def test_the_style_sheet_knows_the_same_widths() -> None:
+    """From each width to the next one the labels of one class are hidden, with nothing between or beyond."""
+    css = (files("speedproof.report.html") / "page.css").read_text(encoding="utf-8")
+    starts = [*map(str, LABEL_WIDTHS), ""]
+    found = re.findall(r"@container \((\d+)em <= width(?: < (\d+)em)?\) \{ \.h(\d) ", css)
+    assert found == [(starts[i], starts[i + 1], str(i)) for i in range(len(LABEL_WIDTHS))]

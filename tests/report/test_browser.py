@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import math
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from selenium import webdriver
 from selenium.common.exceptions import NoAlertPresentException
@@ -19,8 +22,10 @@ from selenium.webdriver.support.ui import Select
 
 from speedproof.data.suite import Suite
 from speedproof.protocols.suite_comparison import SuiteComparison
+from speedproof.report.blocks import Block, Cell, Column, Style, Table, Text
 from speedproof.report.html import html_report
 from speedproof.report.stored import Context
+from speedproof.stats.estimate import Estimate
 
 Made = tuple[SuiteComparison, Suite]
 CHROMIUM, DRIVER = Path("/usr/bin/chromium"), Path("/usr/bin/chromedriver")
@@ -302,3 +307,60 @@ def test_contrast(open_page: Opener, mixed: Made, scheme: str) -> None:
     )
     driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
     assert poor == []
+
+
+LABELS = """
+return [...document.querySelectorAll('.ticks')].map(axis => [...axis.querySelectorAll('text')]
+  .filter(t => getComputedStyle(t).display !== 'none')
+  .map(t => [t.getBoundingClientRect().left, t.getBoundingClientRect().right, t.textContent]));
+"""
+
+
+def test_labels_of_an_axis_at_any_width(open_page: Opener, make_suite: Callable[..., Made]) -> None:
+    """As the browser sets them they stay apart by more than a space, and a wide axis has several."""
+    x = np.linspace(1, 1.001, 12)
+    suites = [
+        {f"b{f}": (x, x / f) for f in factors} for factors in ((0.95, 1.05), (0.9961, 1.0), (0.02, 30.0))
+    ]
+    for values in suites:
+        driver = open_page(make_suite(values))
+        for width in (360, 480, 620, 761, 800, 900, 1024, 1151, 1280, 1600, 2560):
+            metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
+            driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+            (labels,) = driver.execute_script(LABELS)
+            assert all(b[0] - a[1] > 2 for a, b in itertools.pairwise(labels)), (width, labels)
+            assert "1" in [text for _, _, text in labels]
+            assert len(labels) > 2 or width < 1280
+    driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_drawn_tables_fit_any_width(chromium: webdriver.Chrome, tmp_path: Path) -> None:
+    """Speedups told in the cells of a table are drawn beside them, in view at 400 pixels, too."""
+    told: list[tuple[str, Style, float, float, float]] = [
+        ("a", "good", 1.1, 1.05, 1.2),
+        ("b", "doubt", 1.0, 0.97, math.inf),
+    ]
+    rows = tuple(
+        (
+            Cell(name),
+            Cell(f"{v} [{low}, {high}]", style, Estimate(v, low, high, 0.95)),
+            Cell("+ told"),
+            Cell("12"),
+        )
+        for name, style, v, low, high in told
+    )
+    titles = (Column("candidate"), Column("speedup [certified bounds]"), Column("verdict"), Column("blocks"))
+    page = tmp_path / "drawn.html"
+    blocks: list[Block] = [Text("Two candidates"), Table(titles, rows)]
+    page.write_text(html_report([], Suite((), {}), None, [blocks]), encoding="utf-8")
+    chromium.get(page.as_uri())
+    for width in (400, 700, 1280):
+        metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
+        chromium.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+        assert len(chromium.execute_script(LABELS)[0]) > 1
+        drawn = chromium.find_elements(By.CSS_SELECTOR, "td.c-drawn svg")
+        assert len(drawn) == 2
+        for svg in drawn:
+            assert svg.rect["width"] > 150
+            assert 0 <= svg.rect["x"] <= width - svg.rect["width"]
+    chromium.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})

@@ -5,19 +5,23 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import math
 import re
 import subprocess
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from speedproof.data.suite import Suite
 from speedproof.protocols.comparison import Verdict
 from speedproof.protocols.suite_comparison import SuiteComparison
+from speedproof.report.blocks import Block, Cell, Column, Table, Text
 from speedproof.report.html import html_report
 from speedproof.report.stored import Context
+from speedproof.stats.estimate import Estimate
 
 Made = tuple[SuiteComparison, Suite]
 VOID = {"meta", "br", "input", "link", "img", "hr"}
@@ -221,3 +225,47 @@ print(sha256(html_report([result], suite).encode()).hexdigest())
         for seed in ("1", "2")
     }
     assert len(runs) == 1
+
+
+def test_speedups_of_a_table_are_drawn_where_their_axis_says() -> None:
+    """Places follow the axis' own labels, on a logarithmic scale; what has no bounds or no speedup has no line."""
+    told = [
+        Estimate(1.2, 1.05, 1.3, 0.95),
+        Estimate(0.8, 0.7, 0.9, 0.95),
+        Estimate(1.0, math.nan, math.nan, 0.95),
+        None,
+    ]
+    table = Table(
+        (Column("candidate"), Column("speedup")),
+        tuple((Cell(f"<{i}>"), Cell("as told", "good", speedup)) for i, speedup in enumerate(told)),
+    )
+    page = Page(html_report([], Suite((), {}), None, [[Text("3 of 4"), Text("a sentence"), table]]))
+    assert page.text_of("h1") == ["3 of 4"]
+    ticks = [float(str(a["x"]).rstrip("%")) for t, a in page.elements if t == "text"]
+    labels = [float(text) for text in page.text_of("text")]
+    slope, offset = np.polyfit(np.log(labels), ticks, 1)
+    lines = [(a["x1"], a["x2"]) for t, a in page.elements if t == "line" and "class" not in a]
+    drawn = [[float(str(end).rstrip("%")) for end in line] for line in lines]
+    bounds = [[slope * math.log(b) + offset for b in (s.low, s.high)] for s in told[:2] if s]
+    assert np.allclose(drawn, bounds, atol=0.01)
+    points = [float(str(a["x"]).rstrip("%")) for t, a in page.elements if a.get("href") == "#dot"]
+    assert np.allclose(points, [slope * math.log(s.value) + offset for s in told if s], atol=0.01)
+    assert [a.get("class") for t, a in page.elements if t == "g" and "id" not in a] == ["faster"] * 3
+
+
+def test_two_drawn_tables_have_axes_of_their_own() -> None:
+    """Every row refers to the axis of its table, whatever part of the page it is in."""
+
+    def table(value: float) -> Table:
+        return Table((Column("s"),), ((Cell("", "", Estimate(value, value / 2, value * 2, 0.95)),),))
+
+    parts: list[list[Block]] = [
+        [Text("first"), table(1.0), table(2.0)],
+        [Text("second"), Text("told"), table(3.0)],
+    ]
+    page = Page(html_report([], Suite((), {}), None, parts))
+    axes = [str(a["id"]) for t, a in page.elements if t == "g" and "id" in a]
+    assert len(set(axes)) == 3
+    assert [f"#{axis}" for axis in axes] == [
+        a["href"] for t, a in page.elements if t == "use" and "axis" in str(a["href"])
+    ]

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from speedproof.stats.estimate import Estimate
+
 __all__ = ["Block", "Cell", "Column", "Fitted", "Style", "Table", "Text", "plain", "visible"]
 
 Style = Literal["", "good", "bad", "doubt", "dim", "strong"]
@@ -24,10 +26,21 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One cell of a table."""
+    """One cell of a table.
+
+    Attributes
+    ----------
+    text : str
+        As shown.
+    style : Style
+        Its meaning.
+    speedup : Estimate or None
+        The speedup that the text tells, for reports that draw; the others have all of it in the text.
+    """
 
     text: str
     style: Style = ""
+    speedup: Estimate | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,13 +5,37 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
-__all__ = ["RatioAxis", "linear_ticks", "ratio_axis"]
+__all__ = ["LABEL_WIDTHS", "RatioAxis", "Tick", "linear_ticks", "ratio_axis"]
 
 _MARGIN = 3.0
 """Percent of the width left free at both ends, for arrows and half a label."""
 _WIDE = 4.0
 _TRIMMED = 0.02
+LABEL_WIDTHS = (0, 5, 7, 9, 12, 16, 21, 28, 40)
+"""Widths of an axis in units of its labels' size, from each of which other labels are shown; as in page.css."""
+_DIGIT, _GAP = 0.64, 0.5
+"""The widest digit of the fonts in page.css, and the least room between two labels, in the same unit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """A round number along an axis.
+
+    Attributes
+    ----------
+    at : float
+        In percent of the width.
+    label : str
+        As shown.
+    hidden : str
+        The classes ``h0``, ``h1``, ...: at which of :data:`LABEL_WIDTHS` its label would run into another one.
+    """
+
+    at: float
+    label: str
+    hidden: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +70,51 @@ class RatioAxis:
         else:
             share = (math.log(value) - math.log(self.low)) / (math.log(self.high) - math.log(self.low))
         return round(_MARGIN + share * (100 - 2 * _MARGIN), 3)
+
+    def labelled(self) -> tuple[Tick, ...]:
+        """Its ticks, each with the widths at which there is no room for its label.
+
+        At every width as many labels are shown as there is room for: every first, second, third, ... counted
+        from 1, as far as those are evenly spaced.
+
+        Examples
+        --------
+        >>> ticks = ratio_axis([0.98, 1.02]).labelled()
+        >>> [tick.label for tick in ticks]
+        ['0.98', '0.985', '0.99', '0.995', '1', '1.005', '1.01', '1.015', '1.02']
+        >>> [[t.label for t in ticks if f"h{width}" not in t.hidden.split()] for width in (0, 3, 8)]
+        [['1'], ['0.985', '1', '1.015'], ['0.98', '0.985', '0.99', '0.995', '1', '1.005', '1.01', '1.015', '1.02']]
+        """
+        places = [self.place(tick) for tick in self.ticks]
+        labels = [f"{tick:g}" for tick in self.ticks]
+        origin = self.ticks.index(1.0)
+        every = [range(origin % k, len(labels), k) for k in range(1, len(labels) + 1)]
+        steps = [every[0], *(s for s in every if _even([self.ticks[i] for i in s]))]
+        shown = [
+            next(s for s in steps if _fits([places[i] for i in s], [labels[i] for i in s], width))
+            for width in LABEL_WIDTHS
+        ]
+        return tuple(
+            Tick(place, label, " ".join(f"h{w}" for w, chosen in enumerate(shown) if i not in chosen))
+            for i, (place, label) in enumerate(zip(places, labels, strict=True))
+        )
+
+
+def _even(values: Sequence[float]) -> bool:
+    """Whether all neighbours have the same difference, or the same ratio."""
+    pairs = list(pairwise(values))
+    return any(
+        math.isclose(min(steps, default=0.0), max(steps, default=0.0), rel_tol=1e-6)
+        for steps in ([b - a for a, b in pairs], [b / a for a, b in pairs])
+    )
+
+
+def _fits(places: Sequence[float], labels: Sequence[str], width: float) -> bool:
+    """Whether labels around places in percent of a width stay apart."""
+    return all(
+        (right - left) / 100 * width >= _DIGIT * (len(a) + len(b)) / 2 + _GAP
+        for (left, right), (a, b) in zip(pairwise(places), pairwise(labels), strict=True)
+    )
 
 
 def ratio_axis(values: Sequence[float], bounds: Sequence[float] = ()) -> RatioAxis:

@@ -157,7 +157,7 @@ def _forest(result: GateResult, rows: Sequence[GateRow]) -> Forest:
     protocol = result.rules.protocol
     return Forest(
         rows=tuple(_row(name, row, axis) for name, row in zip(named(rows), rows, strict=True)),
-        ticks=tuple((axis.place(t), f"{t:g}") for t in axis.ticks),
+        ticks=axis.labelled(),
         one=axis.place(1.0),
         margin=None,
         height=drawing_height(1),

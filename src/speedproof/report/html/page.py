@@ -8,8 +8,9 @@ from itertools import groupby
 from speedproof.data.suite import Suite
 from speedproof.protocols.comparison import Verdict
 from speedproof.protocols.suite_comparison import SuiteComparison
-from speedproof.report.blocks import Block, Fitted, Table, Text
+from speedproof.report.blocks import Block, Fitted, Text
 from speedproof.report.comparisons import LEGEND, suite_blocks
+from speedproof.report.html.grids import Grid, grid
 from speedproof.report.html.headline import figures, headline
 from speedproof.report.html.panels import panels
 from speedproof.report.html.render import (
@@ -91,7 +92,7 @@ def html_report(
     drawn by the script when its panel is opened: drawn beforehand, those of a thousand benchmarks would be
     hundreds of thousands of elements.
     """
-    parts = [_part(blocks) for blocks in more if blocks]
+    parts = [_part(blocks, f"part{i}") for i, blocks in enumerate(more) if blocks]
     protocols = tuple(dict.fromkeys(p for r in results for p in r.protocols))
     return render(
         " · ".join(dict.fromkeys([*(part.title for part in parts), *map(_title, results)])),
@@ -135,15 +136,16 @@ def _section(result: SuiteComparison, suite: Suite, protocols: tuple[str, ...]) 
     )
 
 
-def _part(blocks: Sequence[Block]) -> Part:
+def _part(blocks: Sequence[Block], name: str) -> Part:
     first = blocks[0]
     title, rest = (first.text, blocks[1:]) if isinstance(first, Text) else ("Results", blocks)
-    items: list[Paragraph | Table] = []
+    items: list[Paragraph | Grid] = []
     for texts, group in groupby(rest, lambda block: isinstance(block, Text)):
         if texts:
             items += paragraphs(list(group))
         else:
-            items += [b.variants[0] if isinstance(b, Fitted) else b for b in group if not isinstance(b, Text)]
+            tables = [b.variants[0] if isinstance(b, Fitted) else b for b in group if not isinstance(b, Text)]
+            items += [grid(t, f"{name}-axis{len(items) + i}") for i, t in enumerate(tables)]
     return Part(title, tuple(items))
 
 

@@ -13,7 +13,8 @@ import msgspec
 
 from speedproof.data.suite import Suite
 from speedproof.errors import UsageError
-from speedproof.report.blocks import Block, Table, Text
+from speedproof.report.blocks import Block, Text
+from speedproof.report.html.grids import Grid
 from speedproof.report.html.headline import Figure
 from speedproof.report.html.rows import Forest
 from speedproof.report.stored import Context
@@ -122,7 +123,7 @@ class Part:
     """Blocks of another result: a heading, then paragraphs and tables."""
 
     title: str
-    items: tuple[Paragraph | Table, ...]
+    items: tuple[Paragraph | Grid, ...]
 
 
 def render(

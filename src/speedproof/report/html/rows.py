@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from speedproof.data.units import format_values
 from speedproof.protocols.comparison import Comparison, Summary, Verdict
 from speedproof.protocols.suite_comparison import SuiteComparison
-from speedproof.report.html.axis import RatioAxis, ratio_axis
+from speedproof.report.html.axis import RatioAxis, Tick, ratio_axis
 from speedproof.report.wording import bounds, chance, plural, ratio
+from speedproof.stats.estimate import Estimate
 
 __all__ = [
     "Datum",
@@ -23,6 +24,7 @@ __all__ = [
     "drawing_height",
     "forest",
     "interval",
+    "laid",
     "minded",
     "said",
 ]
@@ -152,8 +154,8 @@ class Forest:
     ----------
     rows : tuple of Row
         In the order of the reference.
-    ticks : tuple of (float, str)
-        Place in percent, and label.
+    ticks : tuple of Tick
+        Where, and their labels.
     one : float
         The place of a speedup of 1.
     margin : (float, float) or None
@@ -171,7 +173,7 @@ class Forest:
     """
 
     rows: tuple[Row, ...]
-    ticks: tuple[tuple[float, str], ...]
+    ticks: tuple[Tick, ...]
     one: float
     margin: tuple[float, float] | None
     height: int
@@ -209,7 +211,7 @@ def forest(result: SuiteComparison) -> Forest:
     axis = ratio_axis([s.value for s in speedups], [b for s in speedups for b in (s.low, s.high)])
     return Forest(
         rows=tuple(_row(name, found, axis, shapes) for name, found in by_name.items()),
-        ticks=tuple((axis.place(t), f"{t:g}") for t in axis.ticks),
+        ticks=axis.labelled(),
         one=axis.place(1.0),
         margin=None if result.margin is None else _band(axis, result.margin),
         height=drawing_height(len(drawn)),
@@ -304,7 +306,18 @@ def interval(c: Comparison, axis: RatioAxis, shape: str, line: int, verdict: str
     Interval
         Ready to be drawn.
     """
-    s = c.certified
+    return laid(c.certified, axis, shape, line, verdict)
+
+
+def laid(s: Estimate, axis: RatioAxis, shape: str, line: int, verdict: str) -> Interval:
+    """An estimate along an axis, as :func:`interval` draws that of a comparison.
+
+    Examples
+    --------
+    >>> found = laid(Estimate(1.0, 0.5, float("inf"), 0.95), ratio_axis([0.25, 4.0]), "dot", 0, "undecided")
+    >>> found.at, found.low, found.high_beyond
+    (50.0, 26.5, True)
+    """
     known = not math.isnan(s.low)
     return Interval(
         shape=shape,
