@@ -9,6 +9,7 @@ import math
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -16,10 +17,11 @@ import numpy as np
 import pytest
 
 from speedproof.data.suite import Suite
-from speedproof.protocols.comparison import Verdict
+from speedproof.protocols.comparison import UNDERMINING, Check, Verdict
 from speedproof.protocols.suite_comparison import SuiteComparison
 from speedproof.report.blocks import Block, Cell, Column, Table, Text
 from speedproof.report.html import html_report
+from speedproof.report.html.headline import headline
 from speedproof.report.stored import Context
 from speedproof.stats.estimate import Estimate
 
@@ -269,3 +271,38 @@ def test_two_drawn_tables_have_axes_of_their_own() -> None:
     assert [f"#{axis}" for axis in axes] == [
         a["href"] for t, a in page.elements if t == "use" and "axis" in str(a["href"])
     ]
+
+
+def test_what_comes_first_claims_no_more_than_the_rows(mixed: Made) -> None:
+    """A sentence a protocol: proven only where no verdict is marked, and no bound that is not certified."""
+    result = mixed[0]
+    clean = replace(
+        result,
+        comparisons=tuple(
+            replace(c, checks=tuple(k for k in c.checks if k.kind not in UNDERMINING))
+            for c in result.comparisons
+        ),
+    )
+    shifted = replace(
+        clean,
+        comparisons=tuple(
+            replace(c, checks=(Check("location shift", 1.0, 0.0, False, ""),)) for c in clean.comparisons
+        ),
+    )
+    for made, certified in ((result, True), (clean, True), (shifted, False)):
+        sentences = list(headline(made))
+        assert len(sentences) == 2
+        for sentence, protocol in zip(sentences, ("mean", "median"), strict=True):
+            found = [c for c in made.comparisons if c.protocol == protocol]
+            decided = [c for c in found if c.verdict in (Verdict.FASTER, Verdict.SLOWER)]
+            marked = sum(bool(c.doubts) for c in decided)
+            gains = sum(c.verdict is Verdict.FASTER for c in found)
+            shown = "shown" if marked else "proven"
+            assert f"new is {shown} faster than old on {gains} of {len(found)} benchmarks" in sentence
+            assert (f" Where marked ! ({marked} of {len(decided)})" in sentence) == (marked > 0)
+            assert ("at least" in sentence) == certified
+            if certified:
+                name, bound = re.findall(r"\((?:most clearly )?(\w+): at least ([\d.]+)\)", sentence)[0]
+                (best,) = (c for c in decided if c.benchmark == name)
+                assert float(bound) <= best.speedup.low
+                assert not best.doubts or all(c.doubts for c in decided if c.verdict is Verdict.FASTER)

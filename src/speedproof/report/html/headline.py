@@ -55,30 +55,38 @@ def headline(result: SuiteComparison) -> Iterator[str]:
         gains = [c for c in found if c.verdict is Verdict.FASTER]
         losses = [c for c in found if c.verdict is Verdict.SLOWER]
         faster, slower = comparatives(found[0])
+        doubtful = sum(bool(c.doubts) for c in (*gains, *losses))
         text = (
-            f"{_WHERE[protocol]}, {result.candidate} is proven {faster} than {result.reference} on {len(gains)} "
-            f"of {plural(total, 'benchmark')}{_clearest(gains)} and {slower} on {len(losses) or 'none'}"
-            f"{_clearest(losses)}"
+            f"{_WHERE[protocol]}, {result.candidate} is {'shown' if doubtful else 'proven'} {faster} than "
+            f"{result.reference} on {len(gains)} of {plural(total, 'benchmark')}{_clearest(gains)} and {slower} on "
+            f"{len(losses) or 'none'}{_clearest(losses)}"
         )
         rest = [
             f"{count} {'is' if count == 1 else 'are'} {verdict.value}"
             for verdict in (Verdict.EQUIVALENT, Verdict.UNDECIDED)
             if (count := result.count(protocol, verdict))
         ]
-        yield f"{'; '.join([text, *rest])}."
+        condition = (
+            f" Where marked ! ({doubtful} of {len(gains) + len(losses)}), this holds only if the runs are what "
+            "the tests assume, which they are not."
+        )
+        yield f"{'; '.join([text, *rest])}.{condition if doubtful else ''}"
 
 
 def _clearest(found: list[Comparison]) -> str:
-    """The one whose certified bound is furthest from 1."""
+    """The one whose certified bound is furthest from 1, among those without a doubt if there are any."""
+    most = "most clearly " if len(found) > 1 else ""
+    found = [c for c in found if not math.isnan(c.certified.low)]
+    found = [c for c in found if not c.doubts] or found
     if not found:
         return ""
     if found[0].verdict is Verdict.FASTER:
-        best = max(found, key=lambda c: c.speedup.low)
-        bound = f"at least {lower(best.speedup.low)}"
+        best = max(found, key=lambda c: c.certified.low)
+        bound = f"at least {lower(best.certified.low)}"
     else:
-        best = min(found, key=lambda c: c.speedup.high)
-        bound = f"at most {upper(best.speedup.high)}"
-    return f" ({'most clearly ' if len(found) > 1 else ''}{best.benchmark}: {bound})"
+        best = min(found, key=lambda c: c.certified.high)
+        bound = f"at most {upper(best.certified.high)}"
+    return f" ({most}{best.benchmark}: {bound})"
 
 
 def figures(result: SuiteComparison) -> Iterator[Figure]:
