@@ -58,8 +58,8 @@ def headline(result: SuiteComparison) -> Iterator[str]:
         doubtful = sum(bool(c.doubts) for c in (*gains, *losses))
         text = (
             f"{_WHERE[protocol]}, {result.candidate} is {'shown' if doubtful else 'proven'} {faster} than "
-            f"{result.reference} on {len(gains)} of {plural(total, 'benchmark')}{_clearest(gains)} and {slower} on "
-            f"{len(losses) or 'none'}{_clearest(losses)}"
+            f"{result.reference} on {len(gains)} of {plural(total, 'benchmark')}{_clearest(gains)} "
+            f"and {slower} on {len(losses) or 'none'}{_clearest(losses)}"
         )
         rest = [
             f"{count} {'is' if count == 1 else 'are'} {verdict.value}"
