@@ -126,7 +126,7 @@ def test_why_it_ended_and_what_happened_are_traits(tmp_path: Path) -> None:
 
 
 def test_sessions_that_went_on_with_each_other_are_one_experiment(tmp_path: Path) -> None:
-    """The last one says why it ended: a Ctrl-C that was gone on after is no end."""
+    """Pooled without a residue; whoever went on had seen the first values, so the size was not fixed."""
     second = msgspec.structs.replace(session("t"), resumes=("s",))
     path = write(
         tmp_path / "r.jsonl",
@@ -140,7 +140,7 @@ def test_sessions_that_went_on_with_each_other_are_one_experiment(tmp_path: Path
     suite = Suite.from_records((r.version or "", r) for r in records(path) if r.metric == "time")
     (sample,) = suite.samples.values()
     assert sample.values.tolist() == [1.0, 2.0]
-    assert Trait.STOPPED_ON_RESULT not in sample.traits
+    assert Trait.STOPPED_ON_RESULT in sample.traits
     assert sample.notes == ("session t went on with s",)
     assert suite.residue == ()
 

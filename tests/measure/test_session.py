@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from msgspec import structs
 from scipy import stats
 
 from speedproof.data.runs import (
@@ -20,7 +21,7 @@ from speedproof.data.runs import (
     RunLine,
     SessionLine,
 )
-from speedproof.errors import DataError, UsageError
+from speedproof.errors import UsageError
 from speedproof.measure.execute import Run, RunError
 from speedproof.measure.outcome import Progress, Warmup
 from speedproof.measure.race import Race, StopRules
@@ -430,9 +431,100 @@ def test_review_at_a_smaller_risk_uses_all_blocks() -> None:
     ]
 
 
-def test_a_value_of_zero_is_refused_with_its_place() -> None:
-    with pytest.raises(DataError, match="b, Y against X, time: block 1: the candidate is 0.*decide by a metric"):
+def test_a_value_of_zero_stops_the_session_and_says_why() -> None:
+    with pytest.raises(RunError, match="'Y' has the value 0 of 'time', which decides: a speedup is a ratio"):
         Bench({"X": 1.0, "Y": 0.0}).session.run()
+
+
+def test_what_was_measured_before_a_zero_can_be_reviewed() -> None:
+    """The zero is left out, counted, and makes a doubt; ignored, measuring goes on."""
+    times: dict[str, float | Callable[[int], float]] = {"X": 1.0, "Y": lambda i: 0.0 if i == 4 else 0.5}
+    bench = Bench(times, rules=StopRules(min_blocks=30, max_time=None))
+    with pytest.raises(RunError):
+        bench.session.run()
+    again = Bench({"X": 1.0, "Y": 1.0})
+    again.session.recall([bench.stored()])
+    (finding,) = again.session.review().findings
+    assert finding.result.blocks == 4
+    assert "1 of 5 runs of Y had no value of 'time' to compare" in finding.doubts[0]
+    rules = StopRules(min_blocks=12, max_blocks=12)
+    ignoring = Bench(times, rules=rules, ignore_failure=True)
+    assert ignoring.session.run().findings[0].result.blocks == 11
+
+
+def test_a_seed_given_again_draws_other_orders() -> None:
+    """A resumed session goes on in the sequence of orders; the same ones again would make errors common."""
+    rules = StopRules(min_blocks=40, max_blocks=40, max_time=None)
+    times: dict[str, float | Callable[[int], float]] = {"X": 1.0, "Y": 1.0}
+    whole = Bench(dict(times), rules=rules)
+    whole.session.run()
+    first = Bench(dict(times), rules=StopRules(min_blocks=15, max_blocks=15, max_time=None))
+    first.session.run()
+    second = Bench(dict(times), rules=rules)
+    second.session.recall([first.stored()])
+    second.session.run()
+    assert first.executor.calls + second.executor.calls == whole.executor.calls
+
+
+def test_a_useless_candidate_leaves_and_the_others_go_on() -> None:
+    bench = Bench(
+        {"X": 1.0, "bad": 1.0, "good": 1.0},
+        rules=StopRules(max_blocks=25, max_time=None),
+        ignore_failure=True,
+    )
+    measure = bench.executor.measure
+
+    def failing(version: PlannedVersion) -> Run:
+        return replace(measure(version), exit=int(version.name == "bad"))
+
+    bench.executor.measure = failing  # type: ignore[method-assign]
+    outcome = bench.session.run()
+    bad, good = outcome.findings
+    assert bad.reason == "none of the 10 runs of bad counts"
+    assert bench.executor.calls.count("bad") == 10
+    assert good.result.blocks == 25
+    assert [tally.version for tally in outcome.fruitless] == ["bad"]
+    assert outcome.on_result == {}
+
+
+def test_failures_of_earlier_sessions_count() -> None:
+    first = Bench({"X": 1.0, "Y": 1.0}, rules=StopRules(max_blocks=12), ignore_failure=True)
+    first.executor.fail = {3: 1, 4: 1, 9: 1}
+    found = first.session.run()
+    second = Bench({"X": 1.0, "Y": 1.0}, rules=StopRules(max_blocks=12))
+    second.session.recall([first.stored()])
+    again = second.session.review()
+    assert [(t.version, t.runs, t.failed) for t in again.tallies] == [
+        (t.version, t.runs, t.failed) for t in found.tallies
+    ]
+    assert sum(t.failed for t in again.tallies) == 3
+
+
+def test_many_blocks_cut_short_make_a_doubt() -> None:
+    """One interrupt in twenty blocks is no matter; one in three is: long blocks are cut more often."""
+
+    def interrupted(runs: int, session: str) -> StoredSession:
+        bench = Bench({"X": 1.0, "Y": 1.0}, rules=StopRules(max_time=None))
+        bench.executor.interrupt_at = runs
+        bench.session.run()
+        stored = bench.stored()
+        return StoredSession(replace_head(stored.head, session), renamed(stored.runs, session), stored.end)
+
+    few = Bench({"X": 1.0, "Y": 1.0}, rules=StopRules(max_blocks=60))
+    few.session.recall([interrupted(39, "a")])
+    assert few.session.review().findings[0].doubts == ()
+    many = Bench({"X": 1.0, "Y": 1.0}, rules=StopRules(max_blocks=60))
+    many.session.recall([interrupted(5, "a"), interrupted(5, "b")])
+    (doubt,) = many.session.review().findings[0].doubts
+    assert doubt.startswith("2 of 6 earlier blocks were cut short")
+
+
+def replace_head(head: SessionLine, session: str) -> SessionLine:
+    return structs.replace(head, session=session)
+
+
+def renamed(runs: tuple[RunLine, ...], session: str) -> tuple[RunLine, ...]:
+    return tuple(structs.replace(run, session=session) for run in runs)
 
 
 def test_warmup_rounds_are_stored_but_decide_nothing() -> None:
@@ -530,3 +622,44 @@ def test_closed_test_proves_what_equal_shares_do() -> None:
             race.add(block)
             for f in race.findings():
                 assert f.result.low <= 1 or f.verdict is Verdict.FASTER
+
+
+def test_closed_test_is_the_mean_of_evidence() -> None:
+    """Two candidates: one is proven when its own e-value and the mean of both reach 1/risk (closed testing)."""
+    seen = set()
+    for seed in range(12):
+        race = Race("b", ["X", "Y0", "Y1"], StopRules(risk=0.05, min_blocks=10**6))
+        proven: dict[str, bool] = {"Y0": False, "Y1": False}
+        for block in blocks_of(seed, 1.04, 0.99):
+            race.add(block)
+            evidence = {name: math.exp(r.log_evidence_faster) for name, r in race.results().items()}
+            mean = sum(evidence.values()) / 2
+            for name in proven:
+                proven[name] |= min(evidence[name], mean) >= 20 * (1 + 1e-9)
+            assert {f.candidate: f.verdict is Verdict.FASTER for f in race.findings()} == proven
+            seen.add((evidence["Y0"] >= 20, mean >= 20))
+    # The single e-value alone was enough somewhere, and the mean was not.
+    assert (True, False) in seen
+
+
+def test_bounds_that_contradict_each_other_leave_no_verdict() -> None:
+    """Twice as fast for a long time and twice as slow after: proven both ways, so neither."""
+    race = Race("b", ["X", "Y"], StopRules(min_blocks=10**6))
+    rng = np.random.default_rng(2)
+    for i in range(400):
+        x, y = np.exp(0.01 * rng.standard_normal(2)) * ((2.0, 1.0) if i < 60 else (1.0, 2.0))
+        race.add({"X": float(x), "Y": float(y)})
+    (finding,) = race.findings()
+    assert finding.result.contradictory
+    assert finding.verdict is Verdict.UNDECIDED
+    assert math.isnan(finding.estimate)
+
+
+def test_equivalence_takes_the_inverse_of_the_margin() -> None:
+    """Within 25 % is 0.8 to 1.25, not 0.75 to 1.25."""
+    race = Race("b", ["X", "Y"], StopRules(margin=0.25, min_blocks=20))
+    for i in range(40):
+        race.add({"X": 0.78 * (1 + i % 3 / 1000), "Y": 1.0})
+    (finding,) = race.findings()
+    assert 0.75 < finding.result.low < finding.result.high < 0.8
+    assert finding.verdict is Verdict.SLOWER

@@ -188,4 +188,22 @@ def test_run_has_a_page(tmp_path: Path) -> None:
     assert re.search(r"<h1[^>]*>fast is typically faster than slow by a factor of at least", text)
     assert text.index("measuring stopped on what these runs showed") < text.index('class="forest"')
     assert '"drawn":{' in text
+    assert text.count('<td class="c-drawn">') == 1
     assert out.startswith("### fast is typically faster than slow by a factor of at least")
+
+
+def test_run_of_several_candidates_has_a_heading_that_counts(tmp_path: Path) -> None:
+    """One finding a candidate: a sentence and a drawn row each, and the heading is none of them."""
+    page = tmp_path / "r.html"
+    names = [word for name in ("slow", "fast", "faster") for word in ("--name", name)]
+    commands = ["sleep 0.02", "sleep 0.002", "sleep 0.001", "--save", str(tmp_path / "r.jsonl")]
+    code, out, _ = speedproof("run", *names, *commands, "--html", str(page), "--markdown", "-")
+    assert code == 0
+    text = page.read_text(encoding="utf-8")
+    # A busy machine may skew some blocks, which then says "shown".
+    heading = r"2 of 2 candidates are (proven|shown) faster than slow( \(! see below\))?"
+    assert re.search(rf"<h1[^>]*>{heading}<", text)
+    assert re.match(rf"### {heading}\n", out)
+    for name in ("fast", "faster"):
+        assert f"<p>{name} is typically faster than slow by a factor of at least" in text
+    assert text.count('<td class="c-drawn">') == 2

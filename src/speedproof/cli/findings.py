@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
+from speedproof.cli.findings_counted import counted
 from speedproof.data.units import format_value
 from speedproof.measure.calibrate import Calibration
 from speedproof.measure.race import PROVEN, Finding
 from speedproof.protocols.comparison import Verdict
 from speedproof.report.blocks import Block, Cell, Column, Table, Text
-from speedproof.report.wording import MARKS, STYLES, bounds, percent, plural, pvalue, ratio
+from speedproof.report.wording import MARKS, STYLES, bounds, level, percent, plural, pvalue, ratio
 from speedproof.stats.estimate import Estimate
 
 __all__ = ["about", "calibration_blocks", "certified", "finding_blocks"]
@@ -18,30 +19,34 @@ __all__ = ["about", "calibration_blocks", "certified", "finding_blocks"]
 
 def certified(finding: Finding) -> str:
     """The speedup with its certified bounds."""
+    return bounds(_speedup(finding))
+
+
+def _speedup(finding: Finding) -> Estimate:
     result = finding.result
-    return bounds(Estimate(finding.estimate, result.low, result.high, 1 - result.risk))
+    return Estimate(finding.estimate, result.low, result.high, 1 - result.risk)
 
 
 def _conclusion(finding: Finding, risk: float, margin: float | None) -> Text:
     result, x, y = finding.result, finding.reference, finding.candidate
-    confidence = percent(1 - risk, 4)
+    confidence = level(1 - risk)
     style = STYLES[finding.verdict]
     # A verdict that the closed test gives before the candidate's share of the risk does has no better bound.
     if finding.verdict in (Verdict.FASTER, Verdict.SLOWER):
         least = max(result.low if finding.verdict is Verdict.FASTER else 1 / result.high, 1.0)
         return Text(
-            f"{y} is typically {called(finding)} than {x}{_where(finding)} by a factor of at least "
-            f"{_down(least)}, confidence {confidence}",
+            f"{y} is typically {called(finding)} than {x}{_where(finding)} by a factor of "
+            f"{_at_least(least)}, confidence {confidence}",
             style,
         )
     if finding.verdict is Verdict.EQUIVALENT:
-        within = f"within {percent(margin or 0.0)}, confidence {confidence}"
+        within = f"within {100 * (margin or 0.0):.10g} %, confidence {confidence}"
         good = "fast" if finding.metric == "time" else "good"
         return Text(f"{y} is typically as {good} as {x}{_where(finding)} {within}", style)
     if result.contradictory:
         return Text(
-            f"{y} against {x}: the speedup changed while it was measured, so no single one is true; look for "
-            "throttling, caches that fill, or a file that grows, and measure again",
+            f"{y} against {x}: undecided, no single speedup fits all blocks; probably it changed while it was "
+            "measured: look for throttling, caches that fill, or a file that grows, and measure again",
             style,
         )
     if result.blocks == 0:
@@ -92,9 +97,10 @@ def about(count: float, what: str) -> str:
     return f"about {plural(int(float(f'{max(math.ceil(count), 1):.1g}')), what)}"
 
 
-def _down(value: float) -> str:
+def _at_least(value: float) -> str:
     """A bound rounded towards 1, so that printing claims nothing more than was proven."""
-    return bounds(Estimate(value, value, math.inf, 0.95)).partition("[")[2].partition(",")[0]
+    shown = bounds(Estimate(value, value, math.inf, 0.95)).partition("[")[2].partition(",")[0]
+    return "more than 1" if shown.startswith(">") or value == 1.0 else f"at least {shown}"
 
 
 def finding_blocks(findings: Sequence[Finding], *, risk: float, margin: float | None) -> Iterator[Block]:
@@ -116,6 +122,7 @@ def finding_blocks(findings: Sequence[Finding], *, risk: float, margin: float | 
     """
     if not findings:
         return
+    yield from counted(findings)
     benchmarks = len({f.benchmark for f in findings})
     several = benchmarks > 1
     for finding in findings:
@@ -140,7 +147,7 @@ def finding_blocks(findings: Sequence[Finding], *, risk: float, margin: float | 
             (
                 Cell(f.benchmark),
                 Cell(f.candidate),
-                Cell(certified(f), style),
+                Cell(certified(f), style, _speedup(f)),
                 Cell(f"{MARKS[f.verdict]}{'!' if f.doubts else ' '}{called(f)}", style),
                 Cell(pvalue(f.result.pvalue_faster)),
                 Cell(pvalue(f.result.pvalue_slower)),
@@ -150,10 +157,18 @@ def finding_blocks(findings: Sequence[Finding], *, risk: float, margin: float | 
         )
     yield Text("")
     yield Table(tuple(columns), tuple(rows))
-    shared = " (shared among the candidates of a benchmark)" if findings[0].result.risk < risk else ""
+    if findings[0].result.risk < risk:
+        risks = (
+            f"The claims 'faster' of a benchmark, all its candidates together, err with a risk of at most "
+            f"{percent(risk)}; so do the claims 'slower', its lower bounds, and its upper bounds."
+        )
+    else:
+        risks = (
+            f"Each bound and each direction errs with a risk of at most {percent(risk)}, both together "
+            f"{percent(2 * risk)}."
+        )
     yield Text(
-        f"Sequential comparison of paired blocks: these hold although every block was looked at. Each bound and "
-        f"each direction errs with a risk of at most {percent(risk)}{shared}, both together {percent(2 * risk)}. "
+        f"Sequential comparison of paired blocks: these hold although every block was looked at. {risks} "
         "'Typically' is in the middle of the blocks' ratios, taken to scatter alike to both sides.",
         "dim",
     )

@@ -132,37 +132,31 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
             path=source.name,
             where=places[session, benchmark, version, metric],
             fields=_fields(head, benchmark),
-            traits=_traits(head, _last_end(session, heads, ends), benchmark, version, reasons),
+            traits=_traits(session, heads, ends, benchmark, version, reasons),
             notes=tuple(notes),
         )
 
 
-def _last_end(
-    session: str, heads: Mapping[str, SessionLine], ends: Mapping[str, EndLine]
-) -> tuple[EndLine | None, EndLine | None]:
-    """The end of a session, and that of its experiment, whose last session decides why measuring ended."""
-    experiment = heads[session].experiment
-    last = [name for name, head in heads.items() if head.experiment == experiment][-1]
-    return ends.get(session), ends.get(last)
-
-
 def _traits(
-    head: SessionLine,
-    ends: tuple[EndLine | None, EndLine | None],
+    session: str,
+    heads: Mapping[str, SessionLine],
+    ends: Mapping[str, EndLine],
     benchmark: str,
     version: str,
     left_out: Collection[str],
 ) -> frozenset[Trait]:
-    end, last = ends
-    planned = next((b.versions for b in head.benchmarks if b.name == benchmark), ())
-    on_result = last.on_result.get(benchmark, ()) if last else ()
+    head, end = heads[session], ends.get(session)
+    # The last session of an experiment decides why measuring ended; who goes on has seen the ones before.
+    last = [other for other in heads.values() if other.experiment == head.experiment][-1]
+    on_result = ends[last.session].on_result.get(benchmark, ()) if last.session in ends else ()
+    planned = [v.name for b in head.benchmarks if b.name == benchmark for v in b.versions]
     found = {
         Trait.ORDER_KNOWN: True,
         Trait.RANDOM_ORDER: len(planned) > 1,
         Trait.WARMUP_REMOVED: _WARMUP in left_out,
         Trait.FAILED_LEFT_OUT: bool(set(left_out) - {_WARMUP}),
         # The reference ran as long as somebody was undecided.
-        Trait.STOPPED_ON_RESULT: version in on_result,
+        Trait.STOPPED_ON_RESULT: version in on_result or (bool(last.resumes) and version in planned[1:]),
         Trait.TWO_PROGRAMS: end is not None and version in end.changed.get(benchmark, ()),
     }
     return frozenset(trait for trait, has in found.items() if has)

@@ -12,6 +12,7 @@ from speedproof.errors import DataError, UsageError
 from speedproof.protocols.comparison import Verdict
 from speedproof.stats.evalues import closed_test
 from speedproof.stats.forecast import FORECAST_FROM
+from speedproof.stats.resolution import Resolution
 from speedproof.stats.sequential import PairedSequence, SequentialResult
 from speedproof.stats.symmetry import symmetry
 
@@ -20,6 +21,8 @@ __all__ = ["PROVEN", "Finding", "Race", "StopRules"]
 
 PROVEN = "proven"
 """Why measuring a candidate ended when there was a verdict."""
+# A skew that changes no answer is told when it is beyond doubt, one that does as soon as it shows.
+_SKEW_LEVEL_AGREED = 0.01
 _SKEW_LEVEL = 0.05
 
 
@@ -142,6 +145,7 @@ class Race:
         self._sequences = {name: PairedSequence(risk=share) for name in self.candidates}
         self._proven: dict[int, set[str]] = {1: set(), -1: set()}
         self._reasons: dict[str, str] = {}
+        self._resolution = Resolution()
         self.blocks = 0
 
     @property
@@ -169,13 +173,16 @@ class Race:
             A value that is not positive.
         """
         self.blocks += 1
+        for value in block.values():
+            self._resolution.add(value)
         if self.reference not in block:
             return
+        step = self._resolution.step
         for name in self.candidates:
             if name in block:
                 x, y = block[self.reference], block[name]
                 try:
-                    self._sequences[name].add(*((y, x) if self._swap else (x, y)))
+                    self._sequences[name].add(*((y, x) if self._swap else (x, y)), resolution=step)
                 except DataError as error:
                     raise DataError(
                         f"{self.benchmark}, {name} against {self.reference}, {self.metric}: {error}; decide by a "
@@ -208,7 +215,7 @@ class Race:
     def _finished(self, name: str, result: SequentialResult) -> str:
         rules = self._rules
         if result.contradictory:
-            return "the speedup changed while it was measured"
+            return "no single speedup fits all blocks"
         if rules.precision is not None:
             return "the precision is reached" if result.precision <= rules.precision else ""
         verdict = self._verdict(name, result)
@@ -226,17 +233,26 @@ class Race:
         """Evidence and bounds of every candidate; cheap enough for a live display."""
         return {name: sequence.result() for name, sequence in self._sequences.items()}
 
+    def drop(self, candidate: str, reason: str) -> None:
+        """Let a candidate leave the race for a reason that is none of its values."""
+        self._reasons[candidate] = reason
+
     def doubts(self, candidate: str) -> tuple[str, ...]:
         """Whether the blocks are what the comparison assumes; in sentences, and costly for long sessions."""
         sequence = self._sequences[candidate]
         differences, result = sequence.differences, sequence.result()
         found = []
         if differences.size and not result.contradictory:
+            signs = np.sign([differences.mean(), np.median(differences), np.sign(differences).sum()])
+            agreed = bool(np.all(signs == 1.0) or np.all(signs == -1.0))
             skewed = symmetry(differences)
-            if skewed.pvalue <= _SKEW_LEVEL:
+            if skewed.pvalue <= (_SKEW_LEVEL_AGREED if agreed else _SKEW_LEVEL):
+                what = f"the ratios of the blocks are skewed (p {skewed.pvalue:.2g})"
                 found.append(
-                    f"the ratios of the blocks are skewed (p {skewed.pvalue:.2g}), so no single factor describes "
-                    "them: who is faster may depend on what is asked, mean, median or a single run"
+                    f"{what}: mean, median and most blocks agree on who is faster, but the bounds are exact for none"
+                    if agreed
+                    else f"{what}, so no single factor describes them: who is faster depends on what is asked, mean, "
+                    "median or a single run"
                 )
             centre = sequence.centre()
             if not result.low <= centre <= result.high:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
 
 from speedproof.data.runs import EndLine, Line, PlannedBenchmark, PlannedVersion, RunLine, SessionLine
+from speedproof.measure.doubts import of_blocks, of_programs, of_runs
 from speedproof.measure.execute import Run, RunError
 from speedproof.measure.outcome import Outcome, Progress, Tally, Warmup
 from speedproof.measure.race import Finding, Race, StopRules
@@ -109,6 +111,8 @@ class Session:
         self._changed = changed
         self._replaced: dict[str, dict[str, None]] = {}
         self._unfinished: list[str] = []
+        self._recalled: dict[str, int] = {}
+        self._cut: dict[str, int] = {}
         self._last_end: EndLine | None = None
         self._tallies = {(b.name, v.name): Tally(b.name, v.name) for b in head.benchmarks for v in b.versions}
         self._started = clock()
@@ -142,13 +146,15 @@ class Session:
                 self._count(tally, run.metrics, failed=run.exit != 0 or run.timed_out, left=run.left_behind)
             for (benchmark, _), runs in blocks.items():
                 race = self._races[benchmark]
-                if race.reference not in runs or (race.candidates and len(runs) == 1):
+                self._recalled[benchmark] = self._recalled.get(benchmark, 0) + 1
+                if race.candidates and (race.reference not in runs or len(runs) == 1):
+                    self._cut[benchmark] = self._cut.get(benchmark, 0) + 1
                     continue
                 race.add(
                     {
                         name: run.metrics[self._metric]
                         for name, run in runs.items()
-                        if run.exit == 0 and not run.timed_out and self._metric in run.metrics
+                        if run.exit == 0 and not run.timed_out and self._deciding(run.metrics)
                     }
                 )
                 count += 1
@@ -180,8 +186,6 @@ class Session:
         RunError
             A command failed or lacks the deciding metric, unless that is ignored. All runs before it are
             stored.
-        DataError
-            A deciding value that is not positive.
         """
         self._append(self._head)
         self._started = self._clock()
@@ -218,7 +222,7 @@ class Session:
         stopped = [
             f
             for f in findings
-            if (f.reason and (self._rules.precision is None or f.result.contradictory))
+            if (f.reason and (self._rules.precision is None or f.result.contradictory) and f.result.blocks)
             or (f.benchmark in watched and not f.reason)
         ]
         on_result = {
@@ -232,32 +236,12 @@ class Session:
         )
 
     def _doubts(self, finding: Finding) -> tuple[str, ...]:
-        sides = (finding.reference, finding.candidate)
-        tallies = [self._tallies[finding.benchmark, name] for name in sides]
+        name, sides = finding.benchmark, (finding.reference, finding.candidate)
         return (
-            *self._races[finding.benchmark].doubts(finding.candidate),
-            *(
-                f"{t.failed} of {t.runs} runs of {t.version} failed: what is said holds for those that succeed"
-                for t in tallies
-                if t.failed
-            ),
-            *(
-                f"{t.lacking} of {t.runs} runs of {t.version} lacked the metric {self._metric!r}: what is said "
-                "holds for those that have it"
-                for t in tallies
-                if t.lacking
-            ),
-            *(
-                f"{t.left_behind} of {t.runs} runs of {t.version} left processes running, whose work is not in "
-                "its values and disturbs the next runs"
-                for t in tallies
-                if t.left_behind
-            ),
-            *(
-                f"the program of {name} was replaced while it was measured: its runs are of two programs"
-                for name in sides
-                if name in self._replaced.get(finding.benchmark, ())
-            ),
+            *self._races[name].doubts(finding.candidate),
+            *of_runs([self._tallies[name, side] for side in sides], self._metric),
+            *of_programs([side for side in sides if side in self._replaced.get(name, ())]),
+            *of_blocks(self._cut.get(name, 0), self._recalled.get(name, 0)),
         )
 
     def _measure(self, number: int, benchmark: PlannedBenchmark) -> str:
@@ -274,7 +258,9 @@ class Session:
                 self._executor.begin(version)
             self._warm_up(number, benchmark, race, start)
             block = 0
-            upcoming = self._drawn(number, benchmark, block)
+            # A seed given again must not draw the orders of the earlier blocks again.
+            before = self._recalled.get(benchmark.name, 0)
+            upcoming = self._drawn(number, benchmark, before)
             while not (reason := self._ended(race, start)):
                 values: dict[str, float] = {}
                 # Those left of a random order are in random order.
@@ -282,10 +268,10 @@ class Session:
                 for position, name in enumerate(order):
                     if position == len(order) - 1:
                         # The comparison, before the first run, leaves it cold caches: this is for the last one.
-                        upcoming = self._drawn(number, benchmark, block + 1)
+                        upcoming = self._drawn(number, benchmark, before + block + 1)
                     run = self._execute(benchmark, versions[name], block, position, warmup=False)
                     self._watch(Progress(benchmark, name, run, False, self._clock() - start, race))
-                    if not run.failed and self._metric in run.metrics:
+                    if not run.failed and self._deciding(run.metrics):
                         values[name] = run.metrics[self._metric]
                 race.add(values)
                 block += 1
@@ -322,7 +308,10 @@ class Session:
         for name in race.runners:
             tally = self._tallies[race.benchmark, name]
             if tally.useless and tally.runs >= _HOPELESS:
-                return f"none of the {tally.runs} runs of {name} counts"
+                reason = f"none of the {tally.runs} runs of {name} counts"
+                if len(race.runners) <= 2 or name == race.reference:
+                    return reason
+                race.drop(name, reason)
         if self._rules.max_blocks is not None and race.blocks >= self._rules.max_blocks:
             return f"{self._rules.max_blocks} runs of each version were allowed"
         # The first block is always measured: without it there is nothing to say.
@@ -362,7 +351,7 @@ class Session:
                 run.left_behind,
             )
         )
-        lacks = self._metric not in run.metrics
+        lacks = not self._deciding(run.metrics)
         if (run.failed or lacks) and not self._ignore_failure:
             how = run.describe_failure() if run.failed else self._describe_lack(run)
             raise RunError(
@@ -377,14 +366,24 @@ class Session:
             self._count(tally, run.metrics, failed=run.failed, left=run.left_behind)
         return run
 
-    def _count(self, tally: Tally, metrics: Iterable[str], *, failed: bool, left: int) -> None:
+    def _deciding(self, metrics: Mapping[str, float]) -> bool:
+        """Whether a run has the metric that decides, and a value that a speedup can be made of."""
+        value = metrics.get(self._metric, 0.0)
+        return value > 0.0 and math.isfinite(value)
+
+    def _count(self, tally: Tally, metrics: Mapping[str, float], *, failed: bool, left: int) -> None:
         tally.runs += 1
         tally.failed += failed
-        tally.lacking += not failed and self._metric not in metrics
+        tally.lacking += not failed and not self._deciding(metrics)
         tally.left_behind += left > 0
         tally.metrics = tuple(dict.fromkeys((*tally.metrics, *metrics)))
 
     def _describe_lack(self, run: Run) -> str:
+        if self._metric in run.metrics:
+            return (
+                f"has the value {run.metrics[self._metric]:g} of {self._metric!r}, which decides: a speedup is a "
+                "ratio and needs positive values; decide by another metric, or let the programs do more"
+            )
         why = self._executor.explain(run, self._metric)
         parts = (f"did not give the metric {self._metric!r} that decides", why, run.describe_output())
         return "; ".join(part for part in parts if part)

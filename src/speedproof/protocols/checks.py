@@ -41,7 +41,7 @@ _HISTORY = {
     ),
     Trait.STOPPED_ON_RESULT: (
         "planned size",
-        "measuring ended on what these very values showed, or by hand: a test for a size fixed beforehand has a "
+        "measuring ended, or went on, after a look at these very values: a test for a size fixed beforehand has a "
         "larger risk, and its bounds lean to that result; 'speedproof run --review FILE' gives the verdict that "
         "holds, or fix the size by equal --min-runs and --max-runs",
     ),

@@ -120,6 +120,11 @@ class SequentialResult:
         return not self.contradictory and self.low > 1 / (1 + margin) and self.high < 1 + margin
 
 
+def _log_ratio(above: float, below: float) -> float:
+    """Logarithm of a ratio; the smallest there is for a value that may have been 0."""
+    return math.log(above) - math.log(below) if above > 0.0 else -_LOG_SPEEDUP_MAX
+
+
 class PairedSequence:
     """The running comparison of two versions; add blocks, look whenever you like.
 
@@ -137,7 +142,7 @@ class PairedSequence:
     -----
     Exact under one assumption: with the true speedup divided out, a block's two runs can be exchanged. A
     random order in every block gives that for whatever depends on the position in the block. Adding a block
-    costs a constant amount of work except when a bound moves, which costs about 40 passes over the blocks.
+    costs a constant amount of work except when a bound is tried, which costs about 40 passes over the blocks.
 
     Examples
     --------
@@ -156,8 +161,10 @@ class PairedSequence:
         self._threshold = -math.log(risk) + _ROUNDING
         self._n = 0
         self._ties = 0
-        # Grown by doubling: differences, their spreads and counts in block order; the differences sorted.
-        self._rows = np.empty((4, 64))
+        # Grown by doubling: differences, their spreads and counts in block order; the differences sorted; the
+        # least and the most that the differences may have been before they were read.
+        self._rows = np.empty((6, 64))
+        self._next_try = {1: 0, -1: 0}
         self._at_one = {side: Gambler(side, 0.0) for side in (1, -1)}
         self._at_bound = {side: Gambler(side, -side * math.inf) for side in (1, -1)}
         self._best = {1: 0.0, -1: 0.0}
@@ -203,13 +210,16 @@ class PairedSequence:
         """``log x - log y`` of the blocks so far, in order; shape (n,)."""
         return self._rows[0, : self._n].copy()
 
-    def add(self, reference: float, candidate: float) -> None:
+    def add(self, reference: float, candidate: float, *, resolution: float = 0.0) -> None:
         """Add a block.
 
         Parameters
         ----------
         reference, candidate : float
             The two values of the block, positive and in one unit. Where higher is better, swap them.
+        resolution : float
+            The step in which they were read; the true values lie within half of it. A bound bets on the ratio that
+            is worst for it. The verdict needs no such care: equal programs are rounded equally.
 
         Raises
         ------
@@ -231,19 +241,31 @@ class PairedSequence:
         spread = float(ordered[n - n // 2 : n].sum() - ordered[: n // 2].sum()) if n >= 2 else 0.0
         count = float(max(n, 1))
         self._rows[:3, n] = difference, spread, count
+        half = 0.5 * resolution
+        self._rows[4:, n] = (
+            _log_ratio(reference - half, candidate + half) if half else difference,
+            -_log_ratio(candidate - half, reference + half) if half else difference,
+        )
         at = int(np.searchsorted(ordered[:n], difference))
         ordered[at + 1 : n + 1] = ordered[at:n].copy()
         ordered[at] = difference
         self._n += 1
         self._ties += difference == 0.0
         for side in (1, -1):
-            gambler = self._at_one[side]
-            gambler.bet(difference, spread, count)
-            self._best[side] = max(self._best[side], gambler.log_wealth)
-            bound = self._at_bound[side]
-            bound.bet(difference, spread, count)
-            if bound.log_wealth >= self._threshold:
+            at_one, bound = self._at_one[side], self._at_bound[side]
+            at_one.bet(difference, spread, count)
+            self._best[side] = max(self._best[side], at_one.log_wealth)
+            bound.bet(float(self._rows[self._row(side, bound.shift), n]), spread, count)
+            beyond_one = at_one.log_wealth >= self._threshold and side * bound.shift < 0.0
+            if beyond_one or (bound.log_wealth >= self._threshold and self._n >= self._next_try[side]):
                 self._at_bound[side] = self._moved(bound)
+                # A try takes many passes. One block in a hundred is often enough, and later is valid, too.
+                self._next_try[side] = self._n + 1 + self._n // 100
+
+    @staticmethod
+    def _row(side: int, shift: float) -> int:
+        """The row of differences that a bet at this shift is about."""
+        return 0 if shift == 0.0 else 4 if side == 1 else 5
 
     def log_evidence(self, gamma: float, *, side: int = 1) -> float:
         """Logarithm of the present e-value against "the speedup is at most gamma".
@@ -269,7 +291,7 @@ class PairedSequence:
             blocks=self._n,
             ties=self._ties,
             risk=self._risk,
-            low=math.exp(low),
+            low=math.exp(min(low, _LOG_SPEEDUP_MAX)),
             high=math.exp(high) if high < _LOG_SPEEDUP_MAX else math.inf,
             log_evidence_faster=self._at_one[1].log_wealth,
             log_evidence_slower=self._at_one[-1].log_wealth,
@@ -331,7 +353,8 @@ class PairedSequence:
         return blocks_until(side * self._rows[0, : self._n], missing, side * math.log(gamma))
 
     def _log_wealths(self, side: int, shift: float) -> list[float]:
-        differences, spreads, counts = self._rows[:3, : self._n]
+        _, spreads, counts = self._rows[:3, : self._n]
+        differences = self._rows[self._row(side, shift), : self._n]
         factors = log_factors(side * differences, spreads, counts, side * shift)
         return list((LOG_WEIGHTS + factors.sum(axis=0)).tolist())
 

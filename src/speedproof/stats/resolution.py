@@ -1,0 +1,59 @@
+"""The step in which values were read: a clock's tick, the digits that a program prints."""
+
+from __future__ import annotations
+
+import bisect
+from decimal import Decimal
+
+__all__ = ["Resolution"]
+
+
+class Resolution:
+    """Watches values and tells their step, as far as ties betray one.
+
+    Values of full precision never tie. Where some do, the smallest difference that was ever seen is taken for the
+    step; it may be larger than the true one, never smaller. Before there are two different values it is the last
+    decimal place of the one, at most 1.
+
+    Examples
+    --------
+    >>> seen = Resolution()
+    >>> for value in (0.51, 0.54, 0.52):
+    ...     seen.add(value)
+    >>> seen.step
+    0.0
+    >>> seen.add(0.52)
+    >>> round(seen.step, 12)
+    0.01
+    """
+
+    def __init__(self) -> None:
+        self._distinct: list[float] = []
+        self._gap = float("inf")
+        self._ties = 0
+
+    def add(self, value: float) -> None:
+        """Take note of a value.
+
+        Parameters
+        ----------
+        value : float
+            Finite.
+        """
+        at = bisect.bisect_left(self._distinct, value)
+        if at < len(self._distinct) and self._distinct[at] == value:
+            self._ties += 1
+            return
+        neighbours = self._distinct[max(at - 1, 0) : at + 1]
+        self._gap = min([self._gap, *(abs(value - other) for other in neighbours)])
+        self._distinct.insert(at, value)
+
+    @property
+    def step(self) -> float:
+        """The step so far, in the unit of the values; 0 without ties."""
+        if not self._ties:
+            return 0.0
+        if len(self._distinct) > 1:
+            return self._gap
+        exponent = Decimal(repr(self._distinct[0])).normalize().as_tuple().exponent
+        return 10.0 ** min(int(exponent), 0)

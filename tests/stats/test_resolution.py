@@ -1,0 +1,98 @@
+"""Values that were rounded: the step is found, and the bounds hold the truth behind the readings."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from speedproof.measure.race import Race, StopRules
+from speedproof.stats.resolution import Resolution
+from speedproof.stats.sequential import PairedSequence
+
+
+def watched(values: list[float]) -> float:
+    seen = Resolution()
+    for value in values:
+        seen.add(value)
+    return seen.step
+
+
+@given(st.lists(st.integers(1, 60), min_size=2, max_size=40), st.sampled_from([1.0, 0.25, 4.0]))
+def test_step_is_the_smallest_gap_or_nothing(counts: list[int], tick: float) -> None:
+    """Against all pairs; never below the true tick when values tie."""
+    values = [tick * count for count in counts]
+    gaps = [abs(a - b) for a in values for b in values if a != b]
+    step = watched(values)
+    if len(set(values)) == len(values):
+        assert step == 0.0
+    elif gaps:
+        assert step == min(gaps) >= tick
+
+
+@pytest.mark.parametrize(
+    ("value", "place"), [(0.5, 0.1), (0.503, 0.001), (17.0, 1.0), (1700.0, 1.0), (5e-07, 1e-7)]
+)
+def test_one_value_tells_its_last_decimal_place(value: float, place: float) -> None:
+    assert watched([value] * 5) == pytest.approx(place)
+
+
+def test_values_of_full_precision_have_no_step() -> None:
+    assert watched(np.random.default_rng(1).random(1000).tolist()) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("base", "tick", "noise", "speedup"),
+    [
+        (0.0503, 0.01, 0.03, 1.02),
+        (0.5, 0.01, 0.005, 1.004),
+        (0.048, 0.004, 0.03, 1.02),
+        (3.3e-5, 1e-6, 0.01, 1.01),
+    ],
+)
+def test_bounds_of_rounded_values_hold_the_truth(
+    base: float, tick: float, noise: float, speedup: float
+) -> None:
+    """Coarse clocks: the true speedup is lost on a side in at most 5 % of sessions (binomial)."""
+    rng = np.random.default_rng(17)
+    low = high = 0
+    sessions = 60
+    for _ in range(sessions):
+        times = np.exp(noise * rng.standard_normal((150, 2))) * (speedup * base, base)
+        race = Race("b", ["X", "Y"], StopRules(min_blocks=10**6))
+        for x, y in (np.round(times / tick) * tick).tolist():
+            race.add({"X": x, "Y": y})
+        result = race.results()["Y"]
+        low += result.low > speedup
+        high += result.high < speedup
+    for lost in (low, high):
+        assert stats.binomtest(lost, sessions, 0.05, alternative="greater").pvalue > 1e-3
+
+
+def test_equal_readings_prove_no_more_than_their_step() -> None:
+    """200 times 0.50 s twice, read in hundredths: the truth is between 0.495/0.505 and its inverse."""
+    sequence = PairedSequence()
+    for _ in range(200):
+        sequence.add(0.5, 0.5, resolution=0.01)
+    result = sequence.result()
+    assert result.low < 0.495 / 0.505 < 0.505 / 0.495 < result.high
+    assert result.pvalue_faster == result.pvalue_slower == 1.0
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6))
+def test_care_for_the_step_only_widens_and_keeps_the_verdict(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    times = np.round(50 * np.exp(0.1 * rng.standard_normal((40, 2))) * (1.1, 1.0))
+    careless, careful = PairedSequence(), PairedSequence()
+    for x, y in times.tolist():
+        careless.add(x, y)
+        careful.add(x, y, resolution=1.0)
+    a, b = careless.result(), careful.result()
+    assert (b.pvalue_faster, b.pvalue_slower) == (a.pvalue_faster, a.pvalue_slower)
+    assert b.low <= a.low + 1e-12
+    assert b.high >= a.high - 1e-12
+    assert (b.low >= 1.0) == (b.pvalue_faster <= 0.05)
+    assert (b.high <= 1.0) == (b.pvalue_slower <= 0.05)
