@@ -247,12 +247,13 @@ class Race:
             agreed = bool(np.all(signs == 1.0) or np.all(signs == -1.0))
             skewed = symmetry(differences)
             if skewed.pvalue <= (_SKEW_LEVEL_AGREED if agreed else _SKEW_LEVEL):
-                what = f"the ratios of the blocks are skewed (p {skewed.pvalue:.2g})"
                 found.append(
-                    f"{what}: mean, median and most blocks agree on who is faster, but the bounds are exact for none"
-                    if agreed
-                    else f"{what}, so no single factor describes them: who is faster depends on what is asked, mean, "
-                    "median or a single run"
+                    f"the ratios of the blocks are skewed (p {skewed.pvalue:.2g}): "
+                    + (
+                        "mean, median and most blocks agree on who is faster, but the bounds are exact for none"
+                        if agreed
+                        else "who is faster depends on what is asked, mean, median or a single run"
+                    )
                 )
             centre = sequence.centre()
             if not result.low <= centre <= result.high:
