@@ -1,7 +1,7 @@
 """Make a picture of what `speedproof run` shows while it measures, from a real session in a real terminal.
 
-``python docs/terminal.py`` runs two real programs under tmux, takes the screen while they are measured and when they
-are done, and writes docs/pictures/run.svg. It needs tmux and the coreutils.
+``python docs/terminal.py`` runs two real programs under tmux, takes the screen while they are measured and when
+they are done, and writes docs/pictures/run.svg. It needs tmux and the coreutils.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         numbers = "\n".join(str(i * 7919 % 1_000_003) for i in range(1_000_000))
         Path(folder, "numbers.txt").write_text(numbers + "\n", encoding="utf-8")
-        start = f"cd {shlex.quote(folder)}; PATH={Path(sys.executable).parent}:$PATH PS1=; clear; {COMMAND}; echo DONE"
+        path = f"{Path(sys.executable).parent}:$PATH"
+        start = f"cd {shlex.quote(folder)}; PATH={path} PS1=; clear; {COMMAND}; echo DONE"
         tmux("new-session", "-d", "-s", "picture", "-x", str(COLUMNS), "-y", "40", "sh")
         try:
             tmux("send-keys", "-t", "picture", start, "Enter")
