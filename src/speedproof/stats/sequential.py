@@ -350,7 +350,9 @@ class PairedSequence:
             blocks speak against it. See :func:`~speedproof.stats.forecast.blocks_until`.
         """
         missing = self._threshold - self.log_evidence(gamma, side=side)
-        return blocks_until(side * self._rows[0, : self._n], missing, side * math.log(gamma))
+        shift = math.log(gamma)
+        differences = self._rows[self._row(side, shift), : self._n]
+        return blocks_until(side * differences, missing, side * shift)
 
     def _log_wealths(self, side: int, shift: float) -> list[float]:
         _, spreads, counts = self._rows[:3, : self._n]
