@@ -10,7 +10,7 @@ from speedproof.data.units import format_value
 from speedproof.measure.calibrate import Calibration
 from speedproof.measure.race import PROVEN, Finding
 from speedproof.protocols.comparison import Verdict
-from speedproof.report.blocks import Block, Cell, Column, Table, Text
+from speedproof.report.blocks import Block, Cell, Column, Fitted, Table, Text
 from speedproof.report.wording import MARKS, STYLES, bounds, level, percent, plural, pvalue, ratio
 from speedproof.stats.estimate import Estimate
 
@@ -103,6 +103,47 @@ def _at_least(value: float) -> str:
     return "more than 1" if shown.startswith(">") or value == 1.0 else f"at least {shown}"
 
 
+def _table(findings: Sequence[Finding]) -> Fitted:
+    """A row each; a narrow terminal has fewer columns, never parts of numbers."""
+    columns = {
+        "benchmark": Column("benchmark", wraps=True),
+        "candidate": Column("candidate", wraps=True),
+        "speedup": Column("speedup [certified bounds]"),
+        "verdict": Column("verdict"),
+        "p faster": Column("p faster", right=True),
+        "p slower": Column("p slower", right=True),
+        "blocks": Column("blocks", right=True),
+        "ties": Column("ties", right=True),
+    }
+    rows = [
+        {
+            "benchmark": Cell(f.benchmark),
+            "candidate": Cell(f.candidate),
+            "speedup": Cell(certified(f), STYLES[f.verdict], _speedup(f)),
+            "verdict": Cell(f"{MARKS[f.verdict]}{'!' if f.doubts else ' '}{called(f)}", STYLES[f.verdict]),
+            "p faster": Cell(pvalue(f.result.pvalue_faster)),
+            "p slower": Cell(pvalue(f.result.pvalue_slower)),
+            "blocks": Cell(str(f.result.blocks)),
+            "ties": Cell(str(f.result.ties)),
+        }
+        for f in findings
+    ]
+
+    def without(*names: str) -> Table:
+        kept = [name for name in columns if name not in names]
+        return Table(tuple(columns[n] for n in kept), tuple(tuple(row[n] for n in kept) for row in rows))
+
+    return Fitted(
+        (
+            without(),
+            without("ties"),
+            without("p faster", "p slower"),
+            without("p faster", "p slower", "ties"),
+            without("p faster", "p slower", "ties", "blocks"),
+        )
+    )
+
+
 def finding_blocks(findings: Sequence[Finding], *, risk: float, margin: float | None) -> Iterator[Block]:
     """Verdicts in words, then the table, then what the numbers promise.
 
@@ -130,33 +171,8 @@ def finding_blocks(findings: Sequence[Finding], *, risk: float, margin: float | 
         yield Text(f"{finding.benchmark}: {text.text}", text.style) if several else text
         for doubt in finding.doubts:
             yield Text(f"! {finding.benchmark}: {doubt}" if several else f"! {doubt}", "doubt")
-    columns = [
-        Column("benchmark"),
-        Column("candidate"),
-        Column("speedup [certified bounds]"),
-        Column("verdict"),
-        Column("p faster", right=True),
-        Column("p slower", right=True),
-        Column("blocks", right=True),
-        Column("ties", right=True),
-    ]
-    rows = []
-    for f in findings:
-        style = STYLES[f.verdict]
-        rows.append(
-            (
-                Cell(f.benchmark),
-                Cell(f.candidate),
-                Cell(certified(f), style, _speedup(f)),
-                Cell(f"{MARKS[f.verdict]}{'!' if f.doubts else ' '}{called(f)}", style),
-                Cell(pvalue(f.result.pvalue_faster)),
-                Cell(pvalue(f.result.pvalue_slower)),
-                Cell(str(f.result.blocks)),
-                Cell(str(f.result.ties)),
-            )
-        )
     yield Text("")
-    yield Table(tuple(columns), tuple(rows))
+    yield _table(findings)
     if findings[0].result.risk < risk:
         risks = (
             f"The claims 'faster' of a benchmark, all its candidates together, err with a risk of at most "
@@ -178,7 +194,20 @@ def finding_blocks(findings: Sequence[Finding], *, risk: float, margin: float | 
             f"something; with --alpha {risk / benchmarks:.2g} the risk of any false claim is {percent(2 * risk)}.",
             "dim",
         )
-    if any(f.reason == PROVEN and f.verdict is not Verdict.EQUIVALENT for f in findings):
+    early = [
+        f
+        for f in findings
+        if (f.verdict is Verdict.FASTER and f.result.low < 1.0)
+        or (f.verdict is Verdict.SLOWER and f.result.high > 1.0)
+    ]
+    if early:
+        who = ", ".join(f.candidate for f in early[:3]) + (", ..." if len(early) > 3 else "")
+        yield Text(
+            f"The verdict on {who} is proven by the evidence on all candidates together, before its bound, at a "
+            "share of the risk, has passed 1.",
+            "dim",
+        )
+    if all(f.reason == PROVEN and f.verdict is not Verdict.EQUIVALENT for f in findings):
         yield Text(
             "It stopped at the first proof; --precision 1% measures on until the speedup is known that well.",
             "dim",

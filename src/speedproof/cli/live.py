@@ -123,7 +123,8 @@ class Watcher:
             bars = sparklines([list(values) for values in self._recent.values()])
             for (name, values), bar in zip(self._recent.items(), bars, strict=True):
                 middle = sorted(values)[len(values) // 2] if values else math.nan
-                shown = format_value(middle, "s") if self._metric == "time" and values else f"{middle:.4g}"
+                shown = format_value(middle, "s") if self._metric == "time" else f"{middle:.4g}"
+                shown = shown if values else "-"
                 lines.append(f"  {name:<{min(width, 30)}.30}  {shown:>9}  {bar}")
         return lines
 

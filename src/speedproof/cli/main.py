@@ -1,7 +1,7 @@
 """The program: find the command, run it, turn every outcome into an exit code.
 
 Exit codes: 0 done; 1 a condition asked for with ``--fail-on`` or a gate that fails; 2 an error;
-3 a gate that is undecided; 130 interrupted. A closed pipe ends the program quietly, as it does ``cat``.
+3 a gate that is undecided; 130 interrupted; 141 the reader of the output went before there was a verdict.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ __all__ = ["build_parser", "entry", "main"]
 
 ERROR = 2
 INTERRUPTED = 130
+CLOSED_PIPE = 141
 
 # A command is a module of this package with ``register(subparsers)`` and ``run(args, console) -> int``.
 COMMANDS = (
@@ -69,7 +70,7 @@ def build_parser(only: str | None = None) -> argparse.ArgumentParser:
         "  speedproof suite config.csv -o report      a Speedup-Test configuration\n"
         "  speedproof show old.json                   what a file holds\n\n"
         "exit codes: 0 done, 1 a --fail-on condition or a failed gate, 2 error,\n"
-        "            3 undecided gate, 130 interrupted",
+        "            3 undecided gate, 130 interrupted, 141 closed pipe",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"speedproof {__version__}")
@@ -96,6 +97,7 @@ def main(argv: Sequence[str] | None = None, console: Console | None = None) -> i
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
     console = Console() if console is None else console
+    code = CLOSED_PIPE
     only = arguments[0] if arguments and arguments[0] in COMMANDS else None
     try:
         args = build_parser(only).parse_args(arguments)
@@ -105,7 +107,7 @@ def main(argv: Sequence[str] | None = None, console: Console | None = None) -> i
     except BrokenPipeError:
         # The reader has gone. Python would complain again while it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        return code
     except SpeedproofError as error:
         console.remark(f"error: {error}")
         return ERROR

@@ -73,7 +73,7 @@ def report(
         blocks = list(calibration_blocks(calibration, findings[0]))
     else:
         blocks = list(finding_blocks(findings, risk=rules.risk, margin=rules.margin))
-    caveat = list(_caveat(results, outcome))
+    caveat = list(_caveat(results, looked=bool(outcome.on_result) or len(sessions) > 1))
     taken = write_outputs(args, Reported(results, suite, context_of(args), ([*blocks, *caveat],)), console)
     if args.json:
         from speedproof.report.json import to_json
@@ -194,15 +194,15 @@ def _contradicted(finding: Finding, results: Sequence[SuiteComparison]) -> Findi
     return replace(finding, doubts=(*finding.doubts, f"{' and '.join(where)} it is the other way, see below"))
 
 
-def _caveat(results: Sequence[SuiteComparison], outcome: Outcome) -> Iterator[Block]:
+def _caveat(results: Sequence[SuiteComparison], *, looked: bool) -> Iterator[Block]:
     """What a reader of the fixed-size results must know; nothing when there are none."""
     if results:
         yield Text("")
         yield Text("The same runs by the protocols for samples of a size fixed beforehand:", "strong")
-        if outcome.on_result:
+        if looked:
             yield Text(
-                "Their risk does not cover that measuring stopped on what these runs showed, hence the mark '!'; "
-                "what is proven stands above.",
+                "Their risk does not cover that measuring stopped on what these runs showed, or went on after a "
+                "look, hence the mark '!'; what is proven stands above.",
                 "dim",
             )
 

@@ -171,6 +171,8 @@ def plan_of(args: argparse.Namespace, console: Console) -> tuple[PlannedBenchmar
         if args.calibrate:
             if len(commands) != 1:
                 raise UsageError("--calibrate measures exactly one command against itself")
+            if args.decide_by not in (None, "time"):
+                raise UsageError("--calibrate describes the noise of the time; leave out --decide-by")
             named = ("name", "benchmark", "parameter_list", "reference")
             if needless := [args.given[name] for name in named if name in args.given]:
                 raise UsageError(f"--calibrate has one version only; leave out {', '.join(needless)}")

@@ -27,7 +27,7 @@ from speedproof.measure.environment import differences, disturbances, snapshot
 from speedproof.measure.execute import shell_command
 from speedproof.measure.executor import CommandExecutor, shell_start
 from speedproof.measure.outcome import Outcome, Warmup
-from speedproof.measure.programs import fingerprints, replaced, was_changed
+from speedproof.measure.programs import fingerprints, not_found, replaced, was_changed
 from speedproof.measure.race import StopRules
 from speedproof.measure.session import Session
 from speedproof.measure.store import Store, StoredSession, read_sessions
@@ -98,8 +98,8 @@ def carry_out(args: argparse.Namespace, console: Console) -> int:
 
 
 def _code(args: argparse.Namespace, outcome: Outcome) -> int:
-    """2 when some version has no run that counts, 1 when a ``--fail-on`` condition is met."""
-    if outcome.fruitless:
+    """2 when some version has no run that counts or a cleanup failed, 1 when a ``--fail-on`` condition is met."""
+    if outcome.fruitless or outcome.unfinished:
         return ERROR
     failing = frozenset[Verdict]().union(*(FAILING[name] for name in args.fail_on))
     return FAILED if any(finding.verdict in failing for finding in outcome.findings) else 0
@@ -235,9 +235,14 @@ def _same_files(
     args: argparse.Namespace, stored: Sequence[StoredSession], plan: Sequence[PlannedBenchmark]
 ) -> dict[str, str]:
     """Look at what the commands consist of; blocks of other programs are not gone on with."""
+    if missing := not_found(plan):
+        raise FormatError(
+            missing, "", "no such program; give its path, or --shell when it is a shell's own command"
+        )
     files = fingerprints(plan)
-    if stored and (changed := was_changed(stored[-1], files)):
-        before = stored[-1].head
+    known = next((session for session in reversed(stored) if session.head.files), None)
+    if known and (changed := was_changed(known, files)):
+        before = known.head
         where = before.options.get("directory", "")
         elsewhere = f" (it was started in {where})" if where != str(Path.cwd()) else ""
         raise FormatError(

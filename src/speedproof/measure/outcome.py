@@ -109,7 +109,7 @@ class Outcome:
     changed : dict of str to tuple of str
         By benchmark, the versions whose program was replaced during the session.
     unfinished : tuple of str
-        Cleanups that did not end well after an interrupt, in sentences.
+        Cleanups that did not end well, in sentences.
     """
 
     findings: tuple[Finding, ...]

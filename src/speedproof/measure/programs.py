@@ -20,7 +20,7 @@ from speedproof.data.runs import PlannedBenchmark, PlannedVersion
 from speedproof.measure.execute import find_program
 from speedproof.measure.store import StoredSession
 
-__all__ = ["fingerprints", "ran_until", "replaced", "was_changed"]
+__all__ = ["fingerprints", "not_found", "ran_until", "replaced", "was_changed"]
 
 # Beyond this a file is told by size and time: reading it would cost more than a second, and empty the page cache.
 _HASHED_BYTES = 256 << 20
@@ -53,6 +53,33 @@ def fingerprints(plan: Iterable[PlannedBenchmark]) -> dict[str, str]:
         path for benchmark in plan for version in benchmark.versions for path in _files_of(version)
     )
     return {str(path): _fingerprint(path) for path in paths}
+
+
+def not_found(plan: Iterable[PlannedBenchmark]) -> str:
+    """The first program of a plan that is not there, unless a setup command may still make it.
+
+    Parameters
+    ----------
+    plan : iterable of PlannedBenchmark
+        What is to be measured.
+
+    Returns
+    -------
+    str
+        As the user wrote it; empty when all are there.
+
+    Examples
+    --------
+    >>> version = PlannedVersion("v", ("no-such-program",), "no-such-program")
+    >>> not_found([PlannedBenchmark("b", (version,))])
+    'no-such-program'
+    """
+    for benchmark in plan:
+        for version in benchmark.versions:
+            found = find_program(version.command[0], {**os.environ, **version.env})
+            if not version.setup and not (found and (Path.cwd() / version.cwd / found).exists()):
+                return version.command[0]
+    return ""
 
 
 def replaced(

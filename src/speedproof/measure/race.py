@@ -59,7 +59,9 @@ class StopRules:
     max_time: float | None = 60.0
 
     def __post_init__(self) -> None:
-        if self.min_blocks < 1 or (self.max_blocks is not None and self.max_blocks < self.min_blocks):
+        if self.min_blocks < 1:
+            raise UsageError(f"--min-runs {self.min_blocks}: at least 1")
+        if self.max_blocks is not None and self.max_blocks < self.min_blocks:
             raise UsageError(
                 f"--min-runs {self.min_blocks} and --max-runs {self.max_blocks} leave nothing to measure"
             )

@@ -171,7 +171,12 @@ class Session:
         measured = {tally.benchmark for tally in self._tallies.values() if tally.runs}
         outcome = self._outcome([(b.name, "") for b in self._head.benchmarks if b.name in measured], False)
         # Why it ended then, not why it would by the rules of now.
-        return replace(outcome, on_result=self._last_end.on_result if self._last_end else {})
+        on_result = self._last_end.on_result if self._last_end else {}
+        findings = tuple(
+            f if f.candidate in on_result.get(f.benchmark, ()) else replace(f, reason="")
+            for f in outcome.findings
+        )
+        return replace(outcome, findings=findings, on_result=on_result)
 
     def run(self) -> Outcome:
         """Measure until every benchmark ends by the rules or by Ctrl-C.
@@ -280,8 +285,8 @@ class Session:
         except BaseException:
             self._unfinished += self._finish(begun)
             raise
-        if problems := self._finish(begun):
-            raise RunError("\n".join(problems))
+        # What was measured is as good as it was: a failed cleanup is told, and the verdict given.
+        self._unfinished += self._finish(begun)
         return reason
 
     def _finish(self, begun: Sequence[PlannedVersion]) -> list[str]:

@@ -160,6 +160,7 @@ def read_sessions(path: Path, *, left_out: Callable[[str], object] = _say_nothin
     heads: dict[str, SessionLine] = {}
     runs: dict[str, list[RunLine]] = {}
     ends: dict[str, EndLine] = {}
+    unusable: list[str] = []
     decoder = msgspec.json.Decoder(Line)
     with path.open("rb") as file:
         for number, text in enumerate(file, start=1):
@@ -167,7 +168,7 @@ def read_sessions(path: Path, *, left_out: Callable[[str], object] = _say_nothin
                 line = decoder.decode(text)
             except msgspec.MsgspecError as error:
                 if text.strip():
-                    left_out(f"{path}: line {number}: cannot be read ({error})")
+                    unusable.append(f"{path}: line {number}: cannot be read ({error})")
                 continue
             if isinstance(line, SessionLine):
                 if line.schema > SCHEMA:
@@ -179,11 +180,13 @@ def read_sessions(path: Path, *, left_out: Callable[[str], object] = _say_nothin
                 heads[line.session] = line
                 runs[line.session] = []
             elif line.session not in heads:
-                left_out(f"{path}: line {number}: no session {line.session!r} before it")
+                unusable.append(f"{path}: line {number}: no session {line.session!r} before it")
             elif isinstance(line, RunLine):
                 runs[line.session].append(line)
             else:
                 ends[line.session] = line
     if not heads:
         raise FormatError(str(path), "", "holds no session of 'speedproof run'")
+    for what in unusable:
+        left_out(what)
     return [StoredSession(head, tuple(runs[name]), ends.get(name)) for name, head in heads.items()]
