@@ -518,6 +518,105 @@ def test_what_never_ran_leaves_no_file() -> None:
     assert list(Path().glob("*.jsonl")) == []
 
 
+def test_a_failed_resume_leaves_the_file_and_its_programs_alone() -> None:
+    """In a folder without the programs nothing is written, so the next resume still knows what was measured."""
+    tool = script("tool", "exit 0")
+    speedproof("run", tool, "true", "--max-runs", "3", "--save", "r.jsonl")
+    before = Path("r.jsonl").read_bytes()
+    Path("tool").unlink()
+    code, _, err = speedproof("run", "--resume", "r.jsonl")
+    assert code == 2
+    assert "./tool: no such program" in err
+    assert Path("r.jsonl").read_bytes() == before
+    script("tool", "exit 0 # another one")
+    assert "not what was measured then" in speedproof("run", "--resume", "r.jsonl")[2]
+
+
+def test_a_setup_command_may_make_the_program() -> None:
+    Path("source").write_text("#!/bin/sh\nexit 0\n")
+    code, _, err = speedproof("run", "./made", "--max-runs", "3", "--setup", "cp source made; chmod +x made")
+    assert code == 0, err
+
+
+def test_a_failed_cleanup_is_told_and_the_verdict_given() -> None:
+    code, out, err = speedproof("run", SLOW, FAST, "--cleanup", "echo no room; exit 3", "--save", "r.jsonl")
+    assert code == 2
+    assert out.startswith(f"{FAST} is typically faster than {SLOW}")
+    assert "cleanup command 'echo no room; exit 3' exited with code 3" in err
+
+
+def test_a_closed_pipe_does_not_turn_a_failure_into_a_success() -> None:
+    """As ``speedproof ... --fail-on slower | true``: never 0."""
+    speedproof("run", FAST, SLOW, "--save", "r.jsonl")
+    code = "import sys; from speedproof.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    reader, writer = os.pipe()
+    os.close(reader)
+    ended = subprocess.run(
+        [sys.executable, "-c", code, "run", "--review", "r.jsonl", "--fail-on", "slower"],
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        check=False,
+    )
+    os.close(writer)
+    assert ended.returncode in (1, 141)
+    assert ended.stderr.count(b"Traceback") == 0
+
+
+def test_a_foreign_file_is_refused_in_one_line() -> None:
+    Path("x.json").write_text("{\n" + '"a": 1,\n' * 50 + '"b": 2}\n')
+    code, _, err = speedproof("run", "--review", "x.json")
+    assert code == 2
+    assert err.splitlines() == ["speedproof: error: x.json: holds no session of 'speedproof run'"]
+
+
+def test_verdicts_before_their_bounds_are_explained() -> None:
+    """Three candidates: evidence on all together proves before each one's share of the risk bounds it."""
+    rows = []
+    speedproof("run", "true", "true", "true", "true", "--max-runs", "3", "--save", "r.jsonl")
+    head = Path("r.jsonl").read_text().splitlines()[0]
+    session = json.loads(head)
+    versions = [v["name"] for v in session["benchmarks"][0]["versions"]]
+    for block in range(7):
+        for place, name in enumerate(versions):
+            seconds = (2.0 if place == 0 else 1.0) * (1 + (block * 7 + place * 3) % 11 / 1000 + block / 1e6)
+            run = {"type": "run", "session": session["session"], "benchmark": "command", "version": name}
+            rows.append(
+                json.dumps({**run, "block": block, "position": 0, "at": 0.0, "metrics": {"time": seconds}})
+            )
+    Path("r.jsonl").write_text("\n".join([head, *rows]) + "\n")
+    _, out, _ = speedproof("run", "--review", "r.jsonl")
+    assert "faster" in out.splitlines()[1]
+    assert "is proven by the evidence on all candidates together" in out
+
+
+def test_narrow_terminals_lose_columns_and_no_digits() -> None:
+    long = "a name that is so long that nothing beside it would fit on any terminal of eighty columns"
+    speedproof("run", SLOW, FAST, "--benchmark", long, "--save", "r.jsonl")
+    (finding,) = json.loads(speedproof("run", "--review", "r.jsonl", "--json")[1])["results"]
+    leader, follower = pty.openpty()
+    code = "import sys; from speedproof.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, "run", "--review", "r.jsonl"],
+        stdout=follower,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "TERM": "xterm", "COLUMNS": "80", "LINES": "24"},
+    )
+    os.close(follower)
+    seen = b""
+    while True:
+        try:
+            part = os.read(leader, 4096)
+        except OSError:
+            break
+        if not part:
+            break
+        seen += part
+    os.close(leader)
+    assert process.wait(30) == 0
+    assert f"{finding['estimate']:.3f} [" in seen.decode()
+    assert "+ faster" in seen.decode()
+
+
 def test_json_says_how_it_was_measured() -> None:
     _, out, _ = speedproof(
         "run", "true", "true", "--max-runs", "4", "--margin", "5%", "--save", "r.jsonl", "--json"

@@ -381,3 +381,20 @@ def test_medians_that_differ_by_more_than_a_shift_have_no_bounds_to_show() -> No
     assert apart.certified.value == apart.speedup.value
     alike = compare_medians(narrow, shifted, rules=Rules())
     assert alike.certified == alike.speedup
+
+
+def test_values_that_rounding_made_equal_are_marked() -> None:
+    """True scores of 3.4 and 2.6 that are both read as 3; and ones that are read in hundredths."""
+    rng = np.random.default_rng(4)
+    x, y = 3.4 + 0.02 * rng.random(40), 2.6 + 0.02 * rng.random(40)
+
+    def doubted(a: np.ndarray, b: np.ndarray) -> bool:
+        result = compare_medians(Sample(a, unit=""), Sample(b, unit=""), rules=Rules(margin=0.02))
+        return "resolution" in {check.kind for check in result.doubts}
+
+    assert doubted(np.round(x), np.round(y))
+    assert not doubted(np.round(x, 2), np.round(y, 2))
+    assert not doubted(x, y)
+    # A counter that never changes is exact to its last place, which is small beside it.
+    assert not doubted(np.full(40, 1380.0), np.full(40, 1204.0))
+    assert not doubted(np.zeros(40), np.zeros(40))

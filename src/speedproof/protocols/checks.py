@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 
 import numpy as np
 
@@ -18,10 +19,12 @@ from speedproof.protocols.speedup_test import (
 )
 from speedproof.stats.dependence import drift, drift_within, lag1
 from speedproof.stats.hypotests import ks_location
+from speedproof.stats.scaling import exponent
 
-__all__ = ["of_means", "of_medians", "of_sample", "same_values"]
+__all__ = ["coarse_values", "of_means", "of_medians", "of_sample", "same_values"]
 
 _LEAST_FOR_SHAPIRO = 3
+_COARSE = 0.01
 _FEW_FOR_ORDER = 8
 _TAINTS = {
     Trait.TRIMMED: "spread and risk are understated",
@@ -249,6 +252,46 @@ def same_values(reference: Sample, candidate: Sample) -> tuple[Check, ...]:
         return ()
     message = "both samples hold the same values in the same order: was one file given twice?"
     return (Check("two measurements", math.nan, math.nan, False, message),)
+
+
+def coarse_values(reference: Sample, candidate: Sample) -> tuple[Check, ...]:
+    """The check that the values were read finely enough for what is said of them.
+
+    Parameters
+    ----------
+    reference, candidate : Sample
+        As measured.
+
+    Returns
+    -------
+    tuple of Check
+        Empty unless values tie and their step is larger than their spread and than a hundredth of their size: then
+        rounding, not the programs, may have made them equal or different.
+    """
+    measured = np.concatenate([reference.values, candidate.values])
+    shift = exponent(measured)
+    pooled = np.ldexp(measured, shift)
+    distinct = np.unique(pooled)
+    size = float(np.median(np.abs(pooled)))
+    if distinct.size == pooled.size or pooled.size < _LEAST_FOR_SHAPIRO or size == 0.0:
+        return ()
+    # Two values or one tell no step; their last decimal place is the best guess.
+    places = [_last_place(value) for value in np.unique(measured)[:2].tolist()]
+    step = float(np.diff(distinct).min()) if distinct.size > 2 else float(np.ldexp(max(places), shift))
+    spread = max(float(part.std()) for part in np.split(pooled, [reference.n]))
+    if step <= spread or step <= _COARSE * size:
+        return ()
+    read = float(np.ldexp(step, -shift))
+    message = (
+        f"the values were read in steps of about {read:.2g}, which is more than they scatter: rounding may make equal "
+        "what differs; use a finer clock, more digits or longer runs"
+    )
+    return (Check("resolution", read, math.nan, False, message),)
+
+
+def _last_place(value: float) -> float:
+    place = Decimal(repr(value)).normalize().as_tuple().exponent
+    return 10.0 ** min(int(place), 0)
 
 
 def _of_size(used: Sample, side: str) -> list[Check]:

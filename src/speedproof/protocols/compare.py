@@ -16,7 +16,7 @@ import numpy as np
 
 from speedproof.data.sample import FloatArray, Sample
 from speedproof.data.suite import Key
-from speedproof.protocols.checks import of_means, of_medians, of_sample, same_values
+from speedproof.protocols.checks import coarse_values, of_means, of_medians, of_sample, same_values
 from speedproof.protocols.comparison import Check, Comparison, Needed, State, Verdict, summarise
 from speedproof.protocols.confidence import highest_confidence
 from speedproof.protocols.speedup_test import (
@@ -392,6 +392,7 @@ def _verdict(decision: MeanDecision | MedianDecision, speedup: Estimate, margin:
 def _sample_checks(case: _Case) -> tuple[Check, ...]:
     return (
         *same_values(case.reference, case.candidate),
+        *coarse_values(case.reference, case.candidate),
         *of_sample(case.reference, case.x, "X", other_nested=case.candidate.nested),
         *of_sample(case.candidate, case.y, "Y", other_nested=case.reference.nested),
     )

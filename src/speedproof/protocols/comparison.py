@@ -42,6 +42,7 @@ UNDERMINING = frozenset(
         "two measurements",
         "planned size",
         "one program",
+        "resolution",
     }
 )
 """Kinds of checks without which the stated risk may be far from the true one, whatever the test."""

@@ -36,6 +36,7 @@ SHORT = {
     "successful runs": "failed runs",
     "planned size": "stopped on it",
     "one program": "two programs",
+    "resolution": "coarse values",
 }
 """A word for each kind of check that did not hold."""
 
