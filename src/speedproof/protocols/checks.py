@@ -283,8 +283,8 @@ def coarse_values(reference: Sample, candidate: Sample) -> tuple[Check, ...]:
         return ()
     read = float(np.ldexp(step, -shift))
     message = (
-        f"the values were read in steps of about {read:.2g}, which is more than they scatter: rounding may make equal "
-        "what differs; use a finer clock, more digits or longer runs"
+        f"the values were read in steps of about {read:.2g}, which is more than they scatter: rounding may make "
+        "equal what differs; use a finer clock, more digits or longer runs"
     )
     return (Check("resolution", read, math.nan, False, message),)
 
