@@ -258,7 +258,7 @@ def calibration_blocks(calibration: Calibration, finding: Finding) -> Iterator[B
         (
             Cell(format_value(seconds, "s") if seconds < 60 else f"{seconds / 60:g} min"),
             Cell(f"{blocks:.0f}"),
-            Cell(f"{_up(speedup)} ({percent(speedup - 1, 2)})" if math.isfinite(speedup) else "none"),
+            Cell(_up(speedup) if math.isfinite(speedup) else "none"),
         )
         for seconds, blocks, speedup in c.provable
     )
@@ -277,4 +277,8 @@ def _minded(p: float) -> str:
 
 
 def _up(value: float) -> str:
-    return ratio(math.ceil(value * 1e3) / 1e3) if value < 10 else ratio(value)
+    """A speedup rounded up, and in percent when it is small."""
+    if value >= 2.0:
+        return ratio(math.ceil(value * 1e3) / 1e3) if value < 10 else ratio(value)
+    gain = math.ceil((value - 1.0) * 1e5) / 1e5
+    return f"{1.0 + gain:.5f} ({100 * gain:.3g} %)"
