@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -38,6 +39,31 @@ def speedproof(*argv: str) -> tuple[int, str, str]:
     out, err = io.StringIO(), io.StringIO()
     code = main(argv, Console(out, err))
     return code, out.getvalue(), err.getvalue()
+
+
+def on_a_terminal(*argv: str, stream: Literal["stdout", "stderr"], columns: int) -> str:
+    """What a terminal of a width is sent on one stream."""
+    leader, follower = pty.openpty()
+    code = "import sys; from speedproof.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, *argv],
+        stdout=follower if stream == "stdout" else subprocess.DEVNULL,
+        stderr=follower if stream == "stderr" else subprocess.DEVNULL,
+        env={**os.environ, "TERM": "xterm", "COLUMNS": str(columns), "LINES": "30"},
+    )
+    os.close(follower)
+    seen = b""
+    while True:
+        try:
+            part = os.read(leader, 4096)
+        except OSError:
+            break
+        if not part:
+            break
+        seen += part
+    os.close(leader)
+    assert process.wait(30) == 0
+    return seen.decode()
 
 
 def test_conclusion_comes_first() -> None:
@@ -434,6 +460,15 @@ def test_other_systems_are_told_what_to_do(monkeypatch: pytest.MonkeyPatch) -> N
     assert "measures on Linux only, and this is Darwin; measure with hyperfine" in err
 
 
+def after_runs(count: int) -> None:
+    """Wait until more runs than this are stored."""
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        if Path("r.jsonl").exists() and Path("r.jsonl").read_text().count('"run"') > count:
+            return
+        time.sleep(0.02)
+
+
 def start(*argv: str) -> subprocess.Popen[str]:
     code = "import sys; from speedproof.cli.main import main; sys.exit(main(sys.argv[1:]))"
     return subprocess.Popen(
@@ -445,11 +480,7 @@ def start(*argv: str) -> subprocess.Popen[str]:
 def test_interrupt_ends_with_a_verdict_and_130(number: signal.Signals) -> None:
     """Ctrl-C, kill and a closed terminal: the data so far get their verdict."""
     process = start("sleep 0.01", "sleep 0.01", "--save", "r.jsonl", "--margin", "0.0001%")
-    deadline = time.monotonic() + 30
-    while time.monotonic() < deadline:
-        if Path("r.jsonl").exists() and Path("r.jsonl").read_text().count('"run"') > 10:
-            break
-        time.sleep(0.02)
+    after_runs(10)
     process.send_signal(number)
     out, err = process.communicate(timeout=30)
     assert process.returncode == 130, err
@@ -470,11 +501,7 @@ def test_a_signal_that_comes_twice_at_once_does_not_cut_the_cleanup_off() -> Non
         "--cleanup",
         "sleep 0.3; echo x >> done",
     )
-    deadline = time.monotonic() + 30
-    while time.monotonic() < deadline:
-        if Path("r.jsonl").exists() and Path("r.jsonl").read_text().count('"run"') > 4:
-            break
-        time.sleep(0.02)
+    after_runs(4)
     process.send_signal(signal.SIGINT)
     time.sleep(0.1)
     process.send_signal(signal.SIGINT)
@@ -485,11 +512,7 @@ def test_a_signal_that_comes_twice_at_once_does_not_cut_the_cleanup_off() -> Non
 
 def test_a_file_that_is_being_written_is_not_gone_on_with() -> None:
     process = start("sleep 0.01", "true", "--margin", "0.0001%", "--save", "r.jsonl")
-    deadline = time.monotonic() + 30
-    while time.monotonic() < deadline:
-        if Path("r.jsonl").exists() and Path("r.jsonl").read_text().count('"run"') > 4:
-            break
-        time.sleep(0.02)
+    after_runs(4)
     code, _, err = speedproof("run", "--resume", "r.jsonl")
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=30)
@@ -593,28 +616,9 @@ def test_narrow_terminals_lose_columns_and_no_digits() -> None:
     long = "a name that is so long that nothing beside it would fit on any terminal of eighty columns"
     speedproof("run", SLOW, FAST, "--benchmark", long, "--save", "r.jsonl")
     (finding,) = json.loads(speedproof("run", "--review", "r.jsonl", "--json")[1])["results"]
-    leader, follower = pty.openpty()
-    code = "import sys; from speedproof.cli.main import main; sys.exit(main(sys.argv[1:]))"
-    process = subprocess.Popen(
-        [sys.executable, "-c", code, "run", "--review", "r.jsonl"],
-        stdout=follower,
-        stderr=subprocess.DEVNULL,
-        env={**os.environ, "TERM": "xterm", "COLUMNS": "80", "LINES": "24"},
-    )
-    os.close(follower)
-    seen = b""
-    while True:
-        try:
-            part = os.read(leader, 4096)
-        except OSError:
-            break
-        if not part:
-            break
-        seen += part
-    os.close(leader)
-    assert process.wait(30) == 0
-    assert f"{finding['estimate']:.3f} [" in seen.decode()
-    assert "+ faster" in seen.decode()
+    text = on_a_terminal("run", "--review", "r.jsonl", stream="stdout", columns=80)
+    assert f"{finding['estimate']:.3f} [" in text
+    assert "+ faster" in text
 
 
 def test_json_says_how_it_was_measured() -> None:
@@ -671,28 +675,8 @@ def test_kill_ends_the_command_too() -> None:
 
 def test_live_picture_on_a_terminal() -> None:
     """On a terminal: elapsed time, runs, the bound so far and a sparkline for each version."""
-    leader, follower = pty.openpty()
-    code = "import sys; from speedproof.cli.main import main; sys.exit(main(sys.argv[1:]))"
     argv = ["run", SLOW, SLOW, "--max-runs", "40", "--name", "one", "--name", "two", "--save", "r.jsonl"]
-    process = subprocess.Popen(
-        [sys.executable, "-c", code, *argv],
-        stdout=subprocess.DEVNULL,
-        stderr=follower,
-        env={**os.environ, "TERM": "xterm", "COLUMNS": "100", "LINES": "30"},
-    )
-    os.close(follower)
-    seen = b""
-    while True:
-        try:
-            part = os.read(leader, 4096)
-        except OSError:
-            break
-        if not part:
-            break
-        seen += part
-    os.close(leader)
-    assert process.wait(30) == 0
-    text = seen.decode()
+    text = on_a_terminal(*argv, stream="stderr", columns=100)
     assert "two: speedup" in text
     assert "runs" in text
     assert any(bar in text for bar in "▂▃▄▅▆▇█")

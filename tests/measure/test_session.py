@@ -388,6 +388,17 @@ def test_a_middle_beyond_the_bounds_makes_a_doubt() -> None:
     )
 
 
+def test_an_interrupt_at_the_last_look_keeps_the_verdict() -> None:
+    """Ctrl-C while large programs are looked at again: measured is measured."""
+
+    def interrupted() -> list[tuple[str, str, str]]:
+        raise KeyboardInterrupt
+
+    outcome = Bench({"X": noisy(1.3, 1), "Y": noisy(1.0, 2)}, changed=interrupted).session.run()
+    assert outcome.interrupted
+    assert outcome.findings[0].verdict is Verdict.FASTER
+
+
 def test_processes_left_behind_make_a_doubt() -> None:
     bench = Bench({"X": 1.0, "Y": 1.0}, rules=StopRules(max_blocks=10))
     measure = bench.executor.measure

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from speedproof.cli.console import Console
-from speedproof.cli.outputs import Reported, context_of, write_outputs
+from speedproof.cli.outputs import Reported, context_of, write_outputs, write_whole
 from speedproof.data.suite import Record, Suite
 from speedproof.measure.calibrate import calibrate
 from speedproof.measure.outcome import Circumstances, Outcome
@@ -57,7 +57,7 @@ def report(
     if args.export_hyperfine:
         from speedproof.measure.export import to_hyperfine
 
-        Path(args.export_hyperfine).write_text(to_hyperfine(sessions))
+        write_whole(Path(args.export_hyperfine), to_hyperfine(sessions))
         if outcome.on_result:
             console.remark(
                 f"note: {args.export_hyperfine} cannot say that measuring stopped on the result, nor which runs "

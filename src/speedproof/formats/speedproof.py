@@ -15,6 +15,7 @@ from speedproof.data.runs import SCHEMA, EndLine, Line, RunLine, SessionLine
 from speedproof.data.sample import Trait
 from speedproof.data.suite import Record, Skipped
 from speedproof.data.units import Direction
+from speedproof.formats.notes import plural
 from speedproof.formats.options import ReadOptions
 from speedproof.formats.source import Source
 
@@ -106,8 +107,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     if not heads:
         raise source.error("", "holds no session of 'speedproof run'")
     for (session, benchmark, version, why), count in left_out.items():
-        runs = "1 run" if count == 1 else f"{count} runs"
-        text = f"{version}: {runs} left out: {why}"
+        text = f"{version}: {plural(count, 'run')} left out: {why}"
         yield Skipped(source.name, f"session {session}", benchmark, text, expected=why == _WARMUP)
     for (session, benchmark, version, metric), values in sorted(
         samples.items(), key=lambda item: _planned_place(heads[item[0][0]], *item[0][1:3])
@@ -119,8 +119,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
         if head.resumes:
             notes.append(f"session {session} went on with {head.resumes[-1]}")
         if (session, benchmark, version) in left_behind:
-            count = left_behind[session, benchmark, version]
-            runs = "1 run" if count == 1 else f"{count} runs"
+            runs = plural(left_behind[session, benchmark, version], "run")
             notes.append(f"{runs} left processes running: their work is not in the values")
         yield Record(
             benchmark,

@@ -206,8 +206,12 @@ class Session:
                 reasons.append((benchmark.name, reason))
                 if interrupted:
                     break
-            for name, version, _ in self._changed():
-                self._replaced.setdefault(name, {}).setdefault(version)
+            try:
+                for name, version, _ in self._changed():
+                    self._replaced.setdefault(name, {}).setdefault(version)
+            except KeyboardInterrupt:
+                # Large files take a moment to be looked at; what was measured still gets its verdict.
+                interrupted = True
             outcome = self._outcome(reasons, interrupted)
             reason = reasons[-1][1] if reasons else "nothing to measure"
             end = EndLine(self._head.session, reason, outcome.on_result, outcome.changed)
@@ -222,7 +226,8 @@ class Session:
             for name in measured
             for finding in self._races[name].findings()
         )
-        # Ctrl-C comes from somebody who may have seen the numbers; a precision is reached whoever is ahead.
+        # Ctrl-C comes from somebody who may have seen the numbers; a precision is reached whoever is ahead, and a
+        # candidate without a block left for none of its values.
         watched = measured[-1:] if interrupted else []
         stopped = [
             f

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from decimal import Decimal
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from speedproof.protocols.speedup_test import (
 )
 from speedproof.stats.dependence import drift, drift_within, lag1
 from speedproof.stats.hypotests import ks_location
+from speedproof.stats.resolution import last_place
 from speedproof.stats.scaling import exponent
 
 __all__ = ["coarse_values", "of_means", "of_medians", "of_sample", "same_values"]
@@ -276,7 +276,7 @@ def coarse_values(reference: Sample, candidate: Sample) -> tuple[Check, ...]:
     if distinct.size == pooled.size or pooled.size < _LEAST_FOR_SHAPIRO or size == 0.0:
         return ()
     # Two values or one tell no step; their last decimal place is the best guess.
-    places = [_last_place(value) for value in np.unique(measured)[:2].tolist()]
+    places = [last_place(value) for value in np.unique(measured)[:2].tolist()]
     step = float(np.diff(distinct).min()) if distinct.size > 2 else float(np.ldexp(max(places), shift))
     spread = max(float(part.std()) for part in np.split(pooled, [reference.n]))
     if step <= spread or step <= _COARSE * size:
@@ -287,11 +287,6 @@ def coarse_values(reference: Sample, candidate: Sample) -> tuple[Check, ...]:
         "equal what differs; use a finer clock, more digits or longer runs"
     )
     return (Check("resolution", read, math.nan, False, message),)
-
-
-def _last_place(value: float) -> float:
-    place = Decimal(repr(value)).normalize().as_tuple().exponent
-    return 10.0 ** min(int(place), 0)
 
 
 def _of_size(used: Sample, side: str) -> list[Check]:

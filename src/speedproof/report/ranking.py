@@ -130,7 +130,7 @@ def separation_blocks(found: Separation) -> Iterator[Block]:
 
 
 def hedged(advice: Advice, first: Ranked, found: Separation) -> Advice:
-    """Advice that says no more than was shown: what is not told apart is not recommended.
+    r"""Advice that says no more than was shown: what is not told apart is not recommended.
 
     Parameters
     ----------
@@ -157,9 +157,10 @@ def hedged(advice: Advice, first: Ranked, found: Separation) -> Advice:
     >>> first = Ranked("a", 12, 1.5, 1.5, 1, chance, 0.0, chance)
     >>> x = np.linspace(1, 2, 12)
     >>> found = separate({"a": Sample(x), "b": Sample(x + 0.01)})
-    >>> print(hedged(Advice("a", "b", "a", "Run it."), first, found).text)
-    No version is shown to be the best. Best so far: a in mean, b in median, a on a single run, which beats one run of b with probability 55 % (32 % to 75 %).
-    """  # noqa: E501
+    >>> print(hedged(Advice("a", "b", "a", "Run it."), first, found).text.replace(", which", ",\nwhich"))
+    No version is shown to be the best. Best so far: a in mean, b in median, a on a single run,
+    which beats one run of b with probability 55 % (32 % to 75 %).
+    """
     mean, median, rarely = advice.often_by_mean, advice.often_by_median, advice.rarely
     rivals = [place.version for place in found.places if place.version != rarely]
     against = rivals[0] if len(rivals) == 1 else f"each of the {len(rivals)} other versions"

@@ -5,7 +5,29 @@ from __future__ import annotations
 import bisect
 from decimal import Decimal
 
-__all__ = ["Resolution"]
+__all__ = ["Resolution", "last_place"]
+
+
+def last_place(value: float) -> float:
+    """The last decimal place of a value as it was written, at most 1.
+
+    Parameters
+    ----------
+    value : float
+        Finite.
+
+    Returns
+    -------
+    float
+        A power of ten.
+
+    Examples
+    --------
+    >>> last_place(0.25), last_place(17.0), last_place(1700.0)
+    (0.01, 1.0, 1.0)
+    """
+    place = Decimal(repr(value)).normalize().as_tuple().exponent
+    return 10.0 ** min(int(place), 0)
 
 
 class Resolution:
@@ -13,7 +35,7 @@ class Resolution:
 
     Values of full precision never tie. Where some do, the smallest difference that was ever seen is taken for the
     step; it may be larger than the true one, never smaller. Before there are two different values it is the last
-    decimal place of the one, at most 1.
+    decimal place of the one, a guess. Until the first tie nothing is known, and values count as exact.
 
     Examples
     --------
@@ -55,5 +77,4 @@ class Resolution:
             return 0.0
         if len(self._distinct) > 1:
             return self._gap
-        exponent = Decimal(repr(self._distinct[0])).normalize().as_tuple().exponent
-        return 10.0 ** min(int(exponent), 0)
+        return last_place(self._distinct[0])
