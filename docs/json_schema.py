@@ -20,7 +20,7 @@ from speedproof.mixture.ranking import Advice, Ranking
 from speedproof.protocols.gate import GateResult
 from speedproof.protocols.hpt import Hpt
 from speedproof.protocols.single_run_ranking import Separation
-from speedproof.protocols.suite_comparison import SuiteComparison
+from speedproof.protocols.suite import SuiteComparison
 from speedproof.protocols.suite_report import SuiteReport
 from speedproof.protocols.version_ranking import Ranking as VersionRanking
 from speedproof.report.schema import json_schema

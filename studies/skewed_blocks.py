@@ -14,7 +14,7 @@ import sys
 import numpy as np
 
 from speedproof.measure.race import Race, StopRules
-from speedproof.protocols.comparison import Verdict
+from speedproof.protocols.results import Verdict
 
 SEED = 20260501
 RULES = StopRules(min_blocks=10, max_blocks=200, max_time=None)

@@ -20,7 +20,7 @@ from scipy.stats import binom
 from speedproof.data.sample import Sample
 from speedproof.measure.race import Race, StopRules
 from speedproof.protocols.compare import Rules, compare_means, compare_medians
-from speedproof.protocols.comparison import Comparison, Verdict
+from speedproof.protocols.results import Comparison, Verdict
 
 FloatArray = npt.NDArray[np.float64]
 

@@ -16,10 +16,10 @@ from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair
 from speedproof.protocols.aggregates import geometric_means
 from speedproof.protocols.compare import Rules, compare_means
-from speedproof.protocols.comparison import Verdict
 from speedproof.protocols.hpt import hpt_of_scores
 from speedproof.protocols.hpt_levels import HptRule
-from speedproof.protocols.verdict_control import control_verdicts
+from speedproof.protocols.multiplicity import control_verdicts
+from speedproof.protocols.results import Verdict
 
 Floats = npt.NDArray[np.float64]
 ALPHA = 0.05

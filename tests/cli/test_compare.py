@@ -103,7 +103,10 @@ def test_json_carries_everything(pair: tuple[str, str]) -> None:
     mean = by_protocol["mean"]
     assert mean["verdict"] == "faster"
     assert mean["speedup"]["low"] > 1
-    assert {check["name"] for check in mean["checks"]} >= {"normality of X", "normality of Y"}
+    assert {(check["kind"], check["side"]) for check in mean["checks"]} >= {
+        ("normality", "X"),
+        ("normality", "Y"),
+    }
     assert mean["highest_confidence"]["intervals"]
 
 
@@ -188,7 +191,11 @@ def test_failed_runs_do_not_win_without_a_word() -> None:
     failing = str(ROOT / "tests" / "data" / "formats" / "hyperfine-failing.json")
     out = speedproof("compare", failing, f"again={failing}", "--json")[1]
     (result,) = json.loads(out)["results"][:1]
-    checks = {c["name"]: c["held"] for comparison in result["comparisons"] for c in comparison["checks"]}
+    checks = {
+        f"{c['kind']} of {c['side']}": c["held"]
+        for comparison in result["comparisons"]
+        for c in comparison["checks"]
+    }
     assert False in (checks.get("successful runs of X"), checks.get("successful runs of Y"))
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from speedproof.cli.findings_counted import counted
 from speedproof.measure.race import Finding, Race, StopRules
-from speedproof.protocols.comparison import Verdict
+from speedproof.protocols.results import Verdict
 
 (TEMPLATE,) = Race("b", ["old", "new"], StopRules()).findings()
 WORDS = {"faster": Verdict.FASTER, "slower": Verdict.SLOWER}

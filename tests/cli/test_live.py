@@ -16,7 +16,7 @@ from speedproof.measure.calibrate import Calibration
 from speedproof.measure.execute import Run
 from speedproof.measure.outcome import Progress
 from speedproof.measure.race import Finding, Race, StopRules
-from speedproof.protocols.comparison import Verdict
+from speedproof.protocols.results import Verdict
 from speedproof.report.blocks import plain
 from speedproof.stats.sequential import PairedSequence
 

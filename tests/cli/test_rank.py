@@ -137,7 +137,7 @@ def test_ties_and_doubts_are_marked_as_compare_marks_them(tmp_path: Path) -> Non
         "doubts": [],
     }
     assert by_name["drifting"]["tied"]
-    assert {check["name"] for check in by_name["drifting"]["doubts"]} == {
+    assert {f"{check['kind']} of {check['side']}" for check in by_name["drifting"]["doubts"]} == {
         "run order of drifting",
         "drift of drifting",
     }

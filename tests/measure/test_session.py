@@ -28,7 +28,7 @@ from speedproof.measure.race import Race, StopRules
 from speedproof.measure.schedule import block_order
 from speedproof.measure.session import Session
 from speedproof.measure.store import StoredSession
-from speedproof.protocols.comparison import Verdict
+from speedproof.protocols.results import Verdict
 
 
 class FakeClock:

@@ -14,8 +14,8 @@ from speedproof.data.units import Direction
 from speedproof.errors import DataError
 from speedproof.protocols.aggregates import geometric_means, log_ratio, mean_log_ratio
 from speedproof.protocols.compare import Rules, compare_means, compare_medians
-from speedproof.protocols.comparison import Comparison, Verdict
-from speedproof.protocols.verdict_control import Controlled, control_verdicts, equivalence_pvalue
+from speedproof.protocols.multiplicity import Controlled, control_verdicts, equivalence_pvalue
+from speedproof.protocols.results import Comparison, Verdict
 from speedproof.protocols.version_ranking import rank_versions
 from speedproof.report.blocks import plain
 from speedproof.report.ranking import ranking_blocks

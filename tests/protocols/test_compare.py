@@ -19,7 +19,7 @@ from speedproof.protocols.compare import (
     compare_samples,
     compare_single_runs,
 )
-from speedproof.protocols.comparison import Comparison, State, Verdict
+from speedproof.protocols.results import Comparison, State, Verdict
 
 
 def sample(values: object, **more: object) -> Sample:
@@ -249,7 +249,7 @@ def test_order_is_checked_when_known() -> None:
     known = sample(values, traits=ORDERED)
     result = compare_medians(known, normal(9, 40, 13))
     assert {"drift of X", "run order of X"} <= check_names(result)
-    assert {check.kind for check in result.doubts} == {"drift", "run order"}
+    assert {check.kind.value for check in result.doubts} == {"drift", "run order"}
     unknown = check_names(compare_medians(sample(values), normal(9, 40, 13)))
     assert not {"drift of X", "run order of X"} & unknown
 
@@ -261,7 +261,7 @@ def test_alternating_runs_are_not_called_alike() -> None:
     assert not check.held
     assert "alternate" in check.message
     constant = compare_means(sample([5.0] * 40, traits=ORDERED), normal(9, 40, 13))
-    assert not [c for c in constant.checks if c.kind in ("run order", "drift")]
+    assert not [c for c in constant.checks if c.kind.value in ("run order", "drift")]
 
 
 def test_order_checks_rarely_fail_by_chance() -> None:
@@ -375,7 +375,7 @@ def test_medians_that_differ_by_more_than_a_shift_have_no_bounds_to_show() -> No
     narrow, wide = Sample(2 + 0.01 * rng.random(60)), Sample(1.2 + rng.exponential(0.5, 60))
     shifted = Sample(narrow.values - 0.5)
     apart = compare_medians(narrow, wide, rules=Rules())
-    assert [check.held for check in apart.checks if check.kind == "location shift"] == [False]
+    assert [check.held for check in apart.checks if check.kind.value == "location shift"] == [False]
     assert math.isnan(apart.certified.low)
     assert math.isnan(apart.certified.high)
     assert apart.certified.value == apart.speedup.value
@@ -390,7 +390,7 @@ def test_values_that_rounding_made_equal_are_marked() -> None:
 
     def doubted(a: np.ndarray, b: np.ndarray) -> bool:
         result = compare_medians(Sample(a, unit=""), Sample(b, unit=""), rules=Rules(margin=0.02))
-        return "resolution" in {check.kind for check in result.doubts}
+        return "resolution" in {check.kind.value for check in result.doubts}
 
     assert doubted(np.round(x), np.round(y))
     assert not doubted(np.round(x, 2), np.round(y, 2))

@@ -17,9 +17,9 @@ from scipy import stats as scipy_stats
 
 from speedproof.data.suite import Record, Skipped, Suite
 from speedproof.errors import DataError
-from speedproof.protocols.comparison import State, Verdict
 from speedproof.protocols.gate import GateResult, GateRow, gate
 from speedproof.protocols.gate_claims import Demand, GateRules, Location, Outcome, Policy, judge
+from speedproof.protocols.results import State, Verdict
 
 FloatArray = npt.NDArray[np.float64]
 Samples = dict[str, tuple[FloatArray, FloatArray]]

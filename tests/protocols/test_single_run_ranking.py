@@ -11,7 +11,7 @@ from scipy import stats
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.units import Direction
 from speedproof.protocols.compare import Rules, compare_single_runs
-from speedproof.protocols.comparison import Verdict
+from speedproof.protocols.results import Verdict
 from speedproof.protocols.single_run_ranking import Separation, separate
 from speedproof.protocols.version_ranking import places
 
@@ -121,10 +121,10 @@ def test_doubts_are_those_of_a_comparison() -> None:
         "drifting": Sample(np.linspace(10, 12, 40) + rng.normal(0, 0.1, 40), traits=ORDERED),
         "failing": Sample(rng.normal(9, 1, 40), traits=frozenset({Trait.FAILED_RUNS})),
     }
-    found = {p.version: {c.kind for c in p.doubts} for p in separate(samples).places}
+    found = {p.version: {c.kind.value for c in p.doubts} for p in separate(samples).places}
     assert found == {"steady": set(), "drifting": {"run order", "drift"}, "failing": {"successful runs"}}
     for x, y in combinations(samples, 2):
-        kinds = {c.kind for c in compare_single_runs(samples[x], samples[y]).doubts}
+        kinds = {c.kind.value for c in compare_single_runs(samples[x], samples[y]).doubts}
         assert kinds == found[x] | found[y]
 
 
@@ -133,10 +133,10 @@ def test_nested_values_and_copies_are_doubted() -> None:
     rng = np.random.default_rng(6)
     nested = Sample(rng.normal(10, 1, 40), processes=np.repeat(np.arange(10), 4))
     lone = Sample(rng.normal(10, 1, 40))
-    found = {p.version: [c.kind for c in p.doubts] for p in separate({"a": nested, "b": lone}).places}
+    found = {p.version: [c.kind.value for c in p.doubts] for p in separate({"a": nested, "b": lone}).places}
     assert found == {"a": ["nesting"], "b": ["nesting"]}
     twice = separate({"a": lone, "b": Sample(lone.values), "c": Sample(lone.values + 1)})
-    assert [[c.kind for c in p.doubts] for p in twice.places] == [["two measurements"]] * 2 + [[]]
+    assert [[c.kind.value for c in p.doubts] for p in twice.places] == [["two measurements"]] * 2 + [[]]
 
 
 def test_nested_values_are_tested_by_process() -> None:

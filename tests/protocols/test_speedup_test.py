@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from speedproof.protocols.comparison import HighestConfidence
 from speedproof.protocols.confidence import highest_confidence
+from speedproof.protocols.results import HighestConfidence
 from speedproof.protocols.speedup_test import (
     SIGNIFICANT,
     STATES,

@@ -12,7 +12,7 @@ import pytest
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Suite
 from speedproof.protocols.compare import Rules
-from speedproof.protocols.suite_comparison import SuiteComparison, compare_suite
+from speedproof.protocols.suite import SuiteComparison, compare_suite
 
 HOSTILE = (
     "<script>alert(1)</script>",

@@ -21,7 +21,7 @@ from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.ui import Select
 
 from speedproof.data.suite import Suite
-from speedproof.protocols.suite_comparison import SuiteComparison
+from speedproof.protocols.suite import SuiteComparison
 from speedproof.report.blocks import Block, Cell, Column, Style, Table, Text
 from speedproof.report.html import html_report
 from speedproof.report.stored import Context

@@ -17,8 +17,9 @@ import numpy as np
 import pytest
 
 from speedproof.data.suite import Suite
-from speedproof.protocols.comparison import UNDERMINING, Check, Verdict
-from speedproof.protocols.suite_comparison import SuiteComparison
+from speedproof.protocols.assumptions import UNDERMINING, Assumption
+from speedproof.protocols.results import Check, Verdict
+from speedproof.protocols.suite import SuiteComparison
 from speedproof.report.blocks import Block, Cell, Column, Table, Text
 from speedproof.report.html import html_report
 from speedproof.report.html.headline import headline
@@ -286,7 +287,7 @@ def test_what_comes_first_claims_no_more_than_the_rows(mixed: Made) -> None:
     shifted = replace(
         clean,
         comparisons=tuple(
-            replace(c, checks=(Check("location shift", 1.0, 0.0, False, ""),)) for c in clean.comparisons
+            replace(c, checks=(Check(Assumption.SHIFT, "", 1.0, 0.0, False, ""),)) for c in clean.comparisons
         ),
     )
     for made, certified in ((result, True), (clean, True), (shifted, False)):

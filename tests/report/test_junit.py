@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from speedproof.data.suite import Suite
-from speedproof.protocols.comparison import Verdict
-from speedproof.protocols.suite_comparison import SuiteComparison
+from speedproof.protocols.results import Verdict
+from speedproof.protocols.suite import SuiteComparison
 from speedproof.report.junit import _clean, junit
 
 Made = tuple[SuiteComparison, Suite]

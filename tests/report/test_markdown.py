@@ -12,7 +12,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from speedproof.data.suite import Suite
-from speedproof.protocols.suite_comparison import SuiteComparison
+from speedproof.protocols.suite import SuiteComparison
 from speedproof.report.markdown import _escape, code, markdown
 from speedproof.report.stored import Context
 from speedproof.report.wording import MARKS, bounds

@@ -10,7 +10,7 @@ import pytest
 
 from speedproof.data.suite import Suite
 from speedproof.errors import FormatError
-from speedproof.protocols.suite_comparison import SuiteComparison
+from speedproof.protocols.suite import SuiteComparison
 from speedproof.report.json import to_json
 from speedproof.report.stored import Context, read_document, restore, store
 
@@ -55,11 +55,12 @@ def test_samples_survive_bit_for_bit(mixed: Made) -> None:
         ("\x00\x80", "is not JSON"),
         ("[]", "no results of speedproof"),
         ('{"a": 1}', "no results of speedproof"),
-        ('{"speedproof": "1", "schema": 1, "command": "show", "results": []}', "results of 'show'"),
+        ('{"speedproof": "1", "schema": 2, "command": "show", "results": []}', "results of 'show'"),
         ('{"speedproof": "1", "schema": 99, "command": "compare", "results": []}', "newer"),
-        ('{"speedproof": "1", "schema": 1, "command": "compare", "results": [{}]}', "missing required field"),
-        ('{"speedproof": "1", "schema": 1, "command": "compare", "results": 3}', "$.results"),
-        ('{"speedproof": "1", "schema": 1, "command": "compare", "results": [3]}', "$.results[0]"),
+        ('{"speedproof": "1", "schema": 1, "command": "compare", "results": []}', "older"),
+        ('{"speedproof": "1", "schema": 2, "command": "compare", "results": [{}]}', "missing required field"),
+        ('{"speedproof": "1", "schema": 2, "command": "compare", "results": 3}', "$.results"),
+        ('{"speedproof": "1", "schema": 2, "command": "compare", "results": [3]}', "$.results[0]"),
     ],
 )
 def test_errors_name_the_file_and_the_place(text: str, message: str) -> None:

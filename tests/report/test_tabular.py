@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from speedproof.data.suite import Suite
-from speedproof.protocols.suite_comparison import SuiteComparison
+from speedproof.protocols.suite import SuiteComparison
 from speedproof.report.tabular import COLUMNS, delimited, escape_latex, latex
 
 Made = tuple[SuiteComparison, Suite]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from speedproof.protocols.compare import LEAST_RISK, Rules
-from speedproof.protocols.comparison import Verdict
+from speedproof.protocols.results import Verdict
 
 LARGEST_RISK = 0.5
 """From here on a lower bound would exceed the estimate."""

@@ -19,9 +19,9 @@ from speedproof.cli.inputs import (
 )
 from speedproof.cli.outputs import Reported, add_output_arguments, check_outputs, context_of, write_outputs
 from speedproof.errors import DataError, UsageError
-from speedproof.protocols.compare import PROTOCOLS
+from speedproof.protocols.questions import DETAILS, QuestionName
 from speedproof.protocols.states import StateComparison
-from speedproof.protocols.suite_comparison import AnyProtocol, SuiteComparison, compare_suite
+from speedproof.protocols.suite import SuiteComparison, compare_suite
 from speedproof.protocols.version_ranking import Ranking, rank_versions
 from speedproof.report.blocks import Text
 from speedproof.report.comparisons import explain, suite_blocks
@@ -40,11 +40,11 @@ __all__ = ["register", "run"]
 FAILED = 1
 _SHOWN = 5
 
-_PROTOCOLS: dict[str, tuple[AnyProtocol, ...]] = {
+_PROTOCOLS: dict[str, tuple[QuestionName, ...]] = {
     "mean": ("mean",),
     "median": ("median",),
     "both": ("mean", "median"),
-    "all": PROTOCOLS,
+    "all": DETAILS,
     "touati2009": ("touati2009",),
 }
 

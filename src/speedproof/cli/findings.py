@@ -9,7 +9,7 @@ from speedproof.cli.findings_counted import counted
 from speedproof.data.units import format_value
 from speedproof.measure.calibrate import Calibration
 from speedproof.measure.race import PROVEN, Finding
-from speedproof.protocols.comparison import Verdict
+from speedproof.protocols.results import Verdict
 from speedproof.report.blocks import Block, Cell, Column, Fitted, Table, Text
 from speedproof.report.wording import MARKS, STYLES, bounds, level, percent, plural, pvalue, ratio
 from speedproof.stats.estimate import Estimate

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from speedproof.measure.race import Finding
-from speedproof.protocols.comparison import Verdict
+from speedproof.protocols.results import Verdict
 from speedproof.report.blocks import Text
 
 __all__ = ["counted"]

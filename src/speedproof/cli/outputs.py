@@ -22,7 +22,7 @@ from speedproof.errors import UsageError
 
 if TYPE_CHECKING:
     from speedproof.data.suite import Suite
-    from speedproof.protocols.suite_comparison import SuiteComparison
+    from speedproof.protocols.suite import SuiteComparison
     from speedproof.report.blocks import Block
     from speedproof.report.stored import Context
 

@@ -16,11 +16,11 @@ from speedproof.measure.calibrate import calibrate
 from speedproof.measure.outcome import Circumstances, Outcome
 from speedproof.measure.race import Finding, StopRules
 from speedproof.measure.store import StoredSession, read_sessions
-from speedproof.protocols.comparison import Verdict
+from speedproof.protocols.results import Verdict
 from speedproof.report.blocks import Block, Text
 
 if TYPE_CHECKING:
-    from speedproof.protocols.suite_comparison import SuiteComparison
+    from speedproof.protocols.suite import SuiteComparison
 
 __all__ = ["report"]
 
@@ -157,7 +157,7 @@ def _fixed_sample(
     """The same runs through the protocols for samples of fixed size; no result for a single version."""
     from speedproof.formats import read
     from speedproof.protocols.compare import Rules
-    from speedproof.protocols.suite_comparison import compare_suite
+    from speedproof.protocols.suite import compare_suite
 
     head = sessions[-1].head
     records = [
@@ -209,7 +209,7 @@ def _caveat(results: Sequence[SuiteComparison], *, looked: bool) -> Iterator[Blo
 
 def _show_alone(console: Console, suite: Suite) -> None:
     from speedproof.data.units import format_value
-    from speedproof.protocols.comparison import summarise
+    from speedproof.protocols.results import summarise
 
     for (key, version), sample in suite.samples.items():
         s = summarise(sample)

@@ -31,7 +31,7 @@ from speedproof.measure.programs import fingerprints, not_found, replaced, was_c
 from speedproof.measure.race import StopRules
 from speedproof.measure.session import Session
 from speedproof.measure.store import Store, StoredSession, read_sessions
-from speedproof.protocols.comparison import Verdict
+from speedproof.protocols.results import Verdict
 
 __all__ = ["carry_out"]
 

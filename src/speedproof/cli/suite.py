@@ -14,8 +14,8 @@ from speedproof.data.suite import Key, Record, Suite
 from speedproof.errors import UsageError
 from speedproof.formats import ReadOptions, read
 from speedproof.protocols.compare import Rules
-from speedproof.protocols.comparison import Verdict
 from speedproof.protocols.findings import DEFAULT_LEVEL
+from speedproof.protocols.results import Verdict
 from speedproof.protocols.suite_report import Entry, SuiteReport, report_suite
 from speedproof.protocols.suites import Location
 from speedproof.report.blocks import Block, Cell, Column, Table, Text

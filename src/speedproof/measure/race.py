@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from speedproof.errors import DataError, UsageError
-from speedproof.protocols.comparison import Verdict
+from speedproof.protocols.results import Verdict
 from speedproof.stats.evalues import closed_test
 from speedproof.stats.forecast import FORECAST_FROM
 from speedproof.stats.resolution import Resolution

@@ -7,7 +7,8 @@ import math
 import numpy as np
 
 from speedproof.data.sample import FloatArray, Sample, Trait
-from speedproof.protocols.comparison import Check
+from speedproof.protocols.assumptions import Assumption
+from speedproof.protocols.results import Check
 from speedproof.protocols.speedup_test import (
     SHAPIRO_MOST,
     SMALL,
@@ -35,21 +36,21 @@ _TAINTS = {
 
 _HISTORY = {
     Trait.FAILED_RUNS: (
-        "successful runs",
+        Assumption.SUCCESSFUL_RUNS,
         "runs ended with an error, and what fails early is quick: their times are among the values",
     ),
     Trait.FAILED_LEFT_OUT: (
-        "successful runs",
+        Assumption.SUCCESSFUL_RUNS,
         "runs failed and were left out: the values speak of those that succeeded",
     ),
     Trait.STOPPED_ON_RESULT: (
-        "planned size",
+        Assumption.PLANNED_SIZE,
         "measuring ended, or went on, after a look at these very values: a test for a size fixed beforehand has a "
         "larger risk, and its bounds lean to that result; 'speedproof run --review FILE' gives the verdict that "
         "holds, or fix the size by equal --min-runs and --max-runs",
     ),
     Trait.TWO_PROGRAMS: (
-        "one program",
+        Assumption.ONE_PROGRAM,
         "the program was replaced while it was measured: the values are of two programs; measure again",
     ),
 }
@@ -126,13 +127,14 @@ def of_means(tests: MeanTests, decision: MeanDecision, turned: bool) -> tuple[Ch
                 "not normal: the t test is approximate, 1 - alpha may not be the correct confidence level"
             )
         found.append(
-            Check(f"normality of {name}", float(test.statistic), float(test.pvalue), normal, message)
+            Check(Assumption.NORMALITY, name, float(test.statistic), float(test.pvalue), normal, message)
         )
     if bool(decision.normal_x) and bool(decision.normal_y):
         equal = bool(decision.equal_variances)
         found.append(
             Check(
-                "equal variances",
+                Assumption.EQUAL_VARIANCES,
+                "",
                 float(tests.variances.statistic),
                 float(tests.variances.pvalue),
                 equal,
@@ -174,7 +176,7 @@ def of_medians(
             "1 - alpha may not be the correct confidence level for medians"
         )
     location = tests.location
-    found = [Check("location shift", float(location.statistic), float(location.pvalue), holds, message)]
+    found = [Check(Assumption.SHIFT, "", float(location.statistic), float(location.pvalue), holds, message)]
     pooled = np.concatenate([slow, fast])
     if pooled.min() > 0:
         # The bounds of the ratio invert the test under scaling, which is a shift of the logarithms.
@@ -182,7 +184,8 @@ def of_medians(
         common = bool(factor.pvalue > alpha)
         found.append(
             Check(
-                "common factor",
+                Assumption.FACTOR,
+                "",
                 float(factor.statistic),
                 float(factor.pvalue),
                 common,
@@ -197,7 +200,7 @@ def of_medians(
         message = f"{distinct} distinct values among {pooled.size}: the rank-sum test is approximate"
         if not many:
             message += ", and bounds cannot be finer than the clock; a finer clock or longer runs help"
-        found.append(Check("ties", float(pooled.size - distinct), math.nan, many, message))
+        found.append(Check(Assumption.TIES, "", float(pooled.size - distinct), math.nan, many, message))
     return tuple(found)
 
 
@@ -225,7 +228,7 @@ def of_sample(measured: Sample, used: Sample, side: str, *, other_nested: bool =
         *_of_nesting(measured, used, side, other_nested),
         *_of_values(measured, side),
         *(
-            Check(f"untouched values of {side}", math.nan, math.nan, False, f"the values were {trait}: {why}")
+            Check(Assumption.UNTOUCHED, side, math.nan, math.nan, False, f"the values were {trait}: {why}")
             for trait, why in _TAINTS.items()
             if trait in measured.traits
         ),
@@ -251,7 +254,7 @@ def same_values(reference: Sample, candidate: Sample) -> tuple[Check, ...]:
     if not np.array_equal(reference.values, candidate.values):
         return ()
     message = "both samples hold the same values in the same order: was one file given twice?"
-    return (Check("two measurements", math.nan, math.nan, False, message),)
+    return (Check(Assumption.TWO_MEASUREMENTS, "", math.nan, math.nan, False, message),)
 
 
 def coarse_values(reference: Sample, candidate: Sample) -> tuple[Check, ...]:
@@ -286,7 +289,7 @@ def coarse_values(reference: Sample, candidate: Sample) -> tuple[Check, ...]:
         f"the values were read in steps of about {read:.2g}, which is more than they scatter: rounding may make "
         "equal what differs; use a finer clock, more digits or longer runs"
     )
-    return (Check("resolution", read, math.nan, False, message),)
+    return (Check(Assumption.RESOLUTION, "", read, math.nan, False, message),)
 
 
 def _of_size(used: Sample, side: str) -> list[Check]:
@@ -294,24 +297,24 @@ def _of_size(used: Sample, side: str) -> list[Check]:
         return []
     what = "one process" if used.processes is not None else "one run"
     message = f"{what} may be an outlier, and nothing is known of its spread: measure more"
-    return [Check(f"several runs of {side}", 1.0, math.nan, False, message)]
+    return [Check(Assumption.SEVERAL_RUNS, side, 1.0, math.nan, False, message)]
 
 
 def _of_history(measured: Sample, side: str) -> list[Check]:
     """What is known of how the runs came to be, and speaks against them."""
     return [
-        Check(f"{name} of {side}", math.nan, math.nan, False, message)
-        for trait, (name, message) in _HISTORY.items()
+        Check(kind, side, math.nan, math.nan, False, message)
+        for trait, (kind, message) in _HISTORY.items()
         if trait in measured.traits
     ]
 
 
 def _of_nesting(measured: Sample, used: Sample, side: str, other_nested: bool) -> list[Check]:
     if Trait.ONE_PROCESS in measured.traits and measured.n > 1:
-        return [Check(f"several processes of {side}", math.nan, math.nan, False, _ONE_PROCESS)]
+        return [Check(Assumption.SEVERAL_PROCESSES, side, math.nan, math.nan, False, _ONE_PROCESS)]
     if not measured.nested:
         if other_nested and measured.processes is None and measured.n > 1:
-            return [Check(f"nesting of {side}", math.nan, math.nan, False, _UNKNOWN_PROCESSES)]
+            return [Check(Assumption.NESTING, side, math.nan, math.nan, False, _UNKNOWN_PROCESSES)]
         return []
     sizes = np.unique(np.asarray(measured.processes), return_counts=True)[1]
     each = f"{sizes.min()}" if sizes.min() == sizes.max() else f"{sizes.min()} to {sizes.max()}"
@@ -320,7 +323,7 @@ def _of_nesting(measured: Sample, used: Sample, side: str, other_nested: bool) -
     message = f"{measured.n} values in {processes} ({each} each): " + (
         "one value a process was used" if reduced else "pooled as if they were independent"
     )
-    return [Check(f"nesting of {side}", math.nan, math.nan, reduced, message)]
+    return [Check(Assumption.NESTING, side, math.nan, math.nan, reduced, message)]
 
 
 def _of_values(measured: Sample, side: str) -> list[Check]:
@@ -331,7 +334,7 @@ def _of_values(measured: Sample, side: str) -> list[Check]:
     message = f"{negative or zeros} of {measured.n} values are {kind}: ratios mean little or nothing"
     if measured.unit == "s":
         message += "; the clock is too coarse for what was timed"
-    return [Check(f"positive values of {side}", float(negative or zeros), math.nan, False, message)]
+    return [Check(Assumption.POSITIVE_VALUES, side, float(negative or zeros), math.nan, False, message)]
 
 
 def _of_order(measured: Sample, used: Sample, side: str) -> list[Check]:
@@ -342,18 +345,20 @@ def _of_order(measured: Sample, used: Sample, side: str) -> list[Check]:
     in_blocks = Trait.RANDOM_ORDER in measured.traits
     likeness, drifting = (_ALIKE_IN_BLOCKS, _DRIFT_IN_BLOCKS) if in_blocks else (_ALIKE, _DRIFT)
     tests = [
-        (f"run order of {side}", serial.statistic, serial.pvalue, _SERIAL, likeness if alike else _UNLIKE),
-        (f"drift of {side}", trend.correlation, trend.pvalue, _STEADY, drifting),
+        (Assumption.RUN_ORDER, serial.statistic, serial.pvalue, _SERIAL, likeness if alike else _UNLIKE),
+        (Assumption.DRIFT, trend.correlation, trend.pvalue, _STEADY, drifting),
     ]
     if used.n < _FEW_FOR_ORDER:
         tests = []
     if measured.nested:
         within = drift_within(measured.values, np.asarray(measured.processes))
         tests.append(
-            (f"steadiness of {side}", within.correlation, within.pvalue, _STEADY_WITHIN, _DRIFT_WITHIN)
+            (Assumption.STEADINESS, within.correlation, within.pvalue, _STEADY_WITHIN, _DRIFT_WITHIN)
         )
     return [
-        Check(name, float(statistic), float(p), bool(p > _ORDER_LEVEL), good if p > _ORDER_LEVEL else bad)
-        for name, statistic, p, good, bad in tests
+        Check(
+            kind, side, float(statistic), float(p), bool(p > _ORDER_LEVEL), good if p > _ORDER_LEVEL else bad
+        )
+        for kind, statistic, p, good, bad in tests
         if not math.isnan(float(p))
     ]

@@ -17,8 +17,8 @@ import numpy as np
 from speedproof.data.sample import FloatArray, Sample
 from speedproof.data.suite import Key
 from speedproof.protocols.checks import coarse_values, of_means, of_medians, of_sample, same_values
-from speedproof.protocols.comparison import Check, Comparison, Needed, State, Verdict, summarise
 from speedproof.protocols.confidence import highest_confidence
+from speedproof.protocols.results import Check, Comparison, Needed, State, Verdict, summarise
 from speedproof.protocols.speedup_test import (
     SIGNIFICANT,
     SMALL,

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 import numpy.typing as npt
 
-from speedproof.protocols.comparison import HighestConfidence
+from speedproof.protocols.results import HighestConfidence
 
 __all__ = ["highest_confidence"]
 

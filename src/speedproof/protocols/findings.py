@@ -12,8 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from speedproof.data.sample import FloatArray
-from speedproof.protocols.comparison import HighestConfidence
 from speedproof.protocols.confidence import highest_confidence
+from speedproof.protocols.results import HighestConfidence
 from speedproof.protocols.speedup_test import (
     SIGNIFICANT,
     SMALL,

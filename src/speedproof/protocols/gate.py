@@ -36,7 +36,6 @@ from speedproof.data.sample import FloatArray
 from speedproof.data.suite import Key, Pair, Pairing, Suite
 from speedproof.errors import DataError
 from speedproof.protocols.compare import Rules, compare_means, compare_medians
-from speedproof.protocols.comparison import Comparison, Needed
 from speedproof.protocols.gate_claims import (
     ASKS,
     CLAIMED,
@@ -51,6 +50,7 @@ from speedproof.protocols.gate_claims import (
     evidence_of,
     judge,
 )
+from speedproof.protocols.results import Comparison, Needed
 from speedproof.stats.power import runs_needed_means, runs_needed_ranks
 from speedproof.stats.ratio_tests import ratio_of_medians_test
 

@@ -13,8 +13,8 @@ import math
 from collections.abc import Callable
 
 from speedproof.data.sample import FloatArray
-from speedproof.protocols.comparison import State
 from speedproof.protocols.findings import Finding, mean_remarks, median_remarks, no_level_remark
+from speedproof.protocols.results import State
 from speedproof.protocols.speedup_test import (
     STATES,
     KSRule,

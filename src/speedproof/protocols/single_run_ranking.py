@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from speedproof.data.sample import Sample
+from speedproof.protocols.assumptions import UNDERMINING, Assumption
 from speedproof.protocols.checks import of_sample, same_values
-from speedproof.protocols.comparison import UNDERMINING, Check, Verdict
+from speedproof.protocols.results import Check, Verdict
 from speedproof.protocols.version_ranking import places
 from speedproof.stats.bounds import probability_greater
 from speedproof.stats.estimate import Estimate
@@ -173,7 +174,7 @@ def doubts_of(samples: Mapping[str, Sample], version: str) -> tuple[Check, ...]:
     used = own.per_process("median")
     checks = [*of_sample(own, used, version, other_nested=other_nested)]
     if own.nested:
-        checks.append(Check(f"nesting of {version}", math.nan, math.nan, False, _NESTED))
+        checks.append(Check(Assumption.NESTING, version, math.nan, math.nan, False, _NESTED))
     for other in others:
         checks += same_values(own, other)
     failed = (check for check in checks if not check.held and check.kind in UNDERMINING)

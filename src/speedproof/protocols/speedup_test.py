@@ -19,7 +19,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from speedproof.protocols.comparison import State
+from speedproof.protocols.results import State
 from speedproof.stats.hypotests import (
     KSResult,
     RankSum,

@@ -22,8 +22,9 @@ import numpy.typing as npt
 
 from speedproof.data.sample import FloatArray, Sample
 from speedproof.data.suite import Key
+from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.compare import Rules
-from speedproof.protocols.comparison import Check, Comparison, Needed, State, Verdict, summarise
+from speedproof.protocols.results import Check, Comparison, Needed, State, Verdict, summarise
 from speedproof.stats.bounds import ratio_of_means
 from speedproof.stats.dependence import hurst_factor
 from speedproof.stats.estimate import Estimate
@@ -344,7 +345,7 @@ def _checks(decision: Decision2009, x: Sample, y: Sample, alpha: float, speedup:
             message = f"the Hurst factor does not exceed 1/2: {MANY} runs are needed to tell independence"
         else:
             message = "the Hurst factor does not exceed 1/2 in spite of many runs: no statistics are possible"
-        checks.append(Check(f"independence of {name}", factor, math.nan, held, message))
+        checks.append(Check(Assumption.INDEPENDENCE, name, factor, math.nan, held, message))
     tests = ((decision.w_x, decision.normality_x), (decision.w_y, decision.normality_y))
     lacking = (decision.failing_x, decision.failing_y)
     stopped = decision.state is State2009.NOT_NORMAL
@@ -359,11 +360,12 @@ def _checks(decision: Decision2009, x: Sample, y: Sample, alpha: float, speedup:
             if held
             else f"not normal and fewer than {FEW} runs: measure {FEW}, or use the bootstrap"
         )
-        checks.append(Check(f"normality of {name}", w, pvalue, held, message))
+        checks.append(Check(Assumption.NORMALITY, name, w, pvalue, held, message))
     if alpha >= 0.5:
         checks.append(
             Check(
-                "confidence level",
+                Assumption.USUAL_CONFIDENCE,
+                "",
                 1 - alpha,
                 math.nan,
                 False,
@@ -374,7 +376,8 @@ def _checks(decision: Decision2009, x: Sample, y: Sample, alpha: float, speedup:
     if not math.isnan(speedup.low) and not speedup.low <= speedup.value <= speedup.high:
         checks.append(
             Check(
-                "medians and means agree",
+                Assumption.SKEWNESS,
+                "",
                 speedup.value,
                 math.nan,
                 False,

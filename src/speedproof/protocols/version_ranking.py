@@ -10,8 +10,9 @@ from typing import Literal
 from speedproof.data.suite import Key, Pair, Suite
 from speedproof.errors import DataError
 from speedproof.protocols.aggregates import LogRatio, MeanLogRatio, log_ratio, mean_log_ratio
+from speedproof.protocols.assumptions import UNDERMINING
 from speedproof.protocols.checks import of_sample
-from speedproof.protocols.comparison import UNDERMINING, Verdict
+from speedproof.protocols.results import Verdict
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.multiplicity import holm
 

@@ -6,10 +6,11 @@ import math
 from collections.abc import Iterator
 
 from speedproof.data.units import format_values
-from speedproof.protocols.comparison import Check, Comparison, State, Summary, Verdict
-from speedproof.protocols.suite_comparison import SuiteComparison
+from speedproof.protocols.assumptions import Assumption
+from speedproof.protocols.multiplicity import Controlled
+from speedproof.protocols.results import Check, Comparison, State, Summary, Verdict
+from speedproof.protocols.suite import SuiteComparison
 from speedproof.protocols.suites import RANDOM_SELECTION
-from speedproof.protocols.verdict_control import Controlled
 from speedproof.report.blocks import Block, Cell, Column, Fitted, Table, Text
 from speedproof.report.conclusions import SHORT, WHERE, conclusion
 from speedproof.report.hpt import hpt_conclusion
@@ -34,6 +35,8 @@ LEGEND = (
 )
 _LEAST_LEVEL = 0.5
 _NO_TEST = {State.UNDEFINED: "the samples have no spread"}
+_APPROXIMATE = (Assumption.NORMALITY, Assumption.SHIFT)
+"""Where they fail and a test was made all the same, its risk is approximate."""
 _METHODS = {"holm": "Holm's correction", "benjamini-hochberg": "that of Benjamini and Hochberg"}
 _WIDEST_LABEL = 16
 _MOST_NAMED = 12
@@ -203,10 +206,10 @@ def _spread(side: Summary) -> str:
 def _minded(found: list[Comparison]) -> list[str]:
     """The checks that did not hold, in a word each."""
     words = dict.fromkeys(
-        SHORT.get(check.kind, check.kind)
+        SHORT.get(check.kind, check.kind.title)
         for comparison in found
         for check in comparison.failed_checks
-        if SHORT.get(check.kind, check.kind)
+        if SHORT.get(check.kind, check.kind.title)
     )
     few = any(c.state in (State.MORE_RUNS_X, State.MORE_RUNS_Y, State.MORE_RUNS) for c in found)
     return [*(["few runs"] if few else []), *words]
@@ -303,10 +306,12 @@ def _remarks(result: SuiteComparison, rigorous: bool) -> Iterator[Block]:
     for comparison in result.comparisons:
         for check in comparison.checks:
             kind = check.kind
-            if kind == "nesting" and check.held:
+            if kind is Assumption.NESTING and check.held:
                 nested.setdefault(comparison.benchmark)
-            if not check.held and SHORT.get(kind, kind):
-                failed.setdefault(f"{kind}: {check.message}", (check, {}))[1].setdefault(comparison.benchmark)
+            if not check.held and SHORT.get(kind, kind.title):
+                failed.setdefault(f"{kind.value}: {check.message}", (check, {}))[1].setdefault(
+                    comparison.benchmark
+                )
     if nested:
         yield Text("")
         yield Text(
@@ -317,14 +322,14 @@ def _remarks(result: SuiteComparison, rigorous: bool) -> Iterator[Block]:
         yield Text("")
         yield Text("What to mind:")
         for check, names in failed.values():
-            kind = SHORT.get(check.kind, check.name)
-            message = check.message if kind != "ties" else check.message.partition(": ")[2]
-            yield Text(f"  {kind} ({plural(len(names), 'benchmark')}): {message}.", "dim")
+            word = SHORT.get(check.kind, check.kind.title)
+            message = check.message if check.kind is not Assumption.TIES else check.message.partition(": ")[2]
+            yield Text(f"  {word} ({plural(len(names), 'benchmark')}): {message}.", "dim")
     if rigorous:
         doubtful = dict.fromkeys(
             c.benchmark
             for c in result.comparisons
-            if any("correct confidence level" in check.message for check in c.failed_checks)
+            if c.test and any(check.kind in _APPROXIMATE for check in c.failed_checks)
         )
         if doubtful:
             yield Text("")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from speedproof.protocols.comparison import Comparison, Verdict
+from speedproof.protocols.assumptions import Assumption
+from speedproof.protocols.results import Comparison, Verdict
 from speedproof.report.wording import bounds, level, lower, percent, ratio, upper
 
 __all__ = ["SHORT", "WHERE", "comparatives", "conclusion", "needs"]
@@ -18,25 +19,25 @@ WHERE = {
 """Where a protocol says that a version is faster."""
 
 SHORT = {
-    "normality": "normality",
-    "equal variances": "",  # no fault: Welch's test takes over
-    "location shift": "shift",
-    "common factor": "factor",
-    "ties": "ties",
-    "nesting": "nesting",
-    "independence": "dependence",
-    "several processes": "one process",
-    "several runs": "one run",
-    "untouched values": "trimmed",
-    "run order": "order",
-    "drift": "drift",
-    "steadiness": "warm-up",
-    "positive values": "zeros",
-    "two measurements": "same values",
-    "successful runs": "failed runs",
-    "planned size": "stopped on it",
-    "one program": "two programs",
-    "resolution": "coarse values",
+    Assumption.NORMALITY: "normality",
+    Assumption.EQUAL_VARIANCES: "",  # no fault: Welch's test takes over
+    Assumption.SHIFT: "shift",
+    Assumption.FACTOR: "factor",
+    Assumption.TIES: "ties",
+    Assumption.NESTING: "nesting",
+    Assumption.INDEPENDENCE: "dependence",
+    Assumption.SEVERAL_PROCESSES: "one process",
+    Assumption.SEVERAL_RUNS: "one run",
+    Assumption.UNTOUCHED: "trimmed",
+    Assumption.RUN_ORDER: "order",
+    Assumption.DRIFT: "drift",
+    Assumption.STEADINESS: "warm-up",
+    Assumption.POSITIVE_VALUES: "zeros",
+    Assumption.TWO_MEASUREMENTS: "same values",
+    Assumption.SUCCESSFUL_RUNS: "failed runs",
+    Assumption.PLANNED_SIZE: "stopped on it",
+    Assumption.ONE_PROGRAM: "two programs",
+    Assumption.RESOLUTION: "coarse values",
 }
 """A word for each kind of check that did not hold."""
 
@@ -61,7 +62,7 @@ def conclusion(result: Comparison, margin: float | None = None) -> str:
         _chances(result, new, old) if result.quantity == "probability" else _factor(result, new, old, margin)
     )
     if result.verdict is not Verdict.UNDECIDED and result.doubts:
-        kinds = ", ".join(dict.fromkeys(SHORT.get(check.kind, check.kind) for check in result.doubts))
+        kinds = ", ".join(dict.fromkeys(SHORT.get(check.kind, check.kind.title) for check in result.doubts))
         text += f" But the true risk may be larger than stated ({kinds})."
     return text
 
@@ -96,7 +97,7 @@ def _factor(result: Comparison, new: str, old: str, margin: float | None) -> str
             f"{new} and {old} are equivalent {where} within {within}: the speedup {ratio(s.value)} lies between "
             f"{lower(s.low)} and {upper(s.high)}, each bound with confidence {confidence}."
         )
-    if any(check.kind == "location shift" and not check.held for check in result.checks):
+    if any(check.kind is Assumption.SHIFT and not check.held for check in result.checks):
         return (
             f"{new} tends to be {word} than {old} (rank-sum test, confidence {confidence}), but the samples "
             f"differ by more than a shift: nothing is certified of their medians, whose ratio is {ratio(s.value)}."

@@ -119,5 +119,5 @@ def _numbers(result: GateResult, row: GateRow) -> Iterator[str]:
         condition = " if the runs are what the tests assume" if row.comparison.doubts else ""
         yield f"also proven{condition}: {also.removeprefix('! ')}"
     for check in row.comparison.failed_checks:
-        if check not in row.comparison.doubts and SHORT.get(check.kind, check.kind):
+        if check not in row.comparison.doubts and SHORT.get(check.kind, check.kind.title):
             yield f"does not hold: {check.name}: {check.message}"

@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
-from speedproof.protocols.comparison import UNDERMINING
+from speedproof.protocols.assumptions import UNDERMINING
 from speedproof.protocols.gate import GateResult, GateRow
 from speedproof.protocols.gate_claims import Claim, Outcome
 from speedproof.report.blocks import Style
@@ -182,7 +182,7 @@ def row_conclusion(result: GateResult, row: GateRow) -> str:
         )
     doubt = ""
     if row.comparison.doubts:
-        kinds = dict.fromkeys(SHORT.get(check.kind, check.kind) for check in row.comparison.doubts)
+        kinds = dict.fromkeys(SHORT.get(check.kind, check.kind.title) for check in row.comparison.doubts)
         doubt = (
             f" This holds if the runs are what the tests assume, which they are not ({', '.join(kinds)}): the "
             "true risk is unknown."
@@ -296,7 +296,7 @@ def gate_doubts(result: GateResult) -> list[str]:
 def _tally(result: GateResult, *, undermining: bool) -> str:
     """Kinds of checks that did not hold, each with the number of its benchmarks."""
     found = {
-        (SHORT.get(check.kind, check.kind), i)
+        (SHORT.get(check.kind, check.kind.title), i)
         for i, row in enumerate(result.rows)
         for check in row.comparison.failed_checks
         if (check.kind in UNDERMINING) == undermining

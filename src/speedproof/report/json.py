@@ -11,7 +11,7 @@ from speedproof import __version__
 
 __all__ = ["SCHEMA_VERSION", "to_json"]
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """Raised when a field changes its meaning or goes; new fields do not raise it."""
 
 
@@ -37,7 +37,7 @@ def to_json(command: str, results: Sequence[Any], **more: Any) -> str:
     >>> print(to_json("formats", []), end="")
     {
       "speedproof": "...",
-      "schema": 1,
+      "schema": 2,
       "command": "formats",
       "results": []
     }

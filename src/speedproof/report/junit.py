@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Literal
 from xml.etree import ElementTree as ET
 
-from speedproof.protocols.comparison import Comparison, Verdict
-from speedproof.protocols.suite_comparison import SuiteComparison
+from speedproof.protocols.results import Comparison, Verdict
+from speedproof.protocols.suite import SuiteComparison
 from speedproof.report.blocks import plain
 from speedproof.report.comparisons import explain
 from speedproof.report.conclusions import conclusion

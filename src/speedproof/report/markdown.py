@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from speedproof.protocols.comparison import Comparison, Verdict
-from speedproof.protocols.suite_comparison import SuiteComparison
+from speedproof.protocols.results import Comparison, Verdict
+from speedproof.protocols.suite import SuiteComparison
 from speedproof.report.blocks import Block, Fitted, Table, Text
 from speedproof.report.comparisons import LEGEND, suite_blocks
 from speedproof.report.stored import Context

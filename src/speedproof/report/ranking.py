@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from speedproof.protocols.comparison import Verdict
+from speedproof.protocols.results import Verdict
 from speedproof.protocols.single_run_ranking import Place, Separation
 from speedproof.protocols.version_ranking import RankedVersion, Ranking
 from speedproof.report.blocks import Block, Cell, Column, Style, Table, Text
@@ -119,7 +119,9 @@ def separation_blocks(found: Separation) -> Iterator[Block]:
     kinds: dict[tuple[str, str], list[str]] = {}
     for place in found.places:
         for check in place.doubts:
-            kinds.setdefault((SHORT.get(check.kind, check.kind), check.message), []).append(place.version)
+            kinds.setdefault((SHORT.get(check.kind, check.kind.title), check.message), []).append(
+                place.version
+            )
     if kinds:
         yield Text(
             "! The runs are not what tests and intervals assume: the true risk is unknown and may be far larger.",

@@ -18,7 +18,7 @@ from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Residue, Skipped, Suite
 from speedproof.data.units import Direction
 from speedproof.errors import DataError, FormatError
-from speedproof.protocols.suite_comparison import SuiteComparison
+from speedproof.protocols.suite import SuiteComparison
 from speedproof.protocols.version_ranking import Ranking
 from speedproof.report.json import SCHEMA_VERSION
 from speedproof.stats.estimate import Estimate
@@ -230,7 +230,7 @@ def read_document(text: bytes, path: str) -> tuple[Document, Suite]:
     Raises
     ------
     FormatError
-        No JSON, not of this command, of a newer schema, or with a field of the wrong kind.
+        No JSON, not of this command, of another schema, or with a field of the wrong kind.
     """
     try:
         raw = msgspec.json.decode(text)
@@ -245,6 +245,10 @@ def read_document(text: bytes, path: str) -> tuple[Document, Suite]:
     if isinstance(raw["schema"], int) and raw["schema"] > SCHEMA_VERSION:
         raise FormatError(
             path, "schema", f"{raw['schema']} is newer than {SCHEMA_VERSION}; use a newer speedproof"
+        )
+    if isinstance(raw["schema"], int) and raw["schema"] < SCHEMA_VERSION:
+        raise FormatError(
+            path, "schema", f"{raw['schema']} is older than {SCHEMA_VERSION}; compare the files again"
         )
     try:
         document = msgspec.convert(_with_numbers(raw, inspect.type_info(Document)), Document)

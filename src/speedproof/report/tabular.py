@@ -8,8 +8,8 @@ import math
 from collections.abc import Iterator, Sequence
 
 from speedproof.data.units import format_values
-from speedproof.protocols.comparison import Comparison, Summary, Verdict
-from speedproof.protocols.suite_comparison import SuiteComparison
+from speedproof.protocols.results import Comparison, Summary, Verdict
+from speedproof.protocols.suite import SuiteComparison
 from speedproof.report.wording import MARKS, bounds, chance, percent
 
 __all__ = ["COLUMNS", "delimited", "latex"]

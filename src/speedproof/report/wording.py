@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from speedproof.protocols.comparison import Verdict
+from speedproof.protocols.results import Verdict
 from speedproof.report.blocks import Style
 from speedproof.stats.estimate import Estimate
 

@@ -9,7 +9,7 @@ from typing import Any
 from speedproof.data.suite import Suite
 from speedproof.protocols.gate import GateResult, GateRow
 from speedproof.protocols.gate_claims import Demand, Outcome, Policy
-from speedproof.protocols.suite_comparison import SuiteComparison
+from speedproof.protocols.suite import SuiteComparison
 from speedproof.report.gate import gate_notes
 from speedproof.report.gate_wording import (
     GATE_STYLES,

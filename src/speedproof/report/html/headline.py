@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from speedproof.protocols.comparison import Comparison, Verdict
 from speedproof.protocols.hpt import Winner
-from speedproof.protocols.suite_comparison import SuiteComparison
+from speedproof.protocols.results import Comparison, Verdict
+from speedproof.protocols.suite import SuiteComparison
 from speedproof.report.conclusions import comparatives
 from speedproof.report.wording import lower, percent, plural, ratio, upper
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from speedproof.data.suite import Suite
-from speedproof.protocols.comparison import Verdict
-from speedproof.protocols.suite_comparison import SuiteComparison
+from speedproof.protocols.results import Verdict
+from speedproof.protocols.suite import SuiteComparison
 from speedproof.report.blocks import Block, Fitted, Text
 from speedproof.report.comparisons import LEGEND, suite_blocks
 from speedproof.report.html.grids import Grid, grid

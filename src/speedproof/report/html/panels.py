@@ -15,8 +15,9 @@ from speedproof.data.units import format_value, format_values
 from speedproof.errors import DataError
 from speedproof.mixture.em import kernel_names
 from speedproof.mixture.fit import fit
-from speedproof.protocols.comparison import UNDERMINING, Comparison, Summary
-from speedproof.protocols.suite_comparison import SuiteComparison
+from speedproof.protocols.assumptions import UNDERMINING
+from speedproof.protocols.results import Comparison, Summary
+from speedproof.protocols.suite import SuiteComparison
 from speedproof.report.conclusions import conclusion
 from speedproof.report.html.axis import linear_ticks
 from speedproof.report.wording import percent, plural, pvalue
@@ -30,27 +31,6 @@ MOST_FAR = 0.1
 LEAST_FOR_MIXTURE = 10
 MOST_DRAWN = 1000
 """Points of a sample that a chart shows; a larger sample is thinned evenly, and the chart says so."""
-
-_ASKS = {
-    "normality": "could the values come from a normal distribution? (Shapiro-Wilk)",
-    "equal variances": "do both versions spread alike? (F test)",
-    "location shift": "do both distributions differ by a shift only? (Kolmogorov-Smirnov)",
-    "common factor": "do both distributions differ by a factor only? (Kolmogorov-Smirnov)",
-    "ties": "are most values distinct?",
-    "nesting": "does every value come from a process of its own?",
-    "several processes": "are there several processes, so that their spread is seen?",
-    "several runs": "are there several runs, so that their spread is seen?",
-    "two measurements": "are these two measurements, not one twice?",
-    "planned size": "was the number of runs fixed before anybody saw them?",
-    "one program": "was it one program all the time?",
-    "resolution": "were the values read finely enough?",
-    "positive values": "are all values positive, so that ratios mean something?",
-    "steadiness": "do the values of one process stay where they are? (Spearman's correlation)",
-    "independence": "are the values independent of each other? (Hurst factor)",
-    "untouched values": "are these the values as they were measured?",
-    "run order": "does a run tell nothing of the next? (von Neumann's ratio of ranks)",
-    "drift": "do the values stay where they are over time? (Spearman's correlation)",
-}
 
 
 def panels(result: SuiteComparison, suite: Suite) -> list[dict[str, Any]]:
@@ -113,7 +93,7 @@ def _checks(found: Sequence[Comparison]) -> list[list[Any]]:
         [
             "holds" if check.held else "undermines" if check.kind in UNDERMINING else "fails",
             check.name,
-            _ASKS.get(check.name.partition(" of ")[0], ""),
+            check.kind.question,
             "-" if math.isnan(check.statistic) else f"{check.statistic:.4g}",
             p,
             message,

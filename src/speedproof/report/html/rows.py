@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from speedproof.data.units import format_values
-from speedproof.protocols.comparison import Comparison, Summary, Verdict
-from speedproof.protocols.suite_comparison import SuiteComparison
+from speedproof.protocols.results import Comparison, Summary, Verdict
+from speedproof.protocols.suite import SuiteComparison
 from speedproof.report.html.axis import RatioAxis, Tick, ratio_axis
 from speedproof.report.wording import bounds, chance, plural, ratio
 from speedproof.stats.estimate import Estimate

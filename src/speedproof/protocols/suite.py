@@ -9,21 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
 
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Pair, Pairing
 from speedproof.errors import DataError
 from speedproof.protocols.aggregates import GeometricMeans, geometric_means
-from speedproof.protocols.compare import (
-    PROTOCOLS,
-    Rules,
-    compare_means,
-    compare_medians,
-    compare_single_runs,
-)
-from speedproof.protocols.comparison import Comparison, Verdict
+from speedproof.protocols.compare import Rules
 from speedproof.protocols.hpt import Hpt, hpt
+from speedproof.protocols.multiplicity import Control, Controlled, control_verdicts, equivalence_pvalue
+from speedproof.protocols.questions import DETAILS, HEADLINE, QUESTIONS, QuestionName
+from speedproof.protocols.results import Caveat, Comparison, Verdict
 from speedproof.protocols.suites import (
     LOCATIONS,
     Accelerated,
@@ -33,20 +28,10 @@ from speedproof.protocols.suites import (
     locate,
     overall_gain,
 )
-from speedproof.protocols.touati2009 import compare_2009
 from speedproof.protocols.touati2009_suite import Gain2009, accelerated_2009, gain_2009
-from speedproof.protocols.verdict_control import Control, Controlled, control_verdicts, equivalence_pvalue
 
-__all__ = ["AnyProtocol", "SuiteComparison", "compare_suite"]
+__all__ = ["SuiteComparison", "compare_suite"]
 
-AnyProtocol = Literal["mean", "median", "single run", "touati2009"]
-
-_COMPARE = {
-    "mean": compare_means,
-    "median": compare_medians,
-    "single run": compare_single_runs,
-    "touati2009": compare_2009,
-}
 _CONTROLS: tuple[Control, ...] = ("holm", "benjamini-hochberg")
 _LEAST_FOR_HPT = 5
 
@@ -88,6 +73,8 @@ class SuiteComparison:
     gain_2009 : tuple of (str, Gain2009)
         The 2009 protocol's weighted gain over ``"all"`` programs and over the ``"accelerated"`` ones, when that
         protocol was asked.
+    caveats : tuple of Caveat
+        What the data cannot know, of all benchmarks together.
     """
 
     reference: str
@@ -106,6 +93,13 @@ class SuiteComparison:
     controlled: tuple[Controlled, ...] = ()
     hpt: Hpt | None = None
     gain_2009: tuple[tuple[str, Gain2009], ...] = ()
+    caveats: tuple[Caveat, ...] = ()
+
+    @property
+    def headlines(self) -> tuple[Comparison, ...]:
+        """The answers to the headline question, one a benchmark; of the first protocol when it was not asked."""
+        name = HEADLINE if HEADLINE in self.protocols else next(iter(self.protocols), HEADLINE)
+        return tuple(c for c in self.comparisons if c.protocol == name)
 
     def count(self, protocol: str, verdict: Verdict) -> int:
         """How many benchmarks got a verdict from a protocol."""
@@ -127,7 +121,7 @@ def compare_suite(
     versions: tuple[str, str],
     metric: str,
     rules: Rules,
-    protocols: tuple[AnyProtocol, ...] = PROTOCOLS,
+    protocols: tuple[QuestionName, ...] = DETAILS,
     *,
     precision: float = 0.05,
     done: Callable[[], None] = lambda: None,
@@ -160,7 +154,7 @@ def compare_suite(
     comparisons: list[Comparison] = []
     for pair in pairs:
         comparisons.extend(
-            _COMPARE[protocol](pair.reference, pair.candidate, rules, pair.key) for protocol in protocols
+            QUESTIONS[protocol].ask(pair.reference, pair.candidate, rules, pair.key) for protocol in protocols
         )
         done()
     several = len(pairs) > 1

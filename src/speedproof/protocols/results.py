@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from speedproof.protocols.assumptions import UNDERMINING, Assumption
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.scaling import exponent
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from speedproof.data.sample import Sample
 
 __all__ = [
-    "UNDERMINING",
+    "Caveat",
     "Check",
     "Comparison",
     "HighestConfidence",
@@ -26,26 +27,6 @@ __all__ = [
     "Verdict",
     "summarise",
 ]
-
-
-UNDERMINING = frozenset(
-    {
-        "run order",
-        "drift",
-        "steadiness",
-        "nesting",
-        "several processes",
-        "untouched values",
-        "independence",
-        "several runs",
-        "successful runs",
-        "two measurements",
-        "planned size",
-        "one program",
-        "resolution",
-    }
-)
-"""Kinds of checks without which the stated risk may be far from the true one, whatever the test."""
 
 
 class Verdict(StrEnum):
@@ -70,30 +51,55 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A precondition that was tested.
+    """An assumption that was tested.
 
     Attributes
     ----------
-    name : str
-        ``"normality of X"``, ``"equal variances"``, ``"location shift"``, ``"independence"``, ...
+    kind : Assumption
+        Which.
+    side : str
+        ``"X"`` or ``"Y"`` when it is one of a single sample, in a ranking the version; else empty.
     statistic, pvalue : float
         Of its test; NaN where none applies.
     held : bool
-        Whether the precondition held.
+        Whether the assumption held.
     message : str
         What it means and what to do.
     """
 
-    name: str
+    kind: Assumption
+    side: str
     statistic: float
     pvalue: float
     held: bool
     message: str
 
     @property
-    def kind(self) -> str:
-        """The name without the side: ``"normality"`` of ``"normality of X"``."""
-        return self.name.partition(" of ")[0]
+    def name(self) -> str:
+        """The assumption and the side: ``"normality of X"``."""
+        return f"{self.kind.value} of {self.side}" if self.side else self.kind.value
+
+
+@dataclass(frozen=True, slots=True)
+class Caveat:
+    """Something that the data of a suite cannot know, said once for all of its benchmarks.
+
+    Attributes
+    ----------
+    kind : Assumption
+        What cannot be known to hold.
+    versions : tuple of str
+        Whose runs are meant; for an order of measuring, first the version that was measured first.
+    benchmarks : tuple of str
+        Where; empty when it is everywhere.
+    detail : str
+        What was seen: a number, the name of a tool; empty when there is nothing to add.
+    """
+
+    kind: Assumption
+    versions: tuple[str, ...]
+    benchmarks: tuple[str, ...] = ()
+    detail: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +114,7 @@ class Summary:
         Number of values that the protocol used.
     observations : int
         Number of values measured; larger than n when values were nested in processes.
-    mean, median, minimum, deviation, mad : float
+    mean, median, minimum, maximum, deviation, mad : float
         Location and spread in base units; ``deviation`` divides by n - 1 (NaN for one value), ``mad`` is the
         median absolute deviation from the median, not scaled.
     unit : str
@@ -123,6 +129,7 @@ class Summary:
     mean: float
     median: float
     minimum: float
+    maximum: float
     deviation: float
     mad: float
     unit: str
@@ -204,6 +211,9 @@ class Comparison:
     quantity : {"speedup", "probability"}
         What ``speedup`` holds: a ratio, or for ``"single run"`` the probability that a run of the candidate
         beats a run of the reference.
+    chance : Estimate or None
+        Of the typical run: the probability that a run of the candidate beats a run of the reference, with its
+        bounds; None for other protocols.
     """
 
     benchmark: str
@@ -223,6 +233,7 @@ class Comparison:
     needed: Needed | None = None
     highest_confidence: HighestConfidence | None = None
     quantity: Literal["speedup", "probability"] = "speedup"
+    chance: Estimate | None = None
 
     @property
     def certified(self) -> Estimate:
@@ -231,7 +242,7 @@ class Comparison:
         They are NaN for medians of samples that differ by more than a shift: the rank-sum test then says which
         side tends to be larger, and its inversion is no bound of the ratio of medians.
         """
-        if all(check.held or check.kind != "location shift" for check in self.checks):
+        if all(check.held or check.kind is not Assumption.SHIFT for check in self.checks):
             return self.speedup
         return replace(self.speedup, low=math.nan, high=math.nan)
 
@@ -271,8 +282,8 @@ def summarise(sample: Sample, used: Sample | None = None) -> Summary:
     >>> import numpy as np
     >>> from speedproof.data.sample import Sample
     >>> s = summarise(Sample(np.array([2.0, 1.0, 4.0]), label="old"))
-    >>> s.label, s.n, s.median, s.minimum, s.mad
-    ('old', 3, 2.0, 1.0, 1.0)
+    >>> s.label, s.n, s.median, s.minimum, s.maximum, s.mad
+    ('old', 3, 2.0, 1.0, 4.0, 1.0)
     >>> summarise(Sample(np.array([1.7e308, 1.5e308]))).mean
     1.6e+308
     """
@@ -292,6 +303,7 @@ def summarise(sample: Sample, used: Sample | None = None) -> Summary:
         mean=mean,
         median=middle,
         minimum=float(used.values.min()),
+        maximum=float(used.values.max()),
         deviation=spread,
         mad=mad,
         unit=sample.unit,

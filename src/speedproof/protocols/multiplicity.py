@@ -19,7 +19,7 @@ import numpy as np
 
 from speedproof.data.sample import FloatArray
 from speedproof.data.suite import Pair
-from speedproof.protocols.comparison import Comparison, Verdict
+from speedproof.protocols.results import Comparison, Verdict
 from speedproof.stats.multiplicity import benjamini_hochberg, holm
 from speedproof.stats.ranks import rank_sum
 from speedproof.stats.special import t_sf

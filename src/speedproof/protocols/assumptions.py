@@ -1,0 +1,213 @@
+"""What procedures assume of the runs, and what is lost without it: the kinds of checks and caveats."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Literal
+
+__all__ = ["UNDERMINING", "Assumption"]
+
+Undermines = Literal["risk", "question", "bounds", "power", "nothing"]
+
+
+class Assumption(Enum):
+    """An assumption of a procedure, with what a person has to know of it.
+
+    Attributes
+    ----------
+    title : str
+        A few words for a heading or a list.
+    question : str
+        What a check of it asks.
+    remedy : str
+        What to do when it does not hold; empty when the procedure takes care of it.
+    undermines : {"risk", "question", "bounds", "power", "nothing"}
+        What is lost when it does not hold. ``"risk"``: the true risk may be far from the stated one, whatever the
+        test. ``"question"``: the test answers another question. ``"bounds"``: the bounds are not those of the
+        ratio shown. ``"power"``: the test is approximate or sees less. ``"nothing"``: another test took over.
+
+    Examples
+    --------
+    >>> Assumption("run order").title, Assumption.SHIFT.undermines
+    ('independence of neighbouring runs', 'question')
+    """
+
+    title: str
+    question: str
+    remedy: str
+    undermines: Undermines
+
+    def __new__(
+        cls, value: str, title: str, question: str, remedy: str, undermines: Undermines
+    ) -> Assumption:
+        """A value with attributes."""
+        self = object.__new__(cls)
+        self._value_ = value
+        self.title, self.question, self.remedy, self.undermines = title, question, remedy, undermines
+        return self
+
+    NORMALITY = (
+        "normality",
+        "normality",
+        "could the values come from a normal distribution? (Shapiro-Wilk)",
+        "measure more than 30 runs, or rely on the median",
+        "power",
+    )
+    EQUAL_VARIANCES = (
+        "equal variances",
+        "equal variances",
+        "do both versions spread alike? (F test)",
+        "",
+        "nothing",
+    )
+    SHIFT = (
+        "location shift",
+        "same shape",
+        "do both distributions differ by a shift only? (Kolmogorov-Smirnov)",
+        "rely on the typical run, which needs no common shape",
+        "question",
+    )
+    FACTOR = (
+        "common factor",
+        "common factor",
+        "do both distributions differ by a factor only? (Kolmogorov-Smirnov)",
+        "rely on the typical run, which needs no common shape",
+        "bounds",
+    )
+    TIES = (
+        "ties",
+        "distinct values",
+        "are most values distinct?",
+        "use a finer clock or longer runs",
+        "power",
+    )
+    NESTING = (
+        "nesting",
+        "one value a process",
+        "does every value come from a process of its own?",
+        "repeat whole processes and tell which value comes from which",
+        "risk",
+    )
+    SEVERAL_PROCESSES = (
+        "several processes",
+        "several processes",
+        "are there several processes, so that their spread is seen?",
+        "repeat the whole program and give the files of one version as a folder",
+        "risk",
+    )
+    SEVERAL_RUNS = (
+        "several runs",
+        "several runs",
+        "are there several runs, so that their spread is seen?",
+        "measure more runs",
+        "risk",
+    )
+    UNTOUCHED = (
+        "untouched values",
+        "untouched values",
+        "are these the values as they were measured?",
+        "export every run, in the order in which they were made",
+        "risk",
+    )
+    RUN_ORDER = (
+        "run order",
+        "independence of neighbouring runs",
+        "does a run tell nothing of the next? (von Neumann's ratio of ranks)",
+        "measure both versions in a random order",
+        "risk",
+    )
+    DRIFT = (
+        "drift",
+        "no drift",
+        "do the values stay where they are over time? (Spearman's correlation)",
+        "warm up longer, or measure both versions in a random order",
+        "risk",
+    )
+    STEADINESS = (
+        "steadiness",
+        "no warm-up within processes",
+        "do the values of one process stay where they are? (Spearman's correlation)",
+        "warm up longer, or use equally many values of every process",
+        "risk",
+    )
+    INDEPENDENCE = (
+        "independence",
+        "independence",
+        "are the values independent of each other? (Hurst factor)",
+        "measure in a random order",
+        "risk",
+    )
+    TWO_MEASUREMENTS = (
+        "two measurements",
+        "two measurements",
+        "are these two measurements, not one twice?",
+        "give two different files",
+        "risk",
+    )
+    PLANNED_SIZE = (
+        "planned size",
+        "planned number of runs",
+        "was the number of runs fixed before anybody saw them?",
+        "read the verdict with 'speedproof run --review FILE', or fix the number of runs beforehand",
+        "risk",
+    )
+    ONE_PROGRAM = (
+        "one program",
+        "one program",
+        "was it one program all the time?",
+        "measure again",
+        "risk",
+    )
+    SUCCESSFUL_RUNS = (
+        "successful runs",
+        "successful runs",
+        "did every run succeed?",
+        "mend what fails and measure again",
+        "risk",
+    )
+    RESOLUTION = (
+        "resolution",
+        "fine resolution",
+        "were the values read finely enough?",
+        "use a finer clock, more digits or longer runs",
+        "risk",
+    )
+    POSITIVE_VALUES = (
+        "positive values",
+        "positive values",
+        "are all values positive, so that ratios mean something?",
+        "use a finer clock or longer runs",
+        "bounds",
+    )
+    USUAL_CONFIDENCE = (
+        "confidence level",
+        "confidence above one half",
+        "is the confidence above one half?",
+        "ask for a confidence of 0.95",
+        "question",
+    )
+    SKEWNESS = (
+        "medians and means agree",
+        "agreement of medians and means",
+        "does the ratio of medians lie within the bounds of the ratio of means?",
+        "state both",
+        "bounds",
+    )
+    INTERLEAVED = (
+        "interleaved measuring",
+        "interleaved measuring",
+        "were both versions measured in turns?",
+        "measure with 'speedproof run', which takes turns in random order",
+        "risk",
+    )
+    ONE_SESSION = (
+        "one session",
+        "one session",
+        "were both versions measured in one session on one machine?",
+        "measure both versions in one session, or each in several",
+        "risk",
+    )
+
+
+UNDERMINING = frozenset(assumption for assumption in Assumption if assumption.undermines == "risk")
+"""Assumptions without which the stated risk may be far from the true one, whatever the test."""
