@@ -22,7 +22,7 @@ from pathlib import Path
 
 from scipy import stats
 
-from speedproof.data.runs import SCHEMA, RunLine, SessionLine
+from speedproof.data.session_file import SCHEMA, RunLine, SessionLine
 from speedproof.measure.execute import Job, execute
 from speedproof.measure.executor import CommandExecutor
 from speedproof.measure.plan import Hooks, plan_commands

@@ -11,7 +11,7 @@ import pytest
 from speedproof.cli.console import Console
 from speedproof.cli.findings import calibration_blocks, finding_blocks
 from speedproof.cli.live import Watcher
-from speedproof.data.runs import PlannedBenchmark, PlannedVersion
+from speedproof.data.session_file import PlannedBenchmark, PlannedVersion
 from speedproof.measure.calibrate import Calibration
 from speedproof.measure.execute import Run
 from speedproof.measure.outcome import Progress

@@ -13,7 +13,7 @@ import pytest
 
 from speedproof.cli.console import Console
 from speedproof.cli.main import COMMANDS, build_parser, main
-from speedproof.data.runs import PlannedBenchmark
+from speedproof.data.session_file import PlannedBenchmark
 from speedproof.measure.store import read_sessions
 
 SUITE = """

@@ -7,8 +7,16 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from speedproof.data.runs import SCHEMA, EndLine, Line, PlannedBenchmark, PlannedVersion, RunLine, SessionLine
 from speedproof.data.sample import Trait
+from speedproof.data.session_file import (
+    SCHEMA,
+    EndLine,
+    Line,
+    PlannedBenchmark,
+    PlannedVersion,
+    RunLine,
+    SessionLine,
+)
 from speedproof.data.suite import Record, Skipped, Suite
 from speedproof.data.units import Direction
 from speedproof.errors import FormatError
@@ -93,10 +101,17 @@ def test_what_is_left_out_is_said(tmp_path: Path) -> None:
     )
     skipped = [item for item in read(path) if isinstance(item, Skipped)]
     reasons = [item.reason for item in skipped]
-    for part in ("warm-up", "exit code 3", "signal 9", "timed out", "no session 'nobody'", "cut off"):
+    for part in (
+        "warm-up",
+        "exit code 3",
+        "signal 9",
+        "timed out",
+        "no readable header of session 'nobody'",
+        "cut off",
+    ):
         assert sum(part in reason for reason in reasons) == 1, part
     assert [item.expected for item in skipped if "warm-up" in item.reason] == [True]
-    assert [r.values.tolist() for r in records(path) if r.metric == "time"] == [[1.0]]
+    assert [r.values.tolist() for r in records(path) if r.metric == "time"] == [[1.0], [1.0]]
 
 
 def test_a_killed_session_has_a_note(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from speedproof.data.runs import PlannedVersion
+from speedproof.data.session_file import PlannedVersion
 from speedproof.data.units import Direction
 from speedproof.errors import UsageError
 from speedproof.measure.execute import Job, Run, execute

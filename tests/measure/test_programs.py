@@ -8,11 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from speedproof.data.runs import SCHEMA, PlannedBenchmark, PlannedVersion, RunLine, SessionLine
+from speedproof.data.session_file import (
+    SCHEMA,
+    PlannedBenchmark,
+    PlannedVersion,
+    RunLine,
+    SessionLine,
+    StoredSession,
+)
 from speedproof.measure import programs
 from speedproof.measure.execute import shell_command
 from speedproof.measure.programs import fingerprints, ran_until, replaced, was_changed
-from speedproof.measure.store import StoredSession
 
 STARTED = 1_767_225_600.0  # 2026-01-01 UTC
 

@@ -12,7 +12,7 @@ import pytest
 from msgspec import structs
 from scipy import stats
 
-from speedproof.data.runs import (
+from speedproof.data.session_file import (
     SCHEMA,
     EndLine,
     Line,
@@ -20,6 +20,7 @@ from speedproof.data.runs import (
     PlannedVersion,
     RunLine,
     SessionLine,
+    StoredSession,
 )
 from speedproof.errors import UsageError
 from speedproof.measure.execute import Run, RunError
@@ -27,7 +28,6 @@ from speedproof.measure.outcome import Progress, Warmup
 from speedproof.measure.race import Race, StopRules
 from speedproof.measure.schedule import block_order
 from speedproof.measure.session import Session
-from speedproof.measure.store import StoredSession
 from speedproof.protocols.results import Verdict
 
 

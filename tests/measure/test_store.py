@@ -11,7 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from speedproof.data.runs import SCHEMA, EndLine, PlannedBenchmark, PlannedVersion, RunLine, SessionLine
+from speedproof.data.session_file import (
+    SCHEMA,
+    EndLine,
+    PlannedBenchmark,
+    PlannedVersion,
+    RunLine,
+    SessionLine,
+)
 from speedproof.data.suite import Record
 from speedproof.errors import FormatError
 from speedproof.formats import read

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 
 from speedproof.cli.console import Console
 from speedproof.cli.outputs import Reported, context_of, write_outputs, write_whole
+from speedproof.data.session_file import StoredSession
 from speedproof.data.suite import Record, Suite
 from speedproof.measure.calibrate import calibrate
 from speedproof.measure.outcome import Circumstances, Outcome
 from speedproof.measure.race import Finding, StopRules
-from speedproof.measure.store import StoredSession, read_sessions
+from speedproof.measure.store import read_sessions
 from speedproof.protocols.results import Verdict
 from speedproof.report.blocks import Block, Text
 

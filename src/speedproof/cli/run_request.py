@@ -11,7 +11,7 @@ from typing import NamedTuple
 import msgspec
 
 from speedproof.cli.console import Console
-from speedproof.data.runs import PlannedBenchmark, PlannedVersion, SessionLine
+from speedproof.data.session_file import PlannedBenchmark, PlannedVersion, SessionOptions, StoredSession
 from speedproof.errors import UsageError
 from speedproof.measure.executor import CommandExecutor
 from speedproof.measure.metrics import (
@@ -64,10 +64,11 @@ _LEAST_RUNS = 10
 
 def kept(args: argparse.Namespace) -> dict[str, str]:
     """The options that a session stores, as JSON texts by name."""
-    return {name: msgspec.json.encode(getattr(args, name)).decode() for name in (*_MEASURED, *_ASKED)}
+    values = {name: getattr(args, name) for name in (*_MEASURED, *_ASKED)}
+    return SessionOptions(**values, directory=str(Path.cwd())).texts()
 
 
-def inherit(args: argparse.Namespace, head: SessionLine) -> None:
+def inherit(args: argparse.Namespace, stored: StoredSession) -> None:
     """Take options over from a stored session, except for the questions that are asked anew.
 
     Others are refused: they would change nothing, or make blocks that cannot be compared with the stored ones.
@@ -88,10 +89,10 @@ def inherit(args: argparse.Namespace, head: SessionLine) -> None:
     if args.margin is None and args.precision is None:
         names += ["margin", "precision"]
     for name in names:
-        if name in head.options:
-            setattr(args, name, msgspec.json.decode(head.options[name]))
-    counted = args.perf is not None and any(event in head.units for event in _events(args.perf))
-    _decide(args, _recorded(head.units, counted=counted, energy=args.energy))
+        setattr(args, name, getattr(stored.options, name))
+    units = stored.head.units
+    counted = args.perf is not None and any(event in units for event in _events(args.perf))
+    _decide(args, _recorded(units, counted=counted, energy=args.energy))
 
 
 def _events(text: str) -> list[str]:

@@ -21,7 +21,7 @@ from speedproof.cli.console import Console
 from speedproof.cli.outputs import check_outputs
 from speedproof.cli.run_report import report
 from speedproof.cli.run_request import Metrics, inherit, kept, metrics_of, pin, plan_of, rules_of, warmup_of
-from speedproof.data.runs import SCHEMA, Line, PlannedBenchmark, SessionLine
+from speedproof.data.session_file import SCHEMA, Line, PlannedBenchmark, SessionLine, StoredSession
 from speedproof.errors import FormatError, SpeedproofError, UsageError
 from speedproof.measure.environment import differences, disturbances, snapshot
 from speedproof.measure.execute import shell_command
@@ -30,7 +30,7 @@ from speedproof.measure.outcome import Outcome, Warmup
 from speedproof.measure.programs import fingerprints, not_found, replaced, was_changed
 from speedproof.measure.race import StopRules
 from speedproof.measure.session import Session
-from speedproof.measure.store import Store, StoredSession, read_sessions
+from speedproof.measure.store import Store, read_sessions
 from speedproof.protocols.results import Verdict
 
 __all__ = ["carry_out"]
@@ -78,7 +78,7 @@ def carry_out(args: argparse.Namespace, console: Console) -> int:
             seed=secrets.randbits(32) if args.seed is None else args.seed,
             benchmarks=plan,
             units=metrics.units,
-            options=kept(args) | {"directory": str(Path.cwd())},
+            options=kept(args),
             environment=environment,
             warnings=warnings,
             files=files,
@@ -223,8 +223,17 @@ def _stored(args: argparse.Namespace, console: Console, file: str | None) -> lis
         raise UsageError(f"{option} takes commands, names and file from the session; leave them out")
     sessions = read_sessions(Path(file), left_out=lambda what: console.remark(f"left out: {what}"))
     last = sessions[-1].head
-    inherit(args, last)
     chain = [session for session in sessions if session.head.session in (*last.resumes, last.session)]
+    for session in chain:
+        session.check(file)
+    if absent := [name for name in last.resumes if name not in {s.head.session for s in chain}]:
+        raise FormatError(
+            file,
+            f"session {last.session}",
+            f"goes on with {', '.join(absent)}, which the file lacks: the verdict rests on those runs, too; put "
+            "the files together with cat, the older first",
+        )
+    inherit(args, sessions[-1])
     if others := len(sessions) - len(chain):
         are = "session of the file is" if others == 1 else "sessions of the file are"
         console.remark(f"note: {others} other {are} not part of this one")
@@ -243,7 +252,7 @@ def _same_files(
     known = next((session for session in reversed(stored) if session.head.files), None)
     if known and (changed := was_changed(known, files)):
         before = known.head
-        where = before.options.get("directory", "")
+        where = known.options.directory
         elsewhere = f" (it was started in {where})" if where != str(Path.cwd()) else ""
         raise FormatError(
             args.resume,

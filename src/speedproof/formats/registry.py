@@ -86,7 +86,7 @@ def _has(head: bytes, every: tuple[bytes, ...], some: tuple[bytes, ...] = ()) ->
     return keys.issuperset(every) and (not some or not keys.isdisjoint(some))
 
 
-_SESSION = re.compile(rb'\s*\{"type":\s*"session",\s*"schema":')
+_SESSION = re.compile(rb'\s*\{"type":\s*"(session|run|end)"')
 
 
 def _is_speedproof(head: bytes, path: Path) -> bool:

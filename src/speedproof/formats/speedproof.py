@@ -1,25 +1,24 @@
 """speedproof's own results: the JSON Lines that ``speedproof run`` appends to, any number of sessions.
 
-:mod:`speedproof.data.runs` describes the lines. A line that a killed runner left unfinished is skipped with
-its place; warm-up runs and failed ones are left out and counted.
+:mod:`speedproof.data.session_file` describes the lines. A line that a killed runner left unfinished is skipped
+with its place; warm-up runs and failed ones are left out and counted.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
-import msgspec
 import numpy as np
 
-from speedproof.data.runs import SCHEMA, EndLine, Line, RunLine, SessionLine
 from speedproof.data.sample import Trait
+from speedproof.data.session_file import Damage, EndLine, RunLine, SessionLine, decode_lines
 from speedproof.data.suite import Record, Skipped
 from speedproof.data.units import Direction
 from speedproof.formats.notes import plural
 from speedproof.formats.options import ReadOptions
 from speedproof.formats.source import Source
 
-__all__ = ["UNITS", "read"]
+__all__ = ["KERNEL_METRICS", "UNITS", "read"]
 
 UNITS = {
     "time": "s",
@@ -30,7 +29,14 @@ UNITS = {
 }
 """Base units of the metrics that the runner measures itself; counts have none."""
 
+KERNEL_METRICS = frozenset(
+    [*UNITS, "minor-faults", "major-faults", "voluntary-switches", "involuntary-switches"]
+)
+"""What the runner measures itself: its units need no header."""
+
 _WARMUP = "warm-up"
+# Without one of these fields nobody knows which values of the session's own metrics are good.
+_UNIT_FIELDS = ("units", "session")
 # What tells two machines or days apart; the whole snapshot would make every kernel update a difference.
 _FACTS = ("host", "cpu", "kernel", "governor", "turbo", "smt", "power")
 
@@ -54,13 +60,14 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     Raises
     ------
     FormatError
-        No session in it, or one of a newer schema.
+        No session in it, or one of a newer schema. A header that is damaged costs no run.
 
     Examples
     --------
     >>> from pathlib import Path
     >>> text = (
-    ...     b'{"type":"session","schema":1,"session":"s1","started":"2026-01-01","seed":1,"benchmarks":[]}\n'
+    ...     b'{"type":"session","schema":1,"session":"s1","started":"2026-01-01","seed":1,'
+    ...     b'"benchmarks":[{"name":"b","versions":[{"name":"v","command":["./v"],"text":"./v"}]}]}\n'
     ...     b'{"type":"run","session":"s1","benchmark":"b","version":"v","block":0,"position":0,"at":0.1,'
     ...     b'"metrics":{"time":0.25}}\n'
     ... )
@@ -73,27 +80,15 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     places: dict[tuple[str, str, str, str], str] = {}
     left_out: dict[tuple[str, str, str, str], int] = {}
     left_behind: dict[tuple[str, str, str], int] = {}
-    decoder = msgspec.json.Decoder(Line)
-    lines = source.lines
-    for number, text in enumerate(lines, start=1):
-        if not text.strip():
-            continue
-        where = f"line {number}"
-        try:
-            line = decoder.decode(text)
-        except msgspec.MsgspecError as error:
-            yield Skipped(source.name, where, "", f"not a line of 'speedproof run', or cut off ({error})")
-            continue
-        if isinstance(line, SessionLine):
-            if line.schema > SCHEMA:
-                raise source.error(
-                    where, f"schema {line.schema} is newer than {SCHEMA}; use a newer speedproof"
-                )
+    unitless: set[str] = set()
+    for number, line in decode_lines(source.name, source.lines):
+        if isinstance(line, Damage):
+            unitless |= {line.session} if line.field.partition("[")[0] in _UNIT_FIELDS else set()
+            yield Skipped(source.name, f"line {number}", "", _told(line))
+        elif isinstance(line, SessionLine):
             heads[line.session] = line
         elif isinstance(line, EndLine):
             ends[line.session] = line
-        elif line.session not in heads:
-            yield Skipped(source.name, where, line.benchmark, f"no session {line.session!r} before it")
         elif (why := _why_left_out(line)) is not None:
             key = (line.session, line.benchmark, line.version, why)
             left_out[key] = left_out.get(key, 0) + 1
@@ -102,8 +97,9 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
             if line.left_behind:
                 left_behind[place] = left_behind.get(place, 0) + 1
             for metric, value in line.metrics.items():
-                samples.setdefault((*place, metric), []).append(value)
-                places.setdefault((*place, metric), where)
+                if metric in KERNEL_METRICS or line.session not in unitless:
+                    samples.setdefault((*place, metric), []).append(value)
+                    places.setdefault((*place, metric), f"line {number}")
     if not heads:
         raise source.error("", "holds no session of 'speedproof run'")
     for (session, benchmark, version, why), count in left_out.items():
@@ -134,6 +130,17 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
             traits=_traits(session, heads, ends, benchmark, version, reasons),
             notes=tuple(notes),
         )
+
+
+def _told(damage: Damage) -> str:
+    """A damage, and what it costs whoever compares the values."""
+    text = f"{damage.field}: {damage.message}" if damage.field else damage.message
+    part = damage.field.partition("[")[0]
+    if part in _UNIT_FIELDS:
+        return f"{text}; metrics of the session's own are left out, for their units are not known"
+    if part == "benchmarks":
+        return f"{text}; which version is the reference may not be known: name it with --reference"
+    return text
 
 
 def _traits(

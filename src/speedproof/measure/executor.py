@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from speedproof.data.runs import PlannedVersion
+from speedproof.data.session_file import PlannedVersion
 from speedproof.measure.execute import Job, Run, execute, run_shell
 from speedproof.measure.metrics import Energy, OutputMetric, PerfStat
 

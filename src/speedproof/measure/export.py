@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from speedproof.data.runs import RunLine
-from speedproof.measure.store import StoredSession
+from speedproof.data.session_file import RunLine, StoredSession
 
 __all__ = ["to_hyperfine"]
 
@@ -38,7 +37,9 @@ def to_hyperfine(sessions: Sequence[StoredSession]) -> str:
             run
             for session in sessions
             for run in session.runs
-            if (run.benchmark, run.version) == (benchmark, version) and not (run.warmup or run.timed_out)
+            if (run.benchmark, run.version) == (benchmark, version)
+            and not (run.warmup or run.timed_out)
+            and "time" in run.metrics
         ]
         if runs:
             results.append(_result(text, parameters, runs))

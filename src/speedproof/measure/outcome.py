@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from speedproof.data.runs import PlannedBenchmark
+from speedproof.data.session_file import PlannedBenchmark
 from speedproof.measure.execute import Run
 from speedproof.measure.race import Finding, Race
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from speedproof.data.runs import PlannedBenchmark, PlannedVersion
+from speedproof.data.session_file import PlannedBenchmark, PlannedVersion
 from speedproof.errors import FormatError, UsageError
 from speedproof.measure.execute import shell_command
 from speedproof.measure.toml_tables import check_members, lists, table_of, text_of, texts

@@ -16,9 +16,8 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
 
-from speedproof.data.runs import PlannedBenchmark, PlannedVersion
+from speedproof.data.session_file import PlannedBenchmark, PlannedVersion, StoredSession
 from speedproof.measure.execute import find_program
-from speedproof.measure.store import StoredSession
 
 __all__ = ["fingerprints", "not_found", "ran_until", "replaced", "was_changed"]
 

@@ -9,13 +9,20 @@ from typing import Protocol
 
 import numpy as np
 
-from speedproof.data.runs import EndLine, Line, PlannedBenchmark, PlannedVersion, RunLine, SessionLine
+from speedproof.data.session_file import (
+    EndLine,
+    Line,
+    PlannedBenchmark,
+    PlannedVersion,
+    RunLine,
+    SessionLine,
+    StoredSession,
+)
 from speedproof.measure.doubts import of_blocks, of_programs, of_runs
 from speedproof.measure.execute import Run, RunError
 from speedproof.measure.outcome import Outcome, Progress, Tally, Warmup
 from speedproof.measure.race import Finding, Race, StopRules
 from speedproof.measure.schedule import block_order
-from speedproof.measure.store import StoredSession
 
 __all__ = ["Executor", "Session"]
 

@@ -16,30 +16,13 @@ from typing import Self
 
 import msgspec
 
-from speedproof.data.runs import SCHEMA, EndLine, Line, RunLine, SessionLine
+from speedproof.data import session_file
+from speedproof.data.session_file import Line, StoredSession
 from speedproof.errors import FormatError
 
-__all__ = ["Store", "StoredSession", "read_sessions"]
+__all__ = ["Store", "read_sessions"]
 
 _SYNC_SECONDS = 1.0
-
-
-class StoredSession(msgspec.Struct, frozen=True):
-    """A session as found in a file.
-
-    Attributes
-    ----------
-    head : SessionLine
-        Its first line.
-    runs : tuple of RunLine
-        Its runs in order, warm-up included.
-    end : EndLine or None
-        Its last line; None when it was killed, or goes on.
-    """
-
-    head: SessionLine
-    runs: tuple[RunLine, ...]
-    end: EndLine | None = None
 
 
 class Store:
@@ -123,11 +106,7 @@ def _refuse_stranger(path: Path) -> None:
         return
     with path.open("rb") as file:
         first = file.readline()
-    try:
-        known = isinstance(msgspec.json.decode(first, type=Line), SessionLine)
-    except msgspec.MsgspecError:
-        known = False
-    if not known:
+    if not session_file.is_header(first):
         raise FormatError(
             str(path), "", "is no results file of 'speedproof run', so nothing is appended to it"
         )
@@ -155,38 +134,13 @@ def read_sessions(path: Path, *, left_out: Callable[[str], object] = _say_nothin
     Raises
     ------
     FormatError
-        No session in it, or one of a newer schema.
+        It cannot be read, holds no session, or one of a newer schema.
     """
-    heads: dict[str, SessionLine] = {}
-    runs: dict[str, list[RunLine]] = {}
-    ends: dict[str, EndLine] = {}
-    unusable: list[str] = []
-    decoder = msgspec.json.Decoder(Line)
-    with path.open("rb") as file:
-        for number, text in enumerate(file, start=1):
-            try:
-                line = decoder.decode(text)
-            except msgspec.MsgspecError as error:
-                if text.strip():
-                    unusable.append(f"{path}: line {number}: cannot be read ({error})")
-                continue
-            if isinstance(line, SessionLine):
-                if line.schema > SCHEMA:
-                    raise FormatError(
-                        str(path),
-                        f"line {number}",
-                        f"schema {line.schema} is newer than {SCHEMA}; use a newer speedproof",
-                    )
-                heads[line.session] = line
-                runs[line.session] = []
-            elif line.session not in heads:
-                unusable.append(f"{path}: line {number}: no session {line.session!r} before it")
-            elif isinstance(line, RunLine):
-                runs[line.session].append(line)
-            else:
-                ends[line.session] = line
-    if not heads:
-        raise FormatError(str(path), "", "holds no session of 'speedproof run'")
-    for what in unusable:
-        left_out(what)
-    return [StoredSession(head, tuple(runs[name]), ends.get(name)) for name, head in heads.items()]
+    try:
+        with path.open("rb") as file:
+            sessions, unusable = session_file.read_sessions(str(path), file)
+    except OSError as error:
+        raise FormatError(str(path), "", f"cannot be read: {error.strerror}") from None
+    for damage in unusable:
+        left_out(f"{path}: {damage}")
+    return sessions

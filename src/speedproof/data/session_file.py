@@ -1,0 +1,506 @@
+"""A session's file: the lines that measuring appends, and the one decoder of them.
+
+The file is JSON Lines. Every line is one object whose ``type`` says which of these structures it is; files of
+several sessions may be joined with ``cat``. Lines are only ever appended. Unknown members are ignored, so a
+newer program may add some; a change that an older program would misread raises :data:`SCHEMA`.
+
+Whoever goes on with a session needs all of its header; whoever reads the values hardly any of it. The decoder
+therefore gives what is sound of a damaged header, and a :class:`Damage` for each field that is not.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from speedproof.errors import FormatError
+
+__all__ = [
+    "SCHEMA", "Damage", "EndLine", "Line", "PlannedBenchmark", "PlannedVersion", "RunLine", "SessionLine",
+    "SessionOptions", "StoredSession", "decode_lines", "is_header", "read_sessions",
+]  # fmt: skip
+
+SCHEMA = 1
+
+_Count = Annotated[int, msgspec.Meta(ge=0)]
+_Share = Annotated[float, msgspec.Meta(gt=0.0, lt=1.0)]
+_Risk = Annotated[float, msgspec.Meta(ge=1e-9, lt=0.5)]
+
+
+class PlannedVersion(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One version of one benchmark: what is executed.
+
+    Attributes
+    ----------
+    name : str
+        The version.
+    command : tuple of str
+        Program and arguments.
+    text : str
+        The command as the user wrote it.
+    env : dict
+        Variables added to the environment.
+    cwd : str
+        Working directory; empty for that of the runner.
+    setup, prepare, conclude, cleanup : str
+        Shell commands: once before all runs, before and after each run, once after all.
+    """
+
+    name: str
+    command: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
+    text: str
+    env: dict[str, str] = {}
+    cwd: str = ""
+    setup: str = ""
+    prepare: str = ""
+    conclude: str = ""
+    cleanup: str = ""
+
+
+class PlannedBenchmark(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One benchmark: its versions, the reference first.
+
+    Attributes
+    ----------
+    name : str
+        The benchmark.
+    versions : tuple of PlannedVersion
+        At least one; the first is the reference.
+    parameters : dict
+        Values of ``-L`` or of the suite's ``parameters`` that this benchmark stands for.
+    """
+
+    name: str
+    versions: Annotated[tuple[PlannedVersion, ...], msgspec.Meta(min_length=1)]
+    parameters: dict[str, str] = {}
+
+
+class SessionLine(msgspec.Struct, frozen=True, tag="session", omit_defaults=True):
+    """The first line of a session.
+
+    Attributes
+    ----------
+    schema : int
+        Version of this format.
+    session : str
+        Unique name; every other line repeats it.
+    started : str
+        Date and time, ISO 8601 with zone.
+    seed : int
+        Of the order within blocks.
+    benchmarks : tuple of PlannedBenchmark
+        What is measured.
+    units : dict
+        Unit and direction of each metric beyond the built-in ones, ``{"score": ("ops/s", "higher")}``.
+    options : dict
+        The options of the session as JSON texts, see :class:`SessionOptions`.
+    environment : dict
+        The machine, see :mod:`speedproof.measure.environment`.
+    warnings : tuple of str
+        What may disturb the measurements.
+    files : dict
+        What the commands consist of, by path: :mod:`speedproof.measure.programs` says how a file is known again.
+    resumes : tuple of str
+        The sessions, oldest first, that this one went on with; all are one experiment.
+    """
+
+    schema: Annotated[int, msgspec.Meta(ge=1)]
+    session: Annotated[str, msgspec.Meta(min_length=1)]
+    started: str
+    seed: _Count
+    benchmarks: Annotated[tuple[PlannedBenchmark, ...], msgspec.Meta(min_length=1)]
+    units: dict[str, tuple[str, str]] = {}
+    options: dict[str, str] = {}
+    environment: dict[str, str] = {}
+    warnings: tuple[str, ...] = ()
+    files: dict[str, str] = {}
+    resumes: tuple[str, ...] = ()
+
+    @property
+    def experiment(self) -> str:
+        """What sessions that went on with each other share: the name of the first."""
+        return self.resumes[0] if self.resumes else self.session
+
+
+class RunLine(msgspec.Struct, frozen=True, tag="run", omit_defaults=True):
+    """One run of one version.
+
+    Attributes
+    ----------
+    session, benchmark, version : str
+        What ran.
+    block : int
+        From 0; warm-up rounds count apart.
+    position : int
+        Place within the block, from 0.
+    at : float
+        Seconds from the session's start to the run's.
+    metrics : dict
+        Values in base units: ``time``, ``user``, ``system``, ``memory``, ``minor-faults``, ...
+    exit : int
+        Exit code; minus the signal that ended the process.
+    timed_out : bool
+        Whether the runner ended it.
+    warmup : bool
+        Whether the run only warmed the machine up; such runs decide nothing.
+    left_behind : int
+        Processes of the command that went on when it had ended.
+    """
+
+    session: str
+    benchmark: str
+    version: str
+    block: _Count
+    position: _Count
+    at: float
+    metrics: dict[str, float]
+    exit: int = 0
+    timed_out: bool = False
+    warmup: bool = False
+    left_behind: _Count = 0
+
+
+class EndLine(msgspec.Struct, frozen=True, tag="end", omit_defaults=True):
+    """The last line of a session that was not killed.
+
+    Attributes
+    ----------
+    session : str
+        Its name.
+    reason : str
+        Why it ended.
+    on_result : dict
+        By benchmark, the candidates that were measured no longer because of what their own values showed, in
+        the order of the plan; so the sizes of their samples were not fixed beforehand.
+    changed : dict
+        By benchmark, the versions whose program was another one at the end than at the start.
+    """
+
+    session: str
+    reason: str
+    on_result: dict[str, tuple[str, ...]] = {}
+    changed: dict[str, tuple[str, ...]] = {}
+
+
+Line = SessionLine | RunLine | EndLine
+
+
+class SessionOptions(msgspec.Struct, frozen=True):
+    """How a session measured and what it asked; the command line's options of the same names.
+
+    Attributes
+    ----------
+    input, output, timeout, metric, perf, energy, ignore_failure, calibrate
+        These change what is measured.
+    decide_by, alpha, confidence, margin, precision
+        These are the question.
+    directory : str
+        Where it was started.
+    """
+
+    input: str = os.devnull
+    output: Literal["null", "capture"] = "null"
+    timeout: Annotated[float, msgspec.Meta(gt=0.0)] | None = None
+    metric: tuple[str, ...] = ()
+    perf: str | None = None
+    energy: bool = False
+    ignore_failure: bool = False
+    calibrate: bool = False
+    decide_by: str | None = None
+    alpha: _Risk | None = None
+    confidence: Annotated[float, msgspec.Meta(gt=0.5, le=1 - 1e-9)] | None = None
+    margin: _Share | None = None
+    precision: _Share | None = None
+    directory: str = ""
+
+    def texts(self) -> dict[str, str]:
+        """As a header stores them."""
+        found = {name: msgspec.json.encode(getattr(self, name)).decode() for name in self.__struct_fields__}
+        return found | {"directory": self.directory}
+
+
+class Damage(msgspec.Struct, frozen=True):
+    """A field, or a whole line, that cannot be used.
+
+    Attributes
+    ----------
+    line : int
+        Its number, from 1.
+    field : str
+        The field of a header; empty for a whole line.
+    message : str
+        What is wrong.
+    session : str
+        Whose header; empty when the line is of none.
+    """
+
+    line: int
+    field: str
+    message: str
+    session: str = ""
+
+    def __str__(self) -> str:
+        return ": ".join(part for part in (f"line {self.line}", self.field, self.message) if part)
+
+
+class StoredSession(msgspec.Struct, frozen=True):
+    """A session as found in a file.
+
+    Attributes
+    ----------
+    head : SessionLine
+        Its first line, as far as it is sound.
+    runs : tuple of RunLine
+        Its runs in order, warm-up included.
+    end : EndLine or None
+        Its last line; None when it was killed, or goes on.
+    damage : tuple of Damage
+        What is not sound of its first line.
+    options : SessionOptions
+        Decoded.
+    """
+
+    head: SessionLine
+    runs: tuple[RunLine, ...]
+    end: EndLine | None = None
+    damage: tuple[Damage, ...] = ()
+    options: SessionOptions = SessionOptions()
+
+    def check(self, path: str) -> None:
+        """Refuse to go on with, or to look again at, a session of which something is not known."""
+        if self.damage:
+            first, others = self.damage[0], len(self.damage) - 1
+            more = f" (and {others} more)" if others else ""
+            raise FormatError(
+                path,
+                f"line {first.line}: {first.field}",
+                f"{first.message}{more}; its runs can still be read: speedproof compare {path}",
+            )
+
+
+_ANY_LINE = msgspec.json.Decoder(Line)
+_RAW = msgspec.json.Decoder()
+_FIELDS = {field.encode_name: field.type for field in msgspec.structs.fields(SessionLine)}
+_OPTIONS = {field.encode_name: field.type for field in msgspec.structs.fields(SessionOptions)}
+# What stands in for a field that is not sound.
+_BLANK: dict[str, Any] = {"schema": SCHEMA, "session": "?", "started": "", "seed": 0, "benchmarks": ()}
+_NESTED = "nested too deeply"
+
+
+def _decoded(decoder: msgspec.json.Decoder[Any], text: str | bytes) -> Any:
+    """What a text says; ValueError also where nesting would exhaust the stack."""
+    try:
+        return decoder.decode(text)
+    except RecursionError:
+        raise ValueError(_NESTED) from None
+
+
+def is_header(text: bytes) -> bool:
+    """Whether a line is the first one of a session, sound or not."""
+    try:
+        raw = _decoded(_RAW, text)
+    except ValueError:
+        return False
+    return (
+        isinstance(raw, dict) and raw.get("type") == "session" and not {"schema", "session"}.isdisjoint(raw)
+    )
+
+
+def decode_lines(name: str, lines: Iterable[str | bytes]) -> Iterator[tuple[int, Line | Damage]]:
+    """Decode a file line by line; whatever is wrong with it comes as :class:`Damage`, and the rest goes on.
+
+    Parameters
+    ----------
+    name : str
+        The file, for messages.
+    lines : iterable of str or bytes
+        Its lines.
+
+    Yields
+    ------
+    int, Line or Damage
+        With the number of the line. The header of a session comes before its other lines, always: of one that
+        is damaged what is sound, after its damage; for lines whose header is missing, an empty one.
+
+    Raises
+    ------
+    FormatError
+        A session of a newer schema.
+    """
+    known: set[str] = set()
+    doubled: set[str] = set()
+    for number, text in enumerate(lines, start=1):
+        if not text.strip():
+            continue
+        try:
+            line: Line | None = _decoded(_ANY_LINE, text)
+        except ValueError as error:
+            line = None
+            if not is_header(text if isinstance(text, bytes) else text.encode()):
+                cut = f"not a line of 'speedproof run', or cut off ({error})"
+                yield number, Damage(number, "", cut)
+                continue
+        if line is None or isinstance(line, SessionLine):
+            head, faults = _mended(line, text)
+            if head.schema > SCHEMA:
+                raise FormatError(
+                    name,
+                    f"line {number}",
+                    f"schema {head.schema} is newer than {SCHEMA}; use a newer speedproof",
+                )
+            if head.session in known:
+                doubled.add(head.session)
+                again = f"session {head.session!r} is in the file twice; its lines count once"
+                yield number, Damage(number, "session", again)
+                continue
+            known.add(head.session)
+            for field, message in faults:
+                yield number, Damage(number, field, message, head.session)
+            yield number, head
+            continue
+        if line.session not in known:
+            known.add(line.session)
+            missing = f"no readable header of session {line.session!r} before it"
+            yield number, Damage(number, "session", missing, line.session)
+            yield number, SessionLine(**{**_BLANK, "session": line.session})
+        if line.session not in doubled:
+            yield number, line
+
+
+def _mended(line: SessionLine | None, text: str | bytes) -> tuple[SessionLine, list[tuple[str, str]]]:
+    """A header as far as it is sound, and field and message of what is not."""
+    faults: list[tuple[str, str]] = []
+    if line is None:
+        raw, values = _RAW.decode(text), {}
+        for field, kind in _FIELDS.items():
+            if field not in raw and field in _BLANK:
+                faults.append((field, "is missing"))
+            if field not in raw:
+                continue
+            try:
+                values[field] = msgspec.convert(raw[field], kind)
+            except (msgspec.ValidationError, RecursionError) as error:
+                faults.append(_placed(field, error))
+        if "benchmarks" not in values:
+            values["benchmarks"] = _names(raw.get("benchmarks"))
+        line = SessionLine(**{**_BLANK, **values})
+    faults += _faults(line)
+    return line, list(dict(reversed(faults)).items())[::-1]
+
+
+def _placed(field: str, error: Exception) -> tuple[str, str]:
+    """Field and message of a failed conversion."""
+    message, _, place = str(error).partition(" - at `$")
+    where = place.rstrip("`").removeprefix("[...]")
+    return field + where, (message[:1].lower() + message[1:]).replace("`", "")
+
+
+def _names(raw: object) -> tuple[PlannedBenchmark, ...]:
+    """Who took part and who was the reference, of a plan that is damaged elsewhere."""
+
+    def named(items: object) -> list[dict[str, Any]]:
+        found = items if isinstance(items, list) else []
+        return [item for item in found if isinstance(item, dict) and isinstance(item.get("name"), str)]
+
+    return tuple(
+        PlannedBenchmark(
+            b["name"], tuple(PlannedVersion(v["name"], (), "") for v in named(b.get("versions")))
+        )
+        for b in named(raw)
+    )
+
+
+def _faults(head: SessionLine) -> Iterator[tuple[str, str]]:
+    """What types cannot tell."""
+    try:
+        datetime.fromisoformat(head.started).timestamp()
+    except (ValueError, OverflowError):
+        yield "started", f"{head.started!r} is no date and time"
+    yield from _twice("benchmarks", [b.name for b in head.benchmarks])
+    for b, benchmark in enumerate(head.benchmarks):
+        yield from _twice(f"benchmarks[{b}].versions", [v.name for v in benchmark.versions])
+        for v, version in enumerate(benchmark.versions):
+            where = f"benchmarks[{b}].versions[{v}]"
+            if version.command and not version.command[0]:
+                yield f"{where}.command", "names no program"
+            if any(not key or "=" in key for key in version.env):
+                yield f"{where}.env", "has a name that no variable can have"
+            if any("\0" in part for part in _strings(version)):
+                yield where, "holds a NUL character, which no command can"
+    for metric, (_, direction) in head.units.items():
+        if direction not in ("", "lower", "higher"):
+            yield "units", f"{direction!r} is no direction of {metric!r}: lower or higher"
+    if head.session in head.resumes or len(set(head.resumes)) < len(head.resumes):
+        yield "resumes", "names a session twice"
+    yield from _options(head.options)[1]
+
+
+def _twice(where: str, names: list[str]) -> Iterator[tuple[str, str]]:
+    for name in dict.fromkeys(name for name in names if names.count(name) > 1):
+        yield where, f"the name {name!r} is given twice"
+
+
+def _strings(version: PlannedVersion) -> Iterator[str]:
+    for value in msgspec.structs.astuple(version):
+        yield from [value] if isinstance(value, str) else value
+    yield from version.env.values()
+
+
+def _options(texts: Mapping[str, str]) -> tuple[SessionOptions, list[tuple[str, str]]]:
+    values: dict[str, Any] = {}
+    faults = []
+    for name, text in texts.items():
+        if name not in _OPTIONS:
+            continue
+        try:
+            raw = text if name == "directory" else _decoded(_RAW, text)
+            values[name] = msgspec.convert(raw, _OPTIONS[name])
+        except (ValueError, RecursionError) as error:
+            faults.append(_placed(f"options.{name}", error))
+    return SessionOptions(**values), faults
+
+
+def read_sessions(name: str, lines: Iterable[str | bytes]) -> tuple[list[StoredSession], list[Damage]]:
+    """Read a whole file, to go on with its last session or to look at it again.
+
+    Parameters
+    ----------
+    name : str
+        The file, for messages.
+    lines : iterable of str or bytes
+        Its lines.
+
+    Returns
+    -------
+    list of StoredSession, list of Damage
+        The sessions in the order of the file, and the lines that cannot be used.
+
+    Raises
+    ------
+    FormatError
+        No session in it, or one of a newer schema.
+    """
+    heads: dict[str, SessionLine] = {}
+    runs: dict[str, list[RunLine]] = {}
+    ends: dict[str, EndLine] = {}
+    damage: dict[str, list[Damage]] = {}
+    for _, line in decode_lines(name, lines):
+        if isinstance(line, Damage):
+            damage.setdefault(line.session, []).append(line)
+        elif isinstance(line, SessionLine):
+            heads[line.session], runs[line.session] = line, []
+        elif isinstance(line, RunLine):
+            runs[line.session].append(line)
+        else:
+            ends[line.session] = line
+    if not heads:
+        raise FormatError(name, "", "holds no session of 'speedproof run'")
+    sessions = [
+        StoredSession(head, tuple(runs[s]), ends.get(s), tuple(damage.get(s, ())), _options(head.options)[0])
+        for s, head in heads.items()
+    ]
+    return sessions, damage.get("", [])

@@ -1,0 +1,204 @@
+"""A session's file that somebody edited, or a disk damaged: an error with its place, and no value lost."""
+
+from __future__ import annotations
+
+import copy
+import io
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from speedproof.cli.console import Console
+from speedproof.cli.main import main
+from speedproof.data.session_file import (
+    SCHEMA,
+    Damage,
+    EndLine,
+    PlannedBenchmark,
+    PlannedVersion,
+    RunLine,
+    SessionLine,
+    SessionOptions,
+    decode_lines,
+    read_sessions,
+)
+from speedproof.data.suite import Record
+from speedproof.errors import FormatError
+from speedproof.formats import read
+
+PLAN = tuple(
+    PlannedBenchmark(
+        name,
+        tuple(PlannedVersion(v, ("true", "x"), "true x", {"A": "1"}) for v in ("old", "new")),
+        {"n": "1"},
+    )
+    for name in ("b n=1", "c")
+)
+HEAD = SessionLine(
+    SCHEMA,
+    "s",
+    "2026-01-01T00:00:00+00:00",
+    1,
+    PLAN,
+    {"score": ("ops/s", "higher"), "cycles": ("cycles", "lower")},
+    SessionOptions(metric=("score:ops/s=(.+)",), margin=0.02, perf="cycles").texts(),
+    {"host": "h", "load": "0.1"},
+    ("the load is high",),
+    {"/no/such/file": "sha256:00"},
+)
+RUNS = [
+    RunLine("s", b.name, v.name, i, p, 0.1 * i, {"time": 1.0 + 0.01 * i + p, "score": 5.0 + p})
+    for b in PLAN
+    for i in range(8)
+    for p, v in enumerate(b.versions)
+]
+END = EndLine("s", "8 runs of each version were allowed")
+JUNK: tuple[Any, ...] = (
+    None, True, -1, 0, 10**400, 1.5, "", "x", "\0", [], {}, [[]], ["x", "x"], {"x": "x"}, "null", "[", "-1",
+    '{"a":1}', '"nan"',
+)  # fmt: skip
+
+
+def lines(head: bytes) -> bytes:
+    return b"\n".join([head, *(msgspec.json.encode(line) for line in (*RUNS, END)), b""])
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The path of everything in a JSON value."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in items:
+        yield (*path, key)
+        yield from places(item, (*path, key))
+
+
+def damaged() -> Iterator[tuple[str, bytes]]:
+    """Every member replaced by every junk, deleted, doubled; and the line cut at many places."""
+    sound = json.loads(msgspec.json.encode(HEAD))
+    for path in places(sound):
+        for junk in (*JUNK, "delete", "double"):
+            changed = copy.deepcopy(sound)
+            parent: Any = changed
+            for key in path[:-1]:
+                parent = parent[key]
+            if junk == "delete":
+                del parent[path[-1]]
+            elif junk == "double" and isinstance(parent, list):
+                parent.append(parent[path[-1]])
+            else:
+                parent[path[-1]] = junk
+            yield f"{path}: {junk!r:.20}", json.dumps(changed, separators=(",", ":")).encode()
+    whole = msgspec.json.encode(HEAD)
+    for cut in range(1, len(whole), 97):
+        yield f"cut at {cut}", whole[:cut]
+    yield "deep", whole[:-1] + b',"x":' + b"[" * 100_000 + b"}"
+
+
+ALL = list(damaged())
+
+
+def speedproof(*argv: str) -> tuple[int, str]:
+    err = io.StringIO()
+    return main(argv, Console(io.StringIO(), err)), err.getvalue()
+
+
+def test_there_are_many() -> None:
+    assert len(ALL) > 1212
+
+
+def test_no_header_costs_a_time() -> None:
+    """Whatever is wrong with the header, all times are read, by version in the order that the plan had."""
+    for what, head in ALL:
+        if b'"schema":10' in head:
+            continue  # a newer schema is refused as a whole
+        runs = [line for _, line in decode_lines("f", lines(head).splitlines()) if isinstance(line, RunLine)]
+        assert runs == RUNS, what
+
+
+def test_compare_reads_the_times(tmp_path: Path) -> None:
+    path = tmp_path / "r.jsonl"
+    for what, head in ALL[::40]:
+        if b'"schema":10' in head:
+            continue
+        path.write_bytes(lines(head))
+        times = [item for item in read(path, format="speedproof") if isinstance(item, Record)]
+        assert sum(item.values.size for item in times if item.metric == "time") == len(RUNS), what
+
+
+@pytest.mark.parametrize("part", range(8))
+def test_a_damaged_header_is_an_error_with_its_place(
+    part: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Looked at again or gone on with: the file, the line and the field are named, and nothing is run."""
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "r.jsonl"
+    for number, (what, head) in enumerate(ALL[part * 7 :: 56]):
+        path.write_bytes(lines(head))
+        words = ("--review",) if number % 3 else ("--max-runs", "8", "--resume")
+        code, err = speedproof("run", *words, "r.jsonl")
+        assert code in (0, 2), (what, err)
+        _, found = _read(path)
+        if found:
+            assert code == 2, what
+            assert "r.jsonl: line 1: " in err or "newer" in err or "no readable header" in err, (what, err)
+
+
+def _read(path: Path) -> tuple[int, bool]:
+    try:
+        sessions, _ = read_sessions("f", path.read_bytes().splitlines())
+    except FormatError:
+        return 0, True
+    return len(sessions), bool(sessions[-1].damage)
+
+
+def test_a_sound_header_has_no_damage() -> None:
+    (session,), unusable = read_sessions("f", lines(msgspec.json.encode(HEAD)).splitlines())
+    assert (session.head, session.damage, unusable) == (HEAD, (), [])
+    assert session.options == SessionOptions(metric=("score:ops/s=(.+)",), margin=0.02, perf="cycles")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (b'"started":"2026', b'"started":"x2026', "line 1: started: 'x2026-01-01T00:00:00+00:00' is no date"),
+        (b'"seed":1', b'"seed":-1', "line 1: seed: expected int >= 0"),
+        (b'"seed":1,', b"", "line 1: seed: is missing"),
+        (b'"name":"new"', b'"name":7', "line 1: benchmarks[0].versions[1].name: expected str, got int"),
+        (b'"name":"new"', b'"name":"old"', "line 1: benchmarks[0].versions: the name 'old' is given twice"),
+        (b'"higher"', b'"up"', "line 1: units: 'up' is no direction of 'score': lower or higher"),
+        (b'"margin":"0.02"', b'"margin":"2"', "line 1: options.margin: expected float < 1.0"),
+        (b'"alpha":"null"', b'"alpha":"[["', "line 1: options.alpha: input data was truncated"),
+    ],
+)
+def test_the_field_is_named(old: bytes, new: bytes, message: str) -> None:
+    head = msgspec.json.encode(HEAD)
+    assert old in head
+    (session,), _ = read_sessions("f", lines(head.replace(old, new, 1)).splitlines())
+    assert str(session.damage[0]).lower().startswith(message.lower())
+    with pytest.raises(FormatError, match="can still be read: speedproof compare f"):
+        session.check("f")
+
+
+def test_values_of_unknown_direction_are_left_out(tmp_path: Path) -> None:
+    """Without the units of a session's own metrics nobody knows which value is good."""
+    path = tmp_path / "r.jsonl"
+    path.write_bytes(lines(msgspec.json.encode(HEAD).replace(b'"higher"', b'"up"')))
+    assert {item.metric for item in read(path) if isinstance(item, Record)} == {"time"}
+
+
+def test_a_file_joined_with_itself_counts_once() -> None:
+    whole = lines(msgspec.json.encode(HEAD))
+    (session,), unusable = read_sessions("f", (whole + whole).splitlines())
+    assert list(session.runs) == RUNS
+    assert [damage.message for damage in unusable] == [
+        "session 's' is in the file twice; its lines count once"
+    ]
+
+
+def test_deep_nesting_is_one_bad_line() -> None:
+    deep = b'{"type":"run","x":' + b"[" * 200_000
+    found = [line for _, line in decode_lines("f", [deep]) if isinstance(line, Damage)]
+    assert [damage.line for damage in found] == [1]
