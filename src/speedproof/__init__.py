@@ -1,3 +1,74 @@
-"""speedproof proves speedups: verdicts on program versions from repeated measurements, with a stated risk."""
+"""speedproof proves speedups: verdicts on program versions from repeated measurements, with a stated risk.
+
+Everything that is public stands in ``__all__`` below and is imported on first use.
+
+Examples
+--------
+>>> import speedproof as sp
+>>> r = sp.compare([10.1, 10.3, 9.9, 10.0, 10.2], [9.1, 9.0, 9.3, 9.2, 8.9], unit="ms")
+>>> r.verdict.value, round(r.mean.speedup.value, 3), r.mean.speedup.low > 1.08
+('faster', 1.11, True)
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from speedproof import mixture as mixture
+    from speedproof.api.gates import GateResult as GateResult
+    from speedproof.api.gates import gate as gate
+    from speedproof.api.pairs import PairResult as PairResult
+    from speedproof.api.pairs import compare as compare
+    from speedproof.api.rankings import RankResult as RankResult
+    from speedproof.api.rankings import rank as rank
+    from speedproof.api.samples import sample as sample
+    from speedproof.api.suites import HptResult as HptResult
+    from speedproof.api.suites import SuiteResult as SuiteResult
+    from speedproof.api.suites import compare_suite as compare_suite
+    from speedproof.api.suites import hpt as hpt
+    from speedproof.api.suites import read as read
+    from speedproof.data.sample import Sample as Sample
+    from speedproof.data.suite import Suite as Suite
+    from speedproof.errors import SpeedproofError as SpeedproofError
+    from speedproof.protocols.assumptions import Assumption as Assumption
+    from speedproof.protocols.results import Verdict as Verdict
+
+# Where each public name comes from; one that is a module itself is named alone.
+_HOME = {
+    "Assumption": "protocols.assumptions",
+    "GateResult": "api.gates",
+    "HptResult": "api.suites",
+    "PairResult": "api.pairs",
+    "RankResult": "api.rankings",
+    "Sample": "data.sample",
+    "SpeedproofError": "errors",
+    "Suite": "data.suite",
+    "SuiteResult": "api.suites",
+    "Verdict": "protocols.results",
+    "compare": "api.pairs",
+    "compare_suite": "api.suites",
+    "gate": "api.gates",
+    "hpt": "api.suites",
+    "mixture": "",
+    "rank": "api.rankings",
+    "read": "api.suites",
+    "sample": "api.samples",
+}
+__all__ = ["__version__", *_HOME]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    home = _HOME[name]
+    found = (
+        getattr(import_module(f"{__name__}.{home}"), name) if home else import_module(f"{__name__}.{name}")
+    )
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -15,6 +15,7 @@ import pytest
 
 from speedproof.cli.console import Console
 from speedproof.cli.main import main
+from speedproof.report.json import SCHEMA_VERSION
 
 ROOT = Path(__file__).parents[2]
 PYPERF = str(ROOT / "tests" / "data" / "formats" / "pyperf.json")
@@ -95,7 +96,7 @@ def test_json_carries_everything(pair: tuple[str, str]) -> None:
     code, out, _ = speedproof("compare", *pair, "--json")
     document = json.loads(out)
     assert code == 0
-    assert document["schema"] == 1
+    assert document["schema"] == SCHEMA_VERSION
     assert document["command"] == "compare"
     (result,) = document["results"]
     by_protocol = {c["protocol"]: c for c in result["comparisons"]}

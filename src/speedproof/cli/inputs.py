@@ -41,12 +41,14 @@ __all__ = [
     "add_selection_arguments",
     "commands_are_versions",
     "load",
+    "load_files",
     "order_versions",
     "report_leftovers",
     "select",
     "wanted",
 ]
 
+DEFAULT_OPTIONS = ReadOptions()
 _COLUMNS = ("benchmark", "version", "value", "unit", "process", "metric", "run")
 
 
@@ -112,14 +114,36 @@ def read_options(args: argparse.Namespace) -> ReadOptions:
 
 
 def load(paths: Sequence[str], args: argparse.Namespace) -> Suite:
-    """Read all files of a command into one suite.
+    """Read all files of a command into one suite, with the options of :func:`add_input_arguments`."""
+    return load_files(
+        paths,
+        format=args.format,
+        options=read_options(args),
+        by=getattr(args, "by", None),
+        reference=getattr(args, "reference", None),
+    )
+
+
+def load_files(
+    paths: Sequence[str],
+    *,
+    format: str | None = None,
+    options: ReadOptions = DEFAULT_OPTIONS,
+    by: str | None = None,
+    reference: str | None = None,
+) -> Suite:
+    """Read files into one suite of at least one version.
 
     Parameters
     ----------
     paths : sequence of str
         As the user gave them.
-    args : argparse.Namespace
-        With the options of :func:`add_input_arguments`, and ``reference`` where the command has it.
+    format : str, optional
+        Of every file.
+    options : ReadOptions
+        For raw text and CSV.
+    by, reference : str, optional
+        A field that tells versions apart; one of the benchmarks of a single file.
 
     Returns
     -------
@@ -133,17 +157,15 @@ def load(paths: Sequence[str], args: argparse.Namespace) -> Suite:
     UsageError
         No benchmark in any file, or one file whose versions cannot be told.
     """
-    options = read_options(args)
-    by: str | None = getattr(args, "by", None)
     named = [name_and_path(path) for path in paths]
     read_all: list[list[Record | Skipped]] = []
     for _, path in named:
-        records = list(read(path, format=args.format, options=options))
+        records = list(read(path, format=format, options=options))
         if not any(isinstance(r, Record) for r in records):
             raise _nothing_in(path, records)
         read_all.append(records)
     if len(named) > 1:
-        read_all = one_thing(read_all, [path for _, path in named], args.format)
+        read_all = one_thing(read_all, [path for _, path in named], format)
     labelled: list[tuple[str, Record | Skipped]] = []
     for (name, path), label, records in zip(named, labels_of(named), read_all, strict=True):
         if by is not None:
@@ -151,7 +173,7 @@ def load(paths: Sequence[str], args: argparse.Namespace) -> Suite:
         elif len(named) > 1:
             labelled += versions_of_several(label, records)
         else:
-            labelled += versions_of_one(name or label, path, records, getattr(args, "reference", None))
+            labelled += versions_of_one(name or label, path, records, reference)
     suite = Suite.from_records(labelled if by == EXPERIMENT else experiments_apart(labelled))
     usable = {version for _, version in suite.samples}
     for version in dict.fromkeys(label for label, record in labelled if isinstance(record, Record)):

@@ -12,7 +12,9 @@ from speedproof.protocols.results import Comparison, Summary, Verdict
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.report.wording import MARKS, bounds, chance, percent
 
-__all__ = ["COLUMNS", "delimited", "latex"]
+__all__ = ["COLUMNS", "delimited", "latex", "table"]
+
+Value = str | int | float | None
 
 COLUMNS = (
     "reference", "candidate", "metric", "unit", "benchmark", "protocol", "verdict", "speedup", "low", "high",
@@ -58,14 +60,18 @@ def delimited(results: Sequence[SuiteComparison], delimiter: str = ",") -> str:
     """
     text = io.StringIO()
     writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    for result in results:
-        for comparison in result.comparisons:
-            writer.writerow(_row(result, comparison))
+    columns, rows = table(results)
+    writer.writerow(columns)
+    writer.writerows([_text(value) for value in row] for row in rows)
     return text.getvalue()
 
 
-def _row(result: SuiteComparison, c: Comparison) -> list[str]:
+def table(results: Sequence[SuiteComparison]) -> tuple[tuple[str, ...], list[list[Value]]]:
+    """The same as names of columns and rows of values; NaN and None where there is no number."""
+    return COLUMNS, [_row(result, c) for result in results for c in result.comparisons]
+
+
+def _row(result: SuiteComparison, c: Comparison) -> list[Value]:
     needed = (c.needed.reference, c.needed.candidate) if c.needed else (None, None)
     return [
         result.reference,
@@ -75,10 +81,14 @@ def _row(result: SuiteComparison, c: Comparison) -> list[str]:
         c.benchmark,
         c.protocol,
         c.verdict.value,
-        *map(_number, (c.speedup.value, c.speedup.low, c.speedup.high, c.speedup.confidence)),
+        c.speedup.value,
+        c.speedup.low,
+        c.speedup.high,
+        c.speedup.confidence,
         c.state.value,
         c.test,
-        *map(_number, (c.pvalue, c.pvalue_slower)),
+        c.pvalue,
+        c.pvalue_slower,
         "; ".join(check.name for check in c.failed_checks),
         "; ".join(check.name for check in c.doubts),
         *_side(c.reference, needed[0]),
@@ -86,15 +96,23 @@ def _row(result: SuiteComparison, c: Comparison) -> list[str]:
     ]
 
 
-def _side(side: Summary, needed: int | None) -> Iterator[str]:
-    yield str(side.n)
-    yield str(side.observations)
-    yield from map(_number, (side.mean, side.median, side.minimum, side.deviation, side.mad))
-    yield "" if needed is None else str(needed)
+def _side(side: Summary, needed: int | None) -> Iterator[Value]:
+    yield from (
+        side.n,
+        side.observations,
+        side.mean,
+        side.median,
+        side.minimum,
+        side.deviation,
+        side.mad,
+        needed,
+    )
 
 
-def _number(value: float) -> str:
-    return "" if math.isnan(value) else repr(value)
+def _text(value: Value) -> str:
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return ""
+    return value if isinstance(value, str) else repr(value)
 
 
 def latex(results: Sequence[SuiteComparison]) -> str:

@@ -1,0 +1,1 @@
+"""The public functions and what they return; :mod:`speedproof` itself gives all of it."""

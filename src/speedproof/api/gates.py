@@ -1,0 +1,122 @@
+"""Whether a candidate may replace a reference: the answer of ``speedproof gate`` as a value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from speedproof.api.shown import Shown, risk_of
+from speedproof.data.suite import Suite
+from speedproof.protocols.gate import GateResult as GateDecision
+from speedproof.protocols.gate import gate as decide
+from speedproof.protocols.gate_claims import Demand, GateRules, Location, Multiplicity, Outcome, Policy
+from speedproof.report.blocks import Block
+from speedproof.report.gate import gate_blocks
+
+__all__ = ["GateResult", "gate"]
+
+_CODES = {Outcome.PASS: 0, Outcome.FAIL: 1, Outcome.UNDECIDED: 3}
+
+
+def _no_step() -> None:
+    return
+
+
+@dataclass(frozen=True, repr=False)
+class GateResult(Shown):
+    """The gate's answer. ``print`` shows what ``speedproof gate`` shows.
+
+    Attributes
+    ----------
+    decision : GateDecision
+        Everything that was computed: its ``rows`` are the benchmarks.
+    """
+
+    decision: GateDecision
+
+    @property
+    def outcome(self) -> Outcome:
+        """Pass, fail or undecided."""
+        return self.decision.outcome
+
+    @property
+    def exit_code(self) -> int:
+        """0 pass, 1 fail, 3 undecided, as the command's."""
+        return _CODES[self.outcome]
+
+    def to_json(self) -> str:
+        """What ``speedproof gate --json`` writes."""
+        from speedproof.report.json import to_json
+
+        return to_json("gate", [self.decision])
+
+    def _blocks(self) -> Iterable[Block]:
+        return gate_blocks(self.decision)
+
+    def __repr__(self) -> str:
+        return f"<GateResult: {self.outcome.value}, {len(self.decision.rows)} benchmarks>"
+
+
+def gate(
+    suite: Suite,
+    *,
+    reference: str | None = None,
+    candidate: str | None = None,
+    policy: Policy | Literal["no-regression", "proven-improvement", "equivalence"] = Policy.NO_REGRESSION,
+    margin: float = 0.02,
+    confidence: float = 0.95,
+    multiplicity: Multiplicity = "holm",
+    protocol: Location = "median",
+    demand_of: Callable[[str], Demand | None] | None = None,
+    done: Callable[[], None] = _no_step,
+) -> GateResult:
+    """Hold a candidate to a policy, benchmark by benchmark.
+
+    Parameters
+    ----------
+    suite : Suite
+        With both versions.
+    reference, candidate : str, optional
+        The versions; the first two by default.
+    policy : {"no-regression", "proven-improvement", "equivalence"}
+        What every benchmark must prove.
+    margin : float
+        What a benchmark may lose: speedups down to 1 / (1 + margin) are no regression.
+    confidence : float
+        1 - the risk of a false pass and, corrected, of a false fail.
+    multiplicity : {"holm", "bh", "none"}
+        Correction over the benchmarks of what fails the gate.
+    protocol : {"median", "mean"}
+        Whose test decides.
+    demand_of : callable, optional
+        From a benchmark's name to what it must prove (None leaves it out), in place of ``policy`` and
+        ``margin``.
+    done : callable
+        Called after each benchmark.
+
+    Returns
+    -------
+    GateResult
+        ``outcome`` and ``exit_code``.
+
+    Raises
+    ------
+    SpeedproofError
+        One version only, or no benchmark to hold it to.
+
+    Examples
+    --------
+    >>> import speedproof as sp
+    >>> suite = sp.read("O2=examples/gcc/O2.json", "O3=examples/gcc/O3.json")
+    >>> g = sp.gate(suite, margin=0.5)
+    >>> g.outcome.value, g.exit_code
+    ('pass', 0)
+    """
+    from speedproof.cli.inputs import order_versions
+
+    first, others = order_versions(suite, reference)
+    demand = Demand(Policy(policy), margin)
+    rules = GateRules(alpha=risk_of(confidence), multiplicity=multiplicity, protocol=protocol)
+    versions = (first, others[0] if candidate is None else candidate)
+    return GateResult(decide(suite, versions, demand_of or (lambda name: demand), rules, done=done))

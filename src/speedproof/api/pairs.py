@@ -1,0 +1,208 @@
+"""Two samples: whether the candidate is faster than the reference, and by at least how much."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from speedproof.api.samples import sample
+from speedproof.api.shown import Shown, risk_of
+from speedproof.data.sample import Sample
+from speedproof.data.suite import Key, Pair, Pairing
+from speedproof.data.units import metric_of
+from speedproof.errors import UsageError
+from speedproof.protocols.compare import Rules
+from speedproof.protocols.results import Check, Comparison, Verdict
+from speedproof.protocols.suite import SuiteComparison
+from speedproof.protocols.suite import compare_suite as compare_pairs
+from speedproof.report.blocks import Block
+from speedproof.report.comparisons import suite_blocks
+
+__all__ = ["Bound", "PairResult", "compare"]
+
+
+class Bound(float):
+    """One end of a certified interval: a number that says what it promises.
+
+    Attributes
+    ----------
+    confidence : float
+        With which this end holds by itself. Both ends together hold with 1 - 2 (1 - confidence).
+    sides : int
+        1: each end is a one-sided bound.
+    """
+
+    confidence: float
+    sides: int = 1
+
+    def __new__(cls, value: float, confidence: float) -> Bound:
+        """Make a bound."""
+        bound = super().__new__(cls, value)
+        bound.confidence = confidence
+        return bound
+
+    def __getnewargs__(self) -> tuple[float, float]:  # type: ignore[override]
+        return float(self), self.confidence
+
+    def __repr__(self) -> str:
+        return f"Bound({float(self)!r}, one-sided, confidence {self.confidence:g})"
+
+
+@dataclass(frozen=True, repr=False)
+class PairResult(Shown):
+    """The answer about two samples. ``print`` shows what ``speedproof compare`` shows.
+
+    Attributes
+    ----------
+    result : SuiteComparison
+        Everything that was computed, of this one benchmark; it holds no samples.
+    """
+
+    result: SuiteComparison
+
+    @property
+    def headline(self) -> Comparison:
+        """The comparison whose verdict counts."""
+        return self.result.headlines[0]
+
+    @property
+    def verdict(self) -> Verdict:
+        """Faster, slower, equivalent (within the margin) or undecided."""
+        return self.headline.verdict
+
+    @property
+    def speedup(self) -> float:
+        """The observed speedup: X / Y, so that above 1 the candidate is better."""
+        return self.headline.speedup.value
+
+    @property
+    def lower(self) -> Bound:
+        """The speedup is at least this, with the stated confidence; NaN when nothing is certified."""
+        return Bound(self.headline.certified.low, self.headline.speedup.confidence)
+
+    @property
+    def upper(self) -> Bound:
+        """The speedup is at most this, with the stated confidence; NaN when nothing is certified."""
+        return Bound(self.headline.certified.high, self.headline.speedup.confidence)
+
+    def by(self, protocol: str) -> Comparison:
+        """The answer of one protocol, for example ``"mean"``.
+
+        Raises
+        ------
+        SpeedproofError
+            A protocol that was not asked.
+        """
+        for comparison in self.result.comparisons:
+            if comparison.protocol == protocol:
+                return comparison
+        asked = ", ".join(self.result.protocols)
+        raise UsageError(f"the protocol {protocol!r} was not asked, only: {asked}; see protocols=")
+
+    @property
+    def mean(self) -> Comparison:
+        """The Speedup-Test's answer about the means (figure 1 of the article)."""
+        return self.by("mean")
+
+    @property
+    def median(self) -> Comparison:
+        """The Speedup-Test's answer about the medians (figure 2 of the article)."""
+        return self.by("median")
+
+    @property
+    def single_run(self) -> Comparison:
+        """The probability that a run of the candidate beats one of the reference."""
+        return self.by("single run")
+
+    @property
+    def warnings(self) -> tuple[Check, ...]:
+        """What was seen against the assumptions: once each, whichever protocols it concerns."""
+        found = {
+            (check.kind, check.side): check for c in self.result.comparisons for check in c.failed_checks
+        }
+        return tuple(found.values())
+
+    def _blocks(self) -> Iterable[Block]:
+        return suite_blocks(self.result)
+
+    def __repr__(self) -> str:
+        return (
+            f"<PairResult: {self.verdict.value}, speedup {self.speedup:.4g} "
+            f"[{self.lower:.4g}, {self.upper:.4g}]>"
+        )
+
+
+def compare(
+    reference: Any,
+    candidate: Any,
+    *,
+    unit: str | None = None,
+    confidence: float = 0.95,
+    margin: float | None = None,
+    higher_is_better: bool | None = None,
+    names: tuple[str, str] | None = None,
+    benchmark: str = "",
+    nested: Literal["process", "pool"] = "process",
+) -> PairResult:
+    """Compare two samples.
+
+    Parameters
+    ----------
+    reference, candidate : array_like or Sample
+        X and Y: the measured values of both versions, each in the order of its runs. See
+        :func:`speedproof.sample` for what can be given; in two dimensions a row is a process.
+    unit : str, optional
+        Of the values; seconds by default.
+    confidence : float
+        Of each bound, and of each direction of the verdict: 1 - alpha.
+    margin : float, optional
+        Speedups proven to lie within 1 / (1 + margin) and 1 + margin are equivalent.
+    higher_is_better : bool, optional
+        By default only for rates (``"MB/s"``).
+    names : (str, str), optional
+        The versions; by default the names of the series, else ``"reference"`` and ``"candidate"``.
+    benchmark : str
+        What was measured, for the report.
+    nested : {"process", "pool"}
+        Values of one process are not independent: use one value a process, or pool them all the same.
+
+    Returns
+    -------
+    PairResult
+        ``verdict``, ``speedup``, ``lower``, ``upper``, ``mean``, ``median``, ``single_run``, ``warnings``.
+
+    Raises
+    ------
+    SpeedproofError
+        Values that make no sample, or two samples of different units.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import speedproof as sp
+    >>> rng = np.random.default_rng(1)
+    >>> old, new = rng.normal(12.0, 0.1, 40), rng.normal(10.0, 0.1, 40)
+    >>> r = sp.compare(old, new, unit="ms", margin=0.02)
+    >>> r.verdict.value, round(r.speedup, 2), r.lower > 1.19
+    ('faster', 1.2, True)
+    >>> r.lower.sides, r.lower.confidence
+    (1, 0.95)
+    """
+    x = sample(reference, unit=unit, higher_is_better=higher_is_better)
+    y = sample(candidate, unit=unit, higher_is_better=higher_is_better)
+    own = (x.label, y.label) if x.label and y.label and x.label != y.label else ("reference", "candidate")
+    x, y = (_named(s, name) for s, name in zip((x, y), names or own, strict=True))
+    if (x.unit, x.direction) != (y.unit, y.direction):
+        raise UsageError(
+            f"{x.label} is in {x.unit or 'plain numbers'} ({x.direction} is better), {y.label} in "
+            f"{y.unit or 'plain numbers'} ({y.direction} is better): give both in one unit and direction"
+        )
+    key = Key(benchmark or "benchmark", metric_of(x.unit))
+    pairing = Pairing((Pair(key, x, y),), (), (), ())
+    rules = Rules(alpha=risk_of(confidence), margin=margin, nested=nested)
+    return PairResult(compare_pairs(pairing, (x.label, y.label), key.metric, rules))
+
+
+def _named(s: Sample, name: str) -> Sample:
+    return s if s.label == name else replace(s, label=name)

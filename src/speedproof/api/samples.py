@@ -1,0 +1,83 @@
+"""From whatever holds numbers to a sample."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from speedproof.data.sample import Sample
+from speedproof.data.units import Direction, parse_unit
+from speedproof.errors import DataError
+
+__all__ = ["sample"]
+
+
+def sample(
+    values: Any,
+    *,
+    unit: str | None = None,
+    higher_is_better: bool | None = None,
+    name: str | None = None,
+) -> Sample:
+    """Make a sample of anything that NumPy can make an array of.
+
+    Parameters
+    ----------
+    values : array_like, shape (n,) or (processes, n), or Sample
+        A list, an array, a pandas or Polars Series, an xarray DataArray: measured values in the order of the
+        runs. In two dimensions a row is a process; its values are nested in it and not independent. A Sample
+        is taken as it is.
+    unit : str, optional
+        Of the values, for example ``"ms"``, ``"MB/s"`` or ``"cycles"``. By default what
+        ``values.attrs["units"]`` says (xarray), else seconds.
+    higher_is_better : bool, optional
+        By default only for rates.
+    name : str, optional
+        The version; by default ``values.name``.
+
+    Returns
+    -------
+    Sample
+        In base units (``"s"`` for every unit of time).
+
+    Raises
+    ------
+    SpeedproofError
+        No numbers, none at all, one that is not finite, a negative time, more than two dimensions.
+
+    Examples
+    --------
+    >>> import speedproof as sp
+    >>> s = sp.sample([12.1, 12.0, 12.4], unit="ms", name="old")
+    >>> s.n, s.unit, float(s.values[0])
+    (3, 's', 0.0121)
+    >>> sp.sample([[1.0, 1.1], [2.0, 2.1]]).process_count
+    2
+    """
+    if isinstance(values, Sample):
+        return values
+    attributes = getattr(values, "attrs", {})
+    if unit is None:
+        unit = str(attributes["units"]) if isinstance(attributes, dict) and "units" in attributes else "s"
+    try:
+        numbers = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"a sample is made of numbers: {error}") from None
+    if numbers.ndim not in (1, 2):
+        raise DataError(
+            f"a sample has one dimension, or two (processes, values in each), not {numbers.ndim}: "
+            "give the values of one version on one benchmark"
+        )
+    parsed = parse_unit(unit)
+    direction = None
+    if higher_is_better is not None:
+        direction = Direction.HIGHER if higher_is_better else Direction.LOWER
+    own = getattr(values, "name", None)
+    return Sample(
+        parsed.to_base(numbers.ravel()),
+        parsed.base,
+        direction,
+        np.repeat(np.arange(len(numbers)), numbers.shape[1]) if numbers.ndim == 2 else None,
+        name if name is not None else own if isinstance(own, str) else "",
+    )

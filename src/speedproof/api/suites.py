@@ -1,0 +1,416 @@
+"""Many benchmarks, two versions or more: reading them, comparing them, the suite as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from speedproof.api.pairs import PairResult
+from speedproof.api.shown import Shown, risk_of
+from speedproof.data.suite import Pair, Suite
+from speedproof.errors import DataError, UsageError
+from speedproof.protocols.aggregates import GeometricMeans
+from speedproof.protocols.compare import Rules
+from speedproof.protocols.hpt import CONFIDENCES, Hpt
+from speedproof.protocols.hpt import hpt as hpt_of_pairs
+from speedproof.protocols.hpt_levels import HptRule
+from speedproof.protocols.hpt_speedup import RSpeedup
+from speedproof.protocols.multiplicity import Control, Controlled
+from speedproof.protocols.questions import DETAILS, HEADLINE, QuestionName
+from speedproof.protocols.suite import SuiteComparison
+from speedproof.protocols.suite import compare_suite as compare_pairs
+from speedproof.protocols.version_ranking import Ranking, rank_versions
+from speedproof.report.blocks import Block, Text
+from speedproof.report.comparisons import suite_blocks
+from speedproof.report.hpt import hpt_blocks
+from speedproof.report.ranking import ranking_blocks
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["HptResult", "SuiteResult", "compare_suite", "hpt", "read"]
+
+
+def _no_step() -> None:
+    return
+
+
+def read(
+    *files: str | Path,
+    format: str | None = None,
+    unit: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    wide: Literal["version", "benchmark"] = "version",
+    by: str | None = None,
+    reference: str | None = None,
+) -> Suite:
+    """Read result files of any known tool, as the command line does.
+
+    Parameters
+    ----------
+    *files : str or Path
+        Files or folders. Of several each is a version, and ``"NAME=PATH"`` names it; a single one names its
+        versions itself.
+    format : str, optional
+        Read every file as this format instead of detecting it.
+    unit : str, optional
+        Of numbers whose file names none.
+    columns : mapping of str to str, optional
+        From a role (``"benchmark"``, ``"version"``, ``"value"``, ...) to the column of a CSV file.
+    wide : {"version", "benchmark"}
+        What the columns of a wide CSV file are.
+    by : str, optional
+        Tell versions apart by a field that the files record.
+    reference : str, optional
+        One of the benchmarks of a single file, to compare them with each other.
+
+    Returns
+    -------
+    Suite
+        Benchmarks x versions -> samples.
+
+    Raises
+    ------
+    SpeedproofError
+        Naming the file, the place in it and the remedy.
+
+    Examples
+    --------
+    >>> import speedproof as sp
+    >>> suite = sp.read("O2=examples/gcc/O2.json", "O3=examples/gcc/O3.json")
+    >>> suite.versions, len(suite.keys)
+    (('O2', 'O3'), 6)
+    """
+    from speedproof.cli.inputs import load_files
+    from speedproof.formats import ReadOptions
+
+    options = ReadOptions(unit=unit, columns=dict(columns or {}), wide=wide)
+    return load_files(
+        [str(path) for path in files], format=format, options=options, by=by, reference=reference
+    )
+
+
+@dataclass(frozen=True, repr=False)
+class SuiteResult(Shown):
+    """The answers about versions of a suite. ``print`` shows what ``speedproof compare`` shows.
+
+    Attributes
+    ----------
+    results : tuple of SuiteComparison
+        One for each candidate and metric; they hold no samples.
+    rankings : dict of str to Ranking
+        By metric, when there are three versions or more.
+    suite : Suite
+        The samples that were compared, for reports that draw them.
+    """
+
+    results: tuple[SuiteComparison, ...]
+    rankings: Mapping[str, Ranking]
+    suite: Suite
+
+    def against(self, candidate: str | None = None, metric: str | None = None) -> SuiteResult:
+        """The part about one candidate or one metric.
+
+        Raises
+        ------
+        SpeedproofError
+            There is none.
+        """
+        found = tuple(
+            r for r in self.results if candidate in (None, r.candidate) and metric in (None, r.metric)
+        )
+        if not found:
+            there = ", ".join(f"{r.candidate} ({r.metric})" for r in self.results)
+            raise UsageError(
+                f"no comparison with {candidate or 'any candidate'} in {metric or 'any metric'}: {there}"
+            )
+        return replace(self, results=found)
+
+    @property
+    def result(self) -> SuiteComparison:
+        """The only comparison of two versions.
+
+        Raises
+        ------
+        SpeedproofError
+            There are several.
+        """
+        if len(self.results) == 1:
+            return self.results[0]
+        there = ", ".join(f"{r.candidate} ({r.metric})" for r in self.results)
+        raise UsageError(f"there are {len(self.results)} comparisons, {there}: choose one with .against(...)")
+
+    @property
+    def benchmarks(self) -> tuple[str, ...]:
+        """Names, in order."""
+        return self.result.benchmarks
+
+    def __getitem__(self, benchmark: str) -> PairResult:
+        """The answer about one benchmark."""
+        found = tuple(c for c in self.result.comparisons if c.benchmark == benchmark)
+        if not found:
+            raise UsageError(f"no benchmark {benchmark!r} was compared, only: {', '.join(self.benchmarks)}")
+        return PairResult(
+            replace(
+                self.result, comparisons=found, only_reference=(), only_candidate=(), problems=(), overall=(),
+                accelerated=(), geometric_means=None, controlled=(), hpt=None, gain_2009=(),
+            )
+        )  # fmt: skip
+
+    def __iter__(self) -> Iterable[PairResult]:
+        """The answers, benchmark by benchmark."""
+        return (self[name] for name in self.benchmarks)
+
+    def __len__(self) -> int:
+        return len(self.benchmarks)
+
+    @property
+    def geometric_mean(self) -> GeometricMeans | None:
+        """Of the speedups, with intervals; None for a single benchmark."""
+        return self.result.geometric_means
+
+    @property
+    def hpt(self) -> HptResult:
+        """Hierarchical Performance Testing of the same samples."""
+        result = self.result
+        return hpt(self.suite, reference=result.reference, candidate=result.candidate, metric=result.metric)
+
+    def adjusted(self, method: Literal["holm", "bh"] = "holm", protocol: str = HEADLINE) -> Controlled:
+        """The verdicts at one risk for all benchmarks together.
+
+        Parameters
+        ----------
+        method : {"holm", "bh"}
+            Any false claim at all has the stated risk (Holm), or the expected share of false ones among the
+            claims (Benjamini and Hochberg).
+        protocol : str
+            Whose verdicts.
+
+        Returns
+        -------
+        Controlled
+            Empty verdicts stay undecided; no verdict says more than the plain one.
+        """
+        control: Control = "holm" if method == "holm" else "benjamini-hochberg"
+        for found in self.result.controlled:
+            if (found.method, found.protocol) == (control, protocol):
+                return found
+        raise UsageError(
+            f"no verdicts of {protocol!r} were adjusted by {method!r}: it takes two benchmarks or more"
+        )
+
+    def to_frame(self) -> pd.DataFrame:
+        """A row for each benchmark and protocol, as a data frame of pandas."""
+        try:
+            import pandas as pd
+        except ImportError:
+            raise UsageError("to_frame() makes a data frame of pandas: pip install pandas") from None
+        from speedproof.report.tabular import table
+
+        columns, rows = table(self.results)
+        return pd.DataFrame(rows, columns=columns)
+
+    def to_json(self) -> str:
+        """What ``speedproof compare --json`` writes."""
+        from speedproof.report.json import to_json
+
+        return to_json("compare", self.results, rankings=dict(self.rankings))
+
+    def _blocks(self) -> Iterable[Block]:
+        for i, result in enumerate(self.results):
+            if i:
+                yield Text("")
+            yield from suite_blocks(result)
+        for metric, ranking in self.rankings.items():
+            yield Text("")
+            yield from ranking_blocks(ranking, metric)
+
+    def __repr__(self) -> str:
+        versions = ", ".join(dict.fromkeys(r.candidate for r in self.results))
+        return f"<SuiteResult: {versions} against {self.results[0].reference}>"
+
+
+def compare_suite(
+    suite: Suite,
+    *,
+    reference: str | None = None,
+    confidence: float = 0.95,
+    margin: float | None = None,
+    protocols: Sequence[QuestionName] = DETAILS,
+    rules: Rules | None = None,
+    done: Callable[[], None] = _no_step,
+) -> SuiteResult:
+    """Compare the versions of a suite, benchmark by benchmark and as a whole.
+
+    Parameters
+    ----------
+    suite : Suite
+        With two versions or more.
+    reference : str, optional
+        The version that the others are compared with; the first by default.
+    confidence : float
+        Of each bound, and of each direction of a verdict: 1 - alpha.
+    margin : float, optional
+        Speedups proven to lie within 1 / (1 + margin) and 1 + margin are equivalent.
+    protocols : sequence of str
+        Which to ask.
+    rules : Rules, optional
+        The choices that the protocols leave open, in place of ``confidence`` and ``margin``.
+    done : callable
+        Called after each benchmark.
+
+    Returns
+    -------
+    SuiteResult
+        With several candidates or metrics, ``against`` chooses one.
+
+    Raises
+    ------
+    SpeedproofError
+        One version only, an unknown reference, or no benchmark that two versions have.
+
+    Examples
+    --------
+    >>> import speedproof as sp
+    >>> suite = sp.read("O2=examples/gcc/O2.json", "O3=examples/gcc/O3.json")
+    >>> s = sp.compare_suite(suite, reference="O2")
+    >>> s["matmul"].verdict.value, s["matmul"].lower > 1.13
+    ('faster', True)
+    >>> 0 < s.hpt.confidence < 1
+    True
+    """
+    from speedproof.cli.inputs import order_versions
+
+    first, candidates = order_versions(suite, reference)
+    rules = Rules(alpha=risk_of(confidence), margin=margin) if rules is None else rules
+    metrics = list(dict.fromkeys(key.metric for key in suite.keys))
+    results = []
+    for candidate in candidates:
+        pairing = suite.pair(first, candidate)
+        results += [
+            compare_pairs(pairing, (first, candidate), metric, rules, tuple(protocols), done=done)
+            for metric in metrics
+        ]
+    _at_least_one_of(results, first)
+    rankings = _rankings(suite, (first, *candidates), metrics, rules.alpha)
+    return SuiteResult(tuple(results), rankings, suite)
+
+
+def _rankings(
+    suite: Suite, versions: tuple[str, ...], metrics: Sequence[str], alpha: float
+) -> dict[str, Ranking]:
+    """One ranking a metric, when there are three versions or more with a benchmark in common."""
+    found: dict[str, Ranking] = {}
+    for metric in metrics if len(versions) > 2 else ():
+        with suppress(DataError):  # no benchmark in common: the pairwise results say which are missing
+            found[metric] = rank_versions(suite, metric=metric, versions=versions, alpha=alpha)
+    return found
+
+
+_SHOWN = 5
+
+
+def _at_least_one_of(results: Sequence[SuiteComparison], reference: str) -> None:
+    """Refuse an outcome without a single comparison, naming what each side has."""
+    if any(result.comparisons for result in results):
+        return
+    lines = []
+    for result in results:
+        lines += list(result.problems)
+        for version, names in ((reference, result.only_reference), (result.candidate, result.only_candidate)):
+            if names:
+                shown = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
+                lines.append(f"{version} has {shown} ({result.metric})")
+    detail = "".join(f"\n  {line}" for line in dict.fromkeys(lines))
+    raise UsageError(f"no benchmark and metric that all sides have can be compared:{detail}")
+
+
+@dataclass(frozen=True, repr=False)
+class HptResult(Shown):
+    """Hierarchical Performance Testing of two versions. ``print`` shows what ``speedproof hpt`` shows.
+
+    Attributes
+    ----------
+    reference, candidate : str
+        The versions.
+    result : Hpt
+        The whole answer.
+    pairs : tuple of Pair
+        The samples, for speedups at further confidences.
+    """
+
+    reference: str
+    candidate: str
+    result: Hpt
+    pairs: tuple[Pair, ...]
+
+    @property
+    def confidence(self) -> float:
+        """With which the winner outperforms the other version."""
+        return self.result.confidence
+
+    def r_speedup(self, confidence: float) -> RSpeedup:
+        """The speedup of the winner that holds with a confidence r."""
+        for found in self.result.speedups:
+            if found.confidence == confidence:
+                return found
+        (found,) = hpt_of_pairs(self.pairs, confidences=[confidence]).speedups
+        return found
+
+    def _blocks(self) -> Iterable[Block]:
+        return hpt_blocks(self.result, self.reference, self.candidate)
+
+    def __repr__(self) -> str:
+        return f"<HptResult: {self.result.winner.value} with confidence {self.confidence:.4g}>"
+
+
+def hpt(
+    suite: Suite,
+    *,
+    reference: str | None = None,
+    candidate: str | None = None,
+    metric: str | None = None,
+    confidences: Sequence[float] = CONFIDENCES,
+    level: float | None = None,
+    rule: HptRule = "exact",
+    literal_signs: bool = False,
+) -> HptResult:
+    """Ask whether one version outperforms another over a whole suite.
+
+    Parameters
+    ----------
+    suite : Suite
+        With the benchmarks of both.
+    reference, candidate : str, optional
+        The versions; the first two by default.
+    metric : str, optional
+        The only one of the suite by default.
+    confidences : sequence of float
+        Values of r for the r-speedup.
+    level : float, optional
+        Risk of the test within a benchmark.
+    rule : {"exact", "paper"}
+        Null distributions: exact given the ties, or the article's tables and approximations.
+    literal_signs : bool
+        Keep a difference of medians that contradicts the test within the benchmark, as the article does.
+
+    Returns
+    -------
+    HptResult
+        The winner and the confidence in it; ``r_speedup`` of any confidence.
+
+    Raises
+    ------
+    SpeedproofError
+        No benchmark that both have, or values that make no scores.
+    """
+    from speedproof.cli.inputs import order_versions
+
+    first, others = order_versions(suite, reference)
+    second = others[0] if candidate is None else candidate
+    pairs = tuple(p for p in suite.pair(first, second).pairs if metric in (None, p.key.metric))
+    found = hpt_of_pairs(pairs, confidences=confidences, level=level, rule=rule, literal_signs=literal_signs)
+    return HptResult(first, second, found, pairs)

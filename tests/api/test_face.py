@@ -1,0 +1,127 @@
+"""``import speedproof as sp``: what a user of Python meets."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import speedproof as sp
+from speedproof.cli.main import main
+from speedproof.data.sample import FloatArray
+
+ROOT = Path(__file__).parents[2]
+O2, O3 = (str(ROOT / "examples" / "gcc" / name) for name in ("O2.json", "O3.json"))
+
+
+def pair(n: int = 40, factor: float = 0.9) -> tuple[FloatArray, FloatArray]:
+    rng = np.random.default_rng(5)
+    return rng.normal(10.0, 0.2, n), rng.normal(10.0 * factor, 0.2, n)
+
+
+def test_every_public_name_is_there_with_a_docstring() -> None:
+    """What ``__all__`` names exists, is listed by ``dir`` and says what it is."""
+    for name in sp.__all__:
+        assert name in dir(sp)
+        assert name == "__version__" or getattr(sp, name).__doc__, name
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    """Lazy names do not swallow misspelt ones."""
+    with pytest.raises(AttributeError, match="compaer"):
+        sp.compaer  # noqa: B018
+
+
+def test_importing_the_package_imports_nothing_else() -> None:
+    """Start-up pays for what is used only: not for NumPy, not for a single module of the package."""
+    code = "import sys, speedproof; print(*(m for m in sys.modules if m.startswith(('speedproof', 'numpy'))))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["speedproof"]
+
+
+def test_lists_and_arrays_and_units_are_one_thing() -> None:
+    """The same values as a list in milliseconds, an array in seconds and a Sample give the same answer."""
+    x, y = pair()
+    answers = [
+        sp.compare(x.tolist(), y.tolist(), unit="ms"),
+        sp.compare(x, y, unit="ms"),
+        sp.compare(sp.sample(x, unit="ms"), sp.sample(y, unit="ms")),
+    ]
+    assert len({(r.verdict, r.speedup, float(r.lower), float(r.upper)) for r in answers}) == 1
+    assert answers[0].verdict is sp.Verdict.FASTER
+
+
+def test_a_row_is_a_process() -> None:
+    """Values in two dimensions are nested: the protocols use one value a process."""
+    x, y = pair(60)
+    r = sp.compare(x.reshape(6, 10), y.reshape(6, 10))
+    assert (r.median.reference.n, r.median.reference.observations) == (6, 60)
+    assert sp.compare(x.reshape(6, 10), y.reshape(6, 10), nested="pool").median.reference.n == 60
+
+
+def test_bounds_say_what_they_promise() -> None:
+    """Each end is one-sided; it is a number like any other, also after pickling."""
+    import pickle
+
+    x, y = pair()
+    lower = sp.compare(x, y, confidence=0.99).lower
+    assert (lower.sides, lower.confidence) == (1, 0.99)
+    again = pickle.loads(pickle.dumps(lower))
+    assert again == lower
+    assert again.confidence == 0.99
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([], "at least one value"),
+        (["a"], "made of numbers"),
+        ([1.0, float("nan")], "not a finite number"),
+        ([-1.0], "never negative"),
+        ([[[1.0]]], "two"),
+    ],
+)
+def test_what_is_no_sample_is_refused(values: object, message: str) -> None:
+    """Errors are SpeedproofErrors that say what is wrong."""
+    with pytest.raises(sp.SpeedproofError, match=message):
+        sp.compare(values, [1.0, 2.0])
+
+
+def test_a_confidence_in_percent_is_refused_with_the_remedy() -> None:
+    """95 where 0.95 is meant."""
+    x, y = pair()
+    with pytest.raises(sp.SpeedproofError, match=r"do you mean 0\.95"):
+        sp.compare(x, y, confidence=95)
+
+
+def test_a_suite_prints_what_the_command_prints(capsys: pytest.CaptureFixture[str]) -> None:
+    """One report, whichever way it was asked for."""
+    assert main(["compare", O2, O3]) == 0
+    assert str(sp.compare_suite(sp.read(O2, O3))) == capsys.readouterr().out.rstrip("\n")
+
+
+def test_a_gate_prints_what_the_command_prints(capsys: pytest.CaptureFixture[str]) -> None:
+    """And its exit code is the command's."""
+    code = main(["gate", "--baseline", O2, "--candidate", O3])
+    g = sp.gate(sp.read(O2, O3))
+    assert (str(g), g.exit_code) == (capsys.readouterr().out.rstrip("\n"), code)
+
+
+def test_several_candidates_ask_for_a_choice() -> None:
+    """What speaks of two versions is refused while there are more, naming the remedy."""
+    s = sp.compare_suite(sp.read(f"a={O2}", f"b={O3}", f"c={O2}"))
+    with pytest.raises(sp.SpeedproofError, match=r"\.against"):
+        _ = s.geometric_mean
+    assert s.against("b").geometric_mean is not None
+    assert [v.version for v in sp.rank(sp.read(f"a={O2}", f"b={O3}")).versions] == ["a", "b"]
+
+
+def test_a_notebook_shows_tables() -> None:
+    """In HTML, names escaped."""
+    x, y = pair()
+    shown = sp.compare(x, y, names=("<old>", "new"))._repr_html_()
+    assert "<table>" in shown
+    assert "<old>" not in shown
