@@ -13,7 +13,6 @@ from speedproof.cli.inputs import (
     add_input_arguments,
     add_selection_arguments,
     load,
-    order_versions,
     report_leftovers,
     select,
 )
@@ -108,7 +107,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
     check_outputs(args)
     rules = rules_of(args)
     suite = select(load(args.files, args), args, console)
-    reference, candidates = order_versions(suite, args.reference)
+    reference, candidates = suite.sides(args.reference)
     report_leftovers(suite, console)
     pairings = [(candidate, suite.pair(reference, candidate)) for candidate in candidates]
     metrics = list(dict.fromkeys(key.metric for key in suite.keys))

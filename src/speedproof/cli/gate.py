@@ -15,10 +15,10 @@ from speedproof.cli.inputs import (
     load,
     report_leftovers,
     select,
-    wanted,
 )
 from speedproof.cli.outputs import add_page_arguments, check_outputs, context_of, write_texts
 from speedproof.cli.settings import FILE, UNDECIDED, GateSettings, Undecided, demand_of, read_settings
+from speedproof.data.names import wanted
 from speedproof.data.suite import Suite
 from speedproof.errors import UsageError
 from speedproof.protocols.gate import GateResult, gate

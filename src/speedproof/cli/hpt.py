@@ -11,7 +11,6 @@ from speedproof.cli.inputs import (
     add_input_arguments,
     add_selection_arguments,
     load,
-    order_versions,
     report_leftovers,
     select,
 )
@@ -96,7 +95,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
     if args.metric == "all":
         raise UsageError("--metric all: scores of different metrics make no suite; name one metric")
     suite = select(load(args.files, args), args, console)
-    reference, candidates = order_versions(suite, args.reference)
+    reference, candidates = suite.sides(args.reference)
     report_leftovers(suite, console)
     results = []
     blocks: list[Block] = []

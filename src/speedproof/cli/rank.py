@@ -15,9 +15,7 @@ from speedproof.cli.console import Console
 from speedproof.cli.inputs import (
     add_input_arguments,
     add_selection_arguments,
-    commands_are_versions,
     load,
-    order_versions,
     report_leftovers,
     select,
 )
@@ -81,9 +79,9 @@ def run(args: argparse.Namespace, console: Console) -> int:
     if args.resamples < 10:
         raise UsageError("--resamples: an interval needs at least 10")
     suite = select(load(args.files, args), args, console)
-    first, others = order_versions(suite, args.reference)
+    first, others = suite.sides(args.reference)
     taken_as = []
-    if commands_are_versions(suite, args):
+    if suite.commands:
         taken_as = [f"{len(suite.versions)} commands of {args.files[0]} are ranked as versions of one thing"]
         console.remark(f"note: {taken_as[0]}")
     found: list[_Found] = []

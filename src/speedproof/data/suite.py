@@ -7,117 +7,16 @@ version lacks are found by :meth:`Suite.partners`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 
-import numpy as np
-
-from speedproof.data.sample import FloatArray, IntArray, Sample, Trait
-from speedproof.data.units import Direction
-from speedproof.errors import DataError
+from speedproof.data.names import enumerate_names, wanted
+from speedproof.data.pooling import Residue, fields, misfit, negative_time, pool, residue
+from speedproof.data.record import Record, Skipped
+from speedproof.data.sample import Sample
+from speedproof.errors import DataError, UsageError
 
 __all__ = ["Key", "Pair", "Pairing", "Record", "Residue", "Skipped", "Suite"]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Record:
-    """One chunk of values as read from a file.
-
-    Attributes
-    ----------
-    benchmark : str
-        Its name in the file.
-    values : ndarray of float64
-        In the order of the file, in base units.
-    unit : str
-        The base unit.
-    metric : str
-        What was measured: ``"time"``, ``"memory"``, ``"throughput"``, a counter's name.
-    direction : Direction or None
-        None: what :func:`speedproof.data.units.direction_of` says of the unit.
-    version : str or None
-        The version, when the file itself names versions.
-    processes : ndarray of int64 or None
-        The process of each value, numbered within this record.
-    path, where : str
-        The file and the place inside it.
-    fields : tuple of (str, str)
-        Everything else that the file says of the values (configuration, host, parameters).
-    traits : frozenset of Trait
-        What is known of the values.
-    notes : tuple of str
-        Remarks for the user.
-    """
-
-    benchmark: str
-    values: FloatArray
-    unit: str = "s"
-    metric: str = "time"
-    direction: Direction | None = None
-    version: str | None = None
-    processes: IntArray | None = None
-    path: str = ""
-    where: str = ""
-    fields: tuple[tuple[str, str], ...] = ()
-    traits: frozenset[Trait] = frozenset()
-    notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Skipped:
-    """Something that a file holds and that was left out, and why.
-
-    Attributes
-    ----------
-    path, where : str
-        The file and the place inside it.
-    benchmark : str
-        The benchmark concerned; empty when the place belongs to none.
-    reason : str
-        Why it was left out and, where one is known, the remedy.
-    expected : bool
-        True for what is always left out (warm-up values, aggregates), False for what a user should look at.
-
-    Examples
-    --------
-    >>> str(Skipped("a.json", "benchmarks[3]", "BM_x", "the run reported an error: out of memory"))
-    'a.json: benchmarks[3]: BM_x: the run reported an error: out of memory'
-    """
-
-    path: str
-    where: str
-    benchmark: str
-    reason: str
-    expected: bool = False
-
-    def __str__(self) -> str:
-        text = ": ".join(part for part in (self.path, self.where, self.benchmark, self.reason) if part)
-        # Names come from files, and a line break in one must not make two remarks of one.
-        return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-
-
-@dataclass(frozen=True, slots=True)
-class Residue:
-    """A field that differed among values that were pooled into one sample.
-
-    Attributes
-    ----------
-    field : str
-        What differed: ``"file"``, ``"cpu"``, ``"pkg"``, ...
-    values : tuple of str
-        The different values, in order of appearance.
-    benchmarks : tuple of str
-        The benchmarks concerned.
-    """
-
-    field: str
-    values: tuple[str, ...]
-    benchmarks: tuple[str, ...]
-
-    def __str__(self) -> str:
-        shown = ", ".join(self.values[:3]) + (", ..." if len(self.values) > 3 else "")
-        count = f"{len(self.benchmarks)} benchmark{'s' if len(self.benchmarks) != 1 else ''}"
-        return f"pooled over {self.field} ({len(self.values)} values: {shown}) in {count}"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -173,6 +72,8 @@ class Suite:
         What was left out while reading.
     fields : dict of str to dict of str to tuple of str
         By version, every field that its records name, with its different values in order of appearance.
+    commands : bool
+        Whether the versions are the commands of one file, taken as versions of one thing.
 
     Examples
     --------
@@ -193,14 +94,110 @@ class Suite:
     residue: tuple[Residue, ...] = ()
     skipped: tuple[Skipped, ...] = ()
     fields: dict[str, dict[str, tuple[str, ...]]] = field(default_factory=dict)
+    commands: bool = False
 
     @property
     def keys(self) -> tuple[Key, ...]:
         """Every benchmark and metric, in order of first appearance."""
         return tuple(dict.fromkeys(key for key, _ in self.samples))
 
+    @property
+    def benchmarks(self) -> tuple[str, ...]:
+        """Every benchmark, in order of first appearance."""
+        return tuple(dict.fromkeys(key.benchmark for key, _ in self.samples))
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """Every metric, in order of first appearance."""
+        return tuple(dict.fromkeys(key.metric for key, _ in self.samples))
+
+    @property
+    def main_metric(self) -> str:
+        """What is compared when nobody says: time, or else the first metric."""
+        return "time" if "time" in self.metrics else next(iter(self.metrics), "time")
+
+    def __getitem__(self, benchmark: str) -> Suite:
+        """The suite of one benchmark.
+
+        Raises
+        ------
+        UsageError
+            There is none of this name.
+        """
+        if benchmark not in self.benchmarks:
+            raise UsageError(
+                f"there is no benchmark {benchmark!r}; there are {enumerate_names(self.benchmarks)}"
+            )
+        return self._restricted(lambda key, version: key.benchmark == benchmark)
+
+    def select(self, only: Sequence[str] = (), skip: Sequence[str] = (), metric: str | None = None) -> Suite:
+        """Keep some benchmarks and one metric.
+
+        Parameters
+        ----------
+        only, skip : sequence of str
+            Patterns (``*``, ``?``) or names of what is kept and left out; of commands where :attr:`commands`.
+        metric : str, optional
+            Its name, ``"all"``, or the main one.
+
+        Returns
+        -------
+        Suite
+            With the same versions, or the commands that are kept.
+
+        Raises
+        ------
+        UsageError
+            Patterns or a metric that match nothing; the text says what there is.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> suite = Suite.from_records(("old", Record(name, np.array([2.0]))) for name in ("sort", "hash"))
+        >>> suite.select(only=["s*"]).benchmarks
+        ('sort',)
+        """
+        what, names = ("command", self.versions) if self.commands else ("benchmark", self.benchmarks)
+        kept = {name for name in names if wanted(name, only, skip)}
+        chosen = self._restricted(lambda key, version: (version if self.commands else key.benchmark) in kept)
+        if not chosen.samples:
+            raise UsageError(f"no {what} matches (patterns take * and ?); there are {enumerate_names(names)}")
+        if metric == "all":
+            return chosen
+        if metric is not None and metric not in chosen.metrics:
+            raise UsageError(f"no metric is called {metric}: there are {', '.join(chosen.metrics)}")
+        known = metric or chosen.main_metric
+        return chosen._restricted(lambda key, version: key.metric == known)
+
+    def _restricted(self, keep: Callable[[Key, str], bool]) -> Suite:
+        samples = {place: sample for place, sample in self.samples.items() if keep(*place)}
+        left = {version for _, version in samples} if self.commands else self.versions
+        return replace(self, samples=samples, versions=tuple(v for v in self.versions if v in left))
+
+    def sides(self, reference: str | None = None) -> tuple[str, tuple[str, ...]]:
+        """The reference, by default the first version, and the candidates.
+
+        Raises
+        ------
+        UsageError
+            An unknown reference, or one version only.
+        """
+        if reference is not None and reference not in self.versions:
+            raise UsageError(
+                f"there is no version {reference}; the versions are {enumerate_names(self.versions)}"
+            )
+        if len(self.versions) < 2:
+            raise UsageError(
+                f"there is one version only ({', '.join(self.versions)}); name the file of a second one, "
+                "or name one of the benchmarks of this file with --reference to compare them with each other"
+            )
+        first = self.versions[0] if reference is None else reference
+        return first, tuple(v for v in self.versions if v != first)
+
     @classmethod
-    def from_records(cls, records: Iterable[tuple[str, Record | Skipped]]) -> Suite:
+    def from_records(
+        cls, records: Iterable[tuple[str, Record | Skipped]], *, commands: bool = False
+    ) -> Suite:
         """Group records, each with the version that it belongs to.
 
         Records of one version, benchmark and metric are pooled into one sample in the order given. A record
@@ -210,6 +207,8 @@ class Suite:
         ----------
         records : iterable of (version, Record or Skipped)
             As read.
+        commands : bool
+            Whether the versions are commands of one file.
 
         Returns
         -------
@@ -224,7 +223,7 @@ class Suite:
                 skipped.append(record)
                 continue
             group = groups.setdefault((Key(record.benchmark, record.metric), version), [])
-            if problem := _misfit(group, record) or _negative_time(record):
+            if problem := misfit(group, record) or negative_time(record):
                 skipped.append(Skipped(record.path, record.where, record.benchmark, problem))
                 continue
             versions.setdefault(version)
@@ -234,10 +233,10 @@ class Suite:
             if not group:
                 continue
             try:
-                samples[key, version] = _pool(group, version)
+                samples[key, version] = pool(group, version)
             except DataError as error:
                 skipped.append(Skipped(group[0].path, group[0].where, key.benchmark, str(error)))
-        return cls(tuple(versions), samples, _residue(groups), tuple(skipped), _fields(groups))
+        return cls(tuple(versions), samples, residue(groups), tuple(skipped), fields(groups), commands)
 
     def of(self, version: str) -> dict[Key, Sample]:
         """All samples of a version.
@@ -288,89 +287,3 @@ class Suite:
             tuple(k for k in y if k not in x),
             tuple(problems),
         )
-
-
-def _misfit(group: list[Record], record: Record) -> str:
-    """Why a record cannot join its group; empty when it can."""
-    if not group:
-        return ""
-    first = group[0]
-    if record.unit != first.unit:
-        return f"its unit is {record.unit!r} where {first.path} {first.where} has {first.unit!r}; left out"
-    if record.direction is not first.direction:
-        return f"its direction differs from that of {first.path} {first.where}; left out"
-    return ""
-
-
-def _negative_time(record: Record) -> str:
-    """Why a record of plain numbers is no record of times; empty when it may be one."""
-    if record.metric != "time" or not record.values.size or not record.values.min() < 0:
-        return ""
-    return f"it holds {record.values.min():g}, and a time is never negative; left out"
-
-
-def _pool(group: list[Record], version: str) -> Sample:
-    """Join records to one sample; processes of different records stay apart.
-
-    Records that come from one process each, from several files, are the processes of the sample.
-    """
-    traits = frozenset.intersection(*(record.traits for record in group))
-    processes: IntArray | None = None
-    if Trait.ONE_PROCESS in traits and len({record.path for record in group}) > 1:
-        files = {record.path: i for i, record in enumerate(group)}
-        processes = np.concatenate([np.full(record.values.size, files[record.path]) for record in group])
-        traits -= {Trait.ONE_PROCESS}
-    if any(record.processes is not None for record in group):
-        parts: list[IntArray] = []
-        start = 0
-        for record in group:
-            own = np.arange(record.values.size) if record.processes is None else record.processes
-            parts.append(np.unique(own, return_inverse=True)[1] + start)
-            start += int(np.unique(own).size)
-        processes = np.concatenate(parts)
-    first = group[0]
-    notes = tuple(dict.fromkeys(note for record in group for note in record.notes))
-    values = np.concatenate([record.values for record in group])
-    source = " ".join(part for part in (first.path, first.where) if part)
-    # A disadvantage of one part taints the whole, so these are joined rather than intersected.
-    tainting = {
-        Trait.SUMMARY_ONLY,
-        Trait.TRIMMED,
-        Trait.SORTED,
-        Trait.FAILED_RUNS,
-        Trait.FAILED_LEFT_OUT,
-        Trait.STOPPED_ON_RESULT,
-        Trait.TWO_PROGRAMS,
-    }
-    tainted = frozenset(trait for record in group for trait in record.traits) & tainting
-    return Sample(values, first.unit, first.direction, processes, version, source, traits | tainted, notes)
-
-
-def _residue(groups: dict[tuple[Key, str], list[Record]]) -> tuple[Residue, ...]:
-    seen: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
-    for (key, _), group in groups.items():
-        if len(group) < 2:
-            continue
-        columns: dict[str, dict[str, None]] = {}
-        for record in group:
-            for name, value in (("file", record.path), *record.fields):
-                columns.setdefault(name, {}).setdefault(value)
-        for name, values in columns.items():
-            if len(values) > 1:
-                known, benchmarks = seen.setdefault(name, ({}, {}))
-                known.update(values)
-                benchmarks.setdefault(key.benchmark)
-    return tuple(
-        Residue(name, tuple(values), tuple(benchmarks)) for name, (values, benchmarks) in seen.items()
-    )
-
-
-def _fields(groups: dict[tuple[Key, str], list[Record]]) -> dict[str, dict[str, tuple[str, ...]]]:
-    seen: dict[str, dict[str, dict[str, None]]] = {}
-    for (_, version), group in groups.items():
-        for record in group:
-            for name, value in record.fields:
-                seen.setdefault(version, {}).setdefault(name, {}).setdefault(value)
-    return {
-        version: {name: tuple(values) for name, values in fields.items()} for version, fields in seen.items()
-    }

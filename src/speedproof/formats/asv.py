@@ -20,16 +20,21 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
+from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
-from speedproof.data.suite import Record, Skipped
 from speedproof.data.units import Unit, parse_unit
 from speedproof.errors import FormatError
 from speedproof.formats.jsontext import Number, as_fields, decode, numbers
 from speedproof.formats.notes import plural
 from speedproof.formats.options import ReadOptions
+from speedproof.formats.sniff import has_members
 from speedproof.formats.source import STDIN, Source, open_source
 
-__all__ = ["read"]
+__all__ = ["DESCRIPTION", "NAME", "TITLE", "read", "sniff"]
+
+NAME = "asv"
+TITLE = "asv"
+DESCRIPTION = "result JSON: the samples of --record-samples, otherwise medians, said to be such"
 
 _MEDIAN = "asv kept the median of a timing only; run it with asv run --record-samples"
 _ONE_PROCESS = (
@@ -68,6 +73,11 @@ class _Listed(msgspec.Struct):
     repeat: object = None
     rounds: int | None = None
     processes: int | None = None
+
+
+def sniff(head: bytes) -> bool:
+    """Whether the members are those of one of asv's result files."""
+    return has_members(head, ("commit_hash", "results"), ("result_columns", "requirements"))
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:

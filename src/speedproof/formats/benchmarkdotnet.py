@@ -15,16 +15,21 @@ from dataclasses import replace
 import msgspec
 import numpy as np
 
+from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import FloatArray, Trait
-from speedproof.data.suite import Record, Skipped
 from speedproof.data.units import Direction, parse_unit
 from speedproof.errors import FormatError
 from speedproof.formats.jsontext import Number, as_fields, decode, numbers
 from speedproof.formats.notes import plural
 from speedproof.formats.options import ReadOptions
+from speedproof.formats.sniff import has_members
 from speedproof.formats.source import Source
 
-__all__ = ["read"]
+__all__ = ["DESCRIPTION", "NAME", "TITLE", "read", "sniff"]
+
+NAME = "benchmarkdotnet"
+TITLE = "BenchmarkDotNet"
+DESCRIPTION = "JSON of JsonExporter.Full: workload iterations by launch, memory; warm-up left out"
 
 _REMEDY = "export with [JsonExporterAttribute.Full]"
 _TRIMMED = (
@@ -94,6 +99,11 @@ class _Benchmark(msgspec.Struct, rename="pascal"):
 class _File(msgspec.Struct, rename="pascal"):
     benchmarks: list[msgspec.Raw]
     host_environment_info: dict[str, object] = {}
+
+
+def sniff(head: bytes) -> bool:
+    """Whether the members are those of BenchmarkDotNet's JSON."""
+    return has_members(head, ("HostEnvironmentInfo", "Benchmarks"))
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:

@@ -10,35 +10,54 @@ was a pair of lists before version 0.3.4; ``raw.csv`` had the column ``sample_ti
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-import msgspec
 import numpy as np
 
+from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import FloatArray, Trait
-from speedproof.data.suite import Record, Skipped
 from speedproof.data.units import Unit, metric_of, parse_unit
 from speedproof.errors import FormatError
 from speedproof.formats.jsontext import as_fields, decode
 from speedproof.formats.options import ReadOptions
+from speedproof.formats.sniff import has_members
 from speedproof.formats.source import STDIN, Source, open_source
 
-__all__ = ["read", "read_folder", "run_folders"]
+__all__ = ["DESCRIPTION", "NAME", "TITLE", "read", "read_folder", "run_folders", "sniff"]
+
+NAME = "criterion"
+TITLE = "criterion.rs"
+DESCRIPTION = "sample.json, raw.csv, or a target/criterion folder: time per iteration"
 
 _TRAITS = frozenset({Trait.ORDER_KNOWN, Trait.WARMUP_REMOVED, Trait.ONE_PROCESS})
 _NANOSECONDS = parse_unit("ns")
 
 
-class _Sample(msgspec.Struct):
+# Not structures of msgspec: to know that a text is not criterion's must not cost its import.
+@dataclass
+class _Sample:
     iters: list[float]
     times: list[float]
     sampling_mode: str | None = None
 
 
-class _Identity(msgspec.Struct):
+@dataclass
+class _Identity:
     full_id: str
     throughput: dict[str, object] | None = None
+
+
+_OLD = re.compile(rb"\s*\[\s*\[\s*[0-9.eE+-]+\s*[,\]]")
+_CSV = re.compile(rb"\s*group,function,value,(sample_time_nanos|throughput_num)\b")
+
+
+def sniff(head: bytes) -> bool:
+    """Whether a file begins as one of criterion's three forms of a sample."""
+    known = has_members(head, ("iters", "times"))
+    return known or _OLD.match(head) is not None or _CSV.match(head) is not None
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:

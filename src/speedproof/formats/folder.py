@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
-from speedproof.data.suite import Record, Skipped
+from speedproof.data.record import Record, Skipped
 from speedproof.errors import FormatError
 from speedproof.formats.options import ReadOptions
 from speedproof.formats.registry import Format, detect_source, format_named
@@ -140,7 +141,8 @@ def _folder_items(folder: Path, known: Format | None, options: ReadOptions) -> I
     if (known is None or known.name == "criterion") and _has_criterion_runs(folder):
         from speedproof.formats import criterion
 
-        yield from criterion.read_folder(folder, options)
+        for item in criterion.read_folder(folder, options):
+            yield replace(item, tool=criterion.NAME) if isinstance(item, Record) else item
         owned = frozenset(run.parent for run in criterion.run_folders(folder))
     for path in sorted(path for path in folder.rglob("*") if path.is_file() and not _hidden(path, folder)):
         if not owned.isdisjoint(path.parents):

@@ -12,14 +12,19 @@ from collections.abc import Iterator
 
 import msgspec
 
+from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
-from speedproof.data.suite import Record, Skipped
 from speedproof.errors import FormatError
 from speedproof.formats.jsontext import Number, as_fields, decode, numbers
 from speedproof.formats.options import ReadOptions
+from speedproof.formats.sniff import has_members
 from speedproof.formats.source import Source
 
-__all__ = ["read"]
+__all__ = ["DESCRIPTION", "NAME", "TITLE", "read", "sniff"]
+
+NAME = "hyperfine"
+TITLE = "hyperfine"
+DESCRIPTION = "JSON of --export-json: the times of every command"
 
 
 class _Result(msgspec.Struct):
@@ -32,6 +37,11 @@ class _Result(msgspec.Struct):
 
 class _File(msgspec.Struct):
     results: list[msgspec.Raw]
+
+
+def sniff(head: bytes) -> bool:
+    """Whether the members are those of hyperfine's JSON."""
+    return has_members(head, ("results", "command"), ("times", "mean", "exit_codes"))
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:

@@ -12,15 +12,20 @@ from collections.abc import Iterator
 import msgspec
 import numpy as np
 
+from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
-from speedproof.data.suite import Record, Skipped
 from speedproof.data.units import Direction, parse_unit
 from speedproof.errors import FormatError
 from speedproof.formats.jsontext import Number, as_fields, decode, numbers
 from speedproof.formats.options import ReadOptions
+from speedproof.formats.sniff import has_members
 from speedproof.formats.source import Source
 
-__all__ = ["read"]
+__all__ = ["DESCRIPTION", "NAME", "TITLE", "read", "sniff"]
+
+NAME = "jmh"
+TITLE = "JMH"
+DESCRIPTION = "JSON of -rf json: iterations by fork, secondary metrics"
 
 _METRICS = {"thrpt": "throughput", "avgt": "time", "sample": "time", "ss": "single-shot time"}
 
@@ -44,6 +49,11 @@ class _Result(msgspec.Struct, rename="camel"):
     jdk_version: str | None = None
     vm_name: str | None = None
     vm_version: str | None = None
+
+
+def sniff(head: bytes) -> bool:
+    """Whether the members are those of JMH's JSON."""
+    return has_members(head, ("benchmark",), ("jmhVersion", "primaryMetric"))
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-import msgspec
 import numpy as np
 
 from speedproof.data.sample import FloatArray
 from speedproof.errors import FormatError
 from speedproof.formats.source import Source
+
+if TYPE_CHECKING:
+    import msgspec
 
 __all__ = ["Number", "as_fields", "decode", "numbers"]
 
@@ -49,6 +50,8 @@ def decode(data: bytes | msgspec.Raw, kind: type[T], source: Source, where: str 
     FormatError
         Malformed JSON, with the line; or JSON of another shape, with the path to the value.
     """
+    import msgspec
+
     try:
         return msgspec.json.decode(data, type=kind)
     except msgspec.ValidationError as error:
@@ -57,6 +60,8 @@ def decode(data: bytes | msgspec.Raw, kind: type[T], source: Source, where: str 
         malformed = error
     except RecursionError:
         raise source.error(where, "the JSON is nested too deeply for a result file") from None
+    import json
+
     # Python's own parser takes NaN and Infinity, which the strict one calls malformed.
     try:
         tolerant = json.loads(bytes(data), parse_constant=str)

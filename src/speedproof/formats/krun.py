@@ -15,15 +15,20 @@ from dataclasses import replace
 import msgspec
 import numpy as np
 
+from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
-from speedproof.data.suite import Record, Skipped
 from speedproof.errors import FormatError
 from speedproof.formats.jsontext import Number, as_fields, decode, numbers
 from speedproof.formats.notes import plural
 from speedproof.formats.options import ReadOptions
+from speedproof.formats.sniff import has_members
 from speedproof.formats.source import Source
 
-__all__ = ["read"]
+__all__ = ["DESCRIPTION", "NAME", "TITLE", "read", "sniff"]
+
+NAME = "krun"
+TITLE = "krun"
+DESCRIPTION = "JSON of a session: in-process iterations by process execution, cycles"
 
 _ERROR_FLAG = "krun noted an error or a warning during the session (error_flag); its log says which"
 
@@ -36,6 +41,11 @@ class _File(msgspec.Struct):
     mperf_counts: dict[str, msgspec.Raw] = {}
     audit: object = None
     error_flag: bool = False
+
+
+def sniff(head: bytes) -> bool:
+    """Whether the members are those of krun's JSON."""
+    return has_members(head, ("audit", "eta_estimates"), ("wallclock_times", "data"))
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:

@@ -15,15 +15,20 @@ from dataclasses import replace
 import msgspec
 import numpy as np
 
+from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
-from speedproof.data.suite import Record, Skipped
 from speedproof.errors import FormatError
 from speedproof.formats.jsontext import Number, as_fields, decode, numbers
 from speedproof.formats.notes import plural
 from speedproof.formats.options import ReadOptions
+from speedproof.formats.sniff import has_members
 from speedproof.formats.source import Source
 
-__all__ = ["read"]
+__all__ = ["DESCRIPTION", "NAME", "TITLE", "read", "sniff"]
+
+NAME = "nanobench"
+TITLE = "nanobench"
+DESCRIPTION = "JSON of its json template: the epochs of every benchmark, counters"
 
 # The metric and the base unit of a measurement's members; others are counts of what they are called.
 _KNOWN = {"elapsed": ("time", "s"), "cpucycles": ("cycles", "cycles")}
@@ -41,6 +46,11 @@ class _Result(msgspec.Struct):
 
 class _File(msgspec.Struct):
     results: list[msgspec.Raw]
+
+
+def sniff(head: bytes) -> bool:
+    """Whether the members are those of nanobench's JSON."""
+    return has_members(head, ("results", "measurements", "elapsed"))
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:

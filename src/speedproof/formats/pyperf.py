@@ -16,16 +16,21 @@ from collections.abc import Iterator, Mapping
 import msgspec
 import numpy as np
 
+from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
-from speedproof.data.suite import Record, Skipped
 from speedproof.data.units import metric_of, parse_unit
 from speedproof.errors import FormatError
 from speedproof.formats.jsontext import as_fields, decode
 from speedproof.formats.notes import plural
 from speedproof.formats.options import ReadOptions
+from speedproof.formats.sniff import has_members
 from speedproof.formats.source import Source
 
-__all__ = ["read"]
+__all__ = ["DESCRIPTION", "NAME", "TITLE", "read", "sniff"]
+
+NAME = "pyperf"
+TITLE = "pyperf, pyperformance"
+DESCRIPTION = "JSON, also compressed: values by process; warm-ups and calibration left out"
 
 # Metadata of the single run or moment, or that the record holds otherwise: never a reason to tell samples
 # apart.
@@ -66,6 +71,12 @@ class _File(msgspec.Struct):
     benchmarks: list[msgspec.Raw] | dict[str, msgspec.Raw] | None = None
     benchmark: msgspec.Raw = msgspec.Raw()
     metadata: dict[str, object] | None = None
+
+
+def sniff(head: bytes) -> bool:
+    """Whether the members are those of a pyperf file of any version."""
+    runs = has_members(head, ("runs",), ("warmups", "values", "samples", "raw_samples", "perf_version"))
+    return runs and has_members(head, (), ("benchmarks", "benchmark"))
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:

@@ -11,16 +11,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import FloatArray, Trait
-from speedproof.data.suite import Record, Skipped
 from speedproof.data.units import metric_of, parse_unit
 from speedproof.formats.notes import SORTED, plural
 from speedproof.formats.options import ReadOptions
+from speedproof.formats.sniff import first_lines
 from speedproof.formats.source import Source
 from speedproof.formats.text import (
     header_columns,
     header_unit,
     is_header,
+    is_missing,
     is_number,
     looks_decimal_comma,
     order_traits,
@@ -28,7 +30,11 @@ from speedproof.formats.text import (
     settle_unit,
 )
 
-__all__ = ["Numbers", "missing_reason", "parse", "read", "record"]
+__all__ = ["DESCRIPTION", "NAME", "TITLE", "Numbers", "missing_reason", "parse", "read", "record", "sniff"]
+
+NAME = "raw"
+TITLE = "raw text"
+DESCRIPTION = "numbers, one a line or separated by blanks; # comments"
 
 
 # Text of these bytes alone has neither comments nor a header, nor anything else to look at line by line.
@@ -63,6 +69,23 @@ class Numbers:
     def traits(self) -> frozenset[Trait]:
         """What is known of the values."""
         return order_traits(self.values)
+
+
+def _is_numeric(line: str) -> bool:
+    """Whether a line holds numbers and missing values only; decimal commas, which are refused, included."""
+    found = readings(line.partition("#")[0].split())
+    return all(unit is not None or looks_decimal_comma(token) for token, unit in found)
+
+
+def _has_number(line: str) -> bool:
+    return any(not is_missing(token) for token, _ in readings(line.partition("#")[0].split()))
+
+
+def sniff(head: bytes) -> bool:
+    """Whether a file begins like raw text: numbers only, but for comments and one header line."""
+    lines = first_lines(head)
+    body = lines[1:] if lines and is_header(lines[0].partition("#")[0]) else lines
+    return bool(body) and all(map(_is_numeric, body)) and any(map(_has_number, body))
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:

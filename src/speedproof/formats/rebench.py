@@ -10,15 +10,15 @@ column refers. Warm-up iterations are among the rows. Runs append to the file.
 from __future__ import annotations
 
 import math
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-import msgspec
 import numpy as np
 
+from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
-from speedproof.data.suite import Record, Skipped
 from speedproof.data.units import metric_of, parse_unit
 from speedproof.errors import FormatError
 from speedproof.formats.jsontext import as_fields, decode
@@ -26,7 +26,11 @@ from speedproof.formats.notes import plural
 from speedproof.formats.options import ReadOptions
 from speedproof.formats.source import Source
 
-__all__ = ["read"]
+__all__ = ["DESCRIPTION", "NAME", "TITLE", "read", "sniff"]
+
+NAME = "rebench"
+TITLE = "ReBench"
+DESCRIPTION = "data file: every criterion by invocation; warm-up left out"
 
 _NEEDED = ("invocation", "iteration", "value", "unit", "criterion", "benchmark")
 # What tells the runs of one benchmark apart, besides the executor.
@@ -37,21 +41,26 @@ _UNITS = {"kb": "KiB"}
 _NO_WARMUP = "the file does not say which iterations are warm-up, so none was left out"
 
 
-class _Details(msgspec.Struct):
+# Not structures of msgspec: to know that a text is not ReBench's must not cost its import.
+@dataclass
+class _Details:
     warmup: int | None = None
 
 
-class _Benchmark(msgspec.Struct, rename="camel"):
-    run_details: _Details = msgspec.field(default_factory=_Details)
+@dataclass
+class _Benchmark:
+    runDetails: _Details = field(default_factory=_Details)  # noqa: N815
 
 
-class _RunId(msgspec.Struct):
+@dataclass
+class _RunId:
     benchmark_id: int
 
 
-class _Commit(msgspec.Struct, rename="camel"):
-    commit_id: str | None = None
-    branch_or_tag: str | None = None
+@dataclass
+class _Commit:
+    commitId: str | None = None  # noqa: N815
+    branchOrTag: str | None = None  # noqa: N815
 
 
 @dataclass(slots=True)
@@ -77,6 +86,14 @@ class _Row:
 
     def get(self, column: str) -> str:
         return self.cells.get(column, "")
+
+
+_HEADER = re.compile(rb"^invocation\titeration\tvalue\tunit\tcriterion\tbenchmark\b", re.MULTILINE)
+
+
+def sniff(head: bytes) -> bool:
+    """Whether there is a header line of ReBench's."""
+    return _HEADER.search(head) is not None
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
@@ -205,11 +222,9 @@ def _comment(source: Source, number: int, line: str, context: _Context) -> None:
         context.host = as_fields({name: known[name] for name in _HOST if name in known})
     elif kind == "Source":
         commit = decode(text.encode(), _Commit, source, where)
-        context.commit = as_fields(
-            {"commit": commit.commit_id or None, "branch": commit.branch_or_tag or None}
-        )
+        context.commit = as_fields({"commit": commit.commitId or None, "branch": commit.branchOrTag or None})
     elif kind == "benchmark" and equals and index.isdecimal():
-        details = decode(body.encode(), _Benchmark, source, where).run_details
+        details = decode(body.encode(), _Benchmark, source, where).runDetails
         context.benchmarks[int(index)] = details.warmup or 0
     elif kind == "run_id" and equals and index.isdecimal():
         run = decode(body.encode(), _RunId, source, where)

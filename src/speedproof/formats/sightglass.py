@@ -11,24 +11,30 @@ import csv
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-import msgspec
 import numpy as np
 
+from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
-from speedproof.data.suite import Record, Skipped
 from speedproof.data.units import metric_of, parse_unit
 from speedproof.errors import FormatError
 from speedproof.formats.jsontext import as_fields, decode
 from speedproof.formats.options import ReadOptions
+from speedproof.formats.sniff import has_members
 from speedproof.formats.source import Source
 
-__all__ = ["read"]
+__all__ = ["DESCRIPTION", "NAME", "TITLE", "read", "sniff"]
+
+NAME = "sightglass"
+TITLE = "sightglass"
+DESCRIPTION = "JSON or CSV of raw measurements: phases and events by process"
 
 # Events that are quantities with a unit; all others are counts.
 _UNITS = {"nanoseconds": "ns", "cycles": "cycles", "cpu-cycles": "cycles"}
 
 
-class _Measurement(msgspec.Struct):
+# No structure of msgspec: to know that a text is not sightglass' must not cost its import.
+@dataclass
+class _Measurement:
     engine: str
     wasm: str
     process: int
@@ -44,6 +50,15 @@ class _Group:
     where: str
     processes: list[int] = field(default_factory=list)
     counts: list[float] = field(default_factory=list)
+
+
+_MEMBERS = ("engine", "wasm", "process", "iteration", "phase", "event", "count")
+
+
+def sniff(head: bytes) -> bool:
+    """Whether the members, or the columns, are those of raw measurements."""
+    columns = head.lstrip().partition(b"\n")[0].strip().decode(errors="replace").split(",")
+    return has_members(head, _MEMBERS) or set(_MEMBERS).issubset(columns)
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
@@ -107,6 +122,8 @@ _Found = Iterator[tuple[str, _Measurement | FormatError]]
 
 
 def _from_json(source: Source) -> _Found:
+    import msgspec
+
     lines = [line for line in source.data.splitlines() if line.strip()]
     by_line = len(lines) > 1 and all(line[:1] == b"[" and line.rstrip()[-1:] == b"]" for line in lines)
     for number, data in enumerate(lines if by_line else [source.data], start=1):
@@ -120,6 +137,8 @@ def _from_json(source: Source) -> _Found:
 
 
 def _from_csv(source: Source) -> _Found:
+    import msgspec
+
     rows = csv.DictReader(source.lines, strict=True)
     try:
         for row in rows:

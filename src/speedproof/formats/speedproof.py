@@ -6,19 +6,24 @@ with its place; warm-up runs and failed ones are left out and counted.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping
 
 import numpy as np
 
+from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
 from speedproof.data.session_file import Damage, EndLine, RunLine, SessionLine, decode_lines
-from speedproof.data.suite import Record, Skipped
 from speedproof.data.units import Direction
 from speedproof.formats.notes import plural
 from speedproof.formats.options import ReadOptions
 from speedproof.formats.source import Source
 
-__all__ = ["KERNEL_METRICS", "UNITS", "read"]
+__all__ = ["DESCRIPTION", "KERNEL_METRICS", "NAME", "TITLE", "UNITS", "read", "sniff"]
+
+NAME = "speedproof"
+TITLE = "speedproof run"
+DESCRIPTION = "JSON Lines of its sessions: every run with all metrics; warm-up left out"
 
 UNITS = {
     "time": "s",
@@ -39,6 +44,14 @@ _WARMUP = "warm-up"
 _UNIT_FIELDS = ("units", "session")
 # What tells two machines or days apart; the whole snapshot would make every kernel update a difference.
 _FACTS = ("host", "cpu", "kernel", "governor", "turbo", "smt", "power")
+
+
+_SESSION = re.compile(rb'\s*\{"type":\s*"(session|run|end)"')
+
+
+def sniff(head: bytes) -> bool:
+    """Whether a file begins with a line of a session."""
+    return _SESSION.match(head) is not None
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:

@@ -7,12 +7,13 @@ absent and are handed on as fields. Spreadsheets in some languages separate with
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
 
-from speedproof.data.suite import Record, Skipped
+from speedproof.data.record import Record, Skipped
 from speedproof.errors import FormatError
 from speedproof.formats import raw
 from speedproof.formats.notes import plural
@@ -20,10 +21,25 @@ from speedproof.formats.options import ReadOptions
 from speedproof.formats.source import STDIN, Source, open_source
 from speedproof.formats.text import delimiter_of
 
-__all__ = ["VERSIONS", "read"]
+__all__ = ["DESCRIPTION", "NAME", "TITLE", "VERSIONS", "read", "sniff"]
+
+NAME = "speedup-test"
+TITLE = "Speedup-Test configuration"
+DESCRIPTION = "CSV of Name,Sample1,Sample2,ConfLevel,Coef and the sample files that it names"
 
 VERSIONS = ("Sample1", "Sample2")
 _OPTIONAL = ("ConfLevel", "Coef")
+
+
+_CONFIGURATION = re.compile(
+    rb'\s*"?Name"?\s*(?P<delimiter>[,;\t])\s*"?Sample1"?\s*(?P=delimiter)\s*"?Sample2"?\s*([,;\t\r\n]|$)',
+    re.IGNORECASE,
+)
+
+
+def sniff(head: bytes) -> bool:
+    """Whether a file begins with the header of a configuration."""
+    return _CONFIGURATION.match(head) is not None
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:

@@ -14,13 +14,17 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
-from speedproof.data.suite import Record, Skipped
 from speedproof.data.units import Direction, Unit, parse_unit
 from speedproof.formats.options import ReadOptions
 from speedproof.formats.source import Source
 
-__all__ = ["read"]
+__all__ = ["DESCRIPTION", "NAME", "TITLE", "read", "sniff"]
+
+NAME = "go"
+TITLE = "go test -bench"
+DESCRIPTION = "Go benchmark text: every unit a metric"
 
 # A key begins with a lower-case letter and has neither blanks nor capitals; a blank ends it with the colon.
 _CONFIGURATION = re.compile(r"(?P<key>[^\sA-Z:]+):(?:[ \t]+(?P<value>.*))?")
@@ -60,6 +64,14 @@ class _Content:
     lines: list[_Line] = field(default_factory=list)
     better: dict[str, Direction] = field(default_factory=dict)
     skipped: list[Skipped] = field(default_factory=list)
+
+
+_RESULT_LINE = re.compile(rb"^Benchmark\S*[ \t]+[0-9]+[ \t]+[0-9.eE+-]+[ \t]+\S", re.MULTILINE)
+
+
+def sniff(head: bytes) -> bool:
+    """Whether there is a result line."""
+    return _RESULT_LINE.search(head) is not None
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 
-from speedproof.data.suite import Record, Skipped
+from speedproof.data.names import enumerate_names
+from speedproof.data.record import Record, Skipped
 from speedproof.errors import UsageError
-from speedproof.formats import detect
 
 __all__ = [
     "EXPERIMENT",
-    "enumerate_names",
+    "Named",
     "experiments_apart",
-    "holds_commands",
     "labels_of",
-    "name_and_path",
+    "named",
     "one_thing",
     "versions_by_field",
     "versions_of_one",
@@ -27,12 +27,43 @@ EXPERIMENT = "session"
 """The field that tells apart what the runner measured without going on with it."""
 
 
-def name_and_path(argument: str) -> tuple[str, str]:
-    """Split ``NAME=PATH``; the name is empty when none is given, or a file of that whole name exists."""
-    name, equals, path = argument.partition("=")
-    if equals and name and path and not Path(argument).exists():
-        return name, path
-    return "", argument
+@dataclass(frozen=True, slots=True)
+class Named:
+    """What one argument names.
+
+    Attributes
+    ----------
+    name : str
+        The name given to it; empty when none is.
+    paths : tuple of str
+        One path, or those of several sessions.
+    """
+
+    name: str
+    paths: tuple[str, ...]
+
+
+def named(argument: str | os.PathLike[str]) -> Named:
+    """Split ``NAME=PATH,PATH``; a file or folder of that whole name goes before.
+
+    Examples
+    --------
+    >>> named("old=a.json,b.json")
+    Named(name='old', paths=('a.json', 'b.json'))
+    """
+    text = os.fspath(argument)
+    name, equals, path = text.partition("=")
+    if not (equals and name and path) or _exists(text):
+        name, path = "", text
+    parts = tuple(part for part in path.split(",") if part)
+    return Named(name, (path,) if _exists(path) or len(parts) < 2 else parts)
+
+
+def _exists(path: str) -> bool:
+    try:
+        return Path(path).exists()
+    except (OSError, ValueError):  # no possible name: opening the file says why
+        return False
 
 
 def _stem(path: str) -> str:
@@ -59,17 +90,23 @@ def _stem(path: str) -> str:
     return name
 
 
-def labels_of(named: Sequence[tuple[str, str]]) -> list[str]:
+def labels_of(arguments: Sequence[Named]) -> list[str]:
     """Names of versions: stems of paths, with as many parent folders as tell them apart."""
-    labels = [name or _stem(path) for name, path in named]
-    parents = [PurePath(path).parts[:-1] for _, path in named]
+    labels = [argument.name or ",".join(map(_stem, argument.paths)) for argument in arguments]
+    parents = [PurePath(argument.paths[0]).parts[:-1] for argument in arguments]
     depth = 0
-    different = len(set(named))
+    different = len(set(arguments))
     while len(set(labels)) < different and any(len(p) > depth for p in parents):
         depth += 1
         labels = [
-            name or "/".join((*(part for part in p[-depth:] if part not in (".", "/")), _stem(path)))
-            for (name, path), p in zip(named, parents, strict=True)
+            argument.name
+            or "/".join(
+                (
+                    *(part for part in p[-depth:] if part not in (".", "/")),
+                    ",".join(map(_stem, argument.paths)),
+                )
+            )
+            for argument, p in zip(arguments, parents, strict=True)
         ]
     seen: dict[str, int] = {}
     for i, label in enumerate(labels):  # the same file twice: an A/A comparison of one's own
@@ -91,22 +128,27 @@ def versions_of_several(
 
 def versions_of_one(
     label: str, path: str, records: Sequence[Record | Skipped], reference: str | None
-) -> list[tuple[str, Record | Skipped]]:
-    """The versions of the only path: those that it names, its files, or commands that were compared in it."""
+) -> tuple[list[tuple[str, Record | Skipped]], bool]:
+    """The versions of the only path: those that it names, its files, or commands that were compared in it.
+
+    Also says whether it is the last.
+    """
     found = [r for r in records if isinstance(r, Record)]
     if any(r.version is not None for r in found):
-        return [(r.version or label if isinstance(r, Record) else label, r) for r in records]
+        return [(r.version or label if isinstance(r, Record) else label, r) for r in records], False
     files = list(dict.fromkeys(r.path for r in found))
-    if Path(path).is_dir() and len(files) > 1:
-        names = dict(zip(files, labels_of([("", f) for f in files]), strict=True))
-        return [(names.get(r.path, label), r) for r in records]
+    is_folder = Path(path).is_dir()
+    if is_folder and len(files) > 1:
+        names = dict(zip(files, labels_of([Named("", (f,)) for f in files]), strict=True))
+        return [(names.get(r.path, label), r) for r in records], False
     benchmarks = {r.benchmark for r in found}
-    if len(benchmarks) > 1 and (reference in benchmarks or holds_commands(path)):
+    hyperfine = not is_folder and found[0].tool == "hyperfine"
+    if len(benchmarks) > 1 and (reference in benchmarks or hyperfine):
         return [
             (r.benchmark, replace(r, benchmark=label)) if isinstance(r, Record) else (label, r)
             for r in records
-        ]
-    return [(label, r) for r in records]
+        ], True
+    return [(label, r) for r in records], False
 
 
 def versions_by_field(
@@ -159,28 +201,22 @@ def experiments_apart(
     ]
 
 
-def one_thing(
-    read_all: Sequence[list[Record | Skipped]], paths: Sequence[str], format: str | None
-) -> list[list[Record | Skipped]]:
+def one_thing(read_all: Sequence[list[Record | Skipped]]) -> list[list[Record | Skipped]]:
     """Give one name to what has none or is only called differently.
 
     Raw text is named after its file, and a hyperfine command by its path and arguments: where every file
     holds one of these, they are the versions of one thing. Names that a tool gave to benchmarks are believed.
     """
-    names = [
-        list(dict.fromkeys(r.benchmark for r in records if isinstance(r, Record))) for records in read_all
-    ]
+    found = [[r for r in records if isinstance(r, Record)] for records in read_all]
+    names = [list(dict.fromkeys(r.benchmark for r in records)) for records in found]
     if any(len(n) != 1 for n in names) or len({n[0] for n in names}) == 1:
         return list(read_all)
-    kinds = {format or (detect(path).name if Path(path).is_file() else "") for path in paths}
-    if not kinds <= {"raw", "hyperfine"}:
+    tools = {r.tool for records in found for r in records}
+    if not tools <= {"raw", "hyperfine"}:
         return list(read_all)
-    common = names[0][0] if kinds == {"hyperfine"} else "values"
-    note = (
-        (f"the commands {', '.join(repr(n[0]) for n in names)} were compared",)
-        if "hyperfine" in kinds
-        else ()
-    )
+    common = names[0][0] if tools == {"hyperfine"} else "values"
+    commands = ", ".join(repr(n[0]) for n in names)
+    note = (f"the commands {commands} were compared",) if "hyperfine" in tools else ()
     return [
         [
             replace(r, benchmark=common, notes=(*r.notes, *note)) if isinstance(r, Record) else r
@@ -188,21 +224,3 @@ def one_thing(
         ]
         for records in read_all
     ]
-
-
-def holds_commands(path: str) -> bool:
-    """Whether a file's benchmarks are commands that were measured to be compared with each other."""
-    return Path(path).is_file() and detect(path).name == "hyperfine"
-
-
-def enumerate_names(names: Iterable[str], limit: int = 8) -> str:
-    """Names for a message.
-
-    Examples
-    --------
-    >>> enumerate_names(["a", "b", "c"], limit=2)
-    'a, b and 1 more'
-    """
-    names = list(names)
-    shown = ", ".join(names[:limit])
-    return shown + (f" and {len(names) - limit} more" if len(names) > limit else "")

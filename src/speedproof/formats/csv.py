@@ -17,11 +17,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import FloatArray, IntArray, Trait
-from speedproof.data.suite import Record, Skipped
 from speedproof.data.units import Unit, metric_of
 from speedproof.formats.notes import SORTED, plural
 from speedproof.formats.options import ROLES, ReadOptions
+from speedproof.formats.sniff import first_lines
 from speedproof.formats.source import Source
 from speedproof.formats.text import (
     delimiter_of,
@@ -34,7 +35,11 @@ from speedproof.formats.text import (
     split_unit,
 )
 
-__all__ = ["read"]
+__all__ = ["DESCRIPTION", "NAME", "TITLE", "read", "sniff"]
+
+NAME = "csv"
+TITLE = "CSV, TSV"
+DESCRIPTION = "long (a row a value) or wide (a column a version or benchmark)"
 
 # Stands for a column of values that is named after its unit alone ("seconds").
 _UNIT_ALONE = "(unit)"
@@ -66,6 +71,24 @@ class _Group:
     values: list[float] = field(default_factory=list)
     processes: list[str] = field(default_factory=list)
     runs: list[str] = field(default_factory=list)
+
+
+def sniff(head: bytes) -> bool:
+    """Whether a file begins like CSV: rows of equally many cells, some of them numbers.
+
+    Rows without a header count: the reader then says what is missing.
+    """
+    lines = first_lines(head)
+    if len(lines) < 2 or (delimiter := delimiter_of(lines[0])) is None:
+        return False
+    try:
+        rows = [[cell.strip() for cell in row] for row in csv.reader(lines, delimiter=delimiter, strict=True)]
+    except csv.Error:
+        return False
+    if delimiter == "\t" and all(map(is_number, rows[0])):
+        return False  # plain numbers in columns
+    cells = [cell for row in rows[1:] for cell in row]
+    return len({len(row) for row in rows}) == 1 and any(is_number(c) or looks_decimal_comma(c) for c in cells)
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:

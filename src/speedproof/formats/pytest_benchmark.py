@@ -11,14 +11,19 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
+from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
-from speedproof.data.suite import Record, Skipped
 from speedproof.errors import FormatError
 from speedproof.formats.jsontext import Number, as_fields, decode, numbers
 from speedproof.formats.options import ReadOptions
+from speedproof.formats.sniff import has_members
 from speedproof.formats.source import Source
 
-__all__ = ["read"]
+__all__ = ["DESCRIPTION", "NAME", "TITLE", "read", "sniff"]
+
+NAME = "pytest-benchmark"
+TITLE = "pytest-benchmark"
+DESCRIPTION = "JSON with data: the rounds of every test"
 
 _REMEDY = "run pytest again with --benchmark-json=FILE, or with --benchmark-save=NAME --benchmark-save-data"
 
@@ -42,6 +47,11 @@ class _File(msgspec.Struct):
     benchmarks: list[msgspec.Raw]
     machine_info: dict[str, object] = {}
     commit_info: dict[str, object] = {}
+
+
+def sniff(head: bytes) -> bool:
+    """Whether the members are those of pytest-benchmark's JSON."""
+    return has_members(head, ("benchmarks",), ("fullname", "machine_info", "commit_info"))
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:

@@ -14,16 +14,21 @@ from collections.abc import Iterator
 import msgspec
 import numpy as np
 
+from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
-from speedproof.data.suite import Record, Skipped
 from speedproof.data.units import Unit, parse_unit
 from speedproof.errors import FormatError
 from speedproof.formats.jsontext import as_fields, decode
 from speedproof.formats.notes import plural
 from speedproof.formats.options import ReadOptions
+from speedproof.formats.sniff import has_members
 from speedproof.formats.source import Source
 
-__all__ = ["read"]
+__all__ = ["DESCRIPTION", "NAME", "TITLE", "read", "sniff"]
+
+NAME = "google-benchmark"
+TITLE = "google-benchmark"
+DESCRIPTION = "JSON of --benchmark_out: repetitions, real and CPU time, counters"
 
 # What the reporter writes of an entry besides the user's counters.
 _NO_COUNTER = {
@@ -77,6 +82,11 @@ class _Entry:
     @property
     def benchmark(self) -> str:
         return self.head.run_name or self.head.name
+
+
+def sniff(head: bytes) -> bool:
+    """Whether the members are those of google-benchmark's JSON."""
+    return has_members(head, ("benchmarks",), ("real_time", "run_type", "library_build_type"))
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:

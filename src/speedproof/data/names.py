@@ -1,0 +1,30 @@
+"""Names of benchmarks and versions: chosen by patterns, listed in messages."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Iterable, Sequence
+
+__all__ = ["enumerate_names", "wanted"]
+
+
+def enumerate_names(names: Iterable[str], limit: int = 8) -> str:
+    """Names for a message.
+
+    Examples
+    --------
+    >>> enumerate_names(["a", "b", "c"], limit=2)
+    'a, b and 1 more'
+    """
+    names = list(names)
+    shown = ", ".join(names[:limit])
+    return shown + (f" and {len(names) - limit} more" if len(names) > limit else "")
+
+
+def wanted(name: str, only: Sequence[str], skip: Sequence[str]) -> bool:
+    """Whether patterns, or names themselves, let a name through."""
+
+    def matches(pattern: str) -> bool:
+        return name == pattern or fnmatch.fnmatchcase(name, pattern)
+
+    return (not only or any(map(matches, only))) and not any(map(matches, skip))

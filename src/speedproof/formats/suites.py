@@ -1,0 +1,138 @@
+"""From the files that a user names to a suite of versions.
+
+What a path stands for:
+
+* two paths or more: each is a version; a folder is all its result files together;
+* several paths joined by commas: the sessions of one version;
+* one folder: each result file in it is a version, unless the files name versions themselves;
+* one file: the versions that it names itself (a CSV column, criterion's base and new). If it names none, its
+  benchmarks are the versions of one thing: that is how hyperfine compares commands.
+
+``NAME=PATH`` gives a version a name of one's own.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from speedproof.data.record import Record, Skipped
+from speedproof.data.suite import Suite
+from speedproof.errors import UsageError
+from speedproof.formats.folder import read
+from speedproof.formats.options import ReadOptions
+from speedproof.formats.versions import (
+    EXPERIMENT,
+    experiments_apart,
+    labels_of,
+    named,
+    one_thing,
+    versions_by_field,
+    versions_of_one,
+    versions_of_several,
+)
+
+__all__ = ["read_suite"]
+
+
+def read_suite(
+    *paths: str | os.PathLike[str],
+    format: str | None = None,
+    unit: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    wide: Literal["version", "benchmark"] = "version",
+    by: str | None = None,
+    reference: str | None = None,
+    only: Sequence[str] = (),
+    skip: Sequence[str] = (),
+    metric: str | None = "all",
+) -> Suite:
+    r"""Read result files of any known tool into one suite.
+
+    Parameters
+    ----------
+    *paths : str or path
+        Files and folders, ``NAME=PATH`` to name a version, ``NAME=PATH,PATH`` for several sessions of it, ``-``
+        for standard input.
+    format : str, optional
+        Read every file as this format instead of detecting it.
+    unit : str, optional
+        Unit of numbers whose file names none, for example ``"ms"``.
+    columns : mapping of str to str, optional
+        From a role (:data:`~speedproof.formats.ROLES`) to the CSV column that plays it.
+    wide : {"version", "benchmark"}
+        What the columns of a wide CSV file are.
+    by : str, optional
+        Tell versions apart by a field that the files record.
+    reference : str, optional
+        A benchmark of a single file that others are compared with: its benchmarks are then the versions.
+    only, skip, metric
+        As in :meth:`~speedproof.data.suite.Suite.select`; all by default.
+
+    Returns
+    -------
+    Suite
+        At least one version with a sample.
+
+    Raises
+    ------
+    FormatError
+        A file that cannot be read at all.
+    UsageError
+        No benchmark in any file, one file whose versions cannot be told, or a choice that matches nothing.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     old, new = Path(folder, "a.txt"), Path(folder, "b.txt")
+    ...     _ = old.write_text("12\n13\n"), new.write_text("10\n11\n")
+    ...     suite = read_suite(f"old={old}", f"new={new}", unit="ms")
+    >>> suite.versions, [sample.values.tolist() for sample in suite.samples.values()]
+    (('old', 'new'), [[0.012, 0.013], [0.01, 0.011]])
+    """
+    options = ReadOptions(unit=unit, columns=columns or {}, wide=wide)
+    arguments = [named(path) for path in paths]
+    if not arguments:
+        raise UsageError("no file is named")
+    files = [(k, path) for k, argument in enumerate(arguments) for path in argument.paths]
+    found = [_records(path, format, options) for _, path in files]
+    if len(files) > 1:
+        found = one_thing(found)
+    joined: list[list[Record | Skipped]] = [[] for _ in arguments]
+    for (k, _), records in zip(files, found, strict=True):
+        joined[k] += records
+    labelled: list[tuple[str, Record | Skipped]] = []
+    commands = False
+    for argument, label, records in zip(arguments, labels_of(arguments), joined, strict=True):
+        if by is not None:
+            labelled += versions_by_field(label, records, by)
+        elif len(files) > 1:
+            labelled += versions_of_several(label, records)
+        else:
+            of_one, commands = versions_of_one(argument.name or label, argument.paths[0], records, reference)
+            labelled += of_one
+    suite = Suite.from_records(
+        labelled if by == EXPERIMENT else experiments_apart(labelled), commands=commands
+    )
+    _all_usable(suite, labelled)
+    return suite.select(only, skip, metric)
+
+
+def _records(path: str, format: str | None, options: ReadOptions) -> list[Record | Skipped]:
+    records = list(read(path, format=format, options=options))
+    if not any(isinstance(r, Record) for r in records):
+        reasons = "".join(f"\n  {r}" for r in records if isinstance(r, Skipped) and not r.expected)
+        raise UsageError(f"{path}: no measured values{reasons}")
+    return records
+
+
+def _all_usable(suite: Suite, labelled: Sequence[tuple[str, Record | Skipped]]) -> None:
+    """Refuse a version of which values were read, but none can be used."""
+    usable = {version for _, version in suite.samples}
+    for version in dict.fromkeys(label for label, record in labelled if isinstance(record, Record)):
+        if version not in usable:
+            reasons = "".join(f"\n  {s}" for s in suite.skipped if not s.expected)
+            raise UsageError(f"no measurement of {version} can be used:{reasons}")
