@@ -113,9 +113,7 @@ def gate(
     >>> g.outcome.value, g.exit_code
     ('pass', 0)
     """
-    from speedproof.cli.inputs import order_versions
-
-    first, others = order_versions(suite, reference)
+    first, others = suite.sides(reference)
     demand = Demand(Policy(policy), margin)
     rules = GateRules(alpha=risk_of(confidence), multiplicity=multiplicity, protocol=protocol)
     versions = (first, others[0] if candidate is None else candidate)

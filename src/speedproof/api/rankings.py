@@ -82,9 +82,7 @@ def rank(
     >>> [v.version for v in sp.rank(suite).versions]
     ['O2', 'O3']
     """
-    from speedproof.cli.inputs import order_versions
-
-    first, others = order_versions(suite, reference)
+    first, others = suite.sides(reference)
     metrics = list(dict.fromkeys(key.metric for key in suite.keys))
     if metric is None:
         if len(metrics) > 1:

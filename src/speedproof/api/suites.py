@@ -84,12 +84,10 @@ def read(
     >>> suite.versions, len(suite.keys)
     (('O2', 'O3'), 6)
     """
-    from speedproof.cli.inputs import load_files
-    from speedproof.formats import ReadOptions
+    from speedproof.formats import read_suite
 
-    options = ReadOptions(unit=unit, columns=dict(columns or {}), wide=wide)
-    return load_files(
-        [str(path) for path in files], format=format, options=options, by=by, reference=reference
+    return read_suite(
+        *files, format=format, unit=unit, columns=columns, wide=wide, by=by, reference=reference
     )
 
 
@@ -282,9 +280,7 @@ def compare_suite(
     >>> 0 < s.hpt.confidence < 1
     True
     """
-    from speedproof.cli.inputs import order_versions
-
-    first, candidates = order_versions(suite, reference)
+    first, candidates = suite.sides(reference)
     rules = Rules(alpha=risk_of(confidence), margin=margin) if rules is None else rules
     metrics = list(dict.fromkeys(key.metric for key in suite.keys))
     results = []
@@ -407,9 +403,7 @@ def hpt(
     SpeedproofError
         No benchmark that both have, or values that make no scores.
     """
-    from speedproof.cli.inputs import order_versions
-
-    first, others = order_versions(suite, reference)
+    first, others = suite.sides(reference)
     second = others[0] if candidate is None else candidate
     pairs = tuple(p for p in suite.pair(first, second).pairs if metric in (None, p.key.metric))
     found = hpt_of_pairs(pairs, confidences=confidences, level=level, rule=rule, literal_signs=literal_signs)
