@@ -25,9 +25,9 @@ from scipy import stats
 from speedproof.data.session_file import RunLine
 from speedproof.measure.executor import CommandExecutor
 from speedproof.measure.plan import Hooks, plan_commands
-from speedproof.measure.race import Race, StopRules
 from speedproof.measure.schedule import block_order
 from speedproof.measure.store import Store
+from speedproof.protocols.sequential import SequentialComparison, StopRules
 
 ROUNDS = 30
 BLOCKS = 100
@@ -57,7 +57,7 @@ class Arrangement:
     ) -> None:
         self.store = store
         self.work = (first, second)
-        self.race = Race("b", NAMES, StopRules(min_blocks=10**9))
+        self.race = SequentialComparison("b", NAMES, StopRules(min_blocks=10**9))
         self.times: list[list[float]] = []
         self.gaps: list[list[float]] = []
 

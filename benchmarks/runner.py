@@ -26,9 +26,9 @@ from speedproof.data.session_file import SCHEMA, RunLine, SessionLine
 from speedproof.measure.execute import Job, execute
 from speedproof.measure.executor import CommandExecutor
 from speedproof.measure.plan import Hooks, plan_commands
-from speedproof.measure.race import StopRules
-from speedproof.measure.session import Session
 from speedproof.measure.store import Store, read_sessions
+from speedproof.protocols.sequential import StopRules
+from speedproof.sessions import ComparedSession
 
 COMMANDS = {"about 1 ms": (("/bin/true",), 300), "100 ms": (("/bin/sleep", "0.1"), 20)}
 BATCHES = 5
@@ -95,7 +95,9 @@ def equal_binaries() -> None:
         path = Path(folder) / "aa.jsonl"
         start = time.perf_counter()
         with Store(path) as store:
-            session = Session(head, rules, CommandExecutor(), clock=time.monotonic, append=store.append)
+            session = ComparedSession(
+                head, rules, CommandExecutor(), clock=time.monotonic, append=store.append
+            )
             (finding,) = session.run().findings
         seconds = time.perf_counter() - start
         (stored,) = read_sessions(path)

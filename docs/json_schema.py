@@ -11,20 +11,20 @@ from typing import Any
 
 from msgspec import defstruct
 
-from speedproof.measure.calibrate import Calibration
-from speedproof.measure.outcome import Circumstances
-from speedproof.measure.race import Finding
 from speedproof.mixture.analysis import Analysis
 from speedproof.mixture.changes import ModeChanges
 from speedproof.mixture.ranking import Advice, Ranking
+from speedproof.protocols.calibration import Calibration
 from speedproof.protocols.gate import GateResult
 from speedproof.protocols.hpt import Hpt
+from speedproof.protocols.sequential import Finding
 from speedproof.protocols.single_run_ranking import Separation
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.protocols.suite_report import SuiteReport
 from speedproof.protocols.version_ranking import Ranking as VersionRanking
 from speedproof.report.schema import json_schema
 from speedproof.report.stored import Context, StoredSuite
+from speedproof.sessions import SessionOrigin
 
 PAGE = Path(__file__).with_name("schema.json")
 
@@ -66,7 +66,7 @@ RESULTS: dict[str, list[Any]] = {
 }
 ATTACHED: dict[str, dict[str, Any]] = {
     "compare": {"rankings": dict[str, VersionRanking], "suite": StoredSuite, "context": Context},
-    "run": {"session": Circumstances},
+    "run": {"session": SessionOrigin},
 }
 
 

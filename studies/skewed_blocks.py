@@ -13,8 +13,8 @@ import sys
 
 import numpy as np
 
-from speedproof.measure.race import Race, StopRules
 from speedproof.protocols.results import Verdict
+from speedproof.protocols.sequential import SequentialComparison, StopRules
 
 SEED = 20260501
 RULES = StopRules(min_blocks=10, max_blocks=200, max_time=None)
@@ -26,7 +26,7 @@ PAIRS = ((9.8, 0.1, 13.0), (9.0, 0.2, 20.0), (9.0, 0.3, 20.0), (9.9, 0.0, 9.9))
 def session(rng: np.random.Generator, fast: float, share: float, slow: float) -> tuple[Verdict, bool, int]:
     """The verdict of one session, whether it is marked, and its number of blocks."""
     assert RULES.max_blocks is not None
-    race = Race("b", ["X", "Y"], RULES)
+    race = SequentialComparison("b", ["X", "Y"], RULES)
     noise = np.exp(NOISE * rng.standard_normal((RULES.max_blocks, 2)))
     candidate = np.where(rng.random(RULES.max_blocks) < share, slow, fast)
     for x, y in zip((10.0 * noise[:, 0]).tolist(), (candidate * noise[:, 1]).tolist(), strict=True):
@@ -34,7 +34,7 @@ def session(rng: np.random.Generator, fast: float, share: float, slow: float) ->
         if race.decided:
             break
     (finding,) = race.findings()
-    return finding.verdict, bool(race.doubts("Y")), race.blocks
+    return finding.verdict, bool(race.warnings("Y")), race.blocks
 
 
 def main(sessions: int) -> None:

@@ -18,9 +18,9 @@ import numpy.typing as npt
 from scipy.stats import binom
 
 from speedproof.data.sample import Sample
-from speedproof.measure.race import Race, StopRules
 from speedproof.protocols.compare import Rules, compare_means, compare_medians
 from speedproof.protocols.results import Comparison, Verdict
+from speedproof.protocols.sequential import SequentialComparison, StopRules
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -31,12 +31,12 @@ RULES = StopRules(risk=RISK, min_blocks=10, max_blocks=60, max_time=None)
 CLAIMS = (Verdict.FASTER, Verdict.SLOWER)
 
 
-def _session(rng: np.random.Generator, speedup: float) -> tuple[FloatArray, int, Race]:
+def _session(rng: np.random.Generator, speedup: float) -> tuple[FloatArray, int, SequentialComparison]:
     """All 60 blocks, after how many the session ended, and the race at that moment."""
     assert RULES.max_blocks is not None
     times = np.exp(NOISE * rng.standard_normal((RULES.max_blocks, 2)))
     times[:, 0] *= speedup
-    race = Race("b", ["X", "Y"], RULES)
+    race = SequentialComparison("b", ["X", "Y"], RULES)
     for x, y in times.tolist():
         race.add({"X": x, "Y": y})
         if race.decided:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import settings
 
@@ -40,3 +41,22 @@ def oracle() -> Callable[[str], Any]:
         return loaded[name]
 
     return load
+
+
+@pytest.fixture
+def steady_sleep(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine whose ``sleep`` takes as long as it says, but for 2 % of noise, and takes no time.
+
+    Real sleeps take what the load of the machine makes of them: verdicts on them would come by luck.
+    """
+    from speedproof.measure.execute import Job, Run, execute
+
+    noise = iter(np.exp(0.02 * np.random.default_rng(7).standard_normal(100_000)).tolist())
+
+    def fake(job: Job) -> Run:
+        if job.command[0] != "sleep" or job.timeout is not None:
+            return execute(job)
+        seconds = float(job.command[1]) * next(noise)
+        return Run({"time": seconds, "user": 1e-4, "system": 1e-4, "memory": 2e6})
+
+    monkeypatch.setattr("speedproof.measure.executor.execute", fake)

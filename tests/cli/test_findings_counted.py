@@ -11,10 +11,10 @@ from dataclasses import replace
 import pytest
 
 from speedproof.cli.findings_counted import counted
-from speedproof.measure.race import Finding, Race, StopRules
 from speedproof.protocols.results import Verdict
+from speedproof.protocols.sequential import Finding, SequentialComparison, StopRules
 
-(TEMPLATE,) = Race("b", ["old", "new"], StopRules()).findings()
+(TEMPLATE,) = SequentialComparison("b", ["old", "new"], StopRules()).findings()
 WORDS = {"faster": Verdict.FASTER, "slower": Verdict.SLOWER}
 WORDS |= {verdict.value: verdict for verdict in (Verdict.EQUIVALENT, Verdict.UNDECIDED)}
 
@@ -58,11 +58,11 @@ def test_doubts_metrics_and_several_of_both() -> None:
     """A doubt about what is decided takes the word "proven" away; memory is not fast; nothing to count for one."""
     two = findings([Verdict.FASTER, Verdict.UNDECIDED], candidate="xy")
     assert list(counted(two[:1])) == []
-    doubted = [replace(two[0], doubts=("d",)), two[1]]
+    doubted = [replace(two[0], warnings=("d",)), two[1]]
     assert [t.text for t in counted(doubted)] == [
         "1 of 2 candidates is shown faster than old; 1 undecided (! see below)"
     ]
-    open_doubt = [two[0], replace(two[1], doubts=("d",))]
+    open_doubt = [two[0], replace(two[1], warnings=("d",))]
     assert [t.text for t in counted(open_doubt)] == [
         "1 of 2 candidates is proven faster than old; 1 undecided"
     ]

@@ -12,11 +12,11 @@ from speedproof.cli.console import Console
 from speedproof.cli.findings import calibration_blocks, finding_blocks
 from speedproof.cli.live import Watcher
 from speedproof.data.session_file import PlannedBenchmark, PlannedVersion
-from speedproof.measure.calibrate import Calibration
 from speedproof.measure.execute import Run
-from speedproof.measure.outcome import Progress
-from speedproof.measure.race import Finding, Race, StopRules
+from speedproof.measure.results import Progress
+from speedproof.protocols.calibration import Calibration
 from speedproof.protocols.results import Verdict
+from speedproof.protocols.sequential import Finding, SequentialComparison, StopRules
 from speedproof.report.blocks import plain
 from speedproof.stats.sequential import PairedSequence
 
@@ -28,8 +28,8 @@ class Terminal(io.StringIO):
         return True
 
 
-def race_of(pairs: list[tuple[float, float]], rules: StopRules | None = None) -> Race:
-    race = Race("b", ["X", "Y"], rules or StopRules(min_blocks=5))
+def race_of(pairs: list[tuple[float, float]], rules: StopRules | None = None) -> SequentialComparison:
+    race = SequentialComparison("b", ["X", "Y"], rules or StopRules(min_blocks=5))
     for i, (x, y) in enumerate(pairs):
         # Digits beyond those that matter here: values that tie would be taken for readings of a coarse clock.
         race.add({"X": x * (1 + 1e-9 * i), "Y": y * (1 + 1e-9 * (i * 7 % 13) + 1e-12 * i)})
@@ -53,7 +53,7 @@ def watch(
         for i in range(20):
             now[0] += seconds
             run = Run({"time": 1.0 + i % 3})
-            watcher(Progress(PLAN, "XY"[i % 2], run, warmup, now[0], race))
+            watcher(Progress(PLAN, "XY"[i % 2], run, warmup, now[0]), race)
     return err.getvalue()
 
 
@@ -87,7 +87,7 @@ def test_decided_before_the_least_number_of_runs() -> None:
     with Watcher(Console(io.StringIO(), text), clock=lambda: now[0]) as watcher:
         now[0] = 11.0
         race = race_of([(2.0, 1.0)] * 9, StopRules(min_blocks=50))
-        watcher(Progress(PLAN, "X", Run({"time": 1.0}), False, 11.0, race))
+        watcher(Progress(PLAN, "X", Run({"time": 1.0}), False, 11.0), race)
     assert text.getvalue().rstrip().endswith("faster, enough is known")
 
 
@@ -149,7 +149,7 @@ def test_several_benchmarks_are_named() -> None:
 
 
 def _renamed() -> Finding:
-    race = Race("c", ["X", "Y"], StopRules(min_blocks=5))
+    race = SequentialComparison("c", ["X", "Y"], StopRules(min_blocks=5))
     for _ in range(9):
         race.add({"X": 2.0, "Y": 1.0})
     return race.findings()[0]

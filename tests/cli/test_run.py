@@ -22,6 +22,7 @@ from speedproof.cli.console import Console
 from speedproof.cli.live import sparklines
 from speedproof.cli.main import build_parser, main
 from speedproof.cli.run_options import add_command
+from speedproof.cli.run_session import ends_as_ctrl_c
 from speedproof.data.suite import Record
 from speedproof.formats import read
 from speedproof.measure.plan import read_suite
@@ -31,7 +32,7 @@ SLOW, FAST = "sleep 0.012", "sleep 0.002"
 
 
 @pytest.fixture(autouse=True)
-def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, steady_sleep: None) -> None:
     monkeypatch.chdir(tmp_path)
 
 
@@ -187,7 +188,7 @@ def test_ignored_failures_are_counted_and_doubted() -> None:
     text = speedproof("compare", "r.jsonl")[1]
     assert "runs failed and were left out: the values speak of those that succeeded" in text
     _, out, _ = speedproof("run", "--review", "r.jsonl", "--json")
-    assert json.loads(out)["results"][0]["doubts"][0].startswith("4 of 8 runs of ./flaky failed")
+    assert json.loads(out)["results"][0]["warnings"][0].startswith("4 of 8 runs of ./flaky failed")
 
 
 def test_nothing_but_failures_is_an_error() -> None:
@@ -439,7 +440,7 @@ def test_environment_input_and_shell() -> None:
         (["true", "--suite", "s.toml"], "not both"),
         (["--suite", "s.toml"], "s.toml: No such file"),
         (["true", "--resume", "r.jsonl"], "leave them out"),
-        (["--resume", "r.jsonl"], "r.jsonl: No such file"),
+        (["--resume", "r.jsonl"], "r.jsonl: cannot be read: No such file"),
         (["true", "--review", "r.jsonl"], "leave them out"),
         (["--resume", "r.jsonl", "--review", "r.jsonl"], "give one of them"),
         (["true", "--save", "/dev/null"], "/dev/null: is no file that can be read again"),
@@ -462,10 +463,7 @@ def test_other_systems_are_told_what_to_do(monkeypatch: pytest.MonkeyPatch) -> N
 
 def after_runs(count: int) -> None:
     """Wait until more runs than this are stored."""
-    deadline = time.monotonic() + 30
-    while time.monotonic() < deadline:
-        if Path("r.jsonl").exists() and Path("r.jsonl").read_text().count('"run"') > count:
-            return
+    while not (Path("r.jsonl").exists() and Path("r.jsonl").read_text().count('"run"') > count):
         time.sleep(0.02)
 
 
@@ -482,7 +480,7 @@ def test_interrupt_ends_with_a_verdict_and_130(number: signal.Signals) -> None:
     process = start("sleep 0.01", "sleep 0.01", "--save", "r.jsonl", "--margin", "0.0001%")
     after_runs(10)
     process.send_signal(number)
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate()
     assert process.returncode == 130, err
     assert "sleep 0.01 (2) against sleep 0.01: undecided after" in out
     assert "interrupted" in err
@@ -490,24 +488,16 @@ def test_interrupt_ends_with_a_verdict_and_130(number: signal.Signals) -> None:
 
 
 def test_a_signal_that_comes_twice_at_once_does_not_cut_the_cleanup_off() -> None:
-    """As ``timeout`` sends it, to the process and to its group."""
-    process = start(
-        "sleep 0.01",
-        "true",
-        "--margin",
-        "0.0001%",
-        "--save",
-        "r.jsonl",
-        "--cleanup",
-        "sleep 0.3; echo x >> done",
-    )
-    after_runs(4)
-    process.send_signal(signal.SIGINT)
-    time.sleep(0.1)
-    process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=30)
-    assert process.returncode == 130, err
-    assert Path("done").read_text() == "x\nx\n"
+    """As ``timeout`` sends it, to the process and to its group; one that comes later is another one."""
+    now = [100.0]
+    with ends_as_ctrl_c(lambda: now[0]):
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGTERM)
+        now[0] += 0.5
+        signal.raise_signal(signal.SIGINT)
+        now[0] += 1.0
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
 
 
 def test_a_file_that_is_being_written_is_not_gone_on_with() -> None:
@@ -515,7 +505,7 @@ def test_a_file_that_is_being_written_is_not_gone_on_with() -> None:
     after_runs(4)
     code, _, err = speedproof("run", "--resume", "r.jsonl")
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=30)
+    process.communicate()
     assert code == 2
     assert "another 'speedproof run' is writing to it" in err
 
@@ -528,9 +518,9 @@ def test_review_tells_of_lines_and_sessions_that_it_leaves_out() -> None:
     Path("r.jsonl").write_text("\n".join(lines) + "\n")
     code, _, err = speedproof("run", "--review", "r.jsonl")
     assert code == 0
-    assert f"left out: r.jsonl: line {len(lines) - 2}: cannot be read" in err
+    assert f"left out: r.jsonl: line {len(lines) - 2}: not a line of 'speedproof run', or cut off" in err
     assert "note: 1 other session of the file is not part of this one" in err
-    Path("r.jsonl").write_text("\n".join([lines[0], *lines[-2:]]) + "\n")
+    Path("r.jsonl").write_text("\n".join([lines[0], lines[-3]]) + "\n")
     code, _, err = speedproof("run", "--review", "r.jsonl")
     assert code == 2
     assert "holds no run, so there is nothing to review" in err
@@ -663,11 +653,10 @@ def test_hyperfine_files_cannot_tell_why_it_stopped() -> None:
 def test_kill_ends_the_command_too() -> None:
     """A long command does not outlive the runner that was told to end."""
     process = start("sh -c 'echo $$ > pid; exec sleep 60'", "true")
-    deadline = time.monotonic() + 30
-    while time.monotonic() < deadline and not (Path("pid").exists() and Path("pid").read_text().strip()):
+    while not (Path("pid").exists() and Path("pid").read_text().strip()):
         time.sleep(0.02)
     process.send_signal(signal.SIGTERM)
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate()
     assert process.returncode == 130, err
     assert "no complete block was measured" in out
     assert not Path(f"/proc/{Path('pid').read_text().strip()}").exists()

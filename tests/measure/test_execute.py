@@ -130,12 +130,12 @@ def test_hooks_fail_with_their_output() -> None:
         run_shell("echo no; exit 4", "prepare", env={}, cwd="")
 
 
-def test_ten_thousand_runs_leak_nothing() -> None:
+def test_two_thousand_runs_leak_nothing() -> None:
     """No descriptor, no zombie, no growing memory."""
     execute(Job(("true",), timeout=5, capture=True))
     descriptors = len(list(Path("/proc/self/fd").iterdir()))
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    for i in range(10_000):
+    for i in range(2_000):
         execute(Job(("true",), timeout=5 if i % 2 else None, capture=i % 3 == 0))
     assert len(list(Path("/proc/self/fd").iterdir())) == descriptors
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory < 2000
@@ -146,11 +146,10 @@ def test_ten_thousand_runs_leak_nothing() -> None:
 def test_interrupt_ends_the_child() -> None:
     """Ctrl-C during a run: KeyboardInterrupt at once, and the child is gone."""
     code = (
-        "import os, signal, threading\n"
+        "import os\n"
         "from speedproof.measure.execute import Job, execute\n"
-        "threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()\n"
         "try:\n"
-        "    execute(Job(('sleep', '60')))\n"
+        "    execute(Job(('sh', '-c', 'kill -INT $PPID; exec sleep 60')))\n"
         "except KeyboardInterrupt:\n"
         "    try:\n"
         "        os.waitpid(-1, os.WNOHANG)\n"

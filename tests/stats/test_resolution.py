@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from speedproof.measure.race import Race, StopRules
+from speedproof.protocols.sequential import SequentialComparison, StopRules
 from speedproof.stats.resolution import Resolution
 from speedproof.stats.sequential import PairedSequence
 
@@ -61,7 +61,7 @@ def test_bounds_of_rounded_values_hold_the_truth(
     sessions = 60
     for _ in range(sessions):
         times = np.exp(noise * rng.standard_normal((150, 2))) * (speedup * base, base)
-        race = Race("b", ["X", "Y"], StopRules(min_blocks=10**6))
+        race = SequentialComparison("b", ["X", "Y"], StopRules(min_blocks=10**6))
         for x, y in (np.round(times / tick) * tick).tolist():
             race.add({"X": x, "Y": y})
         result = race.results()["Y"]

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 
 from speedproof.cli.findings_counted import counted
 from speedproof.data.units import format_value
-from speedproof.measure.calibrate import Calibration
-from speedproof.measure.race import PROVEN, Finding
+from speedproof.protocols.calibration import Calibration
 from speedproof.protocols.results import Verdict
+from speedproof.protocols.sequential import PROVEN, Finding
 from speedproof.report.blocks import Block, Cell, Column, Fitted, Table, Text
 from speedproof.report.wording import MARKS, STYLES, bounds, level, percent, plural, pvalue, ratio
 from speedproof.stats.estimate import Estimate
@@ -70,8 +70,8 @@ def called(finding: Finding) -> str:
 
     Examples
     --------
-    >>> from speedproof.measure.race import Race, StopRules
-    >>> race = Race("b", ["old", "new"], StopRules(), metric="memory")
+    >>> from speedproof.protocols.sequential import SequentialComparison, StopRules
+    >>> race = SequentialComparison("b", ["old", "new"], StopRules(), metric="memory")
     >>> for _ in range(10):
     ...     race.add({"old": 2.0, "new": 1.0})
     >>> called(race.findings()[0])
@@ -120,7 +120,7 @@ def _table(findings: Sequence[Finding]) -> Fitted:
             "benchmark": Cell(f.benchmark),
             "candidate": Cell(f.candidate),
             "speedup": Cell(certified(f), STYLES[f.verdict], _speedup(f)),
-            "verdict": Cell(f"{MARKS[f.verdict]}{'!' if f.doubts else ' '}{called(f)}", STYLES[f.verdict]),
+            "verdict": Cell(f"{MARKS[f.verdict]}{'!' if f.warnings else ' '}{called(f)}", STYLES[f.verdict]),
             "p faster": Cell(pvalue(f.result.pvalue_faster)),
             "p slower": Cell(pvalue(f.result.pvalue_slower)),
             "blocks": Cell(str(f.result.blocks)),
@@ -169,7 +169,7 @@ def finding_blocks(findings: Sequence[Finding], *, risk: float, margin: float | 
     for finding in findings:
         text = _conclusion(finding, risk, margin)
         yield Text(f"{finding.benchmark}: {text.text}", text.style) if several else text
-        for doubt in finding.doubts:
+        for doubt in finding.warnings:
             yield Text(f"! {finding.benchmark}: {doubt}" if several else f"! {doubt}", "doubt")
     yield Text("")
     yield _table(findings)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from speedproof.measure.race import Finding
 from speedproof.protocols.results import Verdict
+from speedproof.protocols.sequential import Finding
 from speedproof.report.blocks import Text
 
 __all__ = ["counted"]
@@ -26,8 +26,8 @@ def counted(findings: Sequence[Finding]) -> Iterator[Text]:
 
     Examples
     --------
-    >>> from speedproof.measure.race import Race, StopRules
-    >>> race = Race("b", ["old", "new", "same"], StopRules())
+    >>> from speedproof.protocols.sequential import SequentialComparison, StopRules
+    >>> race = SequentialComparison("b", ["old", "new", "same"], StopRules())
     >>> for i in range(20):
     ...     race.add({"old": 2.0 + i / 100, "new": 1.0 + i / 200, "same": 2.0 + (i * 7 % 20) / 100})
     >>> [text.text for text in counted(race.findings())]
@@ -37,7 +37,7 @@ def counted(findings: Sequence[Finding]) -> Iterator[Text]:
         return
     counts = {verdict: sum(f.verdict is verdict for f in findings) for verdict in Verdict}
     gain, loss = ("faster", "slower") if findings[0].metric == "time" else ("better", "worse")
-    doubted = any(f.doubts for f in findings if f.verdict is not Verdict.UNDECIDED)
+    doubted = any(f.warnings for f in findings if f.verdict is not Verdict.UNDECIDED)
     shown = "shown" if doubted else "proven"
     gains, losses = counts[Verdict.FASTER], counts[Verdict.SLOWER]
     references = {f.reference for f in findings}

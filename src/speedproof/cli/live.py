@@ -15,7 +15,8 @@ from speedproof.data.units import format_value
 if TYPE_CHECKING:
     from rich.live import Live
 
-    from speedproof.measure.outcome import Progress
+    from speedproof.measure.results import Progress
+    from speedproof.protocols.sequential import SequentialComparison
 
 __all__ = ["Watcher", "sparklines"]
 
@@ -91,7 +92,7 @@ class Watcher:
         if self._live is not None:
             self._live.stop()
 
-    def __call__(self, progress: Progress) -> None:
+    def __call__(self, progress: Progress, comparison: SequentialComparison) -> None:
         """Take note of a run."""
         if progress.benchmark.name != self._benchmark:
             self._benchmark = progress.benchmark.name
@@ -107,19 +108,21 @@ class Watcher:
         if self._live is not None:
             from rich.text import Text
 
-            self._live.update(Text("\n".join(self._lines(progress))), refresh=True)
+            self._live.update(Text("\n".join(self._lines(progress, comparison))), refresh=True)
             # Long sessions have costly bounds: looking at them takes a twentieth of the time at most.
             self._due = self._clock() + max(_TERMINAL_SECONDS, 20 * (self._clock() - now))
         else:
-            self._console.remark("; ".join(self._lines(progress)[:1] + self._standing(progress)))
+            self._console.remark(
+                "; ".join(self._lines(progress, comparison)[:1] + self._standing(comparison))
+            )
             self._due = now + _PIPE_SECONDS
 
-    def _lines(self, progress: Progress) -> list[str]:
+    def _lines(self, progress: Progress, comparison: SequentialComparison) -> list[str]:
         doing = "warming up" if progress.warmup else f"{self._runs} runs"
         lines = [f"{self._benchmark}: {progress.elapsed:.0f} s, {doing}"]
         if self._terminal:
             width = max(len(name) for name in self._recent)
-            lines += self._standing(progress)
+            lines += self._standing(comparison)
             bars = sparklines([list(values) for values in self._recent.values()])
             for (name, values), bar in zip(self._recent.items(), bars, strict=True):
                 middle = sorted(values)[len(values) // 2] if values else math.nan
@@ -128,9 +131,9 @@ class Watcher:
                 lines.append(f"  {name:<{min(width, 30)}.30}  {shown:>9}  {bar}")
         return lines
 
-    def _standing(self, progress: Progress) -> list[str]:
+    def _standing(self, comparison: SequentialComparison) -> list[str]:
         lines = []
-        for finding in progress.race.findings():
+        for finding in comparison.findings():
             if math.isnan(finding.estimate):
                 continue
             to_go = finding.blocks_to_go

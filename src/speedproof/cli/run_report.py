@@ -13,12 +13,12 @@ from speedproof.cli.console import Console
 from speedproof.cli.outputs import Reported, context_of, write_outputs, write_whole
 from speedproof.data.session_file import StoredSession
 from speedproof.data.suite import Record, Suite
-from speedproof.measure.calibrate import calibrate
-from speedproof.measure.outcome import Circumstances, Outcome
-from speedproof.measure.race import Finding, StopRules
 from speedproof.measure.store import read_sessions
+from speedproof.protocols.calibration import calibrate
 from speedproof.protocols.results import Verdict
+from speedproof.protocols.sequential import Finding, StopRules
 from speedproof.report.blocks import Block, Text
+from speedproof.sessions import SessionOrigin, SessionResult
 
 if TYPE_CHECKING:
     from speedproof.protocols.suite import SuiteComparison
@@ -32,7 +32,7 @@ def report(
     path: Path,
     names: Collection[str],
     rules: StopRules,
-    outcome: Outcome,
+    outcome: SessionResult,
 ) -> None:
     """Write everything that was asked for.
 
@@ -48,7 +48,7 @@ def report(
         The sessions that the outcome rests on.
     rules : StopRules
         By which it was found.
-    outcome : Outcome
+    outcome : SessionResult
         What was found.
     """
     from speedproof.cli.findings import calibration_blocks, finding_blocks
@@ -59,7 +59,7 @@ def report(
         from speedproof.measure.export import to_hyperfine
 
         write_whole(Path(args.export_hyperfine), to_hyperfine(sessions))
-        if outcome.on_result:
+        if outcome.measured.on_result:
             console.remark(
                 f"note: {args.export_hyperfine} cannot say that measuring stopped on the result, nor which runs "
                 "are of one block"
@@ -67,28 +67,28 @@ def report(
     calibration = calibrate(*_calibration_runs(sessions), risk=rules.risk) if args.calibrate else None
     suite = Suite((), {})
     results: list[SuiteComparison] = []
-    if calibration is None and any(not tally.useless and tally.runs for tally in outcome.tallies):
+    if calibration is None and any(not tally.useless and tally.runs for tally in outcome.measured.tallies):
         suite, results = _fixed_sample(path, sessions, rules, args.decide_by)
     findings = [_contradicted(finding, results) for finding in outcome.findings]
     if calibration is not None:
         blocks = list(calibration_blocks(calibration, findings[0]))
     else:
         blocks = list(finding_blocks(findings, risk=rules.risk, margin=rules.margin))
-    caveat = list(_caveat(results, looked=bool(outcome.on_result) or len(sessions) > 1))
+    caveat = list(_caveat(results, looked=bool(outcome.measured.on_result) or len(sessions) > 1))
     taken = write_outputs(args, Reported(results, suite, context_of(args), ([*blocks, *caveat],)), console)
     if args.json:
         from speedproof.report.json import to_json
 
-        how = Circumstances(
+        how = SessionOrigin(
             str(path),
             tuple(names),
             args.decide_by,
             rules.risk,
             rules.margin,
             rules.precision,
-            dict(outcome.reasons),
-            outcome.interrupted,
-            outcome.tallies,
+            dict(outcome.measured.reasons),
+            outcome.measured.interrupted,
+            outcome.measured.tallies,
         )
         results_found = [*findings, *([calibration] if calibration else [])]
         console.out.write(to_json("run", results_found, session=how))
@@ -106,16 +106,16 @@ def report(
             _show_alone(console, suite)
 
 
-def _remark(console: Console, outcome: Outcome, last: StoredSession) -> None:
+def _remark(console: Console, outcome: SessionResult, last: StoredSession) -> None:
     """Why each benchmark ended, and what was asked for and is nowhere."""
-    for benchmark, reason in outcome.reasons:
+    for benchmark, reason in outcome.measured.reasons:
         if reason == "interrupted":
             console.remark("interrupted")
         elif reason not in ("", "decided"):
             console.remark(f"{benchmark}: ended because {reason}")
-    for problem in outcome.unfinished:
+    for problem in outcome.measured.unfinished:
         console.remark(f"error: {problem}")
-    for tally in outcome.tallies:
+    for tally in outcome.measured.tallies:
         who = f"{tally.version} ({tally.benchmark})"
         if tally.useless:
             console.remark(
@@ -192,7 +192,9 @@ def _contradicted(finding: Finding, results: Sequence[SuiteComparison]) -> Findi
     ]
     if not where:
         return finding
-    return replace(finding, doubts=(*finding.doubts, f"{' and '.join(where)} it is the other way, see below"))
+    return replace(
+        finding, warnings=(*finding.warnings, f"{' and '.join(where)} it is the other way, see below")
+    )
 
 
 def _caveat(results: Sequence[SuiteComparison], *, looked: bool) -> Iterator[Block]:

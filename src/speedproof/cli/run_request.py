@@ -23,7 +23,6 @@ from speedproof.measure.metrics import (
     perf_counters,
     units_of,
 )
-from speedproof.measure.outcome import Warmup
 from speedproof.measure.plan import (
     Hooks,
     idle_parameters,
@@ -32,7 +31,8 @@ from speedproof.measure.plan import (
     plan_commands,
     read_suite,
 )
-from speedproof.measure.race import StopRules
+from speedproof.measure.results import Warmup
+from speedproof.protocols.sequential import StopRules
 
 __all__ = ["Metrics", "inherit", "kept", "metrics_of", "pin", "plan_of", "rules_of", "warmup_of"]
 

@@ -8,7 +8,7 @@ import secrets
 import signal
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
@@ -26,14 +26,14 @@ from speedproof.errors import FormatError, SpeedproofError, UsageError
 from speedproof.measure.environment import differences, disturbances, snapshot
 from speedproof.measure.execute import shell_command
 from speedproof.measure.executor import CommandExecutor, shell_start
-from speedproof.measure.outcome import Outcome, Warmup
 from speedproof.measure.programs import fingerprints, not_found, replaced, was_changed
-from speedproof.measure.race import StopRules
-from speedproof.measure.session import Session
+from speedproof.measure.results import Warmup
 from speedproof.measure.store import Store, read_sessions
 from speedproof.protocols.results import Verdict
+from speedproof.protocols.sequential import StopRules
+from speedproof.sessions import ComparedSession, SessionResult
 
-__all__ = ["carry_out"]
+__all__ = ["carry_out", "ends_as_ctrl_c"]
 
 FAILED = 1
 ERROR = 2
@@ -86,7 +86,7 @@ def carry_out(args: argparse.Namespace, console: Console) -> int:
         )
         if stored and (changed := differences(stored[-1].head.environment, environment)):
             console.remark(f"note: the machine differs from the last session's: {'; '.join(changed)}")
-        stack.enter_context(_ends_as_ctrl_c())
+        stack.enter_context(ends_as_ctrl_c())
         try:
             outcome = _measure(args, console, stack, path, head, stored, rules, warmup, metrics)
         except (SpeedproofError, OSError):
@@ -94,12 +94,12 @@ def carry_out(args: argparse.Namespace, console: Console) -> int:
             raise
     console.remark(f"results are in {path}")
     report(args, console, path, [*head.resumes, head.session], rules, outcome)
-    return INTERRUPTED if outcome.interrupted else _code(args, outcome)
+    return INTERRUPTED if outcome.measured.interrupted else _code(args, outcome)
 
 
-def _code(args: argparse.Namespace, outcome: Outcome) -> int:
+def _code(args: argparse.Namespace, outcome: SessionResult) -> int:
     """2 when some version has no run that counts or a cleanup failed, 1 when a ``--fail-on`` condition is met."""
-    if outcome.fruitless or outcome.unfinished:
+    if outcome.measured.fruitless or outcome.measured.unfinished:
         return ERROR
     failing = frozenset[Verdict]().union(*(FAILING[name] for name in args.fail_on))
     return FAILED if any(finding.verdict in failing for finding in outcome.findings) else 0
@@ -115,7 +115,7 @@ def _review(args: argparse.Namespace, console: Console) -> int:
     def append(line: Line) -> None:
         """Nothing is measured, so nothing is stored."""
 
-    session = Session(
+    session = ComparedSession(
         head,
         rules,
         CommandExecutor(),
@@ -128,7 +128,7 @@ def _review(args: argparse.Namespace, console: Console) -> int:
     outcome = session.review()
     how = f"ended: {stored[-1].end.reason}" if stored[-1].end else "was killed before it ended, or goes on"
     console.remark(f"session {head.session}, started {head.started}, {how}")
-    if not outcome.tallies:
+    if not outcome.measured.tallies:
         raise FormatError(
             args.review, f"session {head.session}", "holds no run, so there is nothing to review"
         )
@@ -154,7 +154,7 @@ def _fresh_name(started: datetime) -> str:
 
 
 @contextmanager
-def _ends_as_ctrl_c() -> Iterator[None]:
+def ends_as_ctrl_c(clock: Callable[[], float] = time.monotonic) -> Iterator[None]:
     """A session that is told to end does so as after Ctrl-C: the command is ended, the verdict given.
 
     The command has a process group of its own, so nobody else would end it. Some senders signal both a process
@@ -164,7 +164,7 @@ def _ends_as_ctrl_c() -> Iterator[None]:
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         nonlocal first
-        now = time.monotonic()
+        now = clock()
         first = min(first, now)
         if now == first or now - first > _SAME_EVENT_SECONDS:
             raise KeyboardInterrupt
@@ -190,11 +190,11 @@ def _measure(
     rules: StopRules,
     warmup: Warmup,
     metrics: Metrics,
-) -> Outcome:
+) -> SessionResult:
     from speedproof.cli.live import Watcher
 
     store = stack.enter_context(Store(path))
-    session = Session(
+    session = ComparedSession(
         head,
         rules,
         metrics.executor,

@@ -14,8 +14,8 @@ from typing import Any
 from speedproof.data.session_file import PlannedBenchmark, PlannedVersion
 from speedproof.errors import FormatError, UsageError
 from speedproof.measure.execute import shell_command
+from speedproof.measure.shell_syntax import shell_syntax
 from speedproof.measure.toml_tables import check_members, lists, table_of, text_of, texts
-from speedproof.measure.words import shell_syntax
 
 __all__ = [
     "Hooks", "idle_parameters", "leftover_placeholders", "plan_calibration", "plan_commands", "read_suite",

@@ -1,10 +1,9 @@
-"""The loop: draw the order of a block, execute it, store every run, decide."""
+"""The loop: draw the order of a block, execute it, store every run, ask whether it is enough."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -18,10 +17,8 @@ from speedproof.data.session_file import (
     SessionLine,
     StoredSession,
 )
-from speedproof.measure.doubts import of_blocks, of_programs, of_runs
 from speedproof.measure.execute import Run, RunError
-from speedproof.measure.outcome import Outcome, Progress, Tally, Warmup
-from speedproof.measure.race import Finding, Race, StopRules
+from speedproof.measure.results import Decider, Limits, Measured, Progress, Tally, Warmup
 from speedproof.measure.schedule import block_order
 
 __all__ = ["Executor", "Session"]
@@ -33,6 +30,7 @@ _STEADY_MAX = 30
 # A version of which nothing else was seen in so many runs will not succeed in the next thousand.
 _HOPELESS = 10
 _ONE_ROUND = Warmup()
+_LIMITS = Limits()
 
 
 class Executor(Protocol):
@@ -62,22 +60,22 @@ class Session:
     ----------
     head : SessionLine
         The plan; stored first.
-    rules : StopRules
-        When each benchmark ends.
+    deciders : Mapping of str to Decider
+        By benchmark, who says that it is enough.
     executor : Executor
         What executes.
     clock : callable
         Seconds, monotonic.
     append : callable
         Stores a line.
+    limits : Limits
+        What ends a benchmark whatever was found.
     watch : callable
         Told after each run.
     warmup : Warmup
         Runs before those that count.
     metric : str
         The metric that decides.
-    higher_is_better : bool
-        Its direction.
     ignore_failure : bool
         Leave runs out that failed or lack the deciding metric, instead of stopping at the first.
     changed : callable
@@ -88,20 +86,21 @@ class Session:
     def __init__(
         self,
         head: SessionLine,
-        rules: StopRules,
+        deciders: Mapping[str, Decider],
         executor: Executor,
         *,
         clock: Callable[[], float],
         append: Callable[[Line], None],
+        limits: Limits = _LIMITS,
         watch: Callable[[Progress], None] = _ignore,
         warmup: Warmup = _ONE_ROUND,
         metric: str = "time",
-        higher_is_better: bool = False,
         ignore_failure: bool = False,
         changed: Callable[[], Iterable[tuple[str, str, str]]] = tuple,
     ) -> None:
         self._head = head
-        self._rules = rules
+        self._deciders = deciders
+        self._limits = limits
         self._executor = executor
         self._clock = clock
         self._append = append
@@ -109,18 +108,11 @@ class Session:
         self._warmup = warmup
         self._metric = metric
         self._ignore_failure = ignore_failure
-        self._races = {
-            b.name: Race(
-                b.name, [v.name for v in b.versions], rules, metric=metric, higher_is_better=higher_is_better
-            )
-            for b in head.benchmarks
-        }
         self._changed = changed
         self._replaced: dict[str, dict[str, None]] = {}
         self._unfinished: list[str] = []
         self._recalled: dict[str, int] = {}
         self._cut: dict[str, int] = {}
-        self._last_end: EndLine | None = None
         self._tallies = {(b.name, v.name): Tally(b.name, v.name) for b in head.benchmarks for v in b.versions}
         self._started = clock()
 
@@ -141,7 +133,6 @@ class Session:
         """
         count = 0
         for session in sessions:
-            self._last_end = session.end
             for name, versions in (session.end.changed if session.end else {}).items():
                 self._replaced.setdefault(name, {}).update(dict.fromkeys(versions))
             blocks: dict[tuple[str, int], dict[str, RunLine]] = {}
@@ -152,12 +143,12 @@ class Session:
                 blocks.setdefault((run.benchmark, run.block), {})[run.version] = run
                 self._count(tally, run.metrics, failed=run.exit != 0 or run.timed_out, left=run.left_behind)
             for (benchmark, _), runs in blocks.items():
-                race = self._races[benchmark]
+                decider = self._deciders[benchmark]
                 self._recalled[benchmark] = self._recalled.get(benchmark, 0) + 1
-                if race.candidates and (race.reference not in runs or len(runs) == 1):
+                if decider.candidates and (decider.reference not in runs or len(runs) == 1):
                     self._cut[benchmark] = self._cut.get(benchmark, 0) + 1
                     continue
-                race.add(
+                decider.add(
                     {
                         name: run.metrics[self._metric]
                         for name, run in runs.items()
@@ -167,31 +158,18 @@ class Session:
                 count += 1
         return count
 
-    def review(self) -> Outcome:
-        """The findings on what was taken over, without measuring anything.
-
-        Returns
-        -------
-        Outcome
-            Of the benchmarks that have a run.
-        """
+    def review(self) -> Measured:
+        """How what was taken over went, without measuring anything: of the benchmarks that have a run."""
         measured = {tally.benchmark for tally in self._tallies.values() if tally.runs}
-        outcome = self._outcome([(b.name, "") for b in self._head.benchmarks if b.name in measured], False)
-        # Why it ended then, not why it would by the rules of now.
-        on_result = self._last_end.on_result if self._last_end else {}
-        findings = tuple(
-            f if f.candidate in on_result.get(f.benchmark, ()) else replace(f, reason="")
-            for f in outcome.findings
-        )
-        return replace(outcome, findings=findings, on_result=on_result)
+        return self._measured([(b.name, "") for b in self._head.benchmarks if b.name in measured], False)
 
-    def run(self) -> Outcome:
-        """Measure until every benchmark ends by the rules or by Ctrl-C.
+    def run(self) -> Measured:
+        """Measure until every benchmark is decided, meets a limit, or Ctrl-C.
 
         Returns
         -------
-        Outcome
-            The findings on what there is.
+        Measured
+            How it went.
 
         Raises
         ------
@@ -199,6 +177,22 @@ class Session:
             A command failed or lacks the deciding metric, unless that is ignored. All runs before it are
             stored.
         """
+        steps = self.steps()
+        try:
+            progress = next(steps)
+            while True:
+                try:
+                    self._watch(progress)
+                except KeyboardInterrupt:
+                    progress = steps.throw(KeyboardInterrupt())
+                else:
+                    progress = next(steps)
+        except StopIteration as end:
+            measured: Measured = end.value
+            return measured
+
+    def steps(self) -> Generator[Progress, None, Measured]:
+        """The same, run by run; whoever leaves early ends the session."""
         self._append(self._head)
         self._started = self._clock()
         reasons: list[tuple[str, str]] = []
@@ -207,7 +201,7 @@ class Session:
         try:
             for number, benchmark in enumerate(self._head.benchmarks):
                 try:
-                    reason = self._measure(number, benchmark)
+                    reason = yield from self._measure(number, benchmark)
                 except KeyboardInterrupt:
                     reason, interrupted = "interrupted", True
                 reasons.append((benchmark.name, reason))
@@ -219,78 +213,69 @@ class Session:
             except KeyboardInterrupt:
                 # Large files take a moment to be looked at; what was measured still gets its verdict.
                 interrupted = True
-            outcome = self._outcome(reasons, interrupted)
+            measured = self._measured(reasons, interrupted)
             reason = reasons[-1][1] if reasons else "nothing to measure"
-            end = EndLine(self._head.session, reason, outcome.on_result, outcome.changed)
+            end = EndLine(self._head.session, reason, measured.on_result, measured.changed)
+        except GeneratorExit:
+            started = self._head.benchmarks[: len(reasons) + 1]
+            watched = self._measured([(b.name, "") for b in started], True)
+            end = EndLine(self._head.session, "left early", watched.on_result, watched.changed)
+            raise
         finally:
             self._append(end)
-        return outcome
+        return measured
 
-    def _outcome(self, reasons: Sequence[tuple[str, str]], interrupted: bool) -> Outcome:
-        measured = [name for name, _ in reasons]
-        findings = tuple(
-            replace(finding, doubts=self._doubts(finding))
-            for name in measured
-            for finding in self._races[name].findings()
-        )
-        # Ctrl-C comes from somebody who may have seen the numbers; a precision is reached whoever is ahead, and a
-        # candidate without a block left for none of its values.
-        watched = measured[-1:] if interrupted else []
-        stopped = [
-            f
-            for f in findings
-            if (f.reason and (self._rules.precision is None or f.result.contradictory) and f.result.blocks)
-            or (f.benchmark in watched and not f.reason)
-        ]
-        on_result = {
-            name: tuple(f.candidate for f in stopped if f.benchmark == name)
-            for name in dict.fromkeys(f.benchmark for f in stopped)
-        }
-        tallies = tuple(tally for tally in self._tallies.values() if tally.benchmark in measured)
-        replaced = {name: tuple(versions) for name, versions in self._replaced.items()}
-        return Outcome(
-            findings, tuple(reasons), interrupted, tallies, on_result, replaced, tuple(self._unfinished)
+    def _measured(self, reasons: Sequence[tuple[str, str]], interrupted: bool) -> Measured:
+        names = [name for name, _ in reasons]
+        on_result: dict[str, tuple[str, ...]] = {}
+        for name in names:
+            decider = self._deciders[name]
+            # Ctrl-C comes from somebody who may have seen the numbers.
+            watched = decider.open() if interrupted and name == names[-1] else ()
+            stopped = {*decider.stopped(), *watched}
+            if left := tuple(candidate for candidate in decider.candidates if candidate in stopped):
+                on_result[name] = left
+        return Measured(
+            tuple(reasons),
+            interrupted,
+            tuple(tally for tally in self._tallies.values() if tally.benchmark in names),
+            on_result,
+            {name: tuple(versions) for name, versions in self._replaced.items()},
+            tuple(self._unfinished),
+            dict(self._cut),
+            dict(self._recalled),
         )
 
-    def _doubts(self, finding: Finding) -> tuple[str, ...]:
-        name, sides = finding.benchmark, (finding.reference, finding.candidate)
-        return (
-            *self._races[name].doubts(finding.candidate),
-            *of_runs([self._tallies[name, side] for side in sides], self._metric),
-            *of_programs([side for side in sides if side in self._replaced.get(name, ())]),
-            *of_blocks(self._cut.get(name, 0), self._recalled.get(name, 0)),
-        )
-
-    def _measure(self, number: int, benchmark: PlannedBenchmark) -> str:
-        race = self._races[benchmark.name]
+    def _measure(self, number: int, benchmark: PlannedBenchmark) -> Generator[Progress, None, str]:
+        decider = self._deciders[benchmark.name]
         versions = {version.name: version for version in benchmark.versions}
         begun: list[PlannedVersion] = []
         start = self._clock()
         # What earlier sessions decided needs no setup.
-        if reason := self._ended(race, start):
+        if reason := self._ended(benchmark.name, decider, start):
             return reason
         try:
             for version in benchmark.versions:
                 begun.append(version)
                 self._executor.begin(version)
-            self._warm_up(number, benchmark, race, start)
+            yield from self._warm_up(benchmark, start)
             block = 0
             # A seed given again must not draw the orders of the earlier blocks again.
             before = self._recalled.get(benchmark.name, 0)
             upcoming = self._drawn(number, benchmark, before)
-            while not (reason := self._ended(race, start)):
+            while not (reason := self._ended(benchmark.name, decider, start)):
                 values: dict[str, float] = {}
                 # Those left of a random order are in random order.
-                order = [name for name in upcoming if name in race.runners]
+                order = [name for name in upcoming if name in decider.runners]
                 for position, name in enumerate(order):
                     if position == len(order) - 1:
                         # The comparison, before the first run, leaves it cold caches: this is for the last one.
                         upcoming = self._drawn(number, benchmark, before + block + 1)
                     run = self._execute(benchmark, versions[name], block, position, warmup=False)
-                    self._watch(Progress(benchmark, name, run, False, self._clock() - start, race))
+                    yield Progress(benchmark, name, run, False, self._clock() - start)
                     if not run.failed and self._deciding(run.metrics):
                         values[name] = run.metrics[self._metric]
-                race.add(values)
+                decider.add(values)
                 block += 1
         except RunError as error:
             raise RunError("\n".join([str(error), *self._finish(begun)])) from None
@@ -319,24 +304,25 @@ class Session:
         names = [version.name for version in benchmark.versions]
         return block_order(names, seed=self._head.seed, benchmark=number, block=block)
 
-    def _ended(self, race: Race, start: float) -> str:
-        if race.decided:
+    def _ended(self, benchmark: str, decider: Decider, start: float) -> str:
+        if decider.decided:
             return "decided"
-        for name in race.runners:
-            tally = self._tallies[race.benchmark, name]
+        for name in decider.runners:
+            tally = self._tallies[benchmark, name]
             if tally.useless and tally.runs >= _HOPELESS:
                 reason = f"none of the {tally.runs} runs of {name} counts"
-                if len(race.runners) <= 2 or name == race.reference:
+                if len(decider.runners) <= 2 or name == decider.reference:
                     return reason
-                race.drop(name, reason)
-        if self._rules.max_blocks is not None and race.blocks >= self._rules.max_blocks:
-            return f"{self._rules.max_blocks} runs of each version were allowed"
+                decider.drop(name, reason)
+        most, longest = self._limits.max_blocks, self._limits.max_time
+        if most is not None and decider.blocks >= most:
+            return f"{most} runs of each version were allowed"
         # The first block is always measured: without it there is nothing to say.
-        if self._rules.max_time is not None and race.blocks and self._clock() - start >= self._rules.max_time:
-            return f"{self._rules.max_time:g} s were allowed"
+        if longest is not None and decider.blocks and self._clock() - start >= longest:
+            return f"{longest:g} s were allowed"
         return ""
 
-    def _warm_up(self, number: int, benchmark: PlannedBenchmark, race: Race, start: float) -> None:
+    def _warm_up(self, benchmark: PlannedBenchmark, start: float) -> Generator[Progress, None, None]:
         rounds = self._warmup.rounds
         times: list[list[float]] = []
         while len(times) < (_STEADY_MAX if rounds is None else rounds):
@@ -345,7 +331,7 @@ class Session:
             times.append([])
             for position, version in enumerate(benchmark.versions):
                 run = self._execute(benchmark, version, len(times) - 1, position, warmup=True)
-                self._watch(Progress(benchmark, version.name, run, True, self._clock() - start, race))
+                yield Progress(benchmark, version.name, run, True, self._clock() - start)
                 times[-1].append(run.metrics["time"])
 
     def _execute(

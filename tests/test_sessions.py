@@ -24,11 +24,11 @@ from speedproof.data.session_file import (
 )
 from speedproof.errors import UsageError
 from speedproof.measure.execute import Run, RunError
-from speedproof.measure.outcome import Progress, Warmup
-from speedproof.measure.race import Race, StopRules
+from speedproof.measure.results import Progress, Warmup
 from speedproof.measure.schedule import block_order
-from speedproof.measure.session import Session
 from speedproof.protocols.results import Verdict
+from speedproof.protocols.sequential import SequentialComparison, StopRules
+from speedproof.sessions import ComparedSession
 
 
 class FakeClock:
@@ -100,13 +100,13 @@ class Bench:
         self.executor = FakeExecutor(self.clock, times)
         self.lines: list[Line] = []
         self.seen: list[Progress] = []
-        self.session = Session(
+        self.session = ComparedSession(
             head(*(benchmarks or (benchmark(*times),))),
             rules or StopRules(),
             self.executor,
             clock=self.clock,
             append=self.lines.append,
-            watch=self.seen.append,
+            watch=lambda progress, _: self.seen.append(progress),
             warmup=Warmup(warmup),
             **options,  # type: ignore[arg-type]
         )
@@ -140,7 +140,7 @@ def test_stops_when_proven() -> None:
     assert finding.reason == "proven"
     assert 1.0 < finding.result.low < 1.3 < finding.result.high
     assert finding.result.blocks == 10
-    assert outcome.reasons == (("b", "decided"),)
+    assert outcome.measured.reasons == (("b", "decided"),)
     assert bench.lines[-1] == EndLine("s", "decided", {"b": ("Y",)})
 
 
@@ -181,7 +181,7 @@ def test_time_budget() -> None:
     bench = Bench({"X": 1.0, "Y": 1.0}, rules=StopRules(max_time=21.0))
     outcome = bench.session.run()
     assert outcome.findings[0].verdict is Verdict.UNDECIDED
-    assert outcome.reasons[0][1] == "21 s were allowed"
+    assert outcome.measured.reasons[0][1] == "21 s were allowed"
     assert len(bench.runs) == 22
     assert len(Bench({"X": 5.0, "Y": 5.0}, rules=StopRules(max_time=0.1)).session.run().findings) == 1
 
@@ -221,7 +221,7 @@ def test_interrupt_ends_with_a_verdict() -> None:
     )
     bench.executor.interrupt_at = 15
     outcome = bench.session.run()
-    assert outcome.interrupted
+    assert outcome.measured.interrupted
     assert outcome.findings[0].result.blocks == 7
     assert [f.benchmark for f in outcome.findings] == ["b"]
     assert bench.lines[-1] == EndLine("s", "interrupted", {"b": ("Y",)})
@@ -245,19 +245,19 @@ def test_ignored_failures_leave_their_block_out_and_make_a_doubt() -> None:
     outcome = bench.session.run()
     (finding,) = outcome.findings
     assert finding.result.blocks == 18
-    assert sum(tally.failed for tally in outcome.tallies) == 2
-    assert all(tally.runs == 20 for tally in outcome.tallies)
-    expected = [f"{t.failed} of 20 runs of {t.version} failed" for t in outcome.tallies if t.failed]
-    assert [doubt.partition(":")[0] for doubt in finding.doubts] == expected
-    assert not outcome.fruitless
+    assert sum(tally.failed for tally in outcome.measured.tallies) == 2
+    assert all(tally.runs == 20 for tally in outcome.measured.tallies)
+    expected = [f"{t.failed} of 20 runs of {t.version} failed" for t in outcome.measured.tallies if t.failed]
+    assert [doubt.partition(":")[0] for doubt in finding.warnings] == expected
+    assert not outcome.measured.fruitless
 
 
 def test_failures_in_the_warm_up_are_not_among_the_runs() -> None:
     bench = Bench({"X": 1.0, "Y": 1.0}, warmup=1, rules=StopRules(max_blocks=10), ignore_failure=True)
     bench.executor.fail = {0: 1}
     outcome = bench.session.run()
-    assert [tally.failed for tally in outcome.tallies] == [0, 0]
-    assert outcome.findings[0].doubts == ()
+    assert [tally.failed for tally in outcome.measured.tallies] == [0, 0]
+    assert outcome.findings[0].warnings == ()
 
 
 def test_a_version_that_never_succeeds_ends_its_benchmark() -> None:
@@ -272,9 +272,9 @@ def test_a_version_that_never_succeeds_ends_its_benchmark() -> None:
     order = [block_order("XY", seed=7, benchmark=0, block=b) for b in range(10)]
     bench.executor.fail = {2 * b + names.index("Y"): 1 for b, names in enumerate(order)}
     outcome = bench.session.run()
-    assert outcome.reasons[0] == ("hopeless", "none of the 10 runs of Y counts")
-    assert outcome.reasons[1][0] == "next"
-    assert [(t.benchmark, t.version) for t in outcome.fruitless] == [("hopeless", "Y")]
+    assert outcome.measured.reasons[0] == ("hopeless", "none of the 10 runs of Y counts")
+    assert outcome.measured.reasons[1][0] == "next"
+    assert [(t.benchmark, t.version) for t in outcome.measured.fruitless] == [("hopeless", "Y")]
     assert outcome.findings[0].result.blocks == 0
     assert outcome.findings[1].result.blocks == 12
 
@@ -292,9 +292,12 @@ def test_a_run_without_the_deciding_metric_stops_the_session() -> None:
 def test_missing_metric_is_counted_when_that_is_ignored() -> None:
     bench = Bench({"X": 1.0, "Y": 1.0}, rules=StopRules(max_blocks=30), metric="score", ignore_failure=True)
     outcome = bench.session.run()
-    assert [(t.version, t.runs, t.lacking) for t in outcome.tallies] == [("X", 10, 10), ("Y", 10, 10)]
+    assert [(t.version, t.runs, t.lacking) for t in outcome.measured.tallies] == [
+        ("X", 10, 10),
+        ("Y", 10, 10),
+    ]
     assert outcome.findings[0].result.blocks == 0
-    assert len(outcome.fruitless) == 2
+    assert len(outcome.measured.fruitless) == 2
 
 
 @pytest.mark.parametrize(
@@ -311,18 +314,18 @@ def test_an_end_on_the_result_is_told_from_a_planned_one(
 ) -> None:
     """Only a stop on a verdict depends on who is ahead; sizes, times and precisions do not ask."""
     bench = Bench({"X": noisy(1.3, 1), "Y": noisy(1.0, 2)}, rules=rules)
-    assert bench.session.run().on_result == on_result
+    assert bench.session.run().measured.on_result == on_result
 
 
 def test_a_replaced_program_makes_a_doubt_that_a_later_session_keeps() -> None:
     rules = StopRules(max_blocks=20)
     first = Bench({"X": 1.0, "Y": 1.0}, rules=rules, changed=lambda: [("b", "Y", "/bin/y")])
     outcome = first.session.run()
-    assert outcome.changed == {"b": ("Y",)}
-    assert "the program of Y was replaced" in outcome.findings[0].doubts[0]
+    assert outcome.measured.changed == {"b": ("Y",)}
+    assert "the program of Y was replaced" in outcome.findings[0].warnings[0]
     second = Bench({"X": 1.0, "Y": 1.0}, rules=StopRules(max_blocks=25))
     second.session.recall([first.stored()])
-    assert "the program of Y was replaced" in second.session.run().findings[0].doubts[0]
+    assert "the program of Y was replaced" in second.session.run().findings[0].warnings[0]
 
 
 def test_every_cleanup_is_tried_whatever_becomes_of_the_others() -> None:
@@ -341,9 +344,9 @@ def test_every_cleanup_is_tried_whatever_becomes_of_the_others() -> None:
     bench.executor.finish = failing  # type: ignore[method-assign]
     outcome = bench.session.run()
     assert bench.executor.hooks[-3:] == ["finish X", "finish Y", "finish Z"]
-    assert outcome.interrupted
-    assert outcome.unfinished[0].startswith("the cleanup of X was interrupted")
-    assert outcome.unfinished[1:] == ("cleanup command 'rm' failed",)
+    assert outcome.measured.interrupted
+    assert outcome.measured.unfinished[0].startswith("the cleanup of X was interrupted")
+    assert outcome.measured.unfinished[1:] == ("cleanup command 'rm' failed",)
 
 
 def test_a_failed_run_and_a_failed_cleanup_are_both_told() -> None:
@@ -366,12 +369,12 @@ def test_skewed_blocks_make_a_doubt() -> None:
     }
     bench = Bench(times, rules=StopRules(min_blocks=60, max_blocks=60, max_time=None))
     (finding,) = bench.session.run().findings
-    assert "the ratios of the blocks are skewed" in finding.doubts[0]
+    assert "the ratios of the blocks are skewed" in finding.warnings[0]
     even = Bench(
         {"X": noisy(10.0, 1), "Y": noisy(9.0, 2)},
         rules=StopRules(min_blocks=60, max_blocks=60, max_time=None),
     )
-    assert even.session.run().findings[0].doubts == ()
+    assert even.session.run().findings[0].warnings == ()
 
 
 def test_a_middle_beyond_the_bounds_makes_a_doubt() -> None:
@@ -383,7 +386,7 @@ def test_a_middle_beyond_the_bounds_makes_a_doubt() -> None:
     bench = Bench(times, rules=StopRules(min_blocks=300, max_blocks=300, max_time=None))
     (finding,) = bench.session.run().findings
     assert (
-        any("beyond the certified bounds" in doubt for doubt in finding.doubts)
+        any("beyond the certified bounds" in doubt for doubt in finding.warnings)
         or finding.result.contradictory
     )
 
@@ -395,7 +398,7 @@ def test_an_interrupt_at_the_last_look_keeps_the_verdict() -> None:
         raise KeyboardInterrupt
 
     outcome = Bench({"X": noisy(1.3, 1), "Y": noisy(1.0, 2)}, changed=interrupted).session.run()
-    assert outcome.interrupted
+    assert outcome.measured.interrupted
     assert outcome.findings[0].verdict is Verdict.FASTER
 
 
@@ -408,7 +411,7 @@ def test_processes_left_behind_make_a_doubt() -> None:
 
     bench.executor.measure = leaving  # type: ignore[method-assign]
     outcome = bench.session.run()
-    assert "10 of 10 runs of X left processes running" in outcome.findings[0].doubts[0]
+    assert "10 of 10 runs of X left processes running" in outcome.findings[0].warnings[0]
     assert [run.left_behind for run in bench.runs if run.version == "X"] == [2] * 10
 
 
@@ -422,8 +425,10 @@ def test_review_finds_what_the_session_found() -> None:
     assert [(f.candidate, f.verdict, f.result) for f in review.findings] == [
         (f.candidate, f.verdict, f.result) for f in found.findings
     ]
-    assert review.on_result == found.on_result
-    assert [(t.version, t.runs) for t in review.tallies] == [(t.version, t.runs) for t in found.tallies]
+    assert review.measured.on_result == found.measured.on_result
+    assert [(t.version, t.runs) for t in review.measured.tallies] == [
+        (t.version, t.runs) for t in found.measured.tallies
+    ]
     assert again.runs == []
 
 
@@ -457,7 +462,7 @@ def test_what_was_measured_before_a_zero_can_be_reviewed() -> None:
     again.session.recall([bench.stored()])
     (finding,) = again.session.review().findings
     assert finding.result.blocks == 4
-    assert "1 of 5 runs of Y had no value of 'time' to compare" in finding.doubts[0]
+    assert "1 of 5 runs of Y had no value of 'time' to compare" in finding.warnings[0]
     rules = StopRules(min_blocks=12, max_blocks=12)
     ignoring = Bench(times, rules=rules, ignore_failure=True)
     assert ignoring.session.run().findings[0].result.blocks == 11
@@ -494,8 +499,8 @@ def test_a_useless_candidate_leaves_and_the_others_go_on() -> None:
     assert bad.reason == "none of the 10 runs of bad counts"
     assert bench.executor.calls.count("bad") == 10
     assert good.result.blocks == 25
-    assert [tally.version for tally in outcome.fruitless] == ["bad"]
-    assert outcome.on_result == {}
+    assert [tally.version for tally in outcome.measured.fruitless] == ["bad"]
+    assert outcome.measured.on_result == {}
 
 
 def test_failures_of_earlier_sessions_count() -> None:
@@ -505,10 +510,10 @@ def test_failures_of_earlier_sessions_count() -> None:
     second = Bench({"X": 1.0, "Y": 1.0}, rules=StopRules(max_blocks=12))
     second.session.recall([first.stored()])
     again = second.session.review()
-    assert [(t.version, t.runs, t.failed) for t in again.tallies] == [
-        (t.version, t.runs, t.failed) for t in found.tallies
+    assert [(t.version, t.runs, t.failed) for t in again.measured.tallies] == [
+        (t.version, t.runs, t.failed) for t in found.measured.tallies
     ]
-    assert sum(t.failed for t in again.tallies) == 3
+    assert sum(t.failed for t in again.measured.tallies) == 3
 
 
 def test_many_blocks_cut_short_make_a_doubt() -> None:
@@ -523,10 +528,10 @@ def test_many_blocks_cut_short_make_a_doubt() -> None:
 
     few = Bench({"X": 1.0, "Y": 1.0}, rules=StopRules(max_blocks=60))
     few.session.recall([interrupted(39, "a")])
-    assert few.session.review().findings[0].doubts == ()
+    assert few.session.review().findings[0].warnings == ()
     many = Bench({"X": 1.0, "Y": 1.0}, rules=StopRules(max_blocks=60))
     many.session.recall([interrupted(5, "a"), interrupted(5, "b")])
-    (doubt,) = many.session.review().findings[0].doubts
+    (doubt,) = many.session.review().findings[0].warnings
     assert doubt.startswith("2 of 6 earlier blocks were cut short")
 
 
@@ -567,7 +572,7 @@ def test_resumed_session_equals_an_unbroken_one() -> None:
     second = Bench(dict(times), rules=StopRules(max_blocks=40, max_time=None))
     assert second.session.recall([first.stored()]) == 6
     resumed = second.session.run().findings[0]
-    race = Race("b", ["X", "Y"], StopRules())
+    race = SequentialComparison("b", ["X", "Y"], StopRules())
     for runs in (first.runs[:12], second.runs):
         for i in range(0, len(runs), 2):
             race.add({r.version: r.metrics["time"] for r in runs[i : i + 2]})
@@ -616,7 +621,7 @@ def test_family_of_candidates_keeps_the_risk() -> None:
     """Four candidates, none faster: at most the risk of sessions ever calls any of them faster (binomial)."""
     false, sessions, risk = 0, 80, 0.2
     for seed in range(sessions):
-        race = Race("b", ["X", "Y0", "Y1", "Y2", "Y3"], StopRules(risk=risk, min_blocks=1))
+        race = SequentialComparison("b", ["X", "Y0", "Y1", "Y2", "Y3"], StopRules(risk=risk, min_blocks=1))
         for block in blocks_of(seed, 1, 1, 1, 1):
             if race.decided:
                 break
@@ -628,7 +633,7 @@ def test_family_of_candidates_keeps_the_risk() -> None:
 def test_closed_test_proves_what_equal_shares_do() -> None:
     """A bound beyond 1 at the candidate's share of the risk implies the verdict."""
     for seed in range(8):
-        race = Race("b", ["X", "Y0", "Y1"], StopRules(min_blocks=1000))
+        race = SequentialComparison("b", ["X", "Y0", "Y1"], StopRules(min_blocks=1000))
         for block in blocks_of(seed, 1.1, 1.0):
             race.add(block)
             for f in race.findings():
@@ -639,7 +644,7 @@ def test_closed_test_is_the_mean_of_evidence() -> None:
     """Two candidates: one is proven when its own e-value and the mean of both reach 1/risk (closed testing)."""
     seen = set()
     for seed in range(12):
-        race = Race("b", ["X", "Y0", "Y1"], StopRules(risk=0.05, min_blocks=10**6))
+        race = SequentialComparison("b", ["X", "Y0", "Y1"], StopRules(risk=0.05, min_blocks=10**6))
         proven: dict[str, bool] = {"Y0": False, "Y1": False}
         for block in blocks_of(seed, 1.04, 0.99):
             race.add(block)
@@ -655,7 +660,7 @@ def test_closed_test_is_the_mean_of_evidence() -> None:
 
 def test_bounds_that_contradict_each_other_leave_no_verdict() -> None:
     """Twice as fast for a long time and twice as slow after: proven both ways, so neither."""
-    race = Race("b", ["X", "Y"], StopRules(min_blocks=10**6))
+    race = SequentialComparison("b", ["X", "Y"], StopRules(min_blocks=10**6))
     rng = np.random.default_rng(2)
     for i in range(400):
         x, y = np.exp(0.01 * rng.standard_normal(2)) * ((2.0, 1.0) if i < 60 else (1.0, 2.0))
@@ -668,7 +673,7 @@ def test_bounds_that_contradict_each_other_leave_no_verdict() -> None:
 
 def test_equivalence_takes_the_inverse_of_the_margin() -> None:
     """Within 25 % is 0.8 to 1.25, not 0.75 to 1.25."""
-    race = Race("b", ["X", "Y"], StopRules(margin=0.25, min_blocks=20))
+    race = SequentialComparison("b", ["X", "Y"], StopRules(margin=0.25, min_blocks=20))
     for i in range(40):
         race.add({"X": 0.78 * (1 + i % 3 / 1000), "Y": 1.0})
     (finding,) = race.findings()

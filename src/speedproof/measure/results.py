@@ -1,14 +1,67 @@
-"""What a session takes, tells while it runs, and finds."""
+"""What a session takes, tells while it runs, and leaves."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from speedproof.data.session_file import PlannedBenchmark
 from speedproof.measure.execute import Run
-from speedproof.measure.race import Finding, Race
 
-__all__ = ["Circumstances", "Outcome", "Progress", "Tally", "Warmup"]
+__all__ = ["Decider", "Limits", "Measured", "Progress", "Tally", "Warmup"]
+
+
+class Decider(Protocol):
+    """Who says when a benchmark has been measured enough; measuring itself decides nothing."""
+
+    @property
+    def reference(self) -> str:
+        """The version that all blocks must have."""
+
+    @property
+    def candidates(self) -> tuple[str, ...]:
+        """The other versions."""
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks it was given."""
+
+    @property
+    def runners(self) -> tuple[str, ...]:
+        """The versions of the next block."""
+
+    @property
+    def decided(self) -> bool:
+        """Whether no candidate is open."""
+
+    def add(self, block: Mapping[str, float]) -> None:
+        """Take the values of a block, by version."""
+
+    def drop(self, candidate: str, reason: str) -> None:
+        """Let a candidate leave for a reason that is none of its values."""
+
+    def stopped(self) -> tuple[str, ...]:
+        """The candidates that left because of their values."""
+
+    def open(self) -> tuple[str, ...]:
+        """The candidates that are still there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What ends a benchmark whatever was found.
+
+    Attributes
+    ----------
+    max_blocks : int or None
+        Blocks after which it ends.
+    max_time : float or None
+        Seconds of one session after which it ends.
+    """
+
+    max_blocks: int | None = None
+    max_time: float | None = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +94,6 @@ class Progress:
         Whether it was a warm-up run.
     elapsed : float
         Seconds since the benchmark's start.
-    race : Race
-        The comparisons so far; blocks under way not included.
     """
 
     benchmark: PlannedBenchmark
@@ -50,7 +101,6 @@ class Progress:
     run: Run
     warmup: bool
     elapsed: float
-    race: Race
 
 
 @dataclass(slots=True)
@@ -91,15 +141,13 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """What a session found.
+class Measured:
+    """How a session went.
 
     Attributes
     ----------
-    findings : tuple of Finding
-        For every candidate of every benchmark that was measured.
     reasons : tuple of (str, str)
-        Why each benchmark ended.
+        Benchmark, and why it ended.
     interrupted : bool
         Whether Ctrl-C ended the session.
     tallies : tuple of Tally
@@ -110,52 +158,20 @@ class Outcome:
         By benchmark, the versions whose program was replaced during the session.
     unfinished : tuple of str
         Cleanups that did not end well, in sentences.
+    cut, recalled : dict of str to int
+        By benchmark, how many blocks of earlier sessions were cut short, and how many there were.
     """
 
-    findings: tuple[Finding, ...]
     reasons: tuple[tuple[str, str], ...]
     interrupted: bool
     tallies: tuple[Tally, ...]
     on_result: dict[str, tuple[str, ...]]
     changed: dict[str, tuple[str, ...]]
     unfinished: tuple[str, ...] = ()
+    cut: dict[str, int] = field(default_factory=dict)
+    recalled: dict[str, int] = field(default_factory=dict)
 
     @property
     def fruitless(self) -> tuple[Tally, ...]:
         """The versions of which not one run counts."""
         return tuple(tally for tally in self.tallies if tally.useless)
-
-
-@dataclass(frozen=True, slots=True)
-class Circumstances:
-    """How findings came to be, for readers of JSON.
-
-    Attributes
-    ----------
-    file : str
-        The results file.
-    sessions : tuple of str
-        The sessions in it that the findings rest on.
-    metric : str
-        What was compared.
-    risk : float
-        Of each side of a benchmark, for all its candidates together.
-    margin, precision : float or None
-        As asked for.
-    reasons : dict of str to str
-        By benchmark, why measuring ended; empty when it was only looked at again.
-    interrupted : bool
-        Whether a signal ended it.
-    tallies : tuple of Tally
-        What became of the runs.
-    """
-
-    file: str
-    sessions: tuple[str, ...]
-    metric: str
-    risk: float
-    margin: float | None
-    precision: float | None
-    reasons: dict[str, str]
-    interrupted: bool
-    tallies: tuple[Tally, ...]

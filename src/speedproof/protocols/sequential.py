@@ -1,4 +1,4 @@
-"""The state of one benchmark's comparisons while it is measured, and the rules that end it."""
+"""The comparisons of one benchmark, looked at after every block, and the rules that end them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from speedproof.stats.resolution import Resolution
 from speedproof.stats.sequential import PairedSequence, SequentialResult
 from speedproof.stats.symmetry import symmetry
 
-__all__ = ["PROVEN", "Finding", "Race", "StopRules"]
+__all__ = ["PROVEN", "Finding", "SequentialComparison", "StopRules"]
 
 
 PROVEN = "proven"
@@ -89,7 +89,7 @@ class Finding:
         is in sight.
     metric : str
         What was compared.
-    doubts : tuple of str
+    warnings : tuple of str
         What the risk does not cover, in sentences: runs that failed, a program that was replaced, block ratios
         that are skewed.
     """
@@ -103,10 +103,10 @@ class Finding:
     reason: str
     blocks_to_go: float
     metric: str = "time"
-    doubts: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
-class Race:
+class SequentialComparison:
     """The comparisons of one benchmark: each candidate with the reference.
 
     Several candidates share the risk. Certified bounds: each comparison gets an equal part, so all bounds
@@ -235,11 +235,26 @@ class Race:
         """Evidence and bounds of every candidate; cheap enough for a live display."""
         return {name: sequence.result() for name, sequence in self._sequences.items()}
 
+    def stopped(self) -> tuple[str, ...]:
+        """The candidates that left because of what their values showed.
+
+        A precision is reached whoever is ahead, and a candidate without a block left for none of its values.
+        """
+        if self._rules.precision is not None:
+            left = [n for n in self._reasons if self._sequences[n].result().contradictory]
+        else:
+            left = list(self._reasons)
+        return tuple(name for name in left if self._sequences[name].blocks)
+
+    def open(self) -> tuple[str, ...]:
+        """The candidates that are still measured."""
+        return tuple(name for name in self.candidates if name not in self._reasons)
+
     def drop(self, candidate: str, reason: str) -> None:
         """Let a candidate leave the race for a reason that is none of its values."""
         self._reasons[candidate] = reason
 
-    def doubts(self, candidate: str) -> tuple[str, ...]:
+    def warnings(self, candidate: str) -> tuple[str, ...]:
         """Whether the blocks are what the comparison assumes; in sentences, and costly for long sessions."""
         sequence = self._sequences[candidate]
         differences, result = sequence.differences, sequence.result()

@@ -1,0 +1,202 @@
+"""A session: measuring, and the sequential comparison that says when it is enough.
+
+``measure`` knows no statistics and ``protocols`` no processes; here they meet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from speedproof.data.session_file import EndLine, Line, SessionLine, StoredSession
+from speedproof.measure.results import Limits, Measured, Progress, Tally, Warmup
+from speedproof.measure.session import Executor, Session
+from speedproof.protocols.sequential import Finding, SequentialComparison, StopRules
+
+__all__ = ["ComparedSession", "SessionOrigin", "SessionResult"]
+
+# Where more blocks than this are cut short, their lengths choose which blocks count.
+_CUT_SHARE = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class SessionResult:
+    """What a session found.
+
+    Attributes
+    ----------
+    findings : tuple of Finding
+        For every candidate of every benchmark that was measured.
+    measured : Measured
+        How the session went.
+    """
+
+    findings: tuple[Finding, ...]
+    measured: Measured
+
+
+@dataclass(frozen=True, slots=True)
+class SessionOrigin:
+    """How findings came to be, for readers of JSON.
+
+    Attributes
+    ----------
+    file : str
+        The results file.
+    sessions : tuple of str
+        The sessions in it that the findings rest on.
+    metric : str
+        What was compared.
+    risk : float
+        Of each side of a benchmark, for all its candidates together.
+    margin, precision : float or None
+        As asked for.
+    reasons : dict of str to str
+        By benchmark, why measuring ended; empty when it was only looked at again.
+    interrupted : bool
+        Whether a signal ended it.
+    tallies : tuple of Tally
+        What became of the runs.
+    """
+
+    file: str
+    sessions: tuple[str, ...]
+    metric: str
+    risk: float
+    margin: float | None
+    precision: float | None
+    reasons: dict[str, str]
+    interrupted: bool
+    tallies: tuple[Tally, ...]
+
+
+def _ignore(progress: Progress, comparison: SequentialComparison) -> None:
+    """Watch nothing."""
+
+
+class ComparedSession:
+    """A session whose benchmarks are compared sequentially, candidate by candidate with their reference.
+
+    Parameters
+    ----------
+    head : SessionLine
+        The plan.
+    rules : StopRules
+        When each benchmark ends.
+    executor : Executor
+        What executes.
+    clock, append, warmup, metric, ignore_failure, changed
+        As :class:`speedproof.measure.session.Session` takes them.
+    watch : callable
+        Told after each run how it was, and where the comparison stands.
+    higher_is_better : bool
+        Direction of the metric that decides.
+    """
+
+    def __init__(
+        self,
+        head: SessionLine,
+        rules: StopRules,
+        executor: Executor,
+        *,
+        clock: Callable[[], float],
+        append: Callable[[Line], None],
+        watch: Callable[[Progress, SequentialComparison], None] = _ignore,
+        warmup: Warmup = Warmup(),  # noqa: B008 frozen
+        metric: str = "time",
+        higher_is_better: bool = False,
+        ignore_failure: bool = False,
+        changed: Callable[[], Iterable[tuple[str, str, str]]] = tuple,
+    ) -> None:
+        self._metric = metric
+        self._last_end: EndLine | None = None
+        self.comparisons = {
+            b.name: SequentialComparison(
+                b.name, [v.name for v in b.versions], rules, metric=metric, higher_is_better=higher_is_better
+            )
+            for b in head.benchmarks
+        }
+        self._session = Session(
+            head,
+            self.comparisons,
+            executor,
+            clock=clock,
+            append=append,
+            limits=Limits(rules.max_blocks, rules.max_time),
+            watch=lambda progress: watch(progress, self.comparisons[progress.benchmark.name]),
+            warmup=warmup,
+            metric=metric,
+            ignore_failure=ignore_failure,
+            changed=changed,
+        )
+
+    def recall(self, sessions: Sequence[StoredSession]) -> int:
+        """Take over the blocks of earlier sessions, in the order in which they were measured; how many."""
+        self._last_end = sessions[-1].end if sessions else None
+        return self._session.recall(sessions)
+
+    def run(self) -> SessionResult:
+        """Measure until every benchmark ends by the rules or by Ctrl-C, and say what that proves."""
+        return self._found(self._session.run())
+
+    def review(self) -> SessionResult:
+        """What the blocks that were taken over prove; nothing is measured."""
+        result = self._found(self._session.review())
+        # Why it ended then, not why it would by the rules of now.
+        on_result = self._last_end.on_result if self._last_end else {}
+        findings = tuple(
+            f if f.candidate in on_result.get(f.benchmark, ()) else replace(f, reason="")
+            for f in result.findings
+        )
+        return SessionResult(findings, replace(result.measured, on_result=on_result))
+
+    def _found(self, measured: Measured) -> SessionResult:
+        findings = tuple(
+            replace(finding, warnings=tuple(self._warnings(finding, measured)))
+            for name, _ in measured.reasons
+            for finding in self.comparisons[name].findings()
+        )
+        return SessionResult(findings, measured)
+
+    def _warnings(self, finding: Finding, measured: Measured) -> Iterator[str]:
+        name, sides = finding.benchmark, (finding.reference, finding.candidate)
+        tallies = {tally.version: tally for tally in measured.tallies if tally.benchmark == name}
+        yield from self.comparisons[name].warnings(finding.candidate)
+        yield from _of_runs([tallies[side] for side in sides], self._metric)
+        yield from _of_programs([side for side in sides if side in measured.changed.get(name, ())])
+        yield from _of_blocks(measured.cut.get(name, 0), measured.recalled.get(name, 0))
+
+
+def _of_runs(tallies: Sequence[Tally], metric: str) -> Iterator[str]:
+    """Dropping a block for what happened in it may drop the slow ones: nothing is proven of those left."""
+    for t in tallies:
+        if t.failed:
+            yield (
+                f"{t.failed} of {t.runs} runs of {t.version} failed: what is said holds for those that succeed, "
+                "and the bounds are not proven"
+            )
+        if t.lacking:
+            yield (
+                f"{t.lacking} of {t.runs} runs of {t.version} had no value of {metric!r} to compare: what is said "
+                "holds for those that have one, and the bounds are not proven"
+            )
+        if t.left_behind:
+            yield (
+                f"{t.left_behind} of {t.runs} runs of {t.version} left processes running, whose work is not in "
+                "its values and disturbs the next runs"
+            )
+
+
+def _of_programs(replaced: Sequence[str]) -> Iterator[str]:
+    """Versions whose program was another one at the end."""
+    for name in replaced:
+        yield f"the program of {name} was replaced while it was measured: its runs are of two programs"
+
+
+def _of_blocks(cut: int, blocks: int) -> Iterator[str]:
+    """Blocks that an interrupt cut short, of all blocks of the earlier sessions."""
+    if cut > _CUT_SHARE * blocks:
+        yield (
+            f"{cut} of {blocks} earlier blocks were cut short and left out: long ones are cut more often, which "
+            "may favour a version"
+        )
