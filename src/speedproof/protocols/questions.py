@@ -45,7 +45,7 @@ class Question:
     ask: Callable[[Sample, Sample, Rules, Key], Comparison]
 
 
-QUESTIONS: dict[QuestionName, Question] = {
+QUESTIONS: dict[str, Question] = {
     question.name: question
     for question in (
         Question("mean", "Mean", "in mean", "speedup", compare_means),

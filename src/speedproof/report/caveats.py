@@ -1,0 +1,81 @@
+"""What data cannot know, and what was seen against an assumption, in sentences that say what to do."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from speedproof.protocols.assumptions import Assumption
+from speedproof.protocols.results import Caveat, Comparison, Verdict
+from speedproof.report.model import Text
+from speedproof.report.wording import plural
+
+__all__ = ["caveats", "doubts", "failed"]
+
+_SESSIONS = "what differs between two sessions is in these numbers, too"
+
+
+def caveats(found: Sequence[Caveat]) -> Iterator[Text]:
+    """What the data cannot know, a sentence each, with the command that cures it.
+
+    Examples
+    --------
+    >>> [text.text for text in caveats([Caveat(Assumption.INTERLEAVED, ("O2", "O3"))])]
+    ["O2 was measured before O3: 'speedproof run' takes turns, so that nothing else can make the difference."]
+    """
+    for caveat in found:
+        yield Text(_sentence(caveat), "doubt")
+
+
+def _sentence(caveat: Caveat) -> str:
+    names = caveat.versions
+    detail = f" ({caveat.detail})" if caveat.detail else ""
+    some = f" in {plural(len(caveat.benchmarks), 'benchmark')}" if caveat.benchmarks else ""
+    if caveat.kind is Assumption.INTERLEAVED and len(names) == 2:
+        return (
+            f"{names[0]} was measured before {names[1]}{some}{detail}: 'speedproof run' takes turns, so that "
+            "nothing else can make the difference."
+        )
+    if caveat.kind is Assumption.ONE_SESSION and len(names) == 2:
+        return (
+            f"{names[0]} and {names[1]} were measured in two sessions{some}{detail}: {_SESSIONS}; "
+            "'speedproof run' measures both in one."
+        )
+    if caveat.kind is Assumption.SEVERAL_PROCESSES:
+        who = "Each side" if len(names) != 1 else names[0]
+        return (
+            f"{who} is one process{some}{detail}: another start of the same program may differ by more; "
+            "repeat whole processes."
+        )
+    title, remedy = caveat.kind.title, caveat.kind.remedy
+    told = f"Not known{some}: {title}{detail}"
+    return f"{told}; {remedy}." if remedy else f"{told}."
+
+
+def failed(found: Sequence[Comparison], *, undermining: bool) -> dict[Assumption, int]:
+    """Assumptions that did not hold, each with the number of its benchmarks, the most frequent first."""
+    seen = {
+        (check.kind, result.benchmark)
+        for result in found
+        for check in (result.doubts if undermining else result.failed_checks)
+    }
+    counts = Counter(kind for kind, _ in seen)
+    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0].value)))
+
+
+def doubts(found: Sequence[Comparison]) -> Iterator[Text]:
+    """What makes verdicts doubtful, in one sentence; none where nothing does."""
+    found = [c for c in found if c.verdict is not Verdict.UNDECIDED]
+    counts = failed(found, undermining=True)
+    if not counts:
+        return
+    benchmarks = len({c.benchmark for c in found if c.doubts})
+    if len({c.benchmark for c in found}) == 1:
+        kinds = ", ".join(kind.title for kind in counts)
+        yield Text(f"! Not met: {kinds}; the true risk may be larger.", "doubt")
+        return
+    kinds = ", ".join(f"{kind.title} ({count})" for kind, count in counts.items())
+    yield Text(
+        f"! In {plural(benchmarks, 'benchmark')} the true risk may be larger; not met: {kinds}.",
+        "doubt",
+    )

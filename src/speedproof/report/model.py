@@ -1,0 +1,192 @@
+"""What a report is made of, before anybody knows where it will be shown.
+
+Every result has one module here that makes a :class:`Report` of it, and every format has one that writes any
+report: a new result costs one file, and so does a new format. A style is a name with a meaning, never the only
+carrier of it: every coloured cell says in words what its colour says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from speedproof.stats.estimate import Estimate
+
+__all__ = ["Cell", "Column", "Outcome", "Records", "Report", "Row", "Style", "Table", "Text"]
+
+Style = Literal["", "good", "bad", "doubt", "dim", "strong"]
+Outcome = Literal["", "passed", "failed", "undecided"]
+"""What a row means to a pipeline; empty where it was no test."""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """One paragraph.
+
+    Attributes
+    ----------
+    text : str
+        What it says. Leading spaces indent all of its lines.
+    style : Style
+        Its meaning.
+    aside : str
+        Said at the end of the same line where there is room, else on a line of its own.
+    """
+
+    text: str
+    style: Style = ""
+    aside: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One cell of a table.
+
+    Attributes
+    ----------
+    text : str
+        As shown.
+    style : Style
+        Its meaning.
+    shorter : tuple of str
+        What to show where there is less room, the longest first.
+    spans : bool
+        Whether the text may run on over the empty cells at its right.
+    speedup : Estimate or None
+        What the text tells, for formats that draw.
+    """
+
+    text: str
+    style: Style = ""
+    shorter: tuple[str, ...] = ()
+    spans: bool = False
+    speedup: Estimate | None = None
+
+    def at(self, level: int) -> str:
+        """The text at a level of brevity: 0 is the longest."""
+        return (self.text, *self.shorter)[min(level, len(self.shorter))]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of a table.
+
+    Attributes
+    ----------
+    title : str
+        Its heading.
+    right : bool
+        Whether its cells are set flush right.
+    names : bool
+        Whether it holds names, which may be shortened in the middle but stay distinct.
+    brief : str
+        A shorter title, for where there is less room; empty for none.
+    drop : int
+        0 for a column that is always shown; where there is no room the one with the highest number goes first.
+    """
+
+    title: str
+    right: bool = False
+    names: bool = False
+    brief: str = ""
+    drop: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row of a table.
+
+    Attributes
+    ----------
+    cells : tuple of Cell
+        One a column.
+    name : str
+        Of what it tells; as in the files, which the cell may shorten.
+    outcome : Outcome
+        What it means to a pipeline.
+    message : str
+        The whole row in a sentence.
+    kind : str
+        What rows of its sort are counted as ("slower": "... 78 more slower").
+    folded : bool
+        Whether it is counted instead of shown where room is dear.
+    panel : dict or None
+        What a page shows of it when somebody opens it.
+    """
+
+    cells: tuple[Cell, ...]
+    name: str = ""
+    outcome: Outcome = ""
+    message: str = ""
+    kind: str = ""
+    folded: bool = False
+    panel: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows under columns."""
+
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+    title: str = ""
+
+    @classmethod
+    def of(cls, columns: tuple[Column, ...], cells: Iterator[tuple[Cell, ...]], title: str = "") -> Table:
+        """A table of cells alone, each row named by its first."""
+        return cls(columns, tuple(Row(row, name=row[0].text) for row in cells), title)
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """Numbers with all their digits, for other programs."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A result in words.
+
+    Attributes
+    ----------
+    title : str
+        What was asked, for headings and captions: ``"O3 against O2: time"``.
+    headline : tuple of Text
+        The answer, then what it cannot know.
+    tables : tuple of Table
+        The main one last.
+    notes : tuple of Text
+        What follows the tables.
+    hints : tuple of str
+        Where more is to be had on the command line; only a terminal shows them.
+    sections : tuple of Report
+        Parts that were asked for: details, explanations.
+    command : str
+        That made it.
+    data : object
+        The result itself, for JSON.
+    records : callable or None
+        For CSV; by default the cells of the main table.
+    good : bool or None
+        The answer of the whole to a pipeline, where it has one.
+    """
+
+    title: str
+    headline: tuple[Text, ...]
+    tables: tuple[Table, ...] = ()
+    notes: tuple[Text, ...] = ()
+    hints: tuple[str, ...] = ()
+    sections: tuple[Report, ...] = ()
+    command: str = ""
+    data: object = None
+    records: Callable[[], Records] | None = None
+    good: bool | None = None
+
+    def every(self) -> Iterator[Report]:
+        """Yield the report and all parts of it, in order."""
+        yield self
+        for section in self.sections:
+            yield from section.every()

@@ -1,0 +1,485 @@
+"""Two versions on one benchmark or on a suite: the sheet that a person reads in ten lines.
+
+The answer comes first, then what the data cannot know, then the times with what is proven; more on request.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+from speedproof.data.units import scale_of
+from speedproof.protocols.questions import QUESTIONS
+from speedproof.protocols.results import Comparison, Summary, Verdict
+from speedproof.protocols.suite import SuiteComparison
+from speedproof.report import details as detailed
+from speedproof.report.caveats import caveats, doubts, failed
+from speedproof.report.model import Cell, Column, Outcome, Report, Row, Table, Text
+from speedproof.report.names import common_prefix, labels
+from speedproof.report.records import records
+from speedproof.report.wording import level, percent, plural
+from speedproof.report.words import (
+    STYLES,
+    asked_of,
+    at_least,
+    chance,
+    change,
+    effect,
+    few,
+    gain_and_loss,
+    interval,
+    needs,
+    proof,
+    range_of,
+    share,
+    values,
+    verdict,
+)
+
+__all__ = ["OUTCOMES", "counted", "leftovers", "report", "single_runs", "version_columns"]
+
+_MANY = 12
+"""Benchmarks from which on only the clearest are shown."""
+_SHOWN = 5
+_BANDS = ((0.05, "over 5 %"), (0.02, "2 to 5 %"), (0.0, "below 2 %"))
+_LABEL, _TITLE, _BRIEF = 24, 14, 9
+OUTCOMES: dict[Verdict, Outcome] = {
+    Verdict.FASTER: "passed",
+    Verdict.EQUIVALENT: "passed",
+    Verdict.SLOWER: "failed",
+    Verdict.UNDECIDED: "undecided",
+}
+
+
+def report(
+    result: SuiteComparison, *, everything: bool = False, details: bool = False, explain: bool = False
+) -> Report:
+    """A comparison of two versions on one metric.
+
+    Parameters
+    ----------
+    result : SuiteComparison
+        As :func:`speedproof.protocols.suite.compare_suite` makes it.
+    everything : bool
+        Show every benchmark, not only the clearest.
+    details : bool
+        Add the other protocols, corrections and numbers of the whole suite.
+    explain : bool
+        Add every check, test and rule.
+
+    Returns
+    -------
+    Report
+        At most 10 lines of 80 columns for one benchmark, 16 for six, 32 for a hundred.
+    """
+    sections = [
+        *(detailed.details(result) if details else ()),
+        *(detailed.explain(result) if explain else ()),
+    ]
+    title = f"{result.candidate} against {result.reference}: {result.metric}"
+    heads = result.headlines
+    if not heads:
+        headline: tuple[Text, ...] = (Text("No benchmark was measured with both versions.", "bad"),)
+        return Report(title, headline, notes=tuple(leftovers(result)), command="compare", data=result)
+    if single_runs(result):
+        return _single_runs(result, title)
+    made = _one(result, heads[0]) if len(heads) == 1 else _several(result, everything)
+    return Report(
+        title=title,
+        headline=(*made.headline, *caveats(result.caveats)),
+        tables=made.tables,
+        notes=(*made.notes, *leftovers(result)),
+        hints=made.hints,
+        sections=tuple(sections),
+        command="compare",
+        data=result,
+        records=partial(records, result),
+        good=all(c.verdict is not Verdict.SLOWER for c in heads),
+    )
+
+
+def _one(result: SuiteComparison, head: Comparison) -> Report:
+    """One benchmark: a sentence, both sides in numbers, the chance of a faster run."""
+    old, new = labels([result.reference, result.candidate], _LABEL)
+    head = _named(head, old, new)
+    lost = [kind.title for kind in failed([head], undermining=False) if kind.undermines != "nothing"]
+    held = f"Not met: {', '.join(lost)}." if lost else "All checks hold."
+    doubtful = tuple(doubts([head]))
+    return Report(
+        "",
+        (Text(verdict(head, result.margin), STYLES[head.verdict] or "strong", proof(head)),),
+        (_sides(head),),
+        (
+            *_chances(result, head),
+            *_opposed(result, head, old, new),
+            *(doubtful or (Text(held, "dim"),)),
+        ),
+        ("Why: --explain", "Page: --html report.html"),
+    )
+
+
+def _named(result: Comparison, old: str, new: str) -> Comparison:
+    from dataclasses import replace
+
+    return replace(
+        result, reference=replace(result.reference, label=old), candidate=replace(result.candidate, label=new)
+    )
+
+
+def _sides(head: Comparison) -> Table:
+    """Both versions: median, mean with its spread, ends, runs."""
+    sides = (head.reference, head.candidate)
+    unit = sides[0].unit
+    scale = scale_of(max((abs(s.median) for s in sides if math.isfinite(s.median)), default=1.0), unit)
+    medians = values([s.median for s in sides], unit, scale=scale)
+    runs = "processes" if head.nested else "runs"
+    columns = (
+        Column(head.benchmark, names=True),
+        Column("median", right=True),
+        Column("mean", right=True),
+        Column("min", right=True, drop=1),
+        Column("max", right=True, drop=2),
+        Column(runs, right=True),
+    )
+    rows = []
+    for side, median in zip(sides, medians, strict=True):
+        mean, least, most = (
+            values([v], unit, scale=scale)[0] for v in (side.mean, side.minimum, side.maximum)
+        )
+        spread = _spread(side)
+        ends = (text.removesuffix(scale[1]).rstrip() for text in (least, most))
+        rows.append(
+            Row(
+                (
+                    Cell(side.label, "strong"),
+                    Cell(median),
+                    Cell(f"{mean}{spread}", shorter=(mean,)),
+                    *map(Cell, ends),
+                    Cell(
+                        str(side.n) if side.n == side.observations else f"{side.n} ({side.observations} runs)"
+                    ),
+                ),
+                name=side.label,
+            )
+        )
+    return Table(columns, tuple(rows))
+
+
+def _spread(side: Summary) -> str:
+    """The standard deviation as a share of the mean, beside which it stands."""
+    if math.isnan(side.deviation) or not side.mean > 0:
+        return ""
+    spread = side.deviation / side.mean
+    return f" ± {100 * spread:.{0 if spread >= 0.0995 else 1}f} %"
+
+
+def _chances(result: SuiteComparison, head: Comparison) -> Iterator[Text]:
+    if head.quantity == "probability":
+        return
+    found = getattr(head, "chance", None)
+    single = next((c for c in result.comparisons if c.quantity == "probability"), None)
+    estimate = found or (single.speedup if single else None)
+    if estimate is None or math.isnan(estimate.value):
+        return
+    shown = head.verdict if found else single.verdict if single else Verdict.UNDECIDED
+    run = "process" if head.nested else "run"
+    yield Text(f"{chance(estimate, head.candidate.label, head.reference.label, shown, run)}.")
+
+
+def _opposed(result: SuiteComparison, head: Comparison, old: str, new: str) -> Iterator[Text]:
+    """The protocols that prove the opposite, and a ratio of medians that points there."""
+    for other in _opposite(result.comparisons, head):
+        told = verdict(_named(other, old, new), result.margin)
+        yield Text(f"But {told}.", "doubt")
+    if _turned(head):
+        yield Text(
+            "The medians differ the other way: runs fall into groups that ranks see and medians miss.", "dim"
+        )
+
+
+def _opposite(comparisons: Sequence[Comparison], head: Comparison) -> list[Comparison]:
+    other = {Verdict.FASTER: Verdict.SLOWER, Verdict.SLOWER: Verdict.FASTER}.get(head.verdict)
+    return [
+        c
+        for c in comparisons
+        if c.benchmark == head.benchmark and c.verdict is other and c.quantity == "speedup"
+    ]
+
+
+def _turned(head: Comparison) -> bool:
+    """Whether the medians that stand beside the verdict point the other way."""
+    old, new = head.reference.median, head.candidate.median
+    s = head.speedup.value
+    if head.verdict not in (Verdict.FASTER, Verdict.SLOWER) or not (old > 0 and new > 0 and s > 0):
+        return False
+    # The direction of the metric is not in the result; the speedup tells it unless it is of another estimand.
+    ratio = max(old / new, new / old)
+    gain = head.verdict is Verdict.FASTER
+    rate = head.reference.unit.endswith("/s")
+    return ratio > 1.0005 and gain != ((old > new) != rate)
+
+
+def _several(result: SuiteComparison, everything: bool) -> Report:
+    """A suite: counts, the numbers of the whole, the clearest benchmarks."""
+    heads = result.headlines
+    old, new = labels([result.reference, result.candidate], _LABEL)
+    many = len(heads) > _MANY
+    what = "" if result.metric == "time" else f"{result.metric}: "
+    asked = asked_of(heads[0].protocol)
+    headline = [
+        Text(
+            f"{what}{new} against {old}: {counted(heads)}",
+            "strong",
+            f"({asked}, {level(1 - result.alpha)})",
+        )
+    ]
+    whole = [*_geometric_mean(result, heads), *_joint(result, heads)]
+    tables = [_bands(heads)] if many else []
+    tables.append(_benchmarks(result, heads, folds=many and not everything))
+    hints = ("--details: other protocols, corrections, HPT", "--explain: checks")
+    return Report(
+        "",
+        (*headline, *(whole if many else ())),
+        tuple(tables),
+        (*(() if many else whole), *doubts(heads)),
+        ("--all: every benchmark", *hints) if many and not everything else hints,
+    )
+
+
+def counted(heads: Sequence[Comparison]) -> str:
+    """How many benchmarks got which verdict: ``"3 faster, 1 slower, 2 undecided of 6"``."""
+    better, worse = gain_and_loss(heads[0])
+    words = {
+        Verdict.FASTER: better,
+        Verdict.SLOWER: worse,
+        Verdict.EQUIVALENT: "the same",
+        Verdict.UNDECIDED: "undecided",
+    }
+    counts = {v: sum(c.verdict is v for c in heads) for v in Verdict}
+    order = sorted((Verdict.FASTER, Verdict.SLOWER), key=lambda v: -counts[v])
+    shown = [v for v in (*order, Verdict.EQUIVALENT, Verdict.UNDECIDED) if counts[v]]
+    return f"{', '.join(f'{counts[v]} {words[v]}' for v in shown)} of {len(heads)}"
+
+
+def _geometric_mean(result: SuiteComparison, heads: Sequence[Comparison]) -> Iterator[Text]:
+    means = result.geometric_means
+    if means is None or not math.isfinite(means.these.value):
+        return
+    told = interval(means.these, *gain_and_loss(heads[0]))
+    yield Text(f"Geometric mean of the ratios of means: {told}")
+
+
+def _joint(result: SuiteComparison, heads: Sequence[Comparison]) -> Iterator[Text]:
+    """How many verdicts hold together at one risk."""
+    found = next(
+        (c for c in result.controlled if c.method == "holm" and c.protocol == heads[0].protocol), None
+    )
+    if found is None:
+        return
+    better, worse = gain_and_loss(heads[0])
+    words = {Verdict.FASTER: better, Verdict.SLOWER: worse, Verdict.EQUIVALENT: "the same"}
+    kept = [f"{found.count(v)} {word}" for v, word in words.items() if found.count(v)]
+    told = ", ".join(kept) or "none"
+    yield Text(f"At a joint risk of {percent(found.alpha)} (Holm): {told}")
+
+
+def _bands(heads: Sequence[Comparison]) -> Table:
+    """How many were proven to have changed by how much."""
+    better, worse = gain_and_loss(heads[0])
+    rows = []
+    for word, kind in ((worse, Verdict.SLOWER), (better, Verdict.FASTER)):
+        bounds = [effect(c).bound for c in heads if c.verdict is kind]
+        excess = [0.0 if math.isnan(b) else b - 1 for b in bounds]
+        cells = [Cell(word, STYLES[kind])]
+        most = math.inf
+        for least, _ in _BANDS:
+            cells.append(Cell(str(sum(least <= e < most for e in excess))))
+            most = least
+        rows.append(tuple(cells))
+    columns = (Column("proven by"), *(Column(title, right=True) for _, title in _BANDS))
+    return Table.of(columns, iter(rows))
+
+
+def _benchmarks(result: SuiteComparison, heads: Sequence[Comparison], *, folds: bool) -> Table:
+    """A row a benchmark, by what is proven of it."""
+    names = [c.benchmark for c in heads]
+    prefix = common_prefix(names)
+    shown = {c.benchmark: c.benchmark[len(prefix) :] for c in heads}
+    ordered = _ordered(heads, worst_first=folds)
+    open_rows = _open(ordered) if folds else set(names)
+    rows = [_row(result, c, shown[c.benchmark], folded=c.benchmark not in open_rows) for c in ordered]
+    columns: tuple[Column, ...] = (
+        Column(f"{prefix}…" if prefix else "", names=True),
+        *version_columns(result.reference, result.candidate),
+        Column("change"),
+        Column("proven at least", brief="proven"),
+        Column(""),
+    )
+    if not any(row.cells[-1].text for row in rows):
+        columns = columns[:-1]
+        rows = [Row(r.cells[:-1], r.name, r.outcome, r.message, r.kind, r.folded) for r in rows]
+    return Table(columns, tuple(rows))
+
+
+def version_columns(*versions: str) -> tuple[Column, ...]:
+    """A column of numbers for each version."""
+    titles = zip(labels(versions, _TITLE), labels(versions, _BRIEF), strict=True)
+    return tuple(Column(title, right=True, brief=brief) for title, brief in titles)
+
+
+def _ordered(heads: Sequence[Comparison], *, worst_first: bool) -> list[Comparison]:
+    """By what is proven: losses and gains each with the clearest first, then what is not decided."""
+    first = Verdict.SLOWER if worst_first else Verdict.FASTER
+    second = Verdict.FASTER if worst_first else Verdict.SLOWER
+    order = [first, second, Verdict.EQUIVALENT, Verdict.UNDECIDED]
+
+    def clearness(c: Comparison) -> float:
+        if c.verdict not in (first, second):
+            return 0.0
+        found = effect(c)
+        return -(found.bound if not math.isnan(found.bound) else 1.0)
+
+    return sorted(heads, key=lambda c: (order.index(c.verdict), clearness(c)))
+
+
+def _open(ordered: Sequence[Comparison]) -> set[str]:
+    """The clearest of either direction; more of one where the other has few."""
+    found: set[str] = set()
+    slower, faster = (
+        [c.benchmark for c in ordered if c.verdict is v] for v in (Verdict.SLOWER, Verdict.FASTER)
+    )
+    of_slower = max(_SHOWN, 2 * _SHOWN - len(faster))
+    of_faster = max(_SHOWN, 2 * _SHOWN - len(slower))
+    found.update(slower[:of_slower], faster[:of_faster])
+    return found
+
+
+def _row(result: SuiteComparison, head: Comparison, shown: str, *, folded: bool) -> Row:
+    old, new = values([head.reference.median, head.candidate.median], head.reference.unit)
+    if head.quantity == "probability":
+        told = Cell(_short_chance(head), STYLES[head.verdict], spans=True)
+        proven = Cell("")
+    elif head.verdict is Verdict.UNDECIDED:
+        brief = few(head.needed)
+        rest = [f"~ undecided ({brief})"] if brief else []
+        why = needs(head)
+        text = f"~ undecided ({why})" if why and brief else "~ undecided"
+        told = Cell(text, "dim", (*rest, "~ undecided"), spans=True)
+        proven = Cell("")
+    elif head.verdict is Verdict.EQUIVALENT:
+        within = "" if result.margin is None else f" within {share(result.margin)}"
+        told = Cell(f"= the same{within}", "", ("= the same",), spans=True)
+        proven = Cell("")
+    else:
+        told = Cell(change(head), STYLES[head.verdict], speedup=head.certified)
+        proven = Cell(at_least(effect(head).bound))
+    marks = [f"{_where(c)}: {change(c)}" for c in _opposite(result.comparisons, head)]
+    if _turned(head):
+        marks.append("medians: the other way")
+    if head.doubts and head.verdict is not Verdict.UNDECIDED:
+        marks.insert(0, "!")
+    words = {Verdict.FASTER: gain_and_loss(head)[0], Verdict.SLOWER: gain_and_loss(head)[1]}
+    message = (
+        f"{verdict(head, result.margin)}; {proof(head)}" if proof(head) else verdict(head, result.margin)
+    )
+    return Row(
+        (
+            Cell(shown, "strong"),
+            Cell(old),
+            Cell(new),
+            told,
+            proven,
+            Cell(" ".join(marks), "doubt", spans=True),
+        ),
+        name=head.benchmark,
+        outcome=OUTCOMES[head.verdict],
+        message=message,
+        kind=words.get(head.verdict, "the same" if head.verdict is Verdict.EQUIVALENT else "undecided"),
+        folded=folded,
+    )
+
+
+def _where(c: Comparison) -> str:
+    return QUESTIONS[c.protocol].where.removeprefix("in ").removeprefix("by ")
+
+
+def _short_chance(head: Comparison) -> str:
+    s = head.speedup
+    word = (
+        "~ undecided"
+        if head.verdict is Verdict.UNDECIDED
+        else gain_and_loss(head)[head.verdict is Verdict.SLOWER]
+    )
+    low, high = math.floor(1000 * s.low) / 1000, math.ceil(1000 * s.high) / 1000
+    return f"{word}: wins {percent(s.value)} [{percent(low)}, {percent(high)}]"
+
+
+def single_runs(result: SuiteComparison) -> bool:
+    """Whether no benchmark was run more than once on either side."""
+    return all(c.reference.observations == c.candidate.observations == 1 for c in result.headlines)
+
+
+def _single_runs(result: SuiteComparison, title: str) -> Report:
+    """One run a side: ratios, and how to measure more; nothing is proven."""
+    heads = result.headlines
+    prefix = common_prefix([c.benchmark for c in heads])
+    columns = (
+        Column(f"{prefix}…" if prefix else "", names=True),
+        *version_columns(result.reference, result.candidate),
+        Column("as measured"),
+    )
+    rows = []
+    for c in sorted(heads, key=lambda c: c.speedup.value if math.isfinite(c.speedup.value) else 0.0):
+        x, y = values([c.reference.median, c.candidate.median], c.reference.unit)
+        ratio = range_of(c).removesuffix(" as measured") if math.isfinite(c.speedup.value) else "-"
+        cells = (Cell(c.benchmark[len(prefix) :], "strong"), Cell(x), Cell(y), Cell(ratio))
+        rows.append(
+            Row(cells, c.benchmark, "undecided", f"{ratio} as measured, one run a side", "as measured")
+        )
+    middle = len(rows) - 2 * _SHOWN
+    if middle > 2:
+        rows = [
+            Row(r.cells, r.name, r.outcome, r.message, "in between", folded=_SHOWN <= i < len(rows) - _SHOWN)
+            for i, r in enumerate(rows)
+        ]
+    return Report(
+        title,
+        (
+            Text(
+                "One run a side proves nothing: nobody knows how much runs differ. Repeat both, in turns: "
+                "speedproof run OLD_COMMAND NEW_COMMAND",
+                "doubt",
+            ),
+        ),
+        (Table(columns, tuple(rows)),),
+        command="compare",
+        data=result,
+        records=partial(records, result),
+    )
+
+
+def leftovers(result: SuiteComparison) -> Iterator[Text]:
+    """Benchmarks that one version lacks, and pairs that could not be compared, a line each."""
+    for version, names in (
+        (result.reference, result.only_reference),
+        (result.candidate, result.only_candidate),
+    ):
+        if names:
+            (label,) = labels([version], _LABEL)
+            yield Text(f"Only in {label}: {_first_of(names)}", "doubt")
+    if result.problems:
+        rest = len(result.problems) - 1
+        more = f" (and {rest} more: --details)" if rest else ""
+        yield Text(f"Left out: {result.problems[0]}{more}", "doubt")
+
+
+def _first_of(names: Sequence[str], room: int = 40) -> str:
+    """How many there are, and as many of their names as fit."""
+    shown: list[str] = []
+    for name in labels(names, room):
+        if len(", ".join([*shown, name])) > room:
+            break
+        shown.append(name)
+    dots = ", ..." if len(shown) < len(names) else ""
+    return f"{plural(len(names), 'benchmark')} ({', '.join(shown)}{dots})"

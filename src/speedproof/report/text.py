@@ -1,0 +1,257 @@
+"""Any report as lines for a terminal, a log or a pipe: never wider than asked, and never two rows alike."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from speedproof.report.cells import pad, visible, width_of
+from speedproof.report.model import Report, Row, Style, Table, Text
+from speedproof.report.names import shortened
+
+__all__ = ["lines", "render"]
+
+Paint = Callable[..., str]
+
+_COLOURS: dict[Style, str] = {
+    "": "",
+    "good": "32",
+    "bad": "31",
+    "doubt": "33",
+    "dim": "2",
+    "strong": "1",
+}
+_GAP = "  "
+_NAMES = (60, 40, 32, 24)
+"""Widths to which names are shortened before a column is dropped."""
+_LEAST_NAMES = (18, 14, 10, 7)
+"""Widths to which they are when none is left to drop."""
+_LEAST_TITLE = 10
+_BREVITY = 3
+
+
+def render(report: Report, width: int = 80, *, colour: bool = False, everything: bool = False) -> str:
+    """A report as text.
+
+    Parameters
+    ----------
+    report : Report
+        Of any result.
+    width : int
+        Columns; no line is longer.
+    colour : bool
+        Whether to colour by ANSI escapes.
+    everything : bool
+        Show the rows that are folded, too.
+
+    Returns
+    -------
+    str
+        Lines that end with a newline.
+
+    Examples
+    --------
+    >>> from speedproof.report.model import Cell, Column
+    >>> table = Table.of((Column("", names=True), Column("runs", right=True)), iter([(Cell("sort"), Cell("10"))]))
+    >>> print(render(Report("", (Text("Nothing is decided."),), (table,))), end="")
+    Nothing is decided.
+    <BLANKLINE>
+          runs
+    sort    10
+    """
+    return "".join(f"{line}\n" for line in lines(report, width, colour=colour, everything=everything))
+
+
+def lines(
+    report: Report, width: int = 80, *, colour: bool = False, everything: bool = False
+) -> Iterator[str]:
+    """The lines of :func:`render`, without their ends."""
+    paint: Paint = _painted if colour else _bare
+    for text in report.headline:
+        yield from (paint(*run) for run in _wrapped(text, width))
+    for table in report.tables:
+        yield ""
+        yield from _table(table, width, paint=paint, everything=everything)
+    if (report.notes or report.hints) and (report.tables or not report.headline):
+        yield ""
+    for i, text in enumerate(report.notes):
+        hints = "   ".join(report.hints)
+        last = i == len(report.notes) - 1
+        if last and not text.aside and width_of(text.text) + 4 + width_of(hints) <= width:
+            yield paint((visible(text.text), text.style), (f"    {hints}", "dim"))
+            break
+        yield from (paint(*run) for run in _wrapped(text, width))
+    else:
+        yield from (paint((line, "dim")) for line in _packed(report.hints, width))
+    for section in report.sections:
+        yield ""
+        if section.title:
+            yield from (paint(*run) for run in _wrapped(Text(section.title, "strong"), width))
+        yield from lines(section, width, colour=colour, everything=everything)
+
+
+def _packed(items: Sequence[str], width: int) -> Iterator[str]:
+    """Items in lines, none of them broken where it fits into one."""
+    line = ""
+    for item in items:
+        if line and width_of(line) + 3 + width_of(item) > width:
+            yield line
+            line = ""
+        line = f"{line}   {item}" if line else item
+    if line:
+        yield from _fill(line, width, "")
+
+
+def _bare(*runs: tuple[str, Style]) -> str:
+    return "".join(text for text, _ in runs).rstrip()
+
+
+def _painted(*runs: tuple[str, Style]) -> str:
+    return "".join(
+        f"\x1b[{_COLOURS[style]}m{text}\x1b[0m" if style and text else text for text, style in runs
+    )
+
+
+def _wrapped(text: Text, width: int) -> Iterator[list[tuple[str, Style]]]:
+    """The lines of a paragraph; its aside on the last of them, where there is room."""
+    said = visible(text.text)
+    indent = said[: len(said) - len(said.lstrip())]
+    told = _fill(said, width, indent)
+    aside = visible(text.aside)
+    for line in told[:-1]:
+        yield [(line, text.style)]
+    last = told[-1] if told else ""
+    if not aside:
+        yield [(last, text.style)]
+    elif width_of(last) + 4 + width_of(aside) <= width:
+        yield [(last, text.style), (f"    {aside}", "dim" if text.style != "dim" else text.style)]
+    else:
+        yield [(last, text.style)]
+        for line in _fill(aside, width, ""):
+            yield [(line, "dim")]
+
+
+def _fill(text: str, width: int, indent: str) -> list[str]:
+    found = textwrap.wrap(text, width, subsequent_indent=indent, break_on_hyphens=False)
+    # textwrap counts characters: one that is wide makes a line wrap again.
+    return [part for line in found for part in _narrow(line, width)]
+
+
+def _narrow(line: str, width: int) -> Iterator[str]:
+    while width_of(line) > width:
+        fits = next(i for i in range(len(line), 0, -1) if width_of(line[:i]) <= width)
+        yield line[:fits]
+        line = line[fits:]
+    yield line
+
+
+def _table(table: Table, width: int, *, paint: Paint, everything: bool) -> Iterator[str]:
+    if table.title:
+        yield from (paint(*run) for run in _wrapped(Text(table.title, "strong"), width))
+    shown = [row for row in table.rows if everything or not row.folded]
+    laid = _layout(table, shown, width)
+    if any(laid.titles):
+        yield paint((laid.line(table, laid.titles).rstrip(), "dim"))
+    kinds = {row.kind for row in shown}
+    texts = iter(laid.texts)
+    for (folded, kind), group in groupby(
+        table.rows, lambda row: (row.folded and not everything, row.kind if row.folded else "")
+    ):
+        rows = list(group)
+        if folded:
+            yield paint((f"... {len(rows)}{' more' if kind in kinds else ''} {kind}", "dim"))
+        else:
+            for row in rows:
+                yield from (paint(*runs) for runs in _fitted(laid.runs(table, row, next(texts)), width))
+    if len(laid.kept) < len(table.columns):
+        dropped = [column.title for i, column in enumerate(table.columns) if i not in laid.kept]
+        yield from (
+            paint(*run) for run in _wrapped(Text(f"(no room for: {', '.join(dropped)})", "dim"), width)
+        )
+
+
+def _fitted(runs: list[tuple[str, Style]], width: int) -> Iterator[list[tuple[str, Style]]]:
+    """A row; what is too long even so goes on lines of its own instead of being cut."""
+    over: list[tuple[str, Style]] = []
+    while len(runs) > 1 and sum(width_of(text) for text, _ in runs) > width:
+        over.insert(0, runs.pop())
+    yield runs
+    text = "".join(text for text, _ in over).strip()
+    if text:
+        yield from ([(line, over[-1][1])] for line in _fill(f"    {text}", width, "    "))
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """A table as it fits: the columns that are kept, with titles and cells as they are written."""
+
+    kept: tuple[int, ...]
+    titles: list[str]
+    texts: list[list[str]]
+    widths: list[int]
+    needed: int
+
+    def line(self, table: Table, texts: Sequence[str]) -> str:
+        return _GAP.join(
+            pad(text, width, right=table.columns[i].right)
+            for text, width, i in zip(texts, self.widths, self.kept, strict=True)
+        )
+
+    def runs(self, table: Table, row: Row, texts: Sequence[str]) -> list[tuple[str, Style]]:
+        """A row as pieces, each with its style; nothing after the last that says anything."""
+        last = max((place for place, text in enumerate(texts) if text), default=0)
+        found: list[tuple[str, Style]] = []
+        for place, (text, width, i) in enumerate(zip(texts, self.widths, self.kept, strict=True)):
+            if place > last:
+                break
+            bare = place == last and not table.columns[i].right
+            found.append(
+                (text if bare else pad(text, width, right=table.columns[i].right), row.cells[i].style)
+            )
+            found.append(("" if place == last else _GAP, ""))
+        return found
+
+
+def _layout(table: Table, rows: Sequence[Row], width: int) -> _Layout:
+    """The fullest layout that fits: texts become brief, names short, columns go, in this order."""
+    droppable = sorted(
+        (i for i, c in enumerate(table.columns) if c.drop), key=lambda i: -table.columns[i].drop
+    )
+    steps = [(cap, 0) for cap in (None, *_NAMES)]
+    steps += [(_NAMES[-1], count) for count in range(1, len(droppable) + 1)]
+    steps += [(cap, len(droppable)) for cap in _LEAST_NAMES]
+    for cap, count in steps:
+        kept = tuple(i for i in range(len(table.columns)) if i not in droppable[:count])
+        for level in range(_BREVITY):
+            laid = _laid(table, rows, kept, level, cap)
+            if laid.needed <= width:
+                return laid
+    return laid
+
+
+def _laid(table: Table, rows: Sequence[Row], kept: tuple[int, ...], level: int, cap: int | None) -> _Layout:
+    columns: list[list[str]] = []
+    titles, widths = [], []
+    for i in kept:
+        column = table.columns[i]
+        texts = [visible(row.cells[i].at(level)) for row in rows]
+        title = visible(column.brief or column.title if level else column.title)
+        if column.names:
+            texts = texts if cap is None else shortened(texts, cap)
+            # What all names have in common must not make the column wider than they are.
+            title = shortened([title], max(_LEAST_TITLE, *map(width_of, texts)))[0] if texts else title
+        columns.append(texts)
+        titles.append(title)
+        fixed = (width_of(t) for t, row in zip(texts, rows, strict=True) if not row.cells[i].spans)
+        widths.append(max([width_of(title), *fixed]))
+    by_row = [list(row) for row in zip(*columns, strict=True)]
+    ends = [sum(widths[:place]) + len(_GAP) * place for place in range(len(kept))]
+    reach = [ends[-1] + widths[-1]] if kept else [0]
+    for row, found in zip(rows, by_row, strict=True):
+        place = next((place for place, i in enumerate(kept) if row.cells[i].spans and found[place]), None)
+        if place is not None:
+            rest = (width_of(text) + len(_GAP) for text in found[place + 1 :] if text)
+            reach.append(ends[place] + width_of(found[place]) + sum(rest))
+    return _Layout(kept, titles, by_row, widths, max(reach))

@@ -1,0 +1,311 @@
+"""Three versions or more: their ranking, then one table of all benchmarks against the reference."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+from speedproof.protocols.results import Comparison, Verdict
+from speedproof.protocols.suite import SuiteComparison
+from speedproof.protocols.version_ranking import RankedVersion, Ranking
+from speedproof.report import details as detailed
+from speedproof.report.caveats import caveats, doubts
+from speedproof.report.model import Cell, Column, Records, Report, Row, Table, Text
+from speedproof.report.names import common_prefix, labels
+from speedproof.report.records import records
+from speedproof.report.suite import OUTCOMES, single_runs
+from speedproof.report.wording import level, percent, plural
+from speedproof.report.words import (
+    STYLES,
+    asked_of,
+    at_least,
+    change,
+    effect,
+    few,
+    gain_and_loss,
+    interval,
+    proof,
+    values,
+    verdict,
+)
+
+__all__ = ["report"]
+
+_MARKS = {Verdict.FASTER: "+", Verdict.SLOWER: "-", Verdict.EQUIVALENT: "=", Verdict.UNDECIDED: "~"}
+_SHOWN = 10
+_LABEL = 24
+_DATE = re.compile(r"\d{4}-?\d\d-?\d\d")
+_NUMBERED = re.compile(r"\D*\d+(\.\d+)*\D*")
+
+
+def report(
+    results: Sequence[SuiteComparison],
+    ranking: Ranking | None = None,
+    *,
+    everything: bool = False,
+    details: bool = False,
+    explain: bool = False,
+) -> Report:
+    """Several candidates against one reference, on one metric.
+
+    Parameters
+    ----------
+    results : sequence of SuiteComparison
+        One for each candidate, all with the same reference and metric.
+    ranking : Ranking, optional
+        Of all versions.
+    everything, details, explain : bool
+        As for :func:`speedproof.report.suite.report`.
+
+    Returns
+    -------
+    Report
+        First who is ahead, as far as that is proven.
+    """
+    results = [r for r in results if r.comparisons] or list(results)[:1]
+    first = results[0]
+    title = f"{plural(len(results), 'version')} against {first.reference}: {first.metric}"
+    if all(single_runs(r) for r in results):
+        headline = [
+            Text("One run of each proves nothing: nobody knows how much runs differ. Repeat them.", "doubt")
+        ]
+    else:
+        headline = [Text(_answer(results, ranking), "strong", _risk(results, ranking))]
+    for r in results:
+        headline += [t for t in caveats(r.caveats) if t not in headline]
+    benchmarks = list(dict.fromkeys(c.benchmark for r in results for c in r.headlines))
+    tables = (
+        [_of_one(results, ranking)]
+        if len(benchmarks) == 1
+        else [*_places(ranking, gain_and_loss(first.headlines[0])), _matrix(results, benchmarks, everything)]
+    )
+    notes = _left_out(results)
+    if len(benchmarks) > 1:
+        better, worse = gain_and_loss(first.headlines[0])
+        (reference,) = labels([first.reference], _LABEL)
+        notes.insert(
+            0,
+            Text(
+                f"+ {better} than {reference}, - {worse}, ~ undecided; proven in each row by itself.", "dim"
+            ),
+        )
+    notes += doubts([c for r in results for c in r.headlines])
+    return Report(
+        title,
+        tuple(headline),
+        tuple(tables),
+        tuple(notes),
+        (*(() if everything else ("--all: every benchmark",)), "--details", "--explain"),
+        tuple(
+            section
+            for r in results
+            for section in (
+                *(_named(r, detailed.details(r)) if details else ()),
+                *(_named(r, detailed.explain(r)) if explain else ()),
+            )
+        ),
+        command="compare",
+        data=tuple(results),
+        records=partial(_records, results),
+        good=not any(c.verdict is Verdict.SLOWER for r in results for c in r.headlines),
+    )
+
+
+def _left_out(results: Sequence[SuiteComparison]) -> list[Text]:
+    """What some version lacks, in one line."""
+    names = dict.fromkeys(name for r in results for name in (*r.only_reference, *r.only_candidate))
+    found = (
+        [Text(f"Not in every version: {plural(len(names), 'benchmark')} (--details)", "doubt")]
+        if names
+        else []
+    )
+    problems = dict.fromkeys(problem for r in results for problem in r.problems)
+    return found + [Text(f"Left out: {problem}", "doubt") for problem in list(problems)[:1]]
+
+
+def _named(result: SuiteComparison, sections: Iterator[Report]) -> Iterator[Report]:
+    from dataclasses import replace
+
+    for section in sections:
+        yield replace(section, title=f"{result.candidate}: {section.title}")
+
+
+def _records(results: Sequence[SuiteComparison]) -> Records:
+    found = [records(r) for r in results]
+    return Records(found[0].columns, tuple(row for r in found for row in r.rows))
+
+
+def _answer(results: Sequence[SuiteComparison], ranking: Ranking | None) -> str:
+    """Who is first, if anybody is proven to be."""
+    reference = results[0].reference
+    names = [reference, *(r.candidate for r in results)]
+    short = dict(zip(names, labels(names, _LABEL), strict=True))
+    better, _ = gain_and_loss(results[0].headlines[0])
+    superlative = {"faster": "fastest", "better": "best"}[better]
+    if ranking is None:
+        return f"{plural(len(results), 'candidate')} against {short[reference]}"
+    leading = [v for v in ranking.versions if v.best_rank == 1]
+    shown = ", ".join(short[v.version] for v in leading[:4]) + (
+        f" and {len(leading) - 4} more" if len(leading) > 4 else ""
+    )
+    if len(leading) > 1:
+        return f"{superlative.capitalize()}: one of {shown}, not told apart"
+    (best,) = leading
+    over = "" if best.version == reference else f", {_over(best, better, '')} than {short[reference]}"
+    return f"{shown} is {superlative} of {len(names)}{over}"
+
+
+def _over(version: RankedVersion, better: str, worse: str) -> str:
+    return interval(version.speedup, better, worse).partition(" [")[0]
+
+
+def _risk(results: Sequence[SuiteComparison], ranking: Ranking | None) -> str:
+    if ranking is None:
+        return f"({asked_of(results[0].headlines[0].protocol)}, {level(1 - results[0].alpha)})"
+    over = len(ranking.benchmarks)
+    where = "" if over == 1 else f"geometric mean of {over} ratios, "
+    return f"({where}all claims at a joint risk of {percent(ranking.alpha)})"
+
+
+def _place(version: RankedVersion) -> str:
+    best, worst = version.best_rank, version.worst_rank
+    return f"{best}" if best == worst else f"{best}-{worst}"
+
+
+def _places(ranking: Ranking | None, words: tuple[str, str]) -> Iterator[Table]:
+    """The ranking over all benchmarks; a range of places means that the order inside it is not proven."""
+    if ranking is None:
+        return
+    reference = next(v.version for v in ranking.versions if v.speedup.low == v.speedup.high == 1.0)
+    shown = dict(
+        zip(
+            (v.version for v in ranking.versions),
+            labels([v.version for v in ranking.versions], 40),
+            strict=True,
+        )
+    )
+    rows = []
+    for i, v in enumerate(ranking.versions):
+        told = "reference" if v.version == reference else interval(v.speedup, *words)
+        cells = (Cell(_place(v)), Cell(shown[v.version], "strong"), Cell(told, speedup=v.speedup))
+        rows.append(Row(cells, v.version, kind="versions", folded=i >= _SHOWN))
+    columns = (
+        Column("place", right=True),
+        Column("version", names=True),
+        Column(f"over {labels([reference], _LABEL)[0]}"),
+    )
+    yield Table(columns, tuple(rows))
+
+
+def _of_one(results: Sequence[SuiteComparison], ranking: Ranking | None) -> Table:
+    """One benchmark: a row a version, by place, or in their own order where they are dated or numbered."""
+    reference = results[0].headlines[0].reference
+    heads = {r.candidate: c for r in results for c in r.headlines}
+    names = [results[0].reference, *heads]
+    places = {v.version: _place(v) for v in ranking.versions} if ranking else {}
+    if not _dated(names):
+        names.sort(key=lambda name: -_speedup(heads.get(name)))
+    shown = dict(zip(names, labels(names, 40), strict=True))
+    sides = {name: heads[name].candidate if name in heads else reference for name in names}
+    medians = dict(zip(names, values([sides[n].median for n in names], reference.unit), strict=True))
+    rows = []
+    for name in names:
+        head = heads.get(name)
+        cells = [
+            Cell(places.get(name, "")),
+            Cell(shown[name], "strong"),
+            Cell(medians[name]),
+            *(_told(head) if head else (Cell("reference", "dim"), Cell(""))),
+            Cell(str(sides[name].n)),
+        ]
+        message = f"{verdict(head)}; {proof(head)}" if head else "the reference"
+        outcome = OUTCOMES[head.verdict] if head else ""
+        rows.append(Row(tuple(cells if places else cells[1:]), name, outcome, message, "versions"))
+    benchmark = results[0].headlines[0].benchmark
+    columns = (
+        Column("place", right=True),
+        Column(benchmark, names=True),
+        Column("median", right=True),
+        Column("change"),
+        Column("proven at least", brief="proven"),
+        Column("runs", right=True, drop=1),
+    )
+    return Table(columns if places else columns[1:], tuple(rows))
+
+
+def _speedup(head: Comparison | None) -> float:
+    return 1.0 if head is None or not math.isfinite(head.speedup.value) else head.speedup.value
+
+
+def _told(head: Comparison) -> tuple[Cell, Cell]:
+    mark = " !" if head.doubts and head.verdict is not Verdict.UNDECIDED else ""
+    if head.verdict in (Verdict.FASTER, Verdict.SLOWER):
+        return (
+            Cell(change(head), STYLES[head.verdict], speedup=head.certified),
+            Cell(f"{at_least(effect(head).bound)}{mark}"),
+        )
+    brief = few(head.needed) if head.verdict is Verdict.UNDECIDED else ""
+    return Cell(change(head), "dim"), Cell(f"({brief})" if brief else "")
+
+
+def _dated(names: Sequence[str]) -> bool:
+    """Whether versions come in the order of a date or a number that each of them has."""
+    for pattern in (_DATE, _NUMBERED):
+        found = [pattern.search(name) if pattern is _DATE else pattern.fullmatch(name) for name in names]
+        if all(found):
+            keys = [[int(n) for n in re.findall(r"\d+", match[0])] for match in found if match]
+            return keys == sorted(keys)
+    return False
+
+
+def _matrix(results: Sequence[SuiteComparison], benchmarks: Sequence[str], everything: bool) -> Table:
+    """Benchmarks by versions: times with marks, and changes where there is room."""
+    heads = [{c.benchmark: c for c in r.headlines} for r in results]
+    names = [results[0].reference, *(r.candidate for r in results)]
+    shown = labels(names, 14)
+    prefix = common_prefix(benchmarks)
+
+    def clearness(name: str) -> float:
+        bounds = [effect(h[name]).bound for h in heads if name in h and h[name].verdict in _CHANGED]
+        return -max((b for b in bounds if not math.isnan(b)), default=0.0)
+
+    ordered = sorted(benchmarks, key=clearness)
+    rows = []
+    for i, name in enumerate(ordered):
+        found = [h.get(name) for h in heads]
+        some = next(c for c in found if c is not None)
+        unit = some.reference.unit
+        medians = values(
+            [some.reference.median, *(c.candidate.median if c else math.nan for c in found)], unit
+        )
+        cells = [Cell(name[len(prefix) :], "strong"), Cell(medians[0])]
+        for c, median in zip(found, medians[1:], strict=True):
+            if c is None:
+                cells.append(Cell("-", "dim"))
+                continue
+            brief = f"{median} {_MARKS[c.verdict]}"
+            full = f"{brief} {change(c).partition(' ')[0]}" if c.verdict in _CHANGED else brief
+            cells.append(Cell(full, STYLES[c.verdict] if c.verdict in _CHANGED else "", (brief,)))
+        decided = [f"{label}: {change(c)}" for label, c in zip(names[1:], found, strict=True) if c]
+        worst = any(c and c.verdict is Verdict.SLOWER for c in found)
+        rows.append(
+            Row(
+                tuple(cells),
+                name,
+                "failed" if worst else "passed",
+                "; ".join(decided),
+                "benchmarks",
+                folded=i >= _SHOWN and not everything,
+            )
+        )
+    columns = (
+        Column(f"{prefix}…" if prefix else "", names=True),
+        Column(shown[0], right=True),
+        *(Column(label, drop=i) for i, label in enumerate(shown[1:], 0)),
+    )
+    return Table(columns, tuple(rows))
+
+
+_CHANGED = (Verdict.FASTER, Verdict.SLOWER)

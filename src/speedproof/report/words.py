@@ -1,0 +1,378 @@
+"""What a comparison says, in words: the one place where a verdict becomes a sentence and a ratio a number.
+
+Ratios are told in their natural direction ("1.38x slower", never "slower" beside 0.72), estimates are rounded, and
+bounds are rounded away from the claim, so that printing never adds to it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
+
+from speedproof.data.units import scale_of
+from speedproof.protocols.questions import HEADLINE, QUESTIONS
+from speedproof.protocols.results import Comparison, Needed, State, Verdict
+from speedproof.report.model import Style
+from speedproof.report.wording import level
+from speedproof.stats.estimate import Estimate
+
+__all__ = [
+    "STYLES",
+    "Effect",
+    "asked_of",
+    "at_least",
+    "chance",
+    "change",
+    "effect",
+    "factor",
+    "few",
+    "gain_and_loss",
+    "interval",
+    "needs",
+    "proof",
+    "range_of",
+    "share",
+    "values",
+    "verdict",
+    "where",
+]
+
+STYLES: dict[Verdict, Style] = {
+    Verdict.FASTER: "good",
+    Verdict.SLOWER: "bad",
+    Verdict.EQUIVALENT: "",
+    Verdict.UNDECIDED: "doubt",
+}
+_SLACK = 1e-9
+"""Keeps a bound that is a short decimal from being moved by its binary representation."""
+
+
+def factor(ratio: float, towards: int = 0, most: int = 12) -> str:
+    """A ratio as a factor, with the digits that tell it from 1.
+
+    Parameters
+    ----------
+    ratio : float
+        Positive.
+    towards : {-1, 0, 1}
+        Rounded down, to the nearest, or up.
+    most : int
+        Decimal places that it may take to tell it from 1.
+
+    Examples
+    --------
+    >>> factor(1.1356), factor(1.0042), factor(12.345), factor(1234.5), factor(0.9873)
+    ('1.14x', '1.004x', '12.3x', '1234x', '0.99x')
+    >>> factor(1.1356, -1), factor(1.0042, 1), factor(1.00004, -1), factor(float("inf"))
+    ('1.13x', '1.005x', '1.00004x', '∞')
+    """
+    if not math.isfinite(ratio):
+        return "∞" if ratio > 0 else "-"
+    if ratio == 0:
+        return "0x"
+    exact = Decimal(repr(ratio))  # the shortest decimal that is this number: a bound of 1.1 stays 1.1
+    apart = abs(exact - 1)
+    if ratio >= 10 or ratio < 0.1:
+        digits = 2 - exact.adjusted() if ratio >= 1e6 else max(2 - exact.adjusted(), 0)
+    else:
+        digits = min(max(2, -apart.adjusted()), most)
+    rounding = {-1: ROUND_FLOOR, 0: ROUND_HALF_EVEN, 1: ROUND_CEILING}[towards]
+    rounded = exact.quantize(Decimal(1).scaleb(-digits), rounding)
+    return f"{rounded:f}x" if 1e-4 < ratio < 1e6 else f"{rounded:.3g}x"
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """A decided comparison in its natural direction.
+
+    Attributes
+    ----------
+    word : str
+        ``"faster"``, ``"slower"``; of what is no time ``"better"``, ``"worse"``.
+    ratio : float
+        By how much, at least 1; NaN where no factor can be named.
+    bound : float
+        By how much at least; NaN where that is not proven.
+    """
+
+    word: str
+    ratio: float
+    bound: float
+
+
+def gain_and_loss(result: Comparison) -> tuple[str, str]:
+    """How to call a gain and a loss: only times and rates are fast or slow."""
+    unit = result.reference.unit
+    return ("faster", "slower") if unit == "s" or unit.endswith("/s") or not unit else ("better", "worse")
+
+
+def effect(result: Comparison, verdict: Verdict | None = None) -> Effect:
+    """By how much, seen from the side of the verdict.
+
+    Parameters
+    ----------
+    result : Comparison
+        Of speedups.
+    verdict : Verdict, optional
+        Faster or slower, when not that of the comparison.
+
+    Returns
+    -------
+    Effect
+        Where the observed ratio and the bounds are of two estimands and contradict each other, the bound stands
+        for both: it is what was tested.
+    """
+    faster = (verdict or result.verdict) is Verdict.FASTER
+    word = gain_and_loss(result)[0 if faster else 1]
+    s, certified = result.speedup, result.certified
+    ratio, bound = (s.value, certified.low) if faster else (_inverse(s.value), _inverse(certified.high))
+    if not (math.isfinite(ratio) and ratio > 0):
+        return Effect(word, math.nan, bound if math.isfinite(bound) and bound >= 1 else math.nan)
+    if not bound >= 1:
+        bound = math.nan
+    return Effect(word, max(ratio, bound, 1.0) if not math.isnan(bound) else ratio, bound)
+
+
+def _inverse(value: float) -> float:
+    return math.inf if value == 0 else 1 / value
+
+
+def change(result: Comparison) -> str:
+    """The verdict as a cell: ``"1.14x faster"``, ``"~ undecided"``."""
+    if result.verdict is Verdict.UNDECIDED:
+        return "~ undecided"
+    if result.verdict is Verdict.EQUIVALENT:
+        return "= the same"
+    found = effect(result)
+    return found.word if math.isnan(found.ratio) or found.ratio < 1 else f"{factor(found.ratio)} {found.word}"
+
+
+def at_least(bound: float) -> str:
+    """A proven factor, rounded down: ``"1.13x"``; more than 1 where it is no more than that."""
+    if math.isnan(bound):
+        return ""
+    return "any at all" if bound <= 1 + 1e-12 else factor(bound, -1)
+
+
+def where(result: Comparison) -> str:
+    """Which location the verdict is of, where it is not the typical run: ``" in mean"``."""
+    return "" if result.protocol == HEADLINE else f" {QUESTIONS[result.protocol].where}"
+
+
+def asked_of(protocol: str) -> str:
+    """What a protocol speaks of, in brackets behind a count: ``"typical run"``, ``"in mean"``."""
+    return "typical run" if protocol == "typical" else QUESTIONS[protocol].where
+
+
+def verdict(result: Comparison, margin: float | None = None) -> str:
+    """The answer in a sentence without its proof.
+
+    Parameters
+    ----------
+    result : Comparison
+        Of any protocol.
+    margin : float, optional
+        Of equivalence, when one was stated.
+    """
+    new, old = result.candidate.label or "the candidate", result.reference.label or "the reference"
+    if result.quantity == "probability":
+        return chance(result.speedup, new, old, result.verdict)
+    if result.verdict is Verdict.UNDECIDED:
+        s = result.speedup
+        seen = f": {range_of(result)}" if math.isfinite(s.value) and not math.isnan(s.low) else ""
+        better, worse = gain_and_loss(result)
+        return f"Undecided whether {new} is {better} or {worse} than {old}{where(result)}{seen}"
+    if result.verdict is Verdict.EQUIVALENT:
+        within = "the margin" if margin is None else share(margin)
+        return f"{new} and {old} are the same within {within}{where(result)}"
+    return f"{new} is {change(result)} than {old}{where(result)}"
+
+
+def proof(result: Comparison) -> str:
+    """What is proven, and at which confidence; for an undecided comparison what would decide it."""
+    confidence = f"{level(1 - result.alpha)} confidence"
+    if result.verdict is Verdict.UNDECIDED:
+        return needs(result)
+    if result.quantity == "probability":
+        return confidence
+    if result.verdict is Verdict.EQUIVALENT:
+        return f"proven: {range_of(result)} ({confidence})"
+    bound = effect(result).bound
+    if math.isnan(bound):
+        return f"({confidence}; the factor has no bound)"
+    least = "no bound above 1x" if bound <= 1 + 1e-12 else f"at least {factor(bound, -1)}"
+    return f"proven: {least} ({confidence})"
+
+
+def range_of(result: Comparison) -> str:
+    """Between which factors the truth lies, each end in its natural direction.
+
+    An end that is known on one side only is told as such.
+    """
+    better, worse = gain_and_loss(result)
+    low, high = result.certified.low, result.certified.high
+    if math.isnan(low):
+        return f"{_natural(result.speedup.value, better, worse, 0)} as measured"
+    if not low > 0 and not math.isfinite(high):
+        return "nothing is known of the factor"
+    if not low > 0:
+        return f"at most {_natural(high, better, worse, 1)}" if high >= 1 else f"{worse} by any factor"
+    if not math.isfinite(high):
+        return f"from {_natural(low, better, worse, -1)} to any factor {better}"
+    if low > 1:
+        return f"{factor(low, -1)} to {factor(high, 1)} {better}"
+    if high < 1:
+        return f"{factor(1 / high, -1)} to {factor(1 / low, 1)} {worse}"
+    return f"between {_natural(low, better, worse, -1)} and {_natural(high, better, worse, 1)}"
+
+
+def _natural(speedup: float, better: str, worse: str, towards: int) -> str:
+    """A speedup with its word; ``towards`` is a direction of the speedup itself."""
+    if speedup >= 1:
+        return f"{factor(speedup, towards, 3)} {better}"
+    return f"{factor(_inverse(speedup), -towards, 3)} {worse}"
+
+
+def interval(estimate: Estimate, better: str = "faster", worse: str = "slower") -> str:
+    """An estimate with its interval in the direction of the estimate: ``"1.02x faster [0.99x, 1.05x]"``.
+
+    Examples
+    --------
+    >>> interval(Estimate(1.02, 0.99, 1.05, 0.95)), interval(Estimate(0.8, 0.75, 0.9, 0.95))
+    ('1.02x faster [0.99x, 1.05x]', '1.25x slower [1.11x, 1.34x]')
+    """
+    value, low, high = estimate.value, estimate.low, estimate.high
+    word = better
+    if value < 1:
+        value, low, high, word = _inverse(value), _inverse(high), _inverse(low), worse
+    told = f"{factor(value)} {word}" if value != 1 else "1.00x"
+    most = 12 if low > 1 else 3
+    known = not (math.isnan(low) or math.isinf(high))
+    return f"{told} [{factor(low, -1, most)}, {factor(high, 1, most)}]" if known else told
+
+
+def chance(
+    estimate: Estimate, new: str, old: str, verdict: Verdict = Verdict.UNDECIDED, run: str = "run"
+) -> str:
+    """How often a run of the candidate beats one of the reference, in a sentence without its full stop.
+
+    Examples
+    --------
+    >>> chance(Estimate(0.874, 0.8, 0.93, 0.95), "new", "old", Verdict.FASTER)
+    'A run of new beats a run of old in 87 % of cases (at least 80 %)'
+    >>> chance(Estimate(0.55, 0.391, 0.7, 0.95), "new", "old")
+    'A run of new beats a run of old in 55 % of cases (39 % to 70 %)'
+    """
+    low, high = _percent(estimate.low, -1), _percent(estimate.high, 1)
+    proven = {Verdict.FASTER: f"at least {low}", Verdict.SLOWER: f"at most {high}"}
+    limits = proven.get(verdict, f"{low} to {high}")
+    told = f"A {run} of {new} beats a {run} of {old} in {_percent(estimate.value)} of cases"
+    return told if math.isnan(estimate.low) else f"{told} ({limits})"
+
+
+def _percent(share: float, towards: int = 0) -> str:
+    if math.isnan(share):
+        return "-"
+    digits = 0 if 0.01 <= share <= 0.99 or share in (0, 1) else 1
+    scaled = 100 * share * 10**digits
+    whole = (
+        round(scaled)
+        if not towards
+        else math.floor(scaled + _SLACK)
+        if towards < 0
+        else math.ceil(scaled - _SLACK)
+    )
+    return f"{whole / 10**digits:.{digits if whole % 10**digits else 0}f} %"
+
+
+def share(value: float) -> str:
+    """A share that was asked for, in percent with all its digits: ``"2 %"``, ``"0.5 %"``."""
+    return f"{float(f'{100 * value:.10g}'):g} %"
+
+
+def needs(result: Comparison) -> str:
+    """What would decide an undecided comparison, in a clause; empty when nothing is known."""
+    needed = result.needed
+    if needed is None:
+        return "the samples have no spread" if result.state is State.UNDEFINED else ""
+    runs = "processes" if result.nested else "runs"
+    return about(needed, result.reference.label, result.candidate.label, runs)
+
+
+def about(needed: Needed, reference: str, candidate: str, runs: str = "runs") -> str:
+    """How many runs would tell.
+
+    Examples
+    --------
+    >>> about(Needed(157, 157, ""), "old", "new"), about(Needed(40, None, ""), "old", "new")
+    ('about 160 runs would tell', 'about 40 runs of old would tell')
+    """
+    sides = (
+        (needed.reference, reference or "the reference"),
+        (needed.candidate, candidate or "the candidate"),
+    )
+    told = [(_rough(count), name) for count, name in sides if count is not None]
+    if not told:
+        return needed.reason
+    if len(told) == 2 and told[0][0] == told[1][0]:
+        return f"about {told[0][0]} {runs} would tell"
+    first = f"about {told[0][0]} {runs} of {told[0][1]}"
+    rest = f" and {told[1][0]} of {told[1][1]}" if len(told) > 1 else ""
+    return f"{first}{rest} would tell"
+
+
+def _rough(count: int) -> str:
+    """A forecast with the two digits that it is good for, rounded up."""
+    step = 10 ** max(0, len(str(count)) - 2)
+    return str(-(-count // step) * step)
+
+
+def few(needed: Needed | None) -> str:
+    """The same for a narrow cell: the larger number alone."""
+    counts = [n for n in (needed.reference, needed.candidate) if n is not None] if needed else []
+    return f"~{_rough(max(counts))} runs" if counts else ""
+
+
+def values(
+    measured: Sequence[float], unit: str, digits: int = 4, scale: tuple[float, str] | None = None
+) -> list[str]:
+    """Measured values in one scale, with as many digits each; more where two that differ would look the same.
+
+    Parameters
+    ----------
+    measured : sequence of float
+        In the base unit.
+    unit : str
+        The base unit.
+    digits : int
+        Significant ones.
+    scale : (float, str), optional
+        What to divide by, and its symbol; by default that of the largest value.
+
+    Examples
+    --------
+    >>> values([2.752e-3, 2.415e-3], "s"), values([18.5, 1.776], ""), values([1.0, 1.00001], "s")
+    (['2.752 ms', '2.415 ms'], ['18.50', '1.776'], ['1.00000 s', '1.00001 s'])
+    """
+    finite = [abs(v) for v in measured if math.isfinite(v)]
+    divisor, symbol = scale or scale_of(max(finite, default=1.0), unit)
+    for more in range(3):
+        found = [_digits(v / divisor, digits + more) for v in measured]
+        if len(set(found)) == len(set(measured)):
+            break
+    else:
+        found = [_digits(v / divisor, digits) for v in measured]
+    return [f"{text} {symbol}".rstrip() if text != "-" else text for text in found]
+
+
+def _digits(value: float, digits: int) -> str:
+    if not math.isfinite(value):
+        return "-"
+    if value == 0:
+        return "0"
+    places = digits - 1 - math.floor(math.log10(abs(value)))
+    if abs(value) >= 1e9 or places > 9:
+        return f"{value:.{digits}g}"
+    return f"{value:.{max(places, 0)}f}"
