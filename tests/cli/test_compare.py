@@ -448,7 +448,8 @@ def test_light_commands_import_nothing_heavy() -> None:
     """No SciPy anywhere; no msgspec, rich or shtab for ``suite`` in a pipe."""
     code = (
         "import sys; from speedproof.cli.main import main; main(sys.argv[1:]); "
-        "print([m for m in ('scipy', 'msgspec', 'rich', 'shtab', 'altair') if m in sys.modules], file=sys.stderr)"
+        "names = ('scipy', 'msgspec', 'rich', 'shtab', 'matplotlib'); "
+        "print([m for m in names if m in sys.modules], file=sys.stderr)"
     )
     config = str(ROOT / "tests" / "data" / "speedup_test_tool" / "plain.csv")
     done = subprocess.run(

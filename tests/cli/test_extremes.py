@@ -174,7 +174,7 @@ def test_versions_too_far_apart_for_mixtures_are_named(tmp_path: Path) -> None:
 
 def test_a_sample_without_digits_in_the_common_unit_is_drawn_without_a_curve(tmp_path: Path) -> None:
     """Beside values of 1e308 those of 1e-40 are zeros on the axis, and the remark says so."""
-    pytest.importorskip("altair")
+    pytest.importorskip("matplotlib")
     files = [
         write(tmp_path / "a.txt", 1e305 * MODEL.rvs(20, 1)),
         write(tmp_path / "b.txt", 1e-43 * MODEL.rvs(20, 2)),

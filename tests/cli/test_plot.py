@@ -13,7 +13,7 @@ from speedproof.cli.console import Console
 from speedproof.cli.main import main
 from speedproof.mixture.model import MixtureModel
 
-pytest.importorskip("altair")
+pytest.importorskip("matplotlib")
 MODEL = MixtureModel([0.5, 0.5], [10.0, 14.0], [0.3, 0.3])
 
 
@@ -28,7 +28,7 @@ def write(path: Path, values: object) -> str:
     return str(path)
 
 
-@pytest.mark.parametrize("kind", ["histogram", "cdf", "order", "violins"])
+@pytest.mark.parametrize("kind", ["histogram", "cdf", "order", "violins", "qq"])
 def test_every_kind_is_written(tmp_path: Path, kind: str) -> None:
     source = write(tmp_path / "t.txt", MODEL.rvs(60, 1))
     target = tmp_path / f"{kind}.svg"
@@ -80,16 +80,35 @@ def test_a_version_without_a_mixture_is_drawn_all_the_same(tmp_path: Path) -> No
     assert code == 0
     assert "flat: n = 10, median 3" in target.read_text(encoding="utf-8")
     assert "(flat): no mixture, so no curve of it: all 10 values equal 3" in err
-    for kind, message in (
-        ("violins", "a violin needs two different values"),
-        ("cdf", "no distribution functions"),
-    ):
-        code, _, err = speedproof("plot", files[1], "--kind", kind, "-o", str(target))
-        assert code == 2
-        assert message in err
+    for kind in ("violins", "cdf", "order"):
+        assert speedproof("plot", *files, "--kind", kind, "-o", str(target))[0] == 0
+    code, _, err = speedproof("plot", files[1], "--kind", "qq", "-o", str(target))
+    assert code == 2
+    assert "a probability plot needs four values or more that are not all equal" in err
 
 
-@pytest.mark.parametrize("kind", ["histogram", "cdf", "order", "violins"])
+def test_speedups_share_a_picture_by_candidate(tmp_path: Path) -> None:
+    """All benchmarks of two versions; with three versions one picture a candidate."""
+    table = tmp_path / "long.csv"
+    rows = [
+        f"{b},{v},{t * f}"
+        for b in ("sort", "hash")
+        for v, f in (("old", 1.0), ("new", 0.5), ("newer", 1.0))
+        for t in np.linspace(1.0, 1.1, 20).tolist()
+    ]
+    table.write_text("benchmark,version,value\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    code, _, err = speedproof("plot", str(table), "--kind", "forest", "-o", str(tmp_path / "f.svg"))
+    assert code == 0, err
+    assert sorted(path.name for path in tmp_path.glob("f*.svg")) == ["f-new.svg", "f-newer.svg"]
+    text = (tmp_path / "f-new.svg").read_text(encoding="utf-8")
+    assert all(word in text for word in ("sort", "hash", "speedup of new over old", "2 faster"))
+    code, _, err = speedproof(
+        "plot", str(table), "--kind", "forest", "--only", "x", "-o", str(tmp_path / "f.svg")
+    )
+    assert code == 2
+
+
+@pytest.mark.parametrize("kind", ["histogram", "cdf", "order", "violins", "qq"])
 @pytest.mark.parametrize("scale", [1e-320, 1e-200, 1e200, 1e307])
 def test_values_of_any_size_have_a_picture(tmp_path: Path, scale: float, kind: str) -> None:
     """Beyond the prefixes the axis is in a power of ten."""
@@ -105,4 +124,4 @@ def test_values_of_any_size_have_a_picture(tmp_path: Path, scale: float, kind: s
 def test_unknown_ending_is_refused_before_reading() -> None:
     code, _, err = speedproof("plot", "/nowhere", "-o", "chart.gif")
     assert code == 2
-    assert "chart.gif: a chart is written as .svg, .png, .pdf, .html" in err
+    assert "chart.gif: a picture is written as .svg, .png, .pdf, .html" in err

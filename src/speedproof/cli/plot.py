@@ -1,4 +1,4 @@
-"""``speedproof plot``: charts of samples and their mixtures."""
+"""``speedproof plot``: pictures of samples, mixtures and speedups."""
 
 from __future__ import annotations
 
@@ -7,14 +7,18 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from speedproof.cli.console import Console
-from speedproof.cli.inputs import add_input_arguments, add_selection_arguments, load, report_leftovers, select
+from speedproof.cli.inputs import (
+    add_input_arguments,
+    add_selection_arguments,
+    load,
+    report_leftovers,
+    select,
+)
 from speedproof.cli.model import add_mixture_arguments
 from speedproof.cli.rank import by_benchmark
 from speedproof.data.sample import FloatArray, Sample
-from speedproof.data.suite import Key
+from speedproof.data.suite import Key, Suite
 from speedproof.data.units import scale_of
 from speedproof.errors import DataError, UsageError
 
@@ -27,24 +31,26 @@ if TYPE_CHECKING:
 
 __all__ = ["register", "run"]
 
-KINDS = ("histogram", "cdf", "order", "violins")
+KINDS = ("histogram", "cdf", "order", "violins", "qq", "forest")
 
 
 def register(subparsers: Subparsers) -> None:
     """Declare the command."""
     parser = subparsers.add_parser(
         "plot",
-        help="draw samples and their mixtures as SVG, PNG, PDF or HTML",
+        help="draw speedups, samples and their mixtures as SVG, PNG, PDF or HTML",
         description="Draw each benchmark: the histograms of all its versions on one axis, with the fitted "
         "mixtures and their components, or their violins side by side; or each sample: its distribution "
-        "function against the model, or its runs in order coloured by component. A few values so far out that "
-        "they would squeeze a histogram are not drawn, and the picture says how many. Needs two more "
-        "packages: pip install altair vl-convert-python.",
+        "function against the model, its runs in order coloured by component, or its normal and log-normal "
+        "probability plots; or all speedups over the reference in one picture (forest). A few values so far out "
+        "that they would squeeze the others are not drawn, and the picture says how many. Needs matplotlib: "
+        "pip install matplotlib.",
         epilog="examples:\n"
         "  speedproof plot old.json new.json -o histograms.svg\n"
         "  speedproof plot results.json --kind order --only json_dumps -o order.png\n"
         "  speedproof plot gcc.json clang.json icc.json --kind violins -o versions.pdf\n"
-        "With several charts the benchmark (and the version) is added to the name of each file.",
+        "  speedproof plot old.json new.json --kind forest -o speedups.svg\n"
+        "With several pictures the benchmark (and the version) is added to the name of each file.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("files", nargs="+", metavar="FILE", help="result files or folders")
@@ -60,77 +66,113 @@ def register(subparsers: Subparsers) -> None:
 
 def run(args: argparse.Namespace, console: Console) -> int:
     """Carry the command out."""
-    from speedproof.plots import check_output, save
+    from speedproof.plot import check_output, save
 
     check_output(args.output)
     suite = select(load(args.files, args), args, console)
+    drawn = _forests(suite, args) if args.kind == "forest" else _of_samples(suite, args, console)
+    report_leftovers(suite, console)
+    for path, (_, picture) in zip(_paths(args.output, [name for name, _ in drawn]), drawn, strict=True):
+        save(picture, path)
+        console.remark(f"wrote {path}")
+    return 0
+
+
+def _of_samples(suite: Suite, args: argparse.Namespace, console: Console) -> list[tuple[str, Any]]:
+    """The name and the picture of each benchmark, or of each sample."""
     if args.kind in ("histogram", "violins"):
         pictures = [(key, "", samples) for key, samples in by_benchmark(suite, suite.versions).items()]
     else:
         pictures = [(key, version, {version: sample}) for (key, version), sample in suite.samples.items()]
     metrics = {key.metric for key, _, _ in pictures}
-    charts = [
+    return [
         (
-            " ".join(
-                part for part in (key.benchmark, key.metric if len(metrics) > 1 else "", version) if part
-            ),
-            _chart(key, samples, args, console),
+            " ".join(part for part in (key.benchmark, key.metric * (len(metrics) > 1), version) if part),
+            _picture(key, samples, args, console),
         )
         for key, version, samples in pictures
     ]
-    report_leftovers(suite, console)
-    for path, (_, chart) in zip(_paths(args.output, [name for name, _ in charts]), charts, strict=True):
-        save(chart, path)
-        console.remark(f"wrote {path}")
-    return 0
+
+
+def _forests(suite: Suite, args: argparse.Namespace) -> list[tuple[str, Any]]:
+    """One picture of all speedups for each candidate and metric."""
+    from speedproof import plot
+    from speedproof.plot.canvas import new_figure
+    from speedproof.protocols.compare import Rules
+    from speedproof.protocols.questions import HEADLINE
+    from speedproof.protocols.suite import compare_suite
+
+    reference, candidates = suite.sides(args.reference)
+    metrics = list(dict.fromkeys(key.metric for key in suite.keys))
+    drawn = []
+    for candidate in candidates:
+        pairing = suite.pair(reference, candidate)
+        for metric in metrics:
+            result = compare_suite(pairing, (reference, candidate), metric, Rules(), (HEADLINE,))
+            if result.headlines:
+                ax = new_figure(*plot.forest_size(len(result.headlines))).add_subplot()
+                title = metric if len(metrics) > 1 else ""
+                picture = plot.forest(result.headlines, ax=ax, title=title)
+                drawn.append((f"{candidate} {title}".strip(), picture))
+    if not drawn:
+        raise UsageError(f"no benchmark of {reference} has a partner in {' or '.join(candidates)}")
+    return drawn
 
 
 def _paths(output: str, names: list[str]) -> list[Path]:
-    """One file a chart; with several, their names go before the ending, spelt for file systems."""
+    """One file a picture; with several, their names go before the ending, spelt for file systems."""
     path = Path(output)
     if len(names) == 1:
         return [path]
     spelt = ["".join(c if c.isalnum() or c in "-_." else "-" for c in name) for name in names]
     twice = sorted({name for name in spelt if spelt.count(name) > 1})
     if twice:
-        raise UsageError(f"several charts would be written as {twice[0]}; draw one with --only")
+        raise UsageError(f"several pictures would be written as {twice[0]}; draw one with --only")
     return [path.with_name(f"{path.stem}-{name}{path.suffix}") for name in spelt]
 
 
-def _chart(key: Key, samples: dict[str, Sample], args: argparse.Namespace, console: Console) -> Any:
+def _picture(key: Key, samples: dict[str, Sample], args: argparse.Namespace, console: Console) -> Any:
     """The picture of a benchmark's samples, or of a single one."""
-    from speedproof import plots
+    from speedproof import plot
+    from speedproof.plot.canvas import new_figure
 
     units = {sample.unit for sample in samples.values()}
     if len(units) > 1:
         raise UsageError(
             f"{key.benchmark}: its versions have different units; choose with --only and --metric"
         )
-    if args.kind == "violins":
-        for version in [v for v, sample in samples.items() if np.unique(sample.values).size < 2]:
-            console.remark(f"left out: {key.benchmark} ({version}): a violin needs two different values")
-            samples = {v: sample for v, sample in samples.items() if v != version}
-        if not samples:
-            raise UsageError(
-                f"{key.benchmark}: a violin needs two different values; try --kind histogram or --kind order"
-            )
     shown, symbol = _in_one_unit(samples, *units)
     axis = f"{key.metric} ({symbol})" if symbol else key.metric
     models = {version: _model(key, version, values, args, console) for version, values in shown.items()}
     if args.kind == "histogram" and len(shown) > 1:
-        return plots.comparison(shown, list(models.values()), axis=axis, title=key.benchmark)
+        return plot.histograms(shown, list(models.values()), axis=axis, title=key.benchmark)
     if args.kind == "violins":
-        known = {version: model for version, model in models.items() if model is not None}
-        drawn = {version: shown[version] for version in known}
-        return plots.violins(drawn, list(known.values()), axis=axis, title=key.benchmark)
+        figure = new_figure(max(3.6, 1.6 + len(shown)), 4.2)
+        return plot.violins(
+            shown, list(models.values()), ax=figure.add_subplot(), axis=axis, title=key.benchmark
+        )
     ((version, values),) = shown.items()
     title, model = f"{key.benchmark}: {version}", models[version]
-    if args.kind == "cdf":
-        if model is None:
-            raise UsageError(f"{title}: no distribution functions without a mixture; try --kind histogram")
-        return plots.cumulative(values, model, axis=axis, title=title)
-    draw = plots.histogram if args.kind == "histogram" else plots.run_order
-    return draw(values, model, axis=axis, title=title)
+    if args.kind == "qq":
+        return _probability_plots(values, axis, title)
+    draw = {"histogram": plot.histogram, "cdf": plot.ecdf, "order": plot.run_order}[args.kind]
+    return draw(values, model, ax=new_figure().add_subplot(), axis=axis, title=title)
+
+
+def _probability_plots(values: FloatArray, axis: str, title: str) -> Any:
+    """Normal and log-normal side by side; the second only where all values are positive."""
+    from speedproof import plot
+    from speedproof.plot.canvas import new_figure
+
+    figure = new_figure(8.4, 4.0)
+    try:
+        if values.min() <= 0.0:
+            return plot.qq(values, ax=figure.add_subplot(), axis=axis, title=title)
+        left, right = figure.subplots(1, 2)
+        plot.qq(values, ax=left, axis=axis, title=title)
+        return plot.qq(values, "log-normal", ax=right, axis=axis)
+    except DataError as error:
+        raise UsageError(f"{title}: {error}; try --kind order") from None
 
 
 def _in_one_unit(samples: dict[str, Sample], unit: str) -> tuple[dict[str, FloatArray], str]:

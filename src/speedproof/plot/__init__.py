@@ -1,0 +1,26 @@
+"""Pictures of samples, mixtures and speedups, on matplotlib: for a paper, a notebook or a pull request.
+
+Each function draws into ``ax`` (a new one without it) and returns it; :func:`save` writes its figure. Matplotlib
+is the optional extra ``plot`` and imported when the first picture is drawn.
+"""
+
+from speedproof.plot.canvas import check_output, save
+from speedproof.plot.forest import forest, forest_size
+from speedproof.plot.histograms import histogram, histograms
+from speedproof.plot.samples import ecdf, qq, run_order
+from speedproof.plot.scale import window
+from speedproof.plot.violins import violins
+
+__all__ = [
+    "check_output",
+    "ecdf",
+    "forest",
+    "forest_size",
+    "histogram",
+    "histograms",
+    "qq",
+    "run_order",
+    "save",
+    "violins",
+    "window",
+]

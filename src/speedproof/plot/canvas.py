@@ -1,0 +1,143 @@
+"""What all pictures share: matplotlib when it is needed, one look, files that are the same each time."""
+
+from __future__ import annotations
+
+import io
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from speedproof.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = [
+    "ACCENT",
+    "BLUE",
+    "COLOURS",
+    "GREY",
+    "axes_or_new",
+    "caption",
+    "check_output",
+    "new_figure",
+    "plain",
+    "save",
+]
+
+FORMATS = ("svg", "png", "pdf", "html")
+COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bbbbbb", "#000000", "#ee8866")
+"""Colours of components, told apart by colour-blind readers (P. Tol's bright scheme and two more)."""
+BLUE, ACCENT, GREY = "#4477aa", "#bb3344", "#8a8a8a"
+WIDTH, HEIGHT = 6.4, 4.0
+_DPI = 200
+_STYLE: dict[str, Any] = {
+    "font.family": ["DejaVu Sans", "sans-serif"],
+    "font.size": 9.0,
+    "svg.fonttype": "none",  # text stays text: it can be searched, selected and read aloud
+    "svg.hashsalt": "speedproof",  # names of clip paths do not change from run to run
+    "pdf.fonttype": 42,
+    "text.usetex": False,
+}
+
+
+def matplotlib() -> Any:
+    """The library, or an error that names the remedy."""
+    try:
+        return import_module("matplotlib")
+    except ImportError as error:
+        raise UsageError(
+            f"pictures need {error.name}, which is not installed: pip install matplotlib"
+        ) from None
+
+
+def new_figure(width: float = WIDTH, height: float = HEIGHT) -> Figure:
+    """A figure of its own, outside pyplot's list: nothing to close, no window, no backend chosen."""
+    with matplotlib().rc_context(_STYLE):
+        return import_module("matplotlib.figure").Figure(figsize=(width, height), layout="constrained")  # type: ignore[no-any-return]
+
+
+def axes_or_new(ax: Axes | None, width: float = WIDTH, height: float = HEIGHT) -> Axes:
+    """The axes given, or new ones that a notebook shows; either without a box around them."""
+    if ax is None:
+        with matplotlib().rc_context(_STYLE):
+            pyplot = import_module("matplotlib.pyplot")
+            ax = pyplot.figure(figsize=(width, height), layout="constrained").add_subplot()
+    assert ax is not None
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.tick_params(labelsize=8.5)
+    return ax
+
+
+def caption(ax: Axes, title: str, left_out: Iterable[str] = (), note: str = "") -> None:
+    """A title at the left, below it a note in grey, and in red what the picture leaves out."""
+    said = [(note, "#555555")] * bool(note) + [(text, ACCENT) for text in left_out]
+    ax.set_title(plain(title), loc="left", fontsize=10, fontweight="bold", pad=6 + 11 * len(said))
+    for line, (text, colour) in enumerate(reversed(said)):
+        ax.annotate(
+            plain(text),
+            (0, 1),
+            xytext=(0, 4 + 11 * line),
+            xycoords="axes fraction",
+            textcoords="offset points",
+            fontsize=8,
+            color=colour,
+        )
+
+
+def plain(text: str) -> str:
+    """A name as it is: matplotlib would set what stands between two dollar signs as a formula."""
+    return text.replace("$", r"\$")
+
+
+def check_output(path: str | Path) -> None:
+    """Refuse a path that no picture can be written to, before anything is drawn.
+
+    Raises
+    ------
+    UsageError
+        An unknown ending, or matplotlib is not installed.
+    """
+    if Path(path).suffix.lower().lstrip(".") not in FORMATS:
+        raise UsageError(f"{path}: a picture is written as .{', .'.join(FORMATS)}")
+    matplotlib()
+
+
+def save(picture: Axes | Figure, path: str | Path) -> None:
+    """Write the figure of a picture to a file, byte for byte the same each time.
+
+    Parameters
+    ----------
+    picture : Axes or Figure
+        From a function of this module.
+    path : str or Path
+        Ends in ``.svg``, ``.png``, ``.pdf`` or ``.html``; the HTML page works without a network.
+
+    Raises
+    ------
+    UsageError
+        Another ending, or matplotlib is not installed.
+    """
+    check_output(path)
+    ending = Path(path).suffix.lower().lstrip(".")
+    content = _rendered(picture, "svg" if ending == "html" else ending)
+    if ending == "html":
+        svg = content.decode()
+        page = (
+            f'<!doctype html>\n<meta charset="utf-8">\n<title>speedproof</title>\n{svg[svg.index("<svg") :]}'
+        )
+        content = page.encode()
+    Path(path).write_bytes(content)
+
+
+def _rendered(picture: Axes | Figure, ending: str) -> bytes:
+    figure = picture.get_figure(root=True)
+    assert figure is not None
+    dated: dict[str, dict[str, Any]] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
+    content = io.BytesIO()
+    with matplotlib().rc_context(_STYLE):
+        figure.savefig(content, format=ending, dpi=_DPI, metadata=dated[ending], facecolor="white")
+    return content.getvalue()

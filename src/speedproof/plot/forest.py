@@ -1,0 +1,177 @@
+"""All speedups of a suite in one picture, sorted by what is proven of each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from speedproof.errors import DataError
+from speedproof.plot.canvas import GREY, axes_or_new, caption, plain
+from speedproof.protocols.results import Comparison, Verdict
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["forest", "forest_size"]
+
+# Blue and vermilion differ for colour-blind readers, circle and square in black and white.
+_LOOKS = {
+    Verdict.FASTER: ("#0072b2", "o", "faster"),
+    Verdict.SLOWER: ("#d55e00", "s", "slower"),
+    Verdict.EQUIVALENT: ("#228833", "D", "equivalent"),
+    Verdict.UNDECIDED: (GREY, "o", "undecided"),
+}
+_FAR = 4.0  # times the usual distance from 1: farther out, a speedup is an arrow at the edge
+_LONGEST = 40
+_MANY = 40
+
+
+def forest(
+    comparisons: Sequence[Comparison], *, ax: Axes | None = None, title: str = "", margin: float | None = None
+) -> Axes:
+    """Every speedup with its bounds on a log axis, the largest proven gain at the top.
+
+    Parameters
+    ----------
+    comparisons : sequence of Comparison
+        Of one protocol, one a benchmark.
+    ax : matplotlib Axes, optional
+        Where to draw.
+    title : str
+        A text.
+    margin : float, optional
+        Shade the speedups within [1/(1 + margin), 1 + margin].
+
+    Returns
+    -------
+    matplotlib Axes
+        Sorted by the bound nearer to 1 of what is decided, undecided ones between by their estimate. Open markers
+        are undecided. A few speedups far from all others are drawn as arrows at the edge, with their value.
+
+    Raises
+    ------
+    DataError
+        No comparison has a speedup.
+    """
+    rows = sorted((c for c in comparisons if c.quantity == "speedup" and c.speedup.value > 0.0), key=_proven)
+    if not rows:
+        raise DataError("no speedup to draw")
+    ax = axes_or_new(ax, *forest_size(len(rows)))
+    low, high = _limits(rows)
+    if margin is not None:
+        ax.axvspan(1 / (1 + margin), 1 + margin, color="#eef2e6", linewidth=0)
+    ax.axvline(1.0, color="black", linewidth=0.9)
+    small = len(rows) > _MANY
+    for place, row in enumerate(rows):
+        _row(ax, place, row, (low, high), 3.5 if small else 5.0)
+    ax.set_yticks(range(len(rows)), [_shortened(r.benchmark) for r in rows], fontsize=6.5 if small else 8.5)
+    ax.set_ylim(-0.8, len(rows) - 0.2)
+    ax.set_xscale("log")
+    ax.set_xlim(low, high)
+    _ticks(ax, low, high)
+    first = rows[0]
+    confidence = f"{100 * (1 - first.alpha):.10g}"
+    ax.set_xlabel(
+        plain(
+            f"speedup of {first.candidate.label} over {first.reference.label}, right is faster\n"
+            f"({first.protocol}; each bound holds at {confidence} %)"
+        )
+    )
+    ax.grid(axis="x", color="#e5e5e5", linewidth=0.6)
+    ax.set_axisbelow(True)
+    ax.spines["left"].set_visible(False)
+    ax.tick_params(axis="y", length=0)
+    for verdict in (v for v in _LOOKS if any(r.verdict is v for r in rows)):
+        colour, marker, word = _LOOKS[verdict]
+        count = sum(r.verdict is verdict for r in rows)
+        face = "white" if verdict is Verdict.UNDECIDED else colour
+        ax.plot([], [], marker, color=colour, markerfacecolor=face, markersize=5, label=f"{count} {word}")
+    ax.legend(fontsize=8, frameon=False, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=4)
+    caption(ax, title)
+    return ax
+
+
+def forest_size(rows: int) -> tuple[float, float]:
+    """Width and height, in inches, that so many rows can be read at."""
+    return 6.8, 1.2 + (0.22 if rows <= _MANY else 0.135) * rows
+
+
+def _proven(row: Comparison) -> tuple[float, float]:
+    """Log of the bound nearer to 1 for what is decided, 0 for the rest; then the estimate."""
+    estimate = row.speedup
+    bound = {Verdict.FASTER: estimate.low, Verdict.SLOWER: estimate.high}.get(row.verdict, math.nan)
+    proven = math.log(bound) if bound > 0.0 and math.isfinite(bound) else 0.0
+    if row.verdict is Verdict.FASTER:
+        proven = max(proven, 1e-12)
+    elif row.verdict is Verdict.SLOWER:
+        proven = min(proven, -1e-12)
+    return proven, math.log(estimate.value)
+
+
+def _limits(rows: Sequence[Comparison]) -> tuple[float, float]:
+    """A range for all estimates and most bounds, with 1 in it and with room at the ends."""
+    values = np.abs(np.log([r.speedup.value for r in rows]))
+    far = max(_FAR * float(np.quantile(values, 0.9)), 0.02)
+    ends = [
+        math.log(v)
+        for r in rows
+        for v in (r.speedup.low, r.speedup.value, r.speedup.high)
+        if 0 < v < math.inf
+    ]
+    kept = [v for v in ends if abs(v) <= far]
+    low, high = min([*kept, 0.0]), max([*kept, 0.0])
+    room = 0.06 * (high - low) or 0.05
+    return math.exp(low - room), math.exp(high + room)
+
+
+def _row(ax: Axes, place: int, row: Comparison, limits: tuple[float, float], size: float) -> None:
+    colour, marker, _ = _LOOKS[row.verdict]
+    low, value, high = row.speedup.low, row.speedup.value, row.speedup.high
+    ends = [v if 0 < v < math.inf else limit for v, limit in zip((low, high), limits, strict=True)]
+    if math.isfinite(low) or math.isfinite(high):
+        ax.plot(np.clip(ends, *limits), [place, place], color=colour, linewidth=1.3, solid_capstyle="butt")
+    if limits[0] <= value <= limits[1]:
+        face = "white" if row.verdict is Verdict.UNDECIDED else colour
+        ax.plot([value], [place], marker, color=colour, markerfacecolor=face, markersize=size)
+        return
+    right = value > limits[1]
+    ax.plot([limits[right]], [place], ">" if right else "<", color=colour, markersize=size + 1, clip_on=False)
+    ax.annotate(
+        f"{value:.3g}x",
+        (limits[right], place),
+        xytext=(-7 if right else 7, 0),
+        textcoords="offset points",
+        ha="right" if right else "left",
+        va="center",
+        fontsize=7,
+        color=colour,
+    )
+
+
+def _ticks(ax: Axes, low: float, high: float) -> None:
+    """Ratios that people say, at most nine of them."""
+    from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+    for step in (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5, 1.0):
+        inside = np.arange(math.ceil(low / step), math.floor(high / step) + 1) * step
+        if 0 < inside.size <= 9:
+            break
+    else:
+        powers = 2.0 ** np.arange(math.ceil(math.log2(low)), math.floor(math.log2(high)) + 1)
+        inside = powers[:: max(1, math.ceil(powers.size / 9))]
+    # Even steps crowd at the right end of a long log axis; powers of two do not.
+    if high / low > 4:
+        powers = 2.0 ** np.arange(math.ceil(math.log2(low)), math.floor(math.log2(high)) + 1)
+        inside = powers[:: max(1, math.ceil(powers.size / 9))]
+    ax.xaxis.set_major_locator(FixedLocator(inside.tolist()))
+    ax.xaxis.set_minor_locator(NullLocator())
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.4g}x"))
+
+
+def _shortened(name: str) -> str:
+    """Long names lose their middle."""
+    shown = name if len(name) <= _LONGEST else f"{name[: _LONGEST // 2]}…{name[-_LONGEST // 2 + 1 :]}"
+    return plain(shown)

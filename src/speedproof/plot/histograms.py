@@ -1,0 +1,160 @@
+"""Histograms with their mixtures: of one sample, or of many versions on one axis."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from speedproof.mixture.model import MixtureModel
+from speedproof.plot.canvas import BLUE, COLOURS, WIDTH, axes_or_new, caption, new_figure, plain
+from speedproof.plot.scale import Floats, Window, beyond, bins, places, widened, window
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["histogram", "histograms"]
+
+_RUG = 5000
+_BARS = 130  # bars of one axis at most, so that each can be seen
+_NEEDLE = 6.0  # deviations to a bar: the highest curve is then 2.4 times as high as its bar
+_MANY = 6
+
+
+def histogram(
+    values: npt.ArrayLike,
+    model: MixtureModel | None = None,
+    *,
+    ax: Axes | None = None,
+    axis: str = "value",
+    title: str = "",
+) -> Axes:
+    """Histogram as a density, the mixture and its components over it, a rug of the values below.
+
+    Parameters
+    ----------
+    values : array_like, shape (n,)
+        The sample, in the unit to show.
+    model : MixtureModel, optional
+        Its mixture, in the same unit.
+    ax : matplotlib Axes, optional
+        Where to draw.
+    axis, title : str
+        Texts.
+
+    Returns
+    -------
+    matplotlib Axes
+        A few values far out are not drawn but counted, see :func:`window`. A component much narrower than a bar
+        is drawn a sixth of a bar wide (one deviation).
+    """
+    x = np.asarray(values, dtype=np.float64)
+    seen = window(x)
+    ax = axes_or_new(ax)
+    _density(ax, x, model, seen)
+    ax.set_xlabel(axis)
+    ax.set_ylabel("density")
+    if model is not None:
+        ax.legend(fontsize=8, frameon=False)
+    caption(ax, title, beyond(x, seen))
+    return ax
+
+
+def histograms(
+    samples: Mapping[str, npt.ArrayLike],
+    models: Sequence[MixtureModel | None] | None = None,
+    *,
+    axis: str = "value",
+    title: str = "",
+    figure: Figure | None = None,
+) -> Figure:
+    """Histograms of many versions under each other on one axis, each with its mixture and the first one's median.
+
+    Parameters
+    ----------
+    samples : mapping of str to array_like
+        A sample of each version.
+    models : sequence of MixtureModel or None, optional
+        Their mixtures, in the same order.
+    axis, title : str
+        Texts.
+    figure : matplotlib Figure, optional
+        An empty one to draw into.
+
+    Returns
+    -------
+    matplotlib Figure
+        One panel a version. The axis spans the windows of all samples, and each panel counts what lies beyond.
+    """
+    arrays = {name: np.asarray(values, dtype=np.float64) for name, values in samples.items()}
+    windows = [window(x) for x in arrays.values()]
+    seen = min(low for low, _ in windows), max(high for _, high in windows)
+    medians = [float(np.median(x)) for x in arrays.values()]
+    height = 1.5 if len(arrays) <= _MANY else 1.1
+    if figure is None:
+        figure = new_figure(WIDTH, 0.8 + height * len(arrays))
+    panels = figure.subplots(len(arrays), 1, sharex=True, squeeze=False)[:, 0]
+    fitted = models or [None] * len(arrays)
+    for ax, (name, x), model, median in zip(panels, arrays.items(), fitted, medians, strict=True):
+        axes_or_new(ax)
+        _density(ax, x, model, seen)
+        ax.axvline(medians[0], color="black", linestyle=(0, (4, 3)), linewidth=0.9)
+        ax.plot([median], [1.0], "v", color="black", clip_on=False, transform=ax.get_xaxis_transform())
+        ax.set_yticks([])
+        ax.spines["left"].set_visible(False)
+        if model is not None and model.components > 1:
+            ax.legend(fontsize=7, frameon=False, loc="upper right")
+        caption(ax, f"{name}: n = {x.size}, median {median:.4g}", beyond(x, seen))
+    panels[-1].set_xlabel(axis)
+    note = f"triangles: medians; dashed: the median of {next(iter(arrays))}"
+    figure.suptitle(plain(f"{title}\n{note}" if title else note), x=0.01, ha="left", fontsize=9)
+    return figure
+
+
+def _density(ax: Axes, x: Floats, model: MixtureModel | None, seen: Window) -> None:
+    """Bars, rug and curves inside a window."""
+    inside = x[(x >= seen[0]) & (x <= seen[1])]
+    wide = widened(seen)
+    if inside.size:
+        counts, edges = np.histogram(inside, bins=bins(inside, (seen[1] - seen[0]) / _BARS))
+        heights = counts / (x.size * np.diff(edges))
+        ax.stairs(heights, edges, fill=True, color="#d5d5d5", label="_bars")
+        rug = inside if inside.size <= _RUG else np.quantile(inside, np.linspace(0, 1, _RUG))
+        ax.plot(
+            rug,
+            np.full(rug.size, 0.02),
+            "|",
+            color="#333333",
+            markersize=5,
+            markeredgewidth=0.6,
+            alpha=0.6,
+            transform=ax.get_xaxis_transform(),
+            label="_rug",
+        )
+        least = float(np.diff(edges).min()) / _NEEDLE
+    else:
+        least = (wide[1] - wide[0]) / (_NEEDLE * _BARS)
+    if model is not None:
+        # A component of a value or two may be a needle that would flatten all bars.
+        _curves(ax, MixtureModel(model.weights, model.means, np.maximum(model.sds, least)), wide)
+    ax.set_xlim(*wide)
+    ax.set_ylim(bottom=0.0)
+
+
+def _curves(ax: Axes, model: MixtureModel, seen: Window) -> None:
+    """The components, filled and named in the legend, and their sum."""
+    grid = places(model, seen)
+    if model.components > 1:
+        for k, (w, mu, sd) in enumerate(zip(model.weights, model.means, model.sds, strict=True)):
+            part = w * np.exp(-0.5 * ((grid - mu) / sd) ** 2) / (sd * np.sqrt(2 * np.pi))
+            colour = COLOURS[k % len(COLOURS)]
+            label = f"component {k + 1}: {w:.0%} at {mu:.4g}"
+            ax.fill_between(grid, part, color=colour, alpha=0.4, linewidth=0, label=label)
+            ax.plot(grid, part, color=colour, linewidth=0.8, label="_component")
+    label = "mixture" if model.components > 1 else "normal distribution"
+    ax.plot(
+        grid, model.pdf(grid), color="black" if model.components > 1 else BLUE, linewidth=1.4, label=label
+    )

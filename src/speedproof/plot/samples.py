@@ -1,0 +1,233 @@
+"""One sample in a picture: its distribution function, its runs in order, its quantiles."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from speedproof.errors import DataError
+from speedproof.mixture.model import MixtureModel
+from speedproof.plot.canvas import ACCENT, BLUE, COLOURS, GREY, axes_or_new, caption
+from speedproof.plot.scale import beyond, places, widened, window
+from speedproof.stats.lilliefors import critical_distance, lilliefors
+from speedproof.stats.special import ndtri
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["ecdf", "qq", "run_order"]
+
+_RISK = 0.05
+
+
+def ecdf(
+    values: npt.ArrayLike,
+    model: MixtureModel | None = None,
+    *,
+    ax: Axes | None = None,
+    axis: str = "value",
+    title: str = "",
+) -> Axes:
+    """Empirical distribution function; with a mixture its own beside it, and their largest distance.
+
+    Parameters
+    ----------
+    values : array_like, shape (n,)
+        The sample.
+    model : MixtureModel, optional
+        Its mixture.
+    ax : matplotlib Axes, optional
+        Where to draw.
+    axis, title : str
+        Texts.
+
+    Returns
+    -------
+    matplotlib Axes
+        A few values far out are not drawn but counted, see :func:`window`.
+    """
+    x = np.sort(np.asarray(values, dtype=np.float64))
+    steps, counts = np.unique(x, return_counts=True)
+    above = np.cumsum(counts) / x.size
+    seen = window(x)
+    wide = widened(seen)
+    ax = axes_or_new(ax)
+    start, end = min(wide[0], float(x[0])), max(wide[1], float(x[-1]))
+    ax.plot(
+        np.concatenate([[start], steps, [end]]),
+        np.concatenate([[0.0], above, [1.0]]),
+        drawstyle="steps-post",
+        color=BLUE,
+        linewidth=1.4,
+        label=f"{x.size} runs",
+    )
+    if model is not None:
+        grid = places(model, wide)
+        ax.plot(grid, model.cdf(grid), "--", color="black", linewidth=1.1, label="mixture")
+        fitted = model.cdf(steps)
+        gaps = np.stack([np.abs(above - fitted), np.abs(above - counts / x.size - fitted)])
+        side, at = np.unravel_index(int(gaps.argmax()), gaps.shape)
+        step = float(above[at] - (counts[at] / x.size if side else 0.0))
+        ax.plot(
+            [steps[at], steps[at]],
+            [step, float(fitted[at])],
+            color=ACCENT,
+            linewidth=3,
+            label=f"largest distance {gaps.max():.3f}",
+        )
+    ax.set_xlim(*wide)
+    ax.set_ylim(0.0, 1.0)
+    ax.set_xlabel(axis)
+    ax.set_ylabel("share of runs at most")
+    ax.grid(color="#e5e5e5", linewidth=0.6)
+    ax.legend(fontsize=8, frameon=False, loc="lower right")
+    caption(ax, title, beyond(x, seen))
+    return ax
+
+
+def run_order(
+    values: npt.ArrayLike,
+    model: MixtureModel | None = None,
+    *,
+    ax: Axes | None = None,
+    axis: str = "value",
+    title: str = "",
+) -> Axes:
+    """Values in run order, each in the colour and shape of its most probable component.
+
+    Parameters
+    ----------
+    values : array_like, shape (n,)
+        The sample in run order.
+    model : MixtureModel, optional
+        Its mixture.
+    ax : matplotlib Axes, optional
+        Where to draw.
+    axis, title : str
+        Texts.
+
+    Returns
+    -------
+    matplotlib Axes
+        All values are drawn: in run order, one far out is news.
+    """
+    x = np.asarray(values, dtype=np.float64)
+    run = np.arange(1, x.size + 1)
+    ax = axes_or_new(ax)
+    size = 4.0 if x.size <= 500 else 2.0
+    label = np.zeros(x.size, dtype=np.int64) if model is None else model.labels(x)
+    for k in np.unique(label):
+        of_it = label == k
+        ax.plot(
+            run[of_it],
+            x[of_it],
+            "os^Dv<>Ph"[k % 9],
+            color=COLOURS[k % len(COLOURS)],
+            markersize=size,
+            markeredgewidth=0.0,
+            linestyle="none",
+            label=f"component {k + 1}: {of_it.sum()} runs",
+            rasterized=x.size > 20_000,
+        )
+    ax.axhline(float(np.median(x)), color=GREY, linewidth=0.9, linestyle=(0, (4, 3)), label="median")
+    ax.set_xlabel("run")
+    ax.set_ylabel(axis)
+    if model is not None and model.components > 1:
+        ax.legend(fontsize=8, frameon=False)
+    caption(ax, title)
+    return ax
+
+
+def qq(
+    values: npt.ArrayLike,
+    distribution: Literal["normal", "log-normal"] = "normal",
+    *,
+    ax: Axes | None = None,
+    axis: str = "value",
+    title: str = "",
+) -> Axes:
+    """Probability plot: sorted values against the normal quantiles, on a log axis for the log-normal.
+
+    Parameters
+    ----------
+    values : array_like, shape (n,)
+        The sample; four values or more, not all equal, positive for the log-normal distribution.
+    distribution : {"normal", "log-normal"}
+        Against which.
+    ax : matplotlib Axes, optional
+        Where to draw.
+    axis, title : str
+        Texts.
+
+    Returns
+    -------
+    matplotlib Axes
+        Places are Blom's (i - 3/8)/(n + 1/4). The line has the sample's mean and deviation. As long as all points
+        lie within the band, Lilliefors' test does not reject the distribution at 5 %; its p-value is given.
+
+    Raises
+    ------
+    DataError
+        Fewer than four values, all equal, or a value that is not positive on a log axis.
+    """
+    x = np.sort(np.asarray(values, dtype=np.float64))
+    logs = distribution == "log-normal"
+    if logs and x[0] <= 0.0:
+        raise DataError(f"no log-normal probability plot: {x[0]:g} is not positive")
+    y = np.log(x) if logs else x
+    n = y.size
+    if n < 4 or y[0] == y[-1]:
+        raise DataError("a probability plot needs four values or more that are not all equal")
+    back = np.exp if logs else np.asarray
+    ax = axes_or_new(ax)
+    normal = ndtri((np.arange(1, n + 1) - 0.375) / (n + 0.25))
+    line = np.linspace(normal[0] - 0.3, normal[-1] + 0.3, 200)
+    mean, deviation = float(y.mean()), float(y.std(ddof=1))
+    # The distance is measured before and after the step of each value, so from (i-1)/n and from i/n.
+    distance, ranks = critical_distance(n, _RISK), np.arange(1, n + 1) / n
+    with np.errstate(divide="ignore"):
+        low = back(mean + deviation * ndtri(np.clip(ranks - distance, 0.0, 1.0)))
+        high = back(mean + deviation * ndtri(np.clip(ranks - 1.0 / n + distance, 0.0, 1.0)))
+    drawn = back(np.array([y[0], y[-1], mean + deviation * line[0], mean + deviation * line[-1]]))
+    limits = widened((float(drawn.min()), float(drawn.max())), 0.04)
+    if logs:
+        ax.set_yscale("log")
+        _plain_log_ticks(ax)
+        limits = float(drawn.min()) / 1.02, float(drawn.max()) * 1.02
+    ax.fill_between(
+        normal, np.clip(low, *limits), np.clip(high, *limits), color="#e3e9f0", linewidth=0, label="95 % band"
+    )
+    ax.plot(line, back(mean + deviation * line), color="black", linewidth=1.0, label=distribution)
+    ax.plot(
+        normal,
+        x,
+        "o",
+        color=BLUE,
+        markersize=3.5 if n <= 500 else 1.5,
+        markeredgewidth=0.0,
+        rasterized=n > 20_000,
+    )
+    ax.set_ylim(*limits)
+    ax.set_xlabel("normal quantile")
+    ax.set_ylabel(axis)
+    pvalue = float(lilliefors(y).pvalue)
+    ax.legend(
+        fontsize=8,
+        frameon=False,
+        loc="upper left",
+        title=f"Lilliefors: p {'< 0.001' if pvalue < 0.001 else f'= {pvalue:.3f}'}",
+        title_fontsize=8,
+    )
+    caption(ax, title)
+    return ax
+
+
+def _plain_log_ticks(ax: Axes) -> None:
+    """Numbers without powers of ten where the axis spans little more than one."""
+    from matplotlib.ticker import LogFormatter, LogLocator, NullLocator
+
+    ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    ax.yaxis.set_major_formatter(LogFormatter(labelOnlyBase=False, minor_thresholds=(np.inf, np.inf)))
+    ax.yaxis.set_minor_locator(NullLocator())

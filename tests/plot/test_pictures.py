@@ -1,0 +1,332 @@
+"""Pictures: they show the numbers that were given, in every format, and say what is missing."""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from speedproof import plot
+from speedproof.data.sample import Sample
+from speedproof.data.suite import Key
+from speedproof.errors import DataError, UsageError
+from speedproof.mixture.goodness import ks_distance
+from speedproof.mixture.model import MixtureModel
+from speedproof.plot import canvas
+from speedproof.plot.scale import beyond, kernel_density
+from speedproof.protocols.compare import Rules, compare_medians
+from speedproof.protocols.results import Comparison, Verdict
+from speedproof.stats.lilliefors import lilliefors
+
+pytest.importorskip("matplotlib")
+from matplotlib.axes import Axes
+from matplotlib.collections import FillBetweenPolyCollection
+from matplotlib.figure import Figure
+from matplotlib.patches import StepPatch
+
+MODEL = MixtureModel([0.6, 0.4], [10.0, 14.0], [0.3, 0.5])
+X = MODEL.rvs(120, seed=1)
+
+
+def axes() -> Axes:
+    return canvas.new_figure().add_subplot()
+
+
+def area_of_bars(ax: Axes) -> float:
+    (steps,) = [patch for patch in ax.patches if isinstance(patch, StepPatch)]
+    heights, edges, _ = steps.get_data()
+    return float(np.sum(np.asarray(heights) * np.diff(edges)))
+
+
+def curves(ax: Axes, label: str) -> list[np.ndarray]:
+    return [np.asarray(line.get_xydata()) for line in ax.lines if line.get_label() == label]
+
+
+def texts(ax: Axes) -> list[str]:
+    return [text.get_text() for text in ax.texts]
+
+
+def test_histogram_has_area_one_and_the_components_add_up() -> None:
+    ax = axes()
+    assert plot.histogram(X, MODEL, ax=ax, axis="time (ms)", title="a") is ax
+    assert area_of_bars(ax) == pytest.approx(1.0)
+    ((rug,), (whole,)) = curves(ax, "_rug"), curves(ax, "mixture")
+    assert sorted(rug[:, 0]) == sorted(X)
+    components = curves(ax, "_component")
+    assert len(components) == 2
+    np.testing.assert_allclose(sum(c[:, 1] for c in components), whole[:, 1], rtol=1e-9)
+    legend = ax.get_legend()
+    assert legend is not None
+    shown = [text.get_text() for text in legend.get_texts()]
+    assert shown == ["component 1: 60% at 10", "component 2: 40% at 14", "mixture"]
+
+
+def test_a_few_values_far_out_are_counted_and_not_drawn() -> None:
+    """The bars hold the share of the values inside the axis; a line counts those beyond."""
+    x = np.concatenate([X, [60.0, 140.0, -90.0]])
+    ax = plot.histogram(x, MODEL, ax=axes())
+    low, high = ax.get_xlim()
+    assert low < X.min()
+    assert high > X.max()
+    assert high - low < 1.1 * np.ptp(X)
+    assert area_of_bars(ax) == pytest.approx(X.size / x.size)
+    said = {
+        "1 of 123 values, down to -90, lie beyond the axis and are not drawn",
+        "2 of 123 values, up to 140, lie beyond the axis and are not drawn",
+    }
+    assert set(texts(ax)) == said
+    assert set(texts(plot.ecdf(x, MODEL, ax=axes()))) == said
+    assert texts(plot.histogram(X, MODEL, ax=axes())) == []
+
+
+def test_windows_of_random_samples() -> None:
+    """What is left out is far out, little, and at the ends; what spreads by itself is rarely cut."""
+    rng = np.random.default_rng(1)
+    cut = 0
+    for _ in range(500):
+        n = int(rng.integers(2, 300))
+        x = rng.normal(10, 1, n) + (rng.random(n) < rng.choice([0, 0.01, 0.3])) * rng.choice([3, 30, 300])
+        low, high = plot.window(x)
+        inside = x[(x >= low) & (x <= high)]
+        assert {low, high} == {inside.min(), inside.max()}
+        for out in (x[x < low], x[x > high]):
+            assert out.size <= max(2, 0.02 * n)
+            if out.size:
+                cut += 1
+                assert min(abs(out - low).min(), abs(out - high).min()) > np.ptp(inside)
+        assert len(beyond(x, (low, high))) == (x.min() < low) + (x.max() > high)
+    assert cut > 20
+    for draw in (rng.normal, rng.uniform, rng.exponential):
+        for n in (8, 10, 30, 300):
+            kept = [plot.window(x) == (x.min(), x.max()) for x in (draw(size=n) for _ in range(200))]
+            assert sum(kept) >= 190
+
+
+def test_versions_are_compared_on_one_axis() -> None:
+    """All panels span the same values, each counts what lies beyond, and the first one's median is in each."""
+    samples = {"old": X, "new": np.append(X - 3, 500.0), "flat": np.full(9, 12.0)}
+    figure = plot.histograms(samples, [MODEL, MODEL, None], axis="time (ms)", title="t")
+    assert len(figure.axes) == 3
+    low, high = figure.axes[0].get_xlim()
+    assert low <= X.min() - 3
+    assert X.max() <= high < 500
+    for ax, (name, x) in zip(figure.axes, samples.items(), strict=True):
+        assert ax.get_xlim() == (low, high)
+        assert ax.get_title("left") == f"{name}: n = {x.size}, median {np.median(x):.4g}"
+        out = int(np.sum((x < low) | (x > high)))
+        assert len(texts(ax)) == bool(out)
+        assert area_of_bars(ax) == pytest.approx(1 - out / x.size)
+        assert any(np.asarray(line.get_xdata())[0] == np.median(X) for line in ax.lines)
+        assert any(np.asarray(line.get_xdata())[0] == np.median(x) for line in ax.lines)
+    assert [ax.get_xlabel() for ax in figure.axes] == ["", "", "time (ms)"]
+
+
+def test_a_needle_does_not_flatten_the_bars() -> None:
+    """A component of a single value would be thousands of times as high as any bar."""
+    needle = MixtureModel([1 / 120, 119 / 120], [10.0, 12.0], [1e-6, 2.0])
+    ax = plot.histogram(X, needle, ax=axes())
+    (steps,) = [patch for patch in ax.patches if isinstance(patch, StepPatch)]
+    (whole,) = curves(ax, "mixture")
+    assert whole[:, 1].max() < 2.5 * np.asarray(steps.get_data()[0]).max()
+
+
+def test_large_samples_are_thinned_in_the_rug_only() -> None:
+    x = np.random.default_rng(1).normal(size=20_000)
+    ax = plot.histogram(x, ax=axes())
+    (rug,) = curves(ax, "_rug")
+    assert rug.shape[0] == 5000
+    assert {rug[:, 0].min(), rug[:, 0].max()} == set(plot.window(x))
+    assert area_of_bars(ax) == pytest.approx(1.0, abs=1e-3)
+
+
+def test_the_marked_distance_is_that_of_the_goodness_of_fit() -> None:
+    ax = plot.ecdf(X, MODEL, ax=axes())
+    (mark,) = curves(ax, f"largest distance {ks_distance(X, MODEL):.3f}")
+    assert abs(mark[0, 1] - mark[1, 1]) == pytest.approx(ks_distance(X, MODEL))
+
+
+def test_run_order_keeps_the_order_and_marks_components() -> None:
+    ax = plot.run_order(X, MODEL, ax=axes())
+    points = np.concatenate([line.get_xydata() for line in ax.lines if "component" in str(line.get_label())])
+    points = points[np.argsort(points[:, 0])]
+    assert points[:, 1].tolist() == X.tolist()
+    assert points[:, 0].tolist() == list(range(1, X.size + 1))
+    for k in range(2):
+        (line,) = curves(ax, f"component {k + 1}: {np.sum(MODEL.labels(X) == k)} runs")
+        assert set(line[:, 1]) == set(X[MODEL.labels(X) == k])
+
+
+def test_a_probability_plot_is_straight_and_its_band_is_lilliefors_test() -> None:
+    """Points leave the band exactly when the test rejects, for the normal and the log-normal distribution."""
+    rng = np.random.default_rng(5)
+    rejected = 0
+    for i in range(40):
+        n = int(rng.integers(4, 80))
+        x = np.exp(rng.normal(size=n)) if i % 2 else rng.exponential(size=n)
+        ax = plot.qq(x, "log-normal", ax=axes())
+        (points,) = [np.asarray(line.get_xydata()) for line in ax.lines if line.get_marker() == "o"]
+        assert points[:, 1].tolist() == sorted(x.tolist())
+        (band,) = [c for c in ax.collections if isinstance(c, FillBetweenPolyCollection)]
+        outline = np.asarray(band.get_paths()[0].vertices)
+        inside = True
+        for place, value in points:
+            here = outline[np.abs(outline[:, 0] - place) < 1e-9, 1]
+            inside &= bool(here.min() - 1e-9 <= value <= here.max() + 1e-9)
+        accepted = bool(lilliefors(np.log(x)).pvalue > 0.05)
+        assert inside == accepted
+        rejected += not accepted
+    assert rejected > 3
+    with pytest.raises(DataError, match="-1 is not positive"):
+        plot.qq([-1.0, 1.0, 2.0, 3.0], "log-normal", ax=axes())
+    for few in ([1.0, 2.0, 3.0], [2.0] * 9):
+        with pytest.raises(DataError, match="four values or more that are not all equal"):
+            plot.qq(few, ax=axes())
+
+
+def outlines(ax: Axes) -> list[np.ndarray]:
+    return [np.asarray(p.vertices) for c in ax.collections for p in c.get_paths()]
+
+
+def test_violins_are_not_scaled_by_their_narrowest_component_nor_by_an_outlier() -> None:
+    """Beside a needle of three values, every other violin keeps a width that can be seen."""
+    needle = np.concatenate([X, [12.0, 12.0 + 1e-9, 12.0 - 1e-9]])
+    model = MixtureModel([0.58, 0.02, 0.4], [10.0, 12.0, 14.0], [0.3, 1e-9, 0.5])
+    ax = plot.violins({"needle": needle, "out": np.append(X, 900.0)}, [model, MODEL], ax=axes())
+    low, high = ax.get_ylim()
+    assert high - low < 1.2 * np.ptp(X)
+    assert [t.get_text() for t in ax.get_xticklabels()] == ["needle", "out\n(1 beyond the axis)"]
+    for k, mode in ((0, 10.0), (0, 14.0), (1, 10.0), (1, 14.0)):
+        for side in (-1, 1):
+            points = np.concatenate(outlines(ax)) - [k, mode]
+            near = side * points[(np.abs(points[:, 1]) < 0.3) & (np.abs(points[:, 0]) < 0.5), 0]
+            assert near.max() > 0.08, (k, mode, side)
+
+
+def test_violins_show_medians_and_have_a_side_each() -> None:
+    samples = {"old": X, "it's $new": X + 1, "flat": np.full(5, 11.0)}
+    ax = plot.violins(samples, [MODEL, MODEL, None], ax=axes())
+    dots = [np.asarray(line.get_xydata())[0] for line in ax.lines if line.get_marker() == "o"]
+    assert [d[1] for d in dots] == [np.median(x) for x in samples.values()]
+    assert plot.violins({"alone": [3.0]}, ax=axes()).get_ylim()[0] < 3.0
+
+
+def test_kernel_density_is_one_and_keeps_modes_apart() -> None:
+    """Integral one; two modes ten deviations apart are as high as each alone, at half the weight."""
+    rng = np.random.default_rng(3)
+    for n in (1, 2, 30, 400, 50_000):
+        x = np.concatenate([rng.normal(0, 1, n), rng.normal(10, 1, n)])
+        grid = np.linspace(-30, 40, 7001)
+        density = kernel_density(x, grid, least=0.05)
+        assert density.sum() * 0.01 == pytest.approx(1.0, abs=1e-3)
+        if n >= 400:
+            truth = MixtureModel([0.5, 0.5], [0.0, 10.0], [1.0, 1.0]).pdf(grid)
+            assert np.abs(density - truth).sum() * 0.01 < 4 * (2 * n) ** -0.4  # the rate of such estimates
+    few = rng.normal(size=3000)
+    near = kernel_density(few, grid)
+    counted = kernel_density(np.repeat(few, 2), grid)
+    assert np.isfinite(near).all()
+    assert np.isfinite(counted).all()
+
+
+def comparisons() -> list[Comparison]:
+    rng = np.random.default_rng(2)
+    found = []
+    for i, ratio in enumerate((0.5, 0.8, 0.97, 1.0, 1.02, 1.3, 2.0)):
+        x, y = (Sample(rng.normal(10, 0.2, 20) * f, label=v) for f, v in ((1.0, "old"), (1 / ratio, "new")))
+        found.append(compare_medians(x, y, Rules(), Key(f"b{i}")))
+    return found
+
+
+def test_forest_is_sorted_by_what_is_proven() -> None:
+    rows = comparisons()
+    ax = plot.forest(rows[::-1], ax=axes(), title="t", margin=0.02)
+    names = [label.get_text() for label in ax.get_yticklabels()]
+    assert names[-2:] == ["b5", "b6"]
+    assert names[:2] == ["b0", "b1"]
+    by_name = {row.benchmark: row for row in rows}
+    assert ax.get_xscale() == "log"
+    bounds = [by_name[n].speedup.low if by_name[n].verdict is Verdict.FASTER else 1.0 for n in names]
+    assert all(a <= b for a, b in pairwise(bounds))
+    markers = [np.asarray(line.get_xydata()) for line in ax.lines if line.get_marker() in ("o", "s")]
+    values = {tuple(m[0]) for m in markers if len(m)}
+    assert values == {(by_name[n].speedup.value, float(i)) for i, n in enumerate(names)}
+    low, high = ax.get_xlim()
+    assert all(low < row.speedup.value < high for row in rows)
+    legend = ax.get_legend()
+    assert legend is not None
+    counts = sum(int(text.get_text().split()[0]) for text in legend.get_texts())
+    assert counts == len(rows)
+
+
+def test_forest_of_many_and_of_one_far_out() -> None:
+    """A speedup of a million is an arrow with its value; the others keep their axis."""
+    rng = np.random.default_rng(7)
+    rows = []
+    for i in range(60):
+        x, y = (Sample(rng.normal(10, 0.2, 10) * f) for f in (1.0, 1e-6 if i == 7 else 1.0))
+        rows.append(compare_medians(x, y, Rules(), Key(f"a name of a benchmark that is far too long {i}")))
+    ax = plot.forest(rows, ax=axes())
+    assert ax.get_xlim()[1] < 1.5
+    (arrow,) = [text for text in texts(ax) if text.endswith("x")]
+    assert float(arrow[:-1]) == pytest.approx(1e6, rel=0.05)
+    assert len({label.get_text() for label in ax.get_yticklabels()}) == 60
+    with pytest.raises(DataError, match="no speedup"):
+        plot.forest([])
+
+
+def test_pictures_of_one_value_and_of_equal_values() -> None:
+    for values in ([2.0], [2.0] * 5, [0.0, 0.0], [1e300, 1e300, 3e299], [1e-300, 0.0]):
+        for draw in (plot.histogram, plot.ecdf, plot.run_order):
+            picture = draw(values, ax=axes())
+            assert all(math.isfinite(limit) for limit in (*picture.get_xlim(), *picture.get_ylim()))
+
+
+@pytest.mark.parametrize(
+    ("ending", "start"), [("svg", b"<?xml"), ("png", b"\x89PNG"), ("pdf", b"%PDF"), ("html", b"<!")]
+)
+def test_every_format_is_written_the_same_each_time(tmp_path: Path, ending: str, start: bytes) -> None:
+    contents = []
+    for name in "ab":
+        path = tmp_path / f"{name}.{ending}"
+        plot.save(plot.violins({"x": X, "y": X + 1}, [MODEL, None], ax=axes()), path)
+        contents.append(path.read_bytes())
+    assert contents[0].startswith(start)
+    assert contents[0] == contents[1]
+    if ending == "html":  # it works without a network
+        assert b"<script" not in contents[0]
+        assert b"<svg" in contents[0]
+
+
+def test_without_axes_a_notebook_gets_a_picture() -> None:
+    """The new figure is pyplot's, which notebooks show; names with dollars are no formulas."""
+    import matplotlib.pyplot as plt
+
+    before = set(plt.get_fignums())
+    ax = plot.run_order(X, title="$PATH and $HOME")
+    assert isinstance(ax.figure, Figure)
+    assert len(set(plt.get_fignums()) - before) == 1
+    plt.close(ax.figure)
+
+
+def test_unknown_ending_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"x\.bmp: a picture is written as \.svg, \.png, \.pdf, \.html"):
+        plot.save(plot.run_order(X, ax=axes()), tmp_path / "x.bmp")
+
+
+def test_missing_matplotlib_names_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str) -> None:
+        raise ImportError(f"No module named {name!r}", name=name)
+
+    monkeypatch.setattr(canvas, "import_module", missing)
+    with pytest.raises(UsageError) as caught:
+        plot.histogram(X)
+    text, _, packages = str(caught.value).partition(": pip install ")
+    assert text == "pictures need matplotlib, which is not installed"
+    # The packages themselves: from a clone there is no speedproof on an index that an extra could be asked of.
+    extras = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    wanted = extras["optional-dependencies"]["plot"]
+    assert packages.split() == [requirement.partition(">=")[0] for requirement in wanted]

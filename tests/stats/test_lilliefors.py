@@ -1,0 +1,59 @@
+"""Lilliefors' test: published critical values, a brute-force distance, and its size."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from speedproof.stats.lilliefors import critical_distance, lilliefors
+
+
+@pytest.mark.parametrize(
+    ("n", "alpha", "critical"),
+    [  # Dallal and Wilkinson (1986), table 1: simulated, three digits
+        (5, 0.10, 0.319),
+        (5, 0.05, 0.343),
+        (10, 0.10, 0.241),
+        (10, 0.05, 0.262),
+        (10, 0.01, 0.304),
+        (20, 0.10, 0.176),
+        (20, 0.05, 0.192),
+        (20, 0.01, 0.223),
+        (30, 0.05, 0.159),
+        (30, 0.01, 0.185),
+    ],
+)
+def test_against_the_published_table(n: int, alpha: float, critical: float) -> None:
+    assert critical_distance(n, alpha) == pytest.approx(critical, abs=4e-3)
+
+
+def test_distance_against_every_step() -> None:
+    """The supremum over both sides of each jump, by definition, with the normal distribution from SciPy."""
+    norm = pytest.importorskip("scipy.stats").norm
+    rng = np.random.default_rng(1)
+    for n in (4, 7, 30, 200):
+        x = np.round(rng.exponential(size=n), 1)
+        fitted = norm(x.mean(), x.std(ddof=1))
+        steps = np.concatenate([x, np.nextafter(x, -np.inf)])
+        empirical = (x[None, :] <= steps[:, None]).mean(axis=1)
+        expected = np.abs(empirical - fitted.cdf(steps)).max()
+        assert float(lilliefors(x).statistic) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("n", [8, 20, 50, 100, 300, 1000])
+def test_size(n: int) -> None:
+    """On 5,000 normal samples, rejections at each risk within four binomial errors and the formula's own 10 %."""
+    result = lilliefors(np.random.default_rng(n).normal(size=(5000, n)))
+    for alpha in (0.01, 0.05, 0.1, 0.2, 0.5):
+        share = float((result.pvalue <= alpha).mean())
+        assert abs(share - alpha) < 4 * np.sqrt(alpha * (1 - alpha) / 5000) + 0.1 * alpha
+
+
+def test_invariance_and_edges() -> None:
+    """Units and offsets change nothing; constant and tiny samples have no test; p falls with the distance."""
+    x = np.random.default_rng(4).exponential(size=25)
+    for moved in (x * 1e-200, x * 1e300, 1e6 + x):
+        assert float(lilliefors(moved).statistic) == pytest.approx(float(lilliefors(x).statistic), abs=1e-8)
+    assert np.isnan(lilliefors([1.0, 1.0, 1.0, 1.0]).pvalue)
+    assert np.isnan(lilliefors([1.0, 2.0, 4.0]).pvalue)
+    assert lilliefors([[1.0, 2.0, 4.0, 9.0], [1.0, 2.0, 3.0, 4.0]]).pvalue.shape == (2,)
