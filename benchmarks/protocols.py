@@ -18,7 +18,8 @@ import numpy.typing as npt
 from scipy import stats
 
 from speedproof.protocols.speedup_test import decide_mean, decide_median, mean_tests, median_tests
-from speedproof.stats.bounds import probability_greater, ratio_of_means, ratio_of_medians
+from speedproof.stats.bounds import probability_greater
+from speedproof.stats.ratio import ratio_of_means, ratio_of_medians
 
 FloatArray = npt.NDArray[np.float64]
 RUNS = 31

@@ -31,8 +31,9 @@ from speedproof.protocols.speedup_test import (
     mean_tests,
     median_tests,
 )
-from speedproof.stats.bounds import Interval, probability_greater, ratio_of_means, ratio_of_medians
+from speedproof.stats.bounds import probability_greater
 from speedproof.stats.hypotests import brunner_munzel
+from speedproof.stats.ratio import Interval, ratio_of_means, ratio_of_medians
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]

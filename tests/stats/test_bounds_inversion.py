@@ -17,9 +17,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats as scipy_stats
 
-from speedproof.stats import bounds
-from speedproof.stats.bounds import Interval, probability_greater, ratio_of_means, ratio_of_medians
+from speedproof.stats import bounds, ratio
+from speedproof.stats.bounds import probability_greater
 from speedproof.stats.hypotests import rank_sum, welch
+from speedproof.stats.ratio import Interval, ratio_of_means, ratio_of_medians
 from speedproof.stats.special import t_ppf
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
@@ -70,7 +71,8 @@ def free(low: Array, high: Array, *_: object, **__: object) -> Interval:
 def roots(of: Bounds, x: Any, y: Any, alpha: float) -> Any:
     """The bounds as they are before they are held."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bounds, "_at_verdict", free)
+        patch.setattr(bounds, "hold", free)
+        patch.setattr(ratio, "hold", free)
         return of(x, y, alpha)
 
 
@@ -137,7 +139,7 @@ def test_roots_with_noise_are_found_out(
 ) -> None:
     """A tenth of noise on the roots fails each check, although the bounds that are held still fit the verdicts."""
     rng = np.random.default_rng(0)
-    certified, extreme = bounds._certified, bounds._extreme_ratios
+    certified, extreme = ratio._certified, ratio._extreme_ratios
 
     def noisy(values: Array) -> Array:
         return values * rng.lognormal(0.0, 0.1, np.shape(values))
@@ -149,8 +151,8 @@ def test_roots_with_noise_are_found_out(
         low, high = extreme(*arguments)
         return noisy(low), noisy(high)
 
-    monkeypatch.setattr(bounds, "_certified", noisy_certified)
-    monkeypatch.setattr(bounds, "_extreme_ratios", noisy_extreme)
+    monkeypatch.setattr(ratio, "_certified", noisy_certified)
+    monkeypatch.setattr(ratio, "_extreme_ratios", noisy_extreme)
     with pytest.raises(AssertionError):
         check(of, test, 31, 12, 0.05)
     x, y = pairs(31, 12)
@@ -160,9 +162,9 @@ def test_roots_with_noise_are_found_out(
 @pytest.mark.parametrize(("of", "test"), RATIOS, ids=RATIO_NAMES)
 def test_a_billionth_too_much_is_found_out(of: Bounds, test: Test, monkeypatch: pytest.MonkeyPatch) -> None:
     """The crossing is located to the tolerance: roots that are off by three of them fail."""
-    certified, extreme = bounds._certified, bounds._extreme_ratios
-    monkeypatch.setattr(bounds, "_certified", lambda found, *rest: certified(found * (1 + 3e-9), *rest))
-    monkeypatch.setattr(bounds, "_extreme_ratios", lambda *a: tuple(v * (1 + 3e-9) for v in extreme(*a)))
+    certified, extreme = ratio._certified, ratio._extreme_ratios
+    monkeypatch.setattr(ratio, "_certified", lambda found, *rest: certified(found * (1 + 3e-9), *rest))
+    monkeypatch.setattr(ratio, "_extreme_ratios", lambda *a: tuple(v * (1 + 3e-9) for v in extreme(*a)))
     with pytest.raises(AssertionError):
         check_crossing(of, test, 31, 12, 0.05)
 

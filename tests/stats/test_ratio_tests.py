@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
-from speedproof.stats.bounds import ratio_of_means, ratio_of_medians
-from speedproof.stats.ratio_tests import ratio_of_means_test, ratio_of_medians_test
+from speedproof.stats.ratio import (
+    edges,
+    ratio_of_means,
+    ratio_of_means_test,
+    ratio_of_medians,
+    ratio_of_medians_test,
+)
 
 FloatArray = npt.NDArray[np.float64]
 GAMMAS = (0.8, 1 / 1.02, 1.0, 1.02, 1.3)
@@ -85,13 +92,15 @@ Values = st.lists(st.integers(1, 400), min_size=3, max_size=25).map(lambda v: np
 
 
 @given(x=Values, y=Values, gamma=st.sampled_from([0.5, 0.9, 1 / 1.02, 1.0, 1.02, 1.1, 2.0]))
+@example(np.array([1.0, 1.0, 242.0]), np.array([1.0, 1.0, 220.0]), 1.1)
 def test_median_bounds_agree(x: FloatArray, y: FloatArray, gamma: float) -> None:
     """p <= alpha exactly when the certified bound lies beyond gamma, ties or not, at every risk."""
     p = ratio_of_medians_test(x, y, gamma)
     for alpha in (0.01, 0.05, 0.2):
         bounds = ratio_of_medians(x, y, alpha)
-        assert (p.above <= alpha) == (bounds.low > gamma)
-        assert (p.below <= alpha) == (bounds.high < gamma)
+        below_edge, above_edge = edges(gamma)
+        assert (p.above <= alpha) == (bounds.low > above_edge)
+        assert (p.below <= alpha) == (bounds.high < below_edge)
 
 
 @given(seed=st.integers(0, 10**6), pooled=st.booleans(), gamma=st.sampled_from(GAMMAS))
@@ -144,6 +153,45 @@ def test_what_is_not_defined_is_nan() -> None:
             ratio_of_medians_test([1.0], [1.0], gamma)
         with pytest.raises(ValueError, match="positive gamma"):
             ratio_of_means_test([1.0, 2.0], [1.0, 2.0], gamma, True)
+
+
+def test_what_equals_the_edge_proves_nothing() -> None:
+    """Of 2,000 pairs of decimal constants exactly at a margin, none is proven beyond it and none within."""
+    rng = np.random.default_rng(21)
+    for _ in range(1000):
+        permille, y = int(rng.integers(1, 400)), int(rng.integers(1, 2000))
+        digits = 10 ** int(rng.integers(0, 7))
+        # y (1 + margin) and y, both decimal fractions of the same number of digits
+        x = Fraction(y) * (1000 + permille) / 1000 / digits
+        margin = permille / 1000
+        a, b = np.full(12, float(x)), np.full(12, float(Fraction(y, digits)))
+        for test in (ratio_of_medians_test(a, b, 1 + margin), ratio_of_medians_test(b, a, 1 / (1 + margin))):
+            assert min(float(test.above), float(test.below)) > 0.99
+        beyond = ratio_of_medians_test(a * (1 + 1e-12), b, 1 + margin)
+        assert float(beyond.above) < 1e-5
+
+
+@pytest.mark.parametrize("unit", [2.0**-1030, 2.0**1020])
+@pytest.mark.parametrize("gamma", [1e-300, 0.9, 1 / 1.02, 1.02, 1e3, 1e300])
+def test_a_pvalue_of_samples_of_any_size(gamma: float, unit: float) -> None:
+    """Near either end of the doubles a margin warns of nothing and gives the p-values of everywhere else."""
+    x, y = np.linspace(10, 11, 12), np.linspace(9, 9.9, 12)
+    for test in (ratio_of_medians_test, lambda a, b, g: ratio_of_means_test(a, b, g, False)):
+        usual, other = test(x, y, gamma), test(x * unit, y * unit, gamma)
+        assert float(other.above) == pytest.approx(float(usual.above), rel=1e-6, abs=1e-12)
+        assert float(other.below) == pytest.approx(float(usual.below), rel=1e-6, abs=1e-12)
+
+
+def test_memory_grows_with_the_sum_of_sizes() -> None:
+    """Forty thousand runs a side take megabytes, not the gigabytes of all pairs."""
+    rng = np.random.default_rng(6)
+    x, y = rng.normal(10, 1, 40_000), rng.normal(10, 1, 40_000)
+    tracemalloc.start()
+    ratio_of_medians_test(x, y, 1.02)
+    ratio_of_medians(x, y, 0.05)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 100e6
 
 
 def test_equal_constants_are_not_worse() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from decimal import Decimal
 
 from speedproof.protocols.compare import LEAST_RISK, Rules
 from speedproof.protocols.results import Verdict
@@ -36,12 +37,13 @@ def open_unit_interval(text: str) -> float:
 
     Examples
     --------
-    >>> open_unit_interval("0.95"), open_unit_interval("95%")
-    (0.95, 0.95)
+    >>> open_unit_interval("0.95"), open_unit_interval("95%"), open_unit_interval("0.7%")
+    (0.95, 0.95, 0.007)
     """
     try:
-        value = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
-    except ValueError:
+        # In decimals: 0.7 / 100 of a double is not the double next to 0.007.
+        value = float(Decimal(text.removesuffix("%")) / (100 if text.endswith("%") else 1))
+    except (ArithmeticError, ValueError):
         raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
     if not 0 < value < 1:
         hint = f"; do you mean {text}%?" if 1 <= value < 100 and not text.endswith("%") else ""

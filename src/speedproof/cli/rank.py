@@ -169,7 +169,9 @@ def _rank_one(key: Key, rivals: dict[str, Sample], args: argparse.Namespace) -> 
         changes = compare_modes(
             values[0], values[1], (fits[0].model, fits[1].model), seed=args.seed, confidence=args.confidence
         ).shifted(-shift)
-    separation = separate({v.version: rivals[v.version] for v in ranking.versions}, 1 - args.confidence)
+    separation = separate(
+        {v.version: rivals[v.version] for v in ranking.versions}, round(1 - args.confidence, 15)
+    )
     advice = hedged(advise(ranking), ranking.versions[0], separation)
     return _Found(key, samples[0].unit, ranking, separation, advice, changes)
 

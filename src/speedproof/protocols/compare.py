@@ -31,9 +31,10 @@ from speedproof.protocols.speedup_test import (
     mean_tests,
     median_tests,
 )
-from speedproof.stats.bounds import probability_greater, ratio_of_means, ratio_of_medians
+from speedproof.stats.bounds import probability_greater
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.power import RunsNeeded, runs_needed_means, runs_needed_ranks
+from speedproof.stats.ratio import ratio_of_means, ratio_of_medians
 from speedproof.stats.scaling import location_ratio, mean, median, with_headroom
 
 __all__ = [

@@ -25,8 +25,8 @@ from speedproof.protocols.speedup_test import (
     mean_tests,
     median_tests,
 )
-from speedproof.stats.bounds import ratio_of_means, ratio_of_medians
 from speedproof.stats.estimate import Estimate
+from speedproof.stats.ratio import ratio_of_means, ratio_of_medians
 from speedproof.stats.scaling import location_ratio, mean, median
 
 __all__ = [

@@ -52,7 +52,7 @@ from speedproof.protocols.gate_claims import (
 )
 from speedproof.protocols.results import Comparison, Needed
 from speedproof.stats.power import runs_needed_means, runs_needed_ranks
-from speedproof.stats.ratio_tests import ratio_of_medians_test
+from speedproof.stats.ratio import ratio_of_medians_test
 
 __all__ = ["Absent", "GateResult", "GateRow", "gate"]
 

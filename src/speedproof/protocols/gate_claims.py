@@ -1,7 +1,7 @@
 """What may be claimed of a speedup at a gate, the tests of each claim, and the decision from their p-values.
 
 Each test is the one that the protocol chose for the pair, at another ratio: see
-:mod:`speedproof.stats.ratio_tests`. How the decision holds its risk is told in :mod:`speedproof.protocols.gate`.
+:mod:`speedproof.stats.ratio`. How the decision holds its risk is told in :mod:`speedproof.protocols.gate`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from speedproof.data.sample import FloatArray
 from speedproof.protocols.compare import Rules
 from speedproof.protocols.speedup_test import decide_mean, decide_median, mean_tests, median_tests
 from speedproof.stats.multiplicity import benjamini_hochberg, holm
-from speedproof.stats.ratio_tests import RatioTest, ratio_of_means_test, ratio_of_medians_test
+from speedproof.stats.ratio import RatioTest, ratio_of_means_test, ratio_of_medians_test
 
 __all__ = [
     "ASKS",

@@ -25,10 +25,10 @@ from speedproof.data.suite import Key
 from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.compare import Rules
 from speedproof.protocols.results import Check, Comparison, Needed, State, Verdict, summarise
-from speedproof.stats.bounds import ratio_of_means
 from speedproof.stats.dependence import hurst_factor
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.normality import shapiro_wilk
+from speedproof.stats.ratio import ratio_of_means
 from speedproof.stats.scaling import exponent, median
 from speedproof.stats.special import t_quantile
 from speedproof.stats.ttests import moments, welch_from

@@ -1,22 +1,26 @@
 """Order statistics of all n m ratios x_i / y_j without making them all.
 
 Sorting the ratios of two samples of 100,000 values would take 80 GB. With both samples sorted, the number of
-ratios up to gamma is a sum of m binary searches, so the order statistic is found by halving an interval of
-gamma until few enough ratios are left inside to sort.
+ratios up to gamma is a sum of m binary searches, so an interval of gamma that holds the order statistic is
+narrowed, by interpolating the counts at its ends, until few enough ratios are left inside to sort.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["ratio_order_statistic"]
+__all__ = ["ratio_order_statistic", "ratio_order_statistics"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
-_FEW = 1 << 20
-_HALVINGS = 90
+_FEW = 1 << 15
+_THIN = 128  # quantiles of a sample that stand for it at first
+_ROUNDS = 130
 _FLOATS = np.finfo(np.float64)
 # Products gamma * y are rounded; ratios this close to the ends of the interval are kept inside it.
 _SLACK = 8 * float(_FLOATS.eps)
@@ -42,43 +46,104 @@ def ratio_order_statistic(x: FloatArray, y: FloatArray, k: int) -> float:
     >>> ratio_order_statistic(np.array([4.0, 5.0, 6.0]), np.array([1.0, 2.0, 3.0]), 0)
     1.3333333333333333
     """
-    xs, ys = np.sort(x[x > 0.0]), np.sort(y[y > 0.0])
-    zeros = (x.size - xs.size) * ys.size
-    if k < zeros:
-        return 0.0
-    k -= zeros
-    if k >= xs.size * ys.size:
-        return float("inf")
-    with np.errstate(over="ignore", under="ignore"):
-        low = max(float(xs[0] / ys[-1]), _FLOATS.tiny)
-        high = min(float(xs[-1] / ys[0]), _FLOATS.max)
-    for _ in range(_HALVINGS):
-        below, upto = _inside(xs, ys, low, high)
-        if (upto - below).sum() <= _FEW:
-            break
-        middle = np.sqrt(low) * np.sqrt(high)
-        if np.searchsorted(xs, middle * ys, side="right").sum() > k:
-            high = middle
+    return ratio_order_statistics(x, y, (k,))[0]
+
+
+def ratio_order_statistics(x: FloatArray, y: FloatArray, ranks: Sequence[int]) -> list[float]:
+    """Several of them, as :func:`ratio_order_statistic` gives each."""
+    xs, weight_x = np.unique(x[x > 0.0], return_counts=True)
+    ys, weight_y = np.unique(y[y > 0.0], return_counts=True)
+    positive_x, positive_y = int(weight_x.sum()), int(weight_y.sum())
+    zeros = (x.size - positive_x) * positive_y
+    found = []
+    for rank in ranks:
+        k = rank - zeros
+        if k < 0:
+            found.append(0.0)
+        elif k >= positive_x * positive_y:
+            found.append(math.inf)
         else:
-            low = middle
-    else:
-        # More ties than ratios can be listed: the interval is down to rounding, and all of them are one value.
-        j = int(np.argmax(upto - below))
-        return float(xs[below[j]] / ys[j])
-    lengths = upto - below
-    of_y = np.repeat(np.arange(ys.size), lengths)
-    of_x = (
-        np.arange(lengths.sum())
-        - np.repeat(np.cumsum(lengths) - lengths, lengths)
-        + np.repeat(below, lengths)
-    )
-    at = int(np.clip(k - below.sum(), 0, of_x.size - 1))
-    return float(np.partition(xs[of_x] / ys[of_y], at)[at])
+            found.append(_Ratios(xs, weight_x, ys, weight_y).order_statistic(k))
+    return found
 
 
-def _inside(xs: FloatArray, ys: FloatArray, low: float, high: float) -> tuple[IntArray, IntArray]:
-    """For each y the range of x with x / y between low and high, widened by the rounding of products."""
-    with np.errstate(over="ignore", under="ignore"):
-        below = np.searchsorted(xs, low * (1.0 - _SLACK) * ys, side="left")
-        upto = np.searchsorted(xs, high * (1.0 + _SLACK) * ys, side="right")
-    return below, upto
+class _Ratios:
+    """The ratios of distinct positive values with their weights."""
+
+    def __init__(self, xs: FloatArray, weight_x: IntArray, ys: FloatArray, weight_y: IntArray) -> None:
+        self.xs, self.ys, self.weight_x, self.weight_y = xs, ys, weight_x, weight_y
+        self.upto_x = np.concatenate([[0], np.cumsum(weight_x)])
+        self.upto_y = np.concatenate([[0], np.cumsum(weight_y)])
+        self.few = max(_FEW, (xs.size + ys.size) // 2)
+
+    def places(self, gamma: float) -> IntArray:
+        """For each y how many distinct x have x <= gamma y."""
+        with np.errstate(over="ignore", under="ignore"):
+            return np.searchsorted(self.xs, gamma * self.ys, side="right")
+
+    def count(self, places: IntArray) -> int:
+        """How many ratios these are."""
+        return int(self.upto_x[places] @ self.weight_y)
+
+    def order_statistic(self, k: int) -> float:
+        """The k-th smallest ratio."""
+        with np.errstate(over="ignore", under="ignore"):
+            low = max(float(self.xs[0] / self.ys[-1]) * (1.0 - _SLACK), _FLOATS.tiny)
+            high = min(float(self.xs[-1] / self.ys[0]) * (1.0 + _SLACK), _FLOATS.max)
+        # Up to low there are at most k ratios, up to high more than k.
+        at_low, at_high = np.zeros_like(self.weight_y), np.full_like(self.weight_y, self.xs.size)
+        below, upto = 0, int(self.upto_x[-1] * self.upto_y[-1])
+        guesses = self._guesses(k / upto) if at_high.sum() > self.few else []
+        for turn in range(_ROUNDS):
+            if int((at_high - at_low).sum()) <= self.few:
+                break
+            middle = (
+                guesses.pop() if guesses else _between(low, high, (k + 0.5 - below) / (upto - below), turn)
+            )
+            if not low < middle < high:
+                if turn < 2:
+                    continue
+                break
+            at = self.places(middle)
+            reached = self.count(at)
+            if reached > k:
+                high, at_high, upto = middle, at, reached
+            else:
+                low, at_low, below = middle, at, reached
+        return self._among(k, low * (1.0 - _SLACK), min(high * (1.0 + _SLACK), _FLOATS.max))
+
+    def _guesses(self, share: float) -> list[float]:
+        """Where the ratios of some quantiles of either sample put a share of all: a little below and above."""
+        thin = []
+        for values, upto in ((self.xs, self.upto_x), (self.ys, self.upto_y)):
+            at = np.searchsorted(upto[1:], (np.arange(_THIN) + 0.5) * (upto[-1] / _THIN))
+            thin.append(values[at])
+        with np.errstate(over="ignore", under="ignore"):
+            ratios = np.sort((thin[0][:, None] / thin[1]).ravel())
+        return [
+            float(ratios[min(max(int((share + slip) * ratios.size), 0), ratios.size - 1)])
+            for slip in (1.0 / _THIN, -1.0 / _THIN)
+        ]
+
+    def _among(self, k: int, low: float, high: float) -> float:
+        """The k-th smallest ratio, of which is known that it lies between."""
+        first = self.places(low)
+        lengths = np.maximum(self.places(high), first) - first
+        if int(lengths.sum()) > 8 * self.few:
+            # More ties than ratios can be listed: the interval is down to rounding, all of them are one value.
+            j = int(np.argmax(lengths))
+            return float(self.xs[first[j]] / self.ys[j])
+        of_y = np.repeat(np.arange(self.ys.size), lengths)
+        of_x = np.arange(of_y.size) - np.repeat(np.cumsum(lengths) - lengths - first, lengths)
+        ratios = self.xs[of_x] / self.ys[of_y]
+        order = np.argsort(ratios)
+        reached = self.count(first) + np.cumsum((self.weight_x[of_x] * self.weight_y[of_y])[order])
+        return float(ratios[order[min(int(np.searchsorted(reached, k, side="right")), order.size - 1)]])
+
+
+def _between(low: float, high: float, share: float, turn: int) -> float:
+    """Where to count next: a little past the target from the nearer end, so that both ends close in."""
+    slip = 0.02 * min(share, 1.0 - share) + 1e-3 * min(1.0, 4.0 * share * (1.0 - share))
+    share = 0.5 if turn % 4 == 3 else share + (slip if share < 0.5 else -slip)
+    logarithm = math.log2(low) + (math.log2(high) - math.log2(low)) * min(max(share, 1e-6), 1.0 - 1e-6)
+    return float(min(2.0**logarithm, _FLOATS.max))

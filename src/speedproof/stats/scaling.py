@@ -12,7 +12,16 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["MOST_APART", "exponent", "location_ratio", "mean", "median", "usual", "with_headroom"]
+__all__ = [
+    "MOST_APART",
+    "exponent",
+    "in_common_unit",
+    "location_ratio",
+    "mean",
+    "median",
+    "usual",
+    "with_headroom",
+]
 
 FloatArray = npt.NDArray[np.float64]
 _USUAL = 1e60  # fourth powers stay within range
@@ -61,6 +70,34 @@ def usual(x: npt.ArrayLike) -> FloatArray:
     largest = np.abs(x).max(axis=-1, keepdims=True, initial=0.0)
     outside = (largest > 0.0) & ~((largest > 1 / _USUAL) & (largest < _USUAL))
     return np.ldexp(x, np.where(outside, -np.frexp(largest)[1], 0)) if outside.any() else x
+
+
+def in_common_unit(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
+    """Pairs of samples, each in one unit in which products with factors near 1 stay within range.
+
+    Parameters
+    ----------
+    x, y : array_like, shapes (..., n) and (..., m)
+        Finite, each pair along the last axes.
+
+    Returns
+    -------
+    tuple of ndarray
+        Multiplied by one power of two a pair, where the largest value is not of usual size.
+
+    Examples
+    --------
+    >>> x, y = in_common_unit([2.0**1000, 2.0**999], [2.0**998])
+    >>> x.tolist(), y.tolist()
+    ([0.5, 0.25], [0.125])
+    """
+    x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    largest = np.maximum(np.abs(x).max(axis=-1, initial=0.0), np.abs(y).max(axis=-1, initial=0.0))
+    outside = (largest > 0.0) & ~((largest > 1 / _USUAL) & (largest < _USUAL))
+    if not outside.any():
+        return x, y
+    shift = np.where(outside, -np.frexp(largest)[1], 0)[..., None]
+    return np.ldexp(x, shift), np.ldexp(y, shift)
 
 
 def with_headroom(*samples: npt.ArrayLike) -> tuple[FloatArray, ...]:
