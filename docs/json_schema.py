@@ -13,15 +13,13 @@ from msgspec import defstruct
 
 from speedproof.mixture.analysis import Analysis
 from speedproof.mixture.changes import ModeChanges
-from speedproof.mixture.ranking import Advice, Ranking
 from speedproof.protocols.calibration import Calibration
 from speedproof.protocols.gate import GateResult
 from speedproof.protocols.hpt import Hpt
+from speedproof.protocols.ranking import RunRanking, SuiteRanking
 from speedproof.protocols.sequential import Finding
-from speedproof.protocols.single_run_ranking import Separation
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.protocols.suite_report import SuiteReport
-from speedproof.protocols.version_ranking import Ranking as VersionRanking
 from speedproof.report.schema import json_schema
 from speedproof.report.stored import Context, StoredSuite
 from speedproof.sessions import SessionOrigin
@@ -54,9 +52,8 @@ RESULTS: dict[str, list[Any]] = {
                 ("benchmark", str),
                 ("metric", str),
                 ("unit", str),
-                ("ranking", Ranking),
-                ("separation", Separation),
-                ("advice", Advice),
+                ("ranking", RunRanking),
+                ("advice", str),
                 ("states", ModeChanges | None),
                 ("conclusion", str | None),
             ],
@@ -65,7 +62,7 @@ RESULTS: dict[str, list[Any]] = {
     "show": [StoredSuite],
 }
 ATTACHED: dict[str, dict[str, Any]] = {
-    "compare": {"rankings": dict[str, VersionRanking], "suite": StoredSuite, "context": Context},
+    "compare": {"rankings": dict[str, SuiteRanking], "suite": StoredSuite, "context": Context},
     "run": {"session": SessionOrigin},
 }
 

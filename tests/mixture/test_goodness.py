@@ -173,3 +173,9 @@ def test_without_the_compiled_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     np.testing.assert_allclose(twin_fit.model.means, compiled_fit.model.means, atol=1e-3)
     assert (np.abs(twin.replicates - compiled.replicates) > 1e-3).mean() < 0.1
     assert twin.pvalue == pytest.approx(compiled.pvalue, abs=0.05)
+
+
+def test_two_values_are_not_rejected() -> None:
+    """Every sample of two lies equally far from its fit: rounding does not decide."""
+    x = np.array([1.0, 2.0])
+    assert goodness_of_fit(x, fit(x), N=50).pvalue == 1.0

@@ -15,8 +15,8 @@ from speedproof.errors import DataError
 from speedproof.protocols.aggregates import geometric_means, log_ratio, mean_log_ratio
 from speedproof.protocols.compare import Rules, compare_means, compare_medians
 from speedproof.protocols.multiplicity import Controlled, control_verdicts, equivalence_pvalue
+from speedproof.protocols.ranking import rank_suite
 from speedproof.protocols.results import Comparison, Verdict
-from speedproof.protocols.version_ranking import rank_versions
 from speedproof.report.blocks import plain
 from speedproof.report.ranking import ranking_blocks
 
@@ -109,7 +109,7 @@ class TestWithoutSpread:
             for name in ("sort", "hash")
             for version, time in (("a", 2.0), ("b", 1.0), ("c", 1.0))
         )
-        verdicts = [p.verdict for p in rank_versions(suite).pairs]
+        verdicts = [p.verdict for p in rank_suite(suite).pairs]
         assert verdicts == [Verdict.FASTER, Verdict.FASTER, Verdict.UNDECIDED]
 
     def test_equivalence(self) -> None:
@@ -301,7 +301,7 @@ def versions_suite(rng: np.random.Generator, times: dict[str, float], n: int = 1
 class TestRanking:
     def test_clear_order(self) -> None:
         suite = versions_suite(np.random.default_rng(1), {"a": 3.0, "b": 1.0, "c": 2.0, "d": 1.0})
-        found = rank_versions(suite)
+        found = rank_suite(suite)
         assert {v.version: (v.best_rank, v.worst_rank) for v in found.versions} == {
             "a": (4, 4),
             "b": (1, 2),
@@ -321,23 +321,23 @@ class TestRanking:
         suite = versions_suite(np.random.default_rng(2), {"a": 1.0, "b": 1.01, "c": 1.04})
         seen = set()
         for order in permutations("abc"):
-            found = rank_versions(suite, versions=order)
+            found = rank_suite(suite, versions=order)
             seen.add(tuple((v.version, v.best_rank, v.worst_rank) for v in found.versions))
         assert len(seen) == 1
 
     def test_ratios_are_consistent(self) -> None:
         """Speedups of geometric means multiply: b over a times c over b is c over a."""
-        found = rank_versions(versions_suite(np.random.default_rng(3), {"a": 1.0, "b": 1.2, "c": 1.5}))
-        by_pair = {(p.reference, p.candidate): p.speedup.value for p in found.pairs}
+        found = rank_suite(versions_suite(np.random.default_rng(3), {"a": 1.0, "b": 1.2, "c": 1.5}))
+        by_pair = {(p.reference, p.candidate): p.estimate.value for p in found.pairs}
         assert by_pair["a", "b"] * by_pair["b", "c"] == pytest.approx(by_pair["a", "c"])
 
     def test_only_benchmarks_of_all(self) -> None:
         suite = versions_suite(np.random.default_rng(4), {"a": 1.0, "b": 2.0, "c": 3.0})
         partial = Suite(suite.versions, {k: v for k, v in suite.samples.items() if k != (Key("json"), "c")})
-        found = rank_versions(partial)
+        found = rank_suite(partial)
         assert (found.benchmarks, found.left_out) == (("sort", "hash"), ("json",))
         samples = {**suite.samples, (Key("json"), "c"): Sample(np.zeros(3))}
-        assert rank_versions(Suite(suite.versions, samples)).left_out == ("json",)
+        assert rank_suite(Suite(suite.versions, samples)).left_out == ("json",)
 
     def test_false_alarms(self) -> None:
         """Four equal versions: any verdict at all in at most 5 % of suites."""
@@ -345,13 +345,13 @@ class TestRanking:
         suites = 300
         wrong = 0
         for _ in range(suites):
-            found = rank_versions(versions_suite(rng, dict.fromkeys("abcd", 1.0), 6))
+            found = rank_suite(versions_suite(rng, dict.fromkeys("abcd", 1.0), 6))
             wrong += any(p.verdict is not Verdict.UNDECIDED for p in found.pairs)
         assert wrong <= stats.binom.ppf(0.999, suites, 0.05)
 
     def test_like_these_is_the_t_test_across_benchmarks(self) -> None:
         suite = versions_suite(np.random.default_rng(6), {"a": 1.3, "b": 1.0})
-        (found,) = rank_versions(suite, scope="like these").pairs
+        (found,) = rank_suite(suite, scope="like these").pairs
         pairs = suite.pair("a", "b").pairs
         logs = [math.log(p.reference.values.mean() / p.candidate.values.mean()) + bias(p) for p in pairs]
         assert found.pvalue == pytest.approx(2 * stats.ttest_1samp(logs, 0, alternative="greater").pvalue)
@@ -360,10 +360,10 @@ class TestRanking:
         """Equal versions are tied with each other alone; one version's drift makes its place doubtful."""
         rng = np.random.default_rng(8)
         suite = versions_suite(rng, {"a": 3.0, "b": 1.0, "c": 2.0, "d": 1.0})
-        assert {v.version for v in rank_versions(suite).versions if v.tied} == {"b", "d"}
-        assert not any(v.doubtful for v in rank_versions(suite).versions)
+        assert {v.version for v in rank_suite(suite).versions if v.tied} == {"b", "d"}
+        assert not any(v.doubtful for v in rank_suite(suite).versions)
         drifting = Sample(np.linspace(2, 2.2, 12), traits=frozenset({Trait.ORDER_KNOWN}))
-        found = rank_versions(Suite(suite.versions, {**suite.samples, (Key("json"), "c"): drifting}))
+        found = rank_suite(Suite(suite.versions, {**suite.samples, (Key("json"), "c"): drifting}))
         assert {v.version: v.doubtful for v in found.versions if v.doubtful} == {"c": ("json",)}
         text = "".join(plain(block) for block in ranking_blocks(found, "time"))
         assert "? 1-2  " in text
@@ -372,13 +372,13 @@ class TestRanking:
         assert "! in 1 benchmark of 3 the runs are not what the tests assume" in text
 
     def test_single_runs_prove_nothing(self) -> None:
-        found = rank_versions(versions_suite(np.random.default_rng(7), {"a": 3.0, "b": 1.0, "c": 2.0}, 1))
+        found = rank_suite(versions_suite(np.random.default_rng(7), {"a": 3.0, "b": 1.0, "c": 2.0}, 1))
         assert {(v.best_rank, v.worst_rank) for v in found.versions} == {(1, 3)}
         assert all(math.isnan(p.pvalue) for p in found.pairs)
 
     def test_errors(self) -> None:
         suite = versions_suite(np.random.default_rng(7), {"a": 3.0, "b": 1.0})
         with pytest.raises(DataError, match="at least two versions"):
-            rank_versions(suite, versions=["a"])
+            rank_suite(suite, versions=["a"])
         with pytest.raises(DataError, match=r"no benchmark was measured \(memory\)"):
-            rank_versions(suite, metric="memory")
+            rank_suite(suite, metric="memory")

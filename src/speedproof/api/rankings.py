@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from speedproof.api.shown import Shown, risk_of
 from speedproof.data.suite import Suite
 from speedproof.errors import UsageError
-from speedproof.protocols.version_ranking import RankedVersion, Ranking, Scope, rank_versions
+from speedproof.protocols.ranking import RankedVersion, Scope, SuiteRanking, rank_suite
 from speedproof.report.blocks import Block
 from speedproof.report.ranking import ranking_blocks
 
@@ -21,13 +21,13 @@ class RankResult(Shown):
 
     Attributes
     ----------
-    ranking : Ranking
+    ranking : SuiteRanking
         Every version's place and every two versions' verdict.
     metric : str
         What was compared.
     """
 
-    ranking: Ranking
+    ranking: SuiteRanking
     metric: str
 
     @property
@@ -88,7 +88,7 @@ def rank(
         if len(metrics) > 1:
             raise UsageError(f"the suite has several metrics, {', '.join(metrics)}: choose with metric=")
         metric = metrics[0]
-    found = rank_versions(
+    found = rank_suite(
         suite, metric=metric, versions=(first, *others), alpha=risk_of(confidence), scope=scope
     )
     return RankResult(found, metric)

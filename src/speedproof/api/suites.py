@@ -20,9 +20,9 @@ from speedproof.protocols.hpt_levels import HptRule
 from speedproof.protocols.hpt_speedup import RSpeedup
 from speedproof.protocols.multiplicity import Control, Controlled
 from speedproof.protocols.questions import DETAILS, HEADLINE, QuestionName
+from speedproof.protocols.ranking import SuiteRanking, rank_suite
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.protocols.suite import compare_suite as compare_pairs
-from speedproof.protocols.version_ranking import Ranking, rank_versions
 from speedproof.report.blocks import Block, Text
 from speedproof.report.comparisons import suite_blocks
 from speedproof.report.hpt import hpt_blocks
@@ -99,14 +99,14 @@ class SuiteResult(Shown):
     ----------
     results : tuple of SuiteComparison
         One for each candidate and metric; they hold no samples.
-    rankings : dict of str to Ranking
+    rankings : dict of str to SuiteRanking
         By metric, when there are three versions or more.
     suite : Suite
         The samples that were compared, for reports that draw them.
     """
 
     results: tuple[SuiteComparison, ...]
-    rankings: Mapping[str, Ranking]
+    rankings: Mapping[str, SuiteRanking]
     suite: Suite
 
     def against(self, candidate: str | None = None, metric: str | None = None) -> SuiteResult:
@@ -297,12 +297,12 @@ def compare_suite(
 
 def _rankings(
     suite: Suite, versions: tuple[str, ...], metrics: Sequence[str], alpha: float
-) -> dict[str, Ranking]:
+) -> dict[str, SuiteRanking]:
     """One ranking a metric, when there are three versions or more with a benchmark in common."""
-    found: dict[str, Ranking] = {}
+    found: dict[str, SuiteRanking] = {}
     for metric in metrics if len(versions) > 2 else ():
         with suppress(DataError):  # no benchmark in common: the pairwise results say which are missing
-            found[metric] = rank_versions(suite, metric=metric, versions=versions, alpha=alpha)
+            found[metric] = rank_suite(suite, metric=metric, versions=versions, alpha=alpha)
     return found
 
 

@@ -19,9 +19,9 @@ from speedproof.cli.inputs import (
 from speedproof.cli.outputs import Reported, add_output_arguments, check_outputs, context_of, write_outputs
 from speedproof.errors import DataError, UsageError
 from speedproof.protocols.questions import DETAILS, QuestionName
+from speedproof.protocols.ranking import SuiteRanking, rank_suite
 from speedproof.protocols.states import StateComparison
 from speedproof.protocols.suite import SuiteComparison, compare_suite
-from speedproof.protocols.version_ranking import Ranking, rank_versions
 from speedproof.report.blocks import Text
 from speedproof.report.comparisons import explain, suite_blocks
 from speedproof.report.ranking import ranking_blocks
@@ -161,7 +161,7 @@ def _fails(conditions: Sequence[str], results: Sequence[SuiteComparison]) -> boo
 def _json(
     args: argparse.Namespace,
     results: Sequence[SuiteComparison],
-    rankings: dict[str, Ranking],
+    rankings: dict[str, SuiteRanking],
     suite: Suite,
     states: dict[str, list[StateComparison]],
 ) -> str:
@@ -196,12 +196,12 @@ def _states(
 
 def _rankings(
     suite: Suite, versions: tuple[str, ...], metrics: Sequence[str], alpha: float
-) -> dict[str, Ranking]:
+) -> dict[str, SuiteRanking]:
     """One ranking a metric, when there are three versions or more with a benchmark in common."""
-    found: dict[str, Ranking] = {}
+    found: dict[str, SuiteRanking] = {}
     for metric in metrics if len(versions) > 2 else ():
         with suppress(DataError):  # no benchmark in common: the pairwise results say which are missing
-            found[metric] = rank_versions(suite, metric=metric, versions=versions, alpha=alpha)
+            found[metric] = rank_suite(suite, metric=metric, versions=versions, alpha=alpha)
     return found
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,17 +24,16 @@ from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Suite
 from speedproof.data.units import format_values
 from speedproof.errors import DataError, UsageError
-from speedproof.protocols.single_run_ranking import Separation, separate
+from speedproof.protocols.ranking import RunRanking, rank_runs
 from speedproof.report.blocks import Block, Cell, Column, Table, Text
-from speedproof.report.ranking import hedged, place_cell, separation_blocks
+from speedproof.report.ranking import advice, place_cell, separation_blocks
 from speedproof.stats.estimate import Estimate
-from speedproof.stats.scaling import MOST_APART, exponent
+from speedproof.stats.scaling import exponent
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
 
     from speedproof.mixture.changes import ModeChanges
-    from speedproof.mixture.ranking import Advice, Ranking
 
     Subparsers = _SubParsersAction[argparse.ArgumentParser]
 
@@ -125,82 +123,64 @@ class _Found:
 
     key: Key
     unit: str
-    ranking: Ranking
-    separation: Separation
-    advice: Advice
+    ranking: RunRanking
     changes: ModeChanges | None
 
 
 def _rank_one(key: Key, rivals: dict[str, Sample], args: argparse.Namespace) -> _Found:
-    from speedproof.mixture.changes import compare_modes
-    from speedproof.mixture.fit import fit
-    from speedproof.mixture.ranking import advise, rank
-
-    names, samples = list(rivals), list(rivals.values())
-    if len(names) < 2:
-        raise DataError(f"only {', '.join(names)} has it")
-    if len({(s.unit, s.direction) for s in samples}) > 1:
-        raise DataError("its versions have different units or directions")
-    shift = exponent(*(s.values for s in samples))  # only the locations depend on the unit
-    values = [np.ldexp(s.values, shift) for s in samples]
-    sizes = [float(np.abs(s.values).max()) for s in samples]
-    if min(sizes) < max(sizes) / MOST_APART:
-        raise DataError("its versions differ so much in size that no mixture can hold them together")
-    fits = [fit(scaled, K_max=args.components) for scaled in values]
-    ranking = rank(
-        names,
-        values,
-        fits,
-        higher_is_better=samples[0].higher_is_better,
+    ranking = rank_runs(
+        rivals,
+        alpha=round(1 - args.confidence, 15),  # 1 - 0.95 is not 0.05 in binary
+        K_max=args.components,
         resamples=args.resamples,
         seed=args.seed,
-        confidence=args.confidence,
         jobs=args.jobs,
     )
-    ranking = replace(
-        ranking,
-        versions=tuple(
-            replace(v, mean=math.ldexp(v.mean, -shift), median=math.ldexp(v.median, -shift))
-            for v in ranking.versions
-        ),
-    )
-    changes = None
-    if len(names) == 2:
-        changes = compare_modes(
-            values[0], values[1], (fits[0].model, fits[1].model), seed=args.seed, confidence=args.confidence
-        ).shifted(-shift)
-    separation = separate(
-        {v.version: rivals[v.version] for v in ranking.versions}, round(1 - args.confidence, 15)
-    )
-    advice = hedged(advise(ranking), ranking.versions[0], separation)
-    return _Found(key, samples[0].unit, ranking, separation, advice, changes)
+    return _Found(key, next(iter(rivals.values())).unit, ranking, _changes(list(rivals.values()), args))
+
+
+def _changes(samples: list[Sample], args: argparse.Namespace) -> ModeChanges | None:
+    from speedproof.mixture.changes import compare_modes
+    from speedproof.mixture.fit import fit
+
+    if len(samples) != 2:
+        return None
+    shift = exponent(*(s.values for s in samples))
+    x, y = (np.ldexp(s.values, shift) for s in samples)
+    try:
+        models = (fit(x, K_max=args.components).model, fit(y, K_max=args.components).model)
+    except DataError:
+        return None
+    return compare_modes(x, y, models, seed=args.seed, confidence=args.confidence).shifted(-shift)
 
 
 def _blocks(found: _Found) -> Iterator[Block]:
     columns = (
         Column("place", right=True), Column("version"), Column("n", right=True), Column("mean", right=True),
-        Column("median", right=True), Column("states", right=True), Column("best single run", right=True),
+        Column("median", right=True), Column("modes", right=True), Column("best single run", right=True),
         Column("ties add", right=True), Column("by mixtures", right=True),
     )  # fmt: skip
     rows = []
-    for v, place in zip(found.ranking.versions, found.separation.places, strict=True):
+    for v in found.ranking.versions:
         mean, median = format_values([v.mean, v.median], found.unit)
         rows.append(
             (
-                place_cell(place, doubtful=bool(place.doubts)), Cell(v.version, "strong"), Cell(str(v.n)),
-                Cell(mean), Cell(median), Cell(str(v.modes)), Cell(_chance(v.least)),
-                Cell(f"{100 * v.ties:.1f} %"), Cell(_chance(v.mixture_least)),
+                place_cell(v, doubtful=bool(v.doubts)), Cell(v.version, "strong"), Cell(str(v.n)),
+                Cell(mean), Cell(median), Cell("-" if v.modes is None else str(v.modes)), Cell(_chance(v.chance)),
+                Cell(f"{100 * v.ties:.1f} %"), Cell(_chance(v.mixture_chance)),
             )
         )  # fmt: skip
     yield Table(columns, tuple(rows), f"{found.key.benchmark}: {found.key.metric}")
-    yield from separation_blocks(found.separation)
-    yield Text(found.advice.text)
+    yield from separation_blocks(found.ranking)
+    yield Text(advice(found.ranking))
     if found.changes is not None:
         yield Text(f"states: {found.changes.conclusion}")
     yield Text("")
 
 
-def _chance(e: Estimate) -> str:
+def _chance(e: Estimate | None) -> str:
+    if e is None:
+        return "-"
     return f"{100 * e.value:.1f} % [{100 * e.low:.1f}, {100 * e.high:.1f}]"
 
 
@@ -210,8 +190,7 @@ def _as_json(found: _Found) -> dict[str, object]:
         "metric": found.key.metric,
         "unit": found.unit,
         "ranking": found.ranking,
-        "separation": found.separation,
-        "advice": found.advice,
+        "advice": advice(found.ranking),
         "states": found.changes,
         "conclusion": found.changes.conclusion if found.changes else None,
     }

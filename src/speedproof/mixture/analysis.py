@@ -18,6 +18,8 @@ __all__ = ["Analysis", "Component", "Mode", "TestResult", "analyse"]
 ALPHA = 0.05
 """Risk of the test."""
 
+_LARGEST = float(np.finfo(float).max)
+
 
 @dataclass(frozen=True, slots=True)
 class Component:
@@ -185,7 +187,8 @@ def _in_unit(found: Analysis, shift: int) -> Analysis:
     """The analysis of a sample from that of the sample times 2^shift."""
 
     def back(value: float) -> float:
-        return float(np.ldexp(value, -shift))
+        with np.errstate(over="ignore"):  # a mean of the largest doubles may exceed them by its rounding
+            return float(np.clip(np.ldexp(value, -shift), -_LARGEST, _LARGEST))
 
     density = found.n * shift * float(np.log(2.0))
     return replace(

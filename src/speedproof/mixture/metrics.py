@@ -240,15 +240,13 @@ def _chances(sweep: _Sweep, side: Literal["left", "right"]) -> Floats:
     return np.asarray(np.bincount(version, weights=product, minlength=sizes.size) / sizes)
 
 
-def least_of_mixtures(models: Sequence[MixtureModel], *, points: int = 20) -> Chances:
-    """I3 of every mixture at once, by Gauss-Legendre quadrature between all components' deviations.
+def least_of_mixtures(models: Sequence[MixtureModel]) -> Chances:
+    """I3 of every mixture at once, by Gauss-Legendre quadrature.
 
     Parameters
     ----------
     models : sequence of MixtureModel
         At least two, independent.
-    points : int
-        Nodes an interval.
 
     Returns
     -------
@@ -270,20 +268,42 @@ def least_of_mixtures(models: Sequence[MixtureModel], *, points: int = 20) -> Ch
     """
     if len(models) < 2:
         raise UsageError("the least of one version says nothing: give at least two")
-    steps = np.array([-10.0, -8.0, -6.0, -5.0, -4.0, -3.0, -2.0, -1.0])
-    steps = np.concatenate([steps, [0.0], -steps[::-1]])
-    cuts = np.unique(np.concatenate([(m.means[:, None] + m.sds[:, None] * steps).ravel() for m in models]))
-    node, weight = np.polynomial.legendre.leggauss(points)
-    half = 0.5 * np.diff(cuts)
-    x = ((cuts[:-1] + half)[:, None] + half[:, None] * node).ravel()
-    w = (half[:, None] * weight).ravel()
-    mass = np.stack([w * m.pdf(x) for m in models])
-    # Where a version has no mass its integrand is zero; the rest of the nodes is all that needs survivals.
-    used = mass.max(axis=0) > 0.0
-    x, mass = x[used], mass[:, used]
+    low, width = _intervals(models)
+    node, weight = np.polynomial.legendre.leggauss(_NODES)
+    x = (low[:, None] + 0.5 * width[:, None] * (1.0 + node)).ravel()
+    mass = (0.5 * width[:, None] * weight).ravel() * np.stack([m.pdf(x) for m in models])
     survival = np.stack([m.sf(x) for m in models])
     before = np.cumprod(np.concatenate([np.ones((1, x.size)), survival[:-1]]), axis=0)
     after = np.cumprod(np.concatenate([np.ones((1, x.size)), survival[:0:-1]]), axis=0)[::-1]
     chances = (mass * before * after).sum(axis=1)
-    error = abs(float(chances.sum()) - 1.0) + len(models) * 2.0 * float(ndtr(-10.0))
+    error = abs(float(chances.sum()) - 1.0) + len(models) * 2.0 * float(ndtr(-_REACH))
     return Chances(chances, chances, error + float(np.finfo(float).eps) * len(models))
+
+
+_NODES = 20
+_REACH = 10.0
+"""Deviations within which a component is looked at."""
+
+
+def _intervals(models: Sequence[MixtureModel]) -> tuple[Floats, Floats]:
+    """Lower ends and widths of intervals that hold all mass which can win, about a deviation wide or less.
+
+    Cuts lie at every component's deviations; where components crowd most of them are left out again.
+    """
+    means, sds = (np.concatenate([getattr(m, name) for m in models]) for name in ("means", "sds"))
+    steps = np.array([0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, _REACH])
+    cuts = np.unique((means[:, None] + sds[:, None] * np.concatenate([-steps, steps])).ravel())
+    # Beyond the end of the first version to end it has lost to none, and every other to it.
+    cuts = cuts[cuts <= min(float((m.means + _REACH * m.sds).max()) for m in models)]
+    low, width = cuts[:-1], np.diff(cuts)
+    near = np.abs(low + 0.5 * width - means[:, None]) < _REACH * sds[:, None]
+    narrowest = np.where(near, sds[:, None], np.inf).min(axis=0)
+    held = np.isfinite(narrowest)  # elsewhere there is nothing
+    low, width, narrowest = low[held], width[held], narrowest[held]
+    lengths = np.cumsum(width / narrowest)
+    apart = low[1:] > (low + width)[:-1]
+    other = np.abs(np.log(narrowest[1:] / narrowest[:-1])) > 0.5
+    first = np.concatenate([[True], apart | other | (np.diff(np.floor(lengths)) > 0)])
+    starts = np.flatnonzero(first)
+    ends = (low + width)[np.concatenate([starts[1:] - 1, [low.size - 1]])]
+    return low[starts], ends - low[starts]

@@ -23,7 +23,7 @@ from speedproof.errors import DataError, UsageError
 from speedproof.mixture import em
 from speedproof.mixture.em_numpy import Mixtures, Runs, accelerated, choose, record
 from speedproof.mixture.fit import MixtureFit, free_parameters, ranked_candidates
-from speedproof.mixture.goodness import GoodnessOfFit, Progress, draw_samples
+from speedproof.mixture.goodness import GoodnessOfFit, Progress, draw_samples, share_beyond
 from speedproof.mixture.model import MixtureModel
 from speedproof.stats.special import ndtr
 
@@ -359,7 +359,7 @@ def goodness_of_rounded(
             progress(min(first + 50, N), N)
     distances.sort()
     distance = rounded_distance(x, fit.model, h)
-    return GoodnessOfFit(distance, float((distances > distance).mean()), distances, 1.0, fit.n, False)
+    return GoodnessOfFit(distance, share_beyond(distances, distance), distances, 1.0, fit.n, False)
 
 
 def rounding_matters(values: npt.ArrayLike) -> bool:

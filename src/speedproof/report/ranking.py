@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from speedproof.protocols.ranking import RankedRun, RankedVersion, RunRanking, SuiteRanking
 from speedproof.protocols.results import Verdict
-from speedproof.protocols.single_run_ranking import Place, Separation
-from speedproof.protocols.version_ranking import RankedVersion, Ranking
 from speedproof.report.blocks import Block, Cell, Column, Style, Table, Text
 from speedproof.report.conclusions import SHORT
 from speedproof.report.wording import MARKS, STYLES, bounds, percent, plural
 
-if TYPE_CHECKING:
-    from speedproof.mixture.ranking import Advice, Ranked
-
-__all__ = ["hedged", "place_cell", "ranking_blocks", "separation_blocks"]
+__all__ = ["advice", "place_cell", "ranking_blocks", "separation_blocks"]
 
 
-def ranking_blocks(ranking: Ranking, metric: str) -> Iterator[Block]:
+def ranking_blocks(ranking: SuiteRanking, metric: str) -> Iterator[Block]:
     """Who is first, as far as that is proven.
 
     Parameters
     ----------
-    ranking : Ranking
+    ranking : SuiteRanking
         Of three versions or more.
     metric : str
         What was compared.
@@ -64,12 +58,12 @@ def ranking_blocks(ranking: Ranking, metric: str) -> Iterator[Block]:
         yield Text(f"Left out, not measured in every version: {', '.join(ranking.left_out)}", "doubt")
 
 
-def place_cell(version: RankedVersion | Place, *, doubtful: bool) -> Cell:
+def place_cell(version: RankedVersion | RankedRun, *, doubtful: bool) -> Cell:
     """A place, or the range of places that verdicts leave, with the marks that ``compare`` uses.
 
     Parameters
     ----------
-    version : RankedVersion or Place
+    version : RankedVersion or RankedRun
         What was ranked.
     doubtful : bool
         Whether its runs undermine the verdicts.
@@ -81,7 +75,8 @@ def place_cell(version: RankedVersion | Place, *, doubtful: bool) -> Cell:
 
     Examples
     --------
-    >>> place_cell(Place("a", 1, 2, True, ()), doubtful=True).text
+    >>> from speedproof.stats.estimate import Estimate
+    >>> place_cell(RankedVersion("a", Estimate(1.1, 0.9, 1.3, 0.95), 1, 2, tied=True), doubtful=True).text
     '?! 1-2'
     """
     best, worst = version.best_rank, version.worst_rank
@@ -91,12 +86,12 @@ def place_cell(version: RankedVersion | Place, *, doubtful: bool) -> Cell:
     return Cell(f"{marks} {place}".lstrip(), style)
 
 
-def separation_blocks(found: Separation) -> Iterator[Block]:
+def separation_blocks(found: RunRanking) -> Iterator[Block]:
     """What single runs do not tell apart, and what makes that doubtful.
 
     Parameters
     ----------
-    found : Separation
+    found : RunRanking
         Of two versions or more.
 
     Yields
@@ -112,12 +107,12 @@ def separation_blocks(found: Separation) -> Iterator[Block]:
         yield Text(f"On a single run all neighbours are told apart; {risk}.")
     if not found.enough_runs:
         yield Text(
-            f"  Fewer than {found.least_runs} runs of a version can never tell {len(found.places)} versions "
+            f"  Fewer than {found.least_runs} runs of a version can never tell {len(found.versions)} versions "
             "apart at this risk.",
             "doubt",
         )
     kinds: dict[tuple[str, str], list[str]] = {}
-    for place in found.places:
+    for place in found.versions:
         for check in place.doubts:
             kinds.setdefault((SHORT.get(check.kind, check.kind.title), check.message), []).append(
                 place.version
@@ -131,64 +126,60 @@ def separation_blocks(found: Separation) -> Iterator[Block]:
         yield Text(f"  {word} ({', '.join(versions)}): {message}.", "dim")
 
 
-def hedged(advice: Advice, first: Ranked, found: Separation) -> Advice:
-    r"""Advice that says no more than was shown: what is not told apart is not recommended.
+def advice(found: RunRanking) -> str:
+    """Which version to run often, and which rarely (section 8.3 of the report).
+
+    A program that runs often is paid for by its mean (the sum of all runs) or lived with by its median; one that
+    runs rarely should win the single run.
 
     Parameters
     ----------
-    advice : Advice
-        From the observed values alone.
-    first : Ranked
-        The likeliest winner of a single run.
-    found : Separation
-        Of the same versions.
+    found : RunRanking
+        Of two versions or more.
 
     Returns
     -------
-    Advice
-        The same names. The text is an imperative only where the first place is proven, for a single run.
+    str
+        An imperative only where the first place on a single run is proven.
 
     Examples
     --------
     >>> import numpy as np
     >>> from speedproof.data.sample import Sample
-    >>> from speedproof.mixture.ranking import Advice, Ranked
-    >>> from speedproof.protocols.single_run_ranking import separate
-    >>> from speedproof.stats.estimate import Estimate
-    >>> chance = Estimate(0.55, 0.32, 0.75, 0.95)
-    >>> first = Ranked("a", 12, 1.5, 1.5, 1, chance, 0.0, chance)
+    >>> from speedproof.protocols.ranking import rank_runs
     >>> x = np.linspace(1, 2, 12)
-    >>> found = separate({"a": Sample(x), "b": Sample(x + 0.01)})
-    >>> print(hedged(Advice("a", "b", "a", "Run it."), first, found).text.replace(", which", ",\nwhich"))
-    No version is shown to be the best. Best so far: a in mean, b in median, a on a single run,
-    which beats one run of b with probability 55 % (32 % to 75 %).
+    >>> advice(rank_runs({"a": Sample(x), "b": Sample(x + 0.01)}))
+    'No version is shown to be the best. a looks best so far: in mean, ... with probability 54 % (30 % to 77 %).'
     """
-    mean, median, rarely = advice.often_by_mean, advice.often_by_median, advice.rarely
-    rivals = [place.version for place in found.places if place.version != rarely]
+    first = found.versions[0]
+    mean, median, rarely = found.best_in_mean, found.best_in_median, first.version
+    rivals = [v.version for v in found.versions[1:]]
     against = rivals[0] if len(rivals) == 1 else f"each of the {len(rivals)} other versions"
-    chance = (
-        f"{100 * first.least.value:.0f} % ({100 * first.least.low:.0f} % to {100 * first.least.high:.0f} %)"
+    c = first.chance
+    beats = (
+        f"beats one run of {against} with probability {100 * c.value:.0f} % "
+        f"({100 * c.low:.0f} % to {100 * c.high:.0f} %)"
     )
-    beats = f"beats one run of {against} with probability {chance}"
     agreed = mean == median == rarely
-    leading = [place.version for place in found.places if place.best_rank == 1]
+    leading = [v.version for v in found.versions if v.best_rank == 1]
     if leading != [rarely]:
-        among = "" if len(leading) == len(found.places) else f", {' or '.join(leading)} may be"
+        among = "" if len(leading) == len(found.versions) else f", {' or '.join(leading)} may be"
         if agreed:
             best = f"{mean} looks best so far: in mean, in median, and a single run of it {beats}."
         else:
             best = (
                 f"Best so far: {mean} in mean, {median} in median, {rarely} on a single run, which {beats}."
             )
-        return replace(advice, text=f"No version is shown to be the best{among}. {best}")
-    text = advice.text
-    if not agreed:
+        return f"No version is shown to be the best{among}. {best}"
+    if agreed:
+        text = f"Run {mean}: it has the best mean and the best median, and a single run of it {beats}."
+    else:
         # Only the order on a single run was tested.
         text = f"Run rarely: {rarely}, whose single run {beats}. Run often: observed best are "
         text += f"{mean} in mean and {median} in median; 'speedproof compare' says what is proven of these."
-    if any(place.doubts for place in found.places):
+    if any(v.doubts for v in found.versions):
         text = f"If the runs were what the tests assume: {text[0].lower()}{text[1:]}"
-    return replace(advice, text=text)
+    return text
 
 
 def _names(group: tuple[str, ...]) -> tuple[str, str]:

@@ -18,8 +18,8 @@ from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Residue, Skipped, Suite
 from speedproof.data.units import Direction
 from speedproof.errors import DataError, FormatError
+from speedproof.protocols.ranking import SuiteRanking
 from speedproof.protocols.suite import SuiteComparison
-from speedproof.protocols.version_ranking import Ranking
 from speedproof.report.json import SCHEMA_VERSION
 from speedproof.stats.estimate import Estimate
 
@@ -117,7 +117,7 @@ class Document:
         ``"compare"``.
     results : tuple of SuiteComparison
         One for each candidate and metric.
-    rankings : dict of str to Ranking
+    rankings : dict of str to SuiteRanking
         By metric, when there are three versions or more.
     suite : StoredSuite or None
         With ``--with-samples``.
@@ -129,7 +129,7 @@ class Document:
     schema: int
     command: str
     results: tuple[SuiteComparison, ...]
-    rankings: dict[str, Ranking] = field(default_factory=dict)
+    rankings: dict[str, SuiteRanking] = field(default_factory=dict)
     suite: StoredSuite | None = None
     context: Context | None = None
 

@@ -10,16 +10,19 @@ from scipy import stats
 
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.units import Direction
+from speedproof.mixture.metrics import probability_below
+from speedproof.mixture.model import MixtureModel
+from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.compare import Rules, compare_single_runs
+from speedproof.protocols.ranking import PairVerdict, RunRanking, places, rank_runs
 from speedproof.protocols.results import Verdict
-from speedproof.protocols.single_run_ranking import Separation, separate
-from speedproof.protocols.version_ranking import places
+from speedproof.stats.estimate import Estimate
 
 ORDERED = frozenset({Trait.ORDER_KNOWN})
 
 
-def undecided(found: Separation) -> set[frozenset[str]]:
-    return {frozenset((d.reference, d.candidate)) for d in found.duels if d.verdict is Verdict.UNDECIDED}
+def undecided(found: RunRanking) -> set[frozenset[str]]:
+    return {frozenset((d.reference, d.candidate)) for d in found.pairs if d.verdict is Verdict.UNDECIDED}
 
 
 def random_versions(rng: np.random.Generator) -> dict[str, Sample]:
@@ -35,10 +38,10 @@ def test_ranks_against_brute_force() -> None:
     seen_ties = 0
     for _ in range(60):
         samples = random_versions(rng)
-        found = separate(samples)
+        found = rank_runs(samples, resamples=0)
         ahead = {
             (d.candidate, d.reference) if d.verdict is Verdict.FASTER else (d.reference, d.candidate)
-            for d in found.duels
+            for d in found.pairs
             if d.verdict is not Verdict.UNDECIDED
         }
         allowed = [
@@ -46,7 +49,7 @@ def test_ranks_against_brute_force() -> None:
             for order in permutations(samples)
             if all(order.index(first) < order.index(second) for first, second in ahead)
         ]
-        for place in found.places:
+        for place in found.versions:
             ranks = {1 + order.index(place.version) for order in allowed}
             assert place.best_rank <= min(ranks)
             assert max(ranks) <= place.worst_rank
@@ -61,7 +64,8 @@ def test_groups_against_brute_force() -> None:
     rng = np.random.default_rng(2)
     for _ in range(100):
         samples = random_versions(rng)
-        found, names = separate(samples), list(samples)
+        found = rank_runs(samples, resamples=0)
+        names = [v.version for v in found.versions]
         loose = undecided(found)
         stretches = [
             tuple(names[i:j])
@@ -73,7 +77,7 @@ def test_groups_against_brute_force() -> None:
         neighbours = {
             v for i in range(len(names) - 1) for v in names[i : i + 2] if frozenset(names[i : i + 2]) in loose
         }
-        assert {p.version for p in found.places if p.tied} == neighbours
+        assert {p.version for p in found.versions if p.tied} == neighbours
 
 
 @pytest.mark.parametrize("unit", ["s", "1/s"])
@@ -81,14 +85,14 @@ def test_two_versions_agree_with_the_single_run_protocol(unit: str) -> None:
     """Holm doubles the smaller of two p-values: the verdict is that of the pair at half the risk."""
     rng = np.random.default_rng(3)
     for _ in range(100):
-        x, y = (Sample(10 + rng.normal(0, 1, 15) + rng.integers(0, 3), unit) for _ in range(2))
-        (duel,) = separate({"x": x, "y": y}).duels
-        single = compare_single_runs(x, y, Rules(alpha=0.05))
-        assert duel.chance.value == single.speedup.value
+        samples = {v: Sample(10 + rng.normal(0, 1, 15) + rng.integers(0, 3), unit) for v in "xy"}
+        (pair,) = rank_runs(samples, resamples=0).pairs
+        single = compare_single_runs(samples[pair.reference], samples[pair.candidate], Rules(alpha=0.05))
+        assert pair.estimate.value == single.speedup.value
         smaller = min(single.pvalue, single.pvalue_slower)
-        assert (duel.verdict is not Verdict.UNDECIDED) == (2 * smaller <= 0.05)
-        if duel.verdict is not Verdict.UNDECIDED:
-            assert duel.verdict is single.verdict
+        assert (pair.verdict is not Verdict.UNDECIDED) == (2 * smaller <= 0.05)
+        if pair.verdict is not Verdict.UNDECIDED:
+            assert pair.verdict is single.verdict
     assert (Sample(np.ones(2), unit).direction is Direction.HIGHER) == (unit != "s")
 
 
@@ -97,7 +101,7 @@ def test_equal_versions_are_rarely_told_apart() -> None:
     rng = np.random.default_rng(4)
     trials = 600
     wrong = sum(
-        len(undecided(separate({v: Sample(rng.lognormal(0, 0.3, 12)) for v in "abcde"}))) < 10
+        len(undecided(rank_runs({v: Sample(rng.lognormal(0, 0.3, 12)) for v in "abcde"}, resamples=0))) < 10
         for _ in range(trials)
     )
     assert wrong <= stats.binom.ppf(0.999, trials, 0.05)
@@ -106,9 +110,13 @@ def test_equal_versions_are_rarely_told_apart() -> None:
 @pytest.mark.parametrize("versions", [2, 3, 5, 9])
 def test_the_least_number_of_runs_is_the_least(versions: int) -> None:
     """Samples that do not overlap are all told apart from that number of runs on, none with one run fewer."""
-    needed = separate({f"v{i}": Sample(np.linspace(1, 2, 3) + 10 * i) for i in range(versions)}).least_runs
+    needed = rank_runs(
+        {f"v{i}": Sample(np.linspace(1, 2, 3) + 10 * i) for i in range(versions)}, resamples=0
+    ).least_runs
     for runs, expected in ((needed - 1, versions * (versions - 1) // 2), (needed, 0)):
-        found = separate({f"v{i}": Sample(np.linspace(1, 2, runs) + 10 * i) for i in range(versions)})
+        found = rank_runs(
+            {f"v{i}": Sample(np.linspace(1, 2, runs) + 10 * i) for i in range(versions)}, resamples=0
+        )
         assert len(undecided(found)) == expected
         assert found.enough_runs == (runs == needed)
 
@@ -121,22 +129,20 @@ def test_doubts_are_those_of_a_comparison() -> None:
         "drifting": Sample(np.linspace(10, 12, 40) + rng.normal(0, 0.1, 40), traits=ORDERED),
         "failing": Sample(rng.normal(9, 1, 40), traits=frozenset({Trait.FAILED_RUNS})),
     }
-    found = {p.version: {c.kind.value for c in p.doubts} for p in separate(samples).places}
+    found = {p.version: {c.kind.value for c in p.doubts} for p in rank_runs(samples, resamples=0).versions}
     assert found == {"steady": set(), "drifting": {"run order", "drift"}, "failing": {"successful runs"}}
     for x, y in combinations(samples, 2):
         kinds = {c.kind.value for c in compare_single_runs(samples[x], samples[y]).doubts}
         assert kinds == found[x] | found[y]
 
 
-def test_nested_values_and_copies_are_doubted() -> None:
-    """Intervals take nested values as independent; a file given twice is no second measurement."""
-    rng = np.random.default_rng(6)
-    nested = Sample(rng.normal(10, 1, 40), processes=np.repeat(np.arange(10), 4))
-    lone = Sample(rng.normal(10, 1, 40))
-    found = {p.version: [c.kind.value for c in p.doubts] for p in separate({"a": nested, "b": lone}).places}
-    assert found == {"a": ["nesting"], "b": ["nesting"]}
-    twice = separate({"a": lone, "b": Sample(lone.values), "c": Sample(lone.values + 1)})
-    assert [[c.kind.value for c in p.doubts] for p in twice.places] == [["two measurements"]] * 2 + [[]]
+def test_copies_are_doubted() -> None:
+    """A file given twice is no second measurement."""
+    lone = Sample(np.random.default_rng(6).normal(10, 1, 40))
+    twice = rank_runs({"a": lone, "b": Sample(lone.values), "c": Sample(lone.values + 1)}, resamples=0)
+    kinds = {v.version: [c.kind for c in v.doubts] for v in twice.versions}
+    copied = [Assumption.TWO_MEASUREMENTS]
+    assert kinds == {"a": copied, "b": copied, "c": []}
 
 
 def test_nested_values_are_tested_by_process() -> None:
@@ -146,11 +152,69 @@ def test_nested_values_are_tested_by_process() -> None:
     nested = {
         n: Sample(np.repeat(v, 5), processes=np.repeat(np.arange(10), 5)) for n, v in (("x", x), ("y", y))
     }
-    single = separate({"x": Sample(x), "y": Sample(y)})
-    assert separate(nested).duels == single.duels
+    single = rank_runs({"x": Sample(x), "y": Sample(y)}, resamples=0)
+    assert rank_runs(nested, resamples=0).pairs == single.pairs
 
 
 def test_places_of_a_cycle() -> None:
     """Verdicts that contradict an order leave no version a place that they do not name."""
-    beaten = [("a", "b", Verdict.FASTER), ("b", "c", Verdict.FASTER), ("c", "a", Verdict.FASTER)]
+    chance = Estimate(0.9, 0.6, 1.0, 0.95)
+    beaten = [
+        PairVerdict(x, y, chance, Verdict.FASTER, 0.01) for x, y in (("a", "b"), ("b", "c"), ("c", "a"))
+    ]
     assert places("abc", beaten) == {"a": (2, 2), "b": (2, 2), "c": (2, 2)}
+
+
+FAST = MixtureModel([0.8, 0.2], [10.0, 20.0], [1.0, 1.0])
+STEADY = MixtureModel([1.0], [11.0], [0.5])
+
+
+def test_ranking_orders_by_the_single_run() -> None:
+    samples = {"steady": Sample(STEADY.rvs(80, 1)), "fast": Sample(FAST.rvs(80, 2))}
+    found = rank_runs(samples, resamples=50, seed=3)
+    first, second = found.versions
+    assert (first.version, second.version) == ("fast", "steady")
+    assert (first.modes, second.modes) == (2, 1)
+    below = probability_below(samples["fast"].values, samples["steady"].values)
+    assert first.chance.value == pytest.approx(below)
+    assert first.mixture_chance is not None
+    assert first.mixture_chance.low <= first.mixture_chance.value <= first.mixture_chance.high
+    assert found.error < 1e-9
+    assert (found.best_in_mean, found.best_in_median) == ("steady", "fast")
+
+
+def test_the_largest_wins_when_higher_is_better() -> None:
+    """Rates rank as the negated values would."""
+    values = {"a": STEADY.rvs(50, 1), "b": FAST.rvs(50, 2)}
+    rates = rank_runs({v: Sample(x, "1/s") for v, x in values.items()}, resamples=20)
+    times = rank_runs({v: Sample(-x, "J") for v, x in values.items()}, resamples=20)
+    assert [v.version for v in rates.versions] == [v.version for v in times.versions]
+    for r, t in zip(rates.versions, times.versions, strict=True):
+        assert (r.chance, r.mixture_chance) == (t.chance, t.mixture_chance)
+    assert rates.best_in_mean == max(values, key=lambda v: float(values[v].mean()))
+
+
+def test_ties_are_told() -> None:
+    samples = {"a": Sample(np.array([1.0, 2, 2])), "b": Sample(np.array([2.0, 2, 3]))}
+    first = rank_runs(samples, resamples=20).versions[0]
+    assert first.ties == pytest.approx(4 / 9)
+
+
+def test_a_constant_version_is_ranked_without_mixtures() -> None:
+    rng = np.random.default_rng(9)
+    found = rank_runs({"noisy": Sample(rng.normal(10, 1, 20)), "flat": Sample(np.full(20, 3.0))})
+    assert [(v.version, v.modes, v.mixture_chance) for v in found.versions] == [
+        ("flat", None, None),
+        ("noisy", 1, None),
+    ]
+    assert found.versions[0].best_rank == 1
+
+
+@pytest.mark.parametrize("n", [200, 2000])
+def test_large_bimodal_and_skewed_samples_are_ranked(n: int) -> None:
+    """The sizes and shapes of the report's own samples."""
+    rng = np.random.default_rng(10)
+    found = rank_runs(
+        {"two": Sample(FAST.rvs(n, 1)), "skewed": Sample(10 + rng.lognormal(0, 1, n))}, resamples=20
+    )
+    assert sum(v.mixture_chance.value for v in found.versions if v.mixture_chance) == pytest.approx(1.0)

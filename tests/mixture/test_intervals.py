@@ -1,0 +1,131 @@
+"""Intervals of I3 against Brunner and Munzel's, against quadrature, and by their coverage."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from speedproof.errors import UsageError
+from speedproof.mixture.fit import fit
+from speedproof.mixture.goodness import refitted
+from speedproof.mixture.intervals import _least_of_points, _points, mixture_intervals, sample_intervals
+from speedproof.mixture.metrics import least_of_mixtures, least_of_samples, mixture_probability_below
+from speedproof.mixture.model import MixtureModel
+from speedproof.stats.bounds import probability_greater
+
+FAST = MixtureModel([0.8, 0.2], [10.0, 20.0], [1.0, 1.0])
+STEADY = MixtureModel([1.0], [11.0], [0.5])
+
+
+def coverage_is_at_least(share: float, held: int, runs: int) -> bool:
+    return float(stats.binomtest(held, runs, share, alternative="less").pvalue) > 1e-3
+
+
+def test_two_samples_without_ties_are_the_test_of_a_pair() -> None:
+    """For two versions the interval has the bounds of the single-run test, each at half the risk."""
+    rng = np.random.default_rng(1)
+    for _ in range(50):
+        x, y = rng.normal(0, 1, rng.integers(3, 40)), rng.normal(0.5, 2, rng.integers(3, 40))
+        found = sample_intervals([x, y], alpha=0.1)[0]
+        pair = probability_greater(y, x, 0.05)
+        assert (found.value, found.low, found.high) == pytest.approx(
+            (float(pair.estimate), float(pair.low), float(pair.high)), rel=1e-9
+        )
+
+
+def test_chances_are_those_counted() -> None:
+    rng = np.random.default_rng(2)
+    samples = [rng.integers(0, 9, n).astype(float) for n in (5, 8, 13, 3)]
+    found = [e.value for e in sample_intervals(samples)]
+    np.testing.assert_allclose(found, least_of_samples(samples).strict, atol=1e-14)
+
+
+def test_variance_against_resampling() -> None:
+    """The half width on the scale of log odds is that of a bootstrap of all samples, within a tenth."""
+    rng = np.random.default_rng(3)
+    samples = [rng.normal(m, 1.0, 200) for m in (0.0, 0.2, 0.3)]
+    draws = np.array([least_of_samples([rng.choice(s, s.size) for s in samples]).strict for _ in range(2000)])
+    for j, e in enumerate(sample_intervals(samples)):
+        half = (np.log(e.high / (1 - e.high)) - np.log(e.low / (1 - e.low))) / 2
+        odds = np.log(draws[:, j] / (1 - draws[:, j]))
+        assert half == pytest.approx(1.96 * odds.std(), rel=0.1)
+
+
+@pytest.mark.parametrize("sizes", [(40, 40), (12, 30), (20, 20, 20)])
+def test_sample_intervals_cover_the_truth(sizes: tuple[int, ...]) -> None:
+    """At 90 % the share of intervals that hold I3 passes a binomial test against 88 %."""
+    models = [FAST, STEADY, STEADY][: len(sizes)]
+    truth = least_of_mixtures(models).strict
+    held = np.zeros(len(sizes), dtype=int)
+    runs = 1000
+    for seed in range(runs):
+        rng = np.random.default_rng(seed)
+        found = sample_intervals([m.rvs(n, rng) for m, n in zip(models, sizes, strict=True)], alpha=0.1)
+        held += [e.low <= t <= e.high for e, t in zip(found, truth, strict=True)]
+    assert all(coverage_is_at_least(0.88, h, runs) for h in held.tolist())
+
+
+def test_nested_values_widen_the_interval() -> None:
+    """Processes differ and hold five values each: coverage at 90 % stays, which it does not without them."""
+    runs, held = 600, np.zeros(2, dtype=int)
+    inside = np.repeat(np.arange(12), 5)
+    for seed in range(runs):
+        rng = np.random.default_rng(seed)
+        x, y = (np.repeat(rng.normal(0, 1, 12), 5) + rng.normal(0, 0.5, 60) for _ in range(2))
+        nested = sample_intervals([x, y], processes=[inside, inside], alpha=0.1)[0]
+        flat = sample_intervals([x, y], alpha=0.1)[0]
+        held += [e.low <= 0.5 <= e.high for e in (nested, flat)]
+    assert coverage_is_at_least(0.88, int(held[0]), runs)
+    assert not coverage_is_at_least(0.8, int(held[1]), runs)
+
+
+def test_mixture_intervals_cover_the_truth() -> None:
+    truth = mixture_probability_below(FAST, STEADY)
+    runs, held = 60, 0
+    for seed in range(runs):
+        fits = [fit(FAST.rvs(40, 2 * seed)), fit(STEADY.rvs(40, 2 * seed + 1))]
+        e = mixture_intervals(fits, [0.5, 0.5], resamples=99, seed=seed, alpha=0.1)[0]
+        held += e.low <= truth <= e.high
+    assert coverage_is_at_least(0.85, held, runs)
+
+
+@pytest.mark.parametrize("count", [64, 1024])
+def test_points_against_quadrature(count: int) -> None:
+    """Points of equal weight give I3 to half a point's weight per version."""
+    rng = np.random.default_rng(4)
+    samples = [np.sort(rng.normal(m, s, (5, 30)), axis=1) for m, s in ((0, 1), (0.3, 0.2), (0.5, 2))]
+    models = [refitted(s, 5) for s in samples]
+    found = _least_of_points(np.stack([_points(m, count) for m in models], axis=1))
+    for row in range(5):
+        exact = least_of_mixtures(
+            [MixtureModel(*(a[row][m.weights[row] > 0] for a in (m.weights, m.means, m.sds))) for m in models]
+        )
+        np.testing.assert_allclose(found[row], exact.strict, atol=1.5 / count)
+
+
+def test_refitted_weights_sum_to_one_at_any_size() -> None:
+    """Single precision loses digits of a weight as samples grow; a mixture that came of it was refused."""
+    samples = np.sort(np.random.default_rng(5).lognormal(0, 1, (8, 3000)), axis=1)
+    assert np.abs(refitted(samples, 9).weights.sum(axis=1) - 1).max() < 1e-12
+
+
+def test_seed_and_threads() -> None:
+    fits = [fit(STEADY.rvs(30, 1)), fit(FAST.rvs(30, 2))]
+    one, two = (mixture_intervals(fits, [0.5, 0.5], resamples=30, seed=4, jobs=jobs) for jobs in (1, 2))
+    assert one == two
+    assert one != mixture_intervals(fits, [0.5, 0.5], resamples=30, seed=5)
+
+
+def test_risk_out_of_range_is_refused() -> None:
+    with pytest.raises(UsageError, match="not at 95"):
+        sample_intervals([[1.0, 2.0], [2.0]], alpha=95.0)
+
+
+def test_separated_samples_are_no_certainty() -> None:
+    """Two runs that both win bound the chance by 0.025 ** (1/2), the binomial bound for two wins of two."""
+    samples = [np.array([1.0, 1.1, 1.05]), np.array([0.8, 0.9])]
+    slow, fast = sample_intervals(samples)
+    assert (fast.value, fast.high) == (1.0, 1.0)
+    assert fast.low == pytest.approx(0.025**0.5)
+    assert slow.high == pytest.approx(1 - 0.025**0.5)
+    fits = [fit(s) for s in samples]
+    assert mixture_intervals(fits, [0.0, 1.0], resamples=20)[1].low <= 0.025**0.5
