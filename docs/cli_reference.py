@@ -1,73 +1,90 @@
-"""Write docs/cli.md from the parsers: the command line documents itself.
+"""Write docs/cli.md and the man page from the commands: the command line documents itself.
 
-Run ``python docs/cli_reference.py`` after a change of options; a test fails while the page is out of date.
+Run ``python docs/cli_reference.py`` after a change of options; a test fails while a page is out of date.
 """
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator
 from pathlib import Path
 
-from speedproof.cli.main import build_parser
+import click
 
-PAGE = Path(__file__).with_name("cli.md")
+from speedproof import __version__
+from speedproof.cli.command import Command, Option
+from speedproof.cli.main import COMMANDS, PROGRAM, command
+
+HERE = Path(__file__).parent
+CONTEXT = click.Context(PROGRAM, info_name="speedproof")
+
+
+def groups(found: Command) -> dict[str, list[tuple[str, str]]]:
+    """Arguments and options by the title of their group: how each is written and what it does."""
+    titled: dict[str, list[tuple[str, str]]] = {}
+    for p in found.params:
+        record = p.get_help_record(CONTEXT)
+        if record is not None and p.name not in ("help", "color"):
+            titled.setdefault(p.group if isinstance(p, Option) else "arguments", []).append(record)
+    return titled
 
 
 def page() -> str:
-    """The whole page."""
+    """The page of the manual."""
     return "\n".join(_lines()) + "\n"
 
 
 def _lines() -> Iterator[str]:
-    parser = build_parser()
     yield "# Commands"
     yield ""
-    yield "Written by `docs/cli_reference.py` from the program itself."
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            for name, command in action.choices.items():
-                yield from _command(name, command)
+    yield "Written by `docs/cli_reference.py` from the program itself. Every command has `--help` and `--color`."
+    for name in COMMANDS:
+        found = command(name)
+        yield from ("", f"## speedproof {name}", "", found.help or "")
+        for title, records in groups(found).items():
+            yield from ("", f"**{title[:1].upper()}{title[1:]}**", "", "| | |", "|---|---|")
+            for usage, text in records:
+                yield f"| `{_cell(usage)}` | {_cell(text)} |"
+        yield from ("", "```text", found.epilog or "", "```")
 
 
-def _command(name: str, parser: argparse.ArgumentParser) -> Iterator[str]:
-    yield ""
-    yield f"## speedproof {name}"
-    yield ""
-    yield parser.description or ""
-    for group in parser._action_groups:
-        actions = [a for a in group._group_actions if not isinstance(a, argparse._HelpAction)]
-        if not actions:
-            continue
-        title = group.title or ""
-        yield ""
-        yield f"**{title[:1].upper()}{title[1:]}**"
-        yield ""
-        yield "| | |"
-        yield "|---|---|"
-        for a in actions:
-            yield f"| {_usage(a)} | {_help(a)} |"
-    if parser.epilog:
-        yield ""
-        yield "```text"
-        yield parser.epilog
-        yield "```"
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
 
 
-def _usage(action: argparse.Action) -> str:
-    if not action.option_strings:
-        return f"`{action.metavar or '|'.join(map(str, action.choices or [action.dest]))}`".replace(
-            "|", "\\|"
-        )
-    value = ""
-    if action.nargs != 0:
-        value = " " + str(action.metavar or "|".join(map(str, action.choices or [action.dest.upper()])))
-    return ", ".join(f"`{option}{value}`" for option in action.option_strings).replace("|", "\\|")
+def manual() -> str:
+    """The man page, in the language of man(7)."""
+    return "\n".join(_roff()) + "\n"
 
 
-def _help(action: argparse.Action) -> str:
-    return (action.help or "").replace("%%", "%").replace("|", "\\|")
+def _roff() -> Iterator[str]:
+    yield f'.TH SPEEDPROOF 1 "" "speedproof {__version__}" "User Commands"'
+    yield from (".SH NAME", "speedproof \\- prove speedups, with a stated risk")
+    yield from (".SH SYNOPSIS", ".B speedproof", "\\fICOMMAND\\fR [\\fIOPTIONS\\fR] ...")
+    yield from (".SH DESCRIPTION", _escape(PROGRAM.help or ""))
+    yield ".SH COMMANDS"
+    for name in COMMANDS:
+        found = command(name)
+        yield from (f".SS speedproof {_escape(name)}", _escape(found.help or ""))
+        for title, records in groups(found).items():
+            yield from (".PP", f"{_escape(title[:1].upper() + title[1:])}:")
+            for usage, text in records:
+                yield from (".TP", f"\\fB{_escape(usage)}\\fR", _escape(text))
+        yield from (".PP", ".nf", *(_escape(line) for line in (found.epilog or "").split("\n")), ".fi")
+    yield ".SH EXIT STATUS"
+    for line in (PROGRAM.epilog or "").partition("exit codes: ")[2].split("\n"):
+        yield _escape(line.strip())
+    yield ".SH ENVIRONMENT"
+    yield from (".TP", "NO_COLOR", "no colour, even on a terminal")
+    yield from (".TP", "FORCE_COLOR", "colour, even in a pipe")
 
+
+def _escape(text: str) -> str:
+    shown = text.replace("\\", "\\e").replace("-", "\\-").replace("'", "\\(aq")
+    return f"\\&{shown}" if shown.startswith((".", "\\(aq")) else shown
+
+
+PAGES = {HERE / "cli.md": page, HERE / "speedproof.1": manual}
 
 if __name__ == "__main__":
-    PAGE.write_text(page(), encoding="utf-8")
+    for path, write in PAGES.items():
+        path.write_text(write(), encoding="utf-8")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import re
 import subprocess
 import sys
@@ -14,7 +13,7 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 
-from speedproof.cli.main import build_parser
+from speedproof.cli.main import command, parse
 
 ROOT = Path(__file__).parents[1]
 ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
@@ -165,9 +164,7 @@ def test_inputs_are_data(runner: Runner) -> None:
 
 def test_every_input_is_an_option() -> None:
     """The action offers the deciding and choosing options of the command, under their names."""
-    parser = build_parser("gate")
-    (commands,) = [a for a in parser._actions if isinstance(a, argparse._SubParsersAction)]
-    options = {o.removeprefix("--") for o in commands.choices["gate"]._option_string_actions}
+    options = {o.removeprefix("--") for p in command("gate").params for o in p.opts}
     assert set(ACTION["inputs"]) <= options
     assert {"policy", "margin", "confidence", "protocol", "multiplicity", "undecided"} <= set(
         ACTION["inputs"]
@@ -189,7 +186,7 @@ def test_the_manuals_pipelines() -> None:
     assert {"baseline", "candidate"} <= set(step["with"]) <= set(ACTION["inputs"])
     assert set(re.findall(r"outputs\.(\w+)", text)) == set(ACTION["outputs"])
     (command,) = [line for line in job["gate"]["script"] if line.startswith("speedproof ")]
-    assert build_parser("gate").parse_args(command.partition(" > ")[0].split()[1:]).markdown == "gate.md"
+    assert parse(command.partition(" > ")[0].split()[1:]).markdown == "gate.md"
     assert job["gate"]["allow_failure"]["exit_codes"] == 3
 
 

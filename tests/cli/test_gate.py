@@ -393,9 +393,7 @@ def test_a_thousand_benchmarks_fit_a_summary(tmp_path: Path) -> None:
 
 
 def test_help_documents_the_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as stop:
-        main(["gate", "--help"])
-    assert stop.value.code == 0
+    assert main(["gate", "--help"]) == 0
     assert "exit codes: 0 pass, 1 fail, 2 error, 3 undecided" in capsys.readouterr().out
 
 

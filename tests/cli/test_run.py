@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import io
 import json
 import os
@@ -16,12 +15,12 @@ import time
 from pathlib import Path
 from typing import Literal
 
+import click
 import pytest
 
 from speedproof.cli.console import Console
 from speedproof.cli.live import sparklines
-from speedproof.cli.main import build_parser, main
-from speedproof.cli.run_options import add_command
+from speedproof.cli.main import command, main, parse
 from speedproof.cli.run_session import ends_as_ctrl_c
 from speedproof.data.suite import Record
 from speedproof.formats import read
@@ -122,14 +121,12 @@ def test_dashes_make_one_command() -> None:
 
 
 def test_commands_may_stand_among_the_options() -> None:
-    args = build_parser("run").parse_args(
-        ["run", "--name", "a", "one", "--max-runs", "3", "two", "-L", "n", "1", "x"]
-    )
+    args = parse(["run", "--name", "a", "one", "--max-runs", "3", "two", "-L", "n", "1", "x"])
     assert args.commands == ["one", "two", "x"]
-    args = build_parser("run").parse_args(["run", "one", "--json", "two", "--", "three", "-x", "--", "y"])
+    args = parse(["run", "one", "--json", "two", "--", "three", "-x", "--", "y"])
     assert (args.commands, args.words) == (["one", "two"], ["three", "-x", "--", "y"])
-    with pytest.raises(SystemExit):
-        build_parser("run").parse_args(["run", "one", "--no-such-option", "two"])
+    with pytest.raises(click.UsageError):
+        parse(["run", "one", "--no-such-option", "two"])
 
 
 def test_single_command_is_described() -> None:
@@ -358,8 +355,8 @@ def test_a_field_never_pools_the_versions_of_a_file() -> None:
 
 
 def test_differences_between_stored_sessions_are_named_when_they_are_compared() -> None:
-    for name, command in (("old", SLOW), ("new", FAST)):
-        speedproof("run", "--name", name, command, "--max-runs", "5", "--save", f"{name}.jsonl")
+    for name, typed in (("old", SLOW), ("new", FAST)):
+        speedproof("run", "--name", name, typed, "--max-runs", "5", "--save", f"{name}.jsonl")
     text = Path("new.jsonl").read_text()
     Path("new.jsonl").write_text(re.sub(r'"kernel":"[^"]*"', '"kernel":"9.9"', text))
     _, _, err = speedproof("compare", "old.jsonl", "new.jsonl")
@@ -696,7 +693,7 @@ def test_every_command_of_the_manual_is_understood() -> None:
     lines = re.findall(r"^(?:    |\$ )(speedproof run .*)$", page, re.MULTILINE)
     assert len(lines) >= 12
     for line in lines:
-        args = build_parser("run").parse_args(shlex.split(line)[1:])
+        args = parse(shlex.split(line)[1:])
         assert args.commands or args.words or args.suite or args.resume or args.review
     (suite,) = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
     Path("bench.toml").write_text(suite)
@@ -706,7 +703,6 @@ def test_every_command_of_the_manual_is_understood() -> None:
 def test_manual_names_every_option() -> None:
     """An option that the page does not mention is an option that nobody finds."""
     page = (Path(__file__).parents[2] / "docs" / "run.md").read_text(encoding="utf-8")
-    commands = argparse.ArgumentParser().add_subparsers()
-    for action in add_command(commands)._actions:
-        if action.dest not in ("help", "commands"):
-            assert any(option in page for option in action.option_strings), action.option_strings
+    for parameter in command("run").params:
+        if parameter.name not in ("help", "color", "commands"):
+            assert any(option in page for option in parameter.opts), parameter.opts

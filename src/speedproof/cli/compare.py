@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from speedproof.cli.arguments import FAILING, add_risk_arguments, rules_of
+from speedproof.cli.command import Args, Argument, Command, Option, in_group
 from speedproof.cli.console import Console
 from speedproof.cli.inputs import (
-    add_input_arguments,
-    add_selection_arguments,
     load,
     report_leftovers,
     select,
 )
-from speedproof.cli.outputs import Reported, add_output_arguments, check_outputs, context_of, write_outputs
+from speedproof.cli.options import FAILING, outputs, reading, rule_options, rules_of, selecting
+from speedproof.cli.outputs import Reported, check_outputs, context_of, write_outputs
 from speedproof.errors import DataError, UsageError
 from speedproof.protocols.questions import DETAILS, QuestionName
 from speedproof.protocols.ranking import SuiteRanking, rank_suite
@@ -28,13 +26,9 @@ from speedproof.report.ranking import ranking_blocks
 from speedproof.report.states import states_blocks
 
 if TYPE_CHECKING:
-    from argparse import _SubParsersAction
-
     from speedproof.data.suite import Pairing, Suite
 
-    Subparsers = _SubParsersAction[argparse.ArgumentParser]
-
-__all__ = ["register", "run"]
+__all__ = ["COMMAND", "run"]
 
 FAILED = 1
 _SHOWN = 5
@@ -48,61 +42,62 @@ _PROTOCOLS: dict[str, tuple[QuestionName, ...]] = {
 }
 
 
-def register(subparsers: Subparsers) -> None:
-    """Declare the command."""
-    parser = subparsers.add_parser(
-        "compare",
-        help="compare versions: verdicts with certified speedups",
-        description="Compare candidates with a reference, benchmark by benchmark, by the Speedup-Test's protocols "
-        "for mean and median and by the chance of a faster single run.",
-        epilog="examples:\n"
+COMMAND = Command(
+    (
+        "Compare candidates with a reference, benchmark by benchmark, by the Speedup-Test's protocols "
+        "for mean and median and by the chance of a faster single run."
+    ),
+    (
         "  speedproof compare old.json new.json                      files of any known tool\n"
         "  speedproof compare old/ new/ --only 'json_*'              folders; benchmarks by pattern\n"
         "  speedproof compare base=a.json jit=b.json                 name the versions\n"
         "  speedproof compare hyperfine.json --reference 'sort -n'   commands of one file\n"
         "  speedproof compare old.txt new.txt --unit ms              one number a line\n"
-        "  speedproof compare old.json new.json --fail-on slower     exit 1 when a slowdown is proven",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument(
-        "files", nargs="+", metavar="FILE", help="result files or folders, the reference first"
-    )
-    add_selection_arguments(parser)
-    group = parser.add_argument_group("deciding")
-    group.add_argument(
-        "--protocol",
-        choices=list(_PROTOCOLS),
-        default="all",
-        help="mean, median, both, all: both and the single run (default), or the protocol of 2009",
-    )
-    add_risk_arguments(group)
-    group.add_argument(
-        "--fail-on",
-        action="append",
-        choices=[*FAILING, "missing"],
-        default=[],
-        help="exit 1 when any verdict by mean or median is this, or when the candidate lacks a benchmark "
-        "(missing; not-faster and undecided fail then, too); may be repeated",
-    )
-    output = parser.add_argument_group("output")
-    output.add_argument("--explain", action="store_true", help="say why each verdict came out as it did")
-    output.add_argument(
-        "--modes",
-        action="store_true",
-        help="fit Gaussian mixtures and say whether the states that runs fall into moved or changed their weights",
-    )
-    output.add_argument("--json", action="store_true", help="write everything as JSON")
-    output.add_argument(
-        "--with-samples",
-        action="store_true",
-        help="JSON: with all values, for the charts of 'speedproof report'",
-    )
-    add_output_arguments(output)
-    add_input_arguments(parser)
-    parser.set_defaults(run=run)
+        "  speedproof compare old.json new.json --fail-on slower     exit 1 when a slowdown is proven"
+    ),
+    [
+        Argument("files", metavar="FILE...", help="result files or folders, the reference first", many=True),
+        *selecting(),
+        *in_group(
+            "deciding",
+            Option(
+                "--protocol",
+                choices=list(_PROTOCOLS),
+                default="all",
+                help="mean, median, both, all: both and the single run (default), or the protocol of 2009",
+            ),
+            *rule_options(),
+            Option(
+                "--fail-on",
+                many=True,
+                choices=[*FAILING, "missing"],
+                help="exit 1 when any verdict by mean or median is this, or when the candidate lacks a "
+                "benchmark (missing; not-faster and undecided fail then, too); may be repeated",
+            ),
+        ),
+        *in_group(
+            "output",
+            Option("--explain", flag=True, help="say why each verdict came out as it did"),
+            Option(
+                "--modes",
+                flag=True,
+                help="fit Gaussian mixtures and say whether the states that runs fall into moved or changed "
+                "their weights",
+            ),
+            Option("--json", flag=True, help="write everything as JSON"),
+            Option(
+                "--with-samples",
+                flag=True,
+                help="JSON: with all values, for the charts of 'speedproof report'",
+            ),
+        ),
+        *outputs(),
+        *reading(),
+    ],
+)
 
 
-def run(args: argparse.Namespace, console: Console) -> int:
+def run(args: Args, console: Console) -> int:
     """Carry the command out; 1 when a ``--fail-on`` condition is met."""
     check_outputs(args)
     rules = rules_of(args)
@@ -159,7 +154,7 @@ def _fails(conditions: Sequence[str], results: Sequence[SuiteComparison]) -> boo
 
 
 def _json(
-    args: argparse.Namespace,
+    args: Args,
     results: Sequence[SuiteComparison],
     rankings: dict[str, SuiteRanking],
     suite: Suite,

@@ -2,39 +2,31 @@
 
 from __future__ import annotations
 
-import argparse
-from typing import TYPE_CHECKING
+import click
 
+from speedproof.cli.command import Args, Argument, Command
 from speedproof.cli.console import Console
 
-if TYPE_CHECKING:
-    from argparse import _SubParsersAction
+__all__ = ["COMMAND", "run"]
 
-    Subparsers = _SubParsersAction[argparse.ArgumentParser]
-
-__all__ = ["register", "run"]
-
-
-def register(subparsers: Subparsers) -> None:
-    """Declare the command."""
-    parser = subparsers.add_parser(
-        "completion",
-        help="print a completion script for bash, zsh or tcsh",
-        description="Print a script that completes speedproof's commands and options.",
-        epilog="examples:\n"
-        "  speedproof completion bash > ~/.local/share/bash-completion/completions/speedproof\n"
-        "  speedproof completion zsh > ~/.zfunc/_speedproof",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("shell", choices=["bash", "zsh", "tcsh"], help="the shell to write for")
-    parser.set_defaults(run=run)
+COMMAND = Command(
+    "Print a script that completes speedproof's commands, options and files.",
+    '  eval "$(speedproof completion bash)"       in ~/.bashrc\n'
+    '  eval "$(speedproof completion zsh)"        in ~/.zshrc\n'
+    "  speedproof completion fish > ~/.config/fish/completions/speedproof.fish",
+    [Argument("shell", type=click.Choice(["bash", "zsh", "fish"]), help="the shell to write for")],
+)
 
 
-def run(args: argparse.Namespace, console: Console) -> int:
+def run(args: Args, console: Console) -> int:
     """Carry the command out."""
-    import shtab
+    from click.shell_completion import ShellComplete, get_completion_class
 
-    from speedproof.cli.main import build_parser
+    from speedproof.cli.main import PROGRAM
 
-    console.out.write(shtab.complete(build_parser(), shell=args.shell))
+    kind = get_completion_class(args.shell)
+    assert kind is not None
+    # The shell's own check of its version would start the shell.
+    script = ShellComplete.source(kind(PROGRAM, {}, "speedproof", "_SPEEDPROOF_COMPLETE"))
+    console.out.write(script + "\n")
     return 0

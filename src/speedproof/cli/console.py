@@ -57,11 +57,25 @@ class Console:
     def __init__(self, out: TextIO | None = None, err: TextIO | None = None) -> None:
         self.out = _stream(sys.stdout) if out is None else out
         self.err = _stream(sys.stderr) if err is None else err
+        self._colour: bool | None = None
 
     @property
     def terminal(self) -> bool:
         """Whether results go to a terminal."""
         return self.out.isatty()
+
+    def choose_colour(self, when: str) -> None:
+        """Colour ``"always"``, ``"never"``, or ``"auto"``: as the environment and the terminal say."""
+        self._colour = None if when == "auto" else when == "always"
+
+    @property
+    def colour(self) -> bool:
+        """Whether to write in colour: what was chosen, then NO_COLOR and FORCE_COLOR, then the terminal."""
+        if self._colour is not None:
+            return self._colour
+        if os.environ.get("NO_COLOR"):
+            return False
+        return bool(os.environ.get("FORCE_COLOR")) or self.terminal
 
     @property
     def width(self) -> int:
@@ -72,15 +86,24 @@ class Console:
 
     @cached_property
     def rich(self) -> rich.console.Console:
-        """A rich console on ``out``, imported on first use; it honours NO_COLOR."""
+        """A rich console on ``out``, imported on first use."""
         import rich.console
 
-        return rich.console.Console(file=self.out, highlight=False, soft_wrap=False)
+        width = None if self.terminal else int(os.environ.get("COLUMNS", "100"))
+        return rich.console.Console(
+            file=self.out,
+            highlight=False,
+            soft_wrap=False,
+            width=width,
+            no_color=not self.colour,
+            force_terminal=self.colour or None,
+            _environ={**os.environ, "FORCE_COLOR": "", "NO_COLOR": ""},
+        )
 
     def show(self, blocks: Iterable[Block]) -> None:
         """Write the blocks of a report: with colour and fitted to the width on a terminal, whole in a pipe."""
         for block in blocks:
-            if not self.terminal:
+            if not self.terminal and not self.colour:
                 self.out.write(plain(block))
             elif isinstance(block, Text):
                 self.rich.print(visible(block.text), style=_STYLES[block.style], markup=False, emoji=False)

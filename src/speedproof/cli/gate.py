@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from speedproof.cli.arguments import confidence, positive_share
+from speedproof.api.shown import risk_of
+from speedproof.cli.command import Args, Command, Option, in_group
 from speedproof.cli.console import Console
 from speedproof.cli.inputs import (
-    add_choice_arguments,
-    add_input_arguments,
     load,
     report_leftovers,
     select,
 )
-from speedproof.cli.outputs import add_page_arguments, check_outputs, context_of, write_texts
+from speedproof.cli.options import choosing, confidence, pages, reading, share
+from speedproof.cli.outputs import check_outputs, context_of, write_texts
 from speedproof.cli.settings import FILE, UNDECIDED, GateSettings, Undecided, demand_of, read_settings
 from speedproof.data.names import wanted
 from speedproof.data.suite import Suite
@@ -26,94 +25,95 @@ from speedproof.protocols.gate_claims import MULTIPLICITIES, Demand, GateRules, 
 from speedproof.report.gate import gate_blocks
 
 if TYPE_CHECKING:
-    from argparse import _SubParsersAction
-
     from speedproof.report.stored import Context
 
-    Subparsers = _SubParsersAction[argparse.ArgumentParser]
-
-__all__ = ["register", "run"]
+__all__ = ["COMMAND", "run"]
 
 _CODES = {Outcome.PASS: 0, Outcome.FAIL: 1, Outcome.UNDECIDED: 3}
 _UNDECIDED_CODES: dict[Undecided, int] = {"report": _CODES[Outcome.UNDECIDED], "fail": 1, "pass": 0}
 
 
-def register(subparsers: Subparsers) -> None:
-    """Declare the command."""
-    parser = subparsers.add_parser(
-        "gate",
-        help="pass or fail a candidate in a pipeline, each with a stated risk",
-        description="Hold a candidate to a policy: pass when what the policy asks is proven on every benchmark of "
-        "the baseline, fail when its opposite is proven on one, or when one is missing; else undecided.",
-        epilog="examples:\n"
+COMMAND = Command(
+    (
+        "Hold a candidate to a policy: pass when what the policy asks is proven on every benchmark of "
+        "the baseline, fail when its opposite is proven on one, or when one is missing; else undecided."
+    ),
+    (
         "  speedproof gate --baseline main.json --candidate branch.json\n"
         "  speedproof gate --baseline old/ --candidate new/ --margin 5% --confidence 0.99\n"
         "  speedproof gate --baseline runs.jsonl:main --candidate runs.jsonl:branch\n"
         "  speedproof gate --baseline a.json --candidate b.json --policy proven-improvement --only 'json_*'\n"
         "  speedproof gate --baseline a.json --candidate b.json --undecided pass --markdown summary.md\n"
-        "  speedproof gate --baseline a.json --candidate b.json --html gate.html --junit gate.xml\n\n"
-        "exit codes: 0 pass, 1 fail, 2 error, 3 undecided (--undecided makes 1 or 0 of it)",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument(
-        "--baseline",
-        required=True,
-        metavar="FILE",
-        help="results of the reference, a file or a folder; FILE:VERSION for one of a file's versions",
-    )
-    parser.add_argument(
-        "--candidate", required=True, metavar="FILE", help="results of the candidate, in the same way"
-    )
-    add_choice_arguments(parser.add_argument_group("choosing"))
-    group = parser.add_argument_group("deciding")
-    group.add_argument(
-        "--policy",
-        choices=[policy.value for policy in Policy],
-        help="what every benchmark must prove: no-regression (default), that it is not slower by more than the "
-        "margin; proven-improvement, that it is faster; equivalence, that it is neither by more than the margin",
-    )
-    group.add_argument(
-        "--margin",
-        type=positive_share,
-        metavar="SHARE",
-        help="speedups down to 1/(1+SHARE) are no regression (default: 2%%)",
-    )
-    group.add_argument("--confidence", type=confidence, metavar="LEVEL", help="1 - alpha (default: 0.95)")
-    group.add_argument("--protocol", choices=["mean", "median"], help="whose test decides (default: median)")
-    group.add_argument(
-        "--multiplicity",
-        choices=list(MULTIPLICITIES),
-        help="correction over the benchmarks of what fails the gate: holm (default), "
-        "bh (Benjamini and Hochberg) or none",
-    )
-    group.add_argument(
-        "--undecided",
-        choices=list(UNDECIDED),
-        help="exit code of an undecided gate: report it as 3 (default), fail with 1, or pass with 0",
-    )
-    group.add_argument(
-        "--config",
-        metavar="FILE",
-        help=f"settings, with thresholds by pattern (default: {FILE} in the working directory, if there is one)",
-    )
-    output = parser.add_argument_group("output")
-    output.add_argument("--json", action="store_true", help="write everything as JSON")
-    add_page_arguments(
-        output,
-        "a page with the answer, a chart of all benchmarks against the margin and a panel for each",
-        "a summary in Markdown: what did not pass, the rest folded",
-    )
-    output.add_argument(
-        "--junit",
-        metavar="FILE",
-        help="write JUnit XML: one case a benchmark, undecided is skipped, or a failure with --undecided fail; "
-        "- is standard output",
-    )
-    add_input_arguments(parser)
-    parser.set_defaults(run=run)
+        "  speedproof gate --baseline a.json --candidate b.json --html gate.html --junit gate.xml\n"
+        "\n"
+        "exit codes: 0 pass, 1 fail, 2 error, 3 undecided (--undecided makes 1 or 0 of it)"
+    ),
+    [
+        Option(
+            "--baseline",
+            required=True,
+            metavar="FILE",
+            help="results of the reference, a file or a folder; FILE:VERSION for one of a file's versions",
+        ),
+        Option(
+            "--candidate", required=True, metavar="FILE", help="results of the candidate, in the same way"
+        ),
+        *choosing(),
+        *in_group(
+            "deciding",
+            Option(
+                "--policy",
+                choices=[policy.value for policy in Policy],
+                help="what every benchmark must prove: no-regression (default), that it is not slower by more "
+                "than the margin; proven-improvement, that it is faster; equivalence, that it is neither "
+                "by more than the margin",
+            ),
+            Option(
+                "--margin",
+                parse=share,
+                metavar="SHARE",
+                help="speedups down to 1/(1+SHARE) are no regression (default: 2%)",
+            ),
+            Option("--confidence", parse=confidence, metavar="LEVEL", help="1 - alpha (default: 0.95)"),
+            Option("--protocol", choices=["mean", "median"], help="whose test decides (default: median)"),
+            Option(
+                "--multiplicity",
+                choices=list(MULTIPLICITIES),
+                help="correction over the benchmarks of what fails the gate: holm (default), bh (Benjamini "
+                "and Hochberg) or none",
+            ),
+            Option(
+                "--undecided",
+                choices=list(UNDECIDED),
+                help="exit code of an undecided gate: report it as 3 (default), fail with 1, or pass with 0",
+            ),
+            Option(
+                "--config",
+                metavar="FILE",
+                help="settings, with thresholds by pattern (default: speedproof.toml in the working directory, if "
+                "there is one)",
+            ),
+        ),
+        *in_group("output", Option("--json", flag=True, help="write everything as JSON")),
+        *pages(
+            "a page with the answer, a chart of all benchmarks against the margin and a panel for each",
+            "a summary in Markdown: what did not pass, the rest folded",
+        ),
+        *in_group(
+            "output",
+            Option(
+                "--junit",
+                metavar="FILE",
+                help="write JUnit XML: one case a benchmark, undecided is skipped, or a failure with "
+                "--undecided fail; - is standard output",
+            ),
+        ),
+        *reading(),
+    ],
+)
 
 
-def run(args: argparse.Namespace, console: Console) -> int:
+def run(args: Args, console: Console) -> int:
     """Carry the command out; the exit code is the gate's answer."""
     if args.config is None and Path(FILE).is_file():
         args.config = FILE
@@ -146,9 +146,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
     return _code(result, undecided, console)
 
 
-def _write(
-    args: argparse.Namespace, result: GateResult, suite: Suite, undecided: Undecided, console: Console
-) -> bool:
+def _write(args: Args, result: GateResult, suite: Suite, undecided: Undecided, console: Console) -> bool:
     """Write every report that was asked for; whether standard output was taken by one of them."""
     makers: dict[str, Callable[[str], str]] = {
         "html": lambda target: _html(result, suite, context_of(args)),
@@ -179,7 +177,7 @@ def _junit(result: GateResult, undecided: Undecided) -> str:
     return gate_junit(result, undecided_fails=undecided == "fail")
 
 
-def _refuse_unusable(suite: Suite, baseline: str, args: argparse.Namespace) -> None:
+def _refuse_unusable(suite: Suite, baseline: str, args: Args) -> None:
     """Refuse a baseline some of whose benchmarks cannot be used: a gate must not pass without looking at them."""
     usable = {key.benchmark for key in suite.of(baseline)}
     lost = [
@@ -197,7 +195,7 @@ def _refuse_unusable(suite: Suite, baseline: str, args: argparse.Namespace) -> N
         )
 
 
-def _load(args: argparse.Namespace) -> tuple[Suite, tuple[str, str]]:
+def _load(args: Args) -> tuple[Suite, tuple[str, str]]:
     """The suite of both files, or of one file that holds both versions, and the versions to hold together."""
     (baseline, old), (candidate, new) = _file_and_version(args.baseline), _file_and_version(args.candidate)
     if not old and not new:
@@ -206,7 +204,8 @@ def _load(args: argparse.Namespace) -> tuple[Suite, tuple[str, str]]:
             return suite, (suite.versions[0], suite.versions[1])
         raise UsageError(
             f"a gate holds one version to another, but these files have {', '.join(suite.versions)}; "
-            "write each to a file of its own, or name two of one file: --baseline FILE:OLD --candidate FILE:NEW"
+            "write each to a file of its own, or name two of one file: --baseline FILE:OLD "
+            "--candidate FILE:NEW"
         )
     if baseline != candidate or not old or not new:
         raise UsageError(
@@ -231,18 +230,17 @@ def _file_and_version(argument: str) -> tuple[str, str]:
     return argument, ""
 
 
-def _demand(args: argparse.Namespace, settings: GateSettings) -> Demand:
+def _demand(args: Args, settings: GateSettings) -> Demand:
     default = Demand()
     policy = args.policy or settings.policy or default.policy
     return Demand(Policy(policy), args.margin or settings.margin or default.margin)
 
 
-def _rules(args: argparse.Namespace, settings: GateSettings) -> GateRules:
+def _rules(args: Args, settings: GateSettings) -> GateRules:
     default = GateRules()
     level = args.confidence or settings.confidence
     return GateRules(
-        # 1 - 0.95 is not 0.05 in binary
-        alpha=default.alpha if level is None else round(1 - level, 15),
+        alpha=default.alpha if level is None else risk_of(level),
         multiplicity=args.multiplicity or settings.multiplicity or default.multiplicity,
         protocol=args.protocol or settings.protocol or default.protocol,
     )

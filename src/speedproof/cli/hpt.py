@@ -2,92 +2,82 @@
 
 from __future__ import annotations
 
-import argparse
-from typing import TYPE_CHECKING
-
-from speedproof.cli.arguments import open_unit_interval
+from speedproof.cli.command import Args, Argument, Command, Option, in_group
 from speedproof.cli.console import Console
 from speedproof.cli.inputs import (
-    add_input_arguments,
-    add_selection_arguments,
     load,
     report_leftovers,
     select,
 )
-from speedproof.cli.outputs import add_page_arguments, check_outputs, write_pages
+from speedproof.cli.options import open_unit_interval, pages, reading, selecting
+from speedproof.cli.outputs import check_outputs, write_pages
 from speedproof.data.suite import Pairing
 from speedproof.errors import UsageError
 from speedproof.protocols.hpt import CONFIDENCES, Hpt, hpt, hpt_of_scores
 from speedproof.report.blocks import Block, Text
 from speedproof.report.hpt import hpt_blocks
 
-if TYPE_CHECKING:
-    from argparse import _SubParsersAction
-
-    Subparsers = _SubParsersAction[argparse.ArgumentParser]
-
-__all__ = ["register", "run"]
+__all__ = ["COMMAND", "run"]
 
 
-def register(subparsers: Subparsers) -> None:
-    """Declare the command."""
-    parser = subparsers.add_parser(
-        "hpt",
-        help="Hierarchical Performance Testing: one verdict over a whole suite",
-        description="Ask whether the candidate outperforms the reference over a whole suite, by Hierarchical "
+COMMAND = Command(
+    (
+        "Ask whether the candidate outperforms the reference over a whole suite, by Hierarchical "
         "Performance Testing: rank tests within and across benchmarks, which need no normality, and the "
-        "speedup that holds with a given confidence.",
-        epilog="examples:\n"
+        "speedup that holds with a given confidence."
+    ),
+    (
         "  speedproof hpt old.json new.json                    every benchmark counts alike\n"
         "  speedproof hpt old.json new.json --r 0.9 --r 0.999  speedups at these confidences\n"
-        "  speedproof hpt a.csv b.csv --scores given           the values are scores, higher is better",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument(
-        "files", nargs="+", metavar="FILE", help="result files or folders, the reference first"
-    )
-    add_selection_arguments(parser)
-    group = parser.add_argument_group("deciding")
-    group.add_argument(
-        "--r",
-        action="append",
-        type=open_unit_interval,
-        metavar="LEVEL",
-        help="confidence of the speedup; may be repeated (default: 0.95 and 0.99)",
-    )
-    group.add_argument(
-        "--alpha-benchmark",
-        type=open_unit_interval,
-        metavar="RISK",
-        help="risk of the test within a benchmark, below 0.5 (default: 0.05 from 5 runs, 0.10 below)",
-    )
-    group.add_argument(
-        "--scores",
-        choices=["relative", "given"],
-        default="relative",
-        help="relative to the reference's median, so that every benchmark counts alike (default), or the values "
-        "as they are: scores, higher is better",
-    )
-    group.add_argument(
-        "--rule",
-        choices=["exact", "paper"],
-        default="exact",
-        help="null distributions: exact given the ties (default), or the article's tables and normal "
-        "approximations",
-    )
-    group.add_argument(
-        "--literal-signs",
-        action="store_true",
-        help="keep a difference of medians that contradicts the test within the benchmark, as the article does",
-    )
-    output = parser.add_argument_group("output")
-    output.add_argument("--json", action="store_true", help="write everything as JSON")
-    add_page_arguments(output)
-    add_input_arguments(parser)
-    parser.set_defaults(run=run)
+        "  speedproof hpt a.csv b.csv --scores given           the values are scores, higher is better"
+    ),
+    [
+        Argument("files", metavar="FILE...", help="result files or folders, the reference first", many=True),
+        *selecting(),
+        *in_group(
+            "deciding",
+            Option(
+                "--r",
+                many=True,
+                parse=open_unit_interval,
+                metavar="LEVEL",
+                help="confidence of the speedup; may be repeated (default: 0.95 and 0.99)",
+            ),
+            Option(
+                "--alpha-benchmark",
+                parse=open_unit_interval,
+                metavar="RISK",
+                help="risk of the test within a benchmark, below 0.5 (default: 0.05 from 5 runs, 0.10 below)",
+            ),
+            Option(
+                "--scores",
+                choices=["relative", "given"],
+                default="relative",
+                help="relative to the reference's median, so that every benchmark counts alike (default), or "
+                "the values as they are: scores, higher is better",
+            ),
+            Option(
+                "--rule",
+                choices=["exact", "paper"],
+                default="exact",
+                help="null distributions: exact given the ties (default), or the article's tables and normal "
+                "approximations",
+            ),
+            Option(
+                "--literal-signs",
+                flag=True,
+                help="keep a difference of medians that contradicts the test within the benchmark, as the "
+                "article does",
+            ),
+        ),
+        *in_group("output", Option("--json", flag=True, help="write everything as JSON")),
+        *pages(),
+        *reading(),
+    ],
+)
 
 
-def run(args: argparse.Namespace, console: Console) -> int:
+def run(args: Args, console: Console) -> int:
     """Carry the command out."""
     check_outputs(args)
     if args.alpha_benchmark is not None and args.alpha_benchmark >= 0.5:
@@ -115,8 +105,8 @@ def run(args: argparse.Namespace, console: Console) -> int:
     return 0
 
 
-def _test(pairing: Pairing, args: argparse.Namespace) -> Hpt:
-    confidences = CONFIDENCES if args.r is None else tuple(dict.fromkeys(args.r))
+def _test(pairing: Pairing, args: Args) -> Hpt:
+    confidences = tuple(dict.fromkeys(args.r)) or CONFIDENCES
     if args.scores == "relative":
         return hpt(
             pairing.pairs,

@@ -6,7 +6,6 @@ Exit codes: 0 done; 1 a condition asked for with ``--fail-on`` or a gate that fa
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 import traceback
@@ -14,70 +13,116 @@ from collections.abc import Sequence
 from importlib import import_module
 from types import TracebackType
 
+import click
+
 from speedproof import __version__
+from speedproof.cli.command import Args, Command, Option, common, said, unknown_command
 from speedproof.cli.console import Console
-from speedproof.cli.parser import Parser
 from speedproof.errors import SpeedproofError
 
-__all__ = ["build_parser", "entry", "main"]
+__all__ = ["COMMANDS", "PROGRAM", "command", "entry", "main", "parse"]
 
 ERROR = 2
 INTERRUPTED = 130
 CLOSED_PIPE = 141
 
-# A command is a module of this package with ``register(subparsers)`` and ``run(args, console) -> int``.
-COMMANDS = (
-    "run",
-    "compare",
-    "suite",
-    "hpt",
-    "gate",
-    "model",
-    "rank",
-    "plot",
-    "show",
-    "report",
-    "formats",
-    "completion",
-)
+# A command is a module of this package with ``COMMAND`` and ``run(args, console) -> int``.
+COMMANDS = {
+    "run": "measure versions in random order until the comparison is proven",
+    "compare": "compare versions: verdicts with certified speedups",
+    "suite": "the Speedup-Test of a configuration file, with the original tool's four files",
+    "hpt": "Hierarchical Performance Testing: one verdict over a whole suite",
+    "gate": "pass or fail a candidate in a pipeline, each with a stated risk",
+    "model": "model samples as Gaussian mixtures: states, weights, a test of the fit",
+    "rank": "rank versions by the chance of the best single run, with advice",
+    "plot": "draw samples and their mixtures as SVG, PNG, PDF or HTML",
+    "show": "show what files hold: samples, units, nesting, oddities",
+    "report": "HTML, Markdown, CSV, LaTeX or JUnit from the JSON of 'compare'",
+    "formats": "list the result files that are read",
+    "completion": "print a completion script for bash, zsh or fish",
+    "help": "show the help of a command",
+}
 
 
-def build_parser(only: str | None = None) -> argparse.ArgumentParser:
-    """Make the parser of the whole program, or of one command when that is known (which imports less).
+class Program(click.Group):
+    """The commands; the module of one is imported when it is asked for."""
 
-    Parameters
-    ----------
-    only : str, optional
-        A command's name.
+    def __init__(self) -> None:
+        version = Option(
+            "--version",
+            flag=True,
+            help="show the version",
+            expose_value=False,
+            is_eager=True,
+            callback=_show_version,
+        )
+        super().__init__(
+            "speedproof",
+            help="Prove speedups: is the candidate faster, by at least how much, at which risk?",
+            epilog="examples:\n"
+            "  speedproof run './old -x' './new -x'       measure until it is proven\n"
+            "  speedproof compare old.json new.json       two result files of any known tool\n"
+            "  speedproof compare results.json            several commands or versions in one file\n"
+            "  speedproof suite config.csv -o report      a Speedup-Test configuration\n"
+            "  speedproof show old.json                   what a file holds\n\n"
+            "exit codes: 0 done, 1 a --fail-on condition or a failed gate, 2 error,\n"
+            "            3 undecided gate, 130 interrupted, 141 closed pipe",
+            params=[version, *common()],
+            add_help_option=False,
+            invoke_without_command=True,
+            callback=_no_command,
+        )
 
-    Returns
-    -------
-    argparse.ArgumentParser
-        ``parse_args`` gives a namespace with ``run``, the command's function.
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Every command, in the order of the help."""
+        return list(COMMANDS)
 
-    Examples
-    --------
-    >>> build_parser("formats").parse_args(["formats"]).command
-    'formats'
-    """
-    parser = Parser(
-        prog="speedproof",
-        description="Prove speedups: is the candidate faster, by at least how much, at which risk?",
-        epilog="examples:\n"
-        "  speedproof run './old -x' './new -x'       measure until it is proven\n"
-        "  speedproof compare old.json new.json       two result files of any known tool\n"
-        "  speedproof compare results.json            several commands or versions in one file\n"
-        "  speedproof suite config.csv -o report      a Speedup-Test configuration\n"
-        "  speedproof show old.json                   what a file holds\n\n"
-        "exit codes: 0 done, 1 a --fail-on condition or a failed gate, 2 error,\n"
-        "            3 undecided gate, 130 interrupted, 141 closed pipe",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--version", action="version", version=f"speedproof {__version__}")
-    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for name in COMMANDS if only is None else (only,):
-        import_module(f"speedproof.cli.{name}").register(subparsers)
-    return parser
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a command."""
+        if cmd_name not in COMMANDS:
+            return None
+        module = import_module(f"speedproof.cli.{cmd_name}")
+        command: Command = module.COMMAND
+        command.name, command.callback = cmd_name, module.run
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """A command by its name; a name that there is not gets the nearest one suggested."""
+        if args and args[0] not in COMMANDS and not ctx.resilient_parsing:
+            raise unknown_command(args[0], list(COMMANDS), ctx)
+        return super().resolve_command(ctx, args)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Keep what was typed, for reports that say how they were made."""
+        ctx.meta["argv"] = list(args)
+        return super().parse_args(ctx, args)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The commands, of which none is imported for that, then the options."""
+        with formatter.section("commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+        with formatter.section("options"):
+            formatter.write_dl([r for p in self.params if (r := p.get_help_record(ctx)) is not None])
+
+    format_epilog = Command.format_epilog
+
+
+def _show_version(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
+        ctx.obj.out.write(f"speedproof {__version__}\n")
+        ctx.exit()
+
+
+@click.pass_context
+def _no_command(ctx: click.Context) -> int:
+    if ctx.invoked_subcommand is None:
+        ctx.obj.out.write(ctx.get_help() + "\n")
+    return 0
+
+
+PROGRAM = Program()
 
 
 def main(argv: Sequence[str] | None = None, console: Console | None = None) -> int:
@@ -98,16 +143,16 @@ def main(argv: Sequence[str] | None = None, console: Console | None = None) -> i
     arguments = list(sys.argv[1:] if argv is None else argv)
     console = Console() if console is None else console
     code = CLOSED_PIPE
-    only = arguments[0] if arguments and arguments[0] in COMMANDS else None
     try:
-        args = build_parser(only).parse_args(arguments)
-        args.argv = arguments
-        code = int(args.run(args, console))
+        code = _carry_out(arguments, console)
         console.out.flush()
     except BrokenPipeError:
         # The reader has gone. Python would complain again while it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return code
+    except click.UsageError as error:
+        console.remark(f"error: {said(error)}")
+        return ERROR
     except SpeedproofError as error:
         console.remark(f"error: {error}")
         return ERROR
@@ -121,9 +166,36 @@ def main(argv: Sequence[str] | None = None, console: Console | None = None) -> i
     return code
 
 
+def command(name: str) -> Command:
+    """A command by its name, for whoever documents or tests it."""
+    found = PROGRAM.get_command(click.Context(PROGRAM, info_name="speedproof"), name)
+    assert isinstance(found, Command)
+    return found
+
+
+def parse(argv: Sequence[str]) -> Args:
+    """What the function of a command is given for these words; raises click.UsageError."""
+    found = command(argv[0])
+    parent = click.Context(PROGRAM, info_name="speedproof")
+    return found.args_of(found.make_context(argv[0], list(argv[1:]), parent=parent))
+
+
+def _carry_out(arguments: list[str], console: Console) -> int:
+    try:
+        with PROGRAM.make_context("speedproof", arguments, obj=console) as context:
+            code: int = PROGRAM.invoke(context)
+            return code
+    except click.exceptions.Exit as end:  # --help, --version
+        return end.exit_code
+
+
 def entry() -> None:
     """Run the program as a process; a defect of ours ends it with exit code 2, which no verdict uses."""
     sys.excepthook = _crash
+    if instruction := os.environ.get("_SPEEDPROOF_COMPLETE"):
+        from click.shell_completion import shell_complete
+
+        sys.exit(shell_complete(PROGRAM, {}, "speedproof", "_SPEEDPROOF_COMPLETE", instruction))
     sys.exit(main())
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from speedproof.cli.arguments import positive_share
+from speedproof.cli.command import Args, Argument, Command, Option, in_group
 from speedproof.cli.console import Console
-from speedproof.cli.inputs import add_input_arguments, add_selection_arguments, load, report_leftovers, select
-from speedproof.cli.outputs import add_page_arguments, check_outputs, write_pages
+from speedproof.cli.inputs import load, report_leftovers, select
+from speedproof.cli.options import mixture, pages, reading, selecting, share, whole
+from speedproof.cli.outputs import check_outputs, write_pages
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key
 from speedproof.data.units import format_value, format_values
@@ -18,79 +18,65 @@ from speedproof.report.blocks import Block, Cell, Column, Style, Table, Text
 from speedproof.stats.scaling import usual
 
 if TYPE_CHECKING:
-    from argparse import _SubParsersAction
-
     from speedproof.mixture.analysis import Analysis
 
-    Subparsers = _SubParsersAction[argparse.ArgumentParser]
-
-__all__ = ["add_mixture_arguments", "register", "run"]
+__all__ = ["COMMAND", "run"]
 
 ALPHA = 0.05
 _BARS = " ▁▂▃▄▅▆▇█"
 
 
-def register(subparsers: Subparsers) -> None:
-    """Declare the command."""
-    parser = subparsers.add_parser(
-        "model",
-        help="model samples as Gaussian mixtures: states, weights, a test of the fit",
-        description="Fit a Gaussian mixture to each sample (K and variances chosen by BIC) and test it by a "
-        "parametric bootstrap of the Kolmogorov-Smirnov distance. Where the test rejects values that rounding "
-        "ties, fit and test are made anew with the grid in mind.",
-        epilog="examples:\n"
+COMMAND = Command(
+    (
+        "Fit a Gaussian mixture to each sample (K and variances chosen by BIC) and test it by a "
+        "parametric bootstrap of the Kolmogorov-Smirnov distance. Where the test rejects values "
+        "that rounding "
+        "ties, fit and test are made anew with the grid in mind."
+    ),
+    (
         "  speedproof model results.json\n"
         "  speedproof model results.json --only 'json_*' --bootstrap 1000 --jobs 2\n"
-        "  speedproof model times.txt --unit ms --json\n"
-        "  speedproof model old.json new.json --fast",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("files", nargs="+", metavar="FILE", help="result files or folders")
-    add_selection_arguments(parser)
-    add_mixture_arguments(parser)
-    group = parser.add_argument_group("testing")
-    group.add_argument(
-        "--bootstrap",
-        type=_count,
-        default=200,
-        metavar="N",
-        help="bootstrap samples of the test; 0: no test (default: 200)",
-    )
-    group.add_argument(
-        "--fast",
-        action="store_true",
-        help="stop adding components early in the bootstrap; p may shift a little",
-    )
-    group.add_argument(
-        "--undersampling",
-        type=positive_share,
-        metavar="C",
-        help="bootstrap samples hold C n values (default: 0.9, from 200 values on 0.8)",
-    )
-    group.add_argument(
-        "--ignore-rounding",
-        action="store_true",
-        help="do not try again, where the test rejects, with the fit and the test that know of rounding",
-    )
-    parser.add_argument("--json", action="store_true", help="write the models as JSON")
-    add_page_arguments(parser)
-    add_input_arguments(parser)
-    parser.set_defaults(run=run)
+        "  speedproof model times.txt --unit ms --json\n  speedproof model old.json new.json --fast"
+    ),
+    [
+        Argument("files", metavar="FILE...", help="result files or folders", many=True),
+        *selecting(),
+        *mixture(),
+        *in_group(
+            "testing",
+            Option(
+                "--bootstrap",
+                parse=whole,
+                default=200,
+                metavar="N",
+                help="bootstrap samples of the test; 0: no test (default: 200)",
+            ),
+            Option(
+                "--fast",
+                flag=True,
+                help="stop adding components early in the bootstrap; p may shift a little",
+            ),
+            Option(
+                "--undersampling",
+                parse=share,
+                metavar="C",
+                help="bootstrap samples hold C n values (default: 0.9, from 200 values on 0.8)",
+            ),
+            Option(
+                "--ignore-rounding",
+                flag=True,
+                help="do not try again, where the test rejects, with the fit and the test that know of "
+                "rounding",
+            ),
+        ),
+        Option("--json", flag=True, help="write the models as JSON"),
+        *pages(),
+        *reading(),
+    ],
+)
 
 
-def add_mixture_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options of all commands that fit mixtures."""
-    group = parser.add_argument_group("modelling")
-    group.add_argument(
-        "--components", type=_count, default=9, metavar="K", help="largest number of components (default: 9)"
-    )
-    group.add_argument(
-        "--seed", type=int, default=0, metavar="SEED", help="of all random numbers (default: 0)"
-    )
-    group.add_argument("--jobs", type=_count, default=1, metavar="THREADS", help="threads (default: 1)")
-
-
-def run(args: argparse.Namespace, console: Console) -> int:
+def run(args: Args, console: Console) -> int:
     """Carry the command out."""
     check_outputs(args)
     if args.components < 1 or args.jobs < 1:
@@ -119,7 +105,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
 
 
 def _analyse_all(
-    samples: list[tuple[tuple[Key, str], Sample]], args: argparse.Namespace
+    samples: list[tuple[tuple[Key, str], Sample]], args: Args
 ) -> Iterator[tuple[tuple[Key, str], Sample, Analysis | DataError]]:
     """Analyse in order: threads share out the samples, or the replicates of a single one."""
     from speedproof.mixture.analysis import analyse
@@ -221,10 +207,3 @@ def _as_json(key: Key, version: str, sample: Sample, a: Analysis) -> dict[str, o
         "order_known": Trait.ORDER_KNOWN in sample.traits,
         "model": a,
     }
-
-
-def _count(text: str) -> int:
-    value = int(text)
-    if value < 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is negative")
-    return value

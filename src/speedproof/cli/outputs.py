@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import importlib.util
 import os
 import platform
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from speedproof import __version__
+from speedproof.cli.command import Args
 from speedproof.cli.console import Console
 from speedproof.errors import UsageError
 
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Reported",
-    "add_output_arguments",
-    "add_page_arguments",
     "check_outputs",
     "context_of",
     "write_outputs",
@@ -63,35 +61,7 @@ class Reported:
     more: Sequence[Sequence[Block]] = ()
 
 
-def add_page_arguments(
-    group: argparse._ArgumentGroup | argparse.ArgumentParser,
-    html: str = "one HTML page",
-    markdown: str = "Markdown",
-) -> None:
-    """Declare the options of every command that has a report to read; ``-`` is standard output."""
-    for option, what in (("--html", html), ("--markdown", markdown)):
-        group.add_argument(option, metavar="FILE", help=f"write {what}; - is standard output")
-    group.add_argument(
-        "--github-summary", action="store_true", help="append the Markdown to $GITHUB_STEP_SUMMARY"
-    )
-
-
-def add_output_arguments(group: argparse._ArgumentGroup) -> None:
-    """Declare the options that write comparisons to a file; ``-`` is standard output, in place of the table."""
-    add_page_arguments(
-        group,
-        "a page with the forest plot and a panel of charts and checks for each benchmark",
-        "Markdown for a pull request: what is proven, the rest folded",
-    )
-    for option, what in (
-        ("--csv", "the table with all digits (tab-separated when FILE ends with .tsv)"),
-        ("--latex", "the table for a paper (booktabs)"),
-        ("--junit", "JUnit XML: a slowdown is a failure, undecided is skipped"),
-    ):
-        group.add_argument(option, metavar="FILE", help=f"write {what}; - is standard output")
-
-
-def check_outputs(args: argparse.Namespace) -> None:
+def check_outputs(args: Args) -> None:
     """Find out before the work whether its results can be written.
 
     Raises
@@ -120,7 +90,7 @@ def check_outputs(args: argparse.Namespace) -> None:
 _READ = ("files", "file", "config", "baseline", "candidate", "input", "resume", "review", "save")
 
 
-def check_distinct(args: argparse.Namespace) -> None:
+def check_distinct(args: Args) -> None:
     """Refuse to write a report over the measurements that it is made from.
 
     Raises
@@ -154,7 +124,7 @@ def _check_place(option: str, path: Path) -> None:
         raise UsageError(f"{option} {path}: there is no folder {path.parent}; make it first")
 
 
-def context_of(args: argparse.Namespace) -> Context:
+def context_of(args: Args) -> Context:
     """How the command at hand was called, and by which versions it was carried out."""
     from speedproof.report.stored import Context
 
@@ -164,13 +134,13 @@ def context_of(args: argparse.Namespace) -> Context:
     )
 
 
-def write_outputs(args: argparse.Namespace, reported: Reported, console: Console) -> bool:
+def write_outputs(args: Args, reported: Reported, console: Console) -> bool:
     """Write every report that was asked for.
 
     Parameters
     ----------
-    args : argparse.Namespace
-        With the options of :func:`add_output_arguments`.
+    args : Args
+        With the options of :func:`speedproof.cli.options.outputs`.
     reported : Reported
         What to write.
     console : Console
@@ -190,14 +160,12 @@ def write_outputs(args: argparse.Namespace, reported: Reported, console: Console
     return write_texts(args, makers, console)
 
 
-def write_texts(
-    args: argparse.Namespace, makers: Mapping[str, Callable[[str], str]], console: Console
-) -> bool:
+def write_texts(args: Args, makers: Mapping[str, Callable[[str], str]], console: Console) -> bool:
     """Write the texts that were asked for, and append the Markdown to the summary of a GitHub job.
 
     Parameters
     ----------
-    args : argparse.Namespace
+    args : Args
         The target of each text, by its name.
     makers : Mapping of str to callable
         Makes the text for a target; ``"markdown"`` among them.
@@ -233,13 +201,13 @@ def write_texts(
     return taken
 
 
-def write_pages(args: argparse.Namespace, blocks: Iterable[Block], console: Console) -> bool:
+def write_pages(args: Args, blocks: Iterable[Block], console: Console) -> bool:
     """Write the pages that were asked for of a result that is made of blocks.
 
     Parameters
     ----------
-    args : argparse.Namespace
-        With the options of :func:`add_page_arguments`.
+    args : Args
+        With the options of :func:`speedproof.cli.options.pages`.
     blocks : iterable of Block
         As for the terminal; read only when a page is asked for.
     console : Console

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import argparse
 import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from speedproof.cli.command import Args, Argument, Command, Option
 from speedproof.cli.console import Console
 from speedproof.cli.inputs import (
-    add_input_arguments,
-    add_selection_arguments,
     load,
     report_leftovers,
     select,
 )
-from speedproof.cli.model import add_mixture_arguments
+from speedproof.cli.options import mixture, reading, selecting
 from speedproof.cli.rank import by_benchmark
 from speedproof.data.sample import FloatArray, Sample
 from speedproof.data.suite import Key, Suite
@@ -23,48 +21,42 @@ from speedproof.data.units import scale_of
 from speedproof.errors import DataError, UsageError
 
 if TYPE_CHECKING:
-    from argparse import _SubParsersAction
-
     from speedproof.mixture.model import MixtureModel
 
-    Subparsers = _SubParsersAction[argparse.ArgumentParser]
-
-__all__ = ["register", "run"]
+__all__ = ["COMMAND", "run"]
 
 KINDS = ("histogram", "cdf", "order", "violins", "qq", "forest")
 
 
-def register(subparsers: Subparsers) -> None:
-    """Declare the command."""
-    parser = subparsers.add_parser(
-        "plot",
-        help="draw speedups, samples and their mixtures as SVG, PNG, PDF or HTML",
-        description="Draw each benchmark: the histograms of all its versions on one axis, with the fitted "
+COMMAND = Command(
+    (
+        "Draw each benchmark: the histograms of all its versions on one axis, with the fitted "
         "mixtures and their components, or their violins side by side; or each sample: its distribution "
         "function against the model, its runs in order coloured by component, or its normal and log-normal "
-        "probability plots; or all speedups over the reference in one picture (forest). A few values so far out "
+        "probability plots; or all speedups over the reference in one picture (forest). A few "
+        "values so far out "
         "that they would squeeze the others are not drawn, and the picture says how many. Needs matplotlib: "
-        "pip install matplotlib.",
-        epilog="examples:\n"
+        "pip install matplotlib."
+    ),
+    (
         "  speedproof plot old.json new.json -o histograms.svg\n"
         "  speedproof plot results.json --kind order --only json_dumps -o order.png\n"
         "  speedproof plot gcc.json clang.json icc.json --kind violins -o versions.pdf\n"
         "  speedproof plot old.json new.json --kind forest -o speedups.svg\n"
-        "With several pictures the benchmark (and the version) is added to the name of each file.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("files", nargs="+", metavar="FILE", help="result files or folders")
-    parser.add_argument(
-        "-o", "--output", required=True, metavar="PATH", help="ends in .svg, .png, .pdf or .html"
-    )
-    parser.add_argument("--kind", choices=KINDS, default="histogram", help="default: histogram")
-    add_selection_arguments(parser)
-    add_mixture_arguments(parser)
-    add_input_arguments(parser)
-    parser.set_defaults(run=run)
+        "With several pictures the benchmark (and the version) is added to the name of each file."
+    ),
+    [
+        Argument("files", metavar="FILE...", help="result files or folders", many=True),
+        Option("-o", "--output", required=True, metavar="PATH", help="ends in .svg, .png, .pdf or .html"),
+        Option("--kind", choices=KINDS, default="histogram", help="default: histogram"),
+        *selecting(),
+        *mixture(),
+        *reading(),
+    ],
+)
 
 
-def run(args: argparse.Namespace, console: Console) -> int:
+def run(args: Args, console: Console) -> int:
     """Carry the command out."""
     from speedproof.plot import check_output, save
 
@@ -78,7 +70,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
     return 0
 
 
-def _of_samples(suite: Suite, args: argparse.Namespace, console: Console) -> list[tuple[str, Any]]:
+def _of_samples(suite: Suite, args: Args, console: Console) -> list[tuple[str, Any]]:
     """The name and the picture of each benchmark, or of each sample."""
     if args.kind in ("histogram", "violins"):
         pictures = [(key, "", samples) for key, samples in by_benchmark(suite, suite.versions).items()]
@@ -94,7 +86,7 @@ def _of_samples(suite: Suite, args: argparse.Namespace, console: Console) -> lis
     ]
 
 
-def _forests(suite: Suite, args: argparse.Namespace) -> list[tuple[str, Any]]:
+def _forests(suite: Suite, args: Args) -> list[tuple[str, Any]]:
     """One picture of all speedups for each candidate and metric."""
     from speedproof import plot
     from speedproof.plot.canvas import new_figure
@@ -131,7 +123,7 @@ def _paths(output: str, names: list[str]) -> list[Path]:
     return [path.with_name(f"{path.stem}-{name}{path.suffix}") for name in spelt]
 
 
-def _picture(key: Key, samples: dict[str, Sample], args: argparse.Namespace, console: Console) -> Any:
+def _picture(key: Key, samples: dict[str, Sample], args: Args, console: Console) -> Any:
     """The picture of a benchmark's samples, or of a single one."""
     from speedproof import plot
     from speedproof.plot.canvas import new_figure
@@ -188,9 +180,7 @@ def _in_one_unit(samples: dict[str, Sample], unit: str) -> tuple[dict[str, Float
     }, f"1e{power} {unit}".rstrip()
 
 
-def _model(
-    key: Key, version: str, values: FloatArray, args: argparse.Namespace, console: Console
-) -> MixtureModel | None:
+def _model(key: Key, version: str, values: FloatArray, args: Args, console: Console) -> MixtureModel | None:
     """The mixture of a sample, or None and a remark why there is none."""
     from speedproof.mixture.fit import fit
 

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from speedproof.cli.arguments import open_unit_interval
+from speedproof.api.shown import risk_of
+from speedproof.cli.command import Args, Argument, Command, Option, in_group
 from speedproof.cli.console import Console
 from speedproof.cli.inputs import (
-    add_input_arguments,
-    add_selection_arguments,
     load,
     report_leftovers,
     select,
 )
-from speedproof.cli.model import add_mixture_arguments
-from speedproof.cli.outputs import add_page_arguments, check_outputs, write_pages
+from speedproof.cli.options import mixture, open_unit_interval, pages, reading, selecting, whole
+from speedproof.cli.outputs import check_outputs, write_pages
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Suite
 from speedproof.data.units import format_values
@@ -31,47 +29,46 @@ from speedproof.stats.estimate import Estimate
 from speedproof.stats.scaling import exponent
 
 if TYPE_CHECKING:
-    from argparse import _SubParsersAction
-
     from speedproof.mixture.changes import ModeChanges
 
-    Subparsers = _SubParsersAction[argparse.ArgumentParser]
-
-__all__ = ["by_benchmark", "register", "run"]
+__all__ = ["COMMAND", "by_benchmark", "run"]
 
 
-def register(subparsers: Subparsers) -> None:
-    """Declare the command."""
-    parser = subparsers.add_parser(
-        "rank",
-        help="rank versions by the chance of the best single run, with advice",
-        description="For each benchmark: the chance that one run of a version beats one run of every other "
-        "(counted in the samples, and by their mixtures), with bootstrap intervals; which versions are not told "
-        "apart (?) and whose runs are not what the tests assume (!); which version to run often or rarely; for "
-        "two versions, what happened to their states.",
-        epilog="examples:\n"
+COMMAND = Command(
+    (
+        "For each benchmark: the chance that one run of a version beats one run of every other "
+        "(counted in the samples, and by their mixtures), with bootstrap intervals; which "
+        "versions are not told "
+        "apart (?) and whose runs are not what the tests assume (!); which version to run often "
+        "or rarely; for "
+        "two versions, what happened to their states."
+    ),
+    (
         "  speedproof rank gcc.json clang.json icc.json\n"
         "  speedproof rank results/ --only 'json_*' --jobs 2\n"
-        "  speedproof rank old.txt new.txt --unit ms --json",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("files", nargs="+", metavar="FILE", help="result files or folders")
-    add_selection_arguments(parser)
-    add_mixture_arguments(parser)
-    group = parser.add_argument_group("intervals")
-    group.add_argument(
-        "--resamples", type=int, default=200, metavar="N", help="bootstrap samples (default: 200)"
-    )
-    group.add_argument(
-        "--confidence", type=open_unit_interval, default=0.95, metavar="LEVEL", help="default: 0.95"
-    )
-    parser.add_argument("--json", action="store_true", help="write the ranking as JSON")
-    add_page_arguments(parser)
-    add_input_arguments(parser)
-    parser.set_defaults(run=run)
+        "  speedproof rank old.txt new.txt --unit ms --json"
+    ),
+    [
+        Argument("files", metavar="FILE...", help="result files or folders", many=True),
+        *selecting(),
+        *mixture(),
+        *in_group(
+            "intervals",
+            Option(
+                "--resamples", parse=whole, default=200, metavar="N", help="bootstrap samples (default: 200)"
+            ),
+            Option(
+                "--confidence", parse=open_unit_interval, default=0.95, metavar="LEVEL", help="default: 0.95"
+            ),
+        ),
+        Option("--json", flag=True, help="write the ranking as JSON"),
+        *pages(),
+        *reading(),
+    ],
+)
 
 
-def run(args: argparse.Namespace, console: Console) -> int:
+def run(args: Args, console: Console) -> int:
     """Carry the command out."""
     check_outputs(args)
     if args.resamples < 10:
@@ -127,10 +124,10 @@ class _Found:
     changes: ModeChanges | None
 
 
-def _rank_one(key: Key, rivals: dict[str, Sample], args: argparse.Namespace) -> _Found:
+def _rank_one(key: Key, rivals: dict[str, Sample], args: Args) -> _Found:
     ranking = rank_runs(
         rivals,
-        alpha=round(1 - args.confidence, 15),  # 1 - 0.95 is not 0.05 in binary
+        alpha=risk_of(args.confidence),
         K_max=args.components,
         resamples=args.resamples,
         seed=args.seed,
@@ -139,7 +136,7 @@ def _rank_one(key: Key, rivals: dict[str, Sample], args: argparse.Namespace) -> 
     return _Found(key, next(iter(rivals.values())).unit, ranking, _changes(list(rivals.values()), args))
 
 
-def _changes(samples: list[Sample], args: argparse.Namespace) -> ModeChanges | None:
+def _changes(samples: list[Sample], args: Args) -> ModeChanges | None:
     from speedproof.mixture.changes import compare_modes
     from speedproof.mixture.fit import fit
 

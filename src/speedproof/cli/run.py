@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-import argparse
 import platform
-from typing import TYPE_CHECKING
 
+from speedproof.cli.command import Args
 from speedproof.cli.console import Console
-from speedproof.cli.run_options import add_command
+from speedproof.cli.run_options import COMMAND
 from speedproof.errors import UsageError
 
-if TYPE_CHECKING:
-    from argparse import _SubParsersAction
-
-    Subparsers = _SubParsersAction[argparse.ArgumentParser]
-
-__all__ = ["register", "run"]
+__all__ = ["COMMAND", "run"]
 
 
-def register(subparsers: Subparsers) -> None:
-    """Declare the command."""
-    add_command(subparsers).set_defaults(run=run)
-
-
-def run(args: argparse.Namespace, console: Console) -> int:
+def run(args: Args, console: Console) -> int:
     """Carry the command out where it can be: what starts and measures processes is Linux's."""
     if platform.system() != "Linux":
         raise UsageError(

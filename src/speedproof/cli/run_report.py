@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 import shlex
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from speedproof.cli.command import Args
 from speedproof.cli.console import Console
 from speedproof.cli.outputs import Reported, context_of, write_outputs, write_whole
 from speedproof.data.session_file import StoredSession
@@ -27,7 +27,7 @@ __all__ = ["report"]
 
 
 def report(
-    args: argparse.Namespace,
+    args: Args,
     console: Console,
     path: Path,
     names: Collection[str],
@@ -38,7 +38,7 @@ def report(
 
     Parameters
     ----------
-    args : argparse.Namespace
+    args : Args
         Of the command.
     console : Console
         Where to write.
@@ -204,7 +204,8 @@ def _caveat(results: Sequence[SuiteComparison], *, looked: bool) -> Iterator[Blo
         yield Text("The same runs by the protocols for samples of a size fixed beforehand:", "strong")
         if looked:
             yield Text(
-                "Their risk does not cover that measuring stopped on what these runs showed, or went on after a "
+                "Their risk does not cover that measuring stopped on what these runs showed, or went on "
+                "after a "
                 "look, hence the mark '!'; what is proven stands above.",
                 "dim",
             )

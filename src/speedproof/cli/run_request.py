@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -10,7 +9,10 @@ from typing import NamedTuple
 
 import msgspec
 
+from speedproof.api.shown import risk_of
+from speedproof.cli.command import Args
 from speedproof.cli.console import Console
+from speedproof.cli.options import confidence_of
 from speedproof.data.session_file import PlannedBenchmark, PlannedVersion, SessionOptions, StoredSession
 from speedproof.errors import UsageError
 from speedproof.measure.executor import CommandExecutor
@@ -62,13 +64,13 @@ _LOOKED_AT = (
 _LEAST_RUNS = 10
 
 
-def kept(args: argparse.Namespace) -> dict[str, str]:
+def kept(args: Args) -> dict[str, str]:
     """The options that a session stores, as JSON texts by name."""
     values = {name: getattr(args, name) for name in (*_MEASURED, *_ASKED)}
     return SessionOptions(**values, directory=str(Path.cwd())).texts()
 
 
-def inherit(args: argparse.Namespace, stored: StoredSession) -> None:
+def inherit(args: Args, stored: StoredSession) -> None:
     """Take options over from a stored session, except for the questions that are asked anew.
 
     Others are refused: they would change nothing, or make blocks that cannot be compared with the stored ones.
@@ -104,7 +106,7 @@ def _recorded(units: Iterable[str], *, counted: bool, energy: bool) -> list[str]
     return ["time", *([] if counted else ACCOUNTED), *units, *(["energy"] if energy else [])]
 
 
-def _decide(args: argparse.Namespace, known: Sequence[str]) -> None:
+def _decide(args: Args, known: Sequence[str]) -> None:
     """See to it that there is a metric that decides, and that it is measured."""
     if args.decide_by is None:
         args.decide_by = "time"
@@ -120,12 +122,9 @@ class Metrics(NamedTuple):
     higher_is_better: bool
 
 
-def rules_of(args: argparse.Namespace) -> StopRules:
+def rules_of(args: Args) -> StopRules:
     """When each benchmark ends, and at which risk."""
-    if args.confidence is not None:
-        risk = round(1 - args.confidence, 15)  # 1 - 0.95 is not 0.05 in binary
-    else:
-        risk = 0.05 if args.alpha is None else args.alpha
+    risk = risk_of(confidence_of(args))
     least = args.min_runs
     if least is None:
         least = _LEAST_RUNS if args.max_runs is None else min(_LEAST_RUNS, args.max_runs)
@@ -155,7 +154,7 @@ def pin(cpus: str | None) -> None:
         raise UsageError(f"--cpu {cpus}: give CPUs of {allowed}, separated by commas") from None
 
 
-def plan_of(args: argparse.Namespace, console: Console) -> tuple[PlannedBenchmark, ...]:
+def plan_of(args: Args, console: Console) -> tuple[PlannedBenchmark, ...]:
     """What is measured; placeholders that nothing fills are remarked."""
     commands: list[str | list[str]] = [*args.commands, *([args.words] if args.words else [])]
     if args.suite is not None:
@@ -228,7 +227,7 @@ def _led_by(reference: str, benchmark: PlannedBenchmark) -> PlannedBenchmark:
     return msgspec.structs.replace(benchmark, versions=tuple(ordered))
 
 
-def metrics_of(args: argparse.Namespace, folder: Path, console: Console) -> Metrics:
+def metrics_of(args: Args, folder: Path, console: Console) -> Metrics:
     """The executor with every metric that was asked for and is to be had here; the others are remarked."""
     output: tuple[OutputMetric, ...] = tuple(parse_metric(text) for text in args.metric)
     perf, energy = None, None
@@ -238,7 +237,8 @@ def metrics_of(args: argparse.Namespace, folder: Path, console: Console) -> Metr
         perf, absent = perf_counters(events, folder / "perf.txt")
         if perf is not None:
             console.remark(
-                "note: perf starts the programs and takes their time; user time, memory and the like are left out"
+                "note: perf starts the programs and takes their time; user time, memory and the like are "
+                "left out"
             )
         if absent:
             console.remark(f"note: {absent}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import math
 import secrets
 import signal
@@ -16,8 +15,9 @@ from itertools import chain, count
 from pathlib import Path
 from types import FrameType
 
-from speedproof.cli.arguments import FAILING
+from speedproof.cli.command import Args
 from speedproof.cli.console import Console
+from speedproof.cli.options import FAILING
 from speedproof.cli.outputs import check_outputs
 from speedproof.cli.run_report import report
 from speedproof.cli.run_request import Metrics, inherit, kept, metrics_of, pin, plan_of, rules_of, warmup_of
@@ -42,7 +42,7 @@ _ALONE_RUNS = 30
 _SAME_EVENT_SECONDS = 1.0
 
 
-def carry_out(args: argparse.Namespace, console: Console) -> int:
+def carry_out(args: Args, console: Console) -> int:
     """Carry the command out, and give its exit code."""
     check_outputs(args)
     if args.review is not None:
@@ -97,7 +97,7 @@ def carry_out(args: argparse.Namespace, console: Console) -> int:
     return INTERRUPTED if outcome.measured.interrupted else _code(args, outcome)
 
 
-def _code(args: argparse.Namespace, outcome: SessionResult) -> int:
+def _code(args: Args, outcome: SessionResult) -> int:
     """2 when some version has no run that counts or a cleanup failed, 1 when a ``--fail-on`` condition is met."""
     if outcome.measured.fruitless or outcome.measured.unfinished:
         return ERROR
@@ -105,7 +105,7 @@ def _code(args: argparse.Namespace, outcome: SessionResult) -> int:
     return FAILED if any(finding.verdict in failing for finding in outcome.findings) else 0
 
 
-def _review(args: argparse.Namespace, console: Console) -> int:
+def _review(args: Args, console: Console) -> int:
     """The verdict on what a file holds; it is valid whenever, and for whatever reason, measuring stopped."""
     stored = _stored(args, console, args.review)
     head = stored[-1].head
@@ -181,7 +181,7 @@ def ends_as_ctrl_c(clock: Callable[[], float] = time.monotonic) -> Iterator[None
 
 
 def _measure(
-    args: argparse.Namespace,
+    args: Args,
     console: Console,
     stack: ExitStack,
     path: Path,
@@ -212,7 +212,7 @@ def _measure(
     return session.run()
 
 
-def _stored(args: argparse.Namespace, console: Console, file: str | None) -> list[StoredSession]:
+def _stored(args: Args, console: Console, file: str | None) -> list[StoredSession]:
     """The last session of a file and those that it went on with, oldest first; its options are taken over."""
     if file is None:
         return []
@@ -241,7 +241,7 @@ def _stored(args: argparse.Namespace, console: Console, file: str | None) -> lis
 
 
 def _same_files(
-    args: argparse.Namespace, stored: Sequence[StoredSession], plan: Sequence[PlannedBenchmark]
+    args: Args, stored: Sequence[StoredSession], plan: Sequence[PlannedBenchmark]
 ) -> dict[str, str]:
     """Look at what the commands consist of; blocks of other programs are not gone on with."""
     if missing := not_found(plan):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import fnmatch
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -10,7 +9,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Literal, TypeVar
 
-from speedproof.cli.arguments import confidence, positive_share
+from speedproof.cli.options import confidence, share
 from speedproof.errors import FormatError
 from speedproof.protocols.gate_claims import MULTIPLICITIES, Demand, Location, Multiplicity, Policy
 
@@ -198,7 +197,7 @@ class _Table:
             return None
         try:
             return parse(self._values[key])
-        except (ValueError, argparse.ArgumentTypeError) as error:
+        except ValueError as error:
             raise FormatError(self._path, f"{self._prefix}{key}", str(error)) from error
 
 
@@ -210,7 +209,7 @@ def _number(value: object, example: str) -> str:
 
 
 def _margin(value: object) -> float:
-    return positive_share(_number(value, '"2%" or 0.02'))
+    return share(_number(value, '"2%" or 0.02'))
 
 
 def _confidence(value: object) -> float:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from speedproof.cli.command import Args, Argument, Command, Option
 from speedproof.cli.console import Console
-from speedproof.cli.inputs import add_input_arguments, load
+from speedproof.cli.inputs import load
+from speedproof.cli.options import reading
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Suite
 from speedproof.data.units import format_values
@@ -17,12 +18,9 @@ from speedproof.report.wording import plural
 from speedproof.stats.scaling import mean, median, usual, with_headroom
 
 if TYPE_CHECKING:
-    from argparse import _SubParsersAction
     from collections.abc import Iterator
 
-    Subparsers = _SubParsersAction[argparse.ArgumentParser]
-
-__all__ = ["register", "run"]
+__all__ = ["COMMAND", "run"]
 
 _FAR = 5.0
 _SHORT_TRAITS = {
@@ -35,25 +33,22 @@ _SHORT_TRAITS = {
 }
 
 
-def register(subparsers: Subparsers) -> None:
-    """Declare the command."""
-    parser = subparsers.add_parser(
-        "show",
-        help="show what files hold: samples, units, nesting, oddities",
-        description="Show what was read from result files, and what was left out and why.",
-        epilog="examples:\n"
+COMMAND = Command(
+    "Show what was read from result files, and what was left out and why.",
+    (
         "  speedproof show results.json\n"
         "  speedproof show old.txt new.txt --unit ms\n"
-        "  speedproof show target/criterion --json",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("files", nargs="+", metavar="FILE", help="result files or folders")
-    parser.add_argument("--json", action="store_true", help="write the samples with all values as JSON")
-    add_input_arguments(parser)
-    parser.set_defaults(run=run)
+        "  speedproof show target/criterion --json"
+    ),
+    [
+        Argument("files", metavar="FILE...", help="result files or folders", many=True),
+        Option("--json", flag=True, help="write the samples with all values as JSON"),
+        *reading(),
+    ],
+)
 
 
-def run(args: argparse.Namespace, console: Console) -> int:
+def run(args: Args, console: Console) -> int:
     """Carry the command out."""
     suite = load(args.files, args)
     if args.json:

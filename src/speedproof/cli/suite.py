@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 import math
-from typing import TYPE_CHECKING
 
-from speedproof.cli.arguments import confidence, open_unit_interval
+from speedproof.cli.command import Args, Argument, Command, Option
 from speedproof.cli.console import Console
-from speedproof.cli.outputs import add_page_arguments, check_outputs, write_pages
+from speedproof.cli.options import confidence, open_unit_interval, pages
+from speedproof.cli.outputs import check_outputs, write_pages
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Record, Suite
 from speedproof.errors import UsageError
@@ -22,70 +21,59 @@ from speedproof.report.blocks import Block, Cell, Column, Table, Text
 from speedproof.report.speedup_test_files import report_lines, warning_lines, write_files
 from speedproof.report.wording import STYLES, bounds, level, ratio
 
-if TYPE_CHECKING:
-    from argparse import _SubParsersAction
-
-    Subparsers = _SubParsersAction[argparse.ArgumentParser]
-
-__all__ = ["register", "run"]
+__all__ = ["COMMAND", "run"]
 
 
-def register(subparsers: Subparsers) -> None:
-    """Declare the command."""
-    parser = subparsers.add_parser(
-        "suite",
-        help="the Speedup-Test of a configuration file, with the original tool's four files",
-        description="Run the Speedup-Test on a configuration of the original tool, a CSV file with the columns "
+COMMAND = Command(
+    (
+        "Run the Speedup-Test on a configuration of the original tool, a CSV file with the columns "
         "Name,Sample1,Sample2,ConfLevel,Coef. Sample files are found beside the configuration, then in the "
-        "working directory.",
-        epilog="examples:\n"
+        "working directory."
+    ),
+    (
         "  speedproof suite config.csv                                 print the report\n"
         "  speedproof suite config.csv --confidence 0.95 -o results    write results.report, .out, ...\n"
         "  speedproof suite config.csv --weight fraction               weigh benchmarks by their time\n"
-        "  speedproof suite config.csv --original                      what the tool of 2010 computed",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("config", metavar="CONFIG.csv", help="the configuration; - reads standard input")
-    parser.add_argument(
-        "--confidence",
-        "--conf-level",
-        type=confidence,
-        metavar="LEVEL",
-        help="confidence level of every benchmark; without it each row's ConfLevel, "
-        "else the highest level at which the speedup is significant",
-    )
-    parser.add_argument(
-        "--weight",
-        choices=["custom", "equal", "fraction"],
-        default="custom",
-        help="weights in the overall gain: the Coef column (default), all equal, or the reference's times",
-    )
-    parser.add_argument(
-        "--precision",
-        type=open_unit_interval,
-        default=0.05,
-        metavar="R",
-        help="half width for the number of benchmarks needed (default: 0.05)",
-    )
-    parser.add_argument(
-        "-o", "--output", metavar="PREFIX", help="write PREFIX.report, .out, .warning and .error"
-    )
-    parser.add_argument(
-        "--original", action="store_true", help="follow the tool of 2010 instead of the article"
-    )
-    parser.add_argument(
-        "--always-welch", action="store_true", help="mean: never pool variances after an F test"
-    )
-    parser.add_argument(
-        "--ks-rule", choices=["legacy", "r422"], default="legacy", help="median: see 'compare --help'"
-    )
-    parser.add_argument("--unit", metavar="UNIT", help="unit of numbers whose file names none")
-    parser.add_argument("--json", action="store_true", help="write everything as JSON")
-    add_page_arguments(parser)
-    parser.set_defaults(run=run)
+        "  speedproof suite config.csv --original                      what the tool of 2010 computed"
+    ),
+    [
+        Argument("config", metavar="CONFIG.csv", help="the configuration; - reads standard input"),
+        Option(
+            "--confidence",
+            "--conf-level",
+            parse=confidence,
+            metavar="LEVEL",
+            help="confidence level of every benchmark; without it each row's ConfLevel, else the highest "
+            "level at which the speedup is significant",
+        ),
+        Option(
+            "--weight",
+            choices=["custom", "equal", "fraction"],
+            default="custom",
+            help="weights in the overall gain: the Coef column (default), all equal, or the reference's "
+            "times",
+        ),
+        Option(
+            "--precision",
+            parse=open_unit_interval,
+            default=0.05,
+            metavar="R",
+            help="half width for the number of benchmarks needed (default: 0.05)",
+        ),
+        Option("-o", "--output", metavar="PREFIX", help="write PREFIX.report, .out, .warning and .error"),
+        Option("--original", flag=True, help="follow the tool of 2010 instead of the article"),
+        Option("--always-welch", flag=True, help="mean: never pool variances after an F test"),
+        Option(
+            "--ks-rule", choices=["legacy", "r422"], default="legacy", help="median: see 'compare --help'"
+        ),
+        Option("--unit", metavar="UNIT", help="unit of numbers whose file names none"),
+        Option("--json", flag=True, help="write everything as JSON"),
+        *pages(),
+    ],
+)
 
 
-def run(args: argparse.Namespace, console: Console) -> int:
+def run(args: Args, console: Console) -> int:
     """Carry the command out."""
     check_outputs(args)
     if args.original and (args.always_welch or args.ks_rule != "legacy"):

@@ -1,0 +1,221 @@
+"""What a command is: click's, with options in named groups, examples as written, errors in one line.
+
+A module of this package declares ``COMMAND`` and defines ``run(args, console) -> int``; its one-line help stands
+in :data:`speedproof.cli.main.COMMANDS`.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Sequence
+from types import SimpleNamespace
+from typing import Any, TypeVar
+
+import click
+from click.core import ParameterSource
+
+from speedproof.cli.console import Console
+
+__all__ = ["Args", "Argument", "Command", "Option", "in_group", "said"]
+
+T = TypeVar("T")
+COLOURS = ("auto", "always", "never")
+
+
+class Args(SimpleNamespace):
+    """The values of a command's options by name, ``argv`` and ``given``: which options were given, as written."""
+
+    argv: list[str]
+    given: dict[str, str]
+
+
+class _Parsed(click.ParamType[T]):
+    """A value that a function makes of the text; a ValueError says what is wrong."""
+
+    def __init__(self, parse: Callable[[str], T]) -> None:
+        self.name = parse.__name__
+        self._parse = parse
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> T:
+        try:
+            return self._parse(str(value))
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+class Argument(click.Argument):
+    """What stands without a dash; files unless it is said otherwise."""
+
+    def __init__(
+        self, name: str, *, help: str, many: bool = False, required: bool = True, **more: Any
+    ) -> None:
+        more.setdefault("type", click.Path(allow_dash=True))
+        super().__init__([name], nargs=-1 if many else 1, required=required, **more)
+        self.explained = help
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str]:
+        """As it is shown among the options."""
+        return self.make_metavar(ctx), self.explained
+
+
+class Option(click.Option):
+    """An option.
+
+    Parameters
+    ----------
+    *names : str
+        ``"--margin"``; the first long one names the value.
+    help : str
+        What it does.
+    choices : sequence of str, optional
+        The values that it takes.
+    parse : callable, optional
+        From the text to the value; raises ValueError.
+    many : bool
+        May be repeated; the value is a list.
+    flag : bool
+        Takes no value.
+    excludes : str
+        The name of an option that cannot be given, too.
+    **more
+        As :class:`click.Option` takes it.
+    """
+
+    def __init__(
+        self,
+        *names: str,
+        help: str,
+        choices: Sequence[str] = (),
+        parse: Callable[[str], Any] | None = None,
+        many: bool = False,
+        flag: bool = False,
+        excludes: str = "",
+        **more: Any,
+    ) -> None:
+        if choices:
+            more["type"] = click.Choice(list(choices))
+        elif parse is not None:
+            more["type"] = _Parsed(parse)
+        elif more.get("metavar") in ("FILE", "PATH", "DIR"):
+            more["type"] = click.Path(allow_dash=True)
+        super().__init__(list(names), help=help, multiple=many, is_flag=flag, **more)
+        self.group = "options"
+        self.excludes = excludes
+
+    @property
+    def long(self) -> str:
+        """How it is called in messages."""
+        return next((o for o in self.opts if o.startswith("--")), self.opts[0])
+
+
+def in_group(title: str, *options: Option) -> list[Option]:
+    """Show options under a title."""
+    for option in options:
+        option.group = title
+    return list(options)
+
+
+def _show_help(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
+        console: Console = ctx.obj
+        console.out.write(ctx.get_help() + "\n")
+        ctx.exit()
+
+
+def _set_colour(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+    if value is not None and isinstance(ctx.obj, Console):
+        ctx.obj.choose_colour(value)
+
+
+def common() -> list[Option]:
+    """What every command and the program itself have."""
+    return [
+        Option(
+            "--color", choices=COLOURS, help="colour: auto (default: on a terminal), always or never",
+            expose_value=False, is_eager=True, callback=_set_colour,
+        ),
+        Option("--help", "-h", flag=True, help="show this help", expose_value=False, is_eager=True,
+               callback=_show_help),
+    ]  # fmt: skip
+
+
+class Command(click.Command):
+    """A command.
+
+    Parameters
+    ----------
+    description : str
+        What it does, in a paragraph.
+    examples : str
+        One a line, and what else is to be said below the options, as written.
+    params : sequence of click.Parameter
+        Arguments and options.
+    """
+
+    def __init__(self, description: str, examples: str, params: Sequence[click.Parameter]) -> None:
+        super().__init__(
+            None,
+            help=description,
+            epilog=f"examples:\n{examples}",
+            params=[*params, *common()],
+            add_help_option=False,
+        )
+
+    def args_of(self, ctx: click.Context) -> Args:
+        """What the command's function is given."""
+        values = {name: list(v) if isinstance(v, tuple) else v for name, v in ctx.params.items()}
+        given = {
+            p.name: p.opts[0]
+            for p in self.params
+            if isinstance(p, Option)
+            and p.name
+            and ctx.get_parameter_source(p.name) is ParameterSource.COMMANDLINE
+        }
+        for p in self.params:
+            if isinstance(p, Option) and p.name in given and p.excludes in given:
+                raise click.UsageError(f"{p.long} and {given[p.excludes]} exclude each other", ctx)
+        return Args(**values, argv=ctx.meta.get("argv", []), given=given)
+
+    def invoke(self, ctx: click.Context) -> int:
+        """Hand the values to the command's function; its result is the exit code."""
+        assert self.callback is not None
+        code: int = self.callback(self.args_of(ctx), ctx.obj)
+        return code
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Arguments, then each group of options under its title."""
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for p in self.params:
+            if (record := p.get_help_record(ctx)) is not None:
+                groups.setdefault(p.group if isinstance(p, Option) else "arguments", []).append(record)
+        groups["options"] = groups.pop("options", [])  # the common ones last
+        for title, records in groups.items():
+            with formatter.section(title):
+                formatter.write_dl(records)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Line by line, as it was written."""
+        if self.epilog:
+            formatter.write(f"\n{self.epilog}\n")
+
+
+def said(error: click.UsageError) -> str:
+    """An error of the command line in one line, with a suggestion where one is near."""
+    if isinstance(error, click.NoSuchOption):
+        known = [o for p in error.ctx.command.params for o in p.opts] if error.ctx else []
+        text = f"unknown option {error.option_name}{_near(error.option_name, known)}"
+    else:
+        text = error.format_message().rstrip(".")
+        text = text[:1].lower() + text[1:]
+    path = error.ctx.command_path if error.ctx else "speedproof"
+    return f"{text}; see '{path} --help'"
+
+
+def _near(word: str, known: Sequence[str]) -> str:
+    near = difflib.get_close_matches(word, known, 1) or [o for o in known if o.startswith(word)]
+    return f"; did you mean {near[0]}?" if near else ""
+
+
+def unknown_command(name: str, known: Sequence[str], ctx: click.Context) -> click.UsageError:
+    """The error of a command that there is not."""
+    return click.UsageError(f"unknown command {name}{_near(name, known)}", ctx)

@@ -1,0 +1,311 @@
+"""Options that several commands share, and the values that options take."""
+
+from __future__ import annotations
+
+from decimal import Decimal, InvalidOperation
+from typing import TYPE_CHECKING
+
+from speedproof.cli.command import Args, Argument, Option, in_group
+
+if TYPE_CHECKING:
+    from speedproof.protocols.compare import Rules
+
+__all__ = [
+    "FAILING",
+    "choosing",
+    "confidence",
+    "confidence_of",
+    "files",
+    "json_option",
+    "mixture",
+    "open_unit_interval",
+    "outputs",
+    "pages",
+    "positive_seconds",
+    "reading",
+    "risk",
+    "risk_options",
+    "rules_of",
+    "seconds",
+    "selecting",
+    "share",
+    "whole",
+]
+
+FAILING = {
+    "slower": frozenset({"slower"}),
+    "undecided": frozenset({"undecided"}),
+    "not-faster": frozenset({"slower", "equivalent", "undecided"}),
+}
+"""The verdicts that each condition of ``--fail-on`` names."""
+
+LEAST_RISK = 1e-9
+
+
+def open_unit_interval(text: str) -> float:
+    """Parse a number between 0 and 1, or a percentage; neither end is allowed.
+
+    Examples
+    --------
+    >>> open_unit_interval("0.95"), open_unit_interval("95%"), open_unit_interval("0.7%")
+    (0.95, 0.95, 0.007)
+    """
+    try:
+        value = float(Decimal(text.removesuffix("%")).scaleb(-2 if text.endswith("%") else 0))
+    except InvalidOperation:
+        raise ValueError(f"{text!r} is not a number") from None
+    if not 0 < value < 1:
+        hint = f"; do you mean {text}%?" if 1 <= value < 100 and not text.endswith("%") else ""
+        raise ValueError(f"{text!r} does not lie between 0 and 1{hint}")
+    return value
+
+
+def share(text: str) -> float:
+    """Parse a share of the whole, as a number or a percentage: ``2`` is refused where ``2%`` is meant.
+
+    Examples
+    --------
+    >>> share("2%"), share("0.02")
+    (0.02, 0.02)
+    """
+    return open_unit_interval(text)
+
+
+def risk(text: str) -> float:
+    """Parse a risk, from 1e-9 on.
+
+    Examples
+    --------
+    >>> risk("5%")
+    0.05
+    """
+    value = open_unit_interval(text)
+    if value < LEAST_RISK:
+        raise ValueError(f"{text!r} is a risk below {LEAST_RISK:g}, of which the tests say nothing")
+    return value
+
+
+def confidence(text: str) -> float:
+    """Parse a confidence level, one minus a risk.
+
+    Examples
+    --------
+    >>> confidence("0.95"), confidence("99%")
+    (0.95, 0.99)
+    """
+    value = open_unit_interval(text)
+    if 1 - value < 0.999999 * LEAST_RISK:
+        raise ValueError(f"{text!r} leaves a risk below {LEAST_RISK:g}, of which the tests say nothing")
+    return value
+
+
+def seconds(text: str) -> float:
+    """Parse a time to wait, in seconds: finite and not negative.
+
+    Examples
+    --------
+    >>> seconds("2.5")
+    2.5
+    """
+    try:
+        value = float(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is not a number of seconds") from None
+    if not 0 <= value < float("inf"):
+        raise ValueError(f"{text!r} is no time to wait")
+    return value
+
+
+def positive_seconds(text: str) -> float:
+    """Parse a time that something may take, in seconds: finite and above 0.
+
+    Examples
+    --------
+    >>> positive_seconds("0.1")
+    0.1
+    """
+    value = seconds(text)
+    if value == 0:
+        raise ValueError(f"{text!r} leaves no time at all; give seconds above 0")
+    return value
+
+
+def whole(text: str) -> int:
+    """Parse a whole number that is not negative.
+
+    Examples
+    --------
+    >>> whole("7")
+    7
+    """
+    if not (text.isascii() and text.isdigit()):
+        raise ValueError(f"{text!r} is not a whole number from 0 on")
+    return int(text)
+
+
+def files(help: str = "result files or folders") -> Argument:
+    """The files of a command."""
+    return Argument("files", metavar="FILE...", many=True, help=help)
+
+
+def reading() -> list[Option]:
+    """How files are read."""
+    from speedproof.formats import FORMATS
+
+    return in_group(
+        "reading",
+        Option(
+            "--format", choices=[f.name for f in FORMATS], metavar="NAME",
+            help="read every file as this format instead of detecting it (see 'speedproof formats')",
+        ),
+        Option("--unit", metavar="UNIT", help="unit of numbers whose file names none, for example ms"),
+        Option(
+            "--wide", choices=["version", "benchmark"], default="version",
+            help="what the columns of a wide CSV file are",
+        ),
+        Option(
+            "--column", many=True, metavar="ROLE=NAME",
+            help=
+"the column of a CSV file that plays a role (benchmark, version, value, unit, process, "
+"metric or run); "
+
+            "may be repeated",
+        ),
+    )  # fmt: skip
+
+
+def choosing() -> list[Option]:
+    """Which benchmarks and metrics."""
+    return in_group(
+        "choosing",
+        Option("--metric", metavar="NAME", help="the metric to compare, or 'all' (default: time)"),
+        Option("--only", many=True, metavar="PATTERN", help="benchmarks to compare"),
+        Option("--skip", many=True, metavar="PATTERN", help="benchmarks to leave out"),
+    )
+
+
+def selecting() -> list[Option]:
+    """Which benchmarks, metrics and reference."""
+    own = in_group(
+        "choosing",
+        Option("--reference", metavar="VERSION", help="the version to compare against (default: the first)"),
+        Option("--by", metavar="FIELD", help="tell versions apart by a field that the files record"),
+    )
+    return [*own, *choosing()]
+
+
+def risk_options() -> list[Option]:
+    """The risk, as either of its two names."""
+    return [
+        Option(
+            "--alpha",
+            parse=risk,
+            metavar="RISK",
+            excludes="confidence",
+            help="risk of each side (default: 0.05)",
+        ),
+        Option("--confidence", parse=confidence, metavar="LEVEL", help="1 - alpha (default: 0.95)"),
+    ]
+
+
+def confidence_of(args: Args, default: float = 0.95) -> float:
+    """The confidence that ``--confidence`` or ``--alpha`` asks for.
+
+    Examples
+    --------
+    >>> confidence_of(Args(alpha=0.05, confidence=None)), confidence_of(Args(alpha=None, confidence=0.99))
+    (0.95, 0.99)
+    """
+    if args.alpha is not None:
+        return float(1 - Decimal(repr(args.alpha)))
+    return default if args.confidence is None else float(args.confidence)
+
+
+def rule_options() -> list[Option]:
+    """What becomes :class:`speedproof.protocols.compare.Rules`."""
+    return [
+        *risk_options(),
+        Option(
+            "--margin", parse=share, metavar="SHARE",
+            help="speedups proven to lie within 1/(1+SHARE) and 1+SHARE are equivalent, for example 2%",
+        ),
+        Option(
+            "--nested", choices=["process", "pool"], default="process",
+            help="values of one process are not independent: use one value a process (default) or pool them",
+        ),
+        Option("--rigorous", flag=True, help="remark where 1 - alpha may not be the true level"),
+        Option("--always-welch", flag=True, help="mean: never pool variances after an F test"),
+        Option(
+            "--ks-rule", choices=["legacy", "r422"], default="legacy",
+            help=
+"median: Kolmogorov-Smirnov p-values as in the article's R (default) or exact under ties "
+"(R >= 4.2)"
+,
+        ),
+    ]  # fmt: skip
+
+
+def rules_of(args: Args) -> Rules:
+    """The rules that parsed arguments ask for."""
+    from speedproof.api.shown import risk_of
+    from speedproof.protocols.compare import Rules
+
+    return Rules(
+        alpha=risk_of(confidence_of(args)),
+        nested=args.nested,
+        always_welch=args.always_welch,
+        ks_rule=args.ks_rule,
+        margin=args.margin,
+    )
+
+
+def json_option(help: str = "write everything as JSON") -> Option:
+    """``--json``."""
+    return Option("--json", flag=True, help=help)
+
+
+def pages(html: str = "one HTML page", markdown: str = "Markdown") -> list[Option]:
+    """What every command has that makes a report to read; ``-`` is standard output."""
+    return in_group(
+        "output",
+        Option("--html", metavar="FILE", help=f"write {html}; - is standard output"),
+        Option("--markdown", metavar="FILE", help=f"write {markdown}; - is standard output"),
+        Option("--github-summary", flag=True, help="append the Markdown to $GITHUB_STEP_SUMMARY"),
+    )
+
+
+def outputs() -> list[Option]:
+    """What writes comparisons to a file; ``-`` is standard output, in place of the table."""
+    return [
+        *pages(
+            "a page with the forest plot and a panel of charts and checks for each benchmark",
+            "Markdown for a pull request: what is proven, the rest folded",
+        ),
+        *in_group(
+            "output",
+            *(
+                Option(option, metavar="FILE", help=f"write {what}; - is standard output")
+                for option, what in (
+                    ("--csv", "the table with all digits (tab-separated when FILE ends with .tsv)"),
+                    ("--latex", "the table for a paper (booktabs)"),
+                    ("--junit", "JUnit XML: a slowdown is a failure, undecided is skipped"),
+                )
+            ),
+        ),
+    ]
+
+
+def mixture() -> list[Option]:
+    """What commands have that fit mixtures."""
+    return in_group(
+        "modelling",
+        Option(
+            "--components",
+            parse=whole,
+            default=9,
+            metavar="K",
+            help="largest number of components (default: 9)",
+        ),
+        Option("--seed", parse=whole, default=0, metavar="SEED", help="of all random numbers (default: 0)"),
+        Option("--jobs", parse=whole, default=1, metavar="THREADS", help="threads (default: 1)"),
+    )
