@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import partial
 
+from speedproof.protocols.ranking import RankedVersion, SuiteRanking
 from speedproof.protocols.results import Comparison, Verdict
 from speedproof.protocols.suite import SuiteComparison
-from speedproof.protocols.version_ranking import RankedVersion, Ranking
 from speedproof.report import details as detailed
 from speedproof.report.caveats import caveats, doubts
 from speedproof.report.model import Cell, Column, Records, Report, Row, Table, Text
@@ -42,7 +42,7 @@ _NUMBERED = re.compile(r"\D*\d+(\.\d+)*\D*")
 
 def report(
     results: Sequence[SuiteComparison],
-    ranking: Ranking | None = None,
+    ranking: SuiteRanking | None = None,
     *,
     everything: bool = False,
     details: bool = False,
@@ -54,7 +54,7 @@ def report(
     ----------
     results : sequence of SuiteComparison
         One for each candidate, all with the same reference and metric.
-    ranking : Ranking, optional
+    ranking : SuiteRanking, optional
         Of all versions.
     everything, details, explain : bool
         As for :func:`speedproof.report.suite.report`.
@@ -137,7 +137,7 @@ def _records(results: Sequence[SuiteComparison]) -> Records:
     return Records(found[0].columns, tuple(row for r in found for row in r.rows))
 
 
-def _answer(results: Sequence[SuiteComparison], ranking: Ranking | None) -> str:
+def _answer(results: Sequence[SuiteComparison], ranking: SuiteRanking | None) -> str:
     """Who is first, if anybody is proven to be."""
     reference = results[0].reference
     names = [reference, *(r.candidate for r in results)]
@@ -161,7 +161,7 @@ def _over(version: RankedVersion, better: str, worse: str) -> str:
     return interval(version.speedup, better, worse).partition(" [")[0]
 
 
-def _risk(results: Sequence[SuiteComparison], ranking: Ranking | None) -> str:
+def _risk(results: Sequence[SuiteComparison], ranking: SuiteRanking | None) -> str:
     if ranking is None:
         return f"({asked_of(results[0].headlines[0].protocol)}, {level(1 - results[0].alpha)})"
     over = len(ranking.benchmarks)
@@ -174,7 +174,7 @@ def _place(version: RankedVersion) -> str:
     return f"{best}" if best == worst else f"{best}-{worst}"
 
 
-def _places(ranking: Ranking | None, words: tuple[str, str]) -> Iterator[Table]:
+def _places(ranking: SuiteRanking | None, words: tuple[str, str]) -> Iterator[Table]:
     """The ranking over all benchmarks; a range of places means that the order inside it is not proven."""
     if ranking is None:
         return
@@ -199,7 +199,7 @@ def _places(ranking: Ranking | None, words: tuple[str, str]) -> Iterator[Table]:
     yield Table(columns, tuple(rows))
 
 
-def _of_one(results: Sequence[SuiteComparison], ranking: Ranking | None) -> Table:
+def _of_one(results: Sequence[SuiteComparison], ranking: SuiteRanking | None) -> Table:
     """One benchmark: a row a version, by place, or in their own order where they are dated or numbered."""
     reference = results[0].headlines[0].reference
     heads = {r.candidate: c for r in results for c in r.headlines}
