@@ -98,7 +98,7 @@ class Option(click.Option):
             more["type"] = _Parsed(parse)
         elif more.get("metavar") in ("FILE", "PATH", "DIR"):
             more["type"] = click.Path(allow_dash=True)
-        super().__init__(list(names), help=help, multiple=many, is_flag=flag, **more)
+        super().__init__(list(names), help=help, multiple=many, is_flag=flag or None, **more)
         self.group = "options"
         self.excludes = excludes
 
