@@ -15,7 +15,7 @@ import pytest
 from speedproof.data.sample import Trait
 from speedproof.data.suite import Record, Skipped
 from speedproof.errors import FormatError
-from speedproof.formats import read
+from speedproof.formats import detect, read
 
 
 def split(path: Path) -> tuple[list[Record], list[Skipped]]:
@@ -228,7 +228,26 @@ def test_rebench_damaged_lines_are_named(tmp_path: Path) -> None:
     assert "3 cells where the header has 9" in skipped[3].reason
 
 
-def test_rebench_without_header_is_refused(tmp_path: Path) -> None:
+def test_rebench_of_old_versions_has_no_header(files: Path, tmp_path: Path) -> None:
+    """The same rows without the header and the columns that are new (tag, runId) are the same values."""
+    rows = [line for line in (files / "rebench.data").read_text().splitlines() if line[:1].isdigit()]
+    old = ["\t".join([*row.split("\t")[:12]]) for row in rows]
+    path = tmp_path / "old.data"
+    path.write_text("\n".join(["#!rebench -D bench.conf All", *old, ""]))
+    assert detect(path).name == "rebench"
+    found = {(r.benchmark, r.version, r.metric): r for r in split(path)[0]}
+    naive: dict[tuple[str, str, str], list[float]] = {}
+    for row in (row.split("\t") for row in rows):
+        metric = "time" if row[4] == "total" else row[4]
+        scale = {"kb": 1024.0, "ms": 1e-3}[row[3]]
+        naive.setdefault((row[5], row[6], metric), []).append(float(row[2]) * scale)
+    assert found.keys() == naive.keys()
+    for key, values in naive.items():
+        assert found[key].values.tolist() == pytest.approx(values, rel=1e-15)
+        assert "none was left out" in found[key].notes[0], "warm-up is unknown without the comments"
+
+
+def test_rebench_of_too_few_columns_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "r.data"
     path.write_text("#!rebench\n# Execution Start: 2014-01-01\n1\t1\t2.5\tms\ttotal\tA\n")
     with pytest.raises(FormatError, match="data file of ReBench without its header line"):

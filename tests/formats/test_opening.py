@@ -17,6 +17,7 @@ from speedproof.errors import FormatError, UsageError
 from speedproof.formats import FORMATS, ReadOptions, detect, read
 
 EXPECTED = {
+    "speedproof.jsonl": "speedproof",
     "hyperfine.json": "hyperfine",
     "hyperfine-memory.json": "hyperfine",
     "pyperf.json": "pyperf",
@@ -59,8 +60,7 @@ def test_detection_is_by_content(files: Path, tmp_path: Path, name: str) -> None
 
 
 def test_every_format_has_a_file_here() -> None:
-    # Our own sessions are tested with the runner that writes them.
-    assert {f.name for f in FORMATS} - set(EXPECTED.values()) == {"speedproof"}
+    assert {f.name for f in FORMATS} == set(EXPECTED.values())
 
 
 @pytest.mark.parametrize("indent", [None, 4])

@@ -160,7 +160,8 @@ def _per_iteration(iters: Sequence[float], times: Sequence[float]) -> FloatArray
         return "the file holds no samples"
     if min(iters) <= 0:
         return "an iteration count is not positive"
-    return np.array(times, dtype=np.float64) / np.array(iters, dtype=np.float64)
+    with np.errstate(over="ignore"):  # infinity is refused where the sample is made
+        return np.array(times, dtype=np.float64) / np.array(iters, dtype=np.float64)
 
 
 def _record(

@@ -18,7 +18,7 @@ from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
 from speedproof.data.units import Unit, parse_unit
 from speedproof.errors import FormatError
-from speedproof.formats.jsontext import as_fields, decode
+from speedproof.formats.jsontext import as_fields, decode, number
 from speedproof.formats.notes import plural
 from speedproof.formats.options import ReadOptions
 from speedproof.formats.sniff import has_members
@@ -169,11 +169,11 @@ def _records(
                 metrics.setdefault(member, (member, _RATES.get(member, Unit(""))))
     found = False
     for member, (metric, unit) in metrics.items():
-        values = [_number(entry.members[member]) for entry in entries if member in entry.members]
+        values = [number(entry.members[member]) for entry in entries if member in entry.members]
         finite = [value for value in values if math.isfinite(value)]
         where = entries[0].where
         if lost := len(values) - len(finite):
-            reason = f"{member} is not a number in {lost} of {len(values)} runs"
+            reason = f"{member} is not a number in {lost} of {plural(len(values), 'run')}"
             yield Skipped(source.name, where, benchmark, reason)
         if not finite:
             continue
@@ -190,10 +190,6 @@ def _records(
         )
     if not found:
         yield Skipped(source.name, entries[0].where, benchmark, "the entry holds no measured value")
-
-
-def _number(value: object) -> float:
-    return float(value) if isinstance(value, (int, float)) else math.nan
 
 
 def _failures(source: Source, failures: dict[str, list[_Entry]]) -> Iterator[Skipped]:

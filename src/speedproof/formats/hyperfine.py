@@ -16,6 +16,7 @@ from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
 from speedproof.errors import FormatError
 from speedproof.formats.jsontext import Number, as_fields, decode, numbers
+from speedproof.formats.notes import plural
 from speedproof.formats.options import ReadOptions
 from speedproof.formats.sniff import has_members
 from speedproof.formats.source import Source
@@ -119,7 +120,7 @@ def _failures(result: _Result) -> tuple[str, ...]:
     failed = sum(code != 0 for code in codes)
     if not failed:
         return ()
-    count = f"{failed} of {len(codes)} runs did not exit with code 0"
+    count = f"{failed} of {plural(len(codes), 'run')} did not exit with code 0"
     if failed == len(codes):
         return (f"{result.command!r} failed in every run ({count}): its times say nothing of its speed",)
     return (f"{result.command!r}: {count}; their times are among the values",)

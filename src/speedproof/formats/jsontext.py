@@ -15,7 +15,7 @@ from speedproof.formats.source import Source
 if TYPE_CHECKING:
     import msgspec
 
-__all__ = ["Number", "as_fields", "decode", "numbers"]
+__all__ = ["Number", "as_fields", "decode", "number", "numbers"]
 
 T = TypeVar("T")
 # JSON has no NaN. Tools write it as a string (JMH) or as a bare word (Python, google-benchmark), which
@@ -59,19 +59,47 @@ def decode(data: bytes | msgspec.Raw, kind: type[T], source: Source, where: str 
     except msgspec.DecodeError as error:
         malformed = error
     except RecursionError:
-        raise source.error(where, "the JSON is nested too deeply for a result file") from None
+        raise source.error(where, _TOO_DEEP) from None
     import json
 
-    # Python's own parser takes NaN and Infinity, which the strict one calls malformed.
+    # Python's own parser takes NaN and Infinity, which the strict one calls malformed; halves of surrogate
+    # pairs, which no text can hold, become replacement characters.
     try:
-        tolerant = json.loads(bytes(data), parse_constant=str)
-    except (ValueError, RecursionError):
-        raise _malformed(malformed, source, where) from None
-    try:
+        tolerant = json.loads(_SURROGATE.sub(_whole, bytes(data)), parse_constant=str)
         # Encoding anew rather than converting keeps undecoded parts (msgspec.Raw) possible.
-        return msgspec.json.decode(msgspec.json.encode(tolerant), type=kind)
+        again = json.dumps(tolerant).encode()
+    except ValueError:
+        raise _malformed(malformed, source, where) from None
+    except RecursionError:
+        raise source.error(where, _TOO_DEEP) from None
+    try:
+        return msgspec.json.decode(again, type=kind)
     except msgspec.DecodeError as error:
         raise _misfit(error, source, where) from None
+
+
+_TOO_DEEP = "the JSON is nested too deeply for a result file"
+_SURROGATE = re.compile(
+    rb"\\\\|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?P<half>\\u[dD][89a-fA-F][0-9a-fA-F]{2})"
+)
+
+
+def _whole(match: re.Match[bytes]) -> bytes:
+    return b"\\ufffd" if match["half"] else match[0]
+
+
+def number(value: object) -> float:
+    """A value as a double; what is no number, or too large for one, becomes NaN.
+
+    Examples
+    --------
+    >>> number(3), number("fast"), number(10**400)
+    (3.0, nan, nan)
+    """
+    try:
+        return float(value) if isinstance(value, (int, float)) else float("nan")
+    except OverflowError:
+        return float("nan")
 
 
 def numbers(values: Sequence[Number]) -> FloatArray:
@@ -82,7 +110,7 @@ def numbers(values: Sequence[Number]) -> FloatArray:
     >>> numbers([1.5, "NaN", 2.0])
     array([1.5, nan, 2. ])
     """
-    return np.array([v if isinstance(v, (int, float)) else np.nan for v in values], dtype=np.float64)
+    return np.array([number(v) for v in values], dtype=np.float64)
 
 
 def as_fields(values: Mapping[str, object], prefix: str = "") -> tuple[tuple[str, str], ...]:

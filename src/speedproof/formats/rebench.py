@@ -1,10 +1,11 @@
 """ReBench: its data file.
 
 https://rebench.readthedocs.io, persistence.py and measurement.py of ReBench 1: tab-separated rows under a
-header; a row is one value of one criterion in one iteration of one invocation (a process). ``total`` is what was
-timed, other criteria come beside it. Comments hold what the run knew: ``# Environment`` and ``# Source`` of the
-rows that follow, ``# benchmark`` with the number of warm-up iterations, and ``# run_id``, to which the last
-column refers. Warm-up iterations are among the rows. Runs append to the file.
+header, which old versions left out; a row is one value of one criterion in one iteration of one invocation (a
+process). ``total`` is what was timed, other criteria come beside it. Comments hold what the run knew:
+``# Execution Start``, ``# Environment`` and ``# Source`` of the rows that follow, ``# benchmark`` with the number of
+warm-up iterations, and ``# run_id``, to which the last column refers. Warm-up iterations are among the rows.
+Runs append to the file.
 """
 
 from __future__ import annotations
@@ -88,11 +89,17 @@ class _Row:
         return self.cells.get(column, "")
 
 
-_HEADER = re.compile(rb"^invocation\titeration\tvalue\tunit\tcriterion\tbenchmark\b", re.MULTILINE)
+# The columns of old versions, which wrote no header.
+_WITHOUT_HEADER = (*_NEEDED, "executor", "suite", "extraArgs", "cores", "inputSize", "varValue", "machine")
+_HEADER = re.compile(
+    rb"^invocation\titeration\tvalue\tunit\tcriterion\tbenchmark\b"
+    rb"|^\d+\t\d+\t[0-9.eE+-]+\t[^\t\n]*\t[^\t\n]+\t[^\t\n]+\t[^\t\n]+\t[^\t\n]+\t",
+    re.MULTILINE,
+)
 
 
 def sniff(head: bytes) -> bool:
-    """Whether there is a header line of ReBench's."""
+    """Whether there is a header line of ReBench's, or a row of an old file without one."""
     return _HEADER.search(head) is not None
 
 
@@ -178,12 +185,14 @@ def _rows(source: Source) -> Iterator[_Row | Skipped]:
             if missing := [column for column in _NEEDED if column not in cells]:
                 raise source.error(f"line {number}", f"the header lacks the column {missing[0]}")
             header = cells
-        elif line.strip() and header is None:
-            raise source.error(
-                f"line {number}",
-                "values before the header line (invocation, iteration, value, ...); give them as CSV",
-            )
-        elif line.strip() and header is not None:
+        elif line.strip():
+            if header is None:
+                if not len(_NEEDED) < len(cells) <= len(_WITHOUT_HEADER):
+                    raise source.error(
+                        f"line {number}",
+                        "values before the header line (invocation, iteration, value, ...); give them as CSV",
+                    )
+                header = list(_WITHOUT_HEADER[: len(cells)])
             yield _row(source, number, cells, header, context)
     if header is None:
         raise source.error("", "the file has no header line (invocation, iteration, value, ...)")

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-import numpy as np
-
 from speedproof.data.sample import FloatArray, Trait
 from speedproof.data.units import Unit, parse_unit
 
@@ -258,9 +256,8 @@ def order_traits(values: FloatArray) -> frozenset[Trait]:
     >>> [t.value for t in order_traits(np.arange(10.0))]
     ['sorted']
     """
-    steps = np.diff(values)
-    ordered = bool((steps >= 0).all() or (steps <= 0).all())
-    if values.size >= _SORTED_FROM and ordered and steps.any():
+    rising, falling = values[1:] > values[:-1], values[1:] < values[:-1]
+    if values.size >= _SORTED_FROM and rising.any() != falling.any():
         return frozenset({Trait.SORTED})
     return frozenset({Trait.ORDER_KNOWN})
 
