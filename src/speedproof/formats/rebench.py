@@ -3,8 +3,8 @@
 https://rebench.readthedocs.io, persistence.py and measurement.py of ReBench 1: tab-separated rows under a
 header, which old versions left out; a row is one value of one criterion in one iteration of one invocation (a
 process). ``total`` is what was timed, other criteria come beside it. Comments hold what the run knew:
-``# Execution Start``, ``# Environment`` and ``# Source`` of the rows that follow, ``# benchmark`` with the number of
-warm-up iterations, and ``# run_id``, to which the last column refers. Warm-up iterations are among the rows.
+``# Execution Start``, ``# Environment`` and ``# Source`` of the rows that follow, ``# benchmark`` with the number
+of warm-up iterations, and ``# run_id``, to which the last column refers. Warm-up iterations are among the rows.
 Runs append to the file.
 """
 

@@ -253,7 +253,7 @@ def same_values(reference: Sample, candidate: Sample) -> tuple[Check, ...]:
         return ()
     if not np.array_equal(reference.values, candidate.values):
         return ()
-    message = "both samples hold the same values in the same order: was one file given twice?"
+    message = "both samples hold the same values in the same order, as if one file was given twice"
     return (Check(Assumption.TWO_MEASUREMENTS, "", math.nan, math.nan, False, message),)
 
 

@@ -355,7 +355,8 @@ def _notes(benchmarks: Sequence[HptBenchmark], speedups: Sequence[RSpeedup], lit
     if out_of_reach := [s.confidence for s in speedups if 1 - 2.0 ** -len(benchmarks) < s.confidence]:
         fewest = math.ceil(-math.log2(1 - min(out_of_reach)) - 1e-9)
         notes.append(
-            f"with {len(benchmarks)} benchmarks the confidence cannot exceed {1 - 2.0 ** -len(benchmarks):.4g}; "
+            f"with {len(benchmarks)} benchmark{'s' if len(benchmarks) > 1 else ''} the confidence cannot "
+            f"exceed {1 - 2.0 ** -len(benchmarks):.4g}; "
             f"{min(out_of_reach):g} takes at least {fewest}"
         )
     notes += [
