@@ -16,10 +16,11 @@ from speedproof.mixture.changes import ModeChanges
 from speedproof.protocols.calibration import Calibration
 from speedproof.protocols.gate import GateResult
 from speedproof.protocols.hpt import Hpt
+from speedproof.protocols.hpt_claims import HptClaims
 from speedproof.protocols.ranking import RunRanking, SuiteRanking
 from speedproof.protocols.sequential import Finding
+from speedproof.protocols.speedup_test_tool import SuiteReport
 from speedproof.protocols.suite import SuiteComparison
-from speedproof.protocols.suite_report import SuiteReport
 from speedproof.report.schema import json_schema
 from speedproof.report.stored import Context, StoredSuite
 from speedproof.sessions import SessionOrigin
@@ -29,7 +30,11 @@ PAGE = Path(__file__).with_name("schema.json")
 RESULTS: dict[str, list[Any]] = {
     "compare": [SuiteComparison],
     "suite": [SuiteReport],
-    "hpt": [defstruct("HptOfVersions", [("reference", str), ("candidate", str), ("hpt", Hpt)])],
+    "hpt": [
+        defstruct(
+            "HptOfVersions", [("reference", str), ("candidate", str), ("hpt", Hpt), ("claims", HptClaims)]
+        )
+    ],
     "gate": [GateResult],
     "run": [Finding, Calibration],
     "model": [

@@ -191,3 +191,56 @@ def test_out_file_keeps_the_columns_of_the_tool(tmp_path: Path, capsys: pytest.C
     assert "absent" in (tmp_path / "results.warning").read_text(encoding="utf-8")
     assert "a/b = 2/4" in (tmp_path / "results.report").read_text(encoding="utf-8")
     capsys.readouterr()
+
+
+def test_the_tools_names_and_its_errors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without -o the tool of 2010 wrote CONFIG.report, ...; weights that it could not use were an error."""
+    for name, values in (("x", "1 2 3 4 5"), ("y", "1 2 2 3 4")):
+        (tmp_path / f"{name}.txt").write_text("\n".join(values.split()), encoding="utf-8")
+    config = tmp_path / "bench.csv"
+    config.write_text("Name,Sample1,Sample2,ConfLevel,Coef\na,x.txt,y.txt,,-1\n", encoding="utf-8")
+    assert main(["suite", str(config)], Console()) == 0
+    assert {p.suffix for p in tmp_path.glob("bench.*")} == {".csv"}
+    assert main(["suite", str(config), "--original"], Console()) == 0
+    assert {p.suffix for p in tmp_path.glob("bench.*")} == {".csv", ".report", ".out", ".warning", ".error"}
+    assert "weights" in (tmp_path / "bench.error").read_text(encoding="utf-8")
+    assert main(["suite", str(config), "-o", str(tmp_path / "article")], Console()) == 0
+    assert (tmp_path / "article.error").read_text(encoding="utf-8") == ""
+    capsys.readouterr()
+
+
+def test_every_row_names_its_own_level(capsys: pytest.CaptureFixture[str]) -> None:
+    """A slowdown is stated at the level of its row, never at another's."""
+    report = suite_json(capsys, str(TOOL / "levels.csv"))
+    assert main(["suite", str(TOOL / "levels.csv")], Console()) == 0
+    text = capsys.readouterr().out
+    for location in ("mean", "median"):
+        wanted: dict[float, list[str]] = {}
+        for row, own in zip(report["rows"], report["levels"], strict=True):
+            if row[location]["slower"]:
+                wanted.setdefault(own or 0.95, []).append(row["name"])
+        assert len(wanted) > 0
+        for own, names in wanted.items():
+            sentence = (
+                f"Slowed down (the {location} is significantly higher at level {own:g}): {', '.join(names)}\n"
+            )
+            assert sentence in text
+
+
+@pytest.mark.parametrize("asked", ["0.01", "0.2", "0.8"])
+def test_levels_below_one_half(asked: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """They are taken, as the tool took them: bounds are printed in order, and no row is both faster and slower."""
+    import re
+
+    config = str(TOOL / "plain.csv")
+    assert main(["suite", config, "--confidence", asked], Console()) == 0
+    text = capsys.readouterr().out
+    intervals = re.findall(r"\[([\d.]+), ([\d.]+)\]", text)
+    assert len(intervals) > 10
+    assert all(float(low) <= float(high) for low, high in intervals)
+    report = suite_json(capsys, config, "--confidence", asked)
+    for location in ("mean", "median"):
+        (line,) = [s for s in text.splitlines() if s.startswith(f"Slowed down (the {location}")]
+        faster = {row["name"] for row in report["rows"] if row[location]["significant"]}
+        assert not faster & set(line.partition(": ")[2].split(", "))
+    assert ("even a slower benchmark may count" in text) == (float(asked) <= 0.5)

@@ -14,7 +14,7 @@ from speedproof.data.sample import Sample
 from speedproof.data.units import Direction
 from speedproof.protocols.compare import Rules
 from speedproof.protocols.results import Comparison, State, Verdict
-from speedproof.protocols.touati2009 import State2009, bootstrap_ratios, compare_2009, decide_2009
+from speedproof.protocols.touati2009 import State2009, bootstrap_means, compare_2009, decide_2009
 from speedproof.protocols.touati2009_suite import accelerated_2009, gain_2009
 
 ORACLE = Path(__file__).parents[1] / "data" / "oracle"
@@ -68,9 +68,14 @@ def test_states_against_r(case: dict[str, Any], confidence: float) -> None:
         assert comparison.state is State.SIGNIFICANT
 
 
-def compare(x: list[float], y: list[float], alpha: float = 0.05, **options: Any) -> Comparison:
+def compare(
+    x: list[float], y: list[float], alpha: float = 0.05, *, bootstrap: bool = False, **options: Any
+) -> Comparison:
     return compare_2009(
-        Sample(np.array(x), label="P"), Sample(np.array(y), label="P'"), Rules(alpha), **options
+        Sample(np.array(x), label="P"),
+        Sample(np.array(y), label="P'"),
+        Rules(alpha, bootstrap=bootstrap),
+        **options,
     )
 
 
@@ -152,13 +157,25 @@ class TestGain:
             gain_2009([1.0], [1.0, 2.0], [0.9])
 
 
+def test_the_difference_of_the_means_in_base_units() -> None:
+    """Example 2.1's interval, whatever the unit; the upper bound is the mirror image's lower one."""
+    for scale in (1.0, 1e-300, 1e200):
+        found = compare([t * scale for t in T1], [t * scale for t in T2], 0.01).difference
+        mirrored = compare([t * scale for t in T2], [t * scale for t in T1], 0.01).difference
+        assert found is not None
+        assert mirrored is not None
+        assert found.low == pytest.approx(-0.02574667 * scale, rel=1e-6)
+        assert found.value == pytest.approx(scale, rel=1e-12)
+        assert found.high == pytest.approx(-mirrored.low, rel=1e-12)
+
+
 class TestBootstrap:
     def test_against_enumeration(self) -> None:
         """All 27 x 27 resamples of three runs each, counted, against the drawn ones."""
         x, y = [1.0, 2.0, 4.0], [1.0, 1.5, 3.0]
         means = [[np.mean(s) for s in itertools.product(v, repeat=3)] for v in (x, y)]
         exact = np.sort([a / b for a, b in itertools.product(*means)])
-        drawn = bootstrap_ratios(x, y, resamples=20000, seed=3)
+        drawn = np.divide(*bootstrap_means(x, y, resamples=20000, seed=3))
         for at in (0.8, 1.0, 1.3, 1.9):
             share = np.mean(exact <= at + 1e-12)
             error = 4 * math.sqrt(share * (1 - share) / 20000)
@@ -174,6 +191,9 @@ class TestBootstrap:
             if found.test.startswith("bootstrap"):
                 assert (found.speedup.low > 1) == (found.pvalue <= 0.05)
                 assert (found.speedup.high < 1) == (found.pvalue_slower <= 0.05)
+                assert found.difference is not None
+                assert (found.difference.low > 0) == (found.pvalue <= 0.05)
+                assert (found.difference.high < 0) == (found.pvalue_slower <= 0.05)
                 seen.add(found.verdict)
         assert {Verdict.FASTER, Verdict.UNDECIDED} <= seen
 
@@ -183,7 +203,7 @@ class TestBootstrap:
         assert compare(dependent, T2 * 4, bootstrap=True).test == ""
 
     def test_same_seed_same_answer(self) -> None:
-        np.testing.assert_array_equal(bootstrap_ratios(T1, T2, seed=5), bootstrap_ratios(T1, T2, seed=5))
+        np.testing.assert_array_equal(bootstrap_means(T1, T2, seed=5), bootstrap_means(T1, T2, seed=5))
 
 
 class TestComparison:

@@ -9,13 +9,21 @@ from speedproof.cli.inputs import (
     report_leftovers,
     select,
 )
-from speedproof.cli.options import open_unit_interval, pages, reading, selecting
+from speedproof.cli.options import open_unit_interval, pages, positive, reading, selecting
 from speedproof.cli.outputs import check_outputs, write_pages
 from speedproof.data.suite import Pairing
 from speedproof.errors import UsageError
-from speedproof.protocols.hpt import CONFIDENCES, Hpt, hpt, hpt_of_scores
+from speedproof.protocols.hpt import (
+    CONFIDENCES,
+    Hpt,
+    entries_of_pairs,
+    entries_of_scores,
+    hpt,
+    hpt_of_scores,
+)
+from speedproof.protocols.hpt_claims import HptClaims, claims
 from speedproof.report.blocks import Block, Text
-from speedproof.report.hpt import hpt_blocks
+from speedproof.report.hpt import claims_blocks, hpt_blocks
 
 __all__ = ["COMMAND", "run"]
 
@@ -29,6 +37,7 @@ COMMAND = Command(
     (
         "  speedproof hpt old.json new.json                    every benchmark counts alike\n"
         "  speedproof hpt old.json new.json --r 0.9 --r 0.999  speedups at these confidences\n"
+        "  speedproof hpt old.json new.json --speedup 1.5      how sure is a factor of 1.5?\n"
         "  speedproof hpt a.csv b.csv --scores given           the values are scores, higher is better"
     ),
     [
@@ -69,6 +78,13 @@ COMMAND = Command(
                 help="keep a difference of medians that contradicts the test within the benchmark, as the "
                 "article does",
             ),
+            Option(
+                "--speedup",
+                many=True,
+                parse=positive,
+                metavar="FACTOR",
+                help="say with which confidence the winner is more than this much faster; may be repeated",
+            ),
         ),
         *in_group("output", Option("--json", flag=True, help="write everything as JSON")),
         *pages(),
@@ -93,8 +109,10 @@ def run(args: Args, console: Console) -> int:
         pairing = suite.pair(reference, candidate)
         _report_partners(pairing, reference, candidate, console)
         result = _test(pairing, args)
-        results.append({"reference": reference, "candidate": candidate, "hpt": result})
+        found = _claims(pairing, args)
+        results.append({"reference": reference, "candidate": candidate, "hpt": result, "claims": found})
         blocks += [*([Text("")] if blocks else []), *hpt_blocks(result, reference, candidate)]
+        blocks += [Text(""), *claims_blocks(found, reference, candidate)]
     taken = write_pages(args, blocks, console)
     if args.json:
         from speedproof.report.json import to_json
@@ -121,6 +139,26 @@ def _test(pairing: Pairing, args: Args) -> Hpt:
         names=[pair.key.benchmark for pair in pairing.pairs],
         confidences=confidences,
         level=args.alpha_benchmark,
+        rule=args.rule,
+        literal_signs=args.literal_signs,
+    )
+
+
+def _claims(pairing: Pairing, args: Args) -> HptClaims:
+    """The geometric mean, the t test and what --speedup asks, at the first confidence."""
+    entries = (
+        entries_of_pairs(pairing.pairs, args.alpha_benchmark)
+        if args.scores == "relative"
+        else entries_of_scores(
+            [pair.reference.per_process("median").values for pair in pairing.pairs],
+            [pair.candidate.per_process("median").values for pair in pairing.pairs],
+            level=args.alpha_benchmark,
+        )
+    )
+    return claims(
+        entries,
+        confidence=(*args.r, *CONFIDENCES)[0],
+        speedups=args.speedup,
         rule=args.rule,
         literal_signs=args.literal_signs,
     )

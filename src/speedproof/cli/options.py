@@ -21,6 +21,7 @@ __all__ = [
     "open_unit_interval",
     "outputs",
     "pages",
+    "positive",
     "positive_seconds",
     "reading",
     "risk",
@@ -96,6 +97,23 @@ def confidence(text: str) -> float:
     value = open_unit_interval(text)
     if 1 - value < 0.999999 * LEAST_RISK:
         raise ValueError(f"{text!r} leaves a risk below {LEAST_RISK:g}, of which the tests say nothing")
+    return value
+
+
+def positive(text: str) -> float:
+    """Parse a factor: positive and finite.
+
+    Examples
+    --------
+    >>> positive("1.5")
+    1.5
+    """
+    try:
+        value = float(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is not a number") from None
+    if not 0 < value < float("inf"):
+        raise ValueError(f"{text!r} is no positive number")
     return value
 
 
@@ -242,6 +260,10 @@ def rule_options() -> list[Option]:
 "(R >= 4.2)"
 ,
         ),
+        Option(
+            "--bootstrap", flag=True,
+            help="2009 protocol: go on with the bootstrap where it asks for 30 runs or the bootstrap",
+        ),
     ]  # fmt: skip
 
 
@@ -256,6 +278,7 @@ def rules_of(args: Args) -> Rules:
         always_welch=args.always_welch,
         ks_rule=args.ks_rule,
         margin=args.margin,
+        bootstrap=args.bootstrap,
     )
 
 

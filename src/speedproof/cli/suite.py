@@ -6,7 +6,7 @@ import math
 
 from speedproof.cli.command import Args, Argument, Command, Option
 from speedproof.cli.console import Console
-from speedproof.cli.options import confidence, open_unit_interval, pages
+from speedproof.cli.options import open_unit_interval, pages
 from speedproof.cli.outputs import check_outputs, write_pages
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Record, Suite
@@ -15,7 +15,7 @@ from speedproof.formats import ReadOptions, read
 from speedproof.protocols.compare import Rules
 from speedproof.protocols.findings import DEFAULT_LEVEL
 from speedproof.protocols.results import Verdict
-from speedproof.protocols.suite_report import Entry, SuiteReport, report_suite
+from speedproof.protocols.speedup_test_tool import Entry, SuiteReport, report_suite
 from speedproof.protocols.suites import Location
 from speedproof.report.blocks import Block, Cell, Column, Table, Text
 from speedproof.report.speedup_test_files import report_lines, warning_lines, write_files
@@ -41,7 +41,7 @@ COMMAND = Command(
         Option(
             "--confidence",
             "--conf-level",
-            parse=confidence,
+            parse=open_unit_interval,
             metavar="LEVEL",
             help="confidence level of every benchmark; without it each row's ConfLevel, else the highest "
             "level at which the speedup is significant",
@@ -60,7 +60,12 @@ COMMAND = Command(
             metavar="R",
             help="half width for the number of benchmarks needed (default: 0.05)",
         ),
-        Option("-o", "--output", metavar="PREFIX", help="write PREFIX.report, .out, .warning and .error"),
+        Option(
+            "-o",
+            "--output",
+            metavar="PREFIX",
+            help="write PREFIX.report, .out, .warning and .error; --original writes CONFIG.report, ... without it",
+        ),
         Option("--original", flag=True, help="follow the tool of 2010 instead of the article"),
         Option("--always-welch", flag=True, help="mean: never pool variances after an F test"),
         Option(
@@ -95,13 +100,18 @@ def run(args: Args, console: Console) -> int:
         precision=args.precision,
         original=args.original,
     )
-    if args.output is not None:
-        paths = write_files(args.output, report, args.config, problems)
+    prefix = args.output
+    if prefix is None and args.original and not args.json and args.config != "-":
+        prefix = args.config.removesuffix(".csv")  # the tool always wrote its files
+    if prefix is not None:
+        paths = write_files(prefix, report, args.config, problems)
         console.remark(f"wrote {', '.join(str(path) for path in paths)}")
     blocks: list[Block] = [Text(line) for line in report_lines(report, args.config)]
     blocks += [Text(""), _table(report)]
     if not report.original:
         legend = f"In brackets: bounds certified at each row's own level, or at {DEFAULT_LEVEL:g}."
+        if any(own is not None and own < 0.5 for own in report.levels):
+            legend += " Of levels below one half they are those of one minus the level."
         blocks.append(Text(legend, "dim"))
     taken = write_pages(args, blocks, console)
     if args.json:

@@ -6,7 +6,8 @@ parameters as here.
 
 References
 ----------
-.. [1] Touati, S., "VARCORE: Gaussian mixture models of program performance", research report, 2016.
+.. [1] J. Worms and S. Touati, "Parametric and non-parametric statistics for program performance analysis and
+   comparison", research report RR-8875, Inria, 2016: the report of VARCORE.
 """
 
 from __future__ import annotations

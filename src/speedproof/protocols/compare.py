@@ -75,6 +75,8 @@ class Rules:
         When the median protocol's Kolmogorov-Smirnov p-value is exact.
     margin : float or None
         Speedups within [1/(1 + margin), 1 + margin] are equivalent when both bounds prove it.
+    bootstrap : bool
+        The 2009 protocol goes on with the bootstrap where it asks for 30 runs "or the bootstrap".
 
     Raises
     ------
@@ -87,6 +89,7 @@ class Rules:
     always_welch: bool = False
     ks_rule: KSRule = "legacy"
     margin: float | None = None
+    bootstrap: bool = False
 
     def __post_init__(self) -> None:
         if not LEAST_RISK <= self.alpha < 1:

@@ -6,7 +6,8 @@ that are left. The result is a confidence for each direction, and the r-speedup:
 the winner still wins with confidence r.
 
 T. Chen, Q. Guo, O. Temam, Y. Wu, Y. Bao, Z. Xu, Y. Chen: "Statistical performance comparisons of computers",
-IEEE Transactions on Computers 64 (2015), published online in 2014; sections 3 and 4.
+IEEE Transactions on Computers 64 (2015), published online in 2014; sections IV-A (confidence) and IV-B
+(speedup).
 """
 
 from __future__ import annotations
@@ -33,7 +34,16 @@ from speedproof.protocols.hpt_levels import (
 )
 from speedproof.protocols.hpt_speedup import RSpeedup, r_speedup
 
-__all__ = ["Hpt", "HptBenchmark", "Winner", "hpt", "hpt_of_scores"]
+__all__ = [
+    "Entry",
+    "Hpt",
+    "HptBenchmark",
+    "Winner",
+    "entries_of_pairs",
+    "entries_of_scores",
+    "hpt",
+    "hpt_of_scores",
+]
 
 CONFIDENCES = (0.95, 0.99)
 
@@ -179,20 +189,7 @@ def hpt(
     >>> result.winner.value, result.confidence, result.speedups[0].hundredth
     ('candidate', 0.984375, 1.21)
     """
-    entries = []
-    for pair in pairs:
-        if (pair.reference.unit, pair.reference.direction) != (pair.candidate.unit, pair.candidate.direction):
-            raise DataError(f"{pair.key.benchmark}: the samples have two units or directions")
-        x, y = (s.per_process("median") for s in (pair.reference, pair.candidate))
-        for sample in (x, y):
-            _all_positive(sample.values, sample.source or f"{pair.key.benchmark}, {sample.label}")
-        reference, candidate = x.values.tolist(), y.values.tolist()
-        duel = (
-            score_duel(candidate, reference, level=level, relative=True)
-            if x.higher_is_better
-            else cost_duel(candidate, reference, level=level)
-        )
-        entries.append(_Entry(pair.key.benchmark, duel, y.n, x.n))
+    entries = entries_of_pairs(pairs, level)
     return _test(entries, confidences, level, rule, literal_signs, "relative to the reference's median")
 
 
@@ -238,6 +235,45 @@ def hpt_of_scores(
     >>> hpt_of_scores([[v] for v in x], [[v] for v in y]).confidence
     0.984375
     """
+    entries = entries_of_scores(reference, candidate, names, level)
+    return _test(entries, confidences, level, rule, literal_signs, "as given")
+
+
+class Entry(NamedTuple):
+    """A benchmark ready to be tested, the candidate as A."""
+
+    name: str
+    duel: Duel
+    candidate_runs: int
+    reference_runs: int
+
+
+def entries_of_pairs(pairs: Sequence[Pair], level: float | None = None) -> list[Entry]:
+    """Benchmarks by scores relative to the reference; see :func:`hpt`."""
+    entries = []
+    for pair in pairs:
+        if (pair.reference.unit, pair.reference.direction) != (pair.candidate.unit, pair.candidate.direction):
+            raise DataError(f"{pair.key.benchmark}: the samples have two units or directions")
+        x, y = (s.per_process("median") for s in (pair.reference, pair.candidate))
+        for sample in (x, y):
+            _all_positive(sample.values, sample.source or f"{pair.key.benchmark}, {sample.label}")
+        reference, candidate = x.values.tolist(), y.values.tolist()
+        duel = (
+            score_duel(candidate, reference, level=level, relative=True)
+            if x.higher_is_better
+            else cost_duel(candidate, reference, level=level)
+        )
+        entries.append(Entry(pair.key.benchmark, duel, y.n, x.n))
+    return entries
+
+
+def entries_of_scores(
+    reference: Sequence[npt.ArrayLike],
+    candidate: Sequence[npt.ArrayLike],
+    names: Sequence[str] | None = None,
+    level: float | None = None,
+) -> list[Entry]:
+    """Benchmarks by scores as they are; see :func:`hpt_of_scores`."""
     labels = [str(i + 1) for i in range(len(reference))] if names is None else list(names)
     if not len(labels) == len(reference) == len(candidate):
         raise DataError(
@@ -249,17 +285,8 @@ def hpt_of_scores(
         a, b = np.asarray(own, dtype=np.float64).ravel(), np.asarray(other, dtype=np.float64).ravel()
         _all_positive(a, f"{name}, candidate")
         _all_positive(b, f"{name}, reference")
-        entries.append(_Entry(name, score_duel(a.tolist(), b.tolist(), level=level), a.size, b.size))
-    return _test(entries, confidences, level, rule, literal_signs, "as given")
-
-
-class _Entry(NamedTuple):
-    """A benchmark ready to be tested, the candidate as A."""
-
-    name: str
-    duel: Duel
-    candidate_runs: int
-    reference_runs: int
+        entries.append(Entry(name, score_duel(a.tolist(), b.tolist(), level=level), a.size, b.size))
+    return entries
 
 
 def _all_positive(values: npt.NDArray[np.float64], place: str) -> None:
@@ -275,7 +302,7 @@ def _all_positive(values: npt.NDArray[np.float64], place: str) -> None:
 
 
 def _test(
-    entries: Sequence[_Entry],
+    entries: Sequence[Entry],
     confidences: Sequence[float],
     level: float | None,
     rule: HptRule,

@@ -36,7 +36,9 @@ __all__ = [
 
 HptRule = Literal["exact", "paper"]
 
-PAPER_EXACT_BELOW = 12  # Chen et al. (2014), section 3.1: tables for m < 12, the normal distribution from 12.
+PAPER_EXACT_BELOW = (
+    12  # Chen et al. (2015), section IV-A: tables for m < 12, the normal distribution from 12.
+)
 _DIGITS = 15
 _value = itemgetter(0)
 
@@ -129,7 +131,7 @@ def _median(values: Sequence[int]) -> Fraction:
 
 
 def usual_level(n: int, m: int) -> float:
-    """The article's risk within a benchmark: 0.05 from five runs, 0.10 below (section 3.1)."""
+    """The article's risk within a benchmark: 0.05 from five runs, 0.10 below (section IV-A)."""
     return 0.05 if min(n, m) >= 5 else 0.10
 
 

@@ -214,6 +214,9 @@ class Comparison:
     chance : Estimate or None
         Of the typical run: the probability that a run of the candidate beats a run of the reference, with its
         bounds; None for other protocols.
+    difference : Estimate or None
+        Of the 2009 protocol: mean of the reference less that of the candidate in base units (the reverse where
+        higher is better), with the bounds of its test; None for other protocols.
     """
 
     benchmark: str
@@ -234,6 +237,7 @@ class Comparison:
     highest_confidence: HighestConfidence | None = None
     quantity: Literal["speedup", "probability"] = "speedup"
     chance: Estimate | None = None
+    difference: Estimate | None = None
 
     @property
     def certified(self) -> Estimate:

@@ -7,7 +7,7 @@ techniques", 2009; the forerunner of the Speedup-Test. What its text calls alpha
    does not in spite of 100 runs, no statistics are possible.
 2. A sample of fewer than 30 runs must be normal (Shapiro-Wilk). If it is not, 30 runs are needed, or the
    bootstrap.
-3. Section 2.2: the candidate is faster when the one-sided Student interval (in Welch's form) of the difference
+3. Section 2.3: the candidate is faster when the one-sided Student interval (in Welch's form) of the difference
    of the means lies above 0. The speedup is then the ratio of the medians.
 """
 
@@ -36,7 +36,7 @@ from speedproof.stats.ttests import moments, welch_from
 __all__ = [
     "Decision2009",
     "State2009",
-    "bootstrap_ratios",
+    "bootstrap_means",
     "compare_2009",
     "decide_2009",
 ]
@@ -76,8 +76,10 @@ class Decision2009:
         Shapiro-Wilk statistics and p-values of samples of fewer than 30 runs, NaN for larger ones.
     pvalue, pvalue_slower : float
         Of Welch's test in either direction; NaN when it was not reached.
-    interval_lower : float
-        Lower end of the one-sided interval of mean X - mean Y; NaN when it was not reached.
+    difference : float
+        mean X - mean Y; NaN when it was not reached.
+    interval_lower, interval_upper : float
+        Ends of its one-sided intervals, each at confidence 1 - alpha.
     """
 
     state: State2009
@@ -91,7 +93,9 @@ class Decision2009:
     normality_y: float
     pvalue: float
     pvalue_slower: float
+    difference: float
     interval_lower: float
+    interval_upper: float
 
 
 def decide_2009(
@@ -144,7 +148,9 @@ def decide_2009(
         normality_y=p[1],
         pvalue=math.nan,
         pvalue_slower=math.nan,
+        difference=math.nan,
         interval_lower=math.nan,
+        interval_upper=math.nan,
     )
     if any(math.isnan(h) for h in hurst):
         return end
@@ -161,23 +167,26 @@ def decide_2009(
     if math.isnan(float(test.pvalue)):
         return end
     error = math.sqrt(float(mx.variance) / mx.n + float(my.variance) / my.n)
-    lower = float(mx.mean - my.mean) - t_quantile(1 - alpha, float(test.df)) * error
+    difference = float(mx.mean - my.mean)
+    half = t_quantile(1 - alpha, float(test.df)) * error
     return replace(
         end,
-        state=State2009.SPEEDUP if lower > 0 else State2009.NO_SPEEDUP,
+        state=State2009.SPEEDUP if difference - half > 0 else State2009.NO_SPEEDUP,
         pvalue=float(test.pvalue),
         pvalue_slower=float(test.pvalue_less),
-        interval_lower=lower,
+        difference=difference,
+        interval_lower=difference - half,
+        interval_upper=difference + half,
     )
 
 
-def bootstrap_ratios(
+def bootstrap_means(
     x: npt.ArrayLike, y: npt.ArrayLike, *, seed: int = 0, resamples: int = _RESAMPLES
-) -> FloatArray:
-    """Ratios mean X* / mean Y* of samples drawn anew from X and from Y, ascending.
+) -> tuple[FloatArray, FloatArray]:
+    """Means of samples drawn anew from X and from Y.
 
-    The difference of the means is above 0 exactly when the ratio is above 1, so that one set of resamples
-    serves the test and the certified speedup.
+    The difference of two means is above 0 exactly when their ratio is above 1, so that one set of resamples
+    serves the test, the interval of the difference and the certified speedup.
 
     Parameters
     ----------
@@ -190,21 +199,21 @@ def bootstrap_ratios(
 
     Returns
     -------
-    ndarray of float64, shape (resamples,)
-        For the percentile interval, which is too narrow for a handful of runs: the bootstrap does not make up
+    (ndarray, ndarray), each of shape (resamples,)
+        For percentile intervals, which are too narrow for a handful of runs: the bootstrap does not make up
         for them.
 
     Examples
     --------
-    >>> bootstrap_ratios([4.0, 4.0], [2.0, 2.0], resamples=3).tolist()
-    [2.0, 2.0, 2.0]
+    >>> [means.tolist() for means in bootstrap_means([4.0, 4.0], [2.0, 2.0], resamples=3)]
+    [[4.0, 4.0, 4.0], [2.0, 2.0, 2.0]]
     """
     rng = np.random.default_rng(seed)
     means = []
     for sample in (np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)):
         drawn = rng.integers(0, sample.size, (resamples, sample.size))
         means.append(sample[drawn].mean(axis=1))
-    return np.sort(means[0] / means[1])
+    return means[0], means[1]
 
 
 _STATES = {
@@ -221,7 +230,6 @@ def compare_2009(
     rules: Rules = _DEFAULT,
     key: Key = _UNNAMED,
     *,
-    bootstrap: bool = False,
     seed: int = 0,
 ) -> Comparison:
     """Compare two samples by the 2009 protocol.
@@ -232,11 +240,10 @@ def compare_2009(
         X and Y in run order. Of values nested in processes the mean of each process is taken, unless the
         rules say to pool them.
     rules : Rules
-        The risk and the choice for nested values; those of the other protocols are ignored.
+        The risk, the choice for nested values, and whether to go on with bootstrap percentiles of the means
+        where the protocol asks for 30 runs "or the bootstrap"; the choices of other protocols are ignored.
     key : Key
         Names of benchmark and metric for the result.
-    bootstrap : bool
-        Go on with bootstrap percentiles of the means where the protocol asks for 30 runs "or the bootstrap".
     seed : int
         Of the bootstrap.
 
@@ -275,20 +282,24 @@ def compare_2009(
     decision = decide_2009(slow, fast, alpha)
     pvalue, pvalue_slower = decision.pvalue, decision.pvalue_slower
     low = high = math.nan
+    difference = Estimate(decision.difference, decision.interval_lower, decision.interval_upper, 1 - alpha)
     state = decision.state
     test = ""
     if state in (State2009.SPEEDUP, State2009.NO_SPEEDUP):
         test = "Welch's t test"
         bounds = ratio_of_means(slow, fast, alpha, False)
         low, high = float(bounds.low), float(bounds.high)
-    elif state is State2009.NOT_NORMAL and bootstrap and positive:
+    elif state is State2009.NOT_NORMAL and rules.bootstrap and positive:
         test = "bootstrap of the means"
-        ratios = bootstrap_ratios(slow, fast, seed=seed)
+        means = bootstrap_means(slow, fast, seed=seed)
+        ratios, differences = np.sort(means[0] / means[1]), np.sort(means[0] - means[1])
         pvalue = (1 + int((ratios <= 1).sum())) / (ratios.size + 1)
         pvalue_slower = (1 + int((ratios >= 1).sum())) / (ratios.size + 1)
         # The k-th smallest exceeds 1 exactly when p <= alpha; the guard is for alpha (N + 1) just below k.
         k = math.floor(alpha * (ratios.size + 1) + 1e-9)
         low, high = (float(ratios[k - 1]), float(ratios[-k])) if k else (0.0, math.inf)
+        ends = (float(differences[k - 1]), float(differences[-k])) if k else (-math.inf, math.inf)
+        difference = Estimate(float(slow.mean() - fast.mean()), *ends, 1 - alpha)
         state = State2009.SPEEDUP if pvalue <= alpha else State2009.NO_SPEEDUP
     verdict = Verdict.UNDECIDED
     if test:
@@ -314,7 +325,15 @@ def compare_2009(
         verdict=verdict,
         checks=tuple(_checks(decision, x, y, alpha, Estimate(observed, low, high, 1 - alpha))),
         needed=_needed(state, lacking),
+        difference=None if math.isnan(difference.value) else _scaled(difference, -shift),
     )
+
+
+def _scaled(estimate: Estimate, exponent: int) -> Estimate:
+    """An estimate times a power of two; infinite where that is beyond the largest double."""
+    with np.errstate(over="ignore"):
+        value, low, high = np.ldexp([estimate.value, estimate.low, estimate.high], exponent).tolist()
+    return Estimate(value, low, high, estimate.confidence)
 
 
 def _more_runs(lacking: tuple[bool, bool]) -> State:

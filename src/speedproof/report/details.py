@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
+from speedproof.data.units import format_values
 from speedproof.protocols.questions import QUESTIONS
 from speedproof.protocols.results import Comparison, State, Verdict
 from speedproof.protocols.suite import SuiteComparison
@@ -231,6 +232,13 @@ def _why(found: Sequence[Comparison]) -> Iterator[Text]:
                 f"  {c.test}: p = {pvalue(c.pvalue)} for faster, {pvalue(c.pvalue_slower)} for slower; "
                 f"significant where p <= {c.alpha:g}"
             )
+            if c.difference is not None:
+                d = c.difference
+                shown, low, high = format_values([d.value, d.low, d.high], c.reference.unit)
+                yield Text(
+                    f"  Difference of the means: {shown}; at least {low}, at most {high}, "
+                    f"each with {percent(d.confidence)} confidence."
+                )
         else:
             yield Text(f"  Not tested: {_NO_TEST.get(c.state, c.state.value)}.")
         highest = c.highest_confidence

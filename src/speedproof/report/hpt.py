@@ -6,11 +6,12 @@ import math
 from collections.abc import Iterator
 
 from speedproof.protocols.hpt import Hpt, HptBenchmark, Winner
+from speedproof.protocols.hpt_claims import HptClaim, HptClaims
 from speedproof.protocols.hpt_speedup import RSpeedup
 from speedproof.report.blocks import Block, Cell, Column, Style, Table, Text
 from speedproof.report.wording import percent, plural, pvalue, ratio
 
-__all__ = ["hpt_blocks", "hpt_conclusion"]
+__all__ = ["claims_blocks", "hpt_blocks", "hpt_conclusion"]
 
 _STYLES: dict[Winner, Style] = {Winner.CANDIDATE: "good", Winner.REFERENCE: "bad", Winner.TIE: "doubt"}
 
@@ -81,6 +82,57 @@ def hpt_blocks(result: Hpt, reference: str, candidate: str) -> Iterator[Block]:
     yield Text(f"scores: {result.scores}; {result.method}", "dim")
     for note in result.notes:
         yield Text(f"note: {note}", "doubt")
+
+
+def claims_blocks(found: HptClaims, reference: str, candidate: str) -> Iterator[Block]:
+    """What HPT thinks of the speedups that others state.
+
+    Parameters
+    ----------
+    found : HptClaims
+        Of the two versions.
+    reference, candidate : str
+        Their names.
+
+    Yields
+    ------
+    Text or Table
+        A sentence, then a row a claim.
+    """
+    ahead, behind = (candidate, reference) if found.candidate_wins else (reference, candidate)
+    yield Text(f"Confidence of HPT in other speedups of {ahead} over {behind}:")
+    columns = (
+        Column("speedup by"),
+        Column("speedup", right=True),
+        Column("confidence", right=True),
+        Column(f"loss to {percent(found.confidence, 4)}", right=True),
+        Column("error", right=True),
+    )
+    yield Table(columns, tuple(_claim_row(claim) for claim in found.claims))
+    yield Text(
+        "Error: against the speedup that HPT certifies. Paired t test: "
+        + (
+            f"confidence {_floored(found.t_confidence)} that {ahead} is better."
+            if not math.isnan(found.t_confidence)
+            else "needs two benchmarks."
+        ),
+        "dim",
+    )
+
+
+def _claim_row(claim: HptClaim) -> tuple[Cell, ...]:
+    method = "--speedup" if claim.method == "asked" else claim.method
+    if claim.speedup is None:
+        return Cell(method), Cell("none"), Cell("-"), Cell("-"), Cell("-")
+    return (
+        Cell(method),
+        Cell(f"{claim.speedup:.4g}"),
+        Cell(_floored(claim.confidence)),
+        Cell(
+            "none" if claim.loss <= 0 else f"{100 * claim.loss:.1f} points", "doubt" if claim.loss > 0 else ""
+        ),
+        Cell("-" if math.isnan(claim.error) else f"{100 * claim.error:+.1f} %"),
+    )
 
 
 def _floored(confidence: float) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from speedproof.protocols.findings import DEFAULT_LEVEL, Finding
-from speedproof.protocols.suite_report import SuiteReport
+from speedproof.protocols.speedup_test_tool import SuiteReport
 from speedproof.protocols.suites import RANDOM_SELECTION
 
 __all__ = ["COLUMNS", "out_lines", "report_lines", "warning_lines", "write_files"]
@@ -109,6 +109,11 @@ def report_lines(report: SuiteReport, title: str) -> Iterator[str]:
             f"Accelerated benchmarks (speedup of the {protocol}): a/b = {found.accelerated}/{found.benchmarks} "
             f"= {_three(share.value)}"
         )
+        if report.confidence is None and any(level is not None for level in report.levels):
+            own = sorted({level for level in report.levels if level is not None})
+            yield f"Each counts at its own level: {', '.join(f'{level:g}' for level in own)}" + (
+                ", or its highest." if None in report.levels else "."
+            )
         yield (
             f"Interval of the proportion at confidence level {share.confidence:g} "
             f"= [{_three(share.low)}; {_three(share.high)}]"
@@ -118,6 +123,8 @@ def report_lines(report: SuiteReport, title: str) -> Iterator[str]:
                 "Warning: rows without a level of their own count as accelerated at their highest one, from 0.5 "
                 "up; of benchmarks that did not change about half would."
             )
+        if any(level is not None and level <= 0.5 for level in report.levels):
+            yield "Warning: at a level of one half or less even a slower benchmark may count as accelerated."
         if not found.valid:
             validity = _three(found.validity)
             yield f"Warning: the interval may be inaccurate, since a - a^2/b = {validity} is not above 5."
@@ -126,10 +133,13 @@ def report_lines(report: SuiteReport, title: str) -> Iterator[str]:
                 f"Benchmarks needed to know the proportion to within {found.precision:g}: "
                 f"{found.benchmarks_needed}, selected at random."
             )
-        slower = [row.name for row in report.rows if (row.mean if protocol == "mean" else row.median).slower]
-        if slower:
-            at = DEFAULT_LEVEL if report.confidence is None else report.confidence
-            yield f"Slowed down (the {protocol} is significantly higher at level {at:g}): {', '.join(slower)}"
+        findings = [(row.name, row.mean if protocol == "mean" else row.median) for row in report.rows]
+        slower: dict[float, list[str]] = {}
+        for (name, finding), level in zip(findings, report.levels, strict=True):
+            if finding.slower and not finding.significant:
+                slower.setdefault(DEFAULT_LEVEL if level is None else level, []).append(name)
+        for level, names in sorted(slower.items()):
+            yield f"Slowed down (the {protocol} is significantly higher at level {level:g}): {', '.join(names)}"
     yield ""
     yield f"Remark: {RANDOM_SELECTION}"
 
@@ -192,7 +202,8 @@ def write_files(prefix: str, report: SuiteReport, title: str, problems: Sequence
         ".report": report_lines(report, title),
         ".out": out_lines(report),
         ".warning": warning_lines(report, problems),
-        ".error": iter(problems),
+        # The tool of 2010 called weights that it could not use an error, and went on with equal ones.
+        ".error": iter([*problems, *(f"weights: {remark}" for remark in report.remarks if report.original)]),
     }
     written = []
     for suffix, lines in contents.items():

@@ -63,7 +63,9 @@ def bounds(estimate: Estimate) -> str:
     """
     if math.isnan(estimate.low):
         return ratio(estimate.value)
-    return f"{ratio(estimate.value)} [{lower(estimate.low)}, {upper(estimate.high)}]"
+    # At a confidence below one half a lower bound exceeds the upper one.
+    low, high = sorted((estimate.low, estimate.high))
+    return f"{ratio(estimate.value)} [{lower(low)}, {upper(high)}]"
 
 
 def lower(bound: float) -> str:

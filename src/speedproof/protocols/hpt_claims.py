@@ -1,0 +1,213 @@
+"""What a claim about a whole suite is worth: the confidence that HPT has in a speedup, whoever states it.
+
+Section IV-B of the article, read the other way round: not the speedup at a confidence, but the confidence at a
+speedup. Tables IV to VI put the geometric mean and the t test to that question. Their speedups are single
+numbers; the *confidence loss* is what they lack of the confidence asked for, the *speedup error* how far they lie
+from the speedup that HPT certifies.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from speedproof.errors import DataError
+from speedproof.protocols.hpt import Entry
+from speedproof.protocols.hpt_levels import HptRule, decimal
+from speedproof.protocols.hpt_speedup import confidence_at, r_speedup
+from speedproof.stats.special import t_quantile, t_sf
+
+__all__ = ["HptClaim", "HptClaims", "claims", "paired_t"]
+
+
+@dataclass(frozen=True, slots=True)
+class HptClaim:
+    """A speedup of the winner over the other side, and what HPT thinks of it.
+
+    Attributes
+    ----------
+    method : str
+        Who states it: ``"asked"``, ``"geometric mean"`` or ``"paired t"``.
+    speedup : float or None
+        The speedup; None where the t test does not reject equality.
+    confidence : float
+        Of HPT, that the winner is more than so much faster; NaN without a speedup.
+    loss : float
+        Confidence asked for less ``confidence``; negative where there is more than asked for.
+    error : float
+        Speedup over the one that HPT certifies at the confidence asked for, less one; NaN where there is none.
+    """
+
+    method: str
+    speedup: float | None
+    confidence: float
+    loss: float
+    error: float
+
+
+@dataclass(frozen=True, slots=True)
+class HptClaims:
+    """Claims about a suite at one confidence.
+
+    Attributes
+    ----------
+    confidence : float
+        The confidence asked for, r.
+    candidate_wins : bool
+        Whether the speedups are the candidate's over the reference; else the reverse.
+    certified : float or None
+        HPT's r-speedup; None when even a factor of 1 fails.
+    t_confidence : float
+        One minus the p-value of the one-sided paired t test of the median scores, for the winner; NaN for one
+        benchmark.
+    claims : tuple of HptClaim
+        The geometric mean's, the t test's, and those that were asked for.
+    """
+
+    confidence: float
+    candidate_wins: bool
+    certified: float | None
+    t_confidence: float
+    claims: tuple[HptClaim, ...]
+
+
+def claims(
+    entries: Sequence[Entry],
+    *,
+    confidence: float = 0.95,
+    speedups: Sequence[float] = (),
+    rule: HptRule = "exact",
+    literal_signs: bool = False,
+) -> HptClaims:
+    """Put the geometric mean, the paired t test and any speedups of interest to HPT.
+
+    Parameters
+    ----------
+    entries : sequence of Entry
+        From :func:`speedproof.protocols.hpt.entries_of_pairs` or ``entries_of_scores``.
+    confidence : float
+        Asked for, r.
+    speedups : sequence of float
+        Positive; of the winner over the other side.
+    rule, literal_signs
+        See :func:`speedproof.protocols.hpt.hpt`.
+
+    Returns
+    -------
+    HptClaims
+        Of the side that HPT finds ahead; of the candidate for a tie.
+
+    Raises
+    ------
+    DataError
+        No benchmark.
+    ValueError
+        A speedup that is not positive, or a confidence outside (0, 1).
+
+    Notes
+    -----
+    Both rivals are given the medians of the runs' scores, as HPT's second level is. The geometric mean is that
+    of the ratios; the t test's speedup is the largest factor by which the other side's scores can be multiplied
+    and the winner's still exceed them at risk 1 - r.
+
+    Examples
+    --------
+    Six rows of table II of the article, one score a benchmark:
+
+    >>> from speedproof.protocols.hpt import entries_of_scores
+    >>> x, y = [18.5, 15.4, 14.1, 21.5, 18.6, 14.9], [25.9, 19.5, 26.8, 50.4, 23.9, 47.6]
+    >>> found = claims(entries_of_scores([[v] for v in x], [[v] for v in y]), speedups=[1.5])
+    >>> [(c.method, round(c.speedup, 3), c.confidence) for c in found.claims]
+    [('geometric mean', 1.786, 0.578125), ('paired t', 1.289, 0.921875), ('asked', 1.5, 0.78125)]
+    """
+    if not entries:
+        raise DataError(
+            "no benchmark was measured on both sides; Hierarchical Performance Testing needs some"
+        )
+    if not 0 < confidence < 1:
+        raise ValueError(f"a confidence must lie between 0 and 1, not be {confidence:g}")
+    for speedup in speedups:
+        if not 0 < speedup < math.inf:
+            raise ValueError(f"a speedup must be positive and finite, not {speedup:g}")
+    duels = [entry.duel for entry in entries]
+    turned = [duel.reversed() for duel in duels]
+    one = Fraction(1)
+    candidate_wins = confidence_at(duels, one, rule, literal=literal_signs) >= confidence_at(
+        turned, one, rule, literal=literal_signs
+    )
+    ahead = duels if candidate_wins else turned
+    (found,) = r_speedup(ahead, [confidence], rule, literal=literal_signs)
+
+    def claim(method: str, speedup: float | None) -> HptClaim:
+        if speedup is None:
+            return HptClaim(method, None, math.nan, math.nan, math.nan)
+        reached = confidence_at(ahead, decimal(speedup), rule, literal=literal_signs)
+        error = math.nan if found.certified is None else speedup / found.certified - 1
+        return HptClaim(method, speedup, reached, confidence - reached, error)
+
+    a, b = (
+        np.array([float(side) for side in sides]) for sides in zip(*((d.a, d.b) for d in ahead), strict=True)
+    )
+    t_confidence, t_speedup = paired_t(a, b, confidence)
+    return HptClaims(
+        confidence=confidence,
+        candidate_wins=candidate_wins,
+        certified=found.certified,
+        t_confidence=t_confidence,
+        claims=(
+            claim("geometric mean", float(np.exp(np.mean(np.log(a) - np.log(b))))),
+            claim("paired t", t_speedup),
+            *(claim("asked", speedup) for speedup in speedups),
+        ),
+    )
+
+
+def paired_t(a: npt.ArrayLike, b: npt.ArrayLike, confidence: float) -> tuple[float, float | None]:
+    """The one-sided paired t test of A's scores against B's, and the speedup that it certifies.
+
+    Parameters
+    ----------
+    a, b : array_like, shape (n,)
+        Positive scores.
+    confidence : float
+        Of the speedup.
+
+    Returns
+    -------
+    (float, float or None)
+        One minus the p-value of "A's mean exceeds B's"; the largest factor g for which "A's mean exceeds g
+        times B's" is accepted at the confidence, None when 1 is not.
+
+    Examples
+    --------
+    >>> confidence, speedup = paired_t([2.0, 2.2, 2.1, 1.9], [1.0, 1.0, 1.0, 1.0], 0.95)
+    >>> round(confidence, 4), round(speedup, 3)
+    (0.9997, 1.898)
+    """
+    x, y = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
+    n = x.size
+    if n < 2:
+        return math.nan, None
+
+    def statistic(factor: float) -> float:
+        d = x - factor * y
+        error = float(d.std(ddof=1)) / math.sqrt(n)
+        mean = float(d.mean())
+        return mean / error if error > 0 else math.copysign(math.inf, mean) if mean else 0.0
+
+    at_one = statistic(1.0)
+    critical = t_quantile(confidence, n - 1)
+    reached = 1.0 - float(t_sf(at_one, n - 1)) if math.isfinite(at_one) else float(at_one > 0)
+    if at_one < critical:
+        return reached, None
+    passes, fails = 1.0, float(x.mean() / y.mean())  # where the statistic is 0
+    while True:
+        middle = 0.5 * (passes + fails)
+        if not passes < middle < fails:
+            return reached, passes
+        passes, fails = (middle, fails) if statistic(middle) >= critical else (passes, middle)
