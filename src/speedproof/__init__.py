@@ -23,7 +23,11 @@ if TYPE_CHECKING:
     from speedproof.api.pairs import compare as compare
     from speedproof.api.rankings import RankResult as RankResult
     from speedproof.api.rankings import rank as rank
+    from speedproof.api.reports import report as report
     from speedproof.api.samples import sample as sample
+    from speedproof.api.sessions import RaceResult as RaceResult
+    from speedproof.api.sessions import measure as measure
+    from speedproof.api.sessions import race as race
     from speedproof.api.suites import HptResult as HptResult
     from speedproof.api.suites import SuiteResult as SuiteResult
     from speedproof.api.suites import compare_suite as compare_suite
@@ -41,6 +45,7 @@ _HOME = {
     "GateResult": "api.gates",
     "HptResult": "api.suites",
     "PairResult": "api.pairs",
+    "RaceResult": "api.sessions",
     "RankResult": "api.rankings",
     "Sample": "data.sample",
     "SpeedproofError": "errors",
@@ -51,9 +56,12 @@ _HOME = {
     "compare_suite": "api.suites",
     "gate": "api.gates",
     "hpt": "api.suites",
+    "measure": "",
     "mixture": "",
+    "race": "api.sessions",
     "rank": "api.rankings",
     "read": "api.suites",
+    "report": "",
     "sample": "api.samples",
 }
 __all__ = ["__version__", *_HOME]
@@ -72,3 +80,8 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """Give a notebook ``%%speedproof``; called by ``%load_ext speedproof``."""
+    import_module(f"{__name__}.api.notebook").load(shell)

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from speedproof.data.session_file import EndLine, Line, SessionLine, StoredSession
@@ -138,6 +138,19 @@ class ComparedSession:
     def run(self) -> SessionResult:
         """Measure until every benchmark ends by the rules or by Ctrl-C, and say what that proves."""
         return self._found(self._session.run())
+
+    def steps(self) -> Generator[tuple[Progress, SequentialComparison], None, SessionResult]:
+        """The same, run by run; whoever leaves early ends the session."""
+        steps = self._session.steps()
+        try:
+            while True:
+                try:
+                    progress = next(steps)
+                except StopIteration as end:
+                    return self._found(end.value)
+                yield progress, self.comparisons[progress.benchmark.name]
+        finally:
+            steps.close()
 
     def review(self) -> SessionResult:
         """What the blocks that were taken over prove; nothing is measured."""

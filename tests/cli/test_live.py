@@ -9,7 +9,6 @@ import re
 import pytest
 
 from speedproof.cli.console import Console
-from speedproof.cli.findings import calibration_blocks, finding_blocks
 from speedproof.cli.live import Watcher
 from speedproof.data.session_file import PlannedBenchmark, PlannedVersion
 from speedproof.measure.execute import Run
@@ -18,6 +17,7 @@ from speedproof.protocols.calibration import Calibration
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.sequential import Finding, SequentialComparison, StopRules
 from speedproof.report.blocks import plain
+from speedproof.report.findings import calibration_blocks, finding_blocks
 from speedproof.stats.sequential import PairedSequence
 
 PLAN = PlannedBenchmark("b", (PlannedVersion("X", ("x",), "x"), PlannedVersion("Y", ("y",), "y")))

@@ -31,9 +31,12 @@ class GateResult(Shown):
     ----------
     decision : GateDecision
         Everything that was computed: its ``rows`` are the benchmarks.
+    suite : Suite
+        The samples, for reports that draw them.
     """
 
     decision: GateDecision
+    suite: Suite
 
     @property
     def outcome(self) -> Outcome:
@@ -117,4 +120,4 @@ def gate(
     demand = Demand(Policy(policy), margin)
     rules = GateRules(alpha=risk_of(confidence), multiplicity=multiplicity, protocol=protocol)
     versions = (first, others[0] if candidate is None else candidate)
-    return GateResult(decide(suite, versions, demand_of or (lambda name: demand), rules, done=done))
+    return GateResult(decide(suite, versions, demand_of or (lambda name: demand), rules, done=done), suite)

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Self
 
 from speedproof.cli.console import Console
-from speedproof.cli.findings import about, certified
 from speedproof.data.units import format_value
+from speedproof.report.findings import about, certified
 
 if TYPE_CHECKING:
     from rich.live import Live

@@ -51,7 +51,7 @@ def report(
     outcome : SessionResult
         What was found.
     """
-    from speedproof.cli.findings import calibration_blocks, finding_blocks
+    from speedproof.report.findings import calibration_blocks, finding_blocks
 
     sessions = [session for session in read_sessions(path) if session.head.session in names]
     _remark(console, outcome, sessions[-1])

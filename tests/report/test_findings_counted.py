@@ -10,9 +10,9 @@ from dataclasses import replace
 
 import pytest
 
-from speedproof.cli.findings_counted import counted
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.sequential import Finding, SequentialComparison, StopRules
+from speedproof.report.findings_counted import counted
 
 (TEMPLATE,) = SequentialComparison("b", ["old", "new"], StopRules()).findings()
 WORDS = {"faster": Verdict.FASTER, "slower": Verdict.SLOWER}

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from speedproof.cli.findings_counted import counted
 from speedproof.data.units import format_value
 from speedproof.protocols.calibration import Calibration
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.sequential import PROVEN, Finding
 from speedproof.report.blocks import Block, Cell, Column, Fitted, Table, Text
+from speedproof.report.findings_counted import counted
 from speedproof.report.wording import MARKS, STYLES, bounds, level, percent, plural, pvalue, ratio
 from speedproof.stats.estimate import Estimate
 

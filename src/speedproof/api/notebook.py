@@ -1,0 +1,82 @@
+"""The cell magic ``%%speedproof``: pieces of code raced against each other."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Callable
+from typing import Any
+
+from speedproof.api.sessions import RaceResult, race
+from speedproof.errors import UsageError
+
+__all__ = ["load", "race_cell"]
+
+_SEPARATOR = re.compile(r"^(?:#\s*)?---+\s*(.*?)\s*$", re.MULTILINE)
+_NUMBERS = {"margin", "confidence", "precision", "max_seconds"}
+
+
+def race_cell(line: str, cell: str, namespace: dict[str, Any]) -> RaceResult:
+    r"""Race the pieces of a cell, which lines of dashes separate; a name may follow the dashes.
+
+    Parameters
+    ----------
+    line : str
+        ``margin=0.02 confidence=0.99 precision=0.01 max_seconds=5``, each where wanted.
+    cell : str
+        The reference first.
+    namespace : dict
+        The names that the code may use.
+
+    Returns
+    -------
+    RaceResult
+        As of :func:`speedproof.race`.
+
+    Raises
+    ------
+    SpeedproofError
+        One piece only, or an option that there is not.
+
+    Examples
+    --------
+    >>> r = race_cell("max_seconds=5", "sum(range(n))\n--- closed form\n(n - 1) * n // 2", {"n": 2000})
+    >>> r.finding.reference, r.finding.candidate, r.lower > 2
+    ('reference', 'closed form', True)
+    """
+    options: dict[str, Any] = {}
+    for word in line.split():
+        name, equals, value = word.partition("=")
+        name = name.lstrip("-").replace("-", "_")
+        if not equals or name not in _NUMBERS:
+            known = ", ".join(f"{n}=..." for n in sorted(_NUMBERS))
+            raise UsageError(f"%%speedproof {word}: the options are {known}")
+        options[name] = float(value.removesuffix("%")) / (100 if value.endswith("%") else 1)
+    first, *rest = _SEPARATOR.split(cell)
+    named = [("reference", first), *zip(rest[::2], rest[1::2], strict=True)]
+    pieces = [(name or f"candidate {i}" if i > 1 or len(named) > 2 else name or "candidate", code)
+              for i, (name, code) in enumerate(named)]  # fmt: skip
+    pieces = [(name, code) for name, code in pieces if code.strip()]
+    if len(pieces) < 2:
+        raise UsageError("%%speedproof races pieces of code: separate them by a line '---'")
+    functions = [_function(name, code, namespace) for name, code in pieces]
+    return race(functions[0], *functions[1:], names=[name for name, _ in pieces], **options)
+
+
+def _function(name: str, code: str, namespace: dict[str, Any]) -> Callable[[], object]:
+    """The code as a function whose globals are the notebook's."""
+    local: dict[str, Any] = {}
+    body = textwrap.indent(textwrap.dedent(code).strip("\n"), "    ")
+    exec(compile(f"def piece():\n{body}\n", f"<{name}>", "exec"), namespace, local)
+    found: Callable[[], object] = local["piece"]
+    return found
+
+
+def load(shell: Any) -> None:
+    """Register ``%%speedproof``: what ``%load_ext speedproof`` does."""
+
+    def speedproof(line: str, cell: str) -> RaceResult:
+        """Race pieces of code, separated by lines '---', until one is proven faster."""
+        return race_cell(line, cell, shell.user_ns)
+
+    shell.register_magic_function(speedproof, "cell")

@@ -1,0 +1,505 @@
+"""Measuring until it is proven: commands, or Python functions."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from speedproof.api.pairs import Bound
+from speedproof.api.shown import Shown, risk_of
+from speedproof.data.session_file import SCHEMA, Line, PlannedBenchmark, PlannedVersion, RunLine, SessionLine
+from speedproof.data.suite import Record, Suite
+from speedproof.errors import UsageError
+from speedproof.measure.callables import CallableExecutor, calls_needed
+from speedproof.measure.environment import snapshot
+from speedproof.measure.executor import CommandExecutor
+from speedproof.measure.plan import Hooks, plan_commands
+from speedproof.measure.results import Progress, Warmup
+from speedproof.measure.store import Store
+from speedproof.protocols.results import Verdict
+from speedproof.protocols.sequential import Finding, SequentialComparison, StopRules
+from speedproof.report.blocks import Block
+from speedproof.report.findings import finding_blocks
+from speedproof.sessions import ComparedSession, SessionResult
+
+__all__ = ["Measurement", "RaceResult", "RaceState", "measure", "race", "race_against"]
+
+
+@dataclass(frozen=True, slots=True)
+class RaceState:
+    """Where a comparison stands after a block, in which every version ran once.
+
+    Attributes
+    ----------
+    finding : Finding
+        Of the first candidate that is still open.
+    findings : tuple of Finding
+        Of all candidates.
+    elapsed : float
+        Seconds since the start.
+    """
+
+    finding: Finding
+    findings: tuple[Finding, ...]
+    elapsed: float
+
+    @property
+    def benchmark(self) -> str:
+        """What is measured."""
+        return self.finding.benchmark
+
+    @property
+    def verdict(self) -> Verdict:
+        """What is proven so far; it holds whenever one looks."""
+        return self.finding.verdict
+
+    @property
+    def speedup(self) -> float:
+        """Estimated so far; NaN before the first block."""
+        return self.finding.estimate
+
+    @property
+    def lower(self) -> Bound:
+        """The speedup is at least this; it holds whenever one looks."""
+        return Bound(self.finding.result.low, 1 - self.finding.result.risk)
+
+    @property
+    def upper(self) -> Bound:
+        """The speedup is at most this; it holds whenever one looks."""
+        return Bound(self.finding.result.high, 1 - self.finding.result.risk)
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks were measured."""
+        return self.finding.result.blocks
+
+
+@dataclass(frozen=True, repr=False)
+class RaceResult(Shown):
+    """What measuring has proven. ``print`` says it in words.
+
+    Attributes
+    ----------
+    findings : tuple of Finding
+        For every candidate of every benchmark.
+    suite : Suite
+        Every run, for ``compare_suite``, pictures and mixtures. Measuring stopped on what they showed, so only
+        this result's own verdict keeps its risk.
+    confidence : float
+        Of each direction and each bound.
+    margin : float or None
+        Of equivalence.
+    calls : dict of str to int
+        By version, how many calls made one run of a Python function; empty for commands.
+    """
+
+    findings: tuple[Finding, ...]
+    suite: Suite
+    confidence: float
+    margin: float | None = None
+    calls: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def finding(self) -> Finding:
+        """The only finding.
+
+        Raises
+        ------
+        SpeedproofError
+            There are several, or none.
+        """
+        if len(self.findings) == 1:
+            return self.findings[0]
+        raise UsageError(f"there are {len(self.findings)} comparisons; see .findings")
+
+    @property
+    def verdict(self) -> Verdict:
+        """Faster, slower, equivalent (within the margin) or undecided."""
+        return self.finding.verdict
+
+    @property
+    def speedup(self) -> float:
+        """The typical speedup X / Y: above 1 the candidate is faster."""
+        return self.finding.estimate
+
+    @property
+    def lower(self) -> Bound:
+        """The speedup is at least this, however often one looked."""
+        return Bound(self.finding.result.low, 1 - self.finding.result.risk)
+
+    @property
+    def upper(self) -> Bound:
+        """The speedup is at most this, however often one looked."""
+        return Bound(self.finding.result.high, 1 - self.finding.result.risk)
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks were measured: runs of each version."""
+        return self.finding.result.blocks
+
+    def _blocks(self) -> Iterable[Block]:
+        return finding_blocks(self.findings, risk=risk_of(self.confidence), margin=self.margin)
+
+    def __repr__(self) -> str:
+        shown = "; ".join(
+            f"{f.candidate}: {f.verdict.value}, speedup {f.estimate:.4g}" for f in self.findings
+        )
+        return f"<RaceResult: {shown}>"
+
+
+class Measurement:
+    """A session that measures while it is iterated; :meth:`result` measures what is left.
+
+    Leaving the loop early ends the session; what was measured is in the result.
+    """
+
+    def __init__(
+        self, session: ComparedSession, finish: Callable[[SessionResult | None], RaceResult]
+    ) -> None:
+        self._session, self._finish = session, finish
+        self._states = self._run()
+        self._result: RaceResult | None = None
+
+    def __iter__(self) -> Iterator[RaceState]:
+        return self._states
+
+    def _run(self) -> Generator[RaceState, None, None]:
+        steps = self._session.steps()
+        found: SessionResult | None = None
+        seen: dict[str, int] = {}
+        try:
+            while True:
+                try:
+                    progress, comparison = next(steps)
+                except StopIteration as end:
+                    found = end.value
+                    return
+                # A block is complete when the next one has begun, or the session has ended.
+                if comparison.blocks > seen.get(comparison.benchmark, 0):
+                    seen[comparison.benchmark] = comparison.blocks
+                    yield _state(progress, comparison)
+        finally:
+            steps.close()
+            self._result = self._finish(found)
+
+    def close(self) -> None:
+        """Measure no more."""
+        self._states.close()
+
+    def result(self) -> RaceResult:
+        """What is proven, after measuring what is left."""
+        for _ in self._states:
+            pass
+        if self._result is None:  # closed before it began
+            self._result = self._finish(None)
+        return self._result
+
+
+def _state(progress: Progress, comparison: SequentialComparison) -> RaceState:
+    findings = comparison.findings()
+    open_ = [f for f in findings if not f.reason] or list(findings)
+    return RaceState(open_[0], findings, progress.elapsed)
+
+
+def _suite_of(lines: Iterable[RunLine]) -> Suite:
+    """The times of all runs that count, in run order."""
+    values: dict[tuple[str, str], list[float]] = {}
+    for line in lines:
+        if not line.warmup and line.exit == 0 and not line.timed_out and "time" in line.metrics:
+            values.setdefault((line.benchmark, line.version), []).append(line.metrics["time"])
+    import numpy as np
+
+    return Suite.from_records(
+        (version, Record(benchmark, np.array(v))) for (benchmark, version), v in values.items()
+    )
+
+
+def _head(plan: Sequence[PlannedBenchmark], seed: int | None, environment: dict[str, str]) -> SessionLine:
+    started = datetime.now().astimezone()
+    return SessionLine(
+        schema=SCHEMA,
+        session=f"{started:%Y%m%dT%H%M%S}-{secrets.token_hex(3)}",
+        started=started.isoformat(timespec="seconds"),
+        seed=secrets.randbits(32) if seed is None else seed,
+        benchmarks=tuple(plan),
+        environment=environment,
+    )
+
+
+def measure(
+    commands: Mapping[str, str | Sequence[str]],
+    *,
+    benchmark: str = "command",
+    confidence: float = 0.95,
+    margin: float | None = None,
+    precision: float | None = None,
+    max_seconds: float | None = 60.0,
+    min_runs: int = 10,
+    max_runs: int | None = None,
+    warmup: int | None = 1,
+    shell: str = "",
+    timeout: float | None = None,
+    save: str | Path | None = None,
+    seed: int | None = None,
+) -> Measurement:
+    """Measure commands in random order, block by block, until the comparison is proven, as ``speedproof run``.
+
+    Parameters
+    ----------
+    commands : mapping of str to str or sequence of str
+        Version to command, the reference first: text, or program and arguments already apart.
+    benchmark : str
+        What the commands have in common.
+    confidence : float
+        Of each direction and each bound, at whatever moment one looks.
+    margin : float, optional
+        Stop also when the speedup is proven to lie within 1 / (1 + margin) and 1 + margin.
+    precision : float, optional
+        Stop when both bounds are this close, instead of at the first proof.
+    max_seconds : float or None
+        After which it ends undecided.
+    min_runs, max_runs : int
+        Of each version.
+    warmup : int or None
+        Runs of each before those that count; None: until they are steady.
+    shell : str
+        The shell that carries the commands out; none by default.
+    timeout : float, optional
+        Seconds after which a run is ended.
+    save : path, optional
+        Append every run to this file, which ``speedproof run --resume`` goes on with.
+    seed : int, optional
+        Of the random order; a fresh one by default.
+
+    Returns
+    -------
+    Measurement
+        Iterate it to see every block; ``result()`` measures what is left.
+
+    Raises
+    ------
+    SpeedproofError
+        No commands, what only a shell knows, or a command that fails.
+
+    Examples
+    --------
+    >>> import speedproof as sp
+    >>> session = sp.measure({"old": "true", "new": "true"}, max_runs=3, min_runs=3)
+    >>> [state.blocks for state in session][-1] <= 3
+    True
+    >>> session.result().verdict.value
+    'undecided'
+    """
+    plan = plan_commands(list(commands.values()), list(commands), {}, Hooks(shell), benchmark=benchmark)
+    rules = StopRules(
+        risk_of(confidence), margin, precision, _least(min_runs, max_runs), max_runs, max_seconds
+    )
+    lines: list[RunLine] = []
+    stack = ExitStack()
+    store = None if save is None else stack.enter_context(Store(Path(save)))
+
+    def append(line: Line) -> None:
+        if isinstance(line, RunLine):
+            lines.append(line)
+        if store is not None:
+            store.append(line)
+
+    session = ComparedSession(
+        _head(plan, seed, snapshot()),
+        rules,
+        CommandExecutor(timeout=timeout),
+        clock=time.monotonic,
+        append=append,
+        warmup=Warmup(warmup),
+    )
+
+    def finish(found: SessionResult | None) -> RaceResult:
+        stack.close()
+        return _result(session, found, lines, confidence, margin)
+
+    return Measurement(session, finish)
+
+
+def _least(min_runs: int, max_runs: int | None) -> int:
+    return min_runs if max_runs is None else min(min_runs, max_runs)
+
+
+def _result(
+    session: ComparedSession,
+    found: SessionResult | None,
+    lines: Sequence[RunLine],
+    confidence: float,
+    margin: float | None,
+    calls: Mapping[str, int] | None = None,
+) -> RaceResult:
+    findings = (
+        found.findings if found else tuple(f for c in session.comparisons.values() for f in c.findings())
+    )
+    return RaceResult(findings, _suite_of(lines), confidence, margin, calls or {})
+
+
+def race(
+    reference: Callable[..., object],
+    *candidates: Callable[..., object],
+    args: Sequence[Any] = (),
+    kwargs: Mapping[str, Any] | None = None,
+    names: Sequence[str] | None = None,
+    confidence: float = 0.95,
+    margin: float | None = None,
+    precision: float | None = None,
+    max_seconds: float | None = 10.0,
+    min_runs: int = 10,
+    max_runs: int | None = None,
+    seed: int | None = None,
+    clock: Callable[[], float] = time.perf_counter,
+) -> RaceResult:
+    """Race Python functions: interleaved in random order until one is proven faster, at a risk that holds.
+
+    A run is a loop of as many calls as the clock needs (a millisecond); the garbage collector rests meanwhile,
+    as in :mod:`timeit`. All runs happen in this process: what differs between processes (hash seeds, memory
+    layout) does not show.
+
+    Parameters
+    ----------
+    reference, *candidates : callable
+        Called as ``f(*args, **kwargs)``. The reference comes first.
+    args, kwargs
+        What they are called with.
+    names : sequence of str, optional
+        Of all of them; by default their own.
+    confidence : float
+        Of each direction and each bound, however often one looks.
+    margin : float, optional
+        Stop also when the speedup is proven to lie within 1 / (1 + margin) and 1 + margin.
+    precision : float, optional
+        Stop when both bounds are this close, instead of at the first proof.
+    max_seconds : float or None
+        After which it ends undecided.
+    min_runs, max_runs : int
+        Of each function.
+    seed : int, optional
+        Of the random order; a fresh one by default.
+    clock : callable
+        Seconds.
+
+    Returns
+    -------
+    RaceResult
+        ``verdict``, ``speedup``, ``lower``, ``upper``; all runs in ``suite``.
+
+    Raises
+    ------
+    SpeedproofError
+        No candidate, or two of one name. What the functions raise is not caught.
+
+    Examples
+    --------
+    >>> import speedproof as sp
+    >>> def slow(n): return sum([i * i for i in range(n)])
+    >>> def fast(n): return (n - 1) * n * (2 * n - 1) // 6
+    >>> r = sp.race(slow, fast, args=[1000], seed=1)
+    >>> r.verdict.value, r.lower > 2
+    ('faster', True)
+    """
+    rules = StopRules(
+        risk_of(confidence), margin, precision, _least(min_runs, max_runs), max_runs, max_seconds
+    )
+    calls_of = _called(reference, candidates, args, kwargs, names)
+    return _raced(calls_of, rules, confidence, seed, clock)
+
+
+def race_against(
+    reference: Callable[..., object],
+    candidate: Callable[..., object],
+    *,
+    margin: float,
+    args: Sequence[Any] = (),
+    kwargs: Mapping[str, Any] | None = None,
+    names: Sequence[str] | None = None,
+    confidence: float = 0.95,
+    max_seconds: float = 2.0,
+    min_runs: int = 10,
+    seed: int | None = None,
+    clock: Callable[[], float] = time.perf_counter,
+) -> RaceResult:
+    """Race two functions until it is proven whether the candidate is slower by more than a margin.
+
+    It is when ``upper < 1 / (1 + margin)``, and it is not when ``lower`` exceeds that; :func:`race` would stop at
+    the first proof of any difference. The parameters are those of :func:`race`.
+    """
+    # No verdict ends it, only the bounds on this side and that of the margin.
+    rules = StopRules(risk_of(confidence), None, 1e-9, min_runs, None, max_seconds)
+    edge = 1 / (1 + margin)
+
+    def enough(finding: Finding) -> bool:
+        return finding.result.blocks >= min_runs and not finding.result.low <= edge <= finding.result.high
+
+    calls_of = _called(reference, (candidate,), args, kwargs, names)
+    return _raced(calls_of, rules, confidence, seed, clock, enough)
+
+
+def _called(
+    reference: Callable[..., object],
+    candidates: Sequence[Callable[..., object]],
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any] | None,
+    names: Sequence[str] | None,
+) -> dict[str, Callable[[], object]]:
+    """The functions with what they are called with, by name."""
+    functions = (reference, *candidates)
+    if not candidates:
+        raise UsageError("a race needs two functions or more: race(old, new)")
+    labels = list(names) if names is not None else _names(functions)
+    if len(labels) != len(functions) or len(set(labels)) != len(labels):
+        raise UsageError(f"{len(functions)} functions need as many different names, not {', '.join(labels)}")
+    return {
+        label: partial(f, *args, **dict(kwargs or {})) if args or kwargs else f
+        for label, f in zip(labels, functions, strict=True)
+    }
+
+
+def _raced(
+    calls_of: Mapping[str, Callable[[], object]],
+    rules: StopRules,
+    confidence: float,
+    seed: int | None,
+    clock: Callable[[], float],
+    enough: Callable[[Finding], bool] = lambda finding: False,
+) -> RaceResult:
+    calls = {name: calls_needed(f, clock=clock) for name, f in calls_of.items()}
+    lines: list[RunLine] = []
+
+    def append(line: Line) -> None:
+        if isinstance(line, RunLine):
+            lines.append(line)
+
+    plan = PlannedBenchmark("function", tuple(PlannedVersion(name, (name,), name) for name in calls_of))
+    session = ComparedSession(
+        _head([plan], seed, {}),
+        rules,
+        CallableExecutor(calls_of, calls, clock=clock),
+        clock=clock,
+        append=append,
+    )
+
+    def finish(found: SessionResult | None) -> RaceResult:
+        return _result(session, found, lines, confidence, rules.margin, calls)
+
+    measurement = Measurement(session, finish)
+    for state in measurement:
+        if enough(state.finding):
+            measurement.close()
+    return measurement.result()
+
+
+def _names(functions: Sequence[Callable[..., object]]) -> list[str]:
+    """Their own names; numbered where two are the same."""
+    own = [str(getattr(f, "__name__", f"function {i}")) for i, f in enumerate(functions, start=1)]
+    return [f"{n} {i}" if own.count(n) > 1 else n for i, n in enumerate(own, start=1)]

@@ -1,0 +1,108 @@
+"""The fixture ``race`` for pytest: a test fails when a slowdown beyond a margin is proven.
+
+::
+
+    def test_the_new_parser_is_not_slower(race):
+        race(old_parse, new_parse, args=[TEXT], margin=0.05)
+"""
+
+from __future__ import annotations
+
+import time
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from speedproof import RaceResult
+
+__all__ = ["Racer", "race"]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Declare ``--race-seconds``."""
+    group = parser.getgroup("speedproof")
+    group.addoption(
+        "--race-seconds",
+        type=float,
+        default=2.0,
+        metavar="S",
+        help="what each race() may take before it is undecided, which passes (default: 2)",
+    )
+
+
+class Racer:
+    """What the fixture ``race`` is: call it with the old function and the new one."""
+
+    def __init__(self, request: pytest.FixtureRequest) -> None:
+        self._node = request.node
+        self._seconds = float(request.config.getoption("--race-seconds"))
+        self.results: list[RaceResult] = []
+
+    def __call__(
+        self,
+        reference: Callable[..., object],
+        candidate: Callable[..., object],
+        *,
+        margin: float = 0.05,
+        confidence: float = 0.99,
+        args: Sequence[Any] = (),
+        kwargs: Mapping[str, Any] | None = None,
+        max_seconds: float | None = None,
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> RaceResult:
+        """Race two functions; fail the test when the candidate is proven to be slower by more than the margin.
+
+        Parameters
+        ----------
+        reference, candidate : callable
+            Called as ``f(*args, **kwargs)``, interleaved in random order.
+        margin : float
+            The share of time that the candidate may lose.
+        confidence : float
+            1 - the risk that a test fails although the candidate is within the margin.
+        args, kwargs
+            What both are called with.
+        max_seconds : float, optional
+            After which the race is undecided, and the test passes; ``--race-seconds`` by default.
+        clock : callable
+            Seconds.
+
+        Returns
+        -------
+        RaceResult
+            For further assertions: ``assert race(old, new).lower > 1.1``.
+        """
+        from speedproof.api.sessions import race_against
+
+        result = race_against(
+            reference,
+            candidate,
+            margin=margin,
+            args=args,
+            kwargs=kwargs,
+            confidence=confidence,
+            max_seconds=self._seconds if max_seconds is None else max_seconds,
+            seed=zlib.crc32(self._node.nodeid.encode()),  # the same order in every run of this test
+            clock=clock,
+        )
+        self.results.append(result)
+        self._node.user_properties.append(("speedup", result.speedup))
+        if result.upper < 1 / (1 + margin):
+            loss = 1 / result.upper - 1
+            finding = result.finding
+            pytest.fail(
+                f"{finding.candidate} is slower than {finding.reference}: proven to take at least "
+                f"{100 * loss:.3g} % more time, {100 * margin:.3g} % were allowed "
+                f"({100 * confidence:g} % confidence, {result.blocks} runs of each)",
+                pytrace=False,
+            )
+        return result
+
+
+@pytest.fixture
+def race(request: pytest.FixtureRequest) -> Racer:
+    """Race two functions; the test fails when a slowdown beyond the margin is proven."""
+    return Racer(request)

@@ -1,0 +1,178 @@
+"""Races of Python functions, measuring commands, the pytest fixture and the notebook's magic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import speedproof as sp
+from speedproof.api.notebook import race_cell
+from speedproof.api.sessions import race_against
+
+pytest_plugins = ["pytester"]
+
+
+class Lap:
+    """A clock that functions move on, so that no test depends on the machine."""
+
+    def __init__(self, seed: int = 1) -> None:
+        self.now = 0.0
+        self._rng = np.random.default_rng(seed)
+
+    def __call__(self) -> float:
+        return self.now
+
+    def takes(self, seconds: float, noise: float = 0.02) -> Callable[[], None]:
+        def function() -> None:
+            self.now += seconds * float(np.exp(self._rng.normal(0, noise)))
+
+        return function
+
+
+def test_a_faster_function_is_proven_faster() -> None:
+    """The bounds hold the true factor, and measuring stops long before the time is up."""
+    clock = Lap()
+    r = sp.race(
+        clock.takes(2.0), clock.takes(1.0), names=["old", "new"], clock=clock, seed=1, max_seconds=1e6
+    )
+    assert r.verdict is sp.Verdict.FASTER
+    assert 1 < r.lower < 2 < r.upper
+    assert r.blocks < 40
+    assert r.suite.versions == ("old", "new") or r.suite.versions == ("new", "old")
+    assert "new is typically faster than old" in str(r)
+
+
+def test_equal_functions_are_equivalent_within_a_margin() -> None:
+    """Stopping on equality takes a margin."""
+    clock = Lap()
+    r = sp.race(
+        clock.takes(1.0),
+        clock.takes(1.0),
+        names=["a", "b"],
+        clock=clock,
+        seed=1,
+        margin=0.05,
+        max_seconds=1e6,
+    )
+    assert r.verdict.value == "equivalent"
+
+
+def test_loops_are_long_enough_for_the_clock() -> None:
+    """Functions of a microsecond are called as often as fills a millisecond."""
+    clock = Lap()
+    calls = {"old": 0, "new": 0}
+
+    def counted(name: str, seconds: float) -> Callable[[], None]:
+        takes = clock.takes(seconds, 0.0)
+
+        def function() -> None:
+            calls[name] += 1
+            takes()
+
+        return function
+
+    r = sp.race(counted("old", 2e-6), counted("new", 1e-6), names=["old", "new"], clock=clock, max_runs=12)
+    assert r.calls == {"old": 512, "new": 1024}
+    assert r.finding.result.blocks == 12 or r.verdict is sp.Verdict.FASTER
+    (key,) = r.suite.keys
+    assert np.allclose(r.suite.samples[key, "new"].values, 1e-6)
+
+
+def test_what_a_function_raises_is_not_caught() -> None:
+    """A defect of the function is the user's to see."""
+    with pytest.raises(ZeroDivisionError):
+        sp.race(lambda: 1 / 0, lambda: None)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda f: sp.race(f), "two functions"),
+        (lambda f: sp.race(f, f, names=["a", "a"]), "different names"),
+        (lambda f: sp.race(f, f, names=["a"]), "different names"),
+    ],
+)
+def test_races_that_cannot_be(make: Callable[[Callable[[], None]], object], message: str) -> None:
+    """Named with the remedy."""
+    with pytest.raises(sp.SpeedproofError, match=message):
+        make(lambda: None)
+
+
+def test_two_functions_of_one_name_are_numbered() -> None:
+    """Lambdas have no names of their own."""
+    clock = Lap()
+    r = sp.race(*(clock.takes(t) for t in (2.0, 1.0)), clock=clock, max_seconds=1e6)
+    assert (r.finding.reference, r.finding.candidate) == ("function 1", "function 2")
+
+
+@pytest.mark.parametrize(("seconds", "slower"), [(1.2, True), (1.04, False), (0.9, False)])
+def test_a_margin_is_decided_either_way(seconds: float, slower: bool) -> None:
+    """Beyond the first proof of a difference: 4 % slower is proven to be within 10 %."""
+    clock = Lap()
+    r = race_against(
+        clock.takes(1.0, 0.01), clock.takes(seconds, 0.01), margin=0.1, clock=clock, seed=2, max_seconds=1e6
+    )
+    assert (r.upper < 1 / 1.1, r.lower > 1 / 1.1) == (slower, not slower)
+
+
+def test_commands_are_measured_while_one_looks() -> None:
+    """States come block by block; leaving the loop ends the session, and the result is what was measured."""
+    session = sp.measure({"old": "true", "new": "true"}, min_runs=5, max_runs=20, seed=1)
+    for state in session:
+        if state.blocks == 3:
+            session.close()
+    result = session.result()
+    assert result.blocks == 3
+    assert {s.n for s in result.suite.samples.values()} <= {3, 4}  # of a block that had begun
+
+
+def test_a_command_that_fails_is_an_error() -> None:
+    """With the command and its exit code."""
+    with pytest.raises(sp.SpeedproofError, match="exited with code 1"):
+        sp.measure({"old": "true", "new": "false"}, max_runs=3).result()
+
+
+def test_cells_are_raced() -> None:
+    """Lines of dashes separate; a name may follow them; names of the notebook are known."""
+    r = race_cell("margin=5% max_seconds=20", "sum(range(n))\n# --- quick\nn\n", {"n": 5000})
+    assert (r.finding.candidate, r.margin) == ("quick", 0.05)
+    assert r.verdict is sp.Verdict.FASTER
+    for line, cell, message in (("", "a", "separate"), ("speed=1", "a\n---\nb", "options are")):
+        with pytest.raises(sp.SpeedproofError, match=message):
+            race_cell(line, cell, {})
+
+
+TESTS = """
+from test_clock import Lap
+
+def test_slower(race):
+    clock = Lap()
+    race(clock.takes(1.0), clock.takes(1.5), margin=0.1, clock=clock, max_seconds=1e6)
+
+def test_within_the_margin(race):
+    clock = Lap()
+    r = race(clock.takes(1.0), clock.takes(1.05), margin=0.2, clock=clock, max_seconds=1e6)
+    assert r.lower > 1 / 1.2
+
+def test_undecided_passes(race):
+    clock = Lap()
+    race(clock.takes(1.0, 3.0), clock.takes(1.1, 3.0), margin=0.1, clock=clock, max_seconds=20.0)
+"""
+
+
+def test_the_fixture_fails_a_proven_slowdown_only(pytester: pytest.Pytester) -> None:
+    """With a sentence that says how much is proven; what is undecided passes."""
+    source = Path(__file__).read_text(encoding="utf-8")
+    lap = source[source.index("class Lap") : source.index("def test_a_faster_function")]
+    imports = "import numpy as np\nfrom collections.abc import Callable\n"
+    pytester.makepyfile(test_clock=imports + lap, test_it=TESTS)
+    result = pytester.runpytest_inprocess(
+        "-p", "speedproof.pytest_plugin", "test_it.py", "-p", "no:cacheprovider"
+    )
+    result.assert_outcomes(passed=2, failed=1)
+    result.stdout.fnmatch_lines(
+        ["*is slower than*: proven to take at least * % more time, 10 % were allowed*"]
+    )
