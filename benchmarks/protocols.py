@@ -17,7 +17,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from speedproof.protocols.speedup_test import decide_mean, decide_median, mean_tests, median_tests
+from speedproof.protocols.mean import decide_mean, mean_tests
+from speedproof.protocols.median import decide_median, median_tests
 from speedproof.stats.bounds import probability_greater
 from speedproof.stats.ratio import ratio_of_means, ratio_of_medians
 

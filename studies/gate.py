@@ -26,14 +26,15 @@ from scipy.stats import binom
 from speedproof.protocols.gate_claims import (
     ASKS,
     MULTIPLICITIES,
-    Evidence,
     Location,
     Multiplicity,
     Outcome,
     Policy,
-    evidence_of,
     judge,
 )
+from speedproof.protocols.mean import decide_mean, mean_tests
+from speedproof.protocols.median import decide_median, median_tests
+from speedproof.stats.ratio import ratio_of_means_test, ratio_of_medians_test
 
 FloatArray = npt.NDArray[np.float64]
 Draw = Callable[[np.random.Generator, tuple[int, ...]], FloatArray]
@@ -63,6 +64,33 @@ def _bimodal(rng: np.random.Generator, shape: tuple[int, ...]) -> FloatArray:
 
 
 SHAPES: dict[str, Draw] = {"normal": _normal, "skewed": _skewed, "bimodal": _bimodal}
+
+
+def evidence_of(
+    slow: FloatArray, fast: FloatArray, margin: float, alpha: float, protocol: Location
+) -> dict[str, FloatArray]:
+    """The p-values of :func:`speedproof.protocols.gate_claims.evidence`, of arrays of pairs."""
+    low, high = 1 / (1 + margin), 1 + margin
+    if protocol == "mean":
+        of_means = decide_mean(mean_tests(slow, fast), alpha)
+        stopped = of_means.lacking_x | of_means.lacking_y
+        modelled = ~stopped
+        at = [ratio_of_means_test(slow, fast, g, of_means.equal_variances) for g in (low, 1.0, high)]
+    else:
+        of_medians = decide_median(median_tests(slow, fast), alpha)
+        stopped = of_medians.lacking_x | of_medians.lacking_y
+        modelled = of_medians.location_model
+        at = [ratio_of_medians_test(slow, fast, g) for g in (low, 1.0, high)]
+    above = [np.where(stopped, np.nan, test.above) for test in at]
+    below = [np.where(stopped, np.nan, test.below) for test in at]
+    return {
+        "not_worse": above[0],
+        "regression": below[0],
+        "improvement": above[1],
+        "slowdown": below[1],
+        "equivalence": np.where(modelled, np.maximum(above[0], below[2]), np.nan),
+        "difference": np.minimum(1.0, 2 * np.minimum(below[0], above[2])),
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +135,8 @@ def _situations(
     yield "edge, pass", Outcome.PASS, x, y
 
 
-def _wrong(found: Evidence, policy: Policy, multiplicity: Multiplicity, answer: Outcome) -> int:
-    required, contradicted = (getattr(found, name) for name in ASKS[policy])
+def _wrong(found: dict[str, FloatArray], policy: Policy, multiplicity: Multiplicity, answer: Outcome) -> int:
+    required, contradicted = (found[name] for name in ASKS[policy])
     correct = MULTIPLICITIES[multiplicity]
     return sum(
         judge(asked, correct(against), ALPHA) is answer

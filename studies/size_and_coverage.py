@@ -22,15 +22,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from speedproof.protocols.speedup_test import (
-    SIGNIFICANT,
-    MeanDecision,
-    MedianDecision,
-    decide_mean,
-    decide_median,
-    mean_tests,
-    median_tests,
-)
+from speedproof.protocols.figures import SIGNIFICANT
+from speedproof.protocols.mean import MeanDecision, decide_mean, mean_tests
+from speedproof.protocols.median import MedianDecision, decide_median, median_tests
 from speedproof.stats.bounds import probability_greater
 from speedproof.stats.hypotests import brunner_munzel
 from speedproof.stats.ratio import Interval, ratio_of_means, ratio_of_medians

@@ -18,7 +18,9 @@ import numpy.typing as npt
 from scipy.stats import binom
 
 from speedproof.data.sample import Sample
-from speedproof.protocols.compare import Rules, compare_means, compare_medians
+from speedproof.protocols.mean import compare_means
+from speedproof.protocols.median import compare_medians
+from speedproof.protocols.pair import Rules
 from speedproof.protocols.results import Comparison, Verdict
 from speedproof.protocols.sequential import SequentialComparison, StopRules
 

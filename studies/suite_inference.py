@@ -15,10 +15,11 @@ import numpy.typing as npt
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair
 from speedproof.protocols.aggregates import geometric_means
-from speedproof.protocols.compare import Rules, compare_means
 from speedproof.protocols.hpt import hpt_of_scores
 from speedproof.protocols.hpt_levels import HptRule
+from speedproof.protocols.mean import compare_means
 from speedproof.protocols.multiplicity import control_verdicts
+from speedproof.protocols.pair import Rules
 from speedproof.protocols.results import Verdict
 
 Floats = npt.NDArray[np.float64]

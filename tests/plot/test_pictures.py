@@ -18,7 +18,8 @@ from speedproof.mixture.goodness import ks_distance
 from speedproof.mixture.model import MixtureModel
 from speedproof.plot import canvas
 from speedproof.plot.scale import beyond, kernel_density
-from speedproof.protocols.compare import Rules, compare_medians
+from speedproof.protocols.median import compare_medians
+from speedproof.protocols.pair import Rules
 from speedproof.protocols.results import Comparison, Verdict
 from speedproof.stats.lilliefors import lilliefors
 

@@ -1,11 +1,14 @@
 """Geometric means, controlled verdicts and rankings: SciPy, theorems, simulation with binomial bounds."""
 
 import math
-from dataclasses import replace
+from collections.abc import Callable
 from itertools import permutations
+from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import stats
 
 from speedproof.data.sample import Sample, Trait
@@ -13,8 +16,10 @@ from speedproof.data.suite import Key, Pair, Record, Suite
 from speedproof.data.units import Direction
 from speedproof.errors import DataError
 from speedproof.protocols.aggregates import geometric_means, log_ratio, mean_log_ratio
-from speedproof.protocols.compare import Rules, compare_means, compare_medians
-from speedproof.protocols.multiplicity import Controlled, control_verdicts, equivalence_pvalue
+from speedproof.protocols.mean import compare_means, means
+from speedproof.protocols.median import compare_medians, medians
+from speedproof.protocols.multiplicity import Controlled, control_verdicts
+from speedproof.protocols.pair import PreparedPairs, Rules
 from speedproof.protocols.ranking import rank_suite
 from speedproof.protocols.results import Comparison, Verdict
 from speedproof.report.blocks import plain
@@ -113,10 +118,11 @@ class TestWithoutSpread:
         assert verdicts == [Verdict.FASTER, Verdict.FASTER, Verdict.UNDECIDED]
 
     def test_equivalence(self) -> None:
-        p = noisy(np.random.default_rng(1), np.array([1.0]), 40)[0]
-        comparison = replace(compared([p])[0], test="Student's t test")
         constant = pair(np.full(40, 1.0), np.full(43, 1.0))
-        assert math.isnan(equivalence_pvalue(constant, comparison, 0.02))
+        found = compare_means(constant.reference, constant.candidate, Rules(margin=0.02)).at_margin
+        assert found is not None
+        assert math.isnan(found.equivalent)
+        assert math.isnan(found.different)
 
 
 class TestGeometricMeans:
@@ -172,16 +178,24 @@ class TestGeometricMeans:
             geometric_means(self.PAIRS, 95)
 
 
-def compared(pairs: list[Pair], alpha: float = 0.05) -> list[Comparison]:
-    return [compare_means(p.reference, p.candidate, Rules(alpha), p.key) for p in pairs]
+def compared(pairs: list[Pair], alpha: float = 0.05, margin: float | None = None) -> list[Comparison]:
+    return means(PreparedPairs(pairs, Rules(alpha, margin=margin)))
+
+
+Comparing = Callable[..., Comparison]
+
+
+def equivalent(p: Pair, compare: Comparing, margin: float, **rules: Any) -> float:
+    found = compare(p.reference, p.candidate, Rules(margin=margin, **rules), p.key).at_margin
+    assert found is not None
+    return found.equivalent
 
 
 class TestEquivalence:
     @pytest.mark.parametrize("margin", [0.02, 0.1])
     @pytest.mark.parametrize("compare", [compare_means, compare_medians])
-    def test_it_is_the_inversion_of_the_protocols_test(self, compare: object, margin: float) -> None:
-        """P <= alpha exactly when both certified bounds lie within the margin."""
-        assert callable(compare)
+    def test_it_is_the_inversion_of_the_protocols_test(self, compare: Comparing, margin: float) -> None:
+        """P <= alpha exactly when both certified bounds lie within the margin, and then the verdict says so."""
         rng = np.random.default_rng(int(100 * margin))
         seen = set()
         for i in range(60):
@@ -190,12 +204,14 @@ class TestEquivalence:
                 rng.normal(100, 2 * margin * 100 * rng.random(), n),
                 rng.normal(100 * (1 + margin * rng.normal(0, 0.4)), 2 * margin * 100 * rng.random(), m),
             )
-            comparison = compare(p.reference, p.candidate, Rules(0.05), p.key)
+            comparison = compare(p.reference, p.candidate, Rules(0.05, margin=margin), p.key)
             if not comparison.test:
                 continue
-            bounds = comparison.speedup
-            inside = bounds.low >= 1 / (1 + margin) and bounds.high <= 1 + margin
-            assert (equivalence_pvalue(p, comparison, margin) <= 0.05) == inside, i
+            bounds = comparison.certified
+            inside = bounds.low > 1 / (1 + margin) and bounds.high < 1 + margin
+            assert comparison.at_margin is not None
+            assert (comparison.at_margin.equivalent <= 0.05) == inside, i
+            assert (comparison.verdict is Verdict.EQUIVALENT) == inside, i
             seen.add(inside)
         assert seen == {True, False}
 
@@ -203,33 +219,44 @@ class TestEquivalence:
         """The larger p-value of two Welch tests against the candidate's times at either end of the margin."""
         rng = np.random.default_rng(1)
         p = pair(rng.normal(10, 0.1, 35), rng.normal(10.05, 0.5, 40))
-        comparison = compare_means(p.reference, p.candidate, Rules(always_welch=True))
         x, y = p.reference.values, p.candidate.values
         expected = max(
             stats.ttest_ind(x, y / 1.02, equal_var=False, alternative="greater").pvalue,
             stats.ttest_ind(x, y * 1.02, equal_var=False, alternative="less").pvalue,
         )
-        assert equivalence_pvalue(p, comparison, 0.02) == pytest.approx(expected, rel=1e-9)
+        assert equivalent(p, compare_means, 0.02, always_welch=True) == pytest.approx(expected, rel=1e-9)
 
     def test_it_is_the_same_from_either_side(self) -> None:
         p = noisy(np.random.default_rng(2), np.array([1.01]), noise=0.01)[0]
         turned = Pair(p.key, p.candidate, p.reference)
-        a, b = (
-            equivalence_pvalue(q, compare_means(q.reference, q.candidate, Rules(always_welch=True)), 0.05)
-            for q in (p, turned)
-        )
+        a, b = (equivalent(q, compare_means, 0.05, always_welch=True) for q in (p, turned))
         assert a == pytest.approx(b, rel=1e-9)
 
     def test_no_test_no_p_value(self) -> None:
         p = pair(np.array([1.0, 1.0, 5.0]), np.array([1.0, 1.0, 7.0]))
-        comparison = compare_means(p.reference, p.candidate)
-        assert comparison.test == ""
-        assert math.isnan(equivalence_pvalue(p, comparison, 0.02))
+        assert compare_means(p.reference, p.candidate).test == ""
+        assert math.isnan(equivalent(p, compare_means, 0.02))
 
-    def test_margin(self) -> None:
-        p = noisy(np.random.default_rng(2), np.array([1.0]))[0]
-        with pytest.raises(ValueError, match="positive"):
-            equivalence_pvalue(p, compared([p])[0], 0.0)
+    def test_precedence(self) -> None:
+        """What is proven faster and proven within the margin is equivalent."""
+        rng = np.random.default_rng(4)
+        x, y = rng.normal(10.05, 0.01, 30), rng.normal(10, 0.01, 30)
+        for compare in (compare_means, compare_medians):
+            assert compare(Sample(x), Sample(y)).verdict is Verdict.FASTER
+            assert compare(Sample(y), Sample(x)).verdict is Verdict.SLOWER
+            for a, b in ((x, y), (y, x)):
+                found = compare(Sample(a), Sample(b), Rules(margin=0.02))
+                assert min(found.pvalue, found.pvalue_slower) <= 0.05
+                assert found.verdict is Verdict.EQUIVALENT
+
+    @pytest.mark.parametrize("compare", [compare_means, compare_medians])
+    def test_the_margin_is_a_ratio(self, compare: Comparing) -> None:
+        """The lower edge is 1 / (1 + margin), not 1 - margin: 1 / 1.5 is within 50 %, 0.6 is beyond."""
+        rng = np.random.default_rng(5)
+        for speedup, inside in ((0.68, True), (0.6, False), (1.47, True), (1.53, False)):
+            p = pair(speedup * rng.normal(10, 0.01, 30), rng.normal(10, 0.01, 30))
+            verdict = compare(p.reference, p.candidate, Rules(margin=0.5)).verdict
+            assert (verdict is Verdict.EQUIVALENT) == inside, speedup
 
 
 class TestControl:
@@ -237,13 +264,7 @@ class TestControl:
     PAIRS = noisy(np.random.default_rng(9), GAINS, 40, 0.02)
 
     def controlled(self, margin: float | None = None) -> Controlled:
-        found = compared(self.PAIRS)
-        equivalences = (
-            []
-            if margin is None
-            else [equivalence_pvalue(p, c, margin) for p, c in zip(self.PAIRS, found, strict=True)]
-        )
-        return control_verdicts(found, 0.05, margin=margin, equivalences=equivalences)
+        return control_verdicts(compared(self.PAIRS, margin=margin), 0.05, margin=margin)
 
     def test_all_claims_are_one_family(self) -> None:
         """Seven benchmarks, two directions: the smallest p-value is multiplied by 14; 21 with a margin."""
@@ -259,7 +280,7 @@ class TestControl:
         assert (verdicts["b4"], verdicts["b5"]) == (Verdict.FASTER, Verdict.SLOWER)
         assert verdicts["b0"] is Verdict.EQUIVALENT
         assert sum(found.count(v) for v in Verdict) == 7
-        for row, comparison in zip(found.verdicts, compared(self.PAIRS), strict=True):
+        for row, comparison in zip(found.verdicts, compared(self.PAIRS, margin=0.05), strict=True):
             assert row.confidence <= row.plain_confidence
             assert row.plain is comparison.verdict
 
@@ -285,9 +306,39 @@ class TestControl:
                 [compare_means(p.reference, p.candidate), compare_medians(p.reference, p.candidate)], 0.05
             )
 
-    def test_equivalences_go_with_a_margin(self) -> None:
-        with pytest.raises(ValueError, match="one p-value of equivalence"):
-            control_verdicts(compared(self.PAIRS), 0.05, margin=0.02)
+    @given(seed=st.integers(0, 10**6), margin=st.sampled_from([None, 0.005, 0.05]), runs=st.integers(3, 40))
+    @settings(max_examples=60, deadline=None)
+    def test_no_correction_claims_more(self, seed: int, margin: float | None, runs: int) -> None:
+        """Of any suite, shifted or not, tied or not: a corrected verdict is the plain one, or undecided."""
+        rng = np.random.default_rng(seed)
+        pairs = [
+            pair(
+                rng.normal(100, 1 + 3 * rng.random(), runs).round(int(rng.integers(0, 4))),
+                rng.normal(100 * (1 + 0.02 * rng.normal()), 1 + 3 * rng.random(), runs + 2).round(1),
+            )
+            for _ in range(6)
+        ]
+        prepared = PreparedPairs(pairs, Rules(margin=margin))
+        for question in (means, medians):
+            plain = question(prepared)
+            for method in ("holm", "benjamini-hochberg"):
+                found = control_verdicts(plain, 0.05, method=method, margin=margin)
+                for row, comparison in zip(found.verdicts, plain, strict=True):
+                    assert row.plain is comparison.verdict
+                    assert row.verdict in (row.plain, Verdict.UNDECIDED)
+                    assert not row.pvalue < 1 - row.plain_confidence - 1e-15
+
+    def test_the_promise_names_what_it_rests_on(self) -> None:
+        """Where runs are not what the tests assume, the risk is promised under that condition only."""
+        ordered = frozenset({Trait.ORDER_KNOWN})
+        drifting = Pair(
+            Key("drifting"),
+            Sample(np.linspace(10, 12, 40), traits=ordered),
+            Sample(np.linspace(10, 12, 40) ** 1.01, traits=ordered),
+        )
+        assert "not what" not in control_verdicts(compared(self.PAIRS), 0.05).promise
+        found = control_verdicts(compared([*self.PAIRS, drifting]), 0.05)
+        assert found.promise.endswith("in 1 of 8 benchmarks the runs are not what the tests assume")
 
 
 def versions_suite(rng: np.random.Generator, times: dict[str, float], n: int = 12) -> Suite:

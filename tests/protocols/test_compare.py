@@ -11,15 +11,13 @@ from hypothesis import strategies as st
 
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.units import Direction
-from speedproof.protocols.compare import (
-    PROTOCOLS,
-    Rules,
-    compare_means,
-    compare_medians,
-    compare_samples,
-    compare_single_runs,
-)
+from speedproof.protocols.mean import compare_means
+from speedproof.protocols.median import compare_medians
+from speedproof.protocols.pair import Rules
+from speedproof.protocols.questions import DETAILS as PROTOCOLS
+from speedproof.protocols.questions import compare_samples
 from speedproof.protocols.results import Comparison, State, Verdict
+from speedproof.protocols.single_run import compare_single_runs
 
 
 def sample(values: object, **more: object) -> Sample:

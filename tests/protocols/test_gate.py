@@ -15,10 +15,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
+from speedproof.data.sample import Sample
 from speedproof.data.suite import Record, Skipped, Suite
 from speedproof.errors import DataError
 from speedproof.protocols.gate import GateResult, GateRow, gate
 from speedproof.protocols.gate_claims import Demand, GateRules, Location, Outcome, Policy, judge
+from speedproof.protocols.pair import Rules
+from speedproof.protocols.questions import compare_samples
 from speedproof.protocols.results import State, Verdict
 
 FloatArray = npt.NDArray[np.float64]
@@ -115,6 +118,45 @@ def test_certified_bounds_agree(protocol: Location, seed: int, margin: float) ->
             faster, slower = (row.comparison.verdict is v for v in (Verdict.FASTER, Verdict.SLOWER))
             if policy is IMPROVEMENT:
                 assert (row.required.proven, row.contradicted.pvalue <= 0.05) == (faster, slower)
+
+
+@pytest.mark.parametrize("protocol", ["mean", "median"])
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 10**6), margin=st.sampled_from([0.005, 0.02, 0.1]), digits=st.integers(0, 3))
+def test_compare_and_gate_agree(protocol: Location, seed: int, margin: float, digits: int) -> None:
+    """What the gate says of a benchmark by itself is what compare says of it with the same margin."""
+    rng = np.random.default_rng(seed)
+    drawn = draws(seed, *rng.uniform(0.97, 1.03, 4), n=int(rng.integers(3, 35)), m=int(rng.integers(3, 35)))
+    samples = {name: (x.round(digits), y.round(digits)) for name, (x, y) in drawn.items()}
+    rules = GateRules(multiplicity="none", protocol=protocol)
+    by_policy = {policy: hold(suite_of(samples), policy, margin, rules).rows for policy in Policy}
+    for i, (x, y) in enumerate(samples.values()):
+        plain, near = (
+            compare_samples(Sample(x), Sample(y), Rules(margin=edge), protocols=(protocol,))[0]
+            for edge in (None, margin)
+        )
+        improvement, equivalence = by_policy[IMPROVEMENT][i], by_policy[EQUIVALENCE][i]
+        assert improvement.required.proven == (plain.verdict is Verdict.FASTER)
+        assert improvement.contradicted.proven == (plain.verdict is Verdict.SLOWER)
+        assert equivalence.required.proven == (near.verdict is Verdict.EQUIVALENT)
+        regression = by_policy[REGRESSION][i]
+        if equivalence.required.proven or improvement.required.proven:
+            assert regression.outcome is Outcome.PASS
+        assert not (
+            regression.outcome is Outcome.FAIL and near.verdict in (Verdict.FASTER, Verdict.EQUIVALENT)
+        )
+
+
+@pytest.mark.parametrize("policy", list(Policy))
+def test_constants_exactly_at_the_edge(policy: Policy) -> None:
+    """200 B against 201 B at 0.5 %, and 110 against 100 at 10 %, either way: on the edge, so nothing is proven."""
+    for x, y, margin in ((200.0, 201.0, 0.005), (110.0, 100.0, 0.1), (100.0, 110.0, 0.1)):
+        sides = {"b": (np.full(12, x), np.full(12, y))}
+        (row,) = hold(suite_of(sides, unit="B", metric="memory"), policy, margin).rows
+        if policy is EQUIVALENCE or (policy is REGRESSION and x < y):
+            assert row.outcome is Outcome.UNDECIDED
+        assert "equivalence" not in row.claims_proven()
+        assert "regression" not in row.claims_proven()
 
 
 def _modelled(row: GateRow) -> bool:

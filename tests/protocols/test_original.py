@@ -13,7 +13,7 @@ from scipy import stats as scipy_stats
 
 from speedproof.cli.console import Console
 from speedproof.cli.main import main
-from speedproof.protocols.speedup_test import decide_mean, mean_tests
+from speedproof.protocols.mean import decide_mean, mean_tests
 from speedproof.protocols.suites import Location
 
 TOOL = Path(__file__).parents[1] / "data" / "speedup_test_tool"

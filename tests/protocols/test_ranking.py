@@ -13,9 +13,10 @@ from speedproof.data.units import Direction
 from speedproof.mixture.metrics import probability_below
 from speedproof.mixture.model import MixtureModel
 from speedproof.protocols.assumptions import Assumption
-from speedproof.protocols.compare import Rules, compare_single_runs
+from speedproof.protocols.pair import Rules
 from speedproof.protocols.ranking import PairVerdict, RunRanking, places, rank_runs
 from speedproof.protocols.results import Verdict
+from speedproof.protocols.single_run import compare_single_runs
 from speedproof.stats.estimate import Estimate
 
 ORDERED = frozenset({Trait.ORDER_KNOWN})

@@ -10,15 +10,10 @@ import numpy as np
 import pytest
 
 from speedproof.protocols.confidence import highest_confidence
+from speedproof.protocols.figures import SIGNIFICANT, STATES
+from speedproof.protocols.mean import decide_mean, mean_tests
+from speedproof.protocols.median import decide_median, median_tests
 from speedproof.protocols.results import HighestConfidence
-from speedproof.protocols.speedup_test import (
-    SIGNIFICANT,
-    STATES,
-    decide_mean,
-    decide_median,
-    mean_tests,
-    median_tests,
-)
 
 Oracle = Callable[[str], Any]
 

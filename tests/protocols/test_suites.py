@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from speedproof.protocols.speedup_test import STATES, decide_mean, decide_median, mean_tests, median_tests
+from speedproof.protocols.figures import STATES
+from speedproof.protocols.mean import decide_mean, mean_tests
+from speedproof.protocols.median import decide_median, median_tests
 from speedproof.protocols.suites import accelerated, locate, overall_gain, weigh
 
 Oracle = Callable[[str], Any]

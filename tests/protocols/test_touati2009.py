@@ -12,7 +12,7 @@ import pytest
 
 from speedproof.data.sample import Sample
 from speedproof.data.units import Direction
-from speedproof.protocols.compare import Rules
+from speedproof.protocols.pair import Rules
 from speedproof.protocols.results import Comparison, State, Verdict
 from speedproof.protocols.touati2009 import State2009, bootstrap_means, compare_2009, decide_2009
 from speedproof.protocols.touati2009_suite import accelerated_2009, gain_2009

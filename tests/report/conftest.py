@@ -11,7 +11,7 @@ import pytest
 
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Suite
-from speedproof.protocols.compare import Rules
+from speedproof.protocols.pair import Rules
 from speedproof.protocols.suite import SuiteComparison, compare_suite
 
 HOSTILE = (

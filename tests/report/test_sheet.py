@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from speedproof.data.suite import Suite
-from speedproof.protocols.compare import Rules
+from speedproof.protocols.pair import Rules
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.suite import SuiteComparison, compare_suite
 from speedproof.report import suite as sheet

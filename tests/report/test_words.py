@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from speedproof.data.sample import Sample
-from speedproof.protocols.compare import Rules, compare_medians
+from speedproof.protocols.median import compare_medians
+from speedproof.protocols.pair import Rules
 from speedproof.protocols.results import Comparison, Needed, Verdict
 from speedproof.report.words import about, change, effect, factor, interval, range_of, values, verdict
 from speedproof.stats.estimate import Estimate

@@ -12,7 +12,7 @@ from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair, Pairing
 from speedproof.data.units import metric_of
 from speedproof.errors import UsageError
-from speedproof.protocols.compare import Rules
+from speedproof.protocols.pair import Rules
 from speedproof.protocols.results import Check, Comparison, Verdict
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.protocols.suite import compare_suite as compare_pairs

@@ -13,12 +13,12 @@ from speedproof.api.shown import Shown, risk_of
 from speedproof.data.suite import Pair, Suite
 from speedproof.errors import DataError, UsageError
 from speedproof.protocols.aggregates import GeometricMeans
-from speedproof.protocols.compare import Rules
 from speedproof.protocols.hpt import CONFIDENCES, Hpt
 from speedproof.protocols.hpt import hpt as hpt_of_pairs
 from speedproof.protocols.hpt_levels import HptRule
 from speedproof.protocols.hpt_speedup import RSpeedup
 from speedproof.protocols.multiplicity import Control, Controlled
+from speedproof.protocols.pair import Rules
 from speedproof.protocols.questions import DETAILS, HEADLINE, QuestionName
 from speedproof.protocols.ranking import SuiteRanking, rank_suite
 from speedproof.protocols.suite import SuiteComparison

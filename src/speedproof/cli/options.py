@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from speedproof.cli.command import Args, Argument, Option, in_group
 
 if TYPE_CHECKING:
-    from speedproof.protocols.compare import Rules
+    from speedproof.protocols.pair import Rules
 
 __all__ = [
     "FAILING",
@@ -240,7 +240,7 @@ def confidence_of(args: Args, default: float = 0.95) -> float:
 
 
 def rule_options() -> list[Option]:
-    """What becomes :class:`speedproof.protocols.compare.Rules`."""
+    """What becomes :class:`speedproof.protocols.pair.Rules`."""
     return [
         *risk_options(),
         Option(
@@ -270,7 +270,7 @@ def rule_options() -> list[Option]:
 def rules_of(args: Args) -> Rules:
     """The rules that parsed arguments ask for."""
     from speedproof.api.shown import risk_of
-    from speedproof.protocols.compare import Rules
+    from speedproof.protocols.pair import Rules
 
     return Rules(
         alpha=risk_of(confidence_of(args)),

@@ -90,7 +90,7 @@ def _forests(suite: Suite, args: Args) -> list[tuple[str, Any]]:
     """One picture of all speedups for each candidate and metric."""
     from speedproof import plot
     from speedproof.plot.canvas import new_figure
-    from speedproof.protocols.compare import Rules
+    from speedproof.protocols.pair import Rules
     from speedproof.protocols.questions import HEADLINE
     from speedproof.protocols.suite import compare_suite
 

@@ -157,7 +157,7 @@ def _fixed_sample(
 ) -> tuple[Suite, list[SuiteComparison]]:
     """The same runs through the protocols for samples of fixed size; no result for a single version."""
     from speedproof.formats import read
-    from speedproof.protocols.compare import Rules
+    from speedproof.protocols.pair import Rules
     from speedproof.protocols.suite import compare_suite
 
     head = sessions[-1].head

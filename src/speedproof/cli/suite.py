@@ -12,8 +12,8 @@ from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Record, Suite
 from speedproof.errors import UsageError
 from speedproof.formats import ReadOptions, read
-from speedproof.protocols.compare import Rules
 from speedproof.protocols.findings import DEFAULT_LEVEL
+from speedproof.protocols.pair import Rules
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.speedup_test_tool import Entry, SuiteReport, report_suite
 from speedproof.protocols.suites import Location

@@ -46,14 +46,19 @@ class Pairing:
         In the order of the reference.
     only_reference, only_candidate : tuple of Key
         What the other version lacks.
-    problems : tuple of str
+    incomparable : tuple of (Key, str)
         Pairs that cannot be compared (units, directions), each with its reason.
     """
 
     pairs: tuple[Pair, ...]
     only_reference: tuple[Key, ...]
     only_candidate: tuple[Key, ...]
-    problems: tuple[str, ...]
+    incomparable: tuple[tuple[Key, str], ...]
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Why pairs cannot be compared."""
+        return tuple(reason for _, reason in self.incomparable)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -268,16 +273,19 @@ class Suite:
         """
         x, y = self.of(reference), self.of(candidate)
         pairs: list[Pair] = []
-        problems: list[str] = []
+        problems: list[tuple[Key, str]] = []
         for key, sample in x.items():
             if key not in y:
                 continue
             partner = y[key]
             if partner.unit != sample.unit or partner.direction is not sample.direction:
                 problems.append(
-                    f"{key.benchmark} ({key.metric}): {reference} is in {sample.unit or 'plain numbers'} "
-                    f"({sample.direction} is better), {candidate} in {partner.unit or 'plain numbers'} "
-                    f"({partner.direction} is better); they cannot be compared"
+                    (
+                        key,
+                        f"{key.benchmark} ({key.metric}): {reference} is in {sample.unit or 'plain numbers'} "
+                        f"({sample.direction} is better), {candidate} in {partner.unit or 'plain numbers'} "
+                        f"({partner.direction} is better); they cannot be compared",
+                    )
                 )
                 continue
             pairs.append(Pair(key, sample, partner))

@@ -9,13 +9,17 @@ passes its Shapiro-Wilk p-value, and the test changes from Student to Welch when
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
 from speedproof.protocols.results import HighestConfidence
 
-__all__ = ["highest_confidence"]
+__all__ = ["highest_confidence", "highest_confidences"]
+
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
 
 
 def highest_confidence(
@@ -43,22 +47,50 @@ def highest_confidence(
     >>> highest_confidence([0.02], lambda alpha: alpha >= 0.02)
     HighestConfidence(value=0.98, attained=True, upward_closed=True, intervals=((0.02, 1.0, True, False),))
     """
-    inner = sorted({float(p) for p in pvalues if 0 < p < 1})
-    ends = np.array([0.0, *inner, 1.0])
-    # Alternate gaps and points: (0, p1), p1, (p1, p2), p2, ..., (pk, 1).
-    where = np.empty(2 * len(inner) + 1)
-    where[0::2] = (ends[:-1] + ends[1:]) / 2
-    where[1::2] = inner
-    answers = significant(where)
+    (found,) = highest_confidences(
+        np.array([list(pvalues)], dtype=np.float64), lambda alpha: significant(alpha[0])[None]
+    )
+    return found
+
+
+def highest_confidences(
+    pvalues: FloatArray, significant: Callable[[FloatArray], BoolArray]
+) -> list[HighestConfidence]:
+    """The same for several pairs: their p-values in rows, and the answers to rows of risks.
+
+    Parameters
+    ----------
+    pvalues : ndarray, shape (k, q)
+        Of each pair.
+    significant : callable
+        From risks of shape (k, r) to the answers of the same shape.
+    """
+    points = [sorted({p for p in row if 0 < p < 1}) for row in pvalues.tolist()]
+    where = np.full((len(points), 2 * max(map(len, points), default=0) + 1), 0.5)
+    for row, inner in zip(where, points, strict=True):
+        # Alternate gaps and points: (0, p1), p1, (p1, p2), p2, ..., (pk, 1).
+        ends = [0.0, *inner, 1.0]
+        row[0 : 2 * len(inner) + 1 : 2] = [(a + b) / 2 for a, b in pairwise(ends)]
+        row[1 : 2 * len(inner) : 2] = inner
+    return [
+        _read(inner, row[: 2 * len(inner) + 1])
+        for inner, row in zip(points, significant(where).tolist(), strict=True)
+    ]
+
+
+def _read(inner: list[float], answers: list[bool]) -> HighestConfidence:
+    ends = [0.0, *inner, 1.0]
     intervals: list[tuple[float, float, bool, bool]] = []
-    for i in np.flatnonzero(answers):
+    for i, answer in enumerate(answers):
+        if not answer:
+            continue
         is_point = bool(i % 2)
-        low, high = (where[i], where[i]) if is_point else (ends[i // 2], ends[i // 2 + 1])
+        low, high = (inner[i // 2], inner[i // 2]) if is_point else (ends[i // 2], ends[i // 2 + 1])
         if intervals and i > 0 and answers[i - 1]:
             start, _, start_in, _ = intervals.pop()
-            intervals.append((start, float(high), start_in, is_point))
+            intervals.append((start, high, start_in, is_point))
         else:
-            intervals.append((float(low), float(high), is_point, is_point))
+            intervals.append((low, high, is_point, is_point))
     if not intervals:
         return HighestConfidence(float("nan"), False, False, ())
     infimum, _, attained, _ = intervals[0]

@@ -13,18 +13,10 @@ from dataclasses import dataclass
 
 from speedproof.data.sample import FloatArray
 from speedproof.protocols.confidence import highest_confidence
+from speedproof.protocols.figures import SIGNIFICANT, SMALL
+from speedproof.protocols.mean import MeanDecision, decide_mean, mean_tests
+from speedproof.protocols.median import KSRule, MedianDecision, decide_median, median_tests
 from speedproof.protocols.results import HighestConfidence
-from speedproof.protocols.speedup_test import (
-    SIGNIFICANT,
-    SMALL,
-    KSRule,
-    MeanDecision,
-    MedianDecision,
-    decide_mean,
-    decide_median,
-    mean_tests,
-    median_tests,
-)
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.ratio import ratio_of_means, ratio_of_medians
 from speedproof.stats.scaling import location_ratio, mean, median

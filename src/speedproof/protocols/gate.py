@@ -25,7 +25,7 @@ anywhere. The two ask for different care:
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 
@@ -35,24 +35,23 @@ from speedproof.data.conditions import different_sessions
 from speedproof.data.sample import FloatArray
 from speedproof.data.suite import Key, Pair, Pairing, Suite
 from speedproof.errors import DataError
-from speedproof.protocols.compare import Rules, compare_means, compare_medians
 from speedproof.protocols.gate_claims import (
     ASKS,
     CLAIMED,
     MULTIPLICITIES,
     Claim,
     Demand,
-    Evidence,
     GateRules,
     Outcome,
     Policy,
     claim,
-    evidence_of,
+    evidence,
     judge,
 )
+from speedproof.protocols.pair import PreparedPairs, Rules, Sides
+from speedproof.protocols.questions import QUESTIONS
 from speedproof.protocols.results import Comparison, Needed
-from speedproof.stats.power import runs_needed_means, runs_needed_ranks
-from speedproof.stats.ratio import ratio_of_medians_test
+from speedproof.stats.scaling import in_common_unit
 
 __all__ = ["Absent", "GateResult", "GateRow", "gate"]
 
@@ -196,13 +195,7 @@ def gate(
             f"{versions[0]} has no benchmark to hold {versions[1]} to"
             + (f": all {len(ignored)} are ignored" if ignored else "")
         )
-    cases = []
-    for pair in pairing.pairs:
-        demand = demands[pair.key]
-        if demand is not None:
-            cases.append(_measure(pair, demand, rules))
-            done()
-    rows = _rows(cases, rules)
+    rows = _rows(_cases(pairing.pairs, demands, rules, done), rules)
     absent = tuple(
         Absent(key.benchmark, key.metric, reason)
         for key, reason in _absences(suite, pairing, versions).items()
@@ -227,12 +220,10 @@ def gate(
 def _absences(suite: Suite, pairing: Pairing, versions: tuple[str, str]) -> dict[Key, str]:
     """Every key of the reference without a comparable partner, and why."""
     paired = {pair.key for pair in pairing.pairs}
-    lacking = dict.fromkeys(
-        pairing.only_reference, f"{versions[0]} has measurements of it, {versions[1]} has none"
-    )
-    problems = iter(pairing.problems)  # in the order of the reference, one a key that is in neither set
-    found = {key: lacking.get(key) or next(problems) for key in suite.of(versions[0]) if key not in paired}
-    for key in lacking:
+    problems = dict(pairing.incomparable)
+    lacking = f"{versions[0]} has measurements of it, {versions[1]} has none"
+    found = {key: problems.get(key, lacking) for key in suite.of(versions[0]) if key not in paired}
+    for key in pairing.only_reference:
         for skipped in suite.skipped:
             if skipped.benchmark == key.benchmark and not skipped.expected:
                 found[key] += f"; left out was {skipped}"
@@ -245,27 +236,36 @@ class _Case:
 
     demand: Demand
     comparison: Comparison
-    evidence: Evidence
-    slow: FloatArray
-    fast: FloatArray
-    turned: bool
+    evidence: dict[str, float]
+    sides: Sides
 
 
-def _measure(pair: Pair, demand: Demand, rules: GateRules) -> _Case:
-    compare = compare_means if rules.protocol == "mean" else compare_medians
-    comparison = compare(pair.reference, pair.candidate, Rules(alpha=rules.alpha), pair.key)
-    x, y = (sample.per_process(rules.protocol).values for sample in (pair.reference, pair.candidate))
-    turned = pair.reference.higher_is_better
-    slow, fast = (y, x) if turned else (x, y)
-    found = evidence_of(slow, fast, demand.margin, rules.alpha, rules.protocol)
-    return _Case(demand, comparison, found, slow, fast, turned)
+def _cases(
+    pairs: Sequence[Pair], demands: Mapping[Key, Demand | None], rules: GateRules, done: Callable[[], None]
+) -> list[_Case]:
+    """The comparisons that ``compare`` makes, each with the margin of its benchmark."""
+    question = QUESTIONS[rules.protocol]
+    by_margin: dict[float, list[tuple[Pair, Demand]]] = {}
+    for pair in pairs:
+        demand = demands[pair.key]
+        if demand is not None:
+            by_margin.setdefault(demand.margin, []).append((pair, demand))
+    found: dict[Key, _Case] = {}
+    for margin, members in by_margin.items():
+        prepared = PreparedPairs([pair for pair, _ in members], Rules(rules.alpha, margin=margin))
+        for (pair, demand), comparison, sides in zip(
+            members, question.ask(prepared), prepared.sides(question.location), strict=True
+        ):
+            found[pair.key] = _Case(demand, comparison, evidence(comparison), sides)
+            done()
+    return [found[pair.key] for pair in pairs if pair.key in found]
 
 
 def _rows(cases: list[_Case], rules: GateRules) -> tuple[GateRow, ...]:
     """Correct over the benchmarks, then decide each of them."""
 
     def pvalues(names: list[str]) -> FloatArray:
-        found = [float(getattr(c.evidence, name)) for c, name in zip(cases, names, strict=True)]
+        found = [case.evidence[name] for case, name in zip(cases, names, strict=True)]
         return np.array(found, dtype=np.float64)
 
     correct = MULTIPLICITIES[rules.multiplicity]
@@ -315,16 +315,14 @@ def _why(case: _Case, requirement: Claim, contradiction: Claim, family: int, rul
         if case.comparison.test:
             return "a ratio to a negative value means nothing"
         return "" if case.comparison.needed else case.comparison.state.value
-    if rules.protocol == "median":
-        # At a threshold that every ratio exceeds the test rejects as clearly as samples of these sizes can.
-        least = float(ratio_of_medians_test(case.slow, case.fast, 1e-100).above)
-        tests = (family if rules.multiplicity == "holm" else 1) * (1 + (contradiction.name == "difference"))
-        if least * tests > rules.alpha:
-            enough = next(n for n in count(2) if tests <= rules.alpha * math.comb(2 * n, n))
-            return (
-                f"{case.comparison.reference.n} and {case.comparison.candidate.n} runs are too few to prove a "
-                f"contradiction: measure at least {enough} of each"
-            )
+    tests = (family if rules.multiplicity == "holm" else 1) * (1 + (contradiction.name == "difference"))
+    question = QUESTIONS[rules.protocol]
+    if question.least_pvalue(case.sides.slow.size, case.sides.fast.size) * tests > rules.alpha:
+        enough = next(n for n in count(2) if tests * question.least_pvalue(n, n) <= rules.alpha)
+        return (
+            f"{case.comparison.reference.n} and {case.comparison.candidate.n} runs are too few to prove a "
+            f"contradiction: measure at least {enough} of each"
+        )
     if contradiction.pvalue <= rules.alpha:
         return f"{contradiction.name} by itself, but not after the correction over {family} benchmarks"
     if math.isnan(requirement.pvalue):
@@ -346,13 +344,15 @@ def _needed(case: _Case, family: int, rules: GateRules) -> Needed | None:
     within = speedup > edges[0] and (len(edges) == 1 or speedup < edges[1])
     # A contradiction has to survive the correction, at worst that of the smallest p-value.
     alpha = rules.alpha if within or rules.multiplicity == "none" else rules.alpha / max(family, 1)
-    forecast = runs_needed_means if rules.protocol == "mean" else runs_needed_ranks
-    runs = [forecast(case.slow, edge * case.fast, alpha) for edge in edges]
+    forecast = QUESTIONS[rules.protocol].forecast
+    values = in_common_unit(case.sides.slow, case.sides.fast)
+    with np.errstate(over="ignore", invalid="ignore"):
+        runs = [forecast(values[0], edge * values[1], alpha) for edge in edges]
     slow, fast = max(float(r.x) for r in runs), max(float(r.y) for r in runs)
     if not max(slow, fast) <= _MOST_FORECAST:
         reason = f"the speedup is so near the threshold that more than {_MOST_FORECAST} runs would be needed"
         return Needed(None, None, reason)
-    x, y = (fast, slow) if case.turned else (slow, fast)
+    x, y = (fast, slow) if case.sides.turned else (slow, fast)
     return Needed(
         max(math.ceil(x), case.comparison.reference.n + 1),
         max(math.ceil(y), case.comparison.candidate.n + 1),

@@ -1,7 +1,6 @@
-"""What may be claimed of a speedup at a gate, the tests of each claim, and the decision from their p-values.
+"""What may be claimed of a speedup at a gate, and the decision from the p-values of the claims.
 
-Each test is the one that the protocol chose for the pair, at another ratio: see
-:mod:`speedproof.stats.ratio`. How the decision holds its risk is told in :mod:`speedproof.protocols.gate`.
+How the decision holds its risk is told in :mod:`speedproof.protocols.gate`.
 """
 
 from __future__ import annotations
@@ -16,10 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from speedproof.data.sample import FloatArray
-from speedproof.protocols.compare import Rules
-from speedproof.protocols.speedup_test import decide_mean, decide_median, mean_tests, median_tests
+from speedproof.protocols.pair import Rules
+from speedproof.protocols.results import Comparison
 from speedproof.stats.multiplicity import benjamini_hochberg, holm
-from speedproof.stats.ratio import RatioTest, ratio_of_means_test, ratio_of_medians_test
 
 __all__ = [
     "ASKS",
@@ -27,14 +25,13 @@ __all__ = [
     "MULTIPLICITIES",
     "Claim",
     "Demand",
-    "Evidence",
     "GateRules",
     "Location",
     "Multiplicity",
     "Outcome",
     "Policy",
     "claim",
-    "evidence_of",
+    "evidence",
     "judge",
 ]
 
@@ -104,7 +101,7 @@ class GateRules:
     ----------
     alpha : float
         The risk of a false pass, and (corrected) of a false fail, in the range that
-        :class:`speedproof.protocols.compare.Rules` allows.
+        :class:`speedproof.protocols.pair.Rules` allows.
     multiplicity : {"holm", "bh", "none"}
         How p-values are corrected where one claim among many is enough.
     protocol : {"mean", "median"}
@@ -124,81 +121,37 @@ class GateRules:
         Rules(alpha=self.alpha)  # refuses a risk out of range
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """P-values against the nulls of what may be claimed of a speedup s; c = 1 / (1 + margin).
-
-    Attributes
-    ----------
-    not_worse, regression : ndarray
-        s > c; s < c. NaN where the protocol stopped before a test. Shape of the leading axes.
-    improvement, slowdown : ndarray
-        s > 1; s < 1.
-    equivalence : ndarray
-        c < s < 1 / c: the larger p-value of two one-sided tests (Schuirmann 1987). NaN also where the samples
-        differ by more than a shift: ranks then tell the order of the versions, but bound no ratio of medians.
-    difference : ndarray
-        s < c or s > 1 / c: twice the smaller one.
-    """
-
-    not_worse: FloatArray
-    regression: FloatArray
-    improvement: FloatArray
-    slowdown: FloatArray
-    equivalence: FloatArray
-    difference: FloatArray
-
-
-def evidence_of(
-    slow: FloatArray, fast: FloatArray, margin: float, alpha: float, protocol: Location
-) -> Evidence:
-    """Test every claim on pairs of samples, by the test that the protocol chooses for each pair.
+def evidence(comparison: Comparison) -> dict[str, float]:
+    """P-values against the nulls of what may be claimed of a speedup, from one comparison at a margin.
 
     Parameters
     ----------
-    slow, fast : ndarray of float64, shapes (..., n) and (..., m)
-        The samples whose ratio of locations is the speedup: X and Y, exchanged where higher is better.
-    margin : float
-        Positive.
-    alpha : float
-        The risk at which the protocol makes its preliminary tests.
-    protocol : {"mean", "median"}
-        Figure 1 or figure 2 of the Speedup-Test.
+    comparison : Comparison
+        By any protocol, made with the margin: what the gate says of it is what ``compare`` says.
 
     Returns
     -------
-    Evidence
-        The choice between Student and Welch is that of the samples as measured, as for certified bounds.
+    dict of str to float
+        ``not_worse`` of s > c and ``regression`` of s < c with c = 1 / (1 + margin); ``improvement`` of s > 1
+        and ``slowdown`` of s < 1; ``equivalence`` of c < s < 1 / c and ``difference`` of s < c or s > 1 / c.
+        NaN where the protocol stopped before a test; see :class:`speedproof.protocols.results.AtMargin`.
 
-    Examples
-    --------
-    >>> x = np.array([10.1, 10.3, 9.9, 10.0, 10.2])
-    >>> found = evidence_of(x, x + 0.01, 0.05, 0.05, "mean")
-    >>> bool(found.not_worse <= 0.05), bool(found.improvement <= 0.05), bool(found.equivalence <= 0.05)
-    (True, False, True)
+    Raises
+    ------
+    ValueError
+        A comparison without a margin.
     """
-    low, high = 1 / (1 + margin), 1 + margin
-    if protocol == "mean":
-        of_means = decide_mean(mean_tests(slow, fast), alpha)
-        stopped = of_means.lacking_x | of_means.lacking_y
-        modelled = ~stopped
-        at = [ratio_of_means_test(slow, fast, g, of_means.equal_variances) for g in (low, 1.0, high)]
-    else:
-        of_medians = decide_median(median_tests(slow, fast), alpha)
-        stopped = of_medians.lacking_x | of_medians.lacking_y
-        modelled = of_medians.location_model
-        at = [ratio_of_medians_test(slow, fast, g) for g in (low, 1.0, high)]
-    at_low, at_one, at_high = (
-        RatioTest(np.where(stopped, np.nan, t.above), np.where(stopped, np.nan, t.below)) for t in at
-    )
-    return Evidence(
-        not_worse=at_low.above,
-        regression=at_low.below,
-        improvement=at_one.above,
-        slowdown=at_one.below,
-        equivalence=np.where(modelled, np.maximum(at_low.above, at_high.below), np.nan),
-        difference=np.minimum(1.0, 2 * np.minimum(at_low.below, at_high.above)),
-    )
+    at = comparison.at_margin
+    if at is None:
+        raise ValueError("a gate needs comparisons that were made with a margin")
+    return {
+        "not_worse": at.not_worse,
+        "regression": at.worse,
+        "improvement": comparison.pvalue,
+        "slowdown": comparison.pvalue_slower,
+        "equivalence": at.equivalent,
+        "difference": at.different,
+    }
 
 
 def judge(required: npt.ArrayLike, contradicted: npt.ArrayLike, alpha: float) -> Outcome:
@@ -237,7 +190,7 @@ class Claim:
     Attributes
     ----------
     name : str
-        A field of :class:`Evidence` in words: ``"not worse"``, ``"regression"``, ...
+        A key of :func:`evidence` in words: ``"not worse"``, ``"regression"``, ...
     hypothesis : str
         What it says of the speedup.
     pvalue : float
@@ -260,7 +213,7 @@ ASKS = {
     Policy.PROVEN_IMPROVEMENT: ("improvement", "slowdown"),
     Policy.EQUIVALENCE: ("equivalence", "difference"),
 }
-"""What each policy asks, and what contradicts it: fields of :class:`Evidence`."""
+"""What each policy asks, and what contradicts it: keys of :func:`evidence`."""
 
 CLAIMED = ("not_worse", "regression", "improvement", "equivalence")
 """The claims that are made of every benchmark, whatever the policy."""
@@ -279,7 +232,7 @@ def _hypothesis(name: str, margin: float) -> str:
 
 
 def claim(name: str, margin: float, pvalue: float, adjusted: float, alpha: float) -> Claim:
-    """A claim by its field of :class:`Evidence`.
+    """A claim by its key of :func:`evidence`.
 
     Examples
     --------

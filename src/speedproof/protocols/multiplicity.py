@@ -18,14 +18,10 @@ from typing import Literal
 import numpy as np
 
 from speedproof.data.sample import FloatArray
-from speedproof.data.suite import Pair
 from speedproof.protocols.results import Comparison, Verdict
 from speedproof.stats.multiplicity import benjamini_hochberg, holm
-from speedproof.stats.ranks import rank_sum
-from speedproof.stats.special import t_sf
-from speedproof.stats.ttests import moments, welch
 
-__all__ = ["Control", "Controlled", "ControlledVerdict", "control_verdicts", "equivalence_pvalue"]
+__all__ = ["Control", "Controlled", "ControlledVerdict", "control_verdicts"]
 
 Control = Literal["holm", "benjamini-hochberg"]
 
@@ -98,74 +94,12 @@ class Controlled:
         return sum(row.verdict is verdict for row in self.verdicts)
 
 
-def equivalence_pvalue(pair: Pair, comparison: Comparison, margin: float) -> float:
-    """P-value of equivalence within a margin, by two one-sided tests of the protocol's own kind.
-
-    Parameters
-    ----------
-    pair : Pair
-        The samples that were compared.
-    comparison : Comparison
-        By the mean or the median protocol; its test is used, so that p <= alpha when both certified bounds lie
-        within the margin.
-    margin : float
-        Positive: equivalent are speedups between 1 / (1 + margin) and 1 + margin, an interval that is the same
-        seen from either version.
-
-    Returns
-    -------
-    float
-        The larger of the two one-sided p-values; NaN when the protocol reached no test of means or medians.
-
-    References
-    ----------
-    D. J. Schuirmann: "A comparison of the two one-sided tests procedure and the power approach for assessing
-    the equivalence of average bioavailability", Journal of Pharmacokinetics and Biopharmaceutics 15 (1987).
-    """
-    if not margin > 0:
-        raise ValueError(f"the margin must be positive, not {margin:g}")
-    location: Literal["mean", "median"] = "median" if comparison.protocol == "median" else "mean"
-    used = [
-        sample.per_process(location) if summary.n < summary.observations else sample
-        for sample, summary in (
-            (pair.reference, comparison.reference),
-            (pair.candidate, comparison.candidate),
-        )
-    ]
-    slow, fast = (sample.values for sample in used[:: -1 if pair.reference.higher_is_better else 1])
-    above = _tail(slow, fast / (1 + margin), comparison.test, less=False, factor=1 / (1 + margin))
-    below = _tail(slow, fast * (1 + margin), comparison.test, less=True, factor=1 + margin)
-    return max(above, below) if not math.isnan(above + below) else math.nan
-
-
-def _tail(slow: FloatArray, scaled: FloatArray, test: str, *, less: bool, factor: float) -> float:
-    """One-sided p-value of the named test, of the slow values against the scaled fast ones."""
-    if test == "Welch's t test":
-        found = welch(slow, scaled)
-        return float(found.pvalue_less if less else found.pvalue)
-    if test == "Wilcoxon-Mann-Whitney test":
-        ranks = rank_sum(slow, scaled)
-        return float(ranks.pvalue_less if less else ranks.pvalue)
-    if test == "Student's t test":
-        # The two samples have one variance as measured, not after one of them is scaled (Fieller's theorem).
-        mx, my = moments(slow), moments(scaled / factor)
-        df = mx.n + my.n - 2
-        pooled = ((mx.n - 1) * float(mx.variance) + (my.n - 1) * float(my.variance)) / df
-        error = math.sqrt(pooled * (1 / mx.n + factor**2 / my.n))
-        if error == 0:
-            return math.nan
-        t = (float(mx.mean) - factor * float(my.mean)) / error
-        return float(t_sf(-t if less else t, df))
-    return math.nan
-
-
 def control_verdicts(
     comparisons: Sequence[Comparison],
     alpha: float,
     *,
     method: Control = "holm",
     margin: float | None = None,
-    equivalences: Sequence[float] = (),
 ) -> Controlled:
     """Decide over all benchmarks at one risk.
 
@@ -179,19 +113,17 @@ def control_verdicts(
         Family-wise error rate, the choice for a gate; or false discovery rate, the choice for a first look at
         many benchmarks.
     margin : float, optional
-        Of equivalence.
-    equivalences : sequence of float
-        With a margin: the p-value of :func:`equivalence_pvalue` of each comparison.
+        Of equivalence; the comparisons were made with it.
 
     Returns
     -------
     Controlled
-        A benchmark proven both faster and equivalent (by less than the margin) is equivalent.
+        A verdict after control is that of the comparison by itself, or undecided: no correction claims more.
 
     Raises
     ------
     ValueError
-        Comparisons of several protocols, or another number of equivalences.
+        Comparisons of several protocols.
 
     Notes
     -----
@@ -202,16 +134,12 @@ def control_verdicts(
     protocols = {comparison.protocol for comparison in comparisons}
     if len(protocols) > 1:
         raise ValueError(f"one family a protocol, not {' and '.join(sorted(protocols))} together")
-    if len(equivalences) != (0 if margin is None else len(comparisons)):
-        raise ValueError("with a margin one p-value of equivalence a comparison is needed, without it none")
-    plain = np.array(
-        [
-            *(c.pvalue for c in comparisons),
-            *(c.pvalue_slower for c in comparisons),
-            *equivalences,
-        ],
-        dtype=np.float64,
-    ).reshape(2 if margin is None else 3, len(comparisons))
+    claims = [
+        [c.pvalue for c in comparisons],
+        [c.pvalue_slower for c in comparisons],
+        [c.at_margin.equivalent if c.at_margin else math.nan for c in comparisons],
+    ]
+    plain = np.array(claims if margin is not None else claims[:2], dtype=np.float64)
     adjust = holm if method == "holm" else benjamini_hochberg
     adjusted = adjust(plain.ravel()).reshape(plain.shape)
     return Controlled(
@@ -224,8 +152,17 @@ def control_verdicts(
             _decide(comparison, plain[:, i], adjusted[:, i], alpha)
             for i, comparison in enumerate(comparisons)
         ),
-        promise=_PROMISE[method].format(alpha=alpha),
+        promise=_promise(comparisons, alpha, method),
     )
+
+
+def _promise(comparisons: Sequence[Comparison], alpha: float, method: Control) -> str:
+    """What the risk means, and on what it rests where that does not hold."""
+    text = _PROMISE[method].format(alpha=alpha)
+    marked = sum(bool(comparison.doubts) for comparison in comparisons)
+    if not marked:
+        return text
+    return f"{text}; in {marked} of {len(comparisons)} benchmarks the runs are not what the tests assume"
 
 
 _CLAIMS = (Verdict.FASTER, Verdict.SLOWER, Verdict.EQUIVALENT)
@@ -237,12 +174,9 @@ def _decide(
     if np.isnan(adjusted).all():
         nan = math.nan
         return ControlledVerdict(comparison.benchmark, Verdict.UNDECIDED, comparison.verdict, nan, nan, nan)
-    claim = int(np.nanargmin(adjusted))
-    verdict = Verdict.UNDECIDED
-    if adjusted[claim] <= alpha:
-        if adjusted.size == 3 and adjusted[2] <= alpha:
-            claim = 2
-        verdict = _CLAIMS[claim]
+    own = comparison.verdict
+    claim = _CLAIMS.index(own) if own in _CLAIMS[: adjusted.size] else int(np.nanargmin(adjusted))
+    verdict = own if adjusted[claim] <= alpha else Verdict.UNDECIDED
     return ControlledVerdict(
         benchmark=comparison.benchmark,
         verdict=verdict,

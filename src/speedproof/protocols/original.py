@@ -13,18 +13,11 @@ import math
 from collections.abc import Callable
 
 from speedproof.data.sample import FloatArray
+from speedproof.protocols.figures import STATES
 from speedproof.protocols.findings import Finding, mean_remarks, median_remarks, no_level_remark
+from speedproof.protocols.mean import MeanDecision, decide_mean, mean_tests
+from speedproof.protocols.median import KSRule, MedianDecision, decide_median, median_tests
 from speedproof.protocols.results import State
-from speedproof.protocols.speedup_test import (
-    STATES,
-    KSRule,
-    MeanDecision,
-    MedianDecision,
-    decide_mean,
-    decide_median,
-    mean_tests,
-    median_tests,
-)
 
 __all__ = ["original_mean", "original_median"]
 

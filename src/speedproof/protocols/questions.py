@@ -5,15 +5,20 @@ A new question costs its module and an entry here.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from speedproof.data.sample import Sample
-from speedproof.data.suite import Key
-from speedproof.protocols.compare import Rules, compare_means, compare_medians, compare_single_runs
+from speedproof.data.sample import FloatArray, Sample
+from speedproof.data.suite import Key, Pair
+from speedproof.protocols.mean import means
+from speedproof.protocols.median import medians
+from speedproof.protocols.pair import DEFAULT, UNNAMED, PreparedPairs, Rules
 from speedproof.protocols.results import Comparison
+from speedproof.protocols.single_run import single_runs
 from speedproof.protocols.touati2009 import compare_2009
+from speedproof.stats.power import RunsNeeded, runs_needed_means, runs_needed_ranks
 
 __all__ = ["DETAILS", "HEADLINE", "QUESTIONS", "Question", "QuestionName"]
 
@@ -35,23 +40,56 @@ class Question:
     quantity : {"speedup", "probability"}
         What its estimate is.
     ask : callable
-        From reference, candidate, rules and key to the answer.
+        From pairs and rules to one answer a pair.
+    location : {"mean", "median"}
+        What stands for a process in which several values are nested.
+    forecast : callable
+        From both samples and the risk to the runs that would find the difference.
+    least_pvalue : callable
+        From both sizes to the smallest p-value that samples of these sizes can have.
     """
 
     name: QuestionName
     title: str
     where: str
     quantity: Literal["speedup", "probability"]
-    ask: Callable[[Sample, Sample, Rules, Key], Comparison]
+    ask: Callable[[PreparedPairs], list[Comparison]]
+    location: Literal["mean", "median"] = "mean"
+    forecast: Callable[[FloatArray, FloatArray, float], RunsNeeded] = runs_needed_means
+    least_pvalue: Callable[[int, int], float] = lambda n, m: 0.0
+
+
+def one_by_one(
+    compare: Callable[[Sample, Sample, Rules, Key], Comparison],
+) -> Callable[[PreparedPairs], list[Comparison]]:
+    """A question about one pair as one about many."""
+    return lambda prepared: [
+        compare(pair.reference, pair.candidate, prepared.rules, pair.key) for pair in prepared.pairs
+    ]
+
+
+def _one_order(n: int, m: int) -> float:
+    """Of a rank test: complete separation is one order of all."""
+    return 1 / math.comb(n + m, n)
 
 
 QUESTIONS: dict[str, Question] = {
     question.name: question
     for question in (
-        Question("mean", "Mean", "in mean", "speedup", compare_means),
-        Question("median", "Median", "in median", "speedup", compare_medians),
-        Question("single run", "P[faster run]", "on a single run", "probability", compare_single_runs),
-        Question("touati2009", "2009 protocol", "by the 2009 protocol", "speedup", compare_2009),
+        Question("mean", "Mean", "in mean", "speedup", means),
+        Question(
+            "median", "Median", "in median", "speedup", medians, "median", runs_needed_ranks, _one_order
+        ),
+        Question(
+            "single run",
+            "P[faster run]",
+            "on a single run",
+            "probability",
+            single_runs,
+            "median",
+            runs_needed_ranks,
+        ),
+        Question("touati2009", "2009 protocol", "by the 2009 protocol", "speedup", one_by_one(compare_2009)),
     )
 }
 """By name, in the order in which they are shown."""
@@ -61,3 +99,32 @@ HEADLINE: QuestionName = "median"
 
 DETAILS: tuple[QuestionName, ...] = ("mean", "median", "single run")
 """What is asked when everything is wanted."""
+
+
+def compare_samples(
+    reference: Sample,
+    candidate: Sample,
+    rules: Rules = DEFAULT,
+    key: Key = UNNAMED,
+    protocols: tuple[QuestionName, ...] = DETAILS,
+) -> tuple[Comparison, ...]:
+    """Ask several questions about one pair of samples.
+
+    Parameters
+    ----------
+    reference, candidate : Sample
+        X and Y, in one unit and direction.
+    rules : Rules
+        The risk of each side of each protocol, and the choices.
+    key : Key
+        Names of benchmark and metric for the results.
+    protocols : tuple of str
+        Which, in the order of the result.
+
+    Returns
+    -------
+    tuple of Comparison
+        One a protocol.
+    """
+    prepared = PreparedPairs([Pair(key, reference, candidate)], rules)
+    return tuple(QUESTIONS[protocol].ask(prepared)[0] for protocol in protocols)

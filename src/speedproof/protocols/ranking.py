@@ -21,7 +21,7 @@ from speedproof.data.suite import Key, Pair, Suite
 from speedproof.errors import DataError
 from speedproof.protocols.aggregates import LogRatio, log_ratio, mean_log_ratio
 from speedproof.protocols.assumptions import UNDERMINING
-from speedproof.protocols.checks import of_sample, same_values
+from speedproof.protocols.pair import of_sample, same_values
 from speedproof.protocols.results import Check, Verdict
 from speedproof.stats.bounds import probability_greater
 from speedproof.stats.estimate import Estimate

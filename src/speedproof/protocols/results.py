@@ -11,12 +11,14 @@ import numpy as np
 
 from speedproof.protocols.assumptions import UNDERMINING, Assumption
 from speedproof.stats.estimate import Estimate
-from speedproof.stats.scaling import exponent
 
 if TYPE_CHECKING:
-    from speedproof.data.sample import Sample
+    from collections.abc import Sequence
+
+    from speedproof.data.sample import FloatArray, Sample
 
 __all__ = [
+    "AtMargin",
     "Caveat",
     "Check",
     "Comparison",
@@ -26,7 +28,10 @@ __all__ = [
     "Summary",
     "Verdict",
     "summarise",
+    "summarise_all",
 ]
+
+_TOGETHER = 1 << 17  # values that are summarised together: they fit a core's cache
 
 
 class Verdict(StrEnum):
@@ -177,6 +182,45 @@ class HighestConfidence:
 
 
 @dataclass(frozen=True, slots=True)
+class AtMargin:
+    """P-values at the edges of a margin, by the test that gave the verdict; c = 1 / (1 + margin).
+
+    An edge belongs to neither side: each claim is a strict inequality, and a speedup of exactly c proves none.
+    All are NaN where the protocol stopped before a test.
+
+    Attributes
+    ----------
+    margin : float
+        The margin.
+    not_worse, worse : float
+        Against H1: speedup > c, and H1: speedup < c.
+    not_better, better : float
+        Against H1: speedup < 1 / c, and H1: speedup > 1 / c.
+    equivalent : float
+        Of c < speedup < 1 / c: the larger p-value of two one-sided tests (Schuirmann 1987). NaN also where the
+        test bounds another ratio than the one that is spoken of.
+
+    References
+    ----------
+    D. J. Schuirmann: "A comparison of the two one-sided tests procedure and the power approach for assessing
+    the equivalence of average bioavailability", Journal of Pharmacokinetics and Biopharmaceutics 15 (1987).
+    """
+
+    margin: float
+    not_worse: float
+    worse: float
+    not_better: float
+    better: float
+    equivalent: float
+
+    @property
+    def different(self) -> float:
+        """Of a speedup below c or above 1 / c: twice the smaller p-value of two one-sided tests."""
+        either = self.worse + self.better
+        return either if math.isnan(either) else min(1.0, 2 * min(self.worse, self.better))
+
+
+@dataclass(frozen=True, slots=True)
 class Comparison:
     """The answer of one protocol on one metric of one benchmark. It holds no samples.
 
@@ -217,6 +261,8 @@ class Comparison:
     difference : Estimate or None
         Of the 2009 protocol: mean of the reference less that of the candidate in base units (the reverse where
         higher is better), with the bounds of its test; None for other protocols.
+    at_margin : AtMargin or None
+        What is proven of a margin, when one was stated.
     """
 
     benchmark: str
@@ -238,6 +284,7 @@ class Comparison:
     quantity: Literal["speedup", "probability"] = "speedup"
     chance: Estimate | None = None
     difference: Estimate | None = None
+    at_margin: AtMargin | None = None
 
     @property
     def certified(self) -> Estimate:
@@ -291,25 +338,57 @@ def summarise(sample: Sample, used: Sample | None = None) -> Summary:
     >>> summarise(Sample(np.array([1.7e308, 1.5e308]))).mean
     1.6e+308
     """
-    used = sample if used is None else used
-    shift = exponent(used.values)
-    v = np.ldexp(used.values, shift)
-    median = np.median(v)
-    deviation = v.std(ddof=1) if used.n > 1 else np.nan
-    with np.errstate(over="ignore"):
-        mean, middle, spread, mad = np.ldexp(
-            [v.mean(), median, deviation, np.median(np.abs(v - median))], -shift
-        ).tolist()
-    return Summary(
-        label=sample.label,
-        n=used.n,
-        observations=sample.n,
-        mean=mean,
-        median=middle,
-        minimum=float(used.values.min()),
-        maximum=float(used.values.max()),
-        deviation=spread,
-        mad=mad,
-        unit=sample.unit,
-        notes=sample.notes,
-    )
+    return summarise_all([sample], [sample if used is None else used])[0]
+
+
+def summarise_all(samples: Sequence[Sample], used: Sequence[Sample]) -> list[Summary]:
+    """Reduce samples to their summaries, those of equal sizes together."""
+    groups: dict[int, list[int]] = {}
+    for i, values in enumerate(used):
+        groups.setdefault(values.n, []).append(i)
+    found: dict[int, Summary] = {}
+    for n, members in groups.items():
+        few = max(1, _TOGETHER // n)
+        for at in range(0, len(members), few):
+            some = members[at : at + few]
+            for i, numbers in zip(some, _numbers(np.stack([used[i].values for i in some])), strict=True):
+                sample = samples[i]
+                mean, median, least, most, deviation, mad = numbers
+                found[i] = Summary(
+                    sample.label,
+                    n,
+                    sample.n,
+                    mean,
+                    median,
+                    least,
+                    most,
+                    deviation,
+                    mad,
+                    sample.unit,
+                    sample.notes,
+                )
+    return [found[i] for i in range(len(samples))]
+
+
+def _numbers(values: FloatArray) -> list[tuple[float, ...]]:
+    """Mean, median, minimum, maximum, deviation and median absolute deviation of each row."""
+    n = values.shape[-1]
+    largest = np.abs(values).max(axis=-1)
+    outside = (largest > 0.0) & ~((largest > 1e-60) & (largest < 1e60))
+    shift = np.where(outside, -np.frexp(largest)[1], 0)
+    v = np.ldexp(values, shift[:, None]) if outside.any() else values
+    median = _median(v)
+    deviation = v.std(axis=-1, ddof=1) if n > 1 else np.full(len(v), np.nan)
+    columns = [v.mean(axis=-1), median, deviation, _median(np.abs(v - median[:, None]))]
+    if outside.any():
+        with np.errstate(over="ignore"):
+            columns = [np.ldexp(column, -shift) for column in columns]
+    mean, middle, spread, mad = (column.tolist() for column in columns)
+    least, most = values.min(axis=-1).tolist(), values.max(axis=-1).tolist()
+    return list(zip(mean, middle, least, most, spread, mad, strict=True))
+
+
+def _median(values: FloatArray) -> FloatArray:
+    n = values.shape[-1]
+    ordered = np.sort(values, axis=-1)
+    return np.asarray(ordered[:, (n - 1) // 2 : n // 2 + 1].mean(axis=-1))

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from speedproof.data.sample import FloatArray, Sample
-from speedproof.protocols.compare import Rules
 from speedproof.protocols.findings import DEFAULT_LEVEL, Finding, article_mean, article_median
 from speedproof.protocols.original import original_mean, original_median
+from speedproof.protocols.pair import Rules
 from speedproof.protocols.suites import (
     LOCATIONS,
     Accelerated,

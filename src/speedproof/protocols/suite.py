@@ -7,16 +7,16 @@ multiplicity control say what is proven of single benchmarks at one risk for all
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Pair, Pairing
 from speedproof.errors import DataError
 from speedproof.protocols.aggregates import GeometricMeans, geometric_means
-from speedproof.protocols.compare import Rules
 from speedproof.protocols.hpt import Hpt, hpt
-from speedproof.protocols.multiplicity import Control, Controlled, control_verdicts, equivalence_pvalue
+from speedproof.protocols.multiplicity import Control, Controlled, control_verdicts
+from speedproof.protocols.pair import PreparedPairs, Rules
 from speedproof.protocols.questions import DETAILS, HEADLINE, QUESTIONS, QuestionName
 from speedproof.protocols.results import Caveat, Comparison, Verdict
 from speedproof.protocols.suites import (
@@ -34,6 +34,7 @@ __all__ = ["SuiteComparison", "compare_suite"]
 
 _CONTROLS: tuple[Control, ...] = ("holm", "benjamini-hochberg")
 _LEAST_FOR_HPT = 5
+_AT_A_TIME = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,12 +152,7 @@ def compare_suite(
         Without comparisons when no benchmark has a partner.
     """
     pairs = [pair for pair in pairing.pairs if pair.key.metric == metric]
-    comparisons: list[Comparison] = []
-    for pair in pairs:
-        comparisons.extend(
-            QUESTIONS[protocol].ask(pair.reference, pair.candidate, rules, pair.key) for protocol in protocols
-        )
-        done()
+    comparisons = list(_answers(pairs, rules, protocols, done))
     several = len(pairs) > 1
     asked = tuple(protocol for protocol in protocols if protocol != "single run") if pairs else ()
     return SuiteComparison(
@@ -177,7 +173,12 @@ def compare_suite(
         ),
         geometric_means=geometric_means(pairs, 1 - rules.alpha) if several else None,
         controlled=tuple(
-            _controlled([c for c in comparisons if c.protocol == protocol], pairs, rules, method)
+            control_verdicts(
+                [c for c in comparisons if c.protocol == protocol],
+                rules.alpha,
+                method=method,
+                margin=rules.margin,
+            )
             for protocol in asked
             if several
             for method in _CONTROLS
@@ -185,6 +186,18 @@ def compare_suite(
         hpt=_hpt(pairs, 1 - rules.alpha),
         gain_2009=_gains_2009(comparisons) if "touati2009" in protocols else (),
     )
+
+
+def _answers(
+    pairs: Sequence[Pair], rules: Rules, protocols: Sequence[QuestionName], done: Callable[[], None]
+) -> Iterator[Comparison]:
+    """By pair, then by protocol; some pairs at a time, so that a progress bar moves."""
+    for at in range(0, len(pairs), _AT_A_TIME):
+        some = pairs[at : at + _AT_A_TIME]
+        prepared = PreparedPairs(some, rules)
+        for answers in zip(*(QUESTIONS[protocol].ask(prepared) for protocol in protocols), strict=True):
+            yield from answers
+            done()
 
 
 def _overall(pairs: list[Pair], rules: Rules) -> tuple[tuple[Location, OverallGain], ...]:
@@ -215,20 +228,6 @@ def _accelerated(
     count = sum(c.protocol == protocol and c.verdict is Verdict.FASTER for c in comparisons)
     rule = accelerated_2009 if protocol == "touati2009" else accelerated
     return rule(count, benchmarks, confidence, precision)
-
-
-def _controlled(
-    comparisons: list[Comparison], pairs: list[Pair], rules: Rules, method: Control
-) -> Controlled:
-    equivalences: list[float] = []
-    if rules.margin is not None:
-        equivalences = [
-            equivalence_pvalue(pair, comparison, rules.margin)
-            for pair, comparison in zip(pairs, comparisons, strict=True)
-        ]
-    return control_verdicts(
-        comparisons, rules.alpha, method=method, margin=rules.margin, equivalences=equivalences
-    )
 
 
 def _hpt(pairs: list[Pair], confidence: float) -> Hpt | None:

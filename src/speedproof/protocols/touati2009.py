@@ -23,7 +23,7 @@ import numpy.typing as npt
 from speedproof.data.sample import FloatArray, Sample
 from speedproof.data.suite import Key
 from speedproof.protocols.assumptions import Assumption
-from speedproof.protocols.compare import Rules
+from speedproof.protocols.pair import Rules
 from speedproof.protocols.results import Check, Comparison, Needed, State, Verdict, summarise
 from speedproof.stats.dependence import hurst_factor
 from speedproof.stats.estimate import Estimate

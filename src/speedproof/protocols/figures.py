@@ -1,0 +1,184 @@
+"""What figures 1 and 2 of the Speedup-Test share: sizes, states, and the way from a decision to a comparison.
+
+S. Touati, J. Worms, S. Briais, "The Speedup-Test: a statistical methodology for programme speedup analysis
+and computation", Concurrency and Computation: Practice and Experience 25(10), 2013.
+
+Each protocol comes in two steps. The tests do not depend on the risk, so they are made once, for a single
+pair of samples or for arrays of them; the figure is then a function of their p-values and of the risk.
+That is also what makes the highest confidence level exact: the figure can be read at every risk that matters.
+
+X is the reference and Y the candidate; "significant" means that X takes longer. The other direction, a
+slowdown, is read from the same tests with the other tail.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from speedproof.protocols.pair import Rules, Sides
+from speedproof.protocols.results import AtMargin, Needed, State, Verdict
+from speedproof.stats.estimate import Estimate
+from speedproof.stats.power import RunsNeeded
+from speedproof.stats.ratio import RatioTest
+
+__all__ = [
+    "SIGNIFICANT",
+    "SMALL",
+    "STATES",
+    "at_margins",
+    "codes",
+    "estimate",
+    "forecasts",
+    "lists",
+    "needed_runs",
+    "state_of",
+    "verdict_of",
+]
+
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+StateArray = npt.NDArray[np.int8]
+
+SMALL = 30
+"""A sample of at most this many runs is small (section 3.1)."""
+
+STATES = tuple(State)
+"""The states, at the positions that the decisions use as codes."""
+
+UNDEFINED = STATES.index(State.UNDEFINED)
+NOT_SIGNIFICANT = STATES.index(State.NOT_SIGNIFICANT)
+SIGNIFICANT = STATES.index(State.SIGNIFICANT)
+MORE_RUNS_X = STATES.index(State.MORE_RUNS_X)
+MORE_RUNS_Y = STATES.index(State.MORE_RUNS_Y)
+MORE_RUNS = STATES.index(State.MORE_RUNS)
+
+_TURNED = {State.MORE_RUNS_X: State.MORE_RUNS_Y, State.MORE_RUNS_Y: State.MORE_RUNS_X}
+_LEAST_FOR_FORECAST = 3
+_MOST_FORECAST = 100_000
+
+
+def codes(pvalue: FloatArray, alpha: FloatArray, stop: npt.NDArray[np.int_]) -> StateArray:
+    """The code of a state: from the p-value where there is one, else ``stop``."""
+    decided = np.where(pvalue <= alpha, SIGNIFICANT, NOT_SIGNIFICANT)
+    return np.where(np.isnan(pvalue), stop, decided).astype(np.int8)
+
+
+def state_of(code: int, lacking: tuple[bool, bool], turned: bool) -> State:
+    """The state by the names of the user's samples."""
+    state = STATES[code]
+    if turned and state in _TURNED:
+        # The figure names X first when both are at fault; keep that order for the user's X, too.
+        return State.MORE_RUNS_X if all(lacking) else _TURNED[state]
+    return state
+
+
+def verdict_of(pvalue: float, pvalue_slower: float, at_margin: AtMargin | None, alpha: float) -> Verdict:
+    """The verdict of p-values; what is proven equivalent is so whatever else is proven of it."""
+    if at_margin is not None and at_margin.equivalent <= alpha:
+        return Verdict.EQUIVALENT
+    faster, slower = pvalue <= alpha, pvalue_slower <= alpha
+    if faster and slower:  # possible when alpha is about one half or more
+        faster = pvalue <= pvalue_slower
+    return Verdict.FASTER if faster else Verdict.SLOWER if slower else Verdict.UNDECIDED
+
+
+def at_margins(
+    test: Callable[[float], RatioTest], margin: float | None, defined: BoolArray, bounded: BoolArray
+) -> list[AtMargin | None]:
+    """The p-values at both ends of a margin, pair by pair.
+
+    Parameters
+    ----------
+    test : callable
+        From a ratio gamma to the p-values at it, with fields of shape (k,).
+    margin : float or None
+        None: no p-values.
+    defined : ndarray of bool, shape (k,)
+        Where the protocol reached a test.
+    bounded : ndarray of bool, shape (k,)
+        Where that test bounds the ratio that is spoken of, so that it can prove equivalence.
+    """
+    if margin is None:
+        return [None] * defined.size
+    low, high = test(1 / (1 + margin)), test(1 + margin)
+    columns = [np.where(defined, p, np.nan) for p in (low.above, low.below, high.below, high.above)]
+    equivalent = np.where(bounded, np.maximum(columns[0], columns[2]), np.nan)
+    rows = zip(*(column.tolist() for column in (*columns, equivalent)), strict=True)
+    return [AtMargin(margin, *row) for row in rows]
+
+
+def forecasts(
+    sides: Sequence[Sides],
+    slow: FloatArray,
+    fast: FloatArray,
+    rules: Rules,
+    wanted: Sequence[int],
+    runs_needed: Callable[[FloatArray, FloatArray, float], RunsNeeded],
+) -> dict[int, Needed]:
+    """By row, the runs that would find the difference that was observed, or why none can be named."""
+    found: dict[int, Needed] = {}
+    if min(slow.shape[-1], fast.shape[-1]) < _LEAST_FOR_FORECAST:
+        reason = f"fewer than {_LEAST_FOR_FORECAST} runs tell nothing of the spread: measure 5 or more a side"
+        return dict.fromkeys(wanted, Needed(None, None, reason))
+    if not wanted:
+        return found
+    rows = np.asarray(wanted)
+    runs = runs_needed(slow[rows], fast[rows], rules.alpha)
+    flat = (np.ptp(slow[rows], axis=-1) == 0) & (np.ptp(fast[rows], axis=-1) == 0)
+    for i, of_slow, of_fast, no_spread in zip(
+        wanted, runs.x.tolist(), runs.y.tolist(), flat.tolist(), strict=True
+    ):
+        x, y = (of_fast, of_slow) if sides[i].turned else (of_slow, of_fast)
+        if no_spread:
+            needed = Needed(None, None, "neither sample has any spread: use a finer clock or longer runs")
+        elif not (math.isfinite(x) and math.isfinite(y)):
+            needed = Needed(None, None, "no difference was observed, so no number of runs can be named")
+        elif max(x, y) > _MOST_FORECAST:
+            reason = (
+                f"the observed difference is so small that more than {_MOST_FORECAST} runs would be needed"
+            )
+            needed = Needed(None, None, reason)
+        else:
+            needed = Needed(
+                max(math.ceil(x), sides[i].x.n + 1),
+                max(math.ceil(y), sides[i].y.n + 1),
+                "to find a difference with power 0.8 if the observed one is the true one",
+            )
+        found[i] = needed
+    return found
+
+
+def needed_runs(
+    sides: Sequence[Sides],
+    values: tuple[FloatArray, FloatArray],
+    rules: Rules,
+    verdicts: Sequence[Verdict],
+    lacking: Sequence[tuple[bool, bool]],
+    runs_needed: Callable[[FloatArray, FloatArray, float], RunsNeeded],
+) -> list[Needed | None]:
+    """What would decide each pair that is undecided: what the figure asks for, else what a forecast says."""
+    open_ = [i for i, verdict in enumerate(verdicts) if verdict is Verdict.UNDECIDED]
+    found = forecasts(sides, *values, rules, [i for i in open_ if not any(lacking[i])], runs_needed)
+    reason = f"the protocol asks for more than {SMALL} runs where its assumption does not hold"
+    for i in open_:
+        if any(lacking[i]):
+            x, y = lacking[i][:: -1 if sides[i].turned else 1]
+            found[i] = Needed(SMALL + 1 if x else None, SMALL + 1 if y else None, reason)
+    return [found.get(i) for i in range(len(sides))]
+
+
+def estimate(observed: float, low: float, high: float, pvalue: float, rules: Rules) -> Estimate:
+    """A speedup with its bounds; there are none where the protocol stopped before a test."""
+    if math.isnan(pvalue):
+        low = high = math.nan
+    return Estimate(observed, low, high, 1 - rules.alpha)
+
+
+def lists(*arrays: Any) -> list[list[Any]]:
+    """Arrays of shape (k,) as lists of Python numbers."""
+    return [np.asarray(array).tolist() for array in arrays]
