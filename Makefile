@@ -3,22 +3,34 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= 2
+PIP = -m pip install --quiet --disable-pip-version-check
+PYTEST = $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
+# Versions that a development environment gets: `make constraints` renews them, `make newest` goes without.
+CONSTRAINTS ?= constraints/dev.txt
 
-.PHONY: demo test check bench docs wheel-test clean
+.PHONY: demo test test-all random check bench docs wheel-test lowest newest pythons constraints clean
 
 # The stamps make a second call instant; a change of the declared dependencies sets up anew.
 $(VENV)/.run: pyproject.toml $(wildcard setup.py src/speedproof/mixture/*.[ch])
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "speedproof needs Python 3.11 or newer")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	$(BIN)/python $(PIP) -c $(CONSTRAINTS) -e .
 	touch $@
 
-$(VENV)/.dev: $(VENV)/.run
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+$(VENV)/.dev: $(VENV)/.run $(CONSTRAINTS)
+	$(BIN)/python $(PIP) -c $(CONSTRAINTS) -e '.[dev]'
 	touch $@
 
+# In minutes: everything but what is marked slow (tests/slow.txt, tests/validation).
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal --cov --cov-report=term
+	$(PYTEST) -m "not slow"
+
+test-all: $(VENV)/.dev
+	$(PYTEST) --cov --cov-report=term
+
+# Other examples than the gate's, ten times as many rounds: for a schedule, not for a gate.
+random: $(VENV)/.dev
+	$(PYTEST) --hypothesis-profile random -m "not slow"
 
 demo: $(VENV)/.run
 	$(BIN)/speedproof compare examples/gcc/O2.json examples/gcc/O3.json
@@ -30,7 +42,7 @@ check: $(VENV)/.dev
 	$(BIN)/lint-imports
 
 docs: $(VENV)/.dev
-	test -f $(VENV)/.docs || $(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
+	test -f $(VENV)/.docs || $(BIN)/python $(PIP) -c $(CONSTRAINTS) -e '.[docs]'
 	touch $(VENV)/.docs
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
 
@@ -39,13 +51,39 @@ wheel-test: $(VENV)/.dev
 	rm -rf build/wheel-test && mkdir -p build/wheel-test
 	$(BIN)/python -m build --wheel --outdir build/wheel-test . > build/wheel-test/log 2>&1 || (cat build/wheel-test/log; exit 1)
 	$(PYTHON) -m venv build/wheel-test/venv
-	build/wheel-test/venv/bin/python -m pip install --quiet --disable-pip-version-check build/wheel-test/*.whl
+	build/wheel-test/venv/bin/python $(PIP) build/wheel-test/*.whl
 	cp -r examples/gcc build/wheel-test/data
 	cd build/wheel-test/data && ../venv/bin/speedproof compare O2.json O3.json > ../out.txt
-	grep -q '^O3 against O2: time' build/wheel-test/out.txt
+	grep -q '^O3 against O2' build/wheel-test/out.txt
+
+# Every pair (name, interpreter, constraints) is an environment of its own in which the fast tests pass.
+define environment
+	test -x .venv-$(1)/bin/python || $(2) -m venv .venv-$(1)
+	.venv-$(1)/bin/python $(PIP) $(if $(3),-c $(3)) -e '.[test]'
+	.venv-$(1)/bin/python -m pytest -q -n $(JOBS) --dist worksteal -m "not slow" -p no:cacheprovider
+endef
+
+# The oldest versions that pyproject.toml allows.
+lowest:
+	$(call environment,lowest,$(PYTHON),constraints/lowest.txt)
+
+newest:
+	$(call environment,newest,$(PYTHON),)
+
+# The other versions of Python that are there (pyenv, apt, uv: whatever puts python3.X on the path).
+pythons:
+	for version in 3.12 3.13 3.14; do \
+	  if python$$version -c "" 2> /dev/null; then $(MAKE) on-$$version || exit 1; else echo "no Python $$version here"; fi; \
+	done
+
+on-%:
+	$(call environment,$*,python$*,)
+
+constraints: $(VENV)/.dev
+	$(BIN)/python constraints/renew.py
 
 bench: $(VENV)/.dev
 	for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info src/*.egg-info
+	rm -rf $(VENV) .venv-* build dist *.egg-info src/*.egg-info

@@ -12,11 +12,47 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-# A busy machine is no bug: no deadline.
-settings.register_profile("speedproof", deadline=None)
-settings.load_profile("speedproof")
+# A busy machine is no bug: no deadline. The gate tries the same examples every time; `make random` tries others.
+settings.register_profile("gate", deadline=None, derandomize=True, database=None)
+settings.register_profile("random", deadline=None, max_examples=300)
+settings.load_profile("gate")
 
-_ORACLE = Path(__file__).parent / "data" / "oracle"
+_HERE = Path(__file__).parent
+_SLOW = frozenset((_HERE / "slow.txt").read_text(encoding="utf-8").split())
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what takes seconds: everything in ``validation``, and what ``slow.txt`` names."""
+    for item in items:
+        if _HERE in item.path.parents:
+            name = f"{item.path.relative_to(_HERE)}::{item.name.partition('[')[0]}"
+            if name.startswith("validation/") or name in _SLOW:
+                item.add_marker("slow")
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """With ``--slow-list FILE``: write down which tests took longer than a second and a half."""
+    target = config.getoption("--slow-list")
+    if target is None:
+        return
+    seconds: dict[str, float] = {}
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            if getattr(report, "nodeid", "").startswith("tests/") and hasattr(report, "duration"):
+                path, _, name = report.nodeid.partition("::")
+                key = f"{path.removeprefix('tests/')}::{name.rpartition('::')[2].partition('[')[0]}"
+                seconds[key] = seconds.get(key, 0.0) + report.duration
+    slow = sorted(key for key, took in seconds.items() if took > config.getoption("--slow-from"))
+    Path(target).write_text("".join(f"{key}\n" for key in slow), encoding="utf-8")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Declare what writes slow.txt."""
+    parser.addoption("--slow-list", metavar="FILE", help="write the names of slow tests to this file")
+    parser.addoption("--slow-from", type=float, default=1.5, help="seconds from which a test is slow")
+
+
+_ORACLE = _HERE / "data" / "oracle"
 _SPELLED = {"NaN": float("nan"), "Inf": float("inf"), "-Inf": float("-inf")}
 
 

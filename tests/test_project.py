@@ -1,0 +1,31 @@
+"""What the project declares of itself is consistent."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_the_lowest_constraints_are_the_declared_ones() -> None:
+    """constraints/lowest.txt pins what pyproject.toml allows at least, whatever a user may install."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    optional = project["optional-dependencies"]
+    used = [
+        *project["dependencies"],
+        *(d for name, some in optional.items() if name not in ("dev", "test", "docs") for d in some),
+    ]
+    declared = {re.split("[<>=[]", d)[0]: d.partition(">=")[2] for d in used}
+    lines = (ROOT / "constraints" / "lowest.txt").read_text(encoding="utf-8").splitlines()
+    pinned = dict(line.split("==") for line in lines if "==" in line)
+    for name, least in declared.items():
+        assert pinned[name] == least or pinned[name].startswith(f"{least}."), name
+
+
+def test_slow_tests_are_there() -> None:
+    """A name in tests/slow.txt that no file has would let a slow test back into the quick run unseen."""
+    for entry in (ROOT / "tests" / "slow.txt").read_text(encoding="utf-8").split():
+        path, _, name = entry.partition("::")
+        assert f"def {name}(" in (ROOT / "tests" / path).read_text(encoding="utf-8"), entry
