@@ -82,7 +82,7 @@ def test_pooling_keeps_processes_apart() -> None:
 
 
 def test_residue_names_what_was_pooled_over() -> None:
-    """Files and fields that differ inside one sample are named, with the benchmarks concerned."""
+    """Fields that differ inside one sample are named, with the benchmarks concerned; files are sessions."""
     suite = Suite.from_records(
         [
             ("a", record("b", 1, path="1.json", fields=(("cpu", "x"), ("os", "linux")))),
@@ -90,10 +90,8 @@ def test_residue_names_what_was_pooled_over() -> None:
             ("a", record("c", 2, path="2.json", fields=(("cpu", "y"),))),
         ]
     )
-    assert {r.field: (r.values, r.benchmarks) for r in suite.residue} == {
-        "file": (("1.json", "2.json"), ("b",)),
-        "cpu": (("x", "y"), ("b",)),
-    }
+    assert {r.field: (r.values, r.benchmarks) for r in suite.residue} == {"cpu": (("x", "y"), ("b",))}
+    assert suite["b"].of("a")[Key("b")].session_names == ("1.json", "2.json")
 
 
 def test_a_record_of_another_unit_is_left_out_and_named() -> None:

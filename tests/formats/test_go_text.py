@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import numpy as np
+
+from speedproof.data.sample import Trait
 from speedproof.data.suite import Record, Skipped, Suite
 from speedproof.data.units import Direction
 from speedproof.formats import read
@@ -35,6 +38,23 @@ def test_against_naive_reading(files: Path) -> None:
     assert all(
         dict(r.fields)["gomaxprocs"] == "2" and dict(r.fields)["pkg"] == "example.org/sum" for r in records
     )
+
+
+def test_each_start_of_a_binary_is_a_process(tmp_path: Path) -> None:
+    """Three appended outputs, two of them of two packages: 2, 1 and 1 values of A."""
+    head = "goos: linux\ngoarch: amd64\npkg: x\ncpu: c\n"
+    a = "BenchmarkA-2 10 5 ns/op\n"
+    b = f"PASS\nok x 1.2s\n{head.replace('pkg: x', 'pkg: y')}BenchmarkB-2 9 5 ns/op\n"
+    path = tmp_path / "go.txt"
+    path.write_text(head + a + a + b + head + a + b + head + a)
+    found = {r.benchmark: r for r in read(path) if isinstance(r, Record)}
+    assert found["A"].processes is not None
+    assert np.unique(found["A"].processes, return_counts=True)[1].tolist() == [2, 1, 1]
+    assert Trait.ONE_PROCESS not in found["A"].traits
+    path.write_text(head + a + a)
+    (one,) = read(path)
+    assert isinstance(one, Record)
+    assert (one.processes, Trait.ONE_PROCESS in one.traits) == (None, True)
 
 
 def test_configuration_that_changes(files: Path) -> None:

@@ -84,7 +84,7 @@ def test_sessions_are_told_apart(tmp_path: Path) -> None:
         run("t", "old", 0, 2.0),
     )
     suite = Suite.from_records((r.version or "", r) for r in records(path))
-    assert {r.field for r in suite.residue} == {"session", "host"}
+    assert {r.field for r in suite.residue} == {"host"}
 
 
 def test_what_is_left_out_is_said(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -60,31 +60,9 @@ def negative_time(record: Record) -> str:
     return f"it holds {record.values.min():g}, and a time is never negative; left out"
 
 
-def pool(group: list[Record], version: str) -> Sample:
-    """Join records to one sample; processes of different records stay apart.
-
-    Records that come from one process each, from several files, are the processes of the sample.
-    """
-    traits = frozenset.intersection(*(record.traits for record in group))
-    processes: IntArray | None = None
-    if Trait.ONE_PROCESS in traits and len({record.path for record in group}) > 1:
-        files = {record.path: i for i, record in enumerate(group)}
-        processes = np.concatenate([np.full(record.values.size, files[record.path]) for record in group])
-        traits -= {Trait.ONE_PROCESS}
-    if any(record.processes is not None for record in group):
-        parts: list[IntArray] = []
-        start = 0
-        for record in group:
-            own = np.arange(record.values.size) if record.processes is None else record.processes
-            parts.append(np.unique(own, return_inverse=True)[1] + start)
-            start += int(np.unique(own).size)
-        processes = np.concatenate(parts)
-    first = group[0]
-    notes = tuple(dict.fromkeys(note for record in group for note in record.notes))
-    values = np.concatenate([record.values for record in group])
-    source = " ".join(part for part in (first.path, first.where) if part)
-    # A disadvantage of one part taints the whole, so these are joined rather than intersected.
-    tainting = {
+# A disadvantage of one part taints the whole; an advantage must be that of every part.
+_TAINTING = frozenset(
+    {
         Trait.SUMMARY_ONLY,
         Trait.TRIMMED,
         Trait.SORTED,
@@ -93,8 +71,55 @@ def pool(group: list[Record], version: str) -> Sample:
         Trait.STOPPED_ON_RESULT,
         Trait.TWO_PROGRAMS,
     }
-    tainted = frozenset(trait for record in group for trait in record.traits) & tainting
-    return Sample(values, first.unit, first.direction, processes, version, source, traits | tainted, notes)
+)
+
+
+def pool(group: list[Record], version: str) -> Sample:
+    """Join records to one sample; processes of different records stay apart, and so do sessions.
+
+    Records that come from one process each, from several files, are the processes of the sample.
+    """
+    traits = frozenset.intersection(*(record.traits for record in group))
+    sizes = [record.values.size for record in group]
+    files = _numbered([record.path for record in group])
+    processes: IntArray | None = None
+    if Trait.ONE_PROCESS in traits and files.max() > 0:
+        processes = np.repeat(files, sizes)
+        traits -= {Trait.ONE_PROCESS}
+    if any(record.processes is not None for record in group):
+        parts: list[IntArray] = []
+        start = 0
+        for record in group:
+            own = np.arange(record.values.size) if record.processes is None else record.processes
+            names, numbers = np.unique(own, return_inverse=True)
+            parts.append(numbers + start)
+            start += names.size
+        processes = np.concatenate(parts)
+    sittings = [record.session or record.path for record in group]
+    sessions = _numbered(sittings)
+    spans = [record.span for record in group if record.span is not None]
+    first = group[0]
+    return Sample(
+        np.concatenate([record.values for record in group]),
+        first.unit,
+        first.direction,
+        processes,
+        version,
+        " ".join(part for part in (first.path, first.where) if part),
+        traits | (_TAINTING & frozenset(trait for record in group for trait in record.traits)),
+        tuple(dict.fromkeys(note for record in group for note in record.notes)),
+        sessions=np.repeat(sessions, sizes) if sessions.max() > 0 else None,
+        session_names=tuple(dict.fromkeys(sittings)),
+        span=(min(a for a, _ in spans), max(b for _, b in spans)) if len(spans) == len(group) else None,
+        tool=first.tool if all(record.tool == first.tool for record in group) else "",
+        position=first.position,
+    )
+
+
+def _numbered(names: Sequence[str]) -> IntArray:
+    """From 0, by first appearance."""
+    numbers = {name: k for k, name in enumerate(dict.fromkeys(names))}
+    return np.array([numbers[name] for name in names], dtype=np.int64)
 
 
 def residue(groups: Mapping[tuple[Key, str], list[Record]]) -> tuple[Residue, ...]:
@@ -105,8 +130,9 @@ def residue(groups: Mapping[tuple[Key, str], list[Record]]) -> tuple[Residue, ..
             continue
         columns: dict[str, dict[str, None]] = {}
         for record in group:
-            for name, value in (("file", record.path), *record.fields):
-                columns.setdefault(name, {}).setdefault(value)
+            for name, value in record.fields:
+                if name != "session":  # the level of nesting above the process, not something overlooked
+                    columns.setdefault(name, {}).setdefault(value)
         for name, values in columns.items():
             if len(values) > 1:
                 known, benchmarks = seen.setdefault(name, ({}, {}))

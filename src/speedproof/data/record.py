@@ -40,6 +40,12 @@ class Record:
         Remarks for the user.
     tool : str
         The format that it was read from.
+    position : int
+        The place among all records of its file.
+    session : str
+        The sitting that it was measured in; the file when it says none.
+    span : (float, float) or None
+        The first and the last moment of measuring that the file tells, in seconds since 1970 (UTC).
     """
 
     benchmark: str
@@ -55,6 +61,9 @@ class Record:
     traits: frozenset[Trait] = frozenset()
     notes: tuple[str, ...] = ()
     tool: str = ""
+    position: int = 0
+    session: str = ""
+    span: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)

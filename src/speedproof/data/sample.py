@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Literal
 
@@ -58,11 +58,22 @@ class Sample:
         What is known of the sample.
     notes : tuple of str
         Remarks made while reading.
+    sessions : ndarray of int64, shape (n,), or None
+        The sitting that each value was measured in, from 0 by first appearance, None for one sitting. Sessions
+        are the top level of nesting: no process is in two.
+    session_names : tuple of str
+        The name of each. Samples that share one were measured in the same sitting.
+    span : (float, float) or None
+        The first and the last moment of measuring that the files tell, in seconds since 1970 (UTC).
+    tool : str
+        The format that it was read from; empty when it was given as numbers.
+    position : int
+        The place in its file among all that was read from it, in the order of the file.
 
     Raises
     ------
     DataError
-        No values, a value that is not finite, a negative time, or processes of another length.
+        No values, a value that is not finite, a negative time, or processes or sessions of another length.
 
     Examples
     --------
@@ -80,6 +91,11 @@ class Sample:
     source: str = ""
     traits: frozenset[Trait] = frozenset()
     notes: tuple[str, ...] = field(default=())
+    sessions: IntArray | None = None
+    session_names: tuple[str, ...] = ()
+    span: tuple[float, float] | None = None
+    tool: str = ""
+    position: int = 0
 
     def __post_init__(self) -> None:
         values = np.array(self.values, dtype=np.float64)
@@ -99,12 +115,14 @@ class Sample:
         object.__setattr__(self, "values", values)
         if self.direction is None:
             object.__setattr__(self, "direction", direction_of(self.unit))
-        if self.processes is not None:
-            processes = np.array(self.processes, dtype=np.int64)
-            if processes.shape != values.shape:
-                raise DataError(f"{place}{values.size} values but {processes.size} process numbers")
-            processes.flags.writeable = False
-            object.__setattr__(self, "processes", processes)
+        for level, one in (("processes", "process"), ("sessions", "session")):
+            given: IntArray | None = getattr(self, level)
+            if given is not None:
+                numbers = np.array(given, dtype=np.int64)
+                if numbers.shape != values.shape:
+                    raise DataError(f"{place}{values.size} values but {numbers.size} {one} numbers")
+                numbers.flags.writeable = False
+                object.__setattr__(self, level, numbers)
 
     @property
     def n(self) -> int:
@@ -115,6 +133,11 @@ class Sample:
     def process_count(self) -> int:
         """Number of independent processes; the number of values when nothing is known of processes."""
         return self.n if self.processes is None else int(np.unique(self.processes).size)
+
+    @property
+    def session_count(self) -> int:
+        """Number of sittings; 1 when nothing is known of them."""
+        return 1 if self.sessions is None else int(np.unique(self.sessions).size)
 
     @property
     def nested(self) -> bool:
@@ -129,11 +152,6 @@ class Sample:
     def per_process(self, location: Literal["mean", "median"]) -> Sample:
         """One value a process: the mean or the median of its values, in order of first appearance.
 
-        Parameters
-        ----------
-        location : {"mean", "median"}
-            What stands for a process.
-
         Returns
         -------
         Sample
@@ -141,12 +159,36 @@ class Sample:
         """
         if self.processes is None or not self.nested:
             return self
-        _, first, inverse = np.unique(self.processes, return_index=True, return_inverse=True)
+        return self._one_each(self.processes, location, self.sessions)
+
+    def per_session(self, location: Literal["mean", "median"]) -> Sample:
+        """One value a session: the mean or the median of its processes' values, in order of first appearance.
+
+        Returns
+        -------
+        Sample
+            Of one value when there is one session.
+        """
+        one_a_process = self.per_process(location)
+        sessions = one_a_process.sessions
+        if sessions is None:
+            sessions = np.zeros(one_a_process.n, dtype=np.int64)
+        return one_a_process._one_each(sessions, location, sessions)
+
+    def _one_each(
+        self, groups: IntArray, location: Literal["mean", "median"], sessions: IntArray | None
+    ) -> Sample:
+        """A value a group, none of which is nested in another but in its session."""
+        _, first, inverse = np.unique(groups, return_index=True, return_inverse=True)
         order = np.argsort(first)
         reduce = np.mean if location == "mean" else np.median
         # A sum may exceed the largest double where its mean does not.
         scale = 1.0 if np.abs(self.values).max() < _LARGE else 0.5 ** self.n.bit_length()
-        values = np.array([reduce(self.values[inverse == k] * scale) / scale for k in order])
-        return Sample(
-            values, self.unit, self.direction, None, self.label, self.source, self.traits, self.notes
+        in_order = self.values[np.argsort(inverse, kind="stable")] * scale
+        by_group = np.split(in_order, np.cumsum(np.bincount(inverse))[:-1])
+        return replace(
+            self,
+            values=np.array([reduce(by_group[k]) / scale for k in order]),
+            processes=None,
+            sessions=None if sessions is None else sessions[first[order]],
         )

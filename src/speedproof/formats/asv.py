@@ -24,7 +24,8 @@ from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
 from speedproof.data.units import Unit, parse_unit
 from speedproof.errors import FormatError
-from speedproof.formats.jsontext import Number, as_fields, decode, numbers
+from speedproof.formats.jsontext import Number, as_fields, decode, number, numbers
+from speedproof.formats.moments import span_of
 from speedproof.formats.notes import plural
 from speedproof.formats.options import ReadOptions
 from speedproof.formats.sniff import has_members
@@ -62,6 +63,8 @@ class _Entry(msgspec.Struct):
     params: list[list[object]] | None = None
     samples: list[list[Number] | Number | None] | None = None
     version: str | None = None
+    started_at: object = None
+    duration: object = None
 
 
 class _Listed(msgspec.Struct):
@@ -219,6 +222,7 @@ def _records(
             fields=fields,
             traits=traits,
             notes=notes,
+            span=_span(entry),
         )
     if failed:
         what = f"{failed} of {count} parameter sets" if params else "the benchmark"
@@ -226,6 +230,15 @@ def _records(
     if skipped := sum(isinstance(value, str) for value in results):
         reason = f"{plural(skipped, 'parameter set')} that the benchmark itself skips"
         yield Skipped(source.name, where, name, reason, expected=True)
+
+
+def _span(entry: _Entry) -> tuple[float, float] | None:
+    """When it was measured: asv writes milliseconds since 1970, and the seconds that it took."""
+    if not isinstance(entry.started_at, (int, float)):
+        return None
+    start = number(entry.started_at) / 1000
+    took = number(entry.duration)
+    return span_of([start, start + took if took >= 0 else start]) if math.isfinite(start) else None
 
 
 def _unit(name: str, known: _Listed) -> tuple[Unit, bool]:

@@ -9,6 +9,7 @@ only, in ``Statistics.OriginalValues``, and the first versions had nothing but s
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -20,6 +21,7 @@ from speedproof.data.sample import FloatArray, Trait
 from speedproof.data.units import Direction, parse_unit
 from speedproof.errors import FormatError
 from speedproof.formats.jsontext import Number, as_fields, decode, numbers
+from speedproof.formats.moments import epoch, span_of
 from speedproof.formats.notes import plural
 from speedproof.formats.options import ReadOptions
 from speedproof.formats.sniff import has_members
@@ -99,6 +101,7 @@ class _Benchmark(msgspec.Struct, rename="pascal"):
 class _File(msgspec.Struct, rename="pascal"):
     benchmarks: list[msgspec.Raw]
     host_environment_info: dict[str, object] = {}
+    title: object = None
 
 
 def sniff(head: bytes) -> bool:
@@ -160,6 +163,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
             path=source.name,
             where=where,
             fields=host + as_fields({"job": entry.job or None, "parameters": entry.parameters or None}),
+            span=span_of([_started(file.title)]),
         )
         warmups += sum(m.kind in _WARMUP for m in entry.measurements)
         yield from _times(frame, entry)
@@ -167,6 +171,15 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     if warmups:
         reason = f"{plural(warmups, 'warm-up iteration')} left out, and pilots, jitting and overhead"
         yield Skipped(source.name, "", "", reason, expected=True)
+
+
+_AT_THE_END = re.compile(r".*-(\d{8})-(\d{6})")
+
+
+def _started(title: object) -> float | None:
+    """When the run began: its title ends with date and time, ``Demo.Sorts-20260131-184501``."""
+    match = _AT_THE_END.fullmatch(title) if isinstance(title, str) else None
+    return epoch(f"{match[1]}T{match[2]}") if match else None
 
 
 def _times(frame: Record, entry: _Benchmark) -> Iterator[Record | Skipped]:

@@ -34,6 +34,8 @@ _PROCS = re.compile(r"(?P<name>.+)-(?P<procs>\d+)")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 # As Go prints what a benchmark reported of its own.
 _NOT_FINITE = ("NaN", "+Inf", "-Inf", "Inf")
+# A test binary prints these before its results: it has been started once more.
+_FIRST = ("goos", "pkg")
 _METRICS = {
     "ns/op": "time",
     "sec/op": "time",
@@ -51,6 +53,7 @@ class _Line:
     name: str
     values: tuple[tuple[float, str], ...]
     configuration: tuple[tuple[str, str], ...]
+    invocation: int
 
     @property
     def package(self) -> str:
@@ -64,6 +67,8 @@ class _Content:
     lines: list[_Line] = field(default_factory=list)
     better: dict[str, Direction] = field(default_factory=dict)
     skipped: list[Skipped] = field(default_factory=list)
+    invocation: int = 0
+    measured: bool = False
 
 
 _RESULT_LINE = re.compile(rb"^Benchmark\S*[ \t]+[0-9]+[ \t]+[0-9.eE+-]+[ \t]+\S", re.MULTILINE)
@@ -79,7 +84,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
 
     The suffix ``-N`` of a name is the field ``gomaxprocs``, unless the file has one name with several
     suffixes: then they tell benchmarks apart and stay. For the same reason a name that occurs in several
-    packages is preceded by its package.
+    packages is preceded by its package. Each start of a test binary is a process.
 
     Parameters
     ----------
@@ -103,13 +108,16 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     content = _scan(source)
     yield from content.skipped
     names = _names(content.lines)
-    groups: dict[tuple[str, str, tuple[tuple[str, str], ...]], tuple[int, list[float]]] = {}
+    groups: dict[tuple[str, str, tuple[tuple[str, str], ...]], tuple[int, list[float], list[int]]] = {}
     for line in content.lines:
         name, procs = names[line.package, line.name]
         fields = line.configuration + ((("gomaxprocs", procs),) if procs else ())
         for value, written in line.values:
-            groups.setdefault((name, written, fields), (line.number, []))[1].append(value)
-    for (name, written, fields), (number, values) in groups.items():
+            _, values, invocations = groups.setdefault((name, written, fields), (line.number, [], []))
+            values.append(value)
+            invocations.append(line.invocation)
+    for (name, written, fields), (number, values, invocations) in groups.items():
+        several = invocations[0] != invocations[-1]
         unit = _unit(written)
         yield Record(
             name,
@@ -120,7 +128,8 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
             path=source.name,
             where=f"line {number}",
             fields=fields,
-            traits=frozenset({Trait.ORDER_KNOWN, Trait.ONE_PROCESS}),
+            processes=np.array(invocations) if several else None,
+            traits=frozenset({Trait.ORDER_KNOWN} if several else {Trait.ORDER_KNOWN, Trait.ONE_PROCESS}),
         )
 
 
@@ -146,6 +155,8 @@ def _scan(source: Source) -> _Content:
                 Skipped(source.name, f"line {number}", match["name"], "the benchmark failed")
             )
         elif (match := _CONFIGURATION.fullmatch(line)) and line[0].islower():
+            if match["key"] in _FIRST and content.measured:
+                content.invocation, content.measured = content.invocation + 1, False
             if match["value"]:
                 configuration[match["key"]] = match["value"].strip()
             else:
@@ -176,7 +187,8 @@ def _result(
             content.skipped.append(Skipped(source.name, f"line {number}", name, f"{unit} is {value}"))
         else:
             values.append((float(value), unit))
-    content.lines.append(_Line(number, name, tuple(values), tuple(configuration.items())))
+    content.lines.append(_Line(number, name, tuple(values), tuple(configuration.items()), content.invocation))
+    content.measured = True
 
 
 def _unit_line(content: _Content, number: int, unit: str, properties: list[str], source: Source) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 
 import msgspec
 import numpy as np
@@ -19,6 +20,7 @@ from speedproof.data.sample import Trait
 from speedproof.data.units import Unit, parse_unit
 from speedproof.errors import FormatError
 from speedproof.formats.jsontext import as_fields, decode, number
+from speedproof.formats.moments import epoch, span_of
 from speedproof.formats.notes import plural
 from speedproof.formats.options import ReadOptions
 from speedproof.formats.sniff import has_members
@@ -120,6 +122,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     """
     file = decode(source.data, _File, source)
     host = as_fields({key: file.context[key] for key in _HOST if key in file.context})
+    span = span_of([epoch(file.context.get("date"))])
     entries: list[_Entry] = []
     for index, part in enumerate(file.benchmarks):
         where = f"benchmarks[{index}]"
@@ -142,7 +145,8 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
             own = as_fields({"threads": head.threads, "label": head.label or None})
             groups.setdefault((entry.benchmark, head.time_unit, host + own), []).append(entry)
     for (benchmark, time_unit, fields), members in groups.items():
-        yield from _records(source, benchmark, time_unit, fields, members)
+        for item in _records(source, benchmark, time_unit, fields, members):
+            yield replace(item, span=span) if isinstance(item, Record) else item
     yield from _failures(source, failures)
     yield from _summaries(source, aggregates, {benchmark for benchmark, _, _ in groups})
 

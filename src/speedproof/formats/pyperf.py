@@ -21,6 +21,7 @@ from speedproof.data.sample import Trait
 from speedproof.data.units import metric_of, parse_unit
 from speedproof.errors import FormatError
 from speedproof.formats.jsontext import as_fields, decode
+from speedproof.formats.moments import epoch, span_of
 from speedproof.formats.notes import plural
 from speedproof.formats.options import ReadOptions
 from speedproof.formats.sniff import has_members
@@ -41,12 +42,25 @@ _OWN_TO_RUN = {
 }  # fmt: skip
 
 
+class _Moment(msgspec.Struct):
+    """When a run began, and the seconds that it took."""
+
+    date: object = None
+    duration: object = None
+
+    @property
+    def end(self) -> float | None:
+        start = epoch(self.date)
+        return start + self.duration if start is not None and isinstance(self.duration, float) else start
+
+
 class _Run(msgspec.Struct):
     values: list[float] | None = None
     samples: list[float] | None = None
     raw_samples: list[float] | None = None
     warmups: list[object] | int | None = None
     loops: int | None = None
+    metadata: _Moment | None = None
 
 
 class _Benchmark(msgspec.Struct):
@@ -162,7 +176,16 @@ def _record(
         where=where,
         fields=as_fields({key: value for key, value in metadata.items() if key not in _OWN_TO_RUN}),
         traits=frozenset({Trait.ORDER_KNOWN}) | warm,
+        span=_span(runs, metadata),
     )
+
+
+def _span(runs: list[_Run], metadata: Mapping[str, object]) -> tuple[float, float] | None:
+    """From the begin of the first run with values to the end of the last; all of one moment share its metadata."""
+    measured = [run.metadata or _Moment() for run in runs if run.values or run.samples or run.raw_samples]
+    common = epoch(metadata.get("date"))
+    moments = [moment for run in measured for moment in (epoch(run.date), run.end)]
+    return span_of(common if moment is None else moment for moment in moments)
 
 
 def _values(run: _Run, metadata: Mapping[str, object]) -> list[float]:

@@ -15,6 +15,7 @@ from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
 from speedproof.errors import FormatError
 from speedproof.formats.jsontext import Number, as_fields, decode, numbers
+from speedproof.formats.moments import epoch, span_of
 from speedproof.formats.options import ReadOptions
 from speedproof.formats.sniff import has_members
 from speedproof.formats.source import Source
@@ -47,6 +48,7 @@ class _File(msgspec.Struct):
     benchmarks: list[msgspec.Raw]
     machine_info: dict[str, object] = {}
     commit_info: dict[str, object] = {}
+    datetime: object = None
 
 
 def sniff(head: bytes) -> bool:
@@ -108,6 +110,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
             where=f"{where}.stats.data",
             fields=fields + ((("group", benchmark.group),) if benchmark.group else ()),
             traits=frozenset({Trait.ORDER_KNOWN, Trait.ONE_PROCESS}) | warm,
+            span=span_of([epoch(file.datetime)]),
         )
 
 

@@ -23,6 +23,7 @@ from speedproof.data.sample import Trait
 from speedproof.data.units import metric_of, parse_unit
 from speedproof.errors import FormatError
 from speedproof.formats.jsontext import as_fields, decode
+from speedproof.formats.moments import epoch, span_of
 from speedproof.formats.notes import plural
 from speedproof.formats.options import ReadOptions
 from speedproof.formats.source import Source
@@ -70,6 +71,7 @@ class _Context:
 
     host: tuple[tuple[str, str], ...] = ()
     commit: tuple[tuple[str, str], ...] = ()
+    started: float | None = None
     benchmarks: dict[int, int] = field(default_factory=dict)
     warmups: dict[str, int] = field(default_factory=dict)
 
@@ -84,6 +86,7 @@ class _Row:
     invocation: int
     warmup: bool | None
     fields: tuple[tuple[str, str], ...]
+    started: float | None
 
     def get(self, column: str) -> str:
         return self.cells.get(column, "")
@@ -164,6 +167,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
             fields=fields,
             traits=frozenset({Trait.ORDER_KNOWN} | removed),
             notes=(_NO_WARMUP,) if group[0].warmup is None else (),
+            span=span_of(row.started for row in group),
         )
     if total := sum(warm.values()):
         reason = f"{plural(total, 'warm-up iteration')} of {plural(len(warm), 'benchmark')} left out"
@@ -216,7 +220,9 @@ def _row(
     leading = context.warmups.get(found.get("runId", ""))
     own = tuple((name, found[name]) for name in ("executor", *_PARAMETERS) if found.get(name))
     warmup = None if leading is None else iteration <= leading
-    return _Row(number, found, value, invocation, warmup, own + context.host + context.commit)
+    return _Row(
+        number, found, value, invocation, warmup, own + context.host + context.commit, context.started
+    )
 
 
 def _comment(source: Source, number: int, line: str, context: _Context) -> None:
@@ -226,7 +232,9 @@ def _comment(source: Source, number: int, line: str, context: _Context) -> None:
     index, equals, body = text.strip().partition("=")
     if not colon:
         return
-    if kind == "Environment":
+    if kind == "Execution Start":
+        context.started = epoch(text.strip())
+    elif kind == "Environment":
         known = decode(text.encode(), dict[str, object], source, where)
         context.host = as_fields({name: known[name] for name in _HOST if name in known})
     elif kind == "Source":

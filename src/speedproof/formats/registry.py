@@ -69,8 +69,13 @@ class Format:
 
     def read(self, source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
         """Read a file of this format: records and what was left out, in the order of the file."""
+        position = 0
         for item in self.reader.read(source, options):
-            yield replace(item, tool=self.name) if isinstance(item, Record) else item
+            if isinstance(item, Record):
+                yield replace(item, tool=self.name, position=position)
+                position += 1
+            else:
+                yield item
 
 
 # Most frequent first: the readers before the right one are imported, too. Two are of both kinds.

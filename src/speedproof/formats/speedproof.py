@@ -7,7 +7,7 @@ with its place; warm-up runs and failed ones are left out and counted.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
 from speedproof.data.session_file import Damage, EndLine, RunLine, SessionLine, decode_lines
 from speedproof.data.units import Direction
+from speedproof.formats.moments import epoch
 from speedproof.formats.notes import plural
 from speedproof.formats.options import ReadOptions
 from speedproof.formats.source import Source
@@ -94,6 +95,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     left_out: dict[tuple[str, str, str, str], int] = {}
     left_behind: dict[tuple[str, str, str], int] = {}
     unitless: set[str] = set()
+    moments: dict[tuple[str, str, str], list[float]] = {}
     for number, line in decode_lines(source.name, source.lines):
         if isinstance(line, Damage):
             unitless |= {line.session} if line.field.partition("[")[0] in _UNIT_FIELDS else set()
@@ -107,6 +109,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
             left_out[key] = left_out.get(key, 0) + 1
         else:
             place = (line.session, line.benchmark, line.version)
+            moments.setdefault(place, []).append(line.at)
             if line.left_behind:
                 left_behind[place] = left_behind.get(place, 0) + 1
             for metric, value in line.metrics.items():
@@ -142,7 +145,14 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
             fields=_fields(head, benchmark),
             traits=_traits(session, heads, ends, benchmark, version, reasons),
             notes=tuple(notes),
+            session=head.experiment,
+            span=_span(head, moments[session, benchmark, version]),
         )
+
+
+def _span(head: SessionLine, moments: Sequence[float]) -> tuple[float, float] | None:
+    start = epoch(head.started)
+    return None if start is None else (start + min(moments), start + max(moments))
 
 
 def _told(damage: Damage) -> str:

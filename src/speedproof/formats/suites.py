@@ -23,8 +23,6 @@ from speedproof.errors import UsageError
 from speedproof.formats.folder import read
 from speedproof.formats.options import ReadOptions
 from speedproof.formats.versions import (
-    EXPERIMENT,
-    experiments_apart,
     labels_of,
     named,
     one_thing,
@@ -114,9 +112,7 @@ def read_suite(
         else:
             of_one, commands = versions_of_one(argument.name or label, argument.paths[0], records, reference)
             labelled += of_one
-    suite = Suite.from_records(
-        labelled if by == EXPERIMENT else experiments_apart(labelled), commands=commands
-    )
+    suite = Suite.from_records(labelled, commands=commands)
     _all_usable(suite, labelled)
     return suite.select(only, skip, metric)
 

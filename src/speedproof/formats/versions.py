@@ -12,9 +12,7 @@ from speedproof.data.record import Record, Skipped
 from speedproof.errors import UsageError
 
 __all__ = [
-    "EXPERIMENT",
     "Named",
-    "experiments_apart",
     "labels_of",
     "named",
     "one_thing",
@@ -22,9 +20,6 @@ __all__ = [
     "versions_of_one",
     "versions_of_several",
 ]
-
-EXPERIMENT = "session"
-"""The field that tells apart what the runner measured without going on with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,31 +168,6 @@ def versions_by_field(
             replace(r, benchmark=f"{r.benchmark}, {r.version}") if isinstance(r, Record) and r.version else r,
         )
         for name, r in labelled
-    ]
-
-
-def experiments_apart(
-    labelled: Sequence[tuple[str, Record | Skipped]],
-) -> list[tuple[str, Record | Skipped]]:
-    """Benchmarks that were measured in several experiments of the runner, each as a benchmark of its own.
-
-    What two days or machines share is not the benchmark's: pooled, their values would not be independent.
-    """
-    experiments: dict[tuple[str, str], dict[str, None]] = {}
-    for version, record in labelled:
-        if isinstance(record, Record) and (experiment := dict(record.fields).get(EXPERIMENT)):
-            experiments.setdefault((version, record.benchmark), {}).setdefault(experiment)
-    several = {benchmark for (_, benchmark), names in experiments.items() if len(names) > 1}
-    return [
-        (
-            version,
-            replace(record, benchmark=f"{record.benchmark}, session {experiment}")
-            if isinstance(record, Record)
-            and record.benchmark in several
-            and (experiment := dict(record.fields).get(EXPERIMENT))
-            else record,
-        )
-        for version, record in labelled
     ]
 
 

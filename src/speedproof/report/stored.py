@@ -64,6 +64,16 @@ class StoredSample:
         File and place.
     notes : tuple of str
         Remarks made while reading.
+    sessions : tuple of int or None
+        The sitting of each value.
+    session_names : tuple of str
+        The name of each sitting.
+    span : (float, float) or None
+        The first and last known moment of measuring.
+    tool : str
+        The format that it was read from.
+    position : int
+        The place in its file.
     """
 
     benchmark: str
@@ -76,6 +86,11 @@ class StoredSample:
     traits: tuple[Trait, ...]
     source: str
     notes: tuple[str, ...]
+    sessions: tuple[int, ...] | None = None
+    session_names: tuple[str, ...] = ()
+    span: tuple[float, float] | None = None
+    tool: str = ""
+    position: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +109,8 @@ class StoredSuite:
         What was left out while reading.
     fields : dict of str to dict of str to tuple of str
         By version, the fields of its files.
+    commands : bool
+        Whether the versions are commands of one file.
     """
 
     versions: tuple[str, ...]
@@ -101,6 +118,7 @@ class StoredSuite:
     residue: tuple[Residue, ...] = ()
     skipped: tuple[Skipped, ...] = ()
     fields: dict[str, dict[str, tuple[str, ...]]] = field(default_factory=dict)
+    commands: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,12 +179,18 @@ def store(suite: Suite) -> StoredSuite:
                 traits=tuple(sorted(s.traits)),
                 source=s.source,
                 notes=s.notes,
+                sessions=None if s.sessions is None else tuple(s.sessions.tolist()),
+                session_names=s.session_names,
+                span=s.span,
+                tool=s.tool,
+                position=s.position,
             )
             for (key, version), s in suite.samples.items()
         ),
         residue=suite.residue,
         skipped=suite.skipped,
         fields=suite.fields,
+        commands=suite.commands,
     )
 
 
@@ -206,8 +230,13 @@ def restore(stored: StoredSuite) -> Suite:
             s.source,
             frozenset(s.traits),
             s.notes,
+            None if s.sessions is None else np.array(s.sessions, dtype=np.int64),
+            s.session_names,
+            s.span,
+            s.tool,
+            s.position,
         )
-    return Suite(stored.versions, samples, stored.residue, stored.skipped, stored.fields)
+    return Suite(stored.versions, samples, stored.residue, stored.skipped, stored.fields, stored.commands)
 
 
 def read_document(text: bytes, path: str) -> tuple[Document, Suite]:

@@ -1,0 +1,63 @@
+"""Which of two samples was measured first, as far as their files tell."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from speedproof.data.sample import Sample, Trait
+
+__all__ = ["Order", "order_of_measuring"]
+
+# They hold what somebody wrote down; every other tool measures one thing after the other.
+_NO_TOOL = ("", "csv", "raw", "speedup-test")
+
+
+class Order(StrEnum):
+    """In which order the runs of two samples happened."""
+
+    MIXED = "mixed"
+    X_FIRST = "reference first"
+    Y_FIRST = "candidate first"
+    APART = "one after the other"
+    UNKNOWN = "unknown"
+
+
+def order_of_measuring(x: Sample, y: Sample) -> Order:
+    """Tell in which order two samples were measured.
+
+    What changes with time (heat, other load, another day) is in their difference, too, unless runs were mixed.
+
+    Parameters
+    ----------
+    x, y : Sample
+        Of the reference and of the candidate.
+
+    Returns
+    -------
+    Order
+        ``MIXED`` when the runner drew the order in sessions of both, or when sittings took turns; otherwise by
+        time stamps, or the order of one file; ``APART`` when a tool measures one after the other and nothing
+        tells which came first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> values = np.array([1.0, 2.0])
+    >>> early, late = (Sample(values, span=span, tool="pyperf") for span in ((0.0, 9.0), (20.0, 29.0)))
+    >>> order_of_measuring(late, early).value
+    'candidate first'
+    """
+    same_sitting = bool(set(x.session_names) & set(y.session_names))
+    if same_sitting and Trait.RANDOM_ORDER in x.traits & y.traits:
+        return Order.MIXED
+    if x.span is not None and y.span is not None and x.span != y.span:
+        if x.span[1] <= y.span[0]:
+            return Order.X_FIRST
+        if y.span[1] <= x.span[0]:
+            return Order.Y_FIRST
+        return Order.MIXED
+    if x.tool in _NO_TOOL or y.tool in _NO_TOOL:
+        return Order.UNKNOWN
+    if same_sitting and x.session_count == y.session_count == 1 and x.position != y.position:
+        return Order.X_FIRST if x.position < y.position else Order.Y_FIRST
+    return Order.APART

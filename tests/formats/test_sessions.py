@@ -1,0 +1,148 @@
+"""Sessions as the top level of nesting, and which side was measured first, by what the files tell."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from speedproof.data.order import Order, order_of_measuring
+from speedproof.data.sample import Sample, Trait
+from speedproof.data.suite import Key
+from speedproof.formats import read_suite
+
+
+def hyperfine(path: Path, *commands: tuple[str, list[float]]) -> Path:
+    path.write_text(json.dumps({"results": [{"command": c, "times": times} for c, times in commands]}))
+    return path
+
+
+def test_files_joined_by_commas_are_sessions_of_one_version(tmp_path: Path) -> None:
+    paths = [hyperfine(tmp_path / f"a{k}.json", ("sort", [1.0 + k, 2.0 + k])) for k in range(3)]
+    other = hyperfine(tmp_path / "b.json", ("sort", [5.0]))
+    suite = read_suite("old=" + ",".join(map(str, paths)), f"new={other}")
+    (old, new) = suite.samples.values()
+    assert suite.versions == ("old", "new")
+    assert old.values.tolist() == [1.0, 2.0, 2.0, 3.0, 3.0, 4.0]
+    assert old.sessions is not None
+    assert old.sessions.tolist() == [0, 0, 1, 1, 2, 2]
+    assert old.session_names == tuple(map(str, paths))
+    assert (new.sessions, new.session_count) == (None, 1)
+    assert old.per_session("mean").values.tolist() == [1.5, 2.5, 3.5]
+    assert new.per_session("mean").values.tolist() == [5.0]
+
+
+def test_raw_files_of_sessions_are_one_benchmark(tmp_path: Path) -> None:
+    for name, text in (("m1", "1\n2\n"), ("m2", "3\n4\n"), ("t1", "5\n6\n"), ("t2", "7\n8\n")):
+        (tmp_path / f"{name}.txt").write_text(text)
+    files = {name: tmp_path / f"{name}.txt" for name in ("m1", "m2", "t1", "t2")}
+    suite = read_suite(f"old={files['m1']},{files['m2']}", f"new={files['t1']},{files['t2']}")
+    assert [(k.benchmark, v, s.session_count) for (k, v), s in suite.samples.items()] == [
+        ("values", "old", 2), ("values", "new", 2),
+    ]  # fmt: skip
+
+
+def test_a_file_with_a_comma_in_its_name_is_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "a,b.txt"
+    path.write_text("1\n2\n")
+    assert [s.n for s in read_suite(path).samples.values()] == [2]
+
+
+def test_processes_are_nested_in_sessions(files: Path, tmp_path: Path) -> None:
+    """Two pyperf files of ten processes each are twenty processes, in two sessions."""
+    names = [tmp_path / name for name in ("one.json", "two.json", "other.json")]
+    for path in names:
+        path.write_bytes((files / "pyperf.json").read_bytes())
+    suite = read_suite(f"v={names[0]},{names[1]}", names[2])
+    sample = next(iter(suite.samples.values()))
+    assert sample.processes is not None
+    assert sample.sessions is not None
+    pairs = set(zip(sample.processes.tolist(), sample.sessions.tolist(), strict=True))
+    count = suite["sum"].samples[Key("sum"), "other"].process_count
+    assert pairs == {(k, k // count) for k in range(2 * count)}
+    each = sample.per_process("mean")
+    assert each.sessions is not None
+    assert each.sessions.tolist() == [0] * count + [1] * count
+
+
+def naive_per_session(s: Sample) -> list[float]:
+    """Loops instead of sorting."""
+    assert s.sessions is not None
+    found = []
+    for session in dict.fromkeys(s.sessions.tolist()):
+        mine = [k for k in range(s.n) if s.sessions[k] == session]
+        if s.processes is None:
+            found.append(float(np.mean(s.values[mine])))
+            continue
+        each = [
+            np.mean([s.values[k] for k in mine if s.processes[k] == process])
+            for process in dict.fromkeys(s.processes[mine].tolist())
+        ]
+        found.append(float(np.mean(each)))
+    return found
+
+
+def test_per_session_against_loops() -> None:
+    rng = np.random.default_rng(3)
+    for nested in (True, False):
+        sessions = np.sort(rng.integers(0, 5, 60))
+        processes = sessions * 10 + rng.integers(0, 3, 60) if nested else None
+        s = Sample(rng.lognormal(0, 1, 60), processes=processes, sessions=sessions)
+        assert s.per_session("mean").values.tolist() == pytest.approx(naive_per_session(s), rel=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [("google-benchmark.json", ("context", "date")), ("pytest-benchmark.json", ("datetime",))],
+)
+def test_the_older_file_was_measured_first(
+    files: Path, tmp_path: Path, name: str, key: tuple[str, ...]
+) -> None:
+    for label, moment in (("old", "2026-01-01T10:00:00+00:00"), ("new", "2026-01-01T12:00:00+01:00")):
+        content = json.loads((files / name).read_text())
+        place = content
+        for part in key[:-1]:
+            place = place[part]
+        place[key[-1]] = moment
+        (tmp_path / f"{label}.json").write_text(json.dumps(content))
+    (pair, *_) = read_suite(tmp_path / "new.json", tmp_path / "old.json").pair("new", "old").pairs
+    assert order_of_measuring(pair.reference, pair.candidate) is Order.Y_FIRST
+    assert pair.candidate.span == (datetime(2026, 1, 1, 10, tzinfo=UTC).timestamp(),) * 2
+
+
+def test_spans_are_those_of_the_files(files: Path) -> None:
+    """pyperf: from the begin of the first process with values to the end of the last, as json tells it."""
+    moments = []
+    for run in json.loads((files / "pyperf.json").read_text())["benchmarks"][0]["runs"]:
+        if "values" in run:
+            start = datetime.fromisoformat(run["metadata"]["date"]).replace(tzinfo=UTC).timestamp()
+            moments += [start, start + run["metadata"]["duration"]]
+    sample = next(iter(read_suite(files / "pyperf.json").samples.values()))
+    assert sample.span == (min(moments), max(moments))
+    (rebench, *_) = read_suite(files / "rebench.data").samples.values()
+    assert rebench.span == (datetime.fromisoformat("2026-11-21T18:55:51.603415+00:00").timestamp(),) * 2
+
+
+def test_order_of_commands_of_one_file_and_of_two(tmp_path: Path) -> None:
+    path = hyperfine(tmp_path / "h.json", ("a", [1.0, 2.0]), ("b", [1.0, 2.0]))
+    (pair,) = read_suite(path).pair("b", "a").pairs
+    assert order_of_measuring(pair.reference, pair.candidate) is Order.Y_FIRST
+    one, two = (hyperfine(tmp_path / f"{n}.json", ("a", [1.0, 2.0])) for n in ("x", "y"))
+    (pair,) = read_suite(one, two).pair("x", "y").pairs
+    assert order_of_measuring(pair.reference, pair.candidate) is Order.APART
+
+
+def test_sessions_of_the_runner_are_mixed_and_share_their_names(files: Path) -> None:
+    (pair,) = read_suite(files / "speedproof.jsonl", metric="time").pair("gzip", "xz").pairs
+    assert pair.reference.session_names == pair.candidate.session_names
+    assert pair.reference.session_count == 2
+    assert order_of_measuring(pair.reference, pair.candidate) is Order.MIXED
+    assert Trait.RANDOM_ORDER in pair.reference.traits
+
+
+def test_nobody_knows_the_order_of_plain_numbers() -> None:
+    x, y = Sample(np.array([1.0])), Sample(np.array([2.0]))
+    assert order_of_measuring(x, y) is Order.UNKNOWN
