@@ -1,0 +1,151 @@
+"""Several changes in one series, each tested between its neighbours.
+
+A series first has to show a change as a whole, at the stated risk. Where the changes are is then a matter of
+estimation and test in turn: intervals of every length propose places, the shortest that show a change first;
+each place must then show its change in what lies between its neighbours, and the weakest that does not is
+dropped, until all do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from speedproof.stats.change_scan import (
+    LEAST,
+    FloatArray,
+    change_scan,
+    confidence_set,
+    difference_dependence,
+    normal_scores,
+    step_dependence,
+)
+
+__all__ = ["ChangePoint", "find_changes"]
+
+_SHRINK = 2.0**-0.5  # lengths of seeded intervals, from one to the next
+_ROUNDS = 5
+_MOST = 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class ChangePoint:
+    """A change of level.
+
+    Attributes
+    ----------
+    split : int
+        Best estimate: the number of values before the change.
+    low, high : int
+        The smallest and largest number of values before it that the data leave possible.
+    pvalue : float
+        Of the interval that shows it.
+    """
+
+    split: int
+    low: int
+    high: int
+    pvalue: float
+
+
+def find_changes(x: npt.ArrayLike, alpha: float = 0.05, *, known: float | None = None) -> tuple[ChangePoint, ...]:
+    """All changes of level that a series shows.
+
+    Parameters
+    ----------
+    x : array_like, shape (n,)
+        The series in order of time, finite.
+    alpha : float
+        The risk that a series without a change shows any, and that one with changes shows one too many.
+    known : float, optional
+        The p-value of the whole series where it is known already; corrected for many series, if they are.
+
+    Returns
+    -------
+    tuple of ChangePoint
+        In order of time.
+
+    References
+    ----------
+    .. [1] R. Baranowski, Y. Chen, P. Fryzlewicz, "Narrowest-over-threshold detection of multiple change points and
+       change-point-like features", Journal of the Royal Statistical Society B 81(3), 2019.
+    .. [2] S. Kovacs et al., "Seeded binary segmentation", Biometrika 110(1), 2023.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> level = np.repeat([10.0, 12.0, 11.0], 40)
+    >>> series = level + np.random.default_rng(3).normal(0, 0.1, 120)
+    >>> [change.split for change in find_changes(series)]
+    [40, 80]
+    """
+    series = np.asarray(x, dtype=np.float64)
+    whole = float(change_scan(series).pvalue)
+    if (whole if known is None else known) > alpha:
+        return ()
+    scores = normal_scores(series)
+    # Steps that are not known yet would be taken for dependence; differences know little of steps.
+    rho = float(np.clip(difference_dependence(scores), 0.0, _MOST))
+    splits = _proposed(series, alpha, rho) or [int(change_scan(series).split)]
+    pvalues: list[float] = []
+    for _ in range(_ROUNDS):
+        before = splits
+        rho = float(step_dependence(scores, np.array(splits)))
+        proposed = _proposed(series, alpha, rho) or [int(change_scan(series, dependence=rho).split)]
+        splits, pvalues = _confirmed(series, proposed, alpha, rho)
+        if splits == before:
+            break
+    bounds = [0, *splits, series.size]
+    return tuple(
+        _located(series, start, end, pvalue, alpha, rho)
+        for start, end, pvalue in zip(bounds, bounds[2:], pvalues, strict=False)
+    )
+
+
+def _confirmed(
+    series: FloatArray, splits: list[int], alpha: float, rho: float
+) -> tuple[list[int], list[float]]:
+    """Drop the weakest place until each shows a change between its neighbours; the places anew, their p-values."""
+    while True:
+        bounds = [0, *splits, series.size]
+        scans = [
+            change_scan(series[start:end], dependence=rho)
+            for start, end in zip(bounds, bounds[2:], strict=False)
+        ]
+        pvalues = [float(scan.pvalue) for scan in scans]
+        weakest = int(np.argmax(pvalues))
+        if len(splits) == 1 or pvalues[weakest] <= alpha / (len(splits) + 1):
+            return [start + int(scan.split) for start, scan in zip(bounds, scans, strict=False)], pvalues
+        del splits[weakest]
+
+
+def _located(
+    series: FloatArray, start: int, end: int, pvalue: float, alpha: float, rho: float
+) -> ChangePoint:
+    """The change between two neighbouring ones and the places that are possible for it."""
+    part = series[start:end]
+    possible = start + confidence_set(part, alpha, dependence=rho)
+    return ChangePoint(start + int(change_scan(part, dependence=rho).split), int(possible.min()), int(possible.max()), pvalue)
+
+
+def _proposed(series: FloatArray, alpha: float, rho: float) -> list[int]:
+    """Places where a short interval shows a change by itself, ascending; the shortest intervals come first."""
+    n = series.size
+    found: list[tuple[int, float, int, int]] = []
+    length = float(n)
+    while length >= LEAST:
+        size = int(np.ceil(length))
+        starts = np.unique(np.linspace(0, n - size, 2 * int(np.ceil(n / size)) - 1).astype(np.int64))
+        scans = change_scan(np.lib.stride_tricks.sliding_window_view(series, size)[starts], dependence=rho)
+        found += [
+            (size, float(scans.pvalue[i]), int(starts[i]), int(starts[i] + scans.split[i]))
+            for i in np.flatnonzero(scans.pvalue <= alpha / starts.size)
+        ]
+        length *= _SHRINK
+    kept: list[tuple[int, int, int]] = []
+    for size, _, start, split in sorted(found):
+        if all(start + size <= other or start >= end for other, end, _ in kept):
+            kept.append((start, start + size, split))
+    return sorted(split for _, _, split in kept)

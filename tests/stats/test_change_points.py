@@ -1,0 +1,124 @@
+"""Change points against loops, theory and simulation."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from speedproof.stats.change_points import find_changes
+from speedproof.stats.change_scan import (
+    _contrasts,
+    change_scan,
+    confidence_set,
+    normal_scores,
+    scan_pvalue,
+)
+
+
+def naive_contrasts(x: np.ndarray) -> list[float]:
+    """Standardised contrasts of normal scores, one split after another."""
+    n = len(x)
+    scores = stats.norm.ppf((stats.rankdata(x) - 0.5) / n)
+    found = []
+    for k in range(1, n):
+        if not 3 <= k <= n - 3:
+            found.append(0.0)
+            continue
+        deviation = np.sqrt(scores.var(ddof=1) * (1 / k + 1 / (n - k)))
+        found.append(abs(scores[:k].mean() - scores[k:].mean()) / deviation)
+    return found
+
+
+@pytest.mark.parametrize("n", [8, 9, 25])
+@pytest.mark.parametrize("ties", [False, True])
+def test_contrasts_against_a_loop(n: int, ties: bool) -> None:
+    """The contrasts are differences of mean scores in units of their permutation deviation."""
+    x = np.random.default_rng(n).normal(size=n)
+    x = np.round(x) if ties else x
+    assert _contrasts(normal_scores(x)) == pytest.approx(naive_contrasts(x), rel=1e-9)
+
+
+def test_a_monotone_transformation_changes_nothing() -> None:
+    """Ranks make the scan the same in seconds, milliseconds and logarithms."""
+    x = np.random.default_rng(5).gamma(2.0, size=(20, 60))
+    first, second, third = change_scan(x), change_scan(1e-9 * x), change_scan(np.log(x))
+    assert np.array_equal(first.statistic, second.statistic)
+    assert np.array_equal(first.pvalue, third.pvalue)
+
+
+def test_series_reversed_in_time_mirror_their_split() -> None:
+    """A step seen from the other end of time is the same step (no dependence to take out)."""
+    x = np.where(np.arange(40) < 30, 0.0, 100.0) + np.random.default_rng(2).normal(size=40)
+    assert int(change_scan(x).split) == 30
+    assert int(change_scan(x[::-1]).split) == 10
+
+
+@pytest.mark.parametrize("x", [[], [1.0], [1.0, 2.0, 3.0], [2.0] * 50])
+def test_short_and_constant_series_show_nothing(x: list[float]) -> None:
+    """Fewer than eight values and a constant have a p-value of 1."""
+    assert float(change_scan(np.array(x)).pvalue) == 1.0
+    assert find_changes(np.array(x)) == ()
+
+
+def test_pvalues_fall_with_the_statistic_and_never_leave_the_unit_interval() -> None:
+    """At every size p is a decreasing function from 1 to 0, beyond the table too."""
+    t = np.linspace(0, 12, 400)
+    for n in (8, 11, 100, 777, 4000, 20000):
+        p = scan_pvalue(t, n)
+        assert p[0] == 1.0
+        assert (np.diff(p) <= 0).all()
+        assert 0 <= p[-1] < 1e-3
+
+
+@pytest.mark.parametrize(("n", "rho", "most"), [(60, 0.0, 0.05), (100, 0.3, 0.05), (100, 0.6, 0.055), (250, 0.6, 0.05)])
+def test_false_alarms_keep_the_risk(n: int, rho: float, most: float) -> None:
+    """Series without a change, also of dependent values, alarm in at most alpha (4 standard errors)."""
+    runs = 1500
+    x = np.random.default_rng([n, int(10 * rho)]).standard_normal((runs, n))
+    x[:, 1:] *= np.sqrt(1 - rho**2)
+    for t in range(1, n):
+        x[:, t] += rho * x[:, t - 1]
+    alarms = float((change_scan(x).pvalue <= 0.05).mean())
+    assert alarms <= most + 4 * np.sqrt(most * (1 - most) / runs)
+
+
+def test_several_changes_are_found_and_none_is_invented() -> None:
+    """Of three clear changes nearly all are found, in intervals that hold them, and at most 5 % of series have one
+    too many (4 standard errors)."""
+    truth = np.array([50, 90, 140])
+    level = np.repeat([0.0, 2.0, 0.5, 3.0], [50, 40, 50, 60])
+    held, found, extra = 0, 0, 0
+    for seed in range(40):
+        changes = find_changes(level + np.random.default_rng(seed).normal(0, 0.7, 200))
+        extra += len(changes) > 3
+        found += len(changes)
+        held += sum(bool(((truth >= c.low) & (truth <= c.high)).any()) for c in changes)
+    assert extra <= 40 * 0.05 + 4 * np.sqrt(40 * 0.05 * 0.95)
+    assert found >= 108  # 90 % of 120
+    assert held >= 0.9 * found
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.3])
+def test_one_change_is_rarely_taken_for_two(rho: float) -> None:
+    """At most 5 % of 80 series with one change show another (4 standard errors)."""
+    extra = 0
+    for seed in range(80):
+        noise = np.random.default_rng([7, seed]).standard_normal(120)
+        noise[1:] *= np.sqrt(1 - rho**2)
+        for t in range(1, 120):
+            noise[t] += rho * noise[t - 1]
+        extra += len(find_changes(noise + 2.0 * (np.arange(120) >= 70))) > 1
+    assert extra <= 80 * 0.05 + 4 * np.sqrt(80 * 0.05 * 0.95)
+
+
+def test_the_confidence_set_covers_the_place() -> None:
+    """The set holds the true split in at least 95 % of 200 series (4 standard errors), and is short."""
+    covered, lengths = 0, []
+    for seed in range(200):
+        x = np.random.default_rng([9, seed]).normal(size=80) + 1.5 * (np.arange(80) >= 30)
+        splits = confidence_set(x, 0.05)
+        covered += 30 in splits
+        lengths.append(splits.size)
+    assert covered >= 200 * (0.95 - 4 * np.sqrt(0.95 * 0.05 / 200))
+    assert np.median(lengths) < 40
