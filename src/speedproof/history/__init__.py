@@ -1,0 +1,1 @@
+"""Measurements over time: the store, chained ratios, change points."""

@@ -1,0 +1,119 @@
+"""What git knows of commits: full names, subjects, dates, and their order along first parents."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from speedproof.errors import UsageError
+
+__all__ = ["Commit", "first_parent_order", "resolve"]
+
+_FORMAT = "%H%x1f%s%x1f%cI"
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """A commit as the store keeps it.
+
+    Attributes
+    ----------
+    sha : str
+        Its full name, or whatever names it where no repository is at hand.
+    subject : str
+        First line of its message; empty when unknown.
+    date : str
+        ISO 8601 in UTC; empty when unknown.
+    """
+
+    sha: str
+    subject: str = ""
+    date: str = ""
+
+
+def in_utc(moment: str) -> str:
+    """An ISO date in UTC, so that text sorts like time; empty for what is no date."""
+    try:
+        parsed = datetime.fromisoformat(moment)
+    except ValueError:
+        return ""
+    return (parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).astimezone(UTC).isoformat(timespec="seconds")
+
+
+def _git(folder: str, *arguments: str) -> str | None:
+    """What git prints, or None when there is no git, no repository or no such thing."""
+    try:
+        done = subprocess.run(
+            ["git", "-C", folder, *arguments], capture_output=True, text=True, errors="replace", check=False
+        )
+    except OSError:
+        return None
+    return done.stdout if done.returncode == 0 else None
+
+
+def resolve(revision: str, folder: str = ".", *, date: str = "") -> Commit:
+    """The commit that a revision names.
+
+    Parameters
+    ----------
+    revision : str
+        ``HEAD``, a branch, a tag, a full or short name.
+    folder : str
+        Inside the repository.
+    date : str
+        Of the commit, as a file tells it, for when git does not know the commit.
+
+    Returns
+    -------
+    Commit
+        As git knows it; of unknown subject where git does not.
+
+    Raises
+    ------
+    UsageError
+        A relative revision such as HEAD that git cannot resolve, or one that looks like an option.
+    """
+    if revision.startswith("-"):
+        raise UsageError(f"{revision!r} names no commit")
+    line = _git(folder, "show", "-s", f"--format={_FORMAT}", f"{revision}^{{commit}}", "--")
+    if line is not None:
+        sha, subject, moment = line.strip().splitlines()[-1].split("\x1f")
+        return Commit(sha, subject, in_utc(moment))
+    if revision.startswith("HEAD") or "~" in revision or "^" in revision:
+        raise UsageError(f"{revision}: no git repository here that knows it; name the commit with --commit")
+    return Commit(revision, "", in_utc(date))
+
+
+def first_parent_order(branch: str, folder: str = ".") -> tuple[str, ...]:
+    """The commits of a branch along first parents, oldest first; empty where git knows none.
+
+    Merges of a merge queue count once, and what was developed on side branches does not count.
+    """
+    listed = _git(folder, "rev-list", "--first-parent", "--reverse", branch, "--")
+    return tuple(listed.split()) if listed else ()
+
+
+def ordered(known: Sequence[Commit], branch: str = "HEAD", folder: str = ".") -> list[Commit]:
+    """Stored commits in the order of a branch; by date where git does not know any of them.
+
+    Parameters
+    ----------
+    known : sequence of Commit
+        Of the store.
+    branch : str
+        Whose first parents give the order.
+    folder : str
+        Inside the repository.
+
+    Returns
+    -------
+    list of Commit
+        Those on the branch; all of them, by date and name, when the branch has none of them.
+    """
+    place = {sha: i for i, sha in enumerate(first_parent_order(branch, folder))}
+    on_branch = [commit for commit in known if commit.sha in place]
+    if on_branch:
+        return sorted(on_branch, key=lambda commit: place[commit.sha])
+    return sorted(known, key=lambda commit: (commit.date, commit.sha))

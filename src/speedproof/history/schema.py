@@ -1,0 +1,150 @@
+"""The tables of the store, and how an older store becomes a present one.
+
+The same tables serve SQLite and PostgreSQL. ``meta.schema`` holds the version; a store of a newer version is
+refused, one of an older version is brought forward by the functions in :data:`MIGRATIONS`, all in one transaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sqlalchemy import (
+    Boolean,
+    Column,
+    Connection,
+    Float,
+    ForeignKey,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+    UniqueConstraint,
+    inspect,
+    insert,
+    select,
+    update,
+)
+
+from speedproof.errors import SpeedproofError
+
+__all__ = ["MIGRATIONS", "SCHEMA", "commits", "machines", "meta", "prepare", "samples", "series", "sessions"]
+__all__ += ["sources", "tables", "triage"]
+
+SCHEMA = 1
+tables = MetaData()
+
+meta = Table("meta", tables, Column("name", Text, primary_key=True), Column("value", Text, nullable=False))
+
+machines = Table(
+    "machine",
+    tables,
+    Column("id", Integer, primary_key=True),
+    Column("key", Text, nullable=False, unique=True),  # what identifies it: stable facts only
+    Column("label", Text, nullable=False),
+)
+
+sessions = Table(
+    "session",
+    tables,
+    Column("id", Integer, primary_key=True),
+    Column("key", Text, nullable=False, unique=True),
+    Column("machine", ForeignKey("machine.id"), nullable=False),
+    Column("started", Text, nullable=False),  # ISO 8601, UTC
+)
+
+commits = Table(
+    "commit",
+    tables,
+    Column("id", Integer, primary_key=True),
+    Column("sha", Text, nullable=False, unique=True),
+    Column("subject", Text, nullable=False),
+    Column("date", Text, nullable=False),  # ISO 8601, UTC: the order where no repository is at hand
+    Column("branch", Text, nullable=False),
+)
+
+sources = Table(
+    "source",
+    tables,
+    Column("id", Integer, primary_key=True),
+    Column("digest", Text, nullable=False, unique=True),  # of the file and of what it was added as
+    Column("path", Text, nullable=False),
+    Column("added", Text, nullable=False),
+)
+
+series = Table(
+    "series",
+    tables,
+    Column("id", Integer, primary_key=True),
+    Column("benchmark", Text, nullable=False),
+    Column("metric", Text, nullable=False),
+    Column("unit", Text, nullable=False),
+    Column("higher_is_better", Boolean, nullable=False),
+    UniqueConstraint("benchmark", "metric"),
+)
+
+samples = Table(
+    "sample",
+    tables,
+    Column("id", Integer, primary_key=True),
+    Column("series", ForeignKey("series.id"), nullable=False, index=True),
+    Column("session", ForeignKey("session.id"), nullable=False),
+    Column("commit", ForeignKey("commit.id"), nullable=False, index=True),
+    Column("source", ForeignKey("source.id"), nullable=False, index=True),
+    Column("anchor", Boolean, nullable=False),  # measured as the session's anchor, not as what is followed
+    Column("n", Integer, nullable=False),
+    Column("location", Float, nullable=False),  # median over processes, in base units
+    Column("observations", LargeBinary, nullable=False),  # float64, little-endian, zlib
+    Column("processes", LargeBinary),  # int64, likewise; none where every value has a process of its own
+)
+
+triage = Table(
+    "triage",
+    tables,
+    Column("id", Integer, primary_key=True),
+    Column("series", ForeignKey("series.id")),  # none: all of them
+    Column("commit", ForeignKey("commit.id"), nullable=False),
+    Column("state", Text, nullable=False),  # blessed, invalid, fixed
+    Column("reason", Text, nullable=False),
+    Column("who", Text, nullable=False),
+    Column("at", Text, nullable=False),
+)
+
+MIGRATIONS: dict[int, Callable[[Connection], None]] = {}
+"""From a schema version to the function that makes the next one of it."""
+
+
+def prepare(connection: Connection, where: str) -> None:
+    """Make the tables, or bring those of an older store forward.
+
+    Parameters
+    ----------
+    connection : Connection
+        In a transaction.
+    where : str
+        The store, for messages.
+
+    Raises
+    ------
+    SpeedproofError
+        A store of a newer speedproof, or a database that holds something else.
+    """
+    if not inspect(connection).has_table("meta"):
+        if inspect(connection).get_table_names():
+            raise SpeedproofError(f"{where}: holds other tables than a history's; name another --store")
+        tables.create_all(connection)
+        connection.execute(insert(meta).values(name="schema", value=str(SCHEMA)))
+        return
+    found = connection.execute(select(meta.c.value).where(meta.c.name == "schema")).scalar()
+    version = int(found) if found and found.isdigit() else 0
+    if version > SCHEMA:
+        raise SpeedproofError(
+            f"{where}: was written by a newer speedproof (schema {version}, this one knows {SCHEMA}); "
+            "update speedproof"
+        )
+    if version not in MIGRATIONS and version != SCHEMA:
+        raise SpeedproofError(f"{where}: is no history of speedproof's; name another --store")
+    while version < SCHEMA:
+        MIGRATIONS[version](connection)
+        version += 1
+        connection.execute(update(meta).where(meta.c.name == "schema").values(value=str(version)))
