@@ -1,0 +1,153 @@
+"""Changes over a whole history: which tracks changed, after which commits, by how much, at one risk for all."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from speedproof.history.commits import Commit
+from speedproof.history.tracks import Track
+from speedproof.stats.change_points import find_changes
+from speedproof.stats.change_scan import change_scan
+from speedproof.stats.multiplicity import benjamini_hochberg, holm
+from speedproof.stats.ratio import ratio_of_medians
+from speedproof.stats.special import t_ppf, t_sf
+
+__all__ = ["Change", "find_history_changes"]
+
+_NEAR = 30  # points on each side of a joint that tell the levels there
+Correction = Literal["holm", "bh"]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change of level on a track.
+
+    Attributes
+    ----------
+    track : Track
+        Where.
+    commit : Commit
+        The first commit of the new level, by the best estimate.
+    earliest, latest : Commit
+        The first and the last commit that the data leave possible, at the stated confidence.
+    factor : float
+        Level after over level before: above 1 the location grew.
+    low, high : float
+        Bounds of it, each at risk alpha; NaN where too few sessions lie on a side.
+    pvalue : float
+        Of the place, between its neighbours.
+    sessions : tuple of int
+        Number of sessions before and after, up to the neighbouring changes.
+    """
+
+    track: Track
+    commit: Commit
+    earliest: Commit
+    latest: Commit
+    factor: float
+    low: float
+    high: float
+    pvalue: float
+    sessions: tuple[int, int]
+
+
+def find_history_changes(
+    tracks: Sequence[Track], alpha: float = 0.05, *, correction: Correction = "holm"
+) -> tuple[Change, ...]:
+    """Every change that the tracks show.
+
+    Parameters
+    ----------
+    tracks : sequence of Track
+        Of any series.
+    alpha : float
+        The risk that a history without changes shows any (Holm), or the share of tracks shown to change that do
+        not (Benjamini and Hochberg).
+    correction : {"holm", "bh"}
+        Which of both.
+
+    Returns
+    -------
+    tuple of Change
+        Track by track, in order of time.
+    """
+    stretches = [(track, start, end) for track in tracks for start, end in track.stretches()]
+    series = [np.array([point.value for point in track.points[start:end]]) for track, start, end in stretches]
+    joints = [(track, start) for track in tracks for start, _ in track.stretches()[1:]]
+    pvalues = np.ones(len(series))
+    for n in {values.size for values in series}:
+        rows = [i for i, values in enumerate(series) if values.size == n]
+        pvalues[rows] = change_scan(np.array([series[i] for i in rows])).pvalue
+    at_joints = [_joint_pvalue(track, split) for track, split in joints]
+    family = np.concatenate([pvalues, at_joints])
+    adjusted = (holm if correction == "holm" else benjamini_hochberg)(family)
+    places: dict[int, list[tuple[int, int, int, float]]] = {}
+    for (track, start, _), values, known in zip(stretches, series, adjusted[: len(series)], strict=True):
+        for found in find_changes(values, alpha, known=float(known)):
+            place = (start + found.split, start + found.low, start + found.high, found.pvalue)
+            places.setdefault(id(track), []).append(place)
+    for (track, split), known in zip(joints, adjusted[len(series) :], strict=True):
+        if known <= alpha:
+            places.setdefault(id(track), []).append((split, split, split, float(known)))
+    return tuple(change for track in tracks for change in _changes(track, sorted(places.get(id(track), [])), alpha))
+
+
+def _joint_pvalue(track: Track, split: int) -> float:
+    """Two-sided p-value of a change where one anchor follows another, the error of their joint counted in."""
+    errors = dict(track.errors)
+    starts = [start for start, _ in track.stretches()]
+    here = starts.index(split)
+    end = starts[here + 1] if here + 1 < len(starts) else len(track.points)
+    before, after = (
+        np.array([point.value for point in track.points[slice(*of)]])[side]
+        for of, side in (((starts[here - 1], split), slice(-_NEAR, None)), ((split, end), slice(0, _NEAR)))
+    )
+    if before.size < 2 or after.size < 2 or track.degrees < 1:
+        return 1.0
+    joint = max(errors[track.points[k].anchor] for k in (split - 1, split))
+    squares = [float(v.var(ddof=1)) / v.size for v in (before, after)]
+    total = joint**2 + sum(squares)
+    if not 0.0 < total < math.inf:
+        return 1.0
+    # Welch and Satterthwaite's degrees of freedom, for three parts
+    degrees = total**2 / (joint**4 / track.degrees + sum(q**2 / (v.size - 1) for q, v in zip(squares, (before, after), strict=True)))
+    return 2.0 * float(t_sf(abs(after.mean() - before.mean()) / math.sqrt(total), degrees))
+
+
+def _changes(track: Track, places: Sequence[tuple[int, int, int, float]], alpha: float) -> list[Change]:
+    """The changes of a track with their factors.
+
+    They come from all sessions up to the neighbouring changes and joints; at a joint its error widens the bounds.
+    """
+    bounds = [0, *(split for split, *_ in places), len(track.points)]
+    joints = [start for start, _ in track.stretches()[1:]]
+    errors = dict(track.errors)
+    changes = []
+    for (split, low, high, pvalue), start, end in zip(places, bounds, bounds[2:], strict=False):
+        start = max([start, *(joint for joint in joints if joint < split)])
+        end = min([end, *(joint for joint in joints if joint > split)])
+        before, after = (
+            np.array([v - track.points[0].value for point in track.points[slice(*of)] for v in point.values])
+            for of in ((start, split), (split, end))
+        )
+        interval = ratio_of_medians(np.exp(after), np.exp(before), alpha)
+        joint = max(errors[track.points[k].anchor] for k in (split - 1, split)) if split in joints else 0.0
+        widened = math.exp(float(t_ppf(1.0 - alpha, track.degrees)) * joint) if joint else 1.0
+        commits = [track.points[min(k, len(track.points) - 1)].commit for k in (split, low, high)]
+        changes.append(
+            Change(
+                track,
+                *commits,
+                factor=math.exp(float(np.median(after) - np.median(before))),
+                low=float(interval.low) / widened,
+                high=float(interval.high) * widened,
+                pvalue=pvalue,
+                sessions=(before.size, after.size),
+            )
+        )
+    return changes
