@@ -1,7 +1,7 @@
 """False alarms and power of change points, beside Apache Otava, asv and Mozilla's rule, on 100 commits.
 
-``python studies/change_points.py [--runs 400]`` prints the table of docs/history.md. Otava's own code is used where
-``apache-otava`` is installed; asv's step detection where ``asv`` is; Mozilla's rule (weighted windows of 12 on
+``python studies/change_points.py [--runs 400]`` prints the table of docs/history.md. The code of Otava and asv is
+used where they are installed; Mozilla's rule (weighted windows of 12 on
 each side, |t| > 7) is restated from its documentation.
 """
 
@@ -66,7 +66,10 @@ def mozilla(x: FloatArray, window: int = 12, limit: float = 7.0) -> bool:
     for k in range(window, x.size - window + 1):
         after, before = x[k : k + window], x[k - window : k][::-1]
         means = [(weights * v).sum() / weights.sum() for v in (before, after)]
-        variances = [(weights * (v - m) ** 2).sum() / weights.sum() for v, m in zip((before, after), means, strict=True)]
+        variances = [
+            (weights * (v - m) ** 2).sum() / weights.sum()
+            for v, m in zip((before, after), means, strict=True)
+        ]
         if abs(means[1] - means[0]) / np.sqrt(sum(variances) / window) > limit:
             return True
     return False
@@ -76,7 +79,7 @@ def detectors() -> dict[str, Callable[[FloatArray], FloatArray]]:
     """Every detector that can be had here."""
     found: dict[str, Callable[[FloatArray], FloatArray]] = {"speedproof": ours, "Mozilla": each(mozilla)}
     try:
-        from otava.analysis import compute_change_points
+        from otava.analysis import compute_change_points  # type: ignore[import-not-found]
     except ImportError:
         pass
     else:
@@ -85,7 +88,7 @@ def detectors() -> dict[str, Callable[[FloatArray], FloatArray]]:
                 lambda row, limit=limit: bool(compute_change_points(row.tolist(), max_pvalue=limit)[0])  # type: ignore[misc]
             )
     try:
-        from asv.step_detect import detect_steps
+        from asv.step_detect import detect_steps  # type: ignore[import-not-found]
     except ImportError:
         pass
     else:
@@ -106,7 +109,10 @@ def main() -> None:
         for step, (place, size) in STEPS.items():
             rows[f"{kind}, {step}"] = series + size * (np.arange(N) >= place)
         for name, data in rows.items():
-            print(f"{name:32}" + "".join(f"{100 * tool(data).mean():14.1f}" for tool in tools.values()), flush=True)
+            print(
+                f"{name:32}" + "".join(f"{100 * tool(data).mean():14.1f}" for tool in tools.values()),
+                flush=True,
+            )
     counts = [len(find_changes(row)) for row in kinds["normal"]]
     print("changes found in a series without any:", np.bincount(counts).tolist())
 

@@ -17,7 +17,9 @@ COMMITS = [Commit(f"c{i:03d}") for i in range(200)]
 RELEASES = [Commit("v1"), Commit("v2")]
 
 
-def history(rng: np.random.Generator, *, anchored: bool, step: float = 0.0, at: int = 120) -> list[Measurement]:
+def history(
+    rng: np.random.Generator, *, anchored: bool, step: float = 0.0, at: int = 120
+) -> list[Measurement]:
     """200 commits, each in one session on one of three machines that differ by 15 %; v2 is 7 % faster than v1."""
     found: list[Measurement] = []
     for i, commit in enumerate(COMMITS):
@@ -67,9 +69,13 @@ def test_anchors_that_no_session_joins_stay_apart() -> None:
 
 
 def test_machines_that_change_raise_no_alarm_along_a_chain() -> None:
-    """In 60 histories without a change at most 5 % (4 standard errors) show one, though machines differ by 15 %."""
+    """Of 60 histories without a change at most 5 % (4 standard errors) show one; machines differ by 15 %."""
     alarms = sum(
-        bool(find_history_changes(tracks_of(history(np.random.default_rng(s), anchored=True), COMMITS, MACHINES)))
+        bool(
+            find_history_changes(
+                tracks_of(history(np.random.default_rng(s), anchored=True), COMMITS, MACHINES)
+            )
+        )
         for s in range(60)
     )
     assert alarms <= 60 * 0.05 + 4 * math.sqrt(60 * 0.05 * 0.95)

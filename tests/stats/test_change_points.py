@@ -71,7 +71,9 @@ def test_pvalues_fall_with_the_statistic_and_never_leave_the_unit_interval() -> 
         assert 0 <= p[-1] < 1e-3
 
 
-@pytest.mark.parametrize(("n", "rho", "most"), [(60, 0.0, 0.05), (100, 0.3, 0.05), (100, 0.6, 0.055), (250, 0.6, 0.05)])
+@pytest.mark.parametrize(
+    ("n", "rho", "most"), [(60, 0.0, 0.05), (100, 0.3, 0.05), (100, 0.6, 0.055), (250, 0.6, 0.05)]
+)
 def test_false_alarms_keep_the_risk(n: int, rho: float, most: float) -> None:
     """Series without a change, also of dependent values, alarm in at most alpha (4 standard errors)."""
     runs = 1500

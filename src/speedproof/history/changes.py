@@ -94,7 +94,9 @@ def find_history_changes(
     for (track, split), known in zip(joints, adjusted[len(series) :], strict=True):
         if known <= alpha:
             places.setdefault(id(track), []).append((split, split, split, float(known)))
-    return tuple(change for track in tracks for change in _changes(track, sorted(places.get(id(track), [])), alpha))
+    return tuple(
+        change for track in tracks for change in _changes(track, sorted(places.get(id(track), [])), alpha)
+    )
 
 
 def _joint_pvalue(track: Track, split: int) -> float:
@@ -115,7 +117,10 @@ def _joint_pvalue(track: Track, split: int) -> float:
     if not 0.0 < total < math.inf:
         return 1.0
     # Welch and Satterthwaite's degrees of freedom, for three parts
-    degrees = total**2 / (joint**4 / track.degrees + sum(q**2 / (v.size - 1) for q, v in zip(squares, (before, after), strict=True)))
+    degrees = total**2 / (
+        joint**4 / track.degrees
+        + sum(q**2 / (v.size - 1) for q, v in zip(squares, (before, after), strict=True))
+    )
     return 2.0 * float(t_sf(abs(after.mean() - before.mean()) / math.sqrt(total), degrees))
 
 
@@ -138,11 +143,15 @@ def _changes(track: Track, places: Sequence[tuple[int, int, int, float]], alpha:
         interval = ratio_of_medians(np.exp(after), np.exp(before), alpha)
         joint = max(errors[track.points[k].anchor] for k in (split - 1, split)) if split in joints else 0.0
         widened = math.exp(float(t_ppf(1.0 - alpha, track.degrees)) * joint) if joint else 1.0
-        commits = [track.points[min(k, len(track.points) - 1)].commit for k in (split, low, high)]
+        commit, earliest, latest = (
+            track.points[min(k, len(track.points) - 1)].commit for k in (split, low, high)
+        )
         changes.append(
             Change(
                 track,
-                *commits,
+                commit,
+                earliest,
+                latest,
                 factor=math.exp(float(np.median(after) - np.median(before))),
                 low=float(interval.low) / widened,
                 high=float(interval.high) * widened,

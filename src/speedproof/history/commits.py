@@ -39,7 +39,11 @@ def in_utc(moment: str) -> str:
         parsed = datetime.fromisoformat(moment)
     except ValueError:
         return ""
-    return (parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).astimezone(UTC).isoformat(timespec="seconds")
+    return (
+        (parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC))
+        .astimezone(UTC)
+        .isoformat(timespec="seconds")
+    )
 
 
 def _git(folder: str, *arguments: str) -> str | None:

@@ -20,8 +20,8 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
-    inspect,
     insert,
+    inspect,
     select,
     update,
 )

@@ -19,6 +19,7 @@ import numpy as np
 from sqlalchemy import Connection, create_engine, delete, event, insert, select, text
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.pool import NullPool
 from sqlalchemy.sql.schema import Table
 
 from speedproof.data.sample import Sample
@@ -28,7 +29,7 @@ from speedproof.errors import SpeedproofError, UsageError
 from speedproof.history import schema
 from speedproof.history.commits import Commit
 
-__all__ = ["Added", "Measurement", "Store", "StoredSeries", "State", "Triage"]
+__all__ = ["Added", "Measurement", "State", "Store", "StoredSeries", "Triage"]
 
 State = Literal["blessed", "invalid", "fixed"]
 _BUSY = 60.0  # seconds that a writer waits for another
@@ -152,7 +153,7 @@ class Store:
         url = url.replace("postgresql://", "postgresql+psycopg://", 1)
         try:
             arguments = {"timeout": _BUSY} if url.startswith("sqlite:") else {}
-            self._engine = create_engine(url, connect_args=arguments)
+            self._engine = create_engine(url, connect_args=arguments, poolclass=NullPool)
         except (ArgumentError, NoSuchModuleError, ImportError) as error:
             raise UsageError(
                 f"{where}: no store can be opened by this URL ({error}); give a path, or "
@@ -164,12 +165,10 @@ class Store:
             event.listen(self._engine, "begin", _begin_at_once)
         with self._transaction() as connection:
             if not self._sqlite:
-                connection.execute(text("SELECT pg_advisory_xact_lock(7351)"))  # one maker of tables at a time
+                connection.execute(
+                    text("SELECT pg_advisory_xact_lock(7351)")
+                )  # one maker of tables at a time
             schema.prepare(connection, where)
-
-    def close(self) -> None:
-        """Let go of the store."""
-        self._engine.dispose()
 
     @contextmanager
     def _transaction(self) -> Iterator[Connection]:
@@ -227,16 +226,21 @@ class Store:
         SpeedproofError
             The store refuses, or a benchmark has another unit than it has there.
         """
-        as_what = "|".join([digest, session, anchor or "", *(f"{v}={c.sha}" for v, c in sorted(commits.items()))])
+        as_what = "|".join(
+            [digest, session, anchor or "", *(f"{v}={c.sha}" for v, c in sorted(commits.items()))]
+        )
         key = hashlib.sha256(as_what.encode()).hexdigest()
         with self._transaction() as connection:
-            if connection.execute(select(schema.sources.c.id).where(schema.sources.c.digest == key)).first():
+            if not self._make(connection, schema.sources, {"digest": key, "path": path, "added": _now()}):
                 return Added(path, 0, (), True)
-            source = self._id(connection, schema.sources, {"digest": key}, {"path": path, "added": _now()})
+            source = self._number(connection, schema.sources, {"digest": key})
             identity = machine or _identity(suite)
             host = self._id(connection, schema.machines, {"key": identity}, {"label": machine or identity})
             sitting = self._id(
-                connection, schema.sessions, {"key": session or digest}, {"machine": host, "started": started or _now()}
+                connection,
+                schema.sessions,
+                {"key": session or digest},
+                {"machine": host, "started": started or _now()},
             )
             ids = {
                 version: self._id(
@@ -262,12 +266,19 @@ class Store:
             connection.execute(insert(schema.samples), rows)
         return Added(path, len(rows), tuple(dict.fromkeys(c.sha for c in commits.values())), False)
 
-    def _id(self, connection: Connection, table: Table, key: dict[str, Any], more: dict[str, Any]) -> int:
-        """The number of a row, which is made unless another writer made it first."""
-        make = sqlite.insert(table) if self._sqlite else postgresql.insert(table)
-        connection.execute(make.values(**key, **more).on_conflict_do_nothing())
+    def _make(self, connection: Connection, table: Table, row: dict[str, Any]) -> bool:
+        """Insert a row unless it is there; whether it was made. A writer of the same row is waited for."""
+        into = sqlite.insert(table) if self._sqlite else postgresql.insert(table)
+        return connection.execute(into.values(**row).on_conflict_do_nothing()).rowcount == 1
+
+    def _number(self, connection: Connection, table: Table, key: dict[str, Any]) -> int:
         where = [table.c[name] == value for name, value in key.items()]
         return int(connection.execute(select(table.c.id).where(*where)).scalar_one())
+
+    def _id(self, connection: Connection, table: Table, key: dict[str, Any], more: dict[str, Any]) -> int:
+        """The number of a row, which is made unless it is there."""
+        self._make(connection, table, key | more)
+        return self._number(connection, table, key)
 
     def _series(self, connection: Connection, key: Key, suite: Suite, path: str) -> int:
         first = next(sample for (own, _), sample in suite.samples.items() if own == key)
@@ -279,8 +290,8 @@ class Store:
         for (own, _), sample in suite.samples.items():
             if own == key and (sample.unit != row.unit or sample.higher_is_better != row.higher_is_better):
                 raise SpeedproofError(
-                    f"{path}: {key.benchmark} ({key.metric}) is in {sample.unit or 'plain numbers'}, in the store in "
-                    f"{row.unit or 'plain numbers'}; nothing of the file was added"
+                    f"{path}: {key.benchmark} ({key.metric}) is in {sample.unit or 'plain numbers'}, in the "
+                    f"store in {row.unit or 'plain numbers'}; nothing of the file was added"
                 )
         return number
 
@@ -319,13 +330,22 @@ class Store:
             .order_by(s.c.id)
         )  # fmt: skip
         if metric is not None:
-            query = query.join(schema.series, s.c.series == schema.series.c.id).where(schema.series.c.metric == metric)
+            query = query.join(schema.series, s.c.series == schema.series.c.id).where(
+                schema.series.c.metric == metric
+            )
         with self._transaction() as connection:
             rows = connection.execute(query).all()
         commits = {row.sha: Commit(row.sha, row.subject, row.date) for row in rows}
         return tuple(
             Measurement(
-                row.series, row.session, row.machine, commits[row.sha], row.anchor, row.location, row.n, row.id
+                row.series,
+                row.session,
+                row.machine,
+                commits[row.sha],
+                row.anchor,
+                row.location,
+                row.n,
+                row.id,
             )
             for row in rows
         )
@@ -333,7 +353,9 @@ class Store:
     def samples(self, numbers: Sequence[int]) -> list[Sample]:
         """Whole samples by their numbers, in that order."""
         query = (
-            select(schema.samples, schema.series.c.unit, schema.series.c.higher_is_better, schema.commits.c.sha)
+            select(
+                schema.samples, schema.series.c.unit, schema.series.c.higher_is_better, schema.commits.c.sha
+            )
             .join(schema.series, schema.samples.c.series == schema.series.c.id)
             .join(schema.commits, schema.samples.c.commit == schema.commits.c.id)
             .where(schema.samples.c.id.in_(numbers))
@@ -345,7 +367,9 @@ class Store:
     def forget(self, sha: str) -> int:
         """Remove a commit's samples and the files they came from; their number."""
         with self._transaction() as connection:
-            commit = connection.execute(select(schema.commits.c.id).where(schema.commits.c.sha == sha)).scalar()
+            commit = connection.execute(
+                select(schema.commits.c.id).where(schema.commits.c.sha == sha)
+            ).scalar()
             if commit is None:
                 raise UsageError(f"{self.where}: holds no commit {sha}")
             s = schema.samples
@@ -362,7 +386,9 @@ class Store:
     def decide(self, sha: str, state: State, *, reason: str, who: str, benchmark: str = "") -> None:
         """Keep what somebody decided about a change; the last word counts."""
         with self._transaction() as connection:
-            commit = connection.execute(select(schema.commits.c.id).where(schema.commits.c.sha == sha)).scalar()
+            commit = connection.execute(
+                select(schema.commits.c.id).where(schema.commits.c.sha == sha)
+            ).scalar()
             if commit is None:
                 raise UsageError(f"{self.where}: holds no commit {sha}")
             numbers: list[int | None] = [None]
@@ -374,7 +400,8 @@ class Store:
                 if not numbers:
                     raise UsageError(f"{self.where}: holds no benchmark {benchmark}")
             rows = [
-                {"series": n, "commit": commit, "state": state, "reason": reason, "who": who, "at": _now()} for n in numbers
+                {"series": n, "commit": commit, "state": state, "reason": reason, "who": who, "at": _now()}
+                for n in numbers
             ]
             connection.execute(insert(schema.triage), rows)
 

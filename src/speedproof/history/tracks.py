@@ -75,7 +75,7 @@ class Track:
     degrees: int = 0
 
     def stretches(self) -> tuple[tuple[int, int], ...]:
-        """Start and end of the stretches of points that share an anchor: within one no joint can look like a change."""
+        """Start and end of the stretches of points that share an anchor; no joint lies within one."""
         anchors = [point.anchor for point in self.points]
         starts = [i for i, anchor in enumerate(anchors) if i == 0 or anchor != anchors[i - 1]]
         return tuple(zip(starts, [*starts[1:], len(anchors)], strict=True))
@@ -144,10 +144,14 @@ def tracks_of(
                 Point(order[i], tuple(v for v, _ in of), tuple(n for _, n in of), name)
                 for (i, name), of in sorted(by_commit.items())
             ),
-            tuple((name, levels.error[name]) for name, root in levels.root.items() if anchored and root == basis),
+            tuple(
+                (name, levels.error[name]) for name, root in levels.root.items() if anchored and root == basis
+            ),
             levels.degrees,
         )
-        for (anchored, basis), by_commit in sorted(found.items(), key=lambda item: (not item[0][0], item[0][1]))
+        for (anchored, basis), by_commit in sorted(
+            found.items(), key=lambda item: (not item[0][0], item[0][1])
+        )
     )
 
 

@@ -50,7 +50,9 @@ class ChangePoint:
     pvalue: float
 
 
-def find_changes(x: npt.ArrayLike, alpha: float = 0.05, *, known: float | None = None) -> tuple[ChangePoint, ...]:
+def find_changes(
+    x: npt.ArrayLike, alpha: float = 0.05, *, known: float | None = None
+) -> tuple[ChangePoint, ...]:
     """All changes of level that a series shows.
 
     Parameters
@@ -127,7 +129,9 @@ def _located(
     """The change between two neighbouring ones and the places that are possible for it."""
     part = series[start:end]
     possible = start + confidence_set(part, alpha, dependence=rho)
-    return ChangePoint(start + int(change_scan(part, dependence=rho).split), int(possible.min()), int(possible.max()), pvalue)
+    return ChangePoint(
+        start + int(change_scan(part, dependence=rho).split), int(possible.min()), int(possible.max()), pvalue
+    )
 
 
 def _proposed(series: FloatArray, alpha: float, rho: float) -> list[int]:

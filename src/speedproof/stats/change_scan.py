@@ -148,7 +148,8 @@ def difference_dependence(scores: FloatArray) -> FloatArray:
     """
     near = np.square(np.diff(scores, axis=-1)).mean(axis=-1)
     far = np.square(scores[..., 2:] - scores[..., :-2]).mean(axis=-1)
-    return np.divide(far, near, out=np.ones_like(far), where=near > 0.0) - 1.0
+    ratio: FloatArray = np.divide(far, near, out=np.ones_like(far), where=near > 0.0)
+    return ratio - 1.0
 
 
 def scan_statistic(x: FloatArray, dependence: float | None = None) -> tuple[FloatArray, IntArray, FloatArray]:
@@ -213,7 +214,11 @@ def _null_table() -> tuple[FloatArray, FloatArray, FloatArray]:
     """Sizes, levels and quantiles (sizes x levels) of the statistic without a change."""
     text = resources.files(__package__).joinpath("change_scan_null.json").read_text(encoding="utf-8")
     table = json.loads(text)
-    return np.array(table["sizes"], float), np.array(table["levels"], float), np.array(table["quantiles"], float)
+    return (
+        np.array(table["sizes"], float),
+        np.array(table["levels"], float),
+        np.array(table["quantiles"], float),
+    )
 
 
 def scan_pvalue(statistic: npt.ArrayLike, n: int) -> FloatArray:

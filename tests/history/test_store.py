@@ -1,0 +1,246 @@
+"""The store: everything comes back, once, whoever writes and whatever happens meanwhile."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from speedproof.data.suite import Key, Record, Suite
+from speedproof.errors import SpeedproofError, UsageError
+from speedproof.history.commits import Commit
+from speedproof.history.store import Store
+
+pytest.importorskip("sqlalchemy")
+
+WRITER = """
+import sys
+import numpy as np
+from speedproof.data.suite import Record, Suite
+from speedproof.history.commits import Commit
+from speedproof.history.store import Store
+store = Store(sys.argv[1])
+for i in range(int(sys.argv[3])):
+    name = f"{sys.argv[2]}-{i}"
+    suite = Suite.from_records([(name, Record(f"bench{k}", np.arange(1.0, 50.0))) for k in range(20)])
+    store.add(suite, {name: Commit(name)}, path=name, digest=name)
+    print(name, flush=True)
+"""
+
+
+def suite_of(version: str, *values: float, unit: str = "s", benchmark: str = "sort") -> Suite:
+    """A suite of one sample."""
+    return Suite.from_records([(version, Record(benchmark, np.array(values), unit=unit))])
+
+
+@pytest.fixture(scope="session")
+def postgresql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """URL of a server of our own; skips where PostgreSQL is not installed."""
+    pytest.importorskip("psycopg")
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/pg_ctl"))
+    on_path = shutil.which("pg_ctl")
+    control = Path(on_path) if on_path else (found[-1] if found else None)
+    if control is None:
+        pytest.skip("PostgreSQL's server is not installed")
+    folder = tmp_path_factory.mktemp("pg")
+    as_user: list[str] = []
+    if os.geteuid() == 0:  # the server refuses to run as root
+        if shutil.which("setpriv") is None:
+            pytest.skip("no other user to run PostgreSQL as")
+        shutil.chown(folder, 65534, 65534)
+        for parent in (folder.parent, folder.parent.parent):
+            parent.chmod(0o755)
+        as_user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    data = folder / "data"
+    subprocess.run(
+        [*as_user, str(control.parent / "initdb"), "-D", str(data), "-U", "test", "-A", "trust", "--no-sync"],
+        check=True,
+        capture_output=True,
+    )
+    options = f"-c listen_addresses='' -c unix_socket_directories={folder} -c fsync=off"
+    start = [*as_user, str(control), "-D", str(data), "-o", options, "-l", str(folder / "log"), "-w", "start"]
+    subprocess.run(start, check=True, capture_output=True)
+    try:
+        yield f"postgresql://test@/postgres?host={folder}"
+    finally:
+        subprocess.run(
+            [*as_user, str(control), "-D", str(data), "-m", "immediate", "stop"],
+            capture_output=True,
+            check=False,
+        )
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def where(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A place for a store, in both kinds of database."""
+    if request.param == "sqlite":
+        return str(tmp_path / "speedproof.db")
+    url = str(request.getfixturevalue("postgresql"))
+    import psycopg
+
+    name = f"t{abs(hash(str(tmp_path)))}"
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")  # type: ignore[arg-type]
+    return url.replace("/postgres?", f"/{name}?")
+
+
+def test_everything_comes_back(where: str) -> None:
+    """Values, nesting, unit and direction are as they were added."""
+    record = Record(
+        "sort", np.array([1.5, 2.5, 0.1]), unit="B/s", metric="throughput", processes=np.array([0, 0, 1])
+    )
+    store = Store(where)
+    added = store.add(
+        Suite.from_records([("new", record)]),
+        {"new": Commit("abc", "Sort faster", "2026-01-02")},
+        path="a",
+        digest="1",
+    )
+    assert (added.samples, added.known, added.commits) == (1, False, ("abc",))
+    (series,) = Store(where).all_series()
+    assert (series.key, series.unit, series.higher_is_better) == (Key("sort", "throughput"), "B/s", True)
+    (found,) = store.measurements()
+    (sample,) = store.samples([found.sample])
+    assert sample.values.tolist() == [1.5, 2.5, 0.1]
+    assert sample.processes is not None
+    assert sample.processes.tolist() == [0, 0, 1]
+    assert (sample.unit, sample.higher_is_better, found.commit.subject) == ("B/s", True, "Sort faster")
+    assert found.location == np.median([2.0, 0.1])
+
+
+def test_the_same_file_twice_is_once(where: str) -> None:
+    """Adding again changes nothing; the same content for another commit is something else."""
+    store = Store(where)
+    for _ in range(2):
+        added = store.add(suite_of("v", 1.0, 2.0), {"v": Commit("a")}, path="f", digest="1")
+    assert added.known
+    store.add(suite_of("v", 1.0, 2.0), {"v": Commit("b")}, path="f", digest="1")
+    assert [m.commit.sha for m in store.measurements()] == ["a", "b"]
+
+
+def test_a_benchmark_keeps_its_unit_and_nothing_of_the_file_is_added(where: str) -> None:
+    """A file in another unit is refused whole."""
+    store = Store(where)
+    store.add(suite_of("v", 1.0), {"v": Commit("a")}, path="f", digest="1")
+    bad = Suite.from_records(
+        [
+            ("w", Record("other", np.array([1.0]))),
+            ("w", Record("sort", np.array([3.0]), unit="B", metric="time")),
+        ]
+    )
+    with pytest.raises(SpeedproofError, match=r"g: sort .* nothing of the file was added"):
+        store.add(bad, {"w": Commit("b")}, path="g", digest="2")
+    assert len(store.measurements()) == 1
+    assert [c.sha for c in store.commits()] == ["a"]
+
+
+def test_twenty_writers_at_a_time(where: str, tmp_path: Path) -> None:
+    """Nothing is lost and nothing is twice when twenty programs write together."""
+    script = tmp_path / "writer.py"
+    script.write_text(WRITER)
+    writers = [
+        subprocess.Popen([sys.executable, str(script), where, f"w{k % 10}", "2"], stdout=subprocess.DEVNULL)
+        for k in range(20)
+    ]
+    assert [writer.wait() for writer in writers] == [0] * 20
+    found = Store(where).measurements()
+    assert len(found) == 10 * 2 * 20  # every second writer added what another had
+    assert len({(m.commit.sha, m.series) for m in found}) == len(found)
+
+
+def test_kill_leaves_whole_files_only(tmp_path: Path) -> None:
+    """After kill -9 a file is in the store with all its samples or not at all."""
+    where, script = str(tmp_path / "s.db"), tmp_path / "writer.py"
+    script.write_text(WRITER)
+    Store(where)
+    for k in range(3):
+        writer = subprocess.Popen(
+            [sys.executable, str(script), where, f"w{k}", "500"], stdout=subprocess.PIPE
+        )
+        assert writer.stdout is not None
+        for _ in range(2 + k):
+            writer.stdout.readline()
+        time.sleep(0.002 * k)
+        writer.send_signal(signal.SIGKILL)
+        writer.wait()
+        writer.stdout.close()
+    found = Store(where).measurements()
+    per_commit = {m.commit.sha: 0 for m in found}
+    for m in found:
+        per_commit[m.commit.sha] += 1
+    assert len(per_commit) >= 9
+    assert set(per_commit.values()) == {20}
+
+
+def test_a_newer_store_is_refused_in_words(tmp_path: Path) -> None:
+    """The message names the remedy, and nothing is changed."""
+    where = tmp_path / "s.db"
+    Store(str(where))
+    with sqlite3.connect(where) as connection:
+        connection.execute("UPDATE meta SET value = '99'")
+    with pytest.raises(SpeedproofError, match="newer speedproof"):
+        Store(str(where))
+
+
+@pytest.mark.parametrize("content", [b"not a database at all, just text " * 20, b""])
+def test_files_that_are_no_store(tmp_path: Path, content: bytes) -> None:
+    """Text is refused in words; an empty file becomes a store."""
+    where = tmp_path / "x.db"
+    where.write_bytes(content)
+    if content:
+        with pytest.raises(SpeedproofError, match="name another --store"):
+            Store(str(where))
+    else:
+        assert Store(str(where)).commits() == ()
+
+
+def test_another_database_is_left_alone(tmp_path: Path) -> None:
+    """A database with tables of its own is refused."""
+    where = tmp_path / "x.db"
+    with sqlite3.connect(where) as connection:
+        connection.execute("CREATE TABLE cats (name TEXT)")
+    with pytest.raises(SpeedproofError, match="other tables"):
+        Store(str(where))
+
+
+@pytest.mark.parametrize(
+    "where", ["nonsense://x", "postgresql://nobody@127.0.0.1:1/none", "/nowhere/at/all.db"]
+)
+def test_places_that_cannot_be_opened_are_told(where: str) -> None:
+    """No traceback for a URL of no database, a server that is not there, a folder that is not there."""
+    with pytest.raises(SpeedproofError, match=where.split("?")[0]):
+        Store(where)
+
+
+def test_forgetting_a_commit_forgets_its_files(where: str) -> None:
+    """A forgotten file may be added again; unknown commits are told."""
+    store = Store(where)
+    store.add(suite_of("v", 1.0), {"v": Commit("a")}, path="f", digest="1")
+    store.add(suite_of("v", 2.0), {"v": Commit("b")}, path="g", digest="2")
+    assert store.forget("a") == 1
+    assert [c.sha for c in store.commits()] == ["b"]
+    assert not store.add(suite_of("v", 1.0), {"v": Commit("a")}, path="f", digest="1").known
+    with pytest.raises(UsageError, match="no commit c"):
+        store.forget("c")
+
+
+def test_decisions_are_kept_with_who_and_when(where: str) -> None:
+    """Oldest first; a benchmark or all of them."""
+    store = Store(where)
+    store.add(suite_of("v", 1.0), {"v": Commit("a")}, path="f", digest="1")
+    store.decide("a", "blessed", reason="new feature", who="ann")
+    store.decide("a", "invalid", reason="noise", who="bob", benchmark="sort")
+    first, second = store.decisions()
+    assert (first.benchmark, first.state, first.who) == ("", "blessed", "ann")
+    assert (second.benchmark, second.state, second.reason) == ("sort", "invalid", "noise")
+    with pytest.raises(UsageError, match="no benchmark"):
+        store.decide("a", "fixed", reason="", who="", benchmark="none")
