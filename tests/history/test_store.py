@@ -143,6 +143,7 @@ def test_a_benchmark_keeps_its_unit_and_nothing_of_the_file_is_added(where: str)
     assert [c.sha for c in store.commits()] == ["a"]
 
 
+@pytest.mark.slow
 def test_twenty_writers_at_a_time(where: str, tmp_path: Path) -> None:
     """Nothing is lost and nothing is twice when twenty programs write together."""
     script = tmp_path / "writer.py"

@@ -269,7 +269,8 @@ class Store:
     def _make(self, connection: Connection, table: Table, row: dict[str, Any]) -> bool:
         """Insert a row unless it is there; whether it was made. A writer of the same row is waited for."""
         into = sqlite.insert(table) if self._sqlite else postgresql.insert(table)
-        return connection.execute(into.values(**row).on_conflict_do_nothing()).rowcount == 1
+        made = into.values(**row).on_conflict_do_nothing().returning(table.c.id)
+        return connection.execute(made).first() is not None
 
     def _number(self, connection: Connection, table: Table, key: dict[str, Any]) -> int:
         where = [table.c[name] == value for name, value in key.items()]
