@@ -89,7 +89,7 @@ def where(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
     name = f"t{abs(hash(str(tmp_path)))}"
     with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")  # type: ignore[arg-type]
+        connection.execute(f"CREATE DATABASE {name}")
     return url.replace("/postgres?", f"/{name}?")
 
 
