@@ -50,7 +50,7 @@ def test_conclusion_comes_first(pair: tuple[str, str]) -> None:
     assert code == 0
     lines = out.splitlines()
     assert lines[0] == "new against old: time"
-    assert lines[1].startswith("new is faster than old in mean by a factor of 1.1")
+    assert lines[1].startswith("new is faster than old on a typical run by a factor of 1.1")
     assert "certified to be at least 1.1" in lines[1]
     assert "confidence 95 %" in lines[1]
     assert "ms ±" in out
@@ -100,7 +100,7 @@ def test_json_carries_everything(pair: tuple[str, str]) -> None:
     assert document["command"] == "compare"
     (result,) = document["results"]
     by_protocol = {c["protocol"]: c for c in result["comparisons"]}
-    assert set(by_protocol) == {"mean", "median", "single run"}
+    assert set(by_protocol) == {"typical", "mean", "median", "single run"}
     mean = by_protocol["mean"]
     assert mean["verdict"] == "faster"
     assert mean["speedup"]["low"] > 1

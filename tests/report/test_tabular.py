@@ -92,7 +92,7 @@ def test_latex_rows_have_a_cell_a_column(which: str, request: pytest.FixtureRequ
     body = text.partition(r"\toprule")[2].partition(r"\bottomrule")[0]
     lines = [line for line in body.splitlines() if line.endswith(r"\\")]
     assert len(lines) == 1 + len(result.benchmarks)
-    assert {len(re.findall(r"(?<!\\)&", line)) for line in lines} == {6}
+    assert {len(re.findall(r"(?<!\\)&", line)) for line in lines} == {7}
 
 
 def test_latex_compiles(hostile: Made, tmp_path: Path) -> None:

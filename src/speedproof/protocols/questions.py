@@ -5,7 +5,6 @@ A new question costs its module and an entry here.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
@@ -18,11 +17,13 @@ from speedproof.protocols.pair import DEFAULT, UNNAMED, PreparedPairs, Rules
 from speedproof.protocols.results import Comparison
 from speedproof.protocols.single_run import single_runs
 from speedproof.protocols.touati2009 import compare_2009
+from speedproof.protocols.typical import typical_runs
+from speedproof.stats.permutation import one_order
 from speedproof.stats.power import RunsNeeded, runs_needed_means, runs_needed_ranks
 
 __all__ = ["DETAILS", "HEADLINE", "QUESTIONS", "Question", "QuestionName"]
 
-QuestionName = Literal["mean", "median", "single run", "touati2009"]
+QuestionName = Literal["typical", "mean", "median", "single run", "touati2009"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,18 +69,21 @@ def one_by_one(
     ]
 
 
-def _one_order(n: int, m: int) -> float:
-    """Of a rank test: complete separation is one order of all."""
-    return 1 / math.comb(n + m, n)
-
-
 QUESTIONS: dict[str, Question] = {
     question.name: question
     for question in (
-        Question("mean", "Mean", "in mean", "speedup", means),
         Question(
-            "median", "Median", "in median", "speedup", medians, "median", runs_needed_ranks, _one_order
+            "typical",
+            "Typical run",
+            "on a typical run",
+            "speedup",
+            typical_runs,
+            "median",
+            runs_needed_ranks,
+            one_order,
         ),
+        Question("mean", "Mean", "in mean", "speedup", means),
+        Question("median", "Median", "in median", "speedup", medians, "median", runs_needed_ranks, one_order),
         Question(
             "single run",
             "P[faster run]",
@@ -94,10 +98,10 @@ QUESTIONS: dict[str, Question] = {
 }
 """By name, in the order in which they are shown."""
 
-HEADLINE: QuestionName = "median"
+HEADLINE: QuestionName = "typical"
 """The question whose answer is a benchmark's verdict."""
 
-DETAILS: tuple[QuestionName, ...] = ("mean", "median", "single run")
+DETAILS: tuple[QuestionName, ...] = ("typical", "mean", "median", "single run")
 """What is asked when everything is wanted."""
 
 

@@ -138,6 +138,7 @@ def _table(result: SuiteComparison) -> Fitted:
     rows = [_row(name, found) for name, found in by_name.items()]
     titles = {
         "mean": "speedup of mean",
+        "typical": "typical speedup",
         "median": "speedup of median",
         "single run": "P[faster run]",
         "touati2009": "2009 protocol",

@@ -12,6 +12,7 @@ __all__ = ["SHORT", "WHERE", "comparatives", "conclusion", "needs"]
 
 WHERE = {
     "mean": "in mean",
+    "typical": "on a typical run",
     "median": "in median",
     "single run": "on a single run",
     "touati2009": "by the 2009 protocol",

@@ -18,6 +18,7 @@ __all__ = ["code", "markdown"]
 
 _TITLES = {
     "mean": "speedup of mean",
+    "typical": "typical speedup",
     "median": "speedup of median",
     "single run": "P[faster run]",
     "touati2009": "2009 protocol",

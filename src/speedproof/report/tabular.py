@@ -24,6 +24,7 @@ COLUMNS = (
 )  # fmt: skip
 _TITLES = {
     "mean": "Speedup of mean",
+    "typical": "Typical speedup",
     "median": "Speedup of median",
     "single run": "$P$[faster run]",
     "touati2009": "2009 protocol",

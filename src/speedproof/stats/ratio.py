@@ -32,6 +32,7 @@ __all__ = [
     "RatioTest",
     "edges",
     "hold",
+    "monotone",
     "ratio_of_means",
     "ratio_of_means_test",
     "ratio_of_medians",
@@ -120,7 +121,7 @@ def hold(
     return Interval(low, high)
 
 
-def _monotone(
+def monotone(
     gamma: float, shifted: RatioTest, at_one: RatioTest, defined: npt.NDArray[np.bool_]
 ) -> RatioTest:
     """Let no p-value contradict the verdict: what is proven above 1 is proven above every smaller gamma."""
@@ -237,7 +238,7 @@ def ratio_of_means_test(
         np.where(equal, pooled.pvalue, separate.pvalue),
         np.where(equal, pooled.pvalue_less, separate.pvalue_less),
     )
-    return _monotone(gamma, RatioTest(t_sf(t, df), t_sf(-t, df)), at_one, defined)
+    return monotone(gamma, RatioTest(t_sf(t, df), t_sf(-t, df)), at_one, defined)
 
 
 def _rows(of: Moments, rows: BoolArray) -> Moments:
@@ -474,7 +475,7 @@ def ratio_of_medians_test(
             above = np.where(test.exact, tail[np.where(test.exact, greater, 0)], above)
             below = np.where(test.exact, tail[np.where(test.exact, less, 0)], below)
         shifted = RatioTest(above, below)
-    return _monotone(gamma, shifted, RatioTest(test.pvalue, test.pvalue_less), defined)
+    return monotone(gamma, shifted, RatioTest(test.pvalue, test.pvalue_less), defined)
 
 
 def _pairs_greater(x: FloatArray, y: FloatArray) -> IntArray:

@@ -5,7 +5,12 @@ from __future__ import annotations
 import bisect
 from decimal import Decimal
 
-__all__ = ["Resolution", "last_place"]
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["Resolution", "coarse_step", "last_place"]
+
+_COARSE = 0.25
 
 
 def last_place(value: float) -> float:
@@ -28,6 +33,32 @@ def last_place(value: float) -> float:
     """
     place = Decimal(repr(value)).normalize().as_tuple().exponent
     return 10.0 ** min(int(place), 0)
+
+
+def coarse_step(values: npt.ArrayLike) -> float:
+    """The step in which values were read, where it is coarse: a quarter of all pairs of runs or more tie.
+
+    Parameters
+    ----------
+    values : array_like, shape (n,)
+        Finite.
+
+    Returns
+    -------
+    float
+        The smallest difference between two of them, the last decimal place where all are equal; 0 where fewer tie:
+        normal values then spread by more than a step, and rounding moves their median by less than 1e-8 steps.
+
+    Examples
+    --------
+    >>> coarse_step([3.0, 3.0, 4.0, 3.0, 5.0]), coarse_step([3.01, 3.02, 4.0, 3.0, 5.0]), coarse_step([0.25, 0.25])
+    (1.0, 0.0, 0.01)
+    """
+    distinct, counts = np.unique(np.asarray(values, dtype=np.float64), return_counts=True)
+    n = float(counts.sum())
+    if n < 2 or (counts * (counts - 1.0)).sum() < _COARSE * n * (n - 1.0):
+        return 0.0
+    return last_place(float(distinct[0])) if distinct.size == 1 else float(np.diff(distinct).min())
 
 
 class Resolution:

@@ -14,7 +14,12 @@ from speedproof.report.wording import lower, percent, plural, ratio, upper
 
 __all__ = ["Figure", "figures", "headline"]
 
-_WHERE = {"mean": "In mean", "median": "In median", "touati2009": "By the 2009 protocol"}
+_WHERE = {
+    "typical": "On a typical run",
+    "mean": "In mean",
+    "median": "In median",
+    "touati2009": "By the 2009 protocol",
+}
 
 
 @dataclass(frozen=True, slots=True)

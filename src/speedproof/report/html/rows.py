@@ -186,7 +186,13 @@ class Forest:
 _SHAPES = ("dot", "diamond", "square", "triangle")
 _TOP, _LINE = 13, 14
 """Pixels above the first interval of a row, and between two."""
-_TITLES = {"mean": "Mean", "median": "Median", _SINGLE_RUN: "Single run", "touati2009": "2009 protocol"}
+_TITLES = {
+    "typical": "Typical run",
+    "mean": "Mean",
+    "median": "Median",
+    _SINGLE_RUN: "Single run",
+    "touati2009": "2009 protocol",
+}
 
 
 def forest(result: SuiteComparison) -> Forest:

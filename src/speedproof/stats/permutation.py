@@ -1,0 +1,326 @@
+"""The permutation distribution of Brunner and Munzel's statistic.
+
+Where both samples have one distribution, all orders of the n + m values are equally likely, and the statistic's
+distribution depends on n and m alone (and on which values tie): a test against it is exact. It is enumerated as
+far as that is quick. Beyond, Student's distribution with Brunner and Munzel's degrees of freedom is right in the
+middle and too thin in the tails (at n = m = 20 it gives 0.001 where the truth is 0.002). With the normal deviate z
+of Student's p-value,
+
+    z* = z / sqrt(1 + 2 k (z^2 - 2.7)),    k = 0.2 / min(n, m),
+
+follows the permutation distribution: between p = 0.2 and p = 0.0001 its p-values are those of 600,000 random
+permutations to 8 % (3 % from p = 0.01 up) for sizes from 9 to 60, or larger than those. ``studies/typical.py``
+prints that table.
+
+References
+----------
+.. [1] E. Brunner, U. Munzel, "The nonparametric Behrens-Fisher problem: asymptotic theory and a small-sample
+   approximation", Biometrical Journal 42(1), 2000.
+.. [2] K. Neubert, E. Brunner, "A studentized permutation test for the non-parametric Behrens-Fisher problem",
+   Computational Statistics & Data Analysis 51(10), 2007.
+.. [3] G. W. Hill, "Algorithm 395: Student's t-distribution", Communications of the ACM 13(10), 1970.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from speedproof.stats.special import ndtr, normal_quantile, t_ppf
+
+__all__ = ["Null", "Spread", "null_distribution", "one_order", "studentised", "tied_pvalue"]
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+_MOST_ORDERS = 200_000  # that are enumerated: 10 + 10, 8 + 12, 5 + 25, 3 + 100
+_MOST_TIED = 5_000  # of one pattern of ties, which is made for one pair only
+_MOST_GROUPS = 64
+_FEW = (
+    8  # runs: below, the larger side is cut to what can be enumerated, which hardly changes the distribution
+)
+_CURVATURE, _CENTRE = 0.2, 2.7
+_ENOUGH = 500  # runs, of which one order has a probability below 1e-300
+_SAME = 1e-9  # statistics that differ by less are equal but for rounding
+
+
+def one_order(n: int, m: int) -> float:
+    """The probability of one order of n + m values, the least p-value; 0 below the smallest double.
+
+    Examples
+    --------
+    >>> one_order(3, 3)
+    0.05
+    """
+    return 1.0 / math.comb(n + m, n) if min(n, m) < _ENOUGH else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """What the placements of two samples tell: counts of the pairs with x > y, ties counting half.
+
+    Attributes
+    ----------
+    won : ndarray
+        Sum over x of the y below it.
+    square_x : ndarray
+        Sum over x of the squared number of y below it.
+    square_y : ndarray
+        Sum over y of the squared number of x below it.
+    """
+
+    won: FloatArray
+    square_x: FloatArray
+    square_y: FloatArray
+
+
+def studentised(
+    spread: Spread, n: int, m: int, inflation: tuple[npt.ArrayLike, npt.ArrayLike] = (1.0, 1.0)
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Brunner and Munzel's statistic, its standard error and its degrees of freedom.
+
+    Parameters
+    ----------
+    spread : Spread
+        Of the pair.
+    n, m : int
+        Sizes, 2 or more.
+    inflation : (array_like, array_like)
+        By how much dependence multiplies the variance of the mean of each side: its effective size is n or m
+        divided by that.
+
+    Returns
+    -------
+    statistic, se, df : ndarray
+        The statistic is infinite where one side won every pair, NaN where all values are equal (both have a
+        standard error of 0; the degrees of freedom are the smallest possible).
+
+    Examples
+    --------
+    >>> won = Spread(np.array(12.0), np.array(38.0), np.array(10.0))  # [3, 5, 6, 9] against [1, 2, 4, 7]
+    >>> [round(float(value), 4) for value in studentised(won, 4, 4)]
+    [1.2247, 0.2041, 4.8]
+    """
+    factor_x, factor_y = (np.asarray(f, dtype=np.float64) for f in inflation)
+    lost = n * m - spread.won
+    # The products are whole numbers (or quarters) below 2^53 wherever the difference could cancel.
+    of_x = np.maximum(n * spread.square_x - spread.won**2, 0.0) / (n * (n - 1.0) * m**2)
+    of_y = np.maximum(m * spread.square_y - lost**2, 0.0) / (m * (m - 1.0) * n**2)
+    share_x, share_y = of_x * factor_x / n, of_y * factor_y / m
+    total = share_x + share_y
+    free_x = np.maximum(n / factor_x - 1.0, 1.0)
+    free_y = np.maximum(m / factor_y - 1.0, 1.0)
+    least = np.minimum(free_x, free_y)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        se = np.sqrt(total)
+        statistic = (spread.won / (n * m) - 0.5) / se
+        df = total**2 / (share_x**2 / free_x + share_y**2 / free_y)
+    return statistic, se, np.where(total > 0.0, df, least)
+
+
+def _orders(groups: tuple[int, ...], n: int) -> tuple[Spread, FloatArray]:
+    """Every way to call n of the tied values x and the rest y, as sums of the placements, with multiplicities.
+
+    The three sums are packed into one integer: twice `won`, and four times each sum of squares, are whole.
+    """
+    total = sum(groups)
+    m = total - n
+    bits_x, bits_y = ((4 * size * other**2).bit_length() for size, other in ((n, m), (m, n)))
+    states: list[tuple[IntArray, FloatArray] | None] = [None] * (n + 1)
+    states[0] = (np.zeros(1, dtype=np.int64), np.ones(1))
+    before = 0
+    for size in groups:
+        following: list[list[tuple[IntArray, FloatArray]]] = [[] for _ in range(n + 1)]
+        for i, state in enumerate(states):
+            if state is None:
+                continue
+            j = before - i
+            for k in range(max(0, size - (m - j)), min(size, n - i) + 1):
+                below_x, below_y = 2 * j + size - k, 2 * i + k
+                step = (k * below_x) << (bits_x + bits_y)
+                step += (k * below_x**2) << bits_y
+                step += (size - k) * below_y**2
+                following[i + k].append((state[0] + step, state[1] * math.comb(size, k)))
+        states = [
+            (np.concatenate([p for p, _ in parts]), np.concatenate([w for _, w in parts])) if parts else None
+            for parts in following
+        ]
+        before += size
+    packed, ways = states[n] or (np.zeros(0, dtype=np.int64), np.zeros(0))
+    square_y = (packed & ((1 << bits_y) - 1)).astype(np.float64) / 4.0
+    square_x = ((packed >> bits_y) & ((1 << bits_x) - 1)).astype(np.float64) / 4.0
+    return Spread((packed >> (bits_x + bits_y)).astype(np.float64) / 2.0, square_x, square_y), ways
+
+
+def _sorted_statistics(groups: tuple[int, ...], n: int) -> tuple[FloatArray, FloatArray]:
+    """The statistics of all orders, ascending, each with P[T >= it]; all values equal count as 0."""
+    spread, ways = _orders(groups, n)
+    statistic = np.nan_to_num(
+        studentised(spread, n, sum(groups) - n)[0], nan=0.0, posinf=np.inf, neginf=-np.inf
+    )
+    order = np.argsort(statistic, kind="stable")
+    ascending = statistic[order]
+    upper = np.cumsum(ways[order][::-1])[::-1] / ways.sum()
+    # what is equal but for rounding has the tail of the first of them
+    finite = np.nan_to_num(ascending, posinf=1e300, neginf=-1e300)
+    new = np.append(True, np.diff(finite) > _SAME * np.maximum(np.abs(finite[1:]), 1.0))
+    return ascending, upper[np.maximum.accumulate(np.where(new, np.arange(upper.size), 0))]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Null:
+    """The distribution of the statistic when both samples have one continuous distribution.
+
+    Attributes
+    ----------
+    n, m : int
+        Sizes.
+    statistics : ndarray or None
+        All values of the statistic, ascending; None where the distribution is approximated.
+    tails : ndarray or None
+        P[T >= t] of each.
+    """
+
+    n: int
+    m: int
+    statistics: FloatArray | None = None
+    tails: FloatArray | None = None
+
+    @property
+    def exact(self) -> bool:
+        """Whether every order was enumerated."""
+        return self.statistics is not None
+
+    def score(
+        self, statistic: FloatArray, df: FloatArray, effective: npt.ArrayLike | None = None
+    ) -> FloatArray:
+        """What orders outcomes from "X is smaller" to "X is larger" by their p-values.
+
+        Parameters
+        ----------
+        statistic, df : ndarray
+            From :func:`studentised`; NaN counts as 0.
+        effective : array_like, optional
+            The smaller effective size where it is not min(n, m).
+        """
+        t = np.where(np.isnan(statistic), 0.0, statistic)
+        if self.statistics is not None:
+            return t
+        z = _normal_deviate(np.minimum(np.abs(t), 1e150), df)
+        k = _CURVATURE / np.asarray(min(self.n, self.m) if effective is None else effective)
+        stretched = z / np.sqrt(np.maximum(1.0 + 2.0 * k * (z * z - _CENTRE), 0.1))
+        return np.where(np.isinf(t), np.inf, stretched) * np.sign(t)
+
+    def pvalue(self, score: FloatArray) -> FloatArray:
+        """P[a score at least as large]; complete separation has one order of all."""
+        least = one_order(self.n, self.m)
+        if self.statistics is None or self.tails is None:
+            return np.maximum(ndtr(-score), least)
+        at = np.searchsorted(self.statistics, _just_below(score))
+        tail = np.append(self.tails, 0.0)[at]
+        return np.where(np.isposinf(score), least, np.maximum(tail, least))
+
+    def critical(self, alpha: float) -> float:
+        """Scores from here on have a p-value of at most alpha; infinite when only separation has, if that has."""
+        if self.statistics is None or self.tails is None:
+            return normal_quantile(1.0 - alpha)
+        at = int(np.searchsorted(-self.tails, -alpha))
+        return float(_just_below(self.statistics[at])) if at < self.statistics.size else math.inf
+
+    def quantile(self, alpha: float, df: FloatArray, effective: npt.ArrayLike | None = None) -> FloatArray:
+        """The statistic that has the critical score at the given degrees of freedom."""
+        critical = self.critical(alpha)
+        if self.exact:
+            return np.full(np.shape(df), critical)
+        k = _CURVATURE / np.asarray(min(self.n, self.m) if effective is None else effective, dtype=np.float64)
+        square = critical**2 * (1.0 - 2.0 * k * _CENTRE) / np.maximum(1.0 - 2.0 * k * critical**2, 0.1)
+        z = math.copysign(1.0, critical) * np.sqrt(np.maximum(square, 0.0))
+        return t_ppf(ndtr(z), df)
+
+
+def _just_below(statistic: FloatArray) -> FloatArray:
+    """A bound below everything that equals the statistic but for rounding."""
+    finite = np.where(np.isinf(statistic), 0.0, statistic)
+    return np.where(np.isinf(statistic), statistic, finite - 2.0 * _SAME * np.maximum(np.abs(finite), 1.0))
+
+
+def _normal_deviate(t: FloatArray, df: FloatArray) -> FloatArray:
+    """The normal deviate with the p-value of Student's t >= 0 (Hill 1970): to 0.1 % from 3 degrees on."""
+    a = df - 0.5
+    b = 48.0 * a * a
+    square = a * np.log1p(t * t / df)
+    z = np.sqrt(square)
+    first = z * (square + 3.0) / b
+    second = z * (((4.0 * square + 33.0) * square + 240.0) * square + 855.0)
+    return np.asarray(z + first - second / (10.0 * b * (b + 0.8 * square * square + 100.0)))
+
+
+@lru_cache(maxsize=256)
+def null_distribution(n: int, m: int, independent: bool = True) -> Null:
+    """The distribution for two sizes, of 2 or more.
+
+    Parameters
+    ----------
+    n, m : int
+        Sizes.
+    independent : bool
+        False where the variance is inflated for dependence: orders are not equally likely then, and the
+        approximation with effective sizes has to do.
+
+    Examples
+    --------
+    >>> null = null_distribution(4, 4)
+    >>> float(null.pvalue(np.array(np.inf)) * 70), round(null.critical(0.05), 3)
+    (1.0, 4.95)
+    """
+    small, large = min(n, m), max(n, m)
+    if not independent or (math.comb(n + m, n) > _MOST_ORDERS and small > _FEW):
+        return Null(n, m)
+    while math.comb(small + large, small) > _MOST_ORDERS:
+        large = min(large - 1, 1000)
+    return Null(n, m, *_sorted_statistics((1,) * (small + large), small))
+
+
+@lru_cache(maxsize=4096)
+def _tied(groups: tuple[int, ...], n: int) -> tuple[FloatArray, FloatArray] | None:
+    if len(groups) > _MOST_GROUPS:
+        return None
+    # The number of compositions, which heavy ties keep small.
+    counts = np.ones(1)
+    for size in groups:
+        counts = np.convolve(counts, np.ones(size + 1))
+    if counts[n] > _MOST_TIED:
+        return None
+    return _sorted_statistics(groups, n)
+
+
+def tied_pvalue(groups: tuple[int, ...], n: int, statistic: float) -> float:
+    """P[T >= statistic] over all orders of values that tie; NaN where that is too many to enumerate.
+
+    Parameters
+    ----------
+    groups : tuple of int
+        How many values are equal, in ascending order of the values.
+    n : int
+        Size of X.
+    statistic : float
+        As observed; NaN, all values equal, counts as 0.
+
+    Examples
+    --------
+    [2, 2, 2, 2] against [1, 1, 1, 2]: 5 of the 70 orders have all x equal to 2.
+
+    >>> round(tied_pvalue((3, 5), 4, 3.0) * 70, 6)
+    5.0
+    """
+    found = _tied(groups, n)
+    if found is None:
+        return math.nan
+    statistics, tails = found
+    t = 0.0 if math.isnan(statistic) else statistic
+    at = int(np.searchsorted(statistics, _just_below(np.array(t))))
+    return float(tails[at]) if at < tails.size else 0.0
