@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -96,6 +96,7 @@ class Sample:
     span: tuple[float, float] | None = None
     tool: str = ""
     position: int = 0
+    _found: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         values = np.array(self.values, dtype=np.float64)
@@ -132,7 +133,11 @@ class Sample:
     @property
     def process_count(self) -> int:
         """Number of independent processes; the number of values when nothing is known of processes."""
-        return self.n if self.processes is None else int(np.unique(self.processes).size)
+        if self.processes is None:
+            return self.n
+        if "processes" not in self._found:
+            self._found["processes"] = int(np.unique(self.processes).size)
+        return int(self._found["processes"])
 
     @property
     def session_count(self) -> int:
@@ -159,7 +164,10 @@ class Sample:
         """
         if self.processes is None or not self.nested:
             return self
-        return self._one_each(self.processes, location, self.sessions)
+        if location not in self._found:
+            self._found[location] = self._one_each(self.processes, location, self.sessions)
+        reduced: Sample = self._found[location]
+        return reduced
 
     def per_session(self, location: Literal["mean", "median"]) -> Sample:
         """One value a session: the mean or the median of its processes' values, in order of first appearance.
@@ -179,16 +187,24 @@ class Sample:
         self, groups: IntArray, location: Literal["mean", "median"], sessions: IntArray | None
     ) -> Sample:
         """A value a group, none of which is nested in another but in its session."""
-        _, first, inverse = np.unique(groups, return_index=True, return_inverse=True)
+        _, first, inverse, sizes = np.unique(
+            groups, return_index=True, return_inverse=True, return_counts=True
+        )
         order = np.argsort(first)
-        reduce = np.mean if location == "mean" else np.median
         # A sum may exceed the largest double where its mean does not.
         scale = 1.0 if np.abs(self.values).max() < _LARGE else 0.5 ** self.n.bit_length()
-        in_order = self.values[np.argsort(inverse, kind="stable")] * scale
-        by_group = np.split(in_order, np.cumsum(np.bincount(inverse))[:-1])
+        grouped = self.values[np.argsort(inverse, kind="stable")] * scale
+        starts = np.cumsum(sizes) - sizes
+        reduced = np.empty(sizes.size)
+        for size in np.unique(sizes):  # groups of equal sizes together
+            own = np.flatnonzero(sizes == size)
+            rows = grouped[starts[own, None] + np.arange(size)]
+            if location == "median":
+                rows = np.sort(rows, axis=1)[:, (size - 1) // 2 : size // 2 + 1]
+            reduced[own] = rows.mean(axis=1) / scale
         return replace(
             self,
-            values=np.array([reduce(by_group[k]) / scale for k in order]),
+            values=reduced[order],
             processes=None,
             sessions=None if sessions is None else sessions[first[order]],
         )

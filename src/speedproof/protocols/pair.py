@@ -34,9 +34,9 @@ __all__ = [
 
 KSRule = Literal["legacy", "r422"]
 StandsForAProcess = Literal["mean", "median"]
-OrderTests = tuple[
-    tuple[float, float], tuple[float, float]
-]  # von Neumann's ratio and its p, correlation and its p
+Tested = tuple[float, float]  # a statistic with its p-value
+OrderTests = tuple[tuple[Tested, Tested] | None, Tested | None]
+"""Of the values used: serial dependence and drift; of those measured: drift within processes."""
 
 UNNAMED = Key("")
 LEAST_RISK = 1e-9  # the tests' approximations say nothing of what lies beyond
@@ -209,6 +209,7 @@ class PreparedPairs:
             sample.nested for pair in pairs for sample in (pair.reference, pair.candidate)
         )
         self._sides: dict[StandsForAProcess, tuple[Sides, ...]] = {}
+        self._steadiness: list[tuple[float, float] | None] | None = None
 
     def sides(self, location: StandsForAProcess) -> tuple[Sides, ...]:
         """The pairs, in order, with the mean or the median of a process in the place of its values."""
@@ -221,7 +222,9 @@ class PreparedPairs:
         measured = [sample for pair in self.pairs for sample in (pair.reference, pair.candidate)]
         used = [sample.per_process(location) for sample in measured] if self._reduced else measured
         summaries = summarise_all(measured, used)
-        orders = _order_tests(measured, used)
+        if self._steadiness is None:  # the same, whatever stands for a process
+            self._steadiness = [_steadiness(sample) for sample in measured]
+        orders = list(zip(_order_tests(measured, used), self._steadiness, strict=True))
         found = []
         for i, pair in enumerate(self.pairs):
             x, y = used[2 * i], used[2 * i + 1]
@@ -412,13 +415,13 @@ def _has_order(measured: Sample) -> bool:
     return Trait.ORDER_KNOWN in measured.traits and Trait.SORTED not in measured.traits
 
 
-def _order_tests(measured: Sequence[Sample], used: Sequence[Sample]) -> list[OrderTests | None]:
+def _order_tests(measured: Sequence[Sample], used: Sequence[Sample]) -> list[tuple[Tested, Tested] | None]:
     """Tests of serial dependence and of drift of every sample that is long enough and whose order is known."""
     groups: dict[int, list[int]] = {}
     for i, (sample, own) in enumerate(zip(measured, used, strict=True)):
         if _has_order(sample) and own.n >= _FEW_FOR_ORDER:
             groups.setdefault(own.n, []).append(i)
-    found: list[OrderTests | None] = [None] * len(used)
+    found: list[tuple[Tested, Tested] | None] = [None] * len(used)
     for n, members in groups.items():
         few = max(1, _TOGETHER // n)
         for at in range(0, len(members), few):
@@ -431,24 +434,28 @@ def _order_tests(measured: Sequence[Sample], used: Sequence[Sample]) -> list[Ord
     return found
 
 
+def _steadiness(measured: Sample) -> Tested | None:
+    if not (_has_order(measured) and measured.nested):
+        return None
+    within = drift_within(measured.values, np.asarray(measured.processes))
+    return float(within.correlation), float(within.pvalue)
+
+
 def _of_order(measured: Sample, used: Sample, side: str, order: OrderTests | None) -> list[Check]:
     if not _has_order(measured):
         return []
     tests: list[tuple[Assumption, float, float, str, str]] = []
-    if order is None:
-        (order,) = _order_tests([measured], [used])
-    if order is not None:
-        (ratio, serial), (correlation, trend) = order
+    neighbours, within = order or (_order_tests([measured], [used])[0], _steadiness(measured))
+    if neighbours is not None:
+        (ratio, serial), (correlation, trend) = neighbours
         in_blocks = Trait.RANDOM_ORDER in measured.traits
         likeness, drifting = (_ALIKE_IN_BLOCKS, _DRIFT_IN_BLOCKS) if in_blocks else (_ALIKE, _DRIFT)
         tests = [
             (Assumption.RUN_ORDER, ratio, serial, _SERIAL, likeness if ratio < _UNRELATED else _UNLIKE),
             (Assumption.DRIFT, correlation, trend, _STEADY, drifting),
         ]
-    if measured.nested:
-        within = drift_within(measured.values, np.asarray(measured.processes))
-        numbers = float(within.correlation), float(within.pvalue)
-        tests.append((Assumption.STEADINESS, *numbers, _STEADY_WITHIN, _DRIFT_WITHIN))
+    if within is not None:
+        tests.append((Assumption.STEADINESS, *within, _STEADY_WITHIN, _DRIFT_WITHIN))
     return [
         Check(kind, side, statistic, p, p > _ORDER_LEVEL, good if p > _ORDER_LEVEL else bad)
         for kind, statistic, p, good, bad in tests

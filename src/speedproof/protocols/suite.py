@@ -125,6 +125,7 @@ def compare_suite(
     protocols: tuple[QuestionName, ...] = DETAILS,
     *,
     precision: float = 0.05,
+    with_hpt: bool = True,
     done: Callable[[], None] = lambda: None,
 ) -> SuiteComparison:
     """Compare two versions on every benchmark that both have.
@@ -143,6 +144,8 @@ def compare_suite(
         Which to ask.
     precision : float
         For the number of benchmarks needed.
+    with_hpt : bool
+        Whether to ask Hierarchical Performance Testing, too, which takes as long as all the rest.
     done : callable
         Called after each benchmark.
 
@@ -183,7 +186,7 @@ def compare_suite(
             if several
             for method in _CONTROLS
         ),
-        hpt=_hpt(pairs, 1 - rules.alpha),
+        hpt=_hpt(pairs, 1 - rules.alpha) if with_hpt else None,
         gain_2009=_gains_2009(comparisons) if "touati2009" in protocols else (),
     )
 

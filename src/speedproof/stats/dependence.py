@@ -175,29 +175,34 @@ def drift_within(x: npt.ArrayLike, processes: npt.ArrayLike) -> Drift:
     >>> float(r.correlation), bool(r.pvalue < 1e-4)
     (-1.0, True)
     """
-    values, labels = usual(x), np.asarray(processes)
-    slopes, correlations = [], []
-    for label in np.unique(labels):
-        own = values[labels == label]
-        if own.size < 2:
-            continue
-        position = np.arange(own.size) - 0.5 * (own.size - 1)
-        centred = own - own.mean()
+    values = usual(x)
+    _, inverse, sizes = np.unique(np.asarray(processes), return_inverse=True, return_counts=True)
+    grouped = values[np.argsort(inverse, kind="stable")]
+    starts = np.cumsum(sizes) - sizes
+    own_slopes, own_correlations = np.empty(sizes.size), np.empty(sizes.size)
+    for size in np.unique(sizes[sizes > 1]):
+        members = np.flatnonzero(sizes == size)
+        own = grouped[starts[members, None] + np.arange(size)]
+        position = np.arange(size) - 0.5 * (size - 1)
+        centred = own - own.mean(axis=1, keepdims=True)
         # Per step of the position, so that processes of different lengths speak of the same thing.
-        slopes.append(float(position @ centred) / float(position @ position))
+        own_slopes[members] = (centred @ position) / float(position @ position)
         centred = usual(centred)  # of a process with far smaller values than the others
-        spread = np.sqrt((position @ position) * (centred @ centred))
-        correlations.append(float(position @ centred) / float(spread) if spread > 0.0 else 0.0)
-    k = len(slopes)
+        spread = np.sqrt((position @ position) * (centred * centred).sum(axis=1))
+        own_correlations[members] = np.divide(
+            centred @ position, spread, out=np.zeros(members.size), where=spread > 0.0
+        )
+    several = sizes > 1
+    slopes, correlations = own_slopes[several], own_correlations[several]
+    k = slopes.size
     undefined = np.asarray(np.nan)
     if k < _FEW_PROCESSES:
         return Drift(undefined, undefined)
-    slope = np.array(slopes)
-    error = slope.std(ddof=1) / np.sqrt(k)
+    error = slopes.std(ddof=1) / np.sqrt(k)
     if error == 0.0:
-        exact = undefined if slope[0] == 0.0 else np.asarray(0.0)
+        exact = undefined if slopes[0] == 0.0 else np.asarray(0.0)
         return Drift(np.asarray(np.mean(correlations)), exact)
-    pvalue = 2.0 * t_sf(abs(slope.mean()) / error, k - 1)
+    pvalue = 2.0 * t_sf(abs(slopes.mean()) / error, k - 1)
     return Drift(np.asarray(np.mean(correlations)), np.asarray(pvalue))
 
 
