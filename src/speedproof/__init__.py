@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from speedproof.api.rankings import RankResult as RankResult
     from speedproof.api.rankings import rank as rank
     from speedproof.api.reports import report as report
-    from speedproof.api.samples import sample as sample
     from speedproof.api.sessions import RaceResult as RaceResult
     from speedproof.api.sessions import measure as measure
     from speedproof.api.sessions import race as race
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from speedproof.api.suites import compare_suite as compare_suite
     from speedproof.api.suites import hpt as hpt
     from speedproof.api.suites import read as read
+    from speedproof.data.given import sample as sample
     from speedproof.data.sample import Sample as Sample
     from speedproof.data.suite import Suite as Suite
     from speedproof.errors import SpeedproofError as SpeedproofError
@@ -62,7 +62,7 @@ _HOME = {
     "rank": "api.rankings",
     "read": "api.suites",
     "report": "",
-    "sample": "api.samples",
+    "sample": "data.given",
 }
 __all__ = ["__version__", *_HOME]
 

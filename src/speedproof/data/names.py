@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 from collections.abc import Iterable, Sequence
 
-__all__ = ["enumerate_names", "wanted"]
+__all__ = ["enumerate_names", "joined", "wanted"]
 
 
 def enumerate_names(names: Iterable[str], limit: int = 8) -> str:
@@ -28,3 +28,19 @@ def wanted(name: str, only: Sequence[str], skip: Sequence[str]) -> bool:
         return name == pattern or fnmatch.fnmatchcase(name, pattern)
 
     return (not only or any(map(matches, only))) and not any(map(matches, skip))
+
+
+def joined(columns: Sequence[str], values: Sequence[str]) -> str:
+    """One name of the values of several columns; a value that is no word needs its column's name.
+
+    Examples
+    --------
+    >>> joined(["program", "threads"], ["bwaves", "4"]), joined(["size"], ["100"])
+    ('bwaves/threads=4', '100')
+    """
+    if len(values) == 1:
+        return values[0]
+    return "/".join(
+        value if value[:1].isalpha() else f"{column}={value}"
+        for column, value in zip(columns, values, strict=True)
+    )

@@ -7,8 +7,9 @@ version lacks are found by :meth:`Suite.partners`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from speedproof.data.names import enumerate_names, wanted
 from speedproof.data.pooling import Residue, fields, misfit, negative_time, pool, residue
@@ -242,6 +243,107 @@ class Suite:
             except DataError as error:
                 skipped.append(Skipped(group[0].path, group[0].where, key.benchmark, str(error)))
         return cls(tuple(versions), samples, residue(groups), tuple(skipped), fields(groups), commands)
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        *,
+        value: str,
+        benchmark: str | Sequence[str] = (),
+        version: str | Sequence[str] = (),
+        unit: str | None = None,
+        process: str | None = None,
+        session: str | None = None,
+        metric: str | None = None,
+        run: str | None = None,
+    ) -> Suite:
+        """Make a suite of a data frame with a row a value.
+
+        Parameters
+        ----------
+        frame : data frame
+            Of pandas, Polars or Arrow, a mapping of arrays, or a structured array.
+        value : str
+            The column of the measured values, in run order.
+        benchmark, version : str or sequence of str
+            The columns that say of what; several make one name.
+        unit : str, optional
+            Of the values, or the column that names it. By default seconds, plain numbers where there is a metric.
+        process, session : str, optional
+            The columns that say which process and which sitting a value is of.
+        metric : str, optional
+            The column that says what was measured.
+        run : str, optional
+            A column of numbers to sort by.
+
+        Returns
+        -------
+        Suite
+            Missing values are left out and named in ``skipped``.
+
+        Raises
+        ------
+        UsageError
+            A column that is not there.
+        DataError
+            Values that are no numbers, or no value at all.
+
+        Examples
+        --------
+        >>> frame = {"name": ["sort"] * 4, "rev": ["a", "a", "b", "b"], "t": [12.0, 13.0, 10.0, 11.0]}
+        >>> suite = Suite.from_frame(frame, benchmark="name", version="rev", value="t", unit="ms")
+        >>> [(version, sample.values.tolist()) for (_, version), sample in suite.samples.items()]
+        [('a', [0.012, 0.013]), ('b', [0.01, 0.011])]
+        """
+        from speedproof.data.frames import suite_of_frame
+
+        return suite_of_frame(
+            frame,
+            value=value,
+            benchmark=benchmark,
+            version=version,
+            unit=unit,
+            process=process,
+            session=session,
+            metric=metric,
+            run=run,
+        )
+
+    @classmethod
+    def of_samples(
+        cls, samples: Mapping[str, Any], *, unit: str | None = None, metric: str | None = None
+    ) -> Suite:
+        """Make a suite of arrays.
+
+        Parameters
+        ----------
+        samples : mapping of str to array_like, or to such mappings
+            By version; or by benchmark and version.
+        unit : str, optional
+            Of all values, see :func:`speedproof.sample`.
+        metric : str, optional
+            What was measured; by default what the unit says.
+
+        Returns
+        -------
+        Suite
+            In the order of the mappings.
+
+        Raises
+        ------
+        DataError
+            No values, or values that are no measurements.
+
+        Examples
+        --------
+        >>> suite = Suite.of_samples({"sort": {"old": [2.0, 2.1], "new": [1.0, 1.1]}})
+        >>> suite.versions, suite.benchmarks
+        (('old', 'new'), ('sort',))
+        """
+        from speedproof.data.given import suite_of_samples
+
+        return suite_of_samples(samples, unit=unit, metric=metric)
 
     def of(self, version: str) -> dict[Key, Sample]:
         """All samples of a version.

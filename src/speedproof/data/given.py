@@ -1,16 +1,19 @@
-"""From whatever holds numbers to a sample."""
+"""From what Python holds, arrays of any library, to samples and suites."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from speedproof.data.sample import Sample
-from speedproof.data.units import Direction, parse_unit
+from speedproof.data.suite import Key, Suite
+from speedproof.data.units import Direction, metric_of, parse_unit
 from speedproof.errors import DataError
 
-__all__ = ["sample"]
+__all__ = ["sample", "suite_of_samples"]
 
 
 def sample(
@@ -81,3 +84,24 @@ def sample(
         np.repeat(np.arange(len(numbers)), numbers.shape[1]) if numbers.ndim == 2 else None,
         name if name is not None else own if isinstance(own, str) else "",
     )
+
+
+def suite_of_samples(
+    samples: Mapping[str, Any], *, unit: str | None = None, metric: str | None = None
+) -> Suite:
+    """Make a suite of arrays: see :meth:`speedproof.data.suite.Suite.of_samples`."""
+    nested = all(isinstance(part, Mapping) for part in samples.values())
+    found: dict[tuple[Key, str], Sample] = {}
+    versions: dict[str, None] = {}
+    for benchmark, part in (samples if nested else {"values": samples}).items():
+        for version, values in part.items():
+            try:
+                one = sample(values, unit=unit, name=str(version))
+            except DataError as error:
+                raise DataError(f"{benchmark}, {version}: {error}") from None
+            key = Key(str(benchmark), metric or metric_of(one.unit))
+            found[key, str(version)] = replace(one, label=str(version))
+            versions.setdefault(str(version))
+    if not found:
+        raise DataError("there are no samples")
+    return Suite(tuple(versions), found)

@@ -1,0 +1,176 @@
+"""From a data frame to a suite: one row a value, columns that say of what."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from speedproof.data.names import enumerate_names, joined
+from speedproof.data.record import Record, Skipped
+from speedproof.data.sample import FloatArray, IntArray, Trait
+from speedproof.data.suite import Suite
+from speedproof.data.units import metric_of, parse_unit
+from speedproof.errors import DataError, UsageError
+
+__all__ = ["suite_of_frame"]
+
+_Column = npt.NDArray[Any]
+
+
+def suite_of_frame(
+    frame: Any,
+    *,
+    value: str,
+    benchmark: str | Sequence[str] = (),
+    version: str | Sequence[str] = (),
+    unit: str | None = None,
+    process: str | None = None,
+    session: str | None = None,
+    metric: str | None = None,
+    run: str | None = None,
+) -> Suite:
+    """Group the rows of a data frame: see :meth:`speedproof.data.suite.Suite.from_frame`."""
+    columns = _Columns(frame)
+    values = columns.numbers(value)
+    order = np.arange(values.size) if run is None else np.argsort(columns.numbers(run), kind="stable")
+    by_row = unit if unit is not None and columns.has(unit) else None
+    if unit is None:
+        unit = "s" if metric is None else ""
+    roles = {
+        "benchmark": columns.labels(benchmark, value),
+        "version": columns.labels(version, "all"),
+        "metric": columns.labels(metric or (), ""),
+        "unit": columns.labels(by_row or (), unit),
+    }
+    codes, groups = _grouped([*roles.values()])
+    processes = None if process is None else _numbered(columns.column(process).tolist())[0]
+    sessions = None if session is None else columns.labels(session, "")
+    records: list[tuple[str, Record | Skipped]] = []
+    in_groups = order[np.argsort(codes[order], kind="stable")]
+    for names, rows in zip(groups, np.split(in_groups, np.cumsum(np.bincount(codes))[:-1]), strict=True):
+        name, label, of_metric, written = names
+        known = np.isfinite(values[rows])
+        if lost := int(rows.size - known.sum()):
+            reason = f"{lost} of {rows.size} in column {value!r} missing or not finite"
+            records.append((label, Skipped("data frame", "", name, reason)))
+        rows = rows[known]
+        parsed = parse_unit(written)
+        for sitting, part in _parts(rows, sessions):
+            if part.size:
+                found = Record(
+                    name,
+                    parsed.to_base(values[part]),
+                    parsed.base,
+                    metric=of_metric or metric_of(parsed.base),
+                    processes=None if processes is None else processes[part],
+                    path="data frame",
+                    where=f"session {sitting}" if sitting else "",
+                    traits=frozenset({Trait.ORDER_KNOWN}),
+                    session=sitting,
+                )
+                records.append((label, found))
+    suite = Suite.from_records(records)
+    if not suite.samples:
+        reasons = "".join(f"\n  {skipped}" for skipped in suite.skipped)
+        raise DataError(f"the data frame holds no measured value{reasons}")
+    return suite
+
+
+def _parts(rows: IntArray, sessions: tuple[IntArray, list[str]] | None) -> Iterator[tuple[str, IntArray]]:
+    """The rows of each session, in order of first appearance."""
+    if sessions is None:
+        yield "", rows
+        return
+    codes, names = sessions
+    for code in dict.fromkeys(codes[rows].tolist()):
+        yield names[code], rows[codes[rows] == code]
+
+
+class _Columns:
+    """The columns of a frame of any library: pandas, Polars, Arrow, a mapping of arrays, a structured array."""
+
+    def __init__(self, frame: Any) -> None:
+        for lazy in ("collect", "compute"):  # of Polars' LazyFrame and of Dask
+            if callable(getattr(type(frame), lazy, None)):
+                frame = getattr(frame, lazy)()
+        self._frame = frame
+        names = getattr(frame, "column_names", None)  # Arrow: what it calls columns are the values
+        if names is None:
+            names = getattr(getattr(frame, "dtype", None), "names", None)
+        if names is None:
+            names = frame.keys() if isinstance(frame, Mapping) else getattr(frame, "columns", None)
+        if names is None:
+            raise UsageError(
+                f"a {type(frame).__name__} has no named columns: give a data frame or a mapping of arrays"
+            )
+        self._names: list[Hashable] = list(names)
+
+    def has(self, name: str) -> bool:
+        """Whether there is a column of this name."""
+        return name in self._names
+
+    def column(self, name: str) -> _Column:
+        """A column's values."""
+        if name not in self._names:
+            raise UsageError(
+                f"there is no column {name!r}; there are {enumerate_names(map(str, self._names))}"
+            )
+        column = self._frame.column(name) if hasattr(self._frame, "column_names") else self._frame[name]
+        return np.asarray(
+            column.to_numpy(zero_copy_only=False) if hasattr(column, "combine_chunks") else column
+        )
+
+    def numbers(self, name: str) -> FloatArray:
+        """A column of numbers; what is missing becomes NaN."""
+        column = self.column(name)
+        try:
+            if column.dtype == object:
+                column = np.array(
+                    [np.nan if _is_missing(v) else v for v in column.tolist()], dtype=np.float64
+                )
+            return column.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise DataError(f"column {name!r} does not hold numbers: {error}") from None
+
+    def labels(self, names: str | Sequence[str], default: str) -> tuple[IntArray, list[str]]:
+        """The text of each row, of one column or of several, as codes; a default without a column."""
+        names = [names] if isinstance(names, str) else list(names)
+        if not names:
+            return np.zeros(1, dtype=np.int64), [default]
+        parts = []
+        for name in names:
+            codes, values = _numbered(self.column(name).tolist())
+            if any(map(_is_missing, values)):
+                raise DataError(f"column {name!r} has missing values: drop or name those rows first")
+            parts.append((codes, [str(v) for v in values]))
+        codes, groups = _grouped(parts)
+        return codes, [joined(names, group) for group in groups]
+
+
+def _is_missing(value: object) -> bool:
+    # pandas' NA compares to NA, NaN differs from itself
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or value != value
+
+
+def _numbered(values: list[Any]) -> tuple[IntArray, list[Any]]:
+    """Codes by first appearance, and what they stand for."""
+    names: dict[Any, int] = {}
+    codes = np.fromiter((names.setdefault(v, len(names)) for v in values), dtype=np.int64, count=len(values))
+    return codes, list(names)
+
+
+def _grouped(parts: list[tuple[IntArray, list[str]]]) -> tuple[IntArray, list[tuple[str, ...]]]:
+    """Rows that agree in all of several codes, numbered by first appearance, with their texts."""
+    shape = [len(names) for _, names in parts]
+    size = max(codes.size for codes, _ in parts)
+    flat = np.zeros(size, dtype=np.int64)
+    for codes, names in parts:
+        flat = flat * len(names) + codes
+    numbers, found = _numbered(flat.tolist())
+    return numbers, [
+        tuple(names[k] for (_, names), k in zip(parts, np.unravel_index(f, shape), strict=True))
+        for f in found
+    ]

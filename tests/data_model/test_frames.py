@@ -1,0 +1,136 @@
+"""Suites of data frames and arrays: every library gives the suite that plain lists give."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+import pytest
+
+import speedproof as sp
+from speedproof.data.suite import Key
+from speedproof.errors import DataError, SpeedproofError, UsageError
+
+TABLE: dict[str, list[Any]] = {
+    "name": ["sort", "sort", "hash", "sort", "sort", "sort", "hash"],
+    "threads": [1, 1, 1, 1, 1, 1, 1],
+    "rev": ["a", "a", "a", "b", "b", "a", "b"],
+    "t": [12.0, 13.5, 3.0, 10.0, 11.0, 14.0, 2.5],
+    "pid": [7, 7, 9, 7, 8, 8, 7],
+    "day": ["mo", "mo", "mo", "mo", "tu", "tu", "tu"],
+}
+
+
+def structured() -> Any:
+    types = [(n, "U8" if isinstance(v[0], str) else "f8") for n, v in TABLE.items()]
+    return np.array(list(zip(*TABLE.values(), strict=True)), dtype=types)
+
+
+FRAMES: dict[str, Callable[[], Any]] = {
+    "mapping": lambda: TABLE,
+    "numpy": structured,
+    "pandas": lambda: import_module("pandas").DataFrame(TABLE),
+    "pandas, categories": lambda: import_module("pandas").DataFrame(TABLE).astype({"name": "category"}),
+    "pandas, nullable": lambda: import_module("pandas").DataFrame(TABLE).convert_dtypes(),
+    "polars": lambda: import_module("polars").DataFrame(TABLE),
+    "polars, lazy": lambda: import_module("polars").DataFrame(TABLE).lazy(),
+    "pyarrow": lambda: import_module("pyarrow").table(TABLE),
+}
+
+
+def frame(kind: str) -> Any:
+    library = kind.partition(",")[0]
+    if library in ("pandas", "polars", "pyarrow") and find_spec(library) is None:
+        pytest.skip(f"{library} is not here")
+    return FRAMES[kind]()
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_every_library_gives_the_same_suite(kind: str) -> None:
+    suite = sp.Suite.from_frame(
+        frame(kind), benchmark="name", version="rev", value="t", unit="ms", process="pid", session="day"
+    )
+    naive: dict[tuple[str, str], list[float]] = {}
+    for name, rev, t in zip(TABLE["name"], TABLE["rev"], TABLE["t"], strict=True):
+        naive.setdefault((name, rev), []).append(t / 1000)
+    assert {(k.benchmark, v): s.values.tolist() for (k, v), s in suite.samples.items()} == naive
+    assert suite.versions == ("a", "b")
+    a = suite["sort"].of("a")[Key("sort")]
+    assert a.sessions is not None
+    assert (a.process_count, a.sessions.tolist(), a.session_names) == (2, [0, 0, 1], ("mo", "tu"))
+    assert a.unit == "s"
+
+
+@pytest.mark.parametrize("kind", ["mapping", "pandas", "polars", "pyarrow"])
+def test_several_columns_make_one_name(kind: str) -> None:
+    suite = sp.Suite.from_frame(frame(kind), benchmark=["name", "threads"], version="rev", value="t")
+    assert suite.benchmarks == ("sort/threads=1", "hash/threads=1")
+
+
+@pytest.mark.parametrize("kind", ["pandas", "pandas, nullable", "polars", "pyarrow", "mapping"])
+def test_missing_values_are_named(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(TABLE, "t", [12.0, None, 3.0, 10.0, 11.0, 14.0, None])
+    suite = sp.Suite.from_frame(frame(kind), benchmark="name", version="rev", value="t")
+    assert suite["sort"].of("a")[Key("sort")].values.tolist() == [12.0, 14.0]
+    assert sorted(str(s) for s in suite.skipped) == [
+        "data frame: hash: 1 of 1 in column 't' missing or not finite",
+        "data frame: sort: 1 of 3 in column 't' missing or not finite",
+    ]
+
+
+def test_rows_are_put_in_run_order_and_metrics_apart() -> None:
+    table = {"t": [3.0, 1.0, 500.0, 2.0], "i": [3, 1, 1, 2], "what": ["time", "time", "memory", "time"],
+             "unit": ["ms", "ms", "kB", "ms"]}  # fmt: skip
+    suite = sp.Suite.from_frame(table, value="t", run="i", metric="what", unit="unit")
+    assert {k.metric: (s.values.tolist(), s.unit) for (k, _), s in suite.samples.items()} == {
+        "time": ([0.001, 0.002, 0.003], "s"),
+        "memory": ([500_000.0], "B"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "words"),
+    [
+        ({"value": "x"}, UsageError, "no column 'x'; there are name, threads, rev"),
+        ({"value": "name"}, DataError, "column 'name' does not hold numbers"),
+        ({"value": "t", "benchmark": "who"}, UsageError, "no column 'who'"),
+    ],
+)
+def test_what_is_wrong_is_said(arguments: dict[str, Any], error: type[SpeedproofError], words: str) -> None:
+    with pytest.raises(error, match=words):
+        sp.Suite.from_frame(TABLE, **arguments)
+
+
+def test_odd_frames() -> None:
+    with pytest.raises(UsageError, match="a list has no named columns"):
+        sp.Suite.from_frame([1.0], value="t")
+    with pytest.raises(DataError, match="holds no measured value"):
+        sp.Suite.from_frame({"t": []}, value="t")
+    with pytest.raises(DataError, match="column 'n' has missing values"):
+        sp.Suite.from_frame({"t": [1.0, 2.0], "n": ["a", None]}, value="t", benchmark="n")
+
+
+def test_suites_of_arrays() -> None:
+    nested = sp.Suite.of_samples({"sort": {"old": [2.0, 2.1], "new": np.array([1.0])}, "hash": {"old": (3,)}})
+    assert (nested.versions, nested.benchmarks) == (("old", "new"), ("sort", "hash"))
+    flat = sp.Suite.of_samples({"old": [[2.0, 2.1], [2.2, 2.3]], "new": [1.0]}, unit="ms")
+    (old, new) = flat.samples.values()
+    assert (old.process_count, new.values.tolist(), flat.metrics) == (2, [0.001], ("time",))
+    with pytest.raises(DataError, match=r"sort, old: .*not a finite number"):
+        sp.Suite.of_samples({"sort": {"old": [float("inf")]}})
+    with pytest.raises(DataError, match="there are no samples"):
+        sp.Suite.of_samples({})
+
+
+def test_groups_against_masks() -> None:
+    """Rows in random order: every group's values are those of a mask."""
+    rng = np.random.default_rng(5)
+    benchmark, version = rng.integers(0, 7, 20_000), rng.integers(0, 3, 20_000)
+    t = rng.lognormal(size=20_000)
+    suite = sp.Suite.from_frame({"b": benchmark, "v": version, "t": t}, benchmark="b", version="v", value="t")
+    for (key, label), sample in suite.samples.items():
+        mask = (benchmark == int(key.benchmark)) & (version == int(label))
+        np.testing.assert_array_equal(sample.values, t[mask])
