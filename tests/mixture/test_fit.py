@@ -37,19 +37,21 @@ def test_compatible_fit_against_r(mixtures: list[dict[str, Any]]) -> None:
 def test_bic_is_at_least_that_of_r(mixtures: list[dict[str, Any]]) -> None:
     for sample in mixtures:
         if (m := reference(sample)) is not None:
-            assert fit(sample["x"]).bic >= m["bic"] - 0.01, sample["id"]
+            assert fit(sample["x"]).bic >= m["bic"] - 1e-6, sample["id"]
 
 
-def test_same_choice_as_r_where_it_is_clear(mixtures: list[dict[str, Any]]) -> None:
+def test_same_choice_as_r_unless_a_better_one_is_found(mixtures: list[dict[str, Any]]) -> None:
     """Where the choice survives convergence with a gap above 1."""
-    compared = 0
+    same = 0
     for sample in mixtures:
         gap = ((sample["mclust"].get("runner_up")) or {}).get("gap", 0.0)
         if sample.get("choice_survives_convergence") and gap > 1:
-            f = fit(sample["x"])
-            assert (f.kind, f.components) == (sample["mclust"]["model"], sample["mclust"]["G"]), sample["id"]
-            compared += 1
-    assert compared > 70
+            f, m = fit(sample["x"]), sample["mclust"]
+            if (f.kind, f.components) == (m["model"], m["G"]):
+                same += 1
+            else:
+                assert f.bic > m["bic"] + 1e-6, sample["id"]
+    assert same > 50
 
 
 def test_reported_likelihood_is_that_of_the_parameters(mixtures: list[dict[str, Any]]) -> None:

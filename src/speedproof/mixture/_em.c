@@ -28,6 +28,7 @@
 #include <string.h>
 
 #define K_LIMIT 32
+#define MOST_STEPS 100000000 /* ten times as many, for what single precision leaves, fit an int */
 #define INLINE static inline __attribute__((always_inline))
 #define LOG_2PI 1.8378770664093453
 #define LOG2_E 1.4426950408889634
@@ -47,7 +48,8 @@ typedef struct {
 typedef struct {
     double gain_relative; /* stop when the gain in log-likelihood <= gain_relative (1 + |loglik|) + ... */
     double gain_absolute; /* ... this */
-    double min_variance;  /* a variance at or below it makes the model not estimable */
+    double min_variance;  /* a variance at or below it makes the model not estimable, or ... */
+    int clamp;            /* ... is raised to it */
     int max_steps;
     int accelerate;
     int extra_step;      /* keep one more M-step when it still moves the weights (mclust) */
@@ -56,7 +58,7 @@ typedef struct {
 } Rules;
 
 enum { MODEL_E = 0, MODEL_V = 1 };
-enum { RUN_OK = 0, RUN_UNFINISHED = 1, RUN_SINGULAR = 2 };
+enum { RUN_OK = 0, RUN_UNFINISHED = 1, RUN_SINGULAR = 2, RUN_NO_MEMORY = 3 };
 
 typedef struct {
     double loglik;
@@ -65,7 +67,7 @@ typedef struct {
 } Outcome;
 
 /* The M-step; returns 0 when a component is empty or its variance vanished. */
-static int m_step(int n, int K, int model, const Mixture *old, const Sums *s, double min_variance,
+static int m_step(int n, int K, int model, const Mixture *old, const Sums *s, const Rules *rules,
                   Mixture *out) {
     double within = 0.0;
     for (int k = 0; k < K; k++) {
@@ -78,13 +80,15 @@ static int m_step(int n, int K, int model, const Mixture *old, const Sums *s, do
     }
     for (int k = 0; k < K; k++) {
         if (model == MODEL_E) out->v[k] = within / n;
-        if (!(out->v[k] > min_variance)) return 0;
+        if (out->v[k] > rules->min_variance) continue;
+        if (!rules->clamp) return 0;
+        out->v[k] = rules->min_variance;
     }
     return 1;
 }
 
 /* The M-step from classes of the sorted data: class k is x[start[k] .. start[k + 1] - 1]. */
-static int from_classes(const double *x, const int32_t *start, int n, int K, int model, double min_variance,
+static int from_classes(const double *x, const int32_t *start, int n, int K, int model, const Rules *rules,
                         Mixture *out) {
     Mixture origin;
     Sums s;
@@ -100,7 +104,7 @@ static int from_classes(const double *x, const int32_t *start, int n, int K, int
         s.s1[k] = 0.0;
         s.s2[k] = s2;
     }
-    return m_step(n, K, model, &origin, &s, min_variance, out);
+    return m_step(n, K, model, &origin, &s, rules, out);
 }
 
 /* Squared extrapolation of t0 -> t1 -> t2 (Varadhan & Roland 2008, equations 5 and 9, step length S3);
@@ -137,7 +141,7 @@ static void extrapolate(int K, const Mixture *t0, const Mixture *t1, const Mixtu
         t.w[k] = MOVE(w);
         t.mu[k] = MOVE(mu);
         t.v[k] = MOVE(v);
-        if (!(t.w[k] > 0.0) || !(t.v[k] > min_variance)) return;
+        if (!(t.w[k] > 0.0) || !(t.v[k] >= min_variance)) return;
     }
 #undef MOVE
     *out = t;
@@ -240,6 +244,17 @@ static int sized(const Py_buffer *b, size_t count, size_t item, const char *what
     return 0;
 }
 
+/* Every line of starts indexes the sample: classes begin at 0, do not descend, and end at n. */
+static int sound_starts(const int32_t *starts, int rows, int n, int K_max) {
+    for (int row = 0; row < rows; row++)
+        for (int K = 2; K <= K_max; starts += K + 1, K++) {
+            if (starts[0] != 0 || starts[K] != n) return 0;
+            for (int k = 0; k < K; k++)
+                if (starts[k + 1] < starts[k]) return 0;
+        }
+    return 1;
+}
+
 PyDoc_STRVAR(search_doc,
              "search(x, starts, loglik, parameters, best, steps, rows, n, K_max, rules, single, K_always,"
              " patience, kernel)\n\nFit every K and model to each sorted row of x; see em.py.");
@@ -250,14 +265,14 @@ static PyObject *search(PyObject *self, PyObject *args) {
     Rules rules;
     int single, kernel, done = 1;
     (void)self;
-    if (!PyArg_ParseTuple(args, "y*y*w*w*w*w*iii(dddiiidd)iiii", &x, &starts, &loglik, &parameters, &best,
+    if (!PyArg_ParseTuple(args, "y*y*w*w*w*w*iii(dddiiiidd)iiii", &x, &starts, &loglik, &parameters, &best,
                           &steps, &s.rows, &s.n, &s.K_max, &rules.gain_relative, &rules.gain_absolute,
-                          &rules.min_variance, &rules.max_steps, &rules.accelerate, &rules.extra_step,
+                          &rules.min_variance, &rules.clamp, &rules.max_steps, &rules.accelerate, &rules.extra_step,
                           &rules.finish_gain, &rules.finish_margin, &single, &s.K_always, &s.patience, &kernel))
         return NULL;
     int valid = s.rows >= 0 && s.n >= 1 && s.K_max >= 1 && s.K_max <= K_LIMIT && kernel >= 0 &&
-                kernel < KERNEL_COUNT && usable(kernel);
-    if (!valid) PyErr_SetString(PyExc_ValueError, "rows, n, K_max or kernel out of range");
+                kernel < KERNEL_COUNT && usable(kernel) && rules.max_steps <= MOST_STEPS;
+    if (!valid) PyErr_SetString(PyExc_ValueError, "rows, n, K_max, max_steps or kernel out of range");
     if (valid) {
         size_t rows = (size_t)s.rows, cells = rows * (size_t)s.K_max * 2;
         size_t width = (size_t)start_offset(s.K_max + 1);
@@ -268,6 +283,10 @@ static PyObject *search(PyObject *self, PyObject *args) {
                 sized(&parameters, rows * 3 * (size_t)s.K_max, sizeof(double), "parameters") &&
                 sized(&best, rows * 2, sizeof(int32_t), "best") &&
                 sized(&steps, cells, sizeof(int32_t), "steps");
+    }
+    if (valid) {
+        valid = sound_starts(starts.buf, s.shared_starts ? 1 : s.rows, s.n, s.K_max);
+        if (!valid) PyErr_SetString(PyExc_ValueError, "starts: classes must begin at 0, ascend and end at n");
     }
     if (valid) {
         s.x = x.buf;
@@ -292,6 +311,59 @@ static PyObject *search(PyObject *self, PyObject *args) {
     PyBuffer_Release(&loglik);
     PyBuffer_Release(&parameters);
     PyBuffer_Release(&best);
+    PyBuffer_Release(&steps);
+    if (!valid || !done) return NULL;
+    Py_RETURN_NONE;
+}
+
+PyDoc_STRVAR(climb_doc, "climb(x, mixtures, places, loglik, steps, jobs, n, width, rules, kernel)\n\nEM on one sorted"
+                        " sample from many mixtures; see em.py.");
+
+static PyObject *climb(PyObject *self, PyObject *args) {
+    Py_buffer x, mixtures, places, loglik, steps;
+    Rules rules;
+    int jobs, n, width, kernel, valid;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "y*w*y*w*w*iii(dddiiiidd)i", &x, &mixtures, &places, &loglik, &steps, &jobs, &n, &width,
+                          &rules.gain_relative, &rules.gain_absolute, &rules.min_variance, &rules.clamp,
+                          &rules.max_steps, &rules.accelerate, &rules.extra_step, &rules.finish_gain,
+                          &rules.finish_margin, &kernel))
+        return NULL;
+    valid = jobs >= 0 && n >= 1 && width >= 1 && width <= K_LIMIT && kernel >= 0 && kernel < KERNEL_COUNT && usable(kernel) &&
+            rules.max_steps <= MOST_STEPS;
+    if (!valid) PyErr_SetString(PyExc_ValueError, "jobs, n, width, max_steps or kernel out of range");
+    valid = valid && sized(&x, (size_t)n, sizeof(double), "x") &&
+            sized(&mixtures, (size_t)jobs * 3 * (size_t)width, sizeof(double), "mixtures") &&
+            sized(&places, (size_t)jobs * 2, sizeof(int32_t), "places") &&
+            sized(&loglik, (size_t)jobs, sizeof(double), "loglik") &&
+            sized(&steps, (size_t)jobs, sizeof(int32_t), "steps");
+    int done = 1;
+    if (valid) {
+        double *to = mixtures.buf, *values = loglik.buf;
+        const int32_t *place = places.buf;
+        int32_t *made = steps.buf;
+        Py_BEGIN_ALLOW_THREADS
+        for (int j = 0; done && j < jobs; j++, to += 3 * width, place += 2) {
+            const int K = place[0] < 1 ? 1 : place[0] > width ? width : place[0];
+            Mixture m = {0};
+            memcpy(m.w, to, (size_t)K * sizeof *to);
+            memcpy(m.mu, to + width, (size_t)K * sizeof *to);
+            memcpy(m.v, to + 2 * width, (size_t)K * sizeof *to);
+            Outcome o = KERNELS[kernel].run(x.buf, n, K, place[1] == MODEL_V ? MODEL_V : MODEL_E, &rules, &m);
+            memcpy(to, m.w, (size_t)K * sizeof *to);
+            memcpy(to + width, m.mu, (size_t)K * sizeof *to);
+            memcpy(to + 2 * width, m.v, (size_t)K * sizeof *to);
+            values[j] = o.state == RUN_SINGULAR ? NAN : o.loglik;
+            made[j] = o.state == RUN_UNFINISHED ? -o.steps : o.steps;
+            done = o.state != RUN_NO_MEMORY;
+        }
+        Py_END_ALLOW_THREADS
+        if (!done) PyErr_NoMemory();
+    }
+    PyBuffer_Release(&x);
+    PyBuffer_Release(&mixtures);
+    PyBuffer_Release(&places);
+    PyBuffer_Release(&loglik);
     PyBuffer_Release(&steps);
     if (!valid || !done) return NULL;
     Py_RETURN_NONE;
@@ -347,6 +419,7 @@ static PyObject *kernels(PyObject *self, PyObject *args) {
 
 static PyMethodDef methods[] = {
     {"search", search, METH_VARARGS, search_doc},
+    {"climb", climb, METH_VARARGS, climb_doc},
     {"ks", ks, METH_VARARGS, ks_doc},
     {"kernels", kernels, METH_NOARGS, kernels_doc},
     {NULL, NULL, 0, NULL},

@@ -166,7 +166,7 @@ TARGET static Outcome NAME(em_plain)(const double *x, int n, int K, int model, c
     while (o.steps < rules->max_steps) {
         o.loglik = NAME(e_step)(x, n, K, m, &sums);
         o.steps++;
-        int sound = m_step(n, K, model, m, &sums, rules->min_variance, &next);
+        int sound = m_step(n, K, model, m, &sums, rules, &next);
         double gain = fabs(o.loglik - last);
         if (gain <= rules->gain_relative * (1.0 + fabs(o.loglik)) + rules->gain_absolute) {
             double moved = 0.0;
@@ -195,18 +195,18 @@ TARGET static Outcome NAME(em_accelerated)(const double *x, int n, int K, int mo
     double longest = 1.0;
     while (o.steps < rules->max_steps) {
         double start = NAME(e_step)(x, n, K, m, &sums);
-        int sound = m_step(n, K, model, m, &sums, rules->min_variance, &t1);
+        int sound = m_step(n, K, model, m, &sums, rules, &t1);
         o.steps++;
         if (o.steps > 1 && (!sound || start < o.loglik)) {
             *m = t2;
             longest = 1.0 > longest / 16 ? 1.0 : longest / 16;
             start = NAME(e_step)(x, n, K, m, &sums);
-            sound = m_step(n, K, model, m, &sums, rules->min_variance, &t1);
+            sound = m_step(n, K, model, m, &sums, rules, &t1);
             o.steps++;
         }
         if (sound) {
             o.loglik = NAME(e_step)(x, n, K, &t1, &sums);
-            sound = m_step(n, K, model, &t1, &sums, rules->min_variance, &t2);
+            sound = m_step(n, K, model, &t1, &sums, rules, &t2);
             o.steps++;
         }
         if (!sound) {
@@ -226,7 +226,7 @@ TARGET static Outcome NAME(em_accelerated)(const double *x, int n, int K, int mo
 
 TARGET static Outcome NAME(em_run)(const double *x, int n, int K, int model, const Rules *rules, Mixture *m) {
     size_t padded = ((size_t)n + BLOCK - 1) / BLOCK * BLOCK;
-    Outcome failed = {0.0, 0, RUN_SINGULAR};
+    Outcome failed = {0.0, 0, RUN_NO_MEMORY};
     double *copy = malloc(padded * sizeof *copy);
     if (!copy) return failed;
     memcpy(copy, x, (size_t)n * sizeof *copy);

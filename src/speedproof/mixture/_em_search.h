@@ -46,7 +46,7 @@ static void record(const Search *s, int row, int K, int model, const Outcome *o,
 static void record_single_gaussian(const Search *s, int row, const Rules *rules, Mixture *m) {
     const int32_t start[2] = {0, s->n};
     Outcome o = {0.0, 1, RUN_SINGULAR};
-    if (from_classes(s->x + (size_t)row * s->n, start, s->n, 1, MODEL_E, rules->min_variance, m)) {
+    if (from_classes(s->x + (size_t)row * s->n, start, s->n, 1, MODEL_E, rules, m)) {
         o.state = RUN_OK;
         o.loglik = -0.5 * s->n * (LOG_2PI + log(m->v[0]) + 1.0);
     }
@@ -60,13 +60,13 @@ static int wants(const Search *s, int row, int K) {
     return K - s->best[2 * (size_t)row] <= s->patience;
 }
 
-/* Take every model whose BIC is near the best one on to convergence. */
-static void finish(const Search *s, int row, const Rules *rules, const Kernels *kernels, Mixture *mixtures) {
+/* Take every model whose BIC is near the best one on to convergence; returns 0 when memory runs out. */
+static int finish(const Search *s, int row, const Rules *rules, const Kernels *kernels, Mixture *mixtures) {
     const double *x = s->x + (size_t)row * s->n;
     double *loglik = s->loglik + (size_t)row * s->K_max * 2;
     int32_t *steps = s->steps + (size_t)row * s->K_max * 2;
     int32_t *best = s->best + 2 * (size_t)row;
-    if (best[0] == 0) return;
+    if (best[0] == 0) return 1;
     Rules fine = *rules;
     fine.gain_relative = 0.0;
     fine.gain_absolute = rules->finish_gain;
@@ -77,6 +77,7 @@ static void finish(const Search *s, int row, const Rules *rules, const Kernels *
             if (!(bic_of(loglik[cell], s->n, K, model) >= bar)) continue;
             Mixture *m = &mixtures[cell];
             Outcome o = kernels->run(x, s->n, K, model, &fine, m);
+            if (o.state == RUN_NO_MEMORY) return 0;
             loglik[cell] = o.state == RUN_SINGULAR ? NAN : o.loglik;
             steps[cell] = (o.state == RUN_UNFINISHED ? -1 : 1) * (abs(steps[cell]) + o.steps);
         }
@@ -85,26 +86,29 @@ static void finish(const Search *s, int row, const Rules *rules, const Kernels *
     for (int K = 1; K <= s->K_max; K++)
         for (int model = MODEL_E; model <= MODEL_V; model++)
             consider(s, row, K, model, &mixtures[2 * (K - 1) + model]);
+    return 1;
 }
 
 static int search_in_double(const Search *s, const Rules *rules, const Kernels *kernels) {
     Mixture *mixtures = calloc(2 * (size_t)s->K_max, sizeof *mixtures);
-    for (int row = 0; mixtures && row < s->rows; row++) {
+    int done = mixtures != NULL;
+    for (int row = 0; done && row < s->rows; row++) {
         const double *x = s->x + (size_t)row * s->n;
         record_single_gaussian(s, row, rules, &mixtures[0]);
-        for (int K = 2; K <= s->K_max && wants(s, row, K); K++) {
-            for (int model = MODEL_E; model <= MODEL_V; model++) {
+        for (int K = 2; done && K <= s->K_max && wants(s, row, K); K++) {
+            for (int model = MODEL_E; done && model <= MODEL_V; model++) {
                 Mixture *m = &mixtures[2 * (K - 1) + model];
                 Outcome o = {0.0, 0, RUN_SINGULAR};
-                if (from_classes(x, start_of(s, row, K), s->n, K, model, rules->min_variance, m))
+                if (from_classes(x, start_of(s, row, K), s->n, K, model, rules, m))
                     o = kernels->run(x, s->n, K, model, rules, m);
+                done = o.state != RUN_NO_MEMORY;
                 record(s, row, K, model, &o, m);
             }
         }
-        if (rules->finish_gain > 0.0) finish(s, row, rules, kernels, mixtures);
+        if (done && rules->finish_gain > 0.0) done = finish(s, row, rules, kernels, mixtures);
     }
     free(mixtures);
-    return mixtures != NULL;
+    return done;
 }
 
 /* The same with single-precision runs, many at once; what they cannot decide is redone in double. */
@@ -126,7 +130,7 @@ static int search_in_single(const Search *s, const Rules *rules, const Rules *re
                 run->outcome = (Outcome){0.0, 0, RUN_SINGULAR};
                 run->undecided = 0;
                 run->active = from_classes(s->x + (size_t)row * s->n, start_of(s, row, K), s->n, K, model,
-                                           rules->min_variance, &run->mixture);
+                                           rules, &run->mixture);
             }
         }
         done = kernels->runs(x, s->n, K, &queue, rules);
@@ -134,9 +138,10 @@ static int search_in_single(const Search *s, const Rules *rules, const Rules *re
             Run *run = &runs[j];
             const double *row = s->x + (size_t)run->row * s->n;
             if (run->undecided &&
-                from_classes(row, start_of(s, run->row, K), s->n, K, run->model, redo->min_variance,
+                from_classes(row, start_of(s, run->row, K), s->n, K, run->model, redo,
                              &run->mixture))
                 run->outcome = kernels->run(row, s->n, K, run->model, redo, &run->mixture);
+            done = run->outcome.state != RUN_NO_MEMORY;
             record(s, run->row, K, run->model, &run->outcome, &run->mixture);
         }
     }

@@ -10,7 +10,8 @@ import numpy.typing as npt
 from speedproof.mixture.changes import StateOrder, state_order, states
 from speedproof.mixture.fit import MixtureFit, fit
 from speedproof.mixture.goodness import Progress, goodness_of_fit
-from speedproof.mixture.rounding import detect_resolution, fit_rounded, goodness_of_rounded, rounding_matters
+from speedproof.mixture.grid import detect_resolution
+from speedproof.mixture.rounding import fit_rounded, goodness_of_rounded, rounding_matters
 from speedproof.stats.scaling import exponent
 
 __all__ = ["Analysis", "Component", "Mode", "TestResult", "analyse"]

@@ -26,6 +26,7 @@ __all__ = [
     "REPLICATE",
     "Fits",
     "Rules",
+    "climb",
     "kernel_names",
     "ks_distances",
     "over_blocks",
@@ -64,6 +65,8 @@ class Rules:
         ``gain_relative (1 + |loglik|) + gain_absolute``.
     min_variance : float
         A variance at or below this makes the model not estimable.
+    clamp : bool
+        It is raised to that limit instead.
     max_steps : int
         Give up after so many EM steps; the last parameters stand.
     accelerate : bool
@@ -88,6 +91,15 @@ class Rules:
     extra_step: bool
     finish_gain: float = 0.0
     finish_margin: float = 0.0
+    clamp: bool = False
+
+    @property
+    def packed(self) -> tuple[float, ...]:
+        """As the compiled module takes them."""
+        return (
+            self.gain_relative, self.gain_absolute, self.min_variance, self.clamp, self.max_steps,
+            self.accelerate, self.extra_step, self.finish_gain, self.finish_margin,
+        )  # fmt: skip
 
 
 SINGULAR = float(np.finfo(float).eps)
@@ -326,27 +338,64 @@ def _runner(kernel: str | None) -> Callable[[Floats, Ints, Request, Fits], None]
         from speedproof.mixture import em_numpy
 
         return em_numpy.search
+    compiled, chosen = _chosen(kernel)
+    fill = compiled.search
+
+    def run(rows: Floats, starts: Ints, request: Request, fits: Fits) -> None:
+        chunk = np.ascontiguousarray(rows, dtype=np.float64)
+        fill(
+            chunk, np.ascontiguousarray(starts), fits.loglik, fits.parameters, fits.best, fits.steps,
+            *chunk.shape, fits.loglik.shape[1], request.rules.packed, request.single, request.K_always,
+            request.patience, chosen,
+        )  # fmt: skip
+
+    return run
+
+
+def _chosen(kernel: str | None) -> tuple[ModuleType, int]:
+    """The compiled module and the number of a kernel, the best by default."""
     names = kernel_names()
     if _COMPILED is None or (kernel is not None and kernel not in names):
         known = ", ".join(name for name in (*names, "numpy") if name)
         raise UsageError(f"no kernel {kernel!r} here; there are {known}")
-    fill = _COMPILED.search
-    chosen = names.index(kernel) if kernel else next(i for i, name in enumerate(names) if name)
+    return _COMPILED, names.index(kernel) if kernel else next(i for i, name in enumerate(names) if name)
 
-    def run(rows: Floats, starts: Ints, request: Request, fits: Fits) -> None:
-        r = request.rules
-        rules = (
-            r.gain_relative, r.gain_absolute, r.min_variance, r.max_steps, r.accelerate, r.extra_step,
-            r.finish_gain, r.finish_margin,
-        )  # fmt: skip
-        chunk = np.ascontiguousarray(rows, dtype=np.float64)
-        fill(
-            chunk, np.ascontiguousarray(starts), fits.loglik, fits.parameters, fits.best, fits.steps,
-            *chunk.shape, fits.loglik.shape[1], rules, request.single, request.K_always, request.patience,
-            chosen,
-        )  # fmt: skip
 
-    return run
+def climb(
+    x: Floats, mixtures: Floats, places: npt.ArrayLike, rules: Rules, *, kernel: str | None = None
+) -> tuple[Floats, Ints]:
+    """EM on one sample from many mixtures.
+
+    Parameters
+    ----------
+    x : ndarray, shape (n,)
+        The sorted sample.
+    mixtures : ndarray, shape (J, 3, K_max)
+        Weights, means and variances to start from; changed to where the runs end.
+    places : array_like, shape (J, 2)
+        K and model of each: 0 for E, 1 for V.
+    rules : Rules
+        When a run stops.
+    kernel : str, optional
+        As for :func:`search`.
+
+    Returns
+    -------
+    ndarray, ndarray of int32, shape (J,)
+        Log-likelihoods, NaN where a model is not estimable, and the steps made, negative where they ended
+        before convergence.
+    """
+    kinds = np.ascontiguousarray(places, dtype=np.int32)
+    if kernel == "numpy" or (kernel is None and _COMPILED is None):
+        from speedproof.mixture import em_numpy
+
+        return em_numpy.climb(x, mixtures, kinds, rules)
+    compiled, chosen = _chosen(kernel)
+    loglik, steps = np.empty(len(kinds)), np.empty(len(kinds), np.int32)
+    compiled.climb(
+        x, mixtures, kinds, loglik, steps, len(kinds), x.size, mixtures.shape[2], rules.packed, chosen
+    )
+    return loglik, steps
 
 
 def over_blocks(do: Callable[[slice], None], count: int, jobs: int) -> None:

@@ -19,7 +19,7 @@ from speedproof.mixture import em
 if TYPE_CHECKING:
     from speedproof.mixture.em import Fits, Request, Rules
 
-__all__ = ["Mixtures", "Runs", "accelerated", "choose", "ks_distances", "m_step", "record", "search"]
+__all__ = ["Mixtures", "Runs", "accelerated", "choose", "climb", "ks_distances", "m_step", "record", "search"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
@@ -64,7 +64,7 @@ class Runs:
         n = x.shape[1]
         return cls.begin(
             lambda on, t: e_step(x[on], t),
-            lambda on, t, sums: m_step(n, common[on], t, sums, rules.min_variance),
+            lambda on, t, sums: m_step(n, common[on], t, sums, rules),
             start,
             sound,
         )
@@ -95,7 +95,7 @@ def e_step(x: Floats, t: Mixtures) -> tuple[Floats, Floats]:
     return loglik, np.stack([r.sum(axis=1), rd.sum(axis=1), (rd * d).sum(axis=1)], axis=1)
 
 
-def m_step(n: int, common: Bools, t: Mixtures, sums: Floats, min_variance: float) -> tuple[Mixtures, Bools]:
+def m_step(n: int, common: Bools, t: Mixtures, sums: Floats, rules: Rules) -> tuple[Mixtures, Bools]:
     """Next mixtures, and which of them are sound; the others stay."""
     s0, s1, s2 = sums[:, 0], sums[:, 1], sums[:, 2]
     sound: Bools = np.asarray((s0 > em.EMPTY).all(axis=1))
@@ -103,7 +103,10 @@ def m_step(n: int, common: Bools, t: Mixtures, sums: Floats, min_variance: float
     shift = s1 / safe
     within = (s2 - shift * s1).sum(axis=1, keepdims=True) / n
     v = np.where(common[:, None], within, s2 / safe - shift**2)
-    sound = np.asarray(sound & (v > min_variance).all(axis=1))
+    if rules.clamp:
+        v = np.maximum(v, rules.min_variance)
+    else:
+        sound = np.asarray(sound & (v > rules.min_variance).all(axis=1))
     following = Mixtures(s0 / n, t.mu + shift, v)
     following[~sound] = t[~sound]
     return following, sound
@@ -128,6 +131,22 @@ def search(rows: Floats, starts: Ints, request: Request, fits: Fits) -> None:
         choose(fits, K, n, mixtures[K])
     if rules.finish_gain > 0.0:
         _finish(rows, rules, fits, mixtures)
+
+
+def climb(x: Floats, mixtures: Floats, places: Ints, rules: Rules) -> tuple[Floats, Ints]:
+    """EM on one sample from many mixtures, shape (J, 3, K_max), which are changed."""
+    loglik, steps = np.full(len(places), np.nan), np.zeros(len(places), np.int32)
+    for K in np.unique(places[:, 0]).tolist():
+        on = np.flatnonzero(places[:, 0] == K)
+        start = Mixtures(*(np.ascontiguousarray(mixtures[on, part, :K]) for part in range(3)))
+        rows = np.broadcast_to(x, (on.size, x.size))
+        runs = Runs.of_samples(rows, places[on, 1] == em.E, start, np.ones(on.size, np.bool_), rules)
+        accelerated(runs, rules)
+        t = runs.mixtures
+        mixtures[on, :, :K] = np.stack([t.w, t.mu, t.v], axis=1)
+        loglik[on] = np.where(runs.singular, np.nan, runs.loglik)
+        steps[on] = np.where(runs.finished, runs.steps, -runs.steps)
+    return loglik, steps
 
 
 def ks_distances(rows: Floats, fits: Fits) -> Floats:
@@ -169,7 +188,7 @@ def _start(rows: Floats, classes: Ints, models: int, rules: Rules) -> Runs:
     common = np.tile(np.arange(models) == 0, count)
     origin = Mixtures(np.full((count, K), 1.0 / K), centre, np.ones((count, K)))
     origin = origin[np.repeat(np.arange(count), models)]
-    t, sound = m_step(n, common, origin, np.repeat(sums, models, axis=0), rules.min_variance)
+    t, sound = m_step(n, common, origin, np.repeat(sums, models, axis=0), rules)
     return Runs.of_samples(np.repeat(rows, models, axis=0), common, t, sound, rules)
 
 
@@ -243,7 +262,7 @@ def _extrapolate(
     capped = a >= longest
     a = np.where(capped, longest, a)[:, None, None]
     far = a0 + 2.0 * a * r + a * a * q
-    stay = (a[:, 0, 0] <= 1.0) | (far[:, 0] <= 0).any(axis=1) | (far[:, 2] <= min_variance).any(axis=1)
+    stay = (a[:, 0, 0] <= 1.0) | (far[:, 0] <= 0).any(axis=1) | (far[:, 2] < min_variance).any(axis=1)
     far[stay] = a2[stay]
     return Mixtures(far[:, 0], far[:, 1], far[:, 2]), np.where(capped, 4.0 * longest, longest)
 

@@ -13,15 +13,17 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import log
+from math import log, pi, sqrt
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from speedproof.errors import DataError
+from speedproof.errors import DataError, UsageError
 from speedproof.mixture import em
+from speedproof.mixture.grid import detect_resolution
 from speedproof.mixture.model import MixtureModel
+from speedproof.mixture.search import table
 
 __all__ = ["Candidate", "MixtureFit", "fit", "free_parameters", "ranked_candidates", "standardise"]
 
@@ -145,8 +147,8 @@ def standardise(values: npt.ArrayLike) -> tuple[Floats, float, float]:
 def fit(values: npt.ArrayLike, *, K_max: int = 9, compatible: bool = False) -> MixtureFit:
     """Fit a mixture by maximum likelihood.
 
-    EM starts from classes cut at sample quantiles, as R's mclust does, on standardised values. Models whose
-    BIC comes near the best are taken to convergence.
+    EM climbs from many starts (:mod:`speedproof.mixture.starts`) on standardised values; models whose BIC comes
+    near the best are taken to convergence.
 
     Parameters
     ----------
@@ -181,13 +183,43 @@ def fit(values: npt.ArrayLike, *, K_max: int = 9, compatible: bool = False) -> M
     u, centre, scale = standardise(values)
     n = u.size
     K_max = min(K_max, n)
+    if not 1 <= K_max <= em.K_LIMIT:
+        raise UsageError(f"K must lie in 1..{em.K_LIMIT}, not {K_max}")
     if compatible:
-        u, centre, scale = centre + scale * u, 0.0, 1.0
-        u = np.sort(np.asarray(values, dtype=np.float64).ravel())
-    row = u[np.newaxis]
-    rules = em.MCLUST if compatible else em.CONVERGED
-    found = em.search(row, em.quantile_starts(row, K_max, as_mclust=compatible), K_max, rules)
-    candidates = ranked_candidates(found.loglik[0] - n * np.log(scale), n)
+        return _as_mclust(np.sort(np.asarray(values, dtype=np.float64).ravel()), K_max)
+    found = table(u, K_max, _rounding(values, u) / scale)
+    loglik = np.full((K_max, 2), np.nan)
+    for (K, model), one in found.items():
+        loglik[K - 1, model] = one.loglik
+    candidates = ranked_candidates(loglik - n * np.log(scale), n)
+    best = candidates[0]
+    one = found[best.K, em.V if best.kind == "V" else em.E]
+    w, mu, v = one.mixture
+    return MixtureFit(
+        MixtureModel(w, centre + scale * mu, scale * np.sqrt(v)),
+        best.kind,
+        n,
+        best.loglik,
+        best.bic,
+        free_parameters(best.kind, best.K),
+        candidates,
+        one.converged,
+        K_max,
+    )
+
+
+def _rounding(values: npt.ArrayLike, u: Floats) -> float:
+    """Standard deviation of the error of values that were rounded to a grid; 0 when nothing shows one."""
+    if (np.diff(u) > 0).all():
+        return 0.0
+    step = detect_resolution(values)
+    return 0.0 if step is None else step / sqrt(2.0 * pi)
+
+
+def _as_mclust(x: Floats, K_max: int) -> MixtureFit:
+    row, n = x[np.newaxis], x.size
+    found = em.search(row, em.quantile_starts(row, K_max, as_mclust=True), K_max, em.MCLUST)
+    candidates = ranked_candidates(found.loglik[0], n)
     if not candidates:
         raise DataError(
             "no mixture can be estimated: every variance falls below mclust's absolute limit; scale the values"
@@ -195,7 +227,7 @@ def fit(values: npt.ArrayLike, *, K_max: int = 9, compatible: bool = False) -> M
     best = candidates[0]
     w, mu, v = found.parameters[0, :, : best.K]
     return MixtureFit(
-        MixtureModel(w, centre + scale * mu, scale * np.sqrt(v)),
+        MixtureModel(w, mu, np.sqrt(v)),
         best.kind,
         n,
         best.loglik,

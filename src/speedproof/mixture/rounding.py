@@ -24,6 +24,7 @@ from speedproof.mixture import em
 from speedproof.mixture.em_numpy import Mixtures, Runs, accelerated, choose, record
 from speedproof.mixture.fit import MixtureFit, free_parameters, ranked_candidates
 from speedproof.mixture.goodness import GoodnessOfFit, Progress, draw_samples, share_beyond
+from speedproof.mixture.grid import detect_resolution
 from speedproof.mixture.model import MixtureModel
 from speedproof.stats.special import ndtr
 
@@ -34,68 +35,8 @@ Floats = npt.NDArray[np.float64]
 NARROWEST = 0.05
 """Smallest deviation, in steps: half a step is ten of them, and the likelihood has long stopped to change."""
 
-FINEST = 1e6
-"""A grid of more steps than this over the range is no rounding to reckon with."""
-
 RULES = em.Rules(1e-5, 0.0, 0.0, 600, accelerate=True, extra_step=False)
 _HALF_LOG_2PI = 0.5 * float(np.log(2.0 * np.pi))
-
-
-def detect_resolution(values: npt.ArrayLike) -> float | None:
-    """Find the step of the grid that tied values lie on.
-
-    Parameters
-    ----------
-    values : array_like, shape (n,)
-        A sample.
-
-    Returns
-    -------
-    float or None
-        The largest h such that all differences are multiples of h within rounding noise; None when no two
-        values are equal (then nothing shows a grid), when all are, or when there is no such h above a
-        millionth of the range.
-
-    Examples
-    --------
-    >>> detect_resolution([0.31, 0.33, 0.33, 0.39])
-    0.02
-    >>> detect_resolution([0.31, 0.33, 0.34]) is None
-    True
-    """
-    x = np.asarray(values, dtype=np.float64)
-    distinct = np.unique(x)
-    # Decimals are not exact in binary, and neither are their differences.
-    noise = 64.0 * float(np.spacing(np.abs(x).max(initial=0.0)))
-    steps = np.diff(distinct)
-    steps = steps[steps > noise]
-    if distinct.size == x.size or steps.size == 0:
-        return None
-    h = float(steps.min())
-    # Euclid's algorithm on real numbers: what is left within the noise is zero.
-    rest = np.unique(steps)
-    while h > 100.0 * noise:
-        rest = np.abs(rest - h * np.round(rest / h))
-        rest = rest[rest > noise]
-        if rest.size == 0:
-            # All differences from the first value are multiples of h, so the span gives h its last digits.
-            span = float(distinct[-1] - distinct[0])
-            h = _shortest(span / round(span / h), noise)
-            offsets = (distinct - distinct[0]) / h
-            on_grid = span / h <= FINEST and np.abs(offsets - np.round(offsets)).max() <= 0.01
-            return h if on_grid else None
-        rest = np.append(rest, h)
-        h = float(rest.min())
-    return None
-
-
-def _shortest(h: float, noise: float) -> float:
-    """The shortest decimal within the noise."""
-    for digits in range(1, 17):
-        rounded = float(f"{h:.{digits}g}")
-        if abs(rounded - h) <= noise:
-            return rounded
-    return h
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,0 +1,210 @@
+"""The search for the best mixture of one sample: many short climbs, few long ones.
+
+For each K all starts of :mod:`speedproof.mixture.starts` climb a few steps on at most 256 quantiles of the
+sample; the highest of them climbs on, on the sample itself. Where the BIC comes near the best the next ones
+climb on, too, and what is highest then is taken to convergence.
+
+The likelihood of two values that lie close together grows without bound as a component narrows to them. So a
+component with a variance of its own is no narrower than rounding makes values (the step of their grid over
+sqrt(2 pi): no value is then more than certain), and one that rests on three values or fewer is no narrower than
+four values lie apart in the middle half.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import log
+
+import numpy as np
+import numpy.typing as npt
+
+from speedproof.mixture import em, starts
+
+__all__ = ["Found", "sound", "spread_of_neighbours", "table"]
+
+Floats = npt.NDArray[np.float64]
+
+SMALL = 256
+"""Points on which short climbs are made."""
+
+MOST = 10_000
+"""Points on which long ones are made: of a larger sample its quantiles."""
+
+SHORT, LONG, FINE = 12, 3000, 30_000
+MARGIN = 10.0  # of BIC, within which a model may still win
+TRIES = 3  # starts of such a model that climb on
+ROUNDS = 3  # of moves from the best mixtures, while they bring something
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Found:
+    """The best mixture of one K and model: its log-likelihood, (3, K) parameters, and whether EM converged."""
+
+    loglik: float
+    mixture: Floats
+    converged: bool
+
+
+Place = tuple[int, int]  # K and model
+
+
+@dataclass(slots=True)
+class _Search:
+    x: Floats
+    small: Floats
+    floor: float  # of a variance
+    apart: float  # how far four values lie apart
+    n: int  # values that the points of x stand for
+    kernel: str | None
+    waiting: dict[Place, list[tuple[float, Floats]]]
+    found: dict[Place, Found]
+    bics: dict[Place, float]
+
+    def bic(self, place: Place, loglik: float) -> float:
+        K, model = place
+        df = 2 if K == 1 else 2 * K if model == em.E else 3 * K - 1
+        return 2.0 * loglik * self.n / self.x.size - df * log(self.n)
+
+    def scout(self, mixtures: Floats, places: list[Place]) -> None:
+        """Short climbs; what they reach waits, the highest first."""
+        rules = em.Rules(1e-5, 0.0, self.floor, SHORT, accelerate=True, extra_step=False, clamp=True)
+        loglik, _ = em.climb(self.small, mixtures, places, rules, kernel=self.kernel)
+        good_ones = sound(mixtures, self.n, self.apart).tolist()
+        for place, height, mixture, good in zip(places, loglik.tolist(), mixtures, good_ones, strict=True):
+            if height > -np.inf and (good or place[1] == em.E):
+                self.waiting.setdefault(place, []).append((height, mixture))
+        for queue in self.waiting.values():
+            queue.sort(key=lambda item: -item[0])
+
+    def follow(self, places: list[Place], count: int) -> None:
+        """Long climbs of the highest that wait, those of one height once."""
+        jobs: list[Place] = []
+        chosen: list[Floats] = []
+        for place in places:
+            last, taken = np.inf, 0
+            queue = self.waiting.get(place, [])
+            while queue and taken < count:
+                height, mixture = queue.pop(0)
+                if last - height > 1e-3:
+                    last, taken = height, taken + 1
+                    jobs.append(place)
+                    chosen.append(mixture)
+        self.climb(
+            jobs, chosen, em.Rules(1e-5, 0.0, self.floor, LONG, accelerate=True, extra_step=False, clamp=True)
+        )
+
+    def finish(self, places: list[Place]) -> None:
+        rules = em.Rules(0.0, 1e-11, self.floor, FINE, accelerate=True, extra_step=False, clamp=True)
+        self.climb(places, [self.found[place].mixture for place in places], rules)
+
+    def climb(self, places: list[Place], mixtures: list[Floats], rules: em.Rules) -> None:
+        if not places:
+            return
+        reached = np.array(mixtures)
+        loglik, steps = em.climb(self.x, reached, places, rules, kernel=self.kernel)
+        for place, height, mixture, made in zip(
+            places, loglik.tolist(), reached, steps.tolist(), strict=True
+        ):
+            old = self.found.get(place)
+            if not (height > (-np.inf if old is None else old.loglik)):
+                continue
+            if place[1] == em.E or sound(mixture, self.n, self.apart):
+                self.found[place] = Found(height, mixture, made > 0)
+                self.bics[place] = self.bic(place, height)
+
+    def best(self) -> Place:
+        return max(self.bics, key=self.bics.__getitem__)
+
+    def near(self) -> list[Place]:
+        bar = self.bics[self.best()] - MARGIN
+        return [place for place, bic in self.bics.items() if place[0] > 1 and bic >= bar]
+
+    def move(self, K_max: int) -> None:
+        """Scout from the best mixtures of each model that may win, and from their neighbours in K."""
+        bar = self.bics[self.best()] - MARGIN
+        places: list[Place] = []
+        groups: list[Floats] = []
+        tops = {
+            m: max((b, K) for (K, kind), b in self.bics.items() if kind == m or K == 1) for m in (em.E, em.V)
+        }
+        for (K, model), one in list(self.found.items()):
+            if not any(
+                b >= bar and abs(K - top) <= 1 and (m == model or K == 1) for m, (b, top) in tops.items()
+            ):
+                continue
+            if K_max > K:
+                more = [starts.splits(one.mixture, K), starts.insertions(self.small, one.mixture, K)]
+                kinds = (em.E, em.V) if K == 1 else (model,)
+                groups += more * len(kinds)
+                places += [(K + 1, kind) for kind in kinds for group in more for _ in group]
+            if K > 2:
+                groups.append(starts.merges(one.mixture, K))
+                places += [(K - 1, model)] * len(groups[-1])
+        self.scout(np.concatenate(groups), places)
+
+
+def sound(mixtures: Floats, n: int, apart: float) -> npt.NDArray[np.bool_]:
+    """Whether no component narrower than four values lie apart rests on three of them or fewer.
+
+    Mixtures have the shape (..., 3, K_max), zeros behind their K.
+    """
+    w, v = mixtures[..., 0, :], mixtures[..., 2, :]
+    few = (w < 3.5 / n) & (v < apart * apart) & (w > 0.0)
+    return np.asarray(~few.any(axis=-1))
+
+
+def spread_of_neighbours(x: Floats) -> float:
+    """Four times what neighbouring values of the middle half lie apart on average."""
+    n = x.size
+    return 4.0 * float(x[(3 * n) // 4] - x[n // 4]) / max(n // 2, 1)
+
+
+def table(x: Floats, K_max: int, floor: float, *, kernel: str | None = None) -> dict[Place, Found]:
+    """The best mixture found for every K and model.
+
+    Parameters
+    ----------
+    x : ndarray, shape (n,)
+        Sorted, standardised values.
+    K_max : int
+        Largest K.
+    floor : float
+        Smallest standard deviation of a component.
+    kernel : str, optional
+        As for :func:`speedproof.mixture.em.search`.
+
+    Returns
+    -------
+    dict of (K, model) to Found
+        Log-likelihoods of the whole sample.
+    """
+    on = starts.condensed(x, MOST)
+    small = starts.condensed(on, SMALL)
+    s = _Search(
+        on, small, max(floor, 1e-7) ** 2, spread_of_neighbours(on), x.size, kernel, {}, {}, {}
+    )  # fmt: skip
+    s.found[1, em.E] = _single(on, K_max)
+    s.bics[1, em.E] = s.bic((1, em.E), s.found[1, em.E].loglik)
+    if K_max > 1:
+        lines = starts.quantile_classes(small, K_max) + starts.partitions(small, K_max)
+        classes, K = starts.from_classes(small, lines, K_max)
+        s.scout(np.concatenate([classes, classes]), [(k, model) for model in (em.E, em.V) for k in K])
+        s.follow([(k, model) for k in range(2, K_max + 1) for model in (em.E, em.V)], 1)
+        for _ in range(ROUNDS):
+            before = s.bics[s.best()]
+            s.move(K_max)
+            s.follow(list(s.waiting), 1)
+            s.follow(s.near(), TRIES)
+            if s.bics[s.best()] - before < 1e-3:
+                break
+        s.finish(s.near())
+    share = x.size / on.size
+    return {p: Found(share * f.loglik, f.mixture[:, : p[0]], f.converged) for p, f in s.found.items()}
+
+
+def _single(x: Floats, K_max: int) -> Found:
+    mean = float(x.mean())
+    v = float(((x - mean) ** 2).mean())
+    mixture = np.zeros((3, K_max))
+    mixture[:, 0] = 1.0, mean, v
+    return Found(-0.5 * x.size * (log(2.0 * np.pi * v) + 1.0), mixture, True)

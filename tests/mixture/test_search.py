@@ -1,0 +1,143 @@
+"""The best mixture is found: against random starts, against every partition, and on data that mislead EM."""
+
+from collections.abc import Iterator
+from itertools import combinations
+from math import log, pi
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from speedproof.mixture import em, search, starts
+from speedproof.mixture.fit import fit, standardise
+from speedproof.mixture.model import MixtureModel
+
+Floats = npt.NDArray[np.float64]
+
+
+def samples(count: int, seed: int) -> Iterator[Floats]:
+    """Shapes that benchmarks take: outliers, ticks, tails, modes of every width."""
+    rng = np.random.default_rng(seed)
+    for i in range(count):
+        n = int(rng.choice([20, 30, 50, 80, 100]))
+        k = int(rng.integers(2, 6))
+        z = rng.integers(0, k, n)
+        yield (
+            np.append(rng.normal(0, 1, n - 1), rng.choice([8, 20, 100])),
+            rng.lognormal(0, 1, n),
+            np.where(rng.random(n) < 0.3, rng.normal(4, 0.5, n), rng.normal(0, 1, n)),
+            rng.standard_t(3, n),
+            rng.exponential(1, n) + 5,
+            rng.normal(0, 5, k)[z] + rng.lognormal(-1, 1, k)[z] * rng.normal(0, 1, n),
+        )[i % 6]
+
+
+def best_of_random_starts(x: Floats, tries: int, rng: np.random.Generator) -> float:
+    """The largest BIC of a sound mixture that EM reaches from random values as means."""
+    u, _, scale = standardise(x)
+    n, widest = u.size, 9
+    rules = em.Rules(1e-5, 0.0, 1e-14, 3000, accelerate=True, extra_step=False, clamp=True)
+    places = [(K, model) for K in range(2, widest + 1) for model in (em.E, em.V) for _ in range(tries)]
+    mixtures = np.zeros((len(places), 3, widest))
+    for mixture, (K, _) in zip(mixtures, places, strict=True):
+        mixture[:, :K] = np.full(K, 1 / K), rng.choice(u, K, replace=False), np.full(K, 1 / K**2)
+    loglik, _ = em.climb(u, mixtures, places, rules)
+    sound = search.sound(mixtures, n, search.spread_of_neighbours(u))
+    best = -n * (log(2 * pi * float((u**2).mean())) + 1) - 2 * log(n)
+    for height, good, (K, model) in zip(loglik.tolist(), sound.tolist(), places, strict=True):
+        if good or model == em.E:
+            best = max(best, 2 * height - (2 * K if model == em.E else 3 * K - 1) * log(n))
+    return best - 2 * n * log(scale)
+
+
+def test_never_worse_than_the_best_of_random_starts() -> None:
+    rng = np.random.default_rng(1)
+    for i, x in enumerate(samples(30, 2)):
+        assert fit(x).bic >= best_of_random_starts(x, 50, rng) - 1e-6, i
+
+
+@pytest.mark.parametrize("n", [20, 35, 50])
+def test_an_outlier_takes_one_component(n: int) -> None:
+    """Two components, not a plateau of equal ones: never below the two means that anybody would start from."""
+    x = np.append(np.random.default_rng(n).normal(10, 0.1, n - 1), 14.0)
+    f = fit(x)
+    plain = np.array([[[1 - 1 / n, 1 / n], [x[:-1].mean(), 14.0], [0.01, 0.01]]])
+    rules = em.Rules(0.0, 1e-12, 1e-14, 3000, accelerate=True, extra_step=False)
+    loglik, _ = em.climb(np.sort(x), plain, [(2, em.E)], rules)
+    assert f.bic >= 2 * float(loglik[0]) - 4 * log(n) - 1e-6
+    assert apart(f.model)
+
+
+def test_components_never_coincide() -> None:
+    rng = np.random.default_rng(3)
+    for x in samples(40, 4):
+        assert apart(fit(x).model)
+    for step in (0.3, 1.0, 3.0):
+        assert apart(fit(np.round(rng.normal(20, 1, 40) / step) * step).model)
+
+
+def apart(model: MixtureModel) -> bool:
+    """Whether no two components have the same mean and deviation within a thousandth of the deviation."""
+    pairs = combinations(range(model.components), 2)
+    mu, sd = model.means, model.sds
+    return all(abs(mu[i] - mu[j]) > 1e-3 * sd[i] or abs(sd[i] - sd[j]) > 1e-3 * sd[i] for i, j in pairs)
+
+
+def test_no_component_is_narrower_than_the_clock() -> None:
+    """The density of ticks would grow without bound; a component is as wide as makes a tick certain at most."""
+    x = np.repeat([1.0, 1.25, 1.5, 3.0], [20, 12, 6, 9])
+    assert fit(x).model.sds.min() >= 0.25 / np.sqrt(2 * pi) * (1 - 1e-9)
+
+
+def test_partitions_against_every_one() -> None:
+    """k-means of values in order: no cut is better than the one found."""
+    rng = np.random.default_rng(5)
+    for _ in range(20):
+        x = np.sort(rng.normal(0, 1, 11) + 4 * rng.integers(0, 3, 11))
+        lines = {len(line) - 1: line for line in reversed(starts.partitions(x, 4))}
+        for K, line in lines.items():
+            every = [np.array([0, *cuts, x.size]) for cuts in combinations(range(1, x.size), K - 1)]
+            assert within(x, line) == pytest.approx(min(within(x, cuts) for cuts in every), abs=1e-12)
+
+
+def within(x: Floats, cuts: npt.NDArray[np.int64]) -> float:
+    return sum(float(((part - part.mean()) ** 2).sum()) for part in np.split(x, cuts[1:-1]))
+
+
+def test_moves_keep_weights_and_moments() -> None:
+    """A split or merged mixture has weights that sum to one; merging keeps mean and variance."""
+    mixture = np.zeros((3, 5))
+    mixture[:, :3] = [0.2, 0.5, 0.3], [1.0, 2.0, 5.0], [0.1, 0.2, 0.3]
+    x = np.sort(np.random.default_rng(6).normal(2, 1, 60))
+    for moved in (starts.splits(mixture, 3), starts.insertions(x, mixture, 3), starts.merges(mixture, 3)):
+        np.testing.assert_allclose(moved[:, 0].sum(axis=1), 1.0)
+    w, mu, v = np.moveaxis(starts.merges(mixture, 3), 1, 0)
+    mean = (w * mu).sum(axis=1)
+    np.testing.assert_allclose(mean, mixture[0] @ mixture[1])
+    np.testing.assert_allclose(
+        (w * (v + (mu - mean[:, None]) ** 2)).sum(axis=1),
+        mixture[0] @ (mixture[2] + (mixture[1] - mean[0]) ** 2),
+    )
+
+
+def test_large_samples_are_condensed() -> None:
+    """A million values are fitted as their quantiles, with the likelihood of all."""
+    truth = MixtureModel([0.3, 0.7], [10.0, 20.0], [1.0, 2.0])
+    x = truth.rvs(200_000, 1)
+    f = fit(x)
+    assert (f.kind, f.components) == ("V", 2)
+    assert f.loglik == pytest.approx(f.model.loglik(x), rel=1e-3)
+    np.testing.assert_allclose(f.model.means, truth.means, rtol=2e-3)
+
+
+def test_kernels_climb_alike(kernels: list[str]) -> None:
+    u, _, _ = standardise(next(samples(1, 7)))
+    places = [(2, em.E), (2, em.V), (4, em.V), (3, em.E)]
+    mixtures = np.zeros((4, 3, 4))
+    for mixture, (K, _) in zip(mixtures, places, strict=True):
+        mixture[:, :K] = np.full(K, 1 / K), np.linspace(-1, 1, K), np.full(K, 0.2)
+    rules = em.Rules(1e-7, 0.0, 1e-6, 500, accelerate=True, extra_step=False, clamp=True)
+    expected, _ = em.climb(u, mixtures.copy(), places, rules, kernel="numpy")
+    for kernel in kernels:
+        found, _ = em.climb(u, mixtures.copy(), places, rules, kernel=kernel)
+        np.testing.assert_allclose(found, expected, atol=1e-4)
