@@ -16,23 +16,31 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from speedproof import formats as formats
     from speedproof import mixture as mixture
+    from speedproof import plot as plot
     from speedproof.api.gates import GateResult as GateResult
     from speedproof.api.gates import gate as gate
+    from speedproof.api.hpt import HptResult as HptResult
+    from speedproof.api.hpt import hpt as hpt
+    from speedproof.api.models import ModelResult as ModelResult
+    from speedproof.api.models import model as model
     from speedproof.api.pairs import PairResult as PairResult
     from speedproof.api.pairs import compare as compare
+    from speedproof.api.pictures import pictures as pictures
     from speedproof.api.rankings import RankResult as RankResult
     from speedproof.api.rankings import rank as rank
     from speedproof.api.reports import report as report
     from speedproof.api.sessions import RaceResult as RaceResult
     from speedproof.api.sessions import measure as measure
     from speedproof.api.sessions import race as race
-    from speedproof.api.suites import HptResult as HptResult
+    from speedproof.api.speedup_test import SpeedupTestResult as SpeedupTestResult
+    from speedproof.api.speedup_test import speedup_test as speedup_test
     from speedproof.api.suites import SuiteResult as SuiteResult
     from speedproof.api.suites import compare_suite as compare_suite
-    from speedproof.api.suites import hpt as hpt
     from speedproof.api.suites import read as read
     from speedproof.data.given import sample as sample
+    from speedproof.data.remarks import remarks as remarks
     from speedproof.data.sample import Sample as Sample
     from speedproof.data.suite import Suite as Suite
     from speedproof.errors import SpeedproofError as SpeedproofError
@@ -43,26 +51,34 @@ if TYPE_CHECKING:
 _HOME = {
     "Assumption": "protocols.assumptions",
     "GateResult": "api.gates",
-    "HptResult": "api.suites",
+    "HptResult": "api.hpt",
+    "ModelResult": "api.models",
     "PairResult": "api.pairs",
     "RaceResult": "api.sessions",
     "RankResult": "api.rankings",
     "Sample": "data.sample",
     "SpeedproofError": "errors",
+    "SpeedupTestResult": "api.speedup_test",
     "Suite": "data.suite",
     "SuiteResult": "api.suites",
     "Verdict": "protocols.results",
     "compare": "api.pairs",
     "compare_suite": "api.suites",
+    "formats": "",
     "gate": "api.gates",
-    "hpt": "api.suites",
+    "hpt": "api.hpt",
     "measure": "",
     "mixture": "",
+    "model": "api.models",
+    "pictures": "api.pictures",
+    "plot": "",
     "race": "api.sessions",
     "rank": "api.rankings",
     "read": "api.suites",
+    "remarks": "data.remarks",
     "report": "",
     "sample": "data.given",
+    "speedup_test": "api.speedup_test",
 }
 __all__ = ["__version__", *_HOME]
 

@@ -116,7 +116,10 @@ def test_several_candidates_ask_for_a_choice() -> None:
     with pytest.raises(sp.SpeedproofError, match=r"\.against"):
         _ = s.geometric_mean
     assert s.against("b").geometric_mean is not None
-    assert [v.version for v in sp.rank(sp.read(f"a={O2}", f"b={O3}")).versions] == ["a", "b"]
+    ranked = sp.rank(sp.read(f"a={O2}", f"b={O3}"), resamples=20)
+    assert [v.version for v in ranked.over_suite().versions] == ["a", "b"]
+    with pytest.raises(sp.SpeedproofError, match="choose one by its name"):
+        _ = ranked.versions
 
 
 def test_a_notebook_shows_tables() -> None:

@@ -170,7 +170,7 @@ def test_the_fixture_fails_a_proven_slowdown_only(pytester: pytest.Pytester) -> 
     imports = "import numpy as np\nfrom collections.abc import Callable\n"
     pytester.makepyfile(test_clock=imports + lap, test_it=TESTS)
     result = pytester.runpytest_inprocess(
-        "-p", "speedproof.pytest_plugin", "test_it.py", "-p", "no:cacheprovider"
+        "-p", "no:speedproof", "-p", "speedproof.pytest_plugin", "test_it.py", "-p", "no:cacheprovider"
     )
     result.assert_outcomes(passed=2, failed=1)
     result.stdout.fnmatch_lines(

@@ -169,7 +169,7 @@ def test_versions_too_far_apart_for_mixtures_are_named(tmp_path: Path) -> None:
     files = [write(tmp_path / "a.txt", MODEL.rvs(20, 1)), write(tmp_path / "b.txt", 1e200 * MODEL.rvs(20, 2))]
     code, _, err = speedproof("rank", *files, "--resamples", "10")
     assert code == 2
-    assert "its versions differ so much in size that no mixture can hold them together" in err
+    assert "its versions differ so much in size" in err
 
 
 def test_a_sample_without_digits_in_the_common_unit_is_drawn_without_a_curve(tmp_path: Path) -> None:

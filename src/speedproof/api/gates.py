@@ -10,11 +10,19 @@ from speedproof.api.shown import Shown, risk_of
 from speedproof.data.suite import Suite
 from speedproof.protocols.gate import GateResult as GateDecision
 from speedproof.protocols.gate import gate as decide
-from speedproof.protocols.gate_claims import Demand, GateRules, Location, Multiplicity, Outcome, Policy
+from speedproof.protocols.gate_claims import (
+    MULTIPLICITIES,
+    Demand,
+    GateRules,
+    Location,
+    Multiplicity,
+    Outcome,
+    Policy,
+)
 from speedproof.report.blocks import Block
 from speedproof.report.gate import gate_blocks
 
-__all__ = ["GateResult", "gate"]
+__all__ = ["MULTIPLICITIES", "Demand", "GateResult", "Location", "Multiplicity", "Outcome", "Policy", "gate"]
 
 _CODES = {Outcome.PASS: 0, Outcome.FAIL: 1, Outcome.UNDECIDED: 3}
 

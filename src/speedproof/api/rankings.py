@@ -1,94 +1,230 @@
-"""Three versions or more in order of speed, all verdicts together at one risk."""
+"""Versions in order: by the chance that one run beats all others, benchmark by benchmark, and over the suite."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from speedproof.api.shown import Shown, risk_of
-from speedproof.data.suite import Suite
-from speedproof.errors import UsageError
-from speedproof.protocols.ranking import RankedVersion, Scope, SuiteRanking, rank_suite
-from speedproof.report.blocks import Block
-from speedproof.report.ranking import ranking_blocks
+import numpy as np
 
-__all__ = ["RankResult", "rank"]
+from speedproof.api.shown import Shown, risk_of
+from speedproof.data.sample import Sample
+from speedproof.data.suite import Key, Suite
+from speedproof.errors import DataError, UsageError
+from speedproof.mixture.changes import ModeChanges, compare_modes
+from speedproof.mixture.fit import fit
+from speedproof.protocols.ranking import RankedRun, RunRanking, SuiteRanking, rank_runs, rank_suite
+from speedproof.report.blocks import Block, Text
+from speedproof.report.ranking import advice
+from speedproof.report.run_ranking import run_ranking_blocks
+from speedproof.stats.scaling import exponent
+
+__all__ = ["BenchmarkRanking", "RankResult", "rank"]
+
+_LEAST_RESAMPLES = 10
+
+
+@dataclass(frozen=True, slots=True)
+class BenchmarkRanking:
+    """One benchmark.
+
+    Attributes
+    ----------
+    key : Key
+        Benchmark and metric.
+    unit : str
+        The base unit of its values.
+    ranking : RunRanking
+        The versions, best first, and which of them are told apart.
+    changes : ModeChanges or None
+        For two versions: what became of the modes of their mixtures.
+    """
+
+    key: Key
+    unit: str
+    ranking: RunRanking
+    changes: ModeChanges | None
+
+    @property
+    def advice(self) -> str:
+        """Which version to run, in a sentence."""
+        return advice(self.ranking)
+
+    def as_record(self) -> dict[str, object]:
+        """As in JSON."""
+        return {
+            "benchmark": self.key.benchmark,
+            "metric": self.key.metric,
+            "unit": self.unit,
+            "ranking": self.ranking,
+            "advice": self.advice,
+            "states": self.changes,
+            "conclusion": self.changes.conclusion if self.changes else None,
+        }
 
 
 @dataclass(frozen=True, repr=False)
 class RankResult(Shown):
-    """Versions in order, the fastest first.
+    """Versions in order. ``print`` shows what ``speedproof rank`` shows.
 
     Attributes
     ----------
-    ranking : SuiteRanking
-        Every version's place and every two versions' verdict.
-    metric : str
-        What was compared.
+    benchmarks : tuple of BenchmarkRanking
+        By the chance that a single run beats one of every other version.
+    problems : tuple of str
+        What could not be ranked, and why.
+    suite : Suite
+        The samples.
+    reference : str
+        The version that speedups are relative to.
+    confidence : float
+        Of all verdicts of a ranking together.
     """
 
-    ranking: SuiteRanking
-    metric: str
+    benchmarks: tuple[BenchmarkRanking, ...]
+    problems: tuple[str, ...]
+    suite: Suite
+    reference: str
+    confidence: float
+
+    def __getitem__(self, benchmark: str) -> BenchmarkRanking:
+        """One benchmark."""
+        for found in self.benchmarks:
+            if found.key.benchmark == benchmark:
+                return found
+        there = ", ".join(found.key.benchmark for found in self.benchmarks)
+        raise UsageError(f"no benchmark {benchmark!r} was ranked, only: {there}")
+
+    def over_suite(self, metric: str | None = None) -> SuiteRanking:
+        """All benchmarks together: versions by their geometric mean speedups, all verdicts at one risk."""
+        first, others = self.suite.sides(self.reference)
+        metric = self.suite.main_metric if metric is None else metric
+        return rank_suite(
+            self.suite, metric=metric, versions=(first, *others), alpha=risk_of(self.confidence)
+        )
 
     @property
-    def versions(self) -> tuple[RankedVersion, ...]:
-        """The fastest first, each with the ranks that the proven verdicts leave open."""
-        return self.ranking.versions
+    def versions(self) -> tuple[RankedRun, ...]:
+        """Those of the only benchmark, best first."""
+        if len(self.benchmarks) == 1:
+            return self.benchmarks[0].ranking.versions
+        raise UsageError(
+            f"there are {len(self.benchmarks)} benchmarks: choose one by its name, or see over_suite()"
+        )
 
-    def _blocks(self) -> Iterable[Block]:
-        return ranking_blocks(self.ranking, self.metric)
+    def to_json(self) -> str:
+        """What ``speedproof rank --json`` writes."""
+        from speedproof.report.json import to_json
+
+        return to_json("rank", [found.as_record() for found in self.benchmarks])
+
+    def blocks(self) -> Iterable[Block]:
+        """What is shown of every benchmark."""
+        for found in self.benchmarks:
+            yield from run_ranking_blocks(found.key, found.unit, found.ranking, found.changes)
+            yield Text("")
+
+    _blocks = blocks
 
     def __repr__(self) -> str:
-        return f"<RankResult: {', '.join(v.version for v in self.versions)}>"
+        return f"<RankResult: {len(self.benchmarks)} benchmarks, {len(self.suite.versions)} versions>"
+
+
+def _no_step() -> None:
+    return
+
+
+def by_benchmark(suite: Suite, versions: tuple[str, ...]) -> dict[Key, dict[str, Sample]]:
+    """Samples of all versions by benchmark; where each version has one only, whatever its name, they meet."""
+    own = [suite.of(v) for v in versions]
+    if all(len(samples) == 1 for samples in own):
+        key = next(iter(own[0]))
+        return {key: {v: next(iter(samples.values())) for v, samples in zip(versions, own, strict=True)}}
+    return {
+        key: {v: suite.samples[key, v] for v in versions if (key, v) in suite.samples} for key in suite.keys
+    }
 
 
 def rank(
     suite: Suite,
     *,
     reference: str | None = None,
-    metric: str | None = None,
     confidence: float = 0.95,
-    scope: Scope = "these",
+    resamples: int = 200,
+    components: int = 9,
+    seed: int = 0,
+    jobs: int = 1,
+    done: Callable[[], None] = _no_step,
 ) -> RankResult:
-    """Rank versions by their speedups over the benchmarks that all of them have.
+    """Rank versions, benchmark by benchmark, by the chance that one run beats one of every other version.
 
     Parameters
     ----------
     suite : Suite
         With two versions or more.
     reference : str, optional
-        The version that speedups are relative to; the first by default.
-    metric : str, optional
-        The only one of the suite by default.
+        Stands first among equals; the first version by default.
     confidence : float
-        Of all pairwise verdicts together.
-    scope : {"these", "like these"}
-        Whether the benchmarks are given, or a random sample of others.
+        Of the verdicts of a benchmark together, and of each interval.
+    resamples : int
+        Bootstrap samples of the intervals.
+    components : int
+        Largest number of components of a mixture.
+    seed : int
+        Of all random numbers.
+    jobs : int
+        Threads; the answer does not depend on them.
+    done : callable
+        Called after each benchmark.
 
     Returns
     -------
     RankResult
-        Ranks that the verdicts leave open are given as a range.
+        By benchmark, and over the suite.
 
     Raises
     ------
     SpeedproofError
-        Fewer than two versions, or no benchmark that all have.
+        Fewer than two versions, or no benchmark that could be ranked.
 
     Examples
     --------
     >>> import speedproof as sp
     >>> suite = sp.read("O2=examples/gcc/O2.json", "O3=examples/gcc/O3.json")
-    >>> [v.version for v in sp.rank(suite).versions]
+    >>> ranked = sp.rank(suite)
+    >>> [v.version for v in ranked["matmul"].ranking.versions]
+    ['O3', 'O2']
+    >>> [v.version for v in ranked.over_suite().versions]
     ['O2', 'O3']
     """
+    if resamples < _LEAST_RESAMPLES:
+        raise UsageError(f"{resamples} resamples: an interval needs at least {_LEAST_RESAMPLES}")
     first, others = suite.sides(reference)
-    metrics = list(dict.fromkeys(key.metric for key in suite.keys))
-    if metric is None:
-        if len(metrics) > 1:
-            raise UsageError(f"the suite has several metrics, {', '.join(metrics)}: choose with metric=")
-        metric = metrics[0]
-    found = rank_suite(
-        suite, metric=metric, versions=(first, *others), alpha=risk_of(confidence), scope=scope
-    )
-    return RankResult(found, metric)
+    found: list[BenchmarkRanking] = []
+    problems = []
+    for key, rivals in by_benchmark(suite, (first, *others)).items():
+        try:
+            ranking = rank_runs(
+                rivals, alpha=risk_of(confidence), K_max=components, resamples=resamples, seed=seed, jobs=jobs
+            )
+        except DataError as error:
+            problems.append(f"left out: {key.benchmark}: {error}")
+        else:
+            samples = list(rivals.values())
+            changes = _changes(samples, components, seed, confidence) if len(samples) == 2 else None
+            found.append(BenchmarkRanking(key, samples[0].unit, ranking, changes))
+        done()
+    if not found:
+        raise UsageError("\n  ".join(["no benchmark could be ranked", *problems]))
+    return RankResult(tuple(found), tuple(problems), suite, first, confidence)
+
+
+def _changes(samples: list[Sample], components: int, seed: int, confidence: float) -> ModeChanges | None:
+    """What became of the modes; None where a mixture cannot be fitted."""
+    shift = exponent(*(s.values for s in samples))
+    x, y = (np.ldexp(s.values, shift) for s in samples)
+    try:
+        models = (fit(x, K_max=components).model, fit(y, K_max=components).model)
+    except DataError:
+        return None
+    return compare_modes(x, y, models, seed=seed, confidence=confidence).shifted(-shift)

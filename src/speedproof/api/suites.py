@@ -8,15 +8,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from speedproof.api.hpt import HptResult, hpt
 from speedproof.api.pairs import PairResult
+from speedproof.api.pictures import ResultPlots
 from speedproof.api.shown import Shown, risk_of
-from speedproof.data.suite import Pair, Suite
+from speedproof.data.suite import Suite
 from speedproof.errors import DataError, UsageError
 from speedproof.protocols.aggregates import GeometricMeans
-from speedproof.protocols.hpt import CONFIDENCES, Hpt
-from speedproof.protocols.hpt import hpt as hpt_of_pairs
-from speedproof.protocols.hpt_levels import HptRule
-from speedproof.protocols.hpt_speedup import RSpeedup
 from speedproof.protocols.multiplicity import Control, Controlled
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.questions import DETAILS, HEADLINE, QuestionName
@@ -25,13 +23,12 @@ from speedproof.protocols.suite import SuiteComparison
 from speedproof.protocols.suite import compare_suite as compare_pairs
 from speedproof.report.blocks import Block, Text
 from speedproof.report.comparisons import suite_blocks
-from speedproof.report.hpt import hpt_blocks
 from speedproof.report.ranking import ranking_blocks
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["HptResult", "SuiteResult", "compare_suite", "hpt", "read"]
+__all__ = ["Rules", "SuiteResult", "compare_suite", "read"]
 
 
 def _no_step() -> None:
@@ -175,6 +172,11 @@ class SuiteResult(Shown):
         """Hierarchical Performance Testing of the same samples."""
         result = self.result
         return hpt(self.suite, reference=result.reference, candidate=result.candidate, metric=result.metric)
+
+    @property
+    def plot(self) -> ResultPlots:
+        """Pictures: ``s.plot.forest(ax=ax)``."""
+        return ResultPlots(self.result)
 
     def adjusted(self, method: Literal["holm", "bh"] = "holm", protocol: str = HEADLINE) -> Controlled:
         """The verdicts at one risk for all benchmarks together.
@@ -322,89 +324,3 @@ def _at_least_one_of(results: Sequence[SuiteComparison], reference: str) -> None
                 lines.append(f"{version} has {shown} ({result.metric})")
     detail = "".join(f"\n  {line}" for line in dict.fromkeys(lines))
     raise UsageError(f"no benchmark and metric that all sides have can be compared:{detail}")
-
-
-@dataclass(frozen=True, repr=False)
-class HptResult(Shown):
-    """Hierarchical Performance Testing of two versions. ``print`` shows what ``speedproof hpt`` shows.
-
-    Attributes
-    ----------
-    reference, candidate : str
-        The versions.
-    result : Hpt
-        The whole answer.
-    pairs : tuple of Pair
-        The samples, for speedups at further confidences.
-    """
-
-    reference: str
-    candidate: str
-    result: Hpt
-    pairs: tuple[Pair, ...]
-
-    @property
-    def confidence(self) -> float:
-        """With which the winner outperforms the other version."""
-        return self.result.confidence
-
-    def r_speedup(self, confidence: float) -> RSpeedup:
-        """The speedup of the winner that holds with a confidence r."""
-        for found in self.result.speedups:
-            if found.confidence == confidence:
-                return found
-        (found,) = hpt_of_pairs(self.pairs, confidences=[confidence]).speedups
-        return found
-
-    def _blocks(self) -> Iterable[Block]:
-        return hpt_blocks(self.result, self.reference, self.candidate)
-
-    def __repr__(self) -> str:
-        return f"<HptResult: {self.result.winner.value} with confidence {self.confidence:.4g}>"
-
-
-def hpt(
-    suite: Suite,
-    *,
-    reference: str | None = None,
-    candidate: str | None = None,
-    metric: str | None = None,
-    confidences: Sequence[float] = CONFIDENCES,
-    level: float | None = None,
-    rule: HptRule = "exact",
-    literal_signs: bool = False,
-) -> HptResult:
-    """Ask whether one version outperforms another over a whole suite.
-
-    Parameters
-    ----------
-    suite : Suite
-        With the benchmarks of both.
-    reference, candidate : str, optional
-        The versions; the first two by default.
-    metric : str, optional
-        The only one of the suite by default.
-    confidences : sequence of float
-        Values of r for the r-speedup.
-    level : float, optional
-        Risk of the test within a benchmark.
-    rule : {"exact", "paper"}
-        Null distributions: exact given the ties, or the article's tables and approximations.
-    literal_signs : bool
-        Keep a difference of medians that contradicts the test within the benchmark, as the article does.
-
-    Returns
-    -------
-    HptResult
-        The winner and the confidence in it; ``r_speedup`` of any confidence.
-
-    Raises
-    ------
-    SpeedproofError
-        No benchmark that both have, or values that make no scores.
-    """
-    first, others = suite.sides(reference)
-    second = others[0] if candidate is None else candidate
-    pairs = tuple(p for p in suite.pair(first, second).pairs if metric in (None, p.key.metric))
-    found = hpt_of_pairs(pairs, confidences=confidences, level=level, rule=rule, literal_signs=literal_signs)
-    return HptResult(first, second, found, pairs)

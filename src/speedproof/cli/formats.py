@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import speedproof as sp
 from speedproof.cli.command import Args, Command
 from speedproof.cli.console import Console
-from speedproof.formats import FORMATS
 from speedproof.report.blocks import Cell, Column, Table, Text
 
 __all__ = ["COMMAND", "run"]
@@ -22,7 +22,7 @@ COMMAND = Command(
 
 def run(args: Args, console: Console) -> int:
     """Carry the command out."""
-    rows = tuple((Cell(f.name, "strong"), Cell(f.title), Cell(f.description)) for f in FORMATS)
+    rows = tuple((Cell(f.name, "strong"), Cell(f.title), Cell(f.description)) for f in sp.formats.FORMATS)
     console.show([Table((Column("--format"), Column("tool"), Column("what is read")), rows), Text("")])
     console.show([Text("Each may be compressed with gzip; - reads standard input.")])
     return 0

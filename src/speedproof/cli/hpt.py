@@ -2,31 +2,16 @@
 
 from __future__ import annotations
 
-from speedproof.cli.command import Args, Argument, Command, Option, in_group
+import speedproof as sp
+from speedproof.cli.command import Args, Command, Option, in_group
 from speedproof.cli.console import Console
-from speedproof.cli.inputs import (
-    load,
-    report_leftovers,
-    select,
-)
-from speedproof.cli.options import open_unit_interval, pages, positive, reading, selecting
+from speedproof.cli.inputs import load, report_leftovers, select
+from speedproof.cli.options import files, open_unit_interval, pages, positive, reading, selecting
 from speedproof.cli.outputs import check_outputs, write_pages
-from speedproof.data.suite import Pairing
 from speedproof.errors import UsageError
-from speedproof.protocols.hpt import (
-    CONFIDENCES,
-    Hpt,
-    entries_of_pairs,
-    entries_of_scores,
-    hpt,
-    hpt_of_scores,
-)
-from speedproof.protocols.hpt_claims import HptClaims, claims
 from speedproof.report.blocks import Block, Text
-from speedproof.report.hpt import claims_blocks, hpt_blocks
 
 __all__ = ["COMMAND", "run"]
-
 
 COMMAND = Command(
     (
@@ -41,7 +26,7 @@ COMMAND = Command(
         "  speedproof hpt a.csv b.csv --scores given           the values are scores, higher is better"
     ),
     [
-        Argument("files", metavar="FILE...", help="result files or folders, the reference first", many=True),
+        files("result files or folders, the reference first"),
         *selecting(),
         *in_group(
             "deciding",
@@ -96,8 +81,6 @@ COMMAND = Command(
 def run(args: Args, console: Console) -> int:
     """Carry the command out."""
     check_outputs(args)
-    if args.alpha_benchmark is not None and args.alpha_benchmark >= 0.5:
-        raise UsageError(f"--alpha-benchmark {args.alpha_benchmark:g}: the risk must lie below 0.5")
     if args.metric == "all":
         raise UsageError("--metric all: scores of different metrics make no suite; name one metric")
     suite = select(load(args.files, args), args, console)
@@ -106,13 +89,21 @@ def run(args: Args, console: Console) -> int:
     results = []
     blocks: list[Block] = []
     for candidate in candidates:
-        pairing = suite.pair(reference, candidate)
-        _report_partners(pairing, reference, candidate, console)
-        result = _test(pairing, args)
-        found = _claims(pairing, args)
-        results.append({"reference": reference, "candidate": candidate, "hpt": result, "claims": found})
-        blocks += [*([Text("")] if blocks else []), *hpt_blocks(result, reference, candidate)]
-        blocks += [Text(""), *claims_blocks(found, reference, candidate)]
+        result = sp.hpt(
+            suite,
+            reference=reference,
+            candidate=candidate,
+            confidences=args.r,
+            speedups=args.speedup,
+            scores=args.scores,
+            level=args.alpha_benchmark,
+            rule=args.rule,
+            literal_signs=args.literal_signs,
+        )
+        for problem in result.problems:
+            console.remark(problem)
+        results.append(result.as_record())
+        blocks += [*([Text("")] if blocks else []), *result.blocks()]
     taken = write_pages(args, blocks, console)
     if args.json:
         from speedproof.report.json import to_json
@@ -121,53 +112,3 @@ def run(args: Args, console: Console) -> int:
     elif not taken:
         console.show(blocks)
     return 0
-
-
-def _test(pairing: Pairing, args: Args) -> Hpt:
-    confidences = tuple(dict.fromkeys(args.r)) or CONFIDENCES
-    if args.scores == "relative":
-        return hpt(
-            pairing.pairs,
-            confidences=confidences,
-            level=args.alpha_benchmark,
-            rule=args.rule,
-            literal_signs=args.literal_signs,
-        )
-    return hpt_of_scores(
-        [pair.reference.per_process("median").values for pair in pairing.pairs],
-        [pair.candidate.per_process("median").values for pair in pairing.pairs],
-        names=[pair.key.benchmark for pair in pairing.pairs],
-        confidences=confidences,
-        level=args.alpha_benchmark,
-        rule=args.rule,
-        literal_signs=args.literal_signs,
-    )
-
-
-def _claims(pairing: Pairing, args: Args) -> HptClaims:
-    """The geometric mean, the t test and what --speedup asks, at the first confidence."""
-    entries = (
-        entries_of_pairs(pairing.pairs, args.alpha_benchmark)
-        if args.scores == "relative"
-        else entries_of_scores(
-            [pair.reference.per_process("median").values for pair in pairing.pairs],
-            [pair.candidate.per_process("median").values for pair in pairing.pairs],
-            level=args.alpha_benchmark,
-        )
-    )
-    return claims(
-        entries,
-        confidence=(*args.r, *CONFIDENCES)[0],
-        speedups=args.speedup,
-        rule=args.rule,
-        literal_signs=args.literal_signs,
-    )
-
-
-def _report_partners(pairing: Pairing, reference: str, candidate: str, console: Console) -> None:
-    for version, keys in ((reference, pairing.only_reference), (candidate, pairing.only_candidate)):
-        if keys:
-            names = ", ".join(key.benchmark for key in keys[:5]) + (", ..." if len(keys) > 5 else "")
-            console.remark(f"only {version} has {len(keys)} of the benchmarks, left out: {names}")
-    for problem in pairing.problems:
-        console.remark(f"left out: {problem}")

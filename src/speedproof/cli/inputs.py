@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import speedproof as sp
 from speedproof.cli.command import Args
 from speedproof.cli.console import Console
-from speedproof.data.remarks import remarks
-from speedproof.data.suite import Suite
 from speedproof.errors import UsageError
-from speedproof.formats import ROLES, read_suite
 
 __all__ = [
     "load",
@@ -18,21 +16,23 @@ __all__ = [
 ]
 
 
-def load(paths: Sequence[str], args: Args) -> Suite:
+def load(paths: Sequence[str], args: Args) -> sp.Suite:
     """Read all files of a command into one suite.
 
     Raises
     ------
     FormatError, UsageError
-        As :func:`~speedproof.formats.read_suite`; a ``--column`` that is not ROLE=NAME with a known role.
+        As :func:`speedproof.read`; a ``--column`` that is not ROLE=NAME with a known role.
     """
     columns: dict[str, str] = {}
     for item in args.column:
         role, equals, name = item.partition("=")
-        if not equals or role not in ROLES:
-            raise UsageError(f"--column {item}: say ROLE=NAME, where ROLE is one of {', '.join(ROLES)}")
+        if not equals or role not in sp.formats.ROLES:
+            raise UsageError(
+                f"--column {item}: say ROLE=NAME, where ROLE is one of {', '.join(sp.formats.ROLES)}"
+            )
         columns[role] = name
-    return read_suite(
+    return sp.read(
         *paths,
         format=args.format,
         unit=args.unit,
@@ -43,7 +43,7 @@ def load(paths: Sequence[str], args: Args) -> Suite:
     )
 
 
-def select(suite: Suite, args: Args, console: Console) -> Suite:
+def select(suite: sp.Suite, args: Args, console: Console) -> sp.Suite:
     """Keep the benchmarks and the metric asked for; say which other metrics there are."""
     chosen = suite.select(args.only, args.skip, "all")
     if args.metric is None and (others := [m for m in chosen.metrics if m != chosen.main_metric]):
@@ -54,7 +54,7 @@ def select(suite: Suite, args: Args, console: Console) -> Suite:
     return chosen.select(metric=args.metric)
 
 
-def report_leftovers(suite: Suite, console: Console) -> None:
+def report_leftovers(suite: sp.Suite, console: Console) -> None:
     """Write what is to be known of a suite."""
-    for line in remarks(suite):
+    for line in sp.remarks(suite):
         console.remark(line)

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from decimal import Decimal, InvalidOperation
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import click
+
+import speedproof as sp
 from speedproof.cli.command import Args, Argument, Option, in_group
 
 if TYPE_CHECKING:
-    from speedproof.protocols.pair import Rules
+    from click.shell_completion import CompletionItem
+
+    from speedproof.api.suites import Rules
 
 __all__ = [
     "FAILING",
@@ -161,6 +166,20 @@ def whole(text: str) -> int:
     return int(text)
 
 
+class _FormatName(click.ParamType[str]):
+    """The name of a format; the readers are imported when one is given."""
+
+    name = "format"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        return click.Choice([f.name for f in sp.formats.FORMATS]).convert(value, param, ctx)
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        return click.Choice([f.name for f in sp.formats.FORMATS]).shell_complete(ctx, param, incomplete)
+
+
 def files(help: str = "result files or folders") -> Argument:
     """The files of a command."""
     return Argument("files", metavar="FILE...", many=True, help=help)
@@ -168,12 +187,10 @@ def files(help: str = "result files or folders") -> Argument:
 
 def reading() -> list[Option]:
     """How files are read."""
-    from speedproof.formats import FORMATS
-
     return in_group(
         "reading",
         Option(
-            "--format", choices=[f.name for f in FORMATS], metavar="NAME",
+            "--format", type=_FormatName(), metavar="NAME",
             help="read every file as this format instead of detecting it (see 'speedproof formats')",
         ),
         Option("--unit", metavar="UNIT", help="unit of numbers whose file names none, for example ms"),
@@ -270,7 +287,7 @@ def rule_options() -> list[Option]:
 def rules_of(args: Args) -> Rules:
     """The rules that parsed arguments ask for."""
     from speedproof.api.shown import risk_of
-    from speedproof.protocols.pair import Rules
+    from speedproof.api.suites import Rules
 
     return Rules(
         alpha=risk_of(confidence_of(args)),

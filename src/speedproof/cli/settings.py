@@ -9,9 +9,9 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Literal, TypeVar
 
+from speedproof.api.gates import MULTIPLICITIES, Demand, Location, Multiplicity, Policy
 from speedproof.cli.options import confidence, share
 from speedproof.errors import FormatError
-from speedproof.protocols.gate_claims import MULTIPLICITIES, Demand, Location, Multiplicity, Policy
 
 __all__ = [
     "FILE",

@@ -1,0 +1,176 @@
+"""Whether one version outperforms another over a whole suite, by Hierarchical Performance Testing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from speedproof.api.shown import Shown
+from speedproof.data.names import enumerate_names
+from speedproof.data.suite import Pair, Suite
+from speedproof.errors import UsageError
+from speedproof.protocols.hpt import (
+    CONFIDENCES,
+    Hpt,
+    entries_of_pairs,
+    entries_of_scores,
+    hpt_of_scores,
+)
+from speedproof.protocols.hpt import hpt as hpt_of_pairs
+from speedproof.protocols.hpt_claims import HptClaims, claims
+from speedproof.protocols.hpt_levels import HptRule
+from speedproof.protocols.hpt_speedup import RSpeedup
+from speedproof.report.blocks import Block, Text
+from speedproof.report.hpt import claims_blocks, hpt_blocks
+
+__all__ = ["HptResult", "hpt"]
+
+_NAMED = 5
+
+
+@dataclass(frozen=True, repr=False)
+class HptResult(Shown):
+    """Hierarchical Performance Testing of two versions. ``print`` shows what ``speedproof hpt`` shows.
+
+    Attributes
+    ----------
+    reference, candidate : str
+        The versions.
+    result : Hpt
+        The whole answer.
+    claims : HptClaims
+        What other speedups are worth to it.
+    pairs : tuple of Pair
+        The samples, for speedups at further confidences.
+    problems : tuple of str
+        Benchmarks that were left out, and why.
+    """
+
+    reference: str
+    candidate: str
+    result: Hpt
+    claims: HptClaims
+    pairs: tuple[Pair, ...]
+    problems: tuple[str, ...]
+
+    @property
+    def confidence(self) -> float:
+        """With which the winner outperforms the other version."""
+        return self.result.confidence
+
+    def r_speedup(self, confidence: float) -> RSpeedup:
+        """The speedup of the winner that holds with a confidence r."""
+        for found in self.result.speedups:
+            if found.confidence == confidence:
+                return found
+        (found,) = hpt_of_pairs(self.pairs, confidences=[confidence]).speedups
+        return found
+
+    def as_record(self) -> dict[str, object]:
+        """As in JSON."""
+        return {
+            "reference": self.reference,
+            "candidate": self.candidate,
+            "hpt": self.result,
+            "claims": self.claims,
+        }
+
+    def blocks(self) -> Iterable[Block]:
+        """What is shown."""
+        yield from hpt_blocks(self.result, self.reference, self.candidate)
+        yield Text("")
+        yield from claims_blocks(self.claims, self.reference, self.candidate)
+
+    _blocks = blocks
+
+    def __repr__(self) -> str:
+        return f"<HptResult: {self.result.winner.value} with confidence {self.confidence:.4g}>"
+
+
+def hpt(
+    suite: Suite,
+    *,
+    reference: str | None = None,
+    candidate: str | None = None,
+    metric: str | None = None,
+    confidences: Sequence[float] = CONFIDENCES,
+    speedups: Sequence[float] = (),
+    scores: Literal["relative", "given"] = "relative",
+    level: float | None = None,
+    rule: HptRule = "exact",
+    literal_signs: bool = False,
+) -> HptResult:
+    """Ask whether one version outperforms another over a whole suite.
+
+    Parameters
+    ----------
+    suite : Suite
+        With the benchmarks of both.
+    reference, candidate : str, optional
+        The versions; the first two by default.
+    metric : str, optional
+        The main one of the suite by default.
+    confidences : sequence of float
+        Values of r for the r-speedup.
+    speedups : sequence of float
+        Say with which confidence the winner is more than this much faster.
+    scores : {"relative", "given"}
+        Relative to the reference's median, so that every benchmark counts alike, or the values as they are:
+        scores, higher is better.
+    level : float, optional
+        Risk of the test within a benchmark, below 0.5.
+    rule : {"exact", "paper"}
+        Null distributions: exact given the ties, or the article's tables and approximations.
+    literal_signs : bool
+        Keep a difference of medians that contradicts the test within the benchmark, as the article does.
+
+    Returns
+    -------
+    HptResult
+        The winner and the confidence in it; ``r_speedup`` of any confidence.
+
+    Raises
+    ------
+    SpeedproofError
+        No benchmark that both have, or values that make no scores.
+
+    Examples
+    --------
+    >>> import speedproof as sp
+    >>> suite = sp.read("O2=examples/gcc/O2.json", "O3=examples/gcc/O3.json")
+    >>> 0 < sp.hpt(suite).confidence < 1
+    True
+    """
+    if level is not None and level >= 0.5:
+        raise UsageError(f"a risk of {level:g} within a benchmark: it must lie below 0.5")
+    first, others = suite.sides(reference)
+    second = others[0] if candidate is None else candidate
+    metric = suite.main_metric if metric is None else metric
+    pairing = suite.pair(first, second)
+    pairs = tuple(p for p in pairing.pairs if p.key.metric == metric)
+    lost = [
+        f"only {version} has {len(keys)} of the benchmarks, left out: "
+        f"{enumerate_names([key.benchmark for key in keys], _NAMED)}"
+        for version, keys in ((first, pairing.only_reference), (second, pairing.only_candidate))
+        if keys
+    ]
+    problems = (*lost, *(f"left out: {problem}" for problem in pairing.problems))
+    if not pairs:
+        raise UsageError(
+            "\n  ".join([f"no benchmark of {first} can be compared with one of {second}", *problems])
+        )
+    found = tuple(dict.fromkeys(confidences)) or CONFIDENCES
+    if scores == "relative":
+        entries = entries_of_pairs(pairs, level)
+        result = hpt_of_pairs(pairs, confidences=found, level=level, rule=rule, literal_signs=literal_signs)
+    else:
+        x = [pair.reference.per_process("median").values for pair in pairs]
+        y = [pair.candidate.per_process("median").values for pair in pairs]
+        entries = entries_of_scores(x, y, level=level)
+        result = hpt_of_scores(
+            x, y, names=[pair.key.benchmark for pair in pairs], confidences=found, level=level, rule=rule,
+            literal_signs=literal_signs,
+        )  # fmt: skip
+    said = claims(entries, confidence=found[0], speedups=speedups, rule=rule, literal_signs=literal_signs)
+    return HptResult(first, second, result, said, pairs, problems)

@@ -1,0 +1,156 @@
+"""The Gaussian mixture behind every sample of a suite, tested by bootstrap."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from speedproof.api.shown import Shown
+from speedproof.data.sample import Sample, Trait
+from speedproof.data.suite import Key, Suite
+from speedproof.errors import DataError, UsageError
+from speedproof.mixture.analysis import Analysis, analyse
+from speedproof.report.blocks import Block
+from speedproof.report.mixtures import mixture_blocks
+
+__all__ = ["ModelResult", "model"]
+
+
+@dataclass(frozen=True, repr=False)
+class ModelResult(Shown):
+    """Mixtures of samples. ``print`` shows what ``speedproof model`` shows.
+
+    Attributes
+    ----------
+    models : tuple of (Key, str, Sample, Analysis)
+        Benchmark and metric, version, the sample and its mixture.
+    problems : tuple of str
+        What could not be modelled, and why.
+    """
+
+    models: tuple[tuple[Key, str, Sample, Analysis], ...]
+    problems: tuple[str, ...]
+
+    def blocks(self) -> Iterable[Block]:
+        """What is shown of every sample."""
+        return mixture_blocks(self.models)
+
+    _blocks = blocks
+
+    def to_json(self) -> str:
+        """What ``speedproof model --json`` writes."""
+        from speedproof.report.json import to_json
+
+        return to_json(
+            "model",
+            [
+                {
+                    "benchmark": key.benchmark,
+                    "metric": key.metric,
+                    "version": version,
+                    "unit": sample.unit,
+                    "order_known": Trait.ORDER_KNOWN in sample.traits,
+                    "model": found,
+                }
+                for key, version, sample, found in self.models
+            ],
+        )
+
+    def __repr__(self) -> str:
+        return f"<ModelResult: {len(self.models)} samples>"
+
+
+def _no_step() -> None:
+    return
+
+
+def model(
+    suite: Suite,
+    *,
+    components: int = 9,
+    bootstrap: int = 200,
+    fast: bool = False,
+    undersampling: float | None = None,
+    rounding: bool = True,
+    seed: int = 0,
+    jobs: int = 1,
+    done: Callable[[], None] = _no_step,
+) -> ModelResult:
+    """Fit a Gaussian mixture to each sample and test the fit.
+
+    Parameters
+    ----------
+    suite : Suite
+        The samples.
+    components : int
+        Largest number of components.
+    bootstrap : int
+        Bootstrap samples of the test; 0: no test.
+    fast : bool
+        Stop adding components early in the bootstrap.
+    undersampling : float, optional
+        Bootstrap samples hold this share of the values.
+    rounding : bool
+        Try again with the grid of the values in mind, where the test rejects.
+    seed : int
+        Of all random numbers.
+    jobs : int
+        Threads; the answer does not depend on them.
+    done : callable
+        Called after each sample.
+
+    Returns
+    -------
+    ModelResult
+        A mixture for each sample.
+
+    Raises
+    ------
+    SpeedproofError
+        No sample could be modelled.
+
+    Examples
+    --------
+    >>> import speedproof as sp
+    >>> suite = sp.read("O2=examples/gcc/O2.json", "O3=examples/gcc/O3.json")["matmul"]
+    >>> [version for _, version, _, _ in sp.model(suite, bootstrap=0).models]
+    ['O2', 'O3']
+    """
+    if components < 1 or jobs < 1:
+        raise UsageError("components and jobs are at least 1")
+    samples = list(suite.samples.items())
+    inner = jobs if len(samples) == 1 else 1
+
+    def one(sample: Sample) -> Analysis | DataError:
+        try:
+            return analyse(
+                sample.values, N=bootstrap, seed=seed, K_max=components, c=undersampling, fast=fast,
+                rounding=rounding, jobs=inner,
+            )  # fmt: skip
+        except DataError as error:
+            return error
+
+    models, problems = [], []
+    for ((key, version), sample), found in zip(
+        samples, _shared_out(one, [s for _, s in samples], jobs), strict=True
+    ):
+        if isinstance(found, DataError):
+            problems.append(f"left out: {key.benchmark} ({version}): {found}")
+        else:
+            models.append((key, version, sample, found))
+        done()
+    if not models:
+        raise UsageError("\n  ".join(["no sample could be modelled", *problems]))
+    return ModelResult(tuple(models), tuple(problems))
+
+
+def _shared_out(
+    one: Callable[[Sample], Analysis | DataError], samples: list[Sample], jobs: int
+) -> Iterator[Analysis | DataError]:
+    """In order; threads share out the samples, or the replicates of a single one."""
+    if jobs == 1 or len(samples) == 1:
+        yield from map(one, samples)
+        return
+    with ThreadPoolExecutor(jobs) as pool:
+        yield from pool.map(one, samples)

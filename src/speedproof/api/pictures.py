@@ -1,0 +1,183 @@
+"""Pictures of suites and results: what ``speedproof plot`` draws, and the accessors ``.plot``."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from speedproof import plot
+from speedproof.api.rankings import by_benchmark
+from speedproof.data.sample import FloatArray, Sample
+from speedproof.data.suite import Key, Suite
+from speedproof.data.units import scale_of
+from speedproof.errors import DataError, UsageError
+from speedproof.mixture.fit import fit
+from speedproof.mixture.model import MixtureModel
+from speedproof.plot.canvas import new_figure
+from speedproof.protocols.pair import Rules
+from speedproof.protocols.questions import HEADLINE
+from speedproof.protocols.suite import SuiteComparison, compare_suite
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["KINDS", "ResultPlots", "pictures"]
+
+KINDS = ("histogram", "cdf", "order", "violins", "qq", "forest")
+
+
+class ResultPlots:
+    """Pictures of a comparison of two versions: ``s.plot.forest(ax=ax)``."""
+
+    def __init__(self, result: SuiteComparison) -> None:
+        self._result = result
+
+    def forest(self, *, ax: Axes | None = None, title: str = "") -> Axes:
+        """Every speedup with its bounds on a log axis, the largest proven gain at the top."""
+        return plot.forest(self._result.headlines, ax=ax, title=title, margin=self._result.margin)
+
+
+def _say_nothing(remark: str) -> None:
+    return
+
+
+def pictures(
+    suite: Suite,
+    kind: str = "histogram",
+    *,
+    reference: str | None = None,
+    components: int = 9,
+    remark: Callable[[str], object] = _say_nothing,
+) -> list[tuple[str, Any]]:
+    """Draw a suite: a picture of each benchmark, of each sample, or of all speedups.
+
+    Parameters
+    ----------
+    suite : Suite
+        What to draw.
+    kind : {"histogram", "cdf", "order", "violins", "qq", "forest"}
+        What the picture is.
+    reference : str, optional
+        Of the speedups in a forest; the first version by default.
+    components : int
+        Largest number of components of the mixtures.
+    remark : callable
+        Told why a sample has no mixture.
+
+    Returns
+    -------
+    list of (str, matplotlib Axes or Figure)
+        Name and picture.
+
+    Raises
+    ------
+    SpeedproofError
+        Versions of different units, or no speedup to draw.
+    """
+    if kind not in KINDS:
+        raise UsageError(f"there is no picture {kind!r}; there are {', '.join(KINDS)}")
+    if kind == "forest":
+        return _forests(suite, reference)
+    return _of_samples(suite, kind, components, remark)
+
+
+def _of_samples(
+    suite: Suite, kind: str, components: int, remark: Callable[[str], object]
+) -> list[tuple[str, Any]]:
+    """The name and the picture of each benchmark, or of each sample."""
+    if kind in ("histogram", "violins"):
+        pictures = [(key, "", samples) for key, samples in by_benchmark(suite, suite.versions).items()]
+    else:
+        pictures = [(key, version, {version: sample}) for (key, version), sample in suite.samples.items()]
+    metrics = {key.metric for key, _, _ in pictures}
+    return [
+        (
+            " ".join(part for part in (key.benchmark, key.metric * (len(metrics) > 1), version) if part),
+            _picture(key, samples, kind, components, remark),
+        )
+        for key, version, samples in pictures
+    ]
+
+
+def _forests(suite: Suite, reference: str | None) -> list[tuple[str, Any]]:
+    """One picture of all speedups for each candidate and metric."""
+    first, candidates = suite.sides(reference)
+    metrics = list(dict.fromkeys(key.metric for key in suite.keys))
+    drawn = []
+    for candidate in candidates:
+        pairing = suite.pair(first, candidate)
+        for metric in metrics:
+            result = compare_suite(pairing, (first, candidate), metric, Rules(), (HEADLINE,))
+            if result.headlines:
+                ax = new_figure(*plot.forest_size(len(result.headlines))).add_subplot()
+                title = metric if len(metrics) > 1 else ""
+                picture = plot.forest(result.headlines, ax=ax, title=title)
+                drawn.append((f"{candidate} {title}".strip(), picture))
+    if not drawn:
+        raise UsageError(f"no benchmark of {first} has a partner in {' or '.join(candidates)}")
+    return drawn
+
+
+def _picture(
+    key: Key, samples: dict[str, Sample], kind: str, components: int, remark: Callable[[str], object]
+) -> Any:
+    """The picture of a benchmark's samples, or of a single one."""
+    units = {sample.unit for sample in samples.values()}
+    if len(units) > 1:
+        raise UsageError(
+            f"{key.benchmark}: its versions have different units; choose with --only and --metric"
+        )
+    shown, symbol = _in_one_unit(samples, *units)
+    axis = f"{key.metric} ({symbol})" if symbol else key.metric
+    models = {version: _model(key, version, values, components, remark) for version, values in shown.items()}
+    if kind == "histogram" and len(shown) > 1:
+        return plot.histograms(shown, list(models.values()), axis=axis, title=key.benchmark)
+    if kind == "violins":
+        figure = new_figure(max(3.6, 1.6 + len(shown)), 4.2)
+        return plot.violins(
+            shown, list(models.values()), ax=figure.add_subplot(), axis=axis, title=key.benchmark
+        )
+    ((version, values),) = shown.items()
+    title, model = f"{key.benchmark}: {version}", models[version]
+    if kind == "qq":
+        return _probability_plots(values, axis, title)
+    draw = {"histogram": plot.histogram, "cdf": plot.ecdf, "order": plot.run_order}[kind]
+    return draw(values, model, ax=new_figure().add_subplot(), axis=axis, title=title)
+
+
+def _probability_plots(values: FloatArray, axis: str, title: str) -> Any:
+    """Normal and log-normal side by side; the second only where all values are positive."""
+    figure = new_figure(8.4, 4.0)
+    try:
+        if values.min() <= 0.0:
+            return plot.qq(values, ax=figure.add_subplot(), axis=axis, title=title)
+        left, right = figure.subplots(1, 2)
+        plot.qq(values, ax=left, axis=axis, title=title)
+        return plot.qq(values, "log-normal", ax=right, axis=axis)
+    except DataError as error:
+        raise UsageError(f"{title}: {error}; try --kind order") from None
+
+
+def _in_one_unit(samples: dict[str, Sample], unit: str) -> tuple[dict[str, FloatArray], str]:
+    """Values in a unit of usual size, which beyond the prefixes is a power of ten of the base unit."""
+    largest = max(float(abs(sample.values).max()) for sample in samples.values())
+    factor, symbol = scale_of(largest, unit)
+    if largest == 0.0 or 1e-9 <= largest / factor < 1e15:
+        return {version: sample.values / factor for version, sample in samples.items()}, symbol
+    power = math.floor(math.log10(largest))
+    half = -power // 2  # the whole factor may be out of range
+    return {
+        version: sample.values * 10.0**half * 10.0 ** (-power - half) for version, sample in samples.items()
+    }, f"1e{power} {unit}".rstrip()
+
+
+def _model(
+    key: Key, version: str, values: FloatArray, components: int, remark: Callable[[str], object]
+) -> MixtureModel | None:
+    """The mixture of a sample, or None and a remark why there is none."""
+    try:
+        return fit(values, K_max=components).model
+    except DataError as error:
+        remark(f"note: {key.benchmark} ({version}): no mixture, so no curve of it: {error}")
+        return None

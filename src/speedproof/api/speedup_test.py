@@ -1,0 +1,165 @@
+"""The Speedup-Test of a configuration of the original tool."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from speedproof.api.shown import Shown
+from speedproof.data.sample import Sample
+from speedproof.data.suite import Key, Record, Suite
+from speedproof.errors import UsageError
+from speedproof.formats import ReadOptions
+from speedproof.formats import read as read_records
+from speedproof.protocols.median import KSRule
+from speedproof.protocols.pair import Rules
+from speedproof.protocols.speedup_test_tool import Entry, SuiteReport, report_suite
+from speedproof.report.blocks import Block
+from speedproof.report.speedup_test import speedup_test_blocks
+from speedproof.report.speedup_test_files import warning_lines, write_files
+
+__all__ = ["SpeedupTestResult", "speedup_test"]
+
+
+@dataclass(frozen=True, repr=False)
+class SpeedupTestResult(Shown):
+    """What the Speedup-Test found. ``print`` shows what ``speedproof suite`` shows.
+
+    Attributes
+    ----------
+    report : SuiteReport
+        Every row and every number over the suite.
+    config : str
+        The configuration.
+    problems : tuple of str
+        What could not be read or compared.
+    notes : tuple of str
+        Remarks made while reading.
+    """
+
+    report: SuiteReport
+    config: str
+    problems: tuple[str, ...]
+    notes: tuple[str, ...]
+
+    def write(self, prefix: str) -> list[Path]:
+        """Write PREFIX.report, .out, .warning and .error, as the original tool."""
+        return list(write_files(prefix, self.report, self.config, self.problems))
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """The lines of the .warning file."""
+        return tuple(warning_lines(self.report, self.problems))
+
+    def blocks(self) -> Iterable[Block]:
+        """What is shown."""
+        return speedup_test_blocks(self.report, self.config)
+
+    _blocks = blocks
+
+    def to_json(self) -> str:
+        """What ``speedproof suite --json`` writes."""
+        from speedproof.report.json import to_json
+
+        return to_json("suite", [self.report])
+
+    def __repr__(self) -> str:
+        return f"<SpeedupTestResult: {len(self.report.rows)} benchmarks of {self.config}>"
+
+
+def speedup_test(
+    config: str | Path,
+    *,
+    confidence: float | None = None,
+    weighting: Literal["custom", "equal", "fraction"] = "custom",
+    precision: float = 0.05,
+    original: bool = False,
+    always_welch: bool = False,
+    ks_rule: KSRule = "legacy",
+    unit: str | None = None,
+) -> SpeedupTestResult:
+    """Run the Speedup-Test on a configuration of the original tool.
+
+    Parameters
+    ----------
+    config : str or Path
+        A CSV file with the columns Name, Sample1, Sample2, ConfLevel, Coef.
+    confidence : float, optional
+        Of every benchmark; by default each row's ConfLevel, else the highest level that is significant.
+    weighting : {"custom", "equal", "fraction"}
+        Weights in the overall gain: the Coef column, all equal, or the reference's times.
+    precision : float
+        Half width for the number of benchmarks needed.
+    original : bool
+        Follow the tool of 2010 instead of the article.
+    always_welch : bool
+        Mean: never pool variances after an F test.
+    ks_rule : {"legacy", "r422"}
+        Median: Kolmogorov-Smirnov p-values as in the article's R or exact under ties.
+    unit : str, optional
+        Of numbers whose file names none.
+
+    Returns
+    -------
+    SpeedupTestResult
+        ``write(prefix)`` writes the original's four files.
+
+    Raises
+    ------
+    SpeedproofError
+        A configuration or a file that cannot be read.
+
+    Examples
+    --------
+    >>> import speedproof as sp
+    >>> found = sp.speedup_test("tests/data/speedup_test_tool/plain.csv")
+    >>> len(found.report.rows)
+    16
+    """
+    if original and (always_welch or ks_rule != "legacy"):
+        raise UsageError("--original has its own rules; leave --always-welch and --ks-rule out")
+    config = str(config)
+    records = list(read_records(config, format="speedup-test", options=ReadOptions(unit=unit)))
+    suite = Suite.from_records((r.version or "" if isinstance(r, Record) else "", r) for r in records)
+    fields = {r.benchmark: dict(r.fields) for r in records if isinstance(r, Record)}
+    pairing = suite.pair("Sample1", "Sample2")
+    entries = [_entry(p.key, p.reference, p.candidate, fields[p.key.benchmark]) for p in pairing.pairs]
+    problems = (*(str(s) for s in suite.skipped if not s.expected), *pairing.problems)
+    if not entries:
+        detail = "".join(f"\n  {problem}" for problem in problems)
+        raise UsageError(f"{config}: no benchmark of this configuration can be read{detail}")
+    report = report_suite(
+        entries,
+        Rules(always_welch=always_welch, ks_rule=ks_rule),
+        confidence=confidence,
+        weighting=weighting,
+        precision=precision,
+        original=original,
+    )
+    notes = tuple(dict.fromkeys(note for sample in suite.samples.values() for note in sample.notes))
+    return SpeedupTestResult(report, config, problems, notes)
+
+
+def _entry(key: Key, x: Sample, y: Sample, fields: dict[str, str]) -> Entry:
+    remarks = []
+    level, weight = _number(fields.get("ConfLevel")), _number(fields.get("Coef"))
+    if fields.get("ConfLevel") and (level is None or not 0 < level < 1):
+        hint = f" (do you mean {level / 100:g}?)" if level is not None and 1 < level < 100 else ""
+        remarks.append(
+            f"ConfLevel {fields['ConfLevel']!r} is no level between 0 and 1{hint}; taken as missing"
+        )
+        level = None
+    if fields.get("Coef") and weight is None:
+        remarks.append(f"Coef {fields['Coef']!r} is no number; taken as missing")
+    return Entry(key.benchmark, x, y, level, weight, tuple(remarks))
+
+
+def _number(text: str | None) -> float | None:
+    if not text or text == "NA":
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        return None
