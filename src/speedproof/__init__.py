@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from speedproof.api.hpt import hpt as hpt
     from speedproof.api.models import ModelResult as ModelResult
     from speedproof.api.models import model as model
+    from speedproof.api.history import History as History
     from speedproof.api.pairs import PairResult as PairResult
     from speedproof.api.pairs import compare as compare
     from speedproof.api.pictures import pictures as pictures
@@ -53,6 +54,8 @@ _HOME = {
     "GateResult": "api.gates",
     "HptResult": "api.hpt",
     "ModelResult": "api.models",
+    "History": "api.history",
+    "HptResult": "api.suites",
     "PairResult": "api.pairs",
     "RaceResult": "api.sessions",
     "RankResult": "api.rankings",

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from speedproof.errors import UsageError
 
-__all__ = ["Commit", "first_parent_order", "resolve"]
+__all__ = ["Commit", "current_branch", "first_parent_order", "ordered", "resolve"]
 
 _FORMAT = "%H%x1f%s%x1f%cI"
 
@@ -121,3 +121,9 @@ def ordered(known: Sequence[Commit], branch: str = "HEAD", folder: str = ".") ->
     if on_branch:
         return sorted(on_branch, key=lambda commit: place[commit.sha])
     return sorted(known, key=lambda commit: (commit.date, commit.sha))
+
+
+def current_branch(folder: str = ".") -> str:
+    """The branch that is checked out; empty where there is none."""
+    name = _git(folder, "symbolic-ref", "--short", "-q", "HEAD")
+    return name.strip() if name else ""

@@ -51,7 +51,7 @@ class ChangeScan:
     statistic : ndarray
         Largest standardised contrast of mean scores over all splits, shape of the leading axes.
     split : ndarray of int
-        Number of values before the split that attains it.
+        Number of values before the best split of the scores themselves.
     dependence : ndarray
         Lag-1 coefficient that was taken out.
     pvalue : ndarray
@@ -155,17 +155,15 @@ def difference_dependence(scores: FloatArray) -> FloatArray:
 def scan_statistic(x: FloatArray, dependence: float | None = None) -> tuple[FloatArray, IntArray, FloatArray]:
     """Statistic, split and dependence of series along the last axis; see :func:`change_scan`."""
     scores = normal_scores(x)
+    split = _contrasts(scores).argmax(axis=-1) + 1
     if dependence is None:
-        split = _contrasts(scores).argmax(axis=-1) + 1
         rho = step_dependence(scores, split[..., None])
     else:
         rho = np.full(x.shape[:-1], dependence)
     innovations = scores.copy()
     innovations[..., 1:] -= rho[..., None] * scores[..., :-1]
     innovations[..., 0] *= 1.0 - rho  # as if the value before the first had been equal to it
-    contrasts = _contrasts(normal_scores(innovations))
-    best = contrasts.argmax(axis=-1)
-    return np.take_along_axis(contrasts, best[..., None], axis=-1)[..., 0], best + 1, rho
+    return _contrasts(normal_scores(innovations)).max(axis=-1), split, rho
 
 
 def change_scan(x: npt.ArrayLike, *, dependence: float | None = None) -> ChangeScan:

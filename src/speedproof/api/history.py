@@ -1,0 +1,324 @@
+"""A history of measurements: add files, ask what changed."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from speedproof.api.shown import risk_of
+from speedproof.data.sample import Sample
+from speedproof.data.suite import Key, Suite
+from speedproof.errors import SpeedproofError, UsageError
+from speedproof.formats import read_suite
+from speedproof.history.commits import Commit, current_branch, ordered, resolve
+
+if TYPE_CHECKING:
+    from speedproof.history.changes import Change, Correction
+    from speedproof.history.store import Added, Measurement, State, Store, StoredSeries, Triage
+    from speedproof.history.tracks import NoiseFloor, Track
+
+__all__ = ["History", "HistoryResult"]
+
+DEFAULT_STORE = "speedproof.db"
+_OF_COMMIT = ("commit_id", "commit", "commit_hash", "git_commit", "revision", "sha")
+_OF_DATE = ("commit_date", "commit_time")
+_NO_COMMIT = {"", "unversioned", "unknown", "none"}
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryResult:
+    """What a history shows.
+
+    Attributes
+    ----------
+    store : str
+        Where it is kept.
+    confidence : float
+        Of the changes, all together.
+    commits : tuple of Commit
+        Those followed, in order.
+    series : dict of int to StoredSeries
+        By their numbers in the tracks.
+    tracks : tuple of Track
+        Everything that was followed.
+    changes : tuple of Change
+        What is shown, without what somebody called noise.
+    decisions : tuple of Triage
+        What people said of changes.
+    noise : NoiseFloor or None
+        How much sessions of one commit differ.
+    """
+
+    store: str
+    confidence: float
+    commits: tuple[Commit, ...]
+    series: dict[int, StoredSeries]
+    tracks: tuple[Track, ...]
+    changes: tuple[Change, ...]
+    decisions: tuple[Triage, ...]
+    noise: NoiseFloor | None
+
+
+class History:
+    """A store of measurements.
+
+    Parameters
+    ----------
+    store : str or path
+        A SQLite file, made when absent, or a PostgreSQL URL.
+    repository : str or path
+        A folder in the git repository whose commits are followed; without one dates give the order.
+
+    Raises
+    ------
+    SpeedproofError
+        A store that cannot be opened; SQLAlchemy that is not installed.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import speedproof as sp
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     history = sp.History(Path(folder, "speedproof.db"), repository=folder)
+    ...     for i in range(60):
+    ...         file = Path(folder, f"run{i}.txt")
+    ...         _ = file.write_text("\\n".join(str(10 + i * i % 7 / 50 + (i >= 40)) for _ in range(3)))
+    ...         _ = history.add(file, commit=f"c{i:02d}", benchmark="sort", unit="ms")
+    ...     [change.commit.sha for change in history.changes().changes]
+    ['c40']
+    """
+
+    def __init__(self, store: str | os.PathLike[str] = DEFAULT_STORE, repository: str | os.PathLike[str] = ".") -> None:
+        self.repository = os.fspath(repository)
+        self.store = _open(os.fspath(store))
+
+    def add(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        commit: str | None = None,
+        session: str = "",
+        anchor: str | None = None,
+        machine: str = "",
+        started: str = "",
+        format: str | None = None,
+        unit: str | None = None,
+        benchmark: str = "",
+    ) -> Added:
+        """Add a result file.
+
+        Parameters
+        ----------
+        path : str or path
+            A file of any known tool, or a folder whose files are one session.
+        commit : str, optional
+            What was measured; by default what the file says, else git's HEAD. A file of several versions has each
+            version's name as its commit.
+        session : str
+            Name of the sitting; files that share it were measured together. By default each file is its own.
+        anchor : str, optional
+            The version in the file that was measured as the anchor.
+        machine : str
+            Your name of the machine, where what the file says does not identify it.
+        started : str
+            When it was measured, ISO 8601; by default what the file says.
+        format, unit : str, optional
+            As :func:`speedproof.read` takes them.
+        benchmark : str
+            Name of the only benchmark in a file that names none, which would be called like the file.
+
+        Returns
+        -------
+        Added
+            What is new; nothing for a file that is there already.
+
+        Raises
+        ------
+        SpeedproofError
+            A file that cannot be read, a commit that cannot be named, a unit that differs from the store's.
+        """
+        path = os.fspath(path)
+        suite = read_suite(path, format=format, unit=unit)
+        versions = _as_one(suite, path) if commit is not None or not _several(suite) else suite
+        if benchmark:
+            versions = _renamed(versions, benchmark, path)
+        if anchor is not None and anchor not in versions.versions:
+            raise UsageError(f"{path}: holds no version {anchor!r} to be the anchor; it has {', '.join(versions.versions)}")
+        commits = {
+            version: self._commit_of(versions, version, commit, path) for version in versions.versions
+        }
+        return self.store.add(
+            versions,
+            commits,
+            path=path,
+            digest=_digest(Path(path)),
+            session=session,
+            anchor=anchor,
+            started=started or _start(versions),
+            branch=current_branch(self.repository),
+            machine=machine,
+        )
+
+    def _commit_of(self, suite: Suite, version: str, commit: str | None, path: str) -> Commit:
+        fields = suite.fields.get(version, {})
+        date = next((fields[name][0] for name in _OF_DATE if fields.get(name)), "")
+        if commit is not None:
+            return resolve(commit, self.repository, date=date)
+        if len(suite.versions) > 1:
+            return resolve(version, self.repository, date=date)
+        told = [value for name in _OF_COMMIT for value in fields.get(name, ()) if value.lower() not in _NO_COMMIT]
+        if len(set(told)) > 1:
+            raise UsageError(f"{path}: names several commits ({', '.join(dict.fromkeys(told))}); name one with --commit")
+        return resolve(told[0] if told else "HEAD", self.repository, date=date)
+
+    def changes(
+        self,
+        *,
+        confidence: float = 0.95,
+        metric: str | None = None,
+        benchmark: str | None = None,
+        branch: str = "HEAD",
+        correction: Literal["holm", "bh"] = "holm",
+    ) -> HistoryResult:
+        """What changed along a branch.
+
+        Parameters
+        ----------
+        confidence : float
+            That a history without any change shows none.
+        metric, benchmark : str, optional
+            Only these.
+        branch : str
+            Whose first parents are followed.
+        correction : {"holm", "bh"}
+            Over all series: no false alarm at all, or a share of false ones (Benjamini and Hochberg).
+
+        Returns
+        -------
+        HistoryResult
+            With everything that was looked at.
+
+        Raises
+        ------
+        UsageError
+            A benchmark or a commit that the store does not hold.
+        """
+        from speedproof.history.changes import find_history_changes
+        from speedproof.history.tracks import noise_floor, tracks_of
+
+        how: Correction = correction
+        series = {s.id: s for s in self.store.all_series(metric=metric) if benchmark in (None, s.key.benchmark)}
+        if benchmark is not None and not series:
+            raise UsageError(f"{self.store.where}: holds no benchmark {benchmark}")
+        commits = ordered(self.store.commits(), branch, self.repository)
+        decisions = self.store.decisions()
+        noise = {(d.commit, d.benchmark) for d in decisions if d.state == "invalid"}
+        by_series: dict[int, list[Measurement]] = {number: [] for number in series}
+        for m in self.store.measurements(metric=metric):
+            if m.series in by_series and not noise & {
+                (m.commit.sha, ""), (m.commit.sha, series[m.series].key.benchmark)
+            }:  # fmt: skip
+                by_series[m.series].append(m)
+        machines = self.store.machines()
+        tracks = tuple(t for rows in by_series.values() for t in tracks_of(rows, commits, machines))
+        return HistoryResult(
+            self.store.where,
+            confidence,
+            tuple(commits),
+            series,
+            tracks,
+            find_history_changes(tracks, risk_of(confidence), correction=how),
+            decisions,
+            noise_floor(tracks),
+        )
+
+    def decide(self, commit: str, state: State, *, reason: str = "", who: str = "", benchmark: str = "") -> None:
+        """Say of a change that it is accepted (``"blessed"``), noise (``"invalid"``) or undone (``"fixed"``).
+
+        The commits that are called noise are left out of a benchmark's history from then on.
+        """
+        self.store.decide(self.find(commit), state, reason=reason, who=who or _user(), benchmark=benchmark)
+
+    def forget(self, commit: str) -> int:
+        """Remove all measurements of a commit; how many samples those were."""
+        return self.store.forget(self.find(commit))
+
+    def find(self, commit: str) -> str:
+        """The full name of a stored commit, from a revision or the beginning of its name."""
+        names = [known.sha for known in self.store.commits()]
+        if commit in names:
+            return commit
+        try:
+            sha = resolve(commit, self.repository).sha
+        except UsageError:
+            sha = commit
+        near = [name for name in names if name == sha or name.startswith(commit) or sha.startswith(name)]
+        if len(near) != 1:
+            raise UsageError(f"{self.store.where}: holds {'no commit' if not near else 'several commits'} {commit}")
+        return near[0]
+
+    def samples(self, numbers: Iterable[int]) -> list[Sample]:
+        """Whole samples by the numbers that points of a track hold."""
+        return self.store.samples(list(numbers))
+
+
+def _open(where: str) -> Store:
+    try:
+        from speedproof.history.store import Store
+    except ImportError as error:
+        raise SpeedproofError("a history needs SQLAlchemy: pip install 'speedproof[history]'") from error
+    return Store(where)
+
+
+def _several(suite: Suite) -> bool:
+    """Whether a file names versions of one thing rather than one version of many."""
+    return len(suite.versions) > 1 and not suite.commands
+
+
+def _as_one(suite: Suite, path: str) -> Suite:
+    """All versions of a file as one: commands of a file are its benchmarks then."""
+    if len(suite.versions) == 1:
+        return suite
+    if not suite.commands:
+        raise UsageError(f"{path}: holds the versions {', '.join(suite.versions)}; each is added under its own name, without --commit")
+    samples = {(Key(version, key.metric), "all"): sample for (key, version), sample in suite.samples.items()}
+    merged: dict[str, dict[str, tuple[str, ...]]] = {"all": {}}
+    for fields in suite.fields.values():
+        merged["all"] |= fields
+    return replace(suite, versions=("all",), samples=samples, fields=merged)
+
+
+def _renamed(suite: Suite, benchmark: str, path: str) -> Suite:
+    if len(suite.benchmarks) > 1:
+        raise UsageError(f"{path}: holds {len(suite.benchmarks)} benchmarks; --benchmark names the only one of a file")
+    samples = {(Key(benchmark, key.metric), version): sample for (key, version), sample in suite.samples.items()}
+    return replace(suite, samples=samples)
+
+
+def _digest(path: Path) -> str:
+    """Of a file's content, or of all files of a folder."""
+    found = hashlib.sha256()
+    for file in sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]:
+        found.update(file.read_bytes())
+    return found.hexdigest()
+
+
+def _start(suite: Suite) -> str:
+    spans = [sample.span for sample in suite.samples.values() if sample.span is not None]
+    return datetime.fromtimestamp(min(s[0] for s in spans), UTC).isoformat(timespec="seconds") if spans else ""
+
+
+def _user() -> str:
+    import getpass
+
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "unknown"
+
