@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from speedproof.data.sample import Sample as Sample
     from speedproof.data.suite import Suite as Suite
     from speedproof.errors import SpeedproofError as SpeedproofError
+    from speedproof.history.result import HistoryResult as HistoryResult
     from speedproof.protocols.assumptions import Assumption as Assumption
     from speedproof.protocols.results import Verdict as Verdict
 
@@ -55,6 +56,7 @@ _HOME = {
     "HptResult": "api.hpt",
     "ModelResult": "api.models",
     "History": "api.history",
+    "HistoryResult": "history.result",
     "HptResult": "api.suites",
     "PairResult": "api.pairs",
     "RaceResult": "api.sessions",

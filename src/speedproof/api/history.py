@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -18,50 +18,16 @@ from speedproof.formats import read_suite
 from speedproof.history.commits import Commit, current_branch, ordered, resolve
 
 if TYPE_CHECKING:
-    from speedproof.history.changes import Change, Correction
-    from speedproof.history.store import Added, Measurement, State, Store, StoredSeries, Triage
-    from speedproof.history.tracks import NoiseFloor, Track
+    from speedproof.history.changes import Correction
+    from speedproof.history.result import HistoryResult
+    from speedproof.history.store import Added, Measurement, State, Store
 
-__all__ = ["History", "HistoryResult"]
+__all__ = ["DEFAULT_STORE", "History"]
 
 DEFAULT_STORE = "speedproof.db"
 _OF_COMMIT = ("commit_id", "commit", "commit_hash", "git_commit", "revision", "sha")
 _OF_DATE = ("commit_date", "commit_time")
 _NO_COMMIT = {"", "unversioned", "unknown", "none"}
-
-
-@dataclass(frozen=True, slots=True)
-class HistoryResult:
-    """What a history shows.
-
-    Attributes
-    ----------
-    store : str
-        Where it is kept.
-    confidence : float
-        Of the changes, all together.
-    commits : tuple of Commit
-        Those followed, in order.
-    series : dict of int to StoredSeries
-        By their numbers in the tracks.
-    tracks : tuple of Track
-        Everything that was followed.
-    changes : tuple of Change
-        What is shown, without what somebody called noise.
-    decisions : tuple of Triage
-        What people said of changes.
-    noise : NoiseFloor or None
-        How much sessions of one commit differ.
-    """
-
-    store: str
-    confidence: float
-    commits: tuple[Commit, ...]
-    series: dict[int, StoredSeries]
-    tracks: tuple[Track, ...]
-    changes: tuple[Change, ...]
-    decisions: tuple[Triage, ...]
-    noise: NoiseFloor | None
 
 
 class History:
@@ -94,7 +60,9 @@ class History:
     ['c40']
     """
 
-    def __init__(self, store: str | os.PathLike[str] = DEFAULT_STORE, repository: str | os.PathLike[str] = ".") -> None:
+    def __init__(
+        self, store: str | os.PathLike[str] = DEFAULT_STORE, repository: str | os.PathLike[str] = "."
+    ) -> None:
         self.repository = os.fspath(repository)
         self.store = _open(os.fspath(store))
 
@@ -149,10 +117,10 @@ class History:
         if benchmark:
             versions = _renamed(versions, benchmark, path)
         if anchor is not None and anchor not in versions.versions:
-            raise UsageError(f"{path}: holds no version {anchor!r} to be the anchor; it has {', '.join(versions.versions)}")
-        commits = {
-            version: self._commit_of(versions, version, commit, path) for version in versions.versions
-        }
+            raise UsageError(
+                f"{path}: holds no version {anchor!r} to be the anchor; it has {', '.join(versions.versions)}"
+            )
+        commits = {version: self._commit_of(versions, version, commit, path) for version in versions.versions}
         return self.store.add(
             versions,
             commits,
@@ -172,9 +140,13 @@ class History:
             return resolve(commit, self.repository, date=date)
         if len(suite.versions) > 1:
             return resolve(version, self.repository, date=date)
-        told = [value for name in _OF_COMMIT for value in fields.get(name, ()) if value.lower() not in _NO_COMMIT]
+        told = [
+            value for name in _OF_COMMIT for value in fields.get(name, ()) if value.lower() not in _NO_COMMIT
+        ]
         if len(set(told)) > 1:
-            raise UsageError(f"{path}: names several commits ({', '.join(dict.fromkeys(told))}); name one with --commit")
+            raise UsageError(
+                f"{path}: names several commits ({', '.join(dict.fromkeys(told))}); name one with --commit"
+            )
         return resolve(told[0] if told else "HEAD", self.repository, date=date)
 
     def changes(
@@ -210,10 +182,13 @@ class History:
             A benchmark or a commit that the store does not hold.
         """
         from speedproof.history.changes import find_history_changes
+        from speedproof.history.result import HistoryResult
         from speedproof.history.tracks import noise_floor, tracks_of
 
         how: Correction = correction
-        series = {s.id: s for s in self.store.all_series(metric=metric) if benchmark in (None, s.key.benchmark)}
+        series = {
+            s.id: s for s in self.store.all_series(metric=metric) if benchmark in (None, s.key.benchmark)
+        }
         if benchmark is not None and not series:
             raise UsageError(f"{self.store.where}: holds no benchmark {benchmark}")
         commits = ordered(self.store.commits(), branch, self.repository)
@@ -238,7 +213,9 @@ class History:
             noise_floor(tracks),
         )
 
-    def decide(self, commit: str, state: State, *, reason: str = "", who: str = "", benchmark: str = "") -> None:
+    def decide(
+        self, commit: str, state: State, *, reason: str = "", who: str = "", benchmark: str = ""
+    ) -> None:
         """Say of a change that it is accepted (``"blessed"``), noise (``"invalid"``) or undone (``"fixed"``).
 
         The commits that are called noise are left out of a benchmark's history from then on.
@@ -260,7 +237,9 @@ class History:
             sha = commit
         near = [name for name in names if name == sha or name.startswith(commit) or sha.startswith(name)]
         if len(near) != 1:
-            raise UsageError(f"{self.store.where}: holds {'no commit' if not near else 'several commits'} {commit}")
+            raise UsageError(
+                f"{self.store.where}: holds {'no commit' if not near else 'several commits'} {commit}"
+            )
         return near[0]
 
     def samples(self, numbers: Iterable[int]) -> list[Sample]:
@@ -286,7 +265,9 @@ def _as_one(suite: Suite, path: str) -> Suite:
     if len(suite.versions) == 1:
         return suite
     if not suite.commands:
-        raise UsageError(f"{path}: holds the versions {', '.join(suite.versions)}; each is added under its own name, without --commit")
+        raise UsageError(
+            f"{path}: holds the versions {', '.join(suite.versions)}, each added by its name; leave --commit out"
+        )
     samples = {(Key(version, key.metric), "all"): sample for (key, version), sample in suite.samples.items()}
     merged: dict[str, dict[str, tuple[str, ...]]] = {"all": {}}
     for fields in suite.fields.values():
@@ -296,8 +277,12 @@ def _as_one(suite: Suite, path: str) -> Suite:
 
 def _renamed(suite: Suite, benchmark: str, path: str) -> Suite:
     if len(suite.benchmarks) > 1:
-        raise UsageError(f"{path}: holds {len(suite.benchmarks)} benchmarks; --benchmark names the only one of a file")
-    samples = {(Key(benchmark, key.metric), version): sample for (key, version), sample in suite.samples.items()}
+        raise UsageError(
+            f"{path}: holds {len(suite.benchmarks)} benchmarks; --benchmark names the only one of a file"
+        )
+    samples = {
+        (Key(benchmark, key.metric), version): sample for (key, version), sample in suite.samples.items()
+    }
     return replace(suite, samples=samples)
 
 
@@ -311,7 +296,9 @@ def _digest(path: Path) -> str:
 
 def _start(suite: Suite) -> str:
     spans = [sample.span for sample in suite.samples.values() if sample.span is not None]
-    return datetime.fromtimestamp(min(s[0] for s in spans), UTC).isoformat(timespec="seconds") if spans else ""
+    return (
+        datetime.fromtimestamp(min(s[0] for s in spans), UTC).isoformat(timespec="seconds") if spans else ""
+    )
 
 
 def _user() -> str:
@@ -321,4 +308,3 @@ def _user() -> str:
         return getpass.getuser()
     except (KeyError, OSError):
         return "unknown"
-

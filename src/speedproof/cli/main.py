@@ -31,6 +31,7 @@ COMMANDS = {
     "run": "measure versions in random order until the comparison is proven",
     "compare": "compare versions: verdicts with certified speedups",
     "suite": "the Speedup-Test of a configuration file, with the original tool's four files",
+    "history": "keep measurements of commits; what changed, when and by how much",
     "hpt": "Hierarchical Performance Testing: one verdict over a whole suite",
     "gate": "pass or fail a candidate in a pipeline, each with a stated risk",
     "model": "model samples as Gaussian mixtures: states, weights, a test of the fit",

@@ -156,10 +156,8 @@ def scan_statistic(x: FloatArray, dependence: float | None = None) -> tuple[Floa
     """Statistic, split and dependence of series along the last axis; see :func:`change_scan`."""
     scores = normal_scores(x)
     split = _contrasts(scores).argmax(axis=-1) + 1
-    if dependence is None:
-        rho = step_dependence(scores, split[..., None])
-    else:
-        rho = np.full(x.shape[:-1], dependence)
+    estimated = dependence is None
+    rho = step_dependence(scores, split[..., None]) if estimated else np.full(x.shape[:-1], dependence)
     innovations = scores.copy()
     innovations[..., 1:] -= rho[..., None] * scores[..., :-1]
     innovations[..., 0] *= 1.0 - rho  # as if the value before the first had been equal to it

@@ -1,0 +1,208 @@
+"""``speedproof history``: keep measurements of commits, and tell what changed, when and by how much."""
+
+from __future__ import annotations
+
+import json
+
+import speedproof as sp
+from speedproof.cli.command import Args, Argument, Command, Option, in_group
+from speedproof.cli.console import Console
+from speedproof.cli.options import open_unit_interval
+from speedproof.errors import UsageError
+from speedproof.report import text
+from speedproof.report.history import overview, track_report
+
+__all__ = ["COMMAND", "run"]
+
+FAILED = 1
+
+COMMAND = Command(
+    (
+        "Keep result files of commits in a store and tell what changed since: after which commit, by how much, "
+        "with one stated risk for all benchmarks together. Without an action the last changes are shown."
+    ),
+    (
+        "  speedproof history add results.json             what was measured at git's HEAD\n"
+        "  speedproof history add old.json --commit v1.2   at another commit\n"
+        "  speedproof history                              the last changes\n"
+        "  speedproof history show sort                    one benchmark, commit by commit\n"
+        "  speedproof history bless 3f2a9c1 'slower, but correct'\n"
+        "  speedproof history invalid 3f2a9c1 'noisy machine' --benchmark sort\n"
+        "  speedproof history fixed 3f2a9c1\n"
+        "  speedproof history forget 3f2a9c1               remove a commit's measurements\n"
+        "\n"
+        "exit codes: 0 done; 1 --fail-on-change and there is an undecided slowdown; 2 error"
+    ),
+    [
+        Argument(
+            "words",
+            metavar="[ACTION] [...]",
+            help="add, show, bless, invalid, fixed, forget",
+            many=True,
+            required=False,
+        ),
+        *in_group(
+            "store",
+            Option(
+                "--store",
+                metavar="PLACE",
+                default="speedproof.db",
+                show_default=True,
+                help="a SQLite file or a postgresql:// URL",
+            ),
+            Option(
+                "--repository",
+                metavar="DIR",
+                default=".",
+                help="the git repository whose commits are followed",
+            ),
+            Option(
+                "--branch",
+                metavar="REV",
+                default="HEAD",
+                help="follow the first parents of this (default: HEAD)",
+            ),
+        ),
+        *in_group(
+            "adding",
+            Option(
+                "--commit", metavar="REV", help="what was measured (default: what the file says, else HEAD)"
+            ),
+            Option("--session", metavar="NAME", help="files that share it were measured together"),
+            Option(
+                "--anchor",
+                metavar="VERSION",
+                help="the version that every session measures beside the commit",
+            ),
+            Option("--machine", metavar="NAME", help="name of the machine, where the file does not tell it"),
+            Option("--unit", metavar="UNIT", help="unit of numbers whose file names none, for example ms"),
+        ),
+        *in_group(
+            "telling",
+            Option(
+                "--benchmark", metavar="NAME", help="only this one; with add: name of the only one in a file"
+            ),
+            Option("--metric", metavar="NAME", help="only this metric"),
+            Option(
+                "--confidence", parse=open_unit_interval, default=0.95, metavar="LEVEL", help="default: 0.95"
+            ),
+            Option(
+                "--fdr", flag=True, help="allow a share of false changes (Benjamini and Hochberg): finds more"
+            ),
+            Option(
+                "--fail-on-change",
+                flag=True,
+                help="exit 1 when a slowdown is shown that nobody has decided about",
+            ),
+            Option("--all", flag=True, help="show every change"),
+            Option("--json", flag=True, help="write the changes as JSON"),
+        ),
+    ],
+)
+
+_STATES = {"bless": "blessed", "invalid": "invalid", "fixed": "fixed"}
+
+
+def run(args: Args, console: Console) -> int:
+    """Carry the command out."""
+    action, *words = args.words or ["changes"]
+    if action not in {"add", "show", "changes", "forget", *_STATES}:
+        raise UsageError(f"{action}: no such action; there are add, show, bless, invalid, fixed and forget")
+    history = sp.History(args.store, args.repository)
+    if action == "add":
+        return _add(history, words, args, console)
+    if action == "forget":
+        for commit in _at_least_one(words, "a commit"):
+            console.out.write(f"{history.forget(commit)} samples of {commit} are forgotten\n")
+        return 0
+    if action in _STATES:
+        commit, *reason = _at_least_one(words, "a commit")
+        history.decide(commit, _STATES[action], reason=" ".join(reason), benchmark=args.benchmark or "")
+        console.out.write(f"{commit} is {_STATES[action]}\n")
+        return 0
+    return _tell(history, action, words, args, console)
+
+
+def _at_least_one(words: list[str], what: str) -> list[str]:
+    if not words:
+        raise UsageError(f"name {what}")
+    return words
+
+
+def _add(history: sp.History, words: list[str], args: Args, console: Console) -> int:
+    """Add every file; one that cannot be added does not keep the others out, and is an error at the end."""
+    files = _at_least_one(words, "a result file")
+    failed = 0
+    with console.progress("adding", len(files)) as ticker:
+        for path in files:
+            try:
+                added = history.add(
+                    path,
+                    commit=args.commit,
+                    session=args.session or "",
+                    anchor=args.anchor,
+                    machine=args.machine or "",
+                    unit=args.unit,
+                    benchmark=args.benchmark or "",
+                )
+            except sp.SpeedproofError as error:
+                console.remark(f"error: {error}")
+                failed += 1
+            else:
+                what = (
+                    "was there already"
+                    if added.known
+                    else f"{added.samples} samples of {', '.join(added.commits)}"
+                )
+                console.out.write(f"{path}: {what}\n")
+            ticker.advance()
+    if failed:
+        raise UsageError(f"{failed} of {len(files)} files not added")
+    return 0
+
+
+def _tell(history: sp.History, action: str, words: list[str], args: Args, console: Console) -> int:
+    if action == "show":
+        (args.benchmark,) = _at_least_one(words, "a benchmark")[:1]
+    result = history.changes(
+        confidence=args.confidence,
+        metric=args.metric,
+        benchmark=args.benchmark,
+        branch=args.branch,
+        correction="bh" if args.fdr else "holm",
+    )
+    if not result.tracks:
+        raise UsageError(f"{args.store}: nothing to show; fill it with 'speedproof history add FILE'")
+    if args.json:
+        console.out.write(json.dumps(_plain(result), indent=1) + "\n")
+    else:
+        report = track_report(result) if action == "show" else overview(result, everything=args.all)
+        console.out.write(text.render(report, min(console.width, 100), colour=console.colour))
+    open_ones = [c for c in result.changes if result.slower(c) and result.decision(c) is None]
+    return FAILED if args.fail_on_change and open_ones else 0
+
+
+def _plain(result: sp.HistoryResult) -> dict[str, object]:
+    """The changes as JSON has them."""
+    return {
+        "store": result.store,
+        "confidence": result.confidence,
+        "changes": [
+            {
+                "benchmark": result.series[change.track.series].key.benchmark,
+                "metric": result.series[change.track.series].key.metric,
+                "basis": change.track.basis,
+                "commit": change.commit.sha,
+                "subject": change.commit.subject,
+                "earliest": change.earliest.sha,
+                "latest": change.latest.sha,
+                "factor": change.factor,
+                "low": change.low,
+                "high": change.high,
+                "slower": result.slower(change),
+                "sessions": list(change.sessions),
+                "decision": said.state if (said := result.decision(change)) else None,
+            }
+            for change in result.changes
+        ],
+    }

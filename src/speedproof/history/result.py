@@ -1,0 +1,56 @@
+"""What a history shows: tracks, changes, and what people said of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from speedproof.history.changes import Change
+from speedproof.history.commits import Commit
+from speedproof.history.store import StoredSeries, Triage
+from speedproof.history.tracks import NoiseFloor, Track
+
+__all__ = ["HistoryResult"]
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryResult:
+    """What a history shows.
+
+    Attributes
+    ----------
+    store : str
+        Where it is kept.
+    confidence : float
+        Of the changes, all together.
+    commits : tuple of Commit
+        Those followed, in order.
+    series : dict of int to StoredSeries
+        By their numbers in the tracks.
+    tracks : tuple of Track
+        Everything that was followed.
+    changes : tuple of Change
+        What is shown, without what somebody called noise.
+    decisions : tuple of Triage
+        What people said of changes.
+    noise : NoiseFloor or None
+        How much sessions of one commit differ.
+    """
+
+    store: str
+    confidence: float
+    commits: tuple[Commit, ...]
+    series: dict[int, StoredSeries]
+    tracks: tuple[Track, ...]
+    changes: tuple[Change, ...]
+    decisions: tuple[Triage, ...]
+    noise: NoiseFloor | None
+
+    def decision(self, change: Change) -> Triage | None:
+        """The last word on a change: on its benchmark, else on its commit as a whole."""
+        benchmark = self.series[change.track.series].key.benchmark
+        said = [d for d in self.decisions if d.commit == change.commit.sha and d.benchmark in ("", benchmark)]
+        return said[-1] if said else None
+
+    def slower(self, change: Change) -> bool:
+        """Whether a change is for the worse."""
+        return (change.factor > 1.0) != self.series[change.track.series].higher_is_better

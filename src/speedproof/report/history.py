@@ -1,0 +1,206 @@
+"""A history in words: what changed lately, largest first, and one benchmark commit by commit."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from speedproof.data.units import format_value
+from speedproof.history.changes import Change
+from speedproof.history.result import HistoryResult
+from speedproof.history.tracks import Track
+from speedproof.report.model import Cell, Column, Report, Row, Style, Table, Text
+from speedproof.report.wording import percent, plural
+from speedproof.stats.change_scan import LEAST
+from speedproof.report.words import factor
+
+__all__ = ["overview", "sparkline", "track_report"]
+
+_SHOWN = 7
+_SPARK = "\u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588"
+_SHA = 9
+
+
+def overview(result: HistoryResult, *, everything: bool = False) -> Report:
+    """The last changes of a history.
+
+    Parameters
+    ----------
+    result : HistoryResult
+        As asked for.
+    everything : bool
+        Show all changes; the rest is counted otherwise.
+
+    Returns
+    -------
+    Report
+        Ten lines, unless everything is wanted.
+    """
+    changes = sorted(result.changes, key=lambda change: _place(result, change), reverse=True)
+    benchmarks = len({track.series for track in result.tracks})
+    measured = len({point.commit.sha for track in result.tracks for point in track.points})
+    many = f"{plural(benchmarks, 'benchmark')} over {plural(measured, 'commit')}"
+    headline = [
+        Text(
+            f"{plural(len(changes), 'change')} in {many}" if changes else f"No change is shown in {many}",
+            "strong",
+        ),
+    ]
+    if result.tracks:
+        headline.append(
+            Text(
+                f"Of histories without a change at most {percent(1 - result.confidence)} would show one.",
+                "dim",
+            )
+        )
+    notes = []
+    if result.noise is not None:
+        notes.append(
+            Text(
+                f"Sessions of one commit differ by {percent(math.expm1(result.noise.deviation), 2)} (deviation)."
+            )
+        )
+    longest = max((len(track.points) for track in result.tracks), default=0)
+    if longest < LEAST:
+        notes.append(
+            Text(f"A change shows from {LEAST} commits on one machine at the earliest; {longest} are here.")
+        )
+    apart = {track.basis for track in result.tracks if not track.anchored}
+    if len(apart) > 1:
+        notes.append(
+            Text(f"{len(apart)} machines are followed apart: only an anchor in each session compares them.")
+        )
+    columns = (
+        Column("commit"),
+        Column("benchmark", names=True),
+        Column("change", right=True),
+        Column(""),
+        Column("at least", right=True, drop=1),
+        Column("possible since", drop=2),
+        Column("", drop=3),
+    )
+    rows = [_row(result, change) for change in changes]
+    shown = rows if everything else rows[:_SHOWN]
+    if len(rows) > len(shown):
+        notes.append(Text(f"... {len(rows) - len(shown)} earlier changes"))
+    return Report(
+        f"history in {result.store}",
+        tuple(headline),
+        (Table(columns, tuple(shown)),) if shown else (),
+        tuple(notes),
+        hints=("One benchmark: history show NAME", "All: --all") if rows else (),
+        command="history",
+        data=result,
+    )
+
+
+def _place(result: HistoryResult, change: Change) -> tuple[int, float]:
+    order = {commit.sha: i for i, commit in enumerate(result.commits)}
+    return order[change.commit.sha], abs(math.log(change.factor))
+
+
+def _gain(result: HistoryResult, change: Change) -> tuple[float, float, bool]:
+    """How many times faster or slower, at least so many times, and which of both."""
+    better = result.series[change.track.series].higher_is_better
+    grew = change.factor >= 1.0
+    least = change.low if grew else 1.0 / change.high
+    return (change.factor if grew else 1.0 / change.factor), least, grew == better
+
+
+def _row(result: HistoryResult, change: Change) -> Row:
+    series = result.series[change.track.series]
+    times, least, faster = _gain(result, change)
+    time = series.key.metric == "time"
+    word = ("faster" if faster else "slower") if time else ("better" if faster else "worse")
+    style: Style = "good" if faster else "bad"
+    said = result.decision(change)
+    span = (
+        ""
+        if change.earliest == change.latest
+        else f"{change.earliest.sha[:_SHA]} to {change.latest.sha[:_SHA]}"
+    )
+    name = series.key.benchmark + ("" if time else f" ({series.key.metric})")
+    return Row(
+        (
+            Cell(change.commit.sha[:_SHA]),
+            Cell(name),
+            Cell(f"{factor(times)}x", style),
+            Cell(word, style),
+            Cell(f"{factor(least, -1)}x" if least > 1.0 else "-"),
+            Cell(span),
+            Cell(said.state if said else "", "dim"),
+        ),
+        name=name,
+        kind=word,
+        message=f"{name}: {factor(times)}x {word} since {change.commit.sha[:_SHA]}",
+    )
+
+
+def sparkline(values: Sequence[float], width: int = 40) -> str:
+    """Values as a line of bars, averaged to a width.
+
+    Examples
+    --------
+    >>> sparkline([1.0, 1.0, 2.0, 3.0])
+    '\u2581\u2581\u2585\u2588'
+    """
+    if not values:
+        return ""
+    groups = min(width, len(values))
+    parts = [values[i * len(values) // groups : (i + 1) * len(values) // groups] for i in range(groups)]
+    means = [math.fsum(part) / len(part) for part in parts]
+    low, span = min(means), max(means) - min(means)
+    return "".join(_SPARK[round((mean - low) / span * (len(_SPARK) - 1)) if span else 0] for mean in means)
+
+
+def track_report(result: HistoryResult, *, last: int = 10) -> Report:
+    """One benchmark, commit by commit.
+
+    Parameters
+    ----------
+    result : HistoryResult
+        Asked for one benchmark.
+    last : int
+        How many commits of each track are listed.
+
+    Returns
+    -------
+    Report
+        A section a track: a line of bars, the last commits, the changes.
+    """
+    sections = tuple(_of_track(result, track, last) for track in result.tracks)
+    return Report(
+        f"history in {result.store}",
+        overview(result).headline,
+        overview(result).tables,
+        sections=sections,
+        command="history show",
+        data=result,
+    )
+
+
+def _of_track(result: HistoryResult, track: Track, last: int) -> Report:
+    series = result.series[track.series]
+    basis = f"relative to {track.basis[:_SHA]}" if track.anchored else f"on {track.basis}"
+    columns = (
+        Column("commit"),
+        Column("value", right=True),
+        Column("sessions", right=True),
+        Column("subject", names=True, drop=1),
+    )
+    points = track.points[-last:]
+
+    def rows() -> Iterator[tuple[Cell, ...]]:
+        for point in points:
+            value = math.exp(point.value)
+            shown = f"{factor(value)}x" if track.anchored else format_value(value, series.unit)
+            yield (
+                Cell(point.commit.sha[:_SHA]),
+                Cell(shown),
+                Cell(str(len(point.values))),
+                Cell(point.commit.subject),
+            )
+
+    title = f"{series.key.benchmark} ({series.key.metric}), {basis}: {plural(len(track.points), 'commit')}"
+    spark = Text("  " + sparkline([point.value for point in track.points]))
+    return Report(title, (spark,), (Table.of(columns, rows()),))

@@ -1,0 +1,129 @@
+"""``speedproof history`` on a real repository with a planted slowdown."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import speedproof as sp
+from speedproof.cli.console import Console
+from speedproof.cli.main import main
+
+pytest.importorskip("sqlalchemy")
+
+COMMITS, SLOWER_FROM = 60, 40
+
+
+def git(folder: Path, *arguments: str) -> str:
+    """Run git without anybody's configuration."""
+    settings = ["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false"]
+    done = subprocess.run(
+        ["git", "-C", str(folder), *settings, *arguments], check=True, capture_output=True, text=True
+    )
+    return done.stdout.strip()
+
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """60 commits, of which those from the 41st are 5 % slower in one of two benchmarks; a store of them all."""
+    folder = tmp_path_factory.mktemp("repository")
+    git(folder, "init", "-q", "-b", "main")
+    rng = np.random.default_rng(11)
+    history = sp.History(folder / "s.db", folder)
+    for i in range(COMMITS):
+        git(folder, "commit", "-q", "--allow-empty", "-m", f"Change {i}")
+        rows = ["benchmark,value,unit"]
+        for name, level in (("parse", 1.0 + 0.05 * (i >= SLOWER_FROM)), ("print", 2.0)):
+            rows += [f"{name},{v:.6f},ms" for v in level * (1 + 0.01 * rng.standard_normal(5))]
+        (folder / f"{i}.csv").write_text("\n".join(rows) + "\n")
+        history.add(folder / f"{i}.csv")
+    return folder
+
+
+def run(folder: Path, *words: str) -> tuple[int, str, str]:
+    """Exit code, output and remarks of the command."""
+    out, err = io.StringIO(), io.StringIO()
+    store = ["--store", str(folder / "s.db"), "--repository", str(folder)]
+    return main(["history", *words, *store], Console(out, err)), out.getvalue(), err.getvalue()
+
+
+def test_the_slowdown_is_told_in_ten_lines(repository: Path) -> None:
+    """One change, at the planted commit, in the planted benchmark, within 80 columns."""
+    code, out, _ = run(repository)
+    sha = git(repository, "rev-list", "--reverse", "HEAD").split()[SLOWER_FROM]
+    assert code == 0
+    assert out.startswith("1 change in 2 benchmarks over 60 commits")
+    assert len(out.splitlines()) <= 10
+    assert all(len(line) <= 100 for line in out.splitlines())
+    (line,) = (line for line in out.splitlines() if "slower" in line)
+    assert "parse" in line
+    (change,) = json.loads(run(repository, "--json")[1])["changes"]
+    near = git(repository, "rev-list", "--reverse", "HEAD").split()
+    assert near.index(change["earliest"]) <= near.index(sha) <= near.index(change["latest"])
+    assert change["low"] < 1.05 < change["high"]
+    assert change["slower"]
+
+
+def test_a_slowdown_fails_a_pipeline_until_somebody_decides(repository: Path) -> None:
+    """--fail-on-change exits 1; a blessed change does not."""
+    (change,) = json.loads(run(repository, "--json")[1])["changes"]
+    assert run(repository, "--fail-on-change")[0] == 1
+    assert run(repository, "bless", change["commit"][:8], "slower,", "but", "right")[0] == 0
+    code, out, _ = run(repository, "--fail-on-change")
+    assert code == 0
+    assert "blessed" in out
+
+
+def test_one_benchmark_commit_by_commit(repository: Path) -> None:
+    """The last commits with their subjects."""
+    code, out, _ = run(repository, "show", "print")
+    assert code == 0
+    assert out.startswith("No change is shown in 1 benchmark")
+    assert "Change 59" in out
+
+
+def test_the_same_file_again_is_told(repository: Path) -> None:
+    """Nothing is doubled."""
+    code, out, _ = run(repository, "add", str(repository / "59.csv"), "--commit", "HEAD")
+    assert code == 0
+    assert out.endswith("was there already\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["add"], "name a result file"),
+        (["add", "nowhere.json"], "no such file"),
+        (["bless"], "name a commit"),
+        (["forget", "0000000"], "holds no commit"),
+        (["show", "unknown"], "holds no benchmark"),
+        (["dance"], "no such action"),
+    ],
+)
+def test_errors_in_words(repository: Path, words: list[str], told: str) -> None:
+    """Exit code 2 and what to do."""
+    code, _, err = run(repository, *words)
+    assert code == 2
+    assert told in err
+
+
+def test_outside_a_repository_a_commit_must_be_named(tmp_path: Path) -> None:
+    """HEAD means nothing without git; any name of a commit will do."""
+    (tmp_path / "a.txt").write_text("1\n2\n")
+    words = ["history", "add", str(tmp_path / "a.txt"), "--unit", "ms", "--store", str(tmp_path / "s.db")]
+    out, err = io.StringIO(), io.StringIO()
+    assert main([*words, "--repository", "/"], Console(out, err)) == 2
+    assert "name the commit with --commit" in err.getvalue()
+    assert main([*words, "--repository", "/", "--commit", "v1"], Console(io.StringIO(), err)) == 0
+
+
+def test_an_empty_store_says_how_to_fill_it(tmp_path: Path) -> None:
+    """No table of nothing."""
+    code, _, err = run(tmp_path)
+    assert code == 2
+    assert "history add" in err
