@@ -31,7 +31,7 @@ _NO_COMMIT = {"", "unversioned", "unknown", "none"}
 
 
 class History:
-    """A store of measurements.
+    r"""A store of measurements.
 
     Parameters
     ----------

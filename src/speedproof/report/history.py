@@ -11,8 +11,8 @@ from speedproof.history.result import HistoryResult
 from speedproof.history.tracks import Track
 from speedproof.report.model import Cell, Column, Report, Row, Style, Table, Text
 from speedproof.report.wording import percent, plural
-from speedproof.stats.change_scan import LEAST
 from speedproof.report.words import factor
+from speedproof.stats.change_scan import LEAST
 
 __all__ = ["overview", "sparkline", "track_report"]
 
