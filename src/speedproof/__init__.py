@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from speedproof import plot as plot
     from speedproof.api.gates import GateResult as GateResult
     from speedproof.api.gates import gate as gate
+    from speedproof.api.history import History as History
     from speedproof.api.hpt import HptResult as HptResult
     from speedproof.api.hpt import hpt as hpt
     from speedproof.api.models import ModelResult as ModelResult
     from speedproof.api.models import model as model
-    from speedproof.api.history import History as History
     from speedproof.api.pairs import PairResult as PairResult
     from speedproof.api.pairs import compare as compare
     from speedproof.api.pictures import pictures as pictures
@@ -53,11 +53,10 @@ if TYPE_CHECKING:
 _HOME = {
     "Assumption": "protocols.assumptions",
     "GateResult": "api.gates",
-    "HptResult": "api.hpt",
-    "ModelResult": "api.models",
     "History": "api.history",
     "HistoryResult": "history.result",
-    "HptResult": "api.suites",
+    "HptResult": "api.hpt",
+    "ModelResult": "api.models",
     "PairResult": "api.pairs",
     "RaceResult": "api.sessions",
     "RankResult": "api.rankings",
