@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Literal
 
 import speedproof as sp
 from speedproof.cli.command import Args, Argument, Command, Option, in_group
@@ -100,7 +101,11 @@ COMMAND = Command(
     ],
 )
 
-_STATES = {"bless": "blessed", "invalid": "invalid", "fixed": "fixed"}
+_STATES: dict[str, Literal["blessed", "invalid", "fixed"]] = {
+    "bless": "blessed",
+    "invalid": "invalid",
+    "fixed": "fixed",
+}
 
 
 def run(args: Args, console: Console) -> int:
