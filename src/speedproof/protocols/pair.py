@@ -17,7 +17,7 @@ from speedproof.data.sample import FloatArray, Sample, Trait
 from speedproof.data.suite import Key, Pair
 from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.results import Check, Comparison, Summary, summarise_all
-from speedproof.stats.dependence import drift, drift_within, lag1
+from speedproof.stats.dependence import drift, drift_within, lag1, midranks
 from speedproof.stats.resolution import last_place
 from speedproof.stats.scaling import exponent, with_headroom
 
@@ -427,7 +427,8 @@ def _order_tests(measured: Sequence[Sample], used: Sequence[Sample]) -> list[tup
         for at in range(0, len(members), few):
             some = members[at : at + few]
             values = np.stack([used[i].values for i in some])
-            serial, trend = lag1(values), drift(values)
+            ranks = midranks(values)
+            serial, trend = lag1(values, ranks), drift(values, ranks)
             columns = (serial.statistic, serial.pvalue, trend.correlation, trend.pvalue)
             for i, a, b, c, d in zip(some, *(column.tolist() for column in columns), strict=True):
                 found[i] = (a, b), (c, d)

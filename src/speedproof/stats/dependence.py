@@ -11,7 +11,7 @@ from speedproof.stats.pooled import sample_ends
 from speedproof.stats.scaling import usual
 from speedproof.stats.special import betainc, t_sf
 
-__all__ = ["Autocorrelation", "Drift", "drift", "drift_within", "hurst_factor", "lag1"]
+__all__ = ["Autocorrelation", "Drift", "drift", "drift_within", "hurst_factor", "lag1", "midranks"]
 
 FloatArray = npt.NDArray[np.float64]
 _FEW_PROCESSES = 5
@@ -52,7 +52,7 @@ class Drift:
     pvalue: FloatArray
 
 
-def _midranks(x: FloatArray) -> FloatArray:
+def midranks(x: FloatArray) -> FloatArray:
     """Ranks 1 ... n along the last axis, equal values sharing their mean rank."""
     order = np.argsort(x, axis=-1, kind="stable")
     position = np.arange(1, x.shape[-1] + 1)
@@ -66,13 +66,15 @@ def _midranks(x: FloatArray) -> FloatArray:
     return ranks
 
 
-def lag1(x: npt.ArrayLike) -> Autocorrelation:
+def lag1(x: npt.ArrayLike, ranks: FloatArray | None = None) -> Autocorrelation:
     """Autocorrelation at lag 1 with the rank version of von Neumann's ratio test.
 
     Parameters
     ----------
     x : array_like, shape (..., n)
         Samples in run order along the last axis, finite.
+    ranks : ndarray, optional
+        Their :func:`midranks`, when they are known.
 
     Returns
     -------
@@ -103,7 +105,7 @@ def lag1(x: npt.ArrayLike) -> Autocorrelation:
     scaled = usual(x)
     shifted = scaled - scaled[..., :1]
     values = shifted - shifted.mean(axis=-1, keepdims=True)
-    ranks = _midranks(x)
+    ranks = midranks(x) if ranks is None else ranks
     centred = ranks - 0.5 * (n + 1)
     constant = np.ptp(scaled, axis=-1) == 0.0
     power = np.where(constant, np.nan, (values * values).sum(axis=-1))
@@ -116,13 +118,15 @@ def lag1(x: npt.ArrayLike) -> Autocorrelation:
     return Autocorrelation(correlation, ratio, 2.0 * betainc(s, s, smaller))
 
 
-def drift(x: npt.ArrayLike) -> Drift:
+def drift(x: npt.ArrayLike, ranks: FloatArray | None = None) -> Drift:
     """Test for a trend over the runs: Spearman's correlation of value and order.
 
     Parameters
     ----------
     x : array_like, shape (..., n)
         Samples in run order along the last axis, finite.
+    ranks : ndarray, optional
+        Their :func:`midranks`, when they are known.
 
     Returns
     -------
@@ -141,7 +145,7 @@ def drift(x: npt.ArrayLike) -> Drift:
     if n < 4:
         undefined = np.full(x.shape[:-1], np.nan)
         return Drift(undefined, undefined)
-    centred = _midranks(x) - 0.5 * (n + 1)
+    centred = (midranks(x) if ranks is None else ranks) - 0.5 * (n + 1)
     order = np.arange(n) - 0.5 * (n - 1)
     squares = (centred * centred).sum(axis=-1)
     squares = np.where(squares > 0.0, squares, np.nan)

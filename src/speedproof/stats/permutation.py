@@ -278,7 +278,7 @@ def null_distribution(n: int, m: int, independent: bool = True) -> Null:
     (1.0, 4.95)
     """
     small, large = min(n, m), max(n, m)
-    if not independent or (math.comb(n + m, n) > _MOST_ORDERS and small > _FEW):
+    if not independent or (small > _FEW and (small > _ENOUGH or math.comb(n + m, n) > _MOST_ORDERS)):
         return Null(n, m)
     while math.comb(small + large, small) > _MOST_ORDERS:
         large = min(large - 1, 1000)

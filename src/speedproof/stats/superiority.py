@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from speedproof.stats.pair_ratios import ratio_order_statistics
 from speedproof.stats.permutation import Null, Spread, null_distribution, one_order, studentised, tied_pvalue
 from speedproof.stats.pooled import pooled_order
 from speedproof.stats.ratio import RatioTest, edges, hold, monotone
@@ -135,7 +136,7 @@ def typical_ratio(
     --------
     >>> r = typical_ratio([4.0, 5.0, 6.0, 7.0], [1.0, 2.0, 3.0, 3.5], 0.05)
     >>> float(r.estimate.round(4)), float(r.low.round(4)), float(r.pvalue.round(4)), float(r.chance)
-    (2.1667, 1.3333, 0.0143, 1.0)
+    (2.1602, 1.3333, 0.0143, 1.0)
     """
     pairs = _pairs(x, y, steps, inflation)
     n, m = pairs.sizes
@@ -475,7 +476,8 @@ class _Large:
         x = np.maximum(self.x + sign * 0.5 * self.step[0], 0.0)
         y = np.maximum(self.y - sign * 0.5 * self.step[1], 0.0) * gamma
         below_x = np.searchsorted(y, x, side="left" if sign < 0 else "right")
-        below_y = np.searchsorted(x, y, side="right" if sign < 0 else "left")
+        # The j-th y has below it every x that has at most j of the y below.
+        below_y = np.cumsum(np.bincount(below_x, minlength=y.size + 1))[: y.size]
         return below_x.astype(np.float64), below_y.astype(np.float64)
 
     def score(self, gamma: float, sign: float) -> FloatArray:
@@ -491,16 +493,12 @@ class _Large:
         return self.scorer.of(Spread(np.array([won]), np.array([square_x]), np.array([square_y])))
 
     def estimate(self) -> float:
-        """The ratio at which as many pairs are won as lost."""
-        half = 0.5 * self.x.size * self.y.size
-
-        def excess(log_gamma: float) -> float:
-            gamma = math.exp(log_gamma)
-            lost = np.searchsorted(self.x, gamma * self.y, side="left").sum()
-            upto = np.searchsorted(self.x, gamma * self.y, side="right").sum()
-            return half - 0.5 * float(lost + upto)
-
-        return math.exp(decreasing_root(excess, *self._range())[0])
+        """The median of the ratios: of two in the middle their geometric mean; 0 / 0 is none."""
+        known = self.x.size * self.y.size - int((self.x == 0.0).sum()) * int((self.y == 0.0).sum())
+        if not known:
+            return math.nan
+        lower, upper = ratio_order_statistics(self.x, self.y, ((known - 1) // 2, known // 2))
+        return lower if lower == upper else math.sqrt(lower) * math.sqrt(upper)
 
     def bounds(self, alpha: float) -> tuple[float, float]:
         """The last gamma that is rejected as too small, and the first that is rejected as too large."""
@@ -514,8 +512,15 @@ class _Large:
         def below(log_gamma: float) -> float:
             return _finite(float(self.score(math.exp(log_gamma), 1.0)[0]) + critical)
 
-        start = self._range()
-        return math.exp(decreasing_root(above, *start)[0]), math.exp(decreasing_root(below, *start)[1])
+        # The score falls nearly evenly between two quantiles of the ratios: start next to where it passes.
+        start, end = self._range()
+        steep = (above(end) - above(start)) / (end - start)
+        found = []
+        for side in (above, below):
+            at = start - side(start) / steep if steep < 0.0 else start
+            near = 0.02 * abs(at - 0.5 * (start + end)) + 1e-9
+            found.append(decreasing_root(side, at - near, at + near))
+        return math.exp(found[0][0]), math.exp(found[1][1])
 
     def _range(self) -> tuple[float, float]:
         """Logarithms of ratios between which the typical one probably lies, from quantiles."""
