@@ -8,7 +8,7 @@ PYTEST = $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 # Versions that a development environment gets: `make constraints` renews them, `make newest` goes without.
 CONSTRAINTS ?= constraints/dev.txt
 
-.PHONY: demo test test-all random check bench docs wheel-test lowest newest pythons constraints clean
+.PHONY: demo test test-all random check bench docs seeds wheel-test lowest newest pythons constraints clean
 
 # The stamps make a second call instant; a change of the declared dependencies sets up anew.
 $(VENV)/.run: pyproject.toml $(wildcard setup.py src/speedproof/mixture/*.[ch])
@@ -84,6 +84,10 @@ constraints: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+# The papers' experiments beside speedproof's results: make seeds SEEDS="--full --data DIR".
+seeds: $(VENV)/.dev
+	$(BIN)/python -m studies.seeds $(SEEDS)
 
 clean:
 	rm -rf $(VENV) .venv-* build dist *.egg-info src/*.egg-info
