@@ -29,7 +29,9 @@ from studies.seeds.row import (
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Record, Suite
 from speedproof.formats import ReadOptions, read
-from speedproof.protocols.compare import Rules, compare_means, compare_medians
+from speedproof.protocols.mean import compare_means
+from speedproof.protocols.median import compare_medians
+from speedproof.protocols.pair import Rules
 from speedproof.protocols.results import Comparison, State
 from speedproof.protocols.speedup_test_tool import Entry, report_suite
 from speedproof.protocols.suites import overall_gain
