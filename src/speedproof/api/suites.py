@@ -41,8 +41,13 @@ def read(
     unit: str | None = None,
     columns: Mapping[str, str] | None = None,
     wide: Literal["version", "benchmark"] = "version",
-    by: str | None = None,
+    by: str | Sequence[str] = (),
+    rows: str | Sequence[str] = (),
+    match: Literal["name", "position"] = "name",
     reference: str | None = None,
+    only: Sequence[str] = (),
+    skip: Sequence[str] = (),
+    metric: str | None = "all",
 ) -> Suite:
     """Read result files of any known tool, as the command line does.
 
@@ -59,10 +64,15 @@ def read(
         From a role (``"benchmark"``, ``"version"``, ``"value"``, ...) to the column of a CSV file.
     wide : {"version", "benchmark"}
         What the columns of a wide CSV file are.
-    by : str, optional
-        Tell versions apart by a field that the files record.
+    by, rows : str or sequence of str, optional
+        Tell versions apart by fields of the files or parts of the benchmarks' names (``lib`` of ``f:lib=ACM``);
+        name benchmarks by such fields only.
+    match : {"name", "position"}
+        How the benchmarks of several files are matched.
     reference : str, optional
         One of the benchmarks of a single file, to compare them with each other.
+    only, skip, metric
+        As in :meth:`~speedproof.data.suite.Suite.select`; everything by default.
 
     Returns
     -------
@@ -84,7 +94,18 @@ def read(
     from speedproof.formats import read_suite
 
     return read_suite(
-        *files, format=format, unit=unit, columns=columns, wide=wide, by=by, reference=reference
+        *files,
+        format=format,
+        unit=unit,
+        columns=columns,
+        wide=wide,
+        by=by,
+        rows=rows,
+        match=match,
+        reference=reference,
+        only=only,
+        skip=skip,
+        metric=metric,
     )
 
 

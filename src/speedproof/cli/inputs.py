@@ -32,13 +32,17 @@ def load(paths: Sequence[str], args: Args) -> sp.Suite:
                 f"--column {item}: say ROLE=NAME, where ROLE is one of {', '.join(sp.formats.ROLES)}"
             )
         columns[role] = name
+    chosen = {"benchmark": args.benchmark_columns, "version": args.version_column}
+    columns |= {role: name for role, name in chosen.items() if name}
     return sp.read(
         *paths,
         format=args.format,
         unit=args.unit,
         columns=columns,
         wide=args.wide,
-        by=getattr(args, "by", None),
+        by=getattr(args, "by", None) or (),
+        rows=getattr(args, "rows", None) or (),
+        match=getattr(args, "match", None) or "name",
         reference=getattr(args, "reference", None),
     )
 

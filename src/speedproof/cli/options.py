@@ -206,6 +206,11 @@ def reading() -> list[Option]:
 
             "may be repeated",
         ),
+        Option(
+            "--benchmark-columns", metavar="A,B",
+            help="the columns of a CSV file that name a benchmark together, for example program,threads",
+        ),
+        Option("--version-column", metavar="NAME", help="the column of a CSV file that names the version"),
     )  # fmt: skip
 
 
@@ -224,7 +229,22 @@ def selecting() -> list[Option]:
     own = in_group(
         "choosing",
         Option("--reference", metavar="VERSION", help="the version to compare against (default: the first)"),
-        Option("--by", metavar="FIELD", help="tell versions apart by a field that the files record"),
+        Option(
+            "--by",
+            metavar="FIELD",
+            help="tell versions apart by a field of the files or of the names (lib of f:lib=ACM, format of "
+            "F/format=json; several: lib,size)",
+        ),
+        Option(
+            "--rows",
+            metavar="FIELD",
+            help="name benchmarks by such fields only; name is what precedes the parameters",
+        ),
+        Option(
+            "--match",
+            choices=["name", "position"],
+            help="how the benchmarks of several files are matched (default: by name)",
+        ),
     )
     return [*own, *choosing()]
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import fnmatch
+import re
 from collections.abc import Iterable, Sequence
 
-__all__ = ["enumerate_names", "joined", "wanted"]
+__all__ = ["enumerate_names", "joined", "natural", "wanted"]
 
 
 def enumerate_names(names: Iterable[str], limit: int = 8) -> str:
@@ -44,3 +45,16 @@ def joined(columns: Sequence[str], values: Sequence[str]) -> str:
         value if value[:1].isalpha() else f"{column}={value}"
         for column, value in zip(columns, values, strict=True)
     )
+
+
+def natural(name: str) -> tuple[tuple[bool, int, str], ...]:
+    """A key that sorts numbers inside names by their size: ``v2`` before ``v10``.
+
+    Examples
+    --------
+    >>> sorted(["v10", "v9", "2025-12", "2025-2"], key=natural)
+    ['2025-2', '2025-12', 'v9', 'v10']
+    """
+    pieces = re.split(r"([0-9]+)", name)
+    key = [(False, int(p[:300]), "") if p.isdecimal() else (True, 0, p) for p in pieces if p]
+    return (*key, (False, -1, name))

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from speedproof.data.names import joined
 from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import FloatArray, IntArray, Trait
 from speedproof.data.units import Unit, metric_of
@@ -119,6 +120,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     [('old', [0.012, 0.013], 's'), ('new', [0.01], 's')]
     """
     header, rows = _rows(source)
+    header, rows = _with_joined(header, rows, options)
     roles = _roles(header, options, source)
     free = [c for c, name in enumerate(header) if c not in roles.values() and name not in _NO_NAME]
     if options.layout == "wide" or (options.layout == "auto" and "value" not in roles):
@@ -172,12 +174,26 @@ def _is_measurement(cell: str) -> bool:
     return len(found) == 1 and found[0][1] is not None and not is_missing(found[0][0])
 
 
+def _with_joined(
+    header: list[str], rows: list[tuple[int, list[str]]], options: ReadOptions
+) -> tuple[list[str], list[tuple[int, list[str]]]]:
+    """A column more for each role that several columns play together (``benchmark=program,threads``)."""
+    for name in (options.columns.get("benchmark", ""), options.columns.get("version", "")):
+        parts = [part.strip() for part in name.split(",")]
+        if name and name not in header and len(parts) > 1 and set(parts) <= set(header):
+            places = [header.index(part) for part in parts]
+            rows = [(line, [*cells, joined(parts, [cells[k] for k in places])]) for line, cells in rows]
+            header = [*header, name]
+    return header, rows
+
+
 def _roles(header: list[str], options: ReadOptions, source: Source) -> dict[str, int]:
     """The column of each role: as the user says, else the first obvious name that is free."""
     roles: dict[str, int] = {}
     for role, name in options.columns.items():
         if name not in header:
-            raise source.error("header", f"no column is named {name!r}; there are {', '.join(header)}")
+            lacking = next((part for part in name.split(",") if part.strip() not in header), name)
+            raise source.error("header", f"no column is named {lacking!r}; there are {', '.join(header)}")
         roles[role] = header.index(name)
     plain, value_names = _plain(header), _value_names(header)
     for role in ROLES:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
+from speedproof.data.names import natural
 from speedproof.data.record import Record, Skipped
 from speedproof.errors import FormatError
 from speedproof.formats.options import ReadOptions
@@ -144,7 +145,8 @@ def _folder_items(folder: Path, known: Format | None, options: ReadOptions) -> I
         for item in criterion.read_folder(folder, options):
             yield replace(item, tool=criterion.NAME) if isinstance(item, Record) else item
         owned = frozenset(run.parent for run in criterion.run_folders(folder))
-    for path in sorted(path for path in folder.rglob("*") if path.is_file() and not _hidden(path, folder)):
+    files = (path for path in folder.rglob("*") if path.is_file() and not _hidden(path, folder))
+    for path in sorted(files, key=lambda path: natural(str(path))):
         if not owned.isdisjoint(path.parents):
             continue
         if path.suffix.lower() in _BESIDE or any(name in path.name.lower() for name in _BESIDE_NAMES):

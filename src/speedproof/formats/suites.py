@@ -20,9 +20,11 @@ from typing import Literal
 from speedproof.data.record import Record, Skipped
 from speedproof.data.suite import Suite
 from speedproof.errors import UsageError
+from speedproof.formats.dimensions import onto_benchmarks
 from speedproof.formats.folder import read
 from speedproof.formats.options import ReadOptions
 from speedproof.formats.versions import (
+    by_position,
     labels_of,
     named,
     one_thing,
@@ -40,7 +42,9 @@ def read_suite(
     unit: str | None = None,
     columns: Mapping[str, str] | None = None,
     wide: Literal["version", "benchmark"] = "version",
-    by: str | None = None,
+    by: str | Sequence[str] = (),
+    rows: str | Sequence[str] = (),
+    match: Literal["name", "position"] = "name",
     reference: str | None = None,
     only: Sequence[str] = (),
     skip: Sequence[str] = (),
@@ -58,11 +62,17 @@ def read_suite(
     unit : str, optional
         Unit of numbers whose file names none, for example ``"ms"``.
     columns : mapping of str to str, optional
-        From a role (:data:`~speedproof.formats.ROLES`) to the CSV column that plays it.
+        From a role (:data:`~speedproof.formats.ROLES`) to the CSV column that plays it; of benchmark and version
+        also to several, joined by commas.
     wide : {"version", "benchmark"}
         What the columns of a wide CSV file are.
-    by : str, optional
-        Tell versions apart by a field that the files record.
+    by : str or sequence of str, optional
+        Tell versions apart by fields of the files or parts of the benchmarks' names (``lib`` of ``f:lib=ACM``,
+        ``/1`` for a part without a name), which are then taken out of the names.
+    rows : str or sequence of str, optional
+        Name benchmarks by such fields only, ``"name"`` being what precedes the parameters; all else is pooled.
+    match : {"name", "position"}
+        Whether the benchmarks of several paths are matched by their names or by their places.
     reference : str, optional
         A benchmark of a single file that others are compared with: its benchmarks are then the versions.
     only, skip, metric
@@ -102,11 +112,15 @@ def read_suite(
     joined: list[list[Record | Skipped]] = [[] for _ in arguments]
     for (k, _), records in zip(files, found, strict=True):
         joined[k] += records
+    if rows:
+        joined = [list(onto_benchmarks(records, _several(rows))) for records in joined]
+    if match == "position":
+        joined = by_position(arguments, joined)
     labelled: list[tuple[str, Record | Skipped]] = []
     commands = False
     for argument, label, records in zip(arguments, labels_of(arguments), joined, strict=True):
-        if by is not None:
-            labelled += versions_by_field(label, records, by)
+        if by:
+            labelled += versions_by_field(label, records, _several(by))
         elif len(files) > 1:
             labelled += versions_of_several(label, records)
         else:
@@ -115,6 +129,10 @@ def read_suite(
     suite = Suite.from_records(labelled, commands=commands)
     _all_usable(suite, labelled)
     return suite.select(only, skip, metric)
+
+
+def _several(names: str | Sequence[str]) -> list[str]:
+    return names.split(",") if isinstance(names, str) else list(names)
 
 
 def _records(path: str, format: str | None, options: ReadOptions) -> list[Record | Skipped]:

@@ -7,12 +7,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 
-from speedproof.data.names import enumerate_names
+from speedproof.data.names import natural
 from speedproof.data.record import Record, Skipped
 from speedproof.errors import UsageError
+from speedproof.formats.dimensions import onto_versions
 
 __all__ = [
     "Named",
+    "by_position",
     "labels_of",
     "named",
     "one_thing",
@@ -135,7 +137,8 @@ def versions_of_one(
     is_folder = Path(path).is_dir()
     if is_folder and len(files) > 1:
         names = dict(zip(files, labels_of([Named("", (f,)) for f in files]), strict=True))
-        return [(names.get(r.path, label), r) for r in records], False
+        labelled = [(names.get(r.path, label), r) for r in records]
+        return sorted(labelled, key=lambda one: natural(one[0])), False
     benchmarks = {r.benchmark for r in found}
     hyperfine = not is_folder and found[0].tool == "hyperfine"
     if len(benchmarks) > 1 and (reference in benchmarks or hyperfine):
@@ -147,14 +150,10 @@ def versions_of_one(
 
 
 def versions_by_field(
-    label: str, records: Sequence[Record | Skipped], by: str
+    label: str, records: Sequence[Record | Skipped], by: Sequence[str]
 ) -> list[tuple[str, Record | Skipped]]:
-    """Versions told apart by a field of the files: a configuration line, a parameter, a CSV column."""
-    fields = [dict(r.fields) for r in records if isinstance(r, Record)]
-    if not any(by in f for f in fields):
-        known = dict.fromkeys(name for f in fields for name in f)
-        raise UsageError(f"--by {by}: the fields of these results are {enumerate_names(known) or 'none'}")
-    labelled = [(dict(r.fields).get(by, label) if isinstance(r, Record) else label, r) for r in records]
+    """Versions told apart by dimensions: a configuration line, a parameter, a CSV column."""
+    labelled = onto_versions(label, records, by)
     own: dict[tuple[str, str], dict[str, None]] = {}
     for name, r in labelled:
         if isinstance(r, Record) and r.version is not None:
@@ -169,6 +168,31 @@ def versions_by_field(
         )
         for name, r in labelled
     ]
+
+
+def by_position(
+    arguments: Sequence[Named], found: Sequence[Sequence[Record | Skipped]]
+) -> list[list[Record | Skipped]]:
+    """Match the benchmarks of several arguments by their place, with the names of the first argument."""
+    names = [list(dict.fromkeys(r.benchmark for r in records if isinstance(r, Record))) for records in found]
+    for argument, own in zip(arguments, names, strict=True):
+        if len(own) != len(names[0]):
+            raise UsageError(
+                f"{','.join(argument.paths)} has {len(own)} benchmarks and {','.join(arguments[0].paths)} has "
+                f"{len(names[0])}: they cannot be matched by position"
+            )
+    matched: list[list[Record | Skipped]] = []
+    for own, records in zip(names, found, strict=True):
+        first = dict(zip(own, names[0], strict=True))
+        matched.append([_matched(r, first[r.benchmark]) if isinstance(r, Record) else r for r in records])
+    return matched
+
+
+def _matched(record: Record, name: str) -> Record:
+    if record.benchmark == name:
+        return record
+    note = f"{record.benchmark!r} is compared as {name!r}, by its position"
+    return replace(record, benchmark=name, notes=(*record.notes, note))
 
 
 def one_thing(read_all: Sequence[list[Record | Skipped]]) -> list[list[Record | Skipped]]:
