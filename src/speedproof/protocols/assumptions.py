@@ -207,6 +207,13 @@ class Assumption(Enum):
         "measure both versions in one session, or each in several",
         "risk",
     )
+    SEVERAL_SESSIONS = (
+        "several sessions",
+        "enough sessions",
+        "are there four sessions a side or more, so that their spread is in the risk?",
+        "measure four sessions of each version",
+        "risk",
+    )
 
 
 UNDERMINING = frozenset(assumption for assumption in Assumption if assumption.undermines == "risk")

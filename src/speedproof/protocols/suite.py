@@ -14,6 +14,7 @@ from speedproof.data.sample import Sample
 from speedproof.data.suite import Pair, Pairing
 from speedproof.errors import DataError
 from speedproof.protocols.aggregates import GeometricMeans, geometric_means
+from speedproof.protocols.caveats import caveats_of
 from speedproof.protocols.hpt import Hpt, hpt
 from speedproof.protocols.multiplicity import Control, Controlled, control_verdicts
 from speedproof.protocols.pair import PreparedPairs, Rules
@@ -166,6 +167,7 @@ def compare_suite(
         margin=rules.margin,
         nested=rules.nested,
         comparisons=tuple(comparisons),
+        caveats=caveats_of(pairs, versions),
         only_reference=tuple(k.benchmark for k in pairing.only_reference if k.metric == metric),
         only_candidate=tuple(k.benchmark for k in pairing.only_candidate if k.metric == metric),
         problems=pairing.problems,

@@ -3,28 +3,55 @@
 The typical speedup is the gamma at which a run of the reference takes longer than gamma times a run of the
 candidate as often as not, P[X > gamma Y] = 1/2: the median of X / Y over independent pairs of runs. The
 studentised rank test of Brunner and Munzel asks for no normality, no common shape and no common variance, so that
-no check of an assumption can refuse it (:mod:`speedproof.stats.superiority`).
+no check of an assumption can refuse it (:mod:`speedproof.stats.superiority`). Where neighbouring runs are alike,
+the test takes them for as many independent ones as tell as much: a verdict holds under what was seen.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from speedproof.data.sample import FloatArray, Sample
+from speedproof.data.sample import FloatArray, Sample, Trait
 from speedproof.data.suite import Key, Pair
+from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.figures import at_margins, forecasts, lists, verdict_of
 from speedproof.protocols.pair import DEFAULT, UNNAMED, PreparedPairs, Rules, Sides, in_batches
-from speedproof.protocols.results import Comparison, HighestConfidence, Needed, State, Verdict
+from speedproof.protocols.results import (
+    Check,
+    Comparison,
+    HighestConfidence,
+    Needed,
+    State,
+    Verdict,
+    summarise,
+)
+from speedproof.protocols.units import independent_units
+from speedproof.stats.dependence import variance_inflation
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.permutation import one_order
 from speedproof.stats.power import runs_needed_ranks
+from speedproof.stats.ratio import RatioTest
 from speedproof.stats.resolution import coarse_step
+from speedproof.stats.scaling import with_headroom
 from speedproof.stats.superiority import typical_ratio, typical_ratio_test
 
 __all__ = ["compare_typical", "typical_runs"]
+
+
+# What the test itself takes care of: by the effective sizes, by wider bounds, by units that both sides have.
+_ADJUSTED = frozenset(
+    {
+        Assumption.RUN_ORDER,
+        Assumption.DRIFT,
+        Assumption.STEADINESS,
+        Assumption.RESOLUTION,
+        Assumption.SEVERAL_PROCESSES,  # said once of a suite, by its caveats
+    }
+)
 
 
 def typical_runs(prepared: PreparedPairs) -> list[Comparison]:
@@ -40,25 +67,57 @@ def typical_runs(prepared: PreparedPairs) -> list[Comparison]:
     list of Comparison
         In the order of the pairs.
     """
-    return in_batches(
-        prepared.sides("median"), lambda own, slow, fast: _answers(own, slow, fast, prepared.rules)
-    )
+    sides = [
+        _with_units(side, pair, prepared.rules)
+        for side, pair in zip(prepared.sides("median"), prepared.pairs, strict=True)
+    ]
+    return in_batches(sides, lambda own, slow, fast: _answers(own, slow, fast, prepared.rules))
+
+
+def _with_units(side: Sides, pair: Pair, rules: Rules) -> Sides:
+    """The pair with the units of this question, and with the checks that it cannot take care of."""
+    x, y = independent_units(pair, rules)
+    checks = tuple(check for check in side.checks if check.kind not in _ADJUSTED)
+    if np.array_equal(x.values, side.x.values) and np.array_equal(y.values, side.y.values):
+        return replace(side, checks=checks)
+    slow, fast = with_headroom(*((y.values, x.values) if side.turned else (x.values, y.values)))
+    several = [check for check in checks if check.kind is not Assumption.SEVERAL_RUNS]
+    summaries = summarise(pair.reference, x), summarise(pair.candidate, y)
+    return replace(side, x=x, y=y, slow=slow, fast=fast, summaries=summaries, checks=tuple(several))
+
+
+def _inflation(own: Sequence[Sides], slow: FloatArray, fast: FloatArray) -> FloatArray:
+    """By how much dependence inflates the variances, where the order of the runs is known and was not drawn."""
+    serial = np.array([_in_sequence(side.x) and _in_sequence(side.y) for side in own])
+    factors = np.ones(len(own))
+    if serial.any():
+        factors[serial] = variance_inflation(slow[serial], fast[serial])
+    return factors
+
+
+def _in_sequence(sample: Sample) -> bool:
+    return Trait.ORDER_KNOWN in sample.traits and not sample.traits & {Trait.SORTED, Trait.RANDOM_ORDER}
 
 
 def _answers(own: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: Rules) -> list[Comparison]:
     """Of pairs of equal sizes."""
     steps = np.array([[coarse_step(side.slow), coarse_step(side.fast)] for side in own])
-    found = typical_ratio(slow, fast, rules.alpha, steps=steps)
+    factors = _inflation(own, slow, fast)
+    inflation = np.repeat(factors[:, None], 2, axis=1)
+    found = typical_ratio(slow, fast, rules.alpha, steps=steps, inflation=inflation)
     pvalues = lists(found.pvalue, found.pvalue_less)
     meant = ~np.isnan(found.low)
-    margins = at_margins(
-        lambda gamma: typical_ratio_test(slow, fast, gamma, steps=steps), rules.margin, meant, meant
-    )
+
+    def test(gamma: float) -> RatioTest:
+        return typical_ratio_test(slow, fast, gamma, steps=steps, inflation=inflation)
+
+    margins = at_margins(test, rules.margin, meant, meant)
     verdicts = [
         verdict_of(pvalue, slower, margin, rules.alpha)
         for pvalue, slower, margin in zip(*pvalues, margins, strict=True)
     ]
-    needed = _needed(own, slow, fast, rules, verdicts)
+    needed = _needed(own, slow, fast, rules, verdicts, factors)
+    order = _of_order(own, slow, fast, rules, verdicts, factors)
     ratios = lists(found.estimate, found.low, found.high)
     chances = lists(found.chance, found.chance_low, found.chance_high)
     return [
@@ -76,7 +135,7 @@ def _answers(own: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: Ru
             pvalue_slower=pvalues[1][i],
             speedup=Estimate(ratios[0][i], ratios[1][i], ratios[2][i], 1 - rules.alpha),
             verdict=verdicts[i],
-            checks=side.checks,
+            checks=(*side.checks, *order.get(i, ())),
             needed=needed.get(i),
             highest_confidence=_highest(pvalues[0][i]),
             chance=Estimate(chances[0][i], chances[1][i], chances[2][i], 1 - rules.alpha),
@@ -86,6 +145,34 @@ def _answers(own: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: Ru
     ]
 
 
+def _of_order(
+    own: Sequence[Sides],
+    slow: FloatArray,
+    fast: FloatArray,
+    rules: Rules,
+    verdicts: Sequence[Verdict],
+    factors: FloatArray,
+) -> dict[int, tuple[Check, ...]]:
+    """What the likeness of neighbouring runs did: it held the verdict back, or did not."""
+    alike = np.flatnonzero(factors > 1.0)
+    if not alike.size:
+        return {}
+    plain = typical_ratio_test(slow[alike], fast[alike], 1.0)
+    decided = np.minimum(plain.above, plain.below) <= rules.alpha
+    found: dict[int, tuple[Check, ...]] = {}
+    for i, was_decided in zip(alike.tolist(), decided.tolist(), strict=True):
+        factor = float(factors[i])
+        sizes = " and ".join(f"{side.n / factor:.3g}" for side in (own[i].x, own[i].y))
+        message = (
+            f"neighbouring runs are alike: {own[i].x.n} and {own[i].y.n} runs tell as much as {sizes} would"
+        )
+        held_back = was_decided and verdicts[i] is Verdict.UNDECIDED
+        message += ", which is too few for a verdict" if held_back else "; the test takes them for so many"
+        likeness = (factor - 1.0) / (factor + 1.0)
+        found[i] = (Check(Assumption.RUN_ORDER, "", likeness, math.nan, not held_back, message),)
+    return found
+
+
 def _highest(pvalue: float) -> HighestConfidence:
     """One test decides: it says "significant" at its p-value and at every larger risk."""
     intervals = ((pvalue, 1.0, True, False),) if pvalue < 1.0 else ()
@@ -93,13 +180,19 @@ def _highest(pvalue: float) -> HighestConfidence:
 
 
 def _needed(
-    own: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: Rules, verdicts: Sequence[Verdict]
+    own: Sequence[Sides],
+    slow: FloatArray,
+    fast: FloatArray,
+    rules: Rules,
+    verdicts: Sequence[Verdict],
+    factors: FloatArray,
 ) -> dict[int, Needed]:
     """Runs that can decide at all, or that would find the difference that was observed."""
     undecided = [i for i, verdict in enumerate(verdicts) if verdict is Verdict.UNDECIDED]
     n, m = slow.shape[-1], fast.shape[-1]
     if one_order(n, m) <= rules.alpha:
-        return forecasts(own, slow, fast, rules, undecided, runs_needed_ranks)
+        found = forecasts(own, slow, fast, rules, undecided, runs_needed_ranks)
+        return {i: _more(needed, float(factors[i])) for i, needed in found.items()}
     enough = next(k for k in range(2, 100) if one_order(k, k) <= rules.alpha)
     reason = "fewer runs can never decide at this risk, even if all of them are won"
     found = {}
@@ -107,6 +200,14 @@ def _needed(
         x, y = (enough if side.n < enough else None for side in (own[i].x, own[i].y))
         found[i] = Needed(x, y, reason)
     return found
+
+
+def _more(needed: Needed, factor: float) -> Needed:
+    """As many runs more as dependent ones tell less."""
+    x, y = (
+        None if side is None else math.ceil(side * factor) for side in (needed.reference, needed.candidate)
+    )
+    return Needed(x, y, needed.reason)
 
 
 def compare_typical(

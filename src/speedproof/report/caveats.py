@@ -41,6 +41,11 @@ def _sentence(caveat: Caveat) -> str:
             f"{names[0]} and {names[1]} were measured in two sessions{some}{detail}: {_SESSIONS}; "
             "'speedproof run' measures both in one."
         )
+    if caveat.kind is Assumption.SEVERAL_SESSIONS:
+        return (
+            f"{' and '.join(names)} were measured in few sessions{some}{detail}: the verdict is about these; "
+            "with four sessions of each version it is about sessions like them."
+        )
     if caveat.kind is Assumption.SEVERAL_PROCESSES:
         who = "Each side" if len(names) != 1 else names[0]
         return (

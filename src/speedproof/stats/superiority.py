@@ -242,7 +242,8 @@ def _scores(pairs: _Pairs) -> list[tuple[BoolArray, _Score]]:
             sizes = np.array([n, m]) / inflation
             least = np.full(inflation.shape[0], one_order(n, m))
             if not independent:
-                least = np.exp(-_log_orders(sizes[:, 0], sizes[:, 1]))
+                few = np.maximum(sizes, 3.0)  # complete separation is decided from 3 + 3 on
+                least = np.exp(-_log_orders(few[:, 0], few[:, 1]))
             null = null_distribution(n, m, independent)
             score = _Score(null, independent, inflation, sizes.min(axis=1), least)
             found.append((rows, score))

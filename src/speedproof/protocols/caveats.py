@@ -1,0 +1,89 @@
+"""What the data of a suite cannot know: which version was measured first, how processes and sessions differ."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from speedproof.data.order import Order, order_of_measuring
+from speedproof.data.sample import Sample, Trait
+from speedproof.data.suite import Pair
+from speedproof.protocols.assumptions import Assumption
+from speedproof.protocols.results import Caveat
+from speedproof.protocols.units import LEAST_SESSIONS
+
+__all__ = ["caveats_of"]
+
+
+def caveats_of(pairs: Sequence[Pair], versions: tuple[str, str]) -> tuple[Caveat, ...]:
+    """Everything that no test on these runs can see, each once for all benchmarks.
+
+    Parameters
+    ----------
+    pairs : sequence of Pair
+        Of two versions.
+    versions : (str, str)
+        Reference and candidate.
+
+    Returns
+    -------
+    tuple of Caveat
+        ``INTERLEAVED`` when one version was measured first (that one is named first), ``ONE_SESSION`` when they
+        were measured one after the other and nobody knows which came first, ``SEVERAL_SESSIONS`` with how much the
+        sessions of a version differ where they are too few to be the unit, ``SEVERAL_PROCESSES`` where a side is
+        one process.
+
+    Examples
+    --------
+    >>> from speedproof.data.suite import Key
+    >>> early, late = (Sample(np.array([1.0, 2.0]), span=(t, t + 9), tool="pyperf") for t in (0.0, 20.0))
+    >>> [(c.kind.name, c.versions) for c in caveats_of([Pair(Key("b"), late, early)], ("old", "new"))]
+    [('INTERLEAVED', ('new', 'old'))]
+    """
+    by_order: dict[Order, list[str]] = {}
+    single: dict[tuple[str, ...], list[str]] = {}
+    few_sessions: list[str] = []
+    spreads: list[float] = []
+    for pair in pairs:
+        sides, name = (pair.reference, pair.candidate), pair.key.benchmark
+        counts = [side.session_count for side in sides]
+        if min(counts) < LEAST_SESSIONS:
+            order = order_of_measuring(*sides)
+            by_order.setdefault(order, []).append(name)
+            if max(counts) > 1 and order is not Order.MIXED:
+                few_sessions.append(name)
+                spreads += [_spread_of_sessions(side) for side in sides if side.session_count > 1]
+        alone = tuple(version for version, side in zip(versions, sides, strict=True) if _one_process(side))
+        if alone:
+            single.setdefault(alone, []).append(name)
+
+    def where(names: list[str]) -> tuple[str, ...]:
+        return () if len(names) == len(pairs) else tuple(names)
+
+    found = []
+    meanings = {
+        Order.X_FIRST: (Assumption.INTERLEAVED, versions),
+        Order.Y_FIRST: (Assumption.INTERLEAVED, versions[::-1]),
+        Order.APART: (Assumption.ONE_SESSION, versions),
+    }
+    for order, (kind, named) in meanings.items():
+        if order in by_order:
+            found.append(Caveat(kind, named, where(by_order[order])))
+    if few_sessions:
+        detail = f"sessions of one version differ by {100 * float(np.median(spreads)):.2g} %"
+        found.append(Caveat(Assumption.SEVERAL_SESSIONS, versions, where(few_sessions), detail))
+    found += [Caveat(Assumption.SEVERAL_PROCESSES, who, where(names)) for who, names in single.items()]
+    return tuple(found)
+
+
+def _one_process(sample: Sample) -> bool:
+    known = Trait.ONE_PROCESS in sample.traits or (sample.processes is not None and sample.process_count == 1)
+    return sample.n > 1 and known
+
+
+def _spread_of_sessions(sample: Sample) -> float:
+    """By which share the largest session's median exceeds the smallest's."""
+    medians = sample.per_session("median").values
+    least = float(np.abs(medians).min())
+    return float(np.ptp(medians)) / least if least > 0.0 else 0.0

@@ -1,0 +1,196 @@
+"""The typical run: units, direction, dependence, and what is said of it."""
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from scipy import signal, stats
+
+from speedproof.data.sample import Sample, Trait
+from speedproof.data.suite import Key, Pair
+from speedproof.data.units import Direction
+from speedproof.protocols.assumptions import Assumption
+from speedproof.protocols.caveats import caveats_of
+from speedproof.protocols.pair import PreparedPairs, Rules
+from speedproof.protocols.results import State, Verdict
+from speedproof.protocols.typical import compare_typical, typical_runs
+from speedproof.protocols.units import independent_units
+from speedproof.stats.dependence import variance_inflation
+
+FloatArray = npt.NDArray[np.float64]
+ORDER = frozenset({Trait.ORDER_KNOWN})
+
+
+def autoregressive(rng: np.random.Generator, rows: int, n: int, r: float) -> FloatArray:
+    noise = rng.normal(size=(rows, n + 60))
+    return np.asarray(signal.lfilter([1.0], [1.0, -r], noise, axis=1)[:, 60:])
+
+
+def test_separated_samples_are_decided_whatever_their_shape() -> None:
+    """A factor of two without any overlap, skewed or not, from four runs on."""
+    rng = np.random.default_rng(1)
+    for n in (4, 5, 10, 20, 30, 100):
+        y = 1.0 + rng.exponential(0.05, n).clip(0, 0.9)
+        assert compare_typical(Sample(2.0 + rng.exponential(0.3, n)), Sample(y)).verdict is Verdict.FASTER
+
+
+def test_higher_is_better_turns_the_ratio() -> None:
+    rng = np.random.default_rng(2)
+    x, y = rng.normal(100.0, 1.0, 12), rng.normal(110.0, 1.0, 12)
+    time = compare_typical(Sample(x), Sample(y))
+    rate = compare_typical(
+        Sample(x, unit="op/s", direction=Direction.HIGHER), Sample(y, unit="op/s", direction=Direction.HIGHER)
+    )
+    assert time.verdict is Verdict.SLOWER
+    assert rate.verdict is Verdict.FASTER
+    assert rate.speedup.value == pytest.approx(1 / time.speedup.value)
+    assert rate.speedup.low == pytest.approx(1 / time.speedup.high)
+    assert rate.pvalue == pytest.approx(time.pvalue_slower)
+
+
+def test_equivalence_is_that_of_two_tests() -> None:
+    rng = np.random.default_rng(3)
+    x, y = Sample(rng.normal(100.0, 1.0, 40)), Sample(rng.normal(100.0, 1.0, 40))
+    assert compare_typical(x, y, Rules(margin=0.02)).verdict is Verdict.EQUIVALENT
+    assert compare_typical(x, y, Rules(margin=0.001)).verdict is Verdict.UNDECIDED
+    result = compare_typical(x, y, Rules(margin=0.02))
+    assert result.at_margin is not None
+    assert result.at_margin.equivalent <= 0.05
+    assert result.speedup.low > 1 / 1.02
+    assert result.speedup.high < 1.02
+
+
+def test_one_value_a_process() -> None:
+    rng = np.random.default_rng(4)
+    processes = np.repeat(np.arange(10), 5)
+    x = Sample(10.0 + np.repeat(rng.normal(0, 1, 10), 5) + rng.normal(0, 0.1, 50), processes=processes)
+    y = Sample(10.0 + np.repeat(rng.normal(0, 1, 10), 5) + rng.normal(0, 0.1, 50), processes=processes)
+    result = compare_typical(x, y)
+    assert (result.reference.n, result.reference.observations) == (10, 50)
+    assert result.pvalue == compare_typical(x.per_process("median"), y.per_process("median")).pvalue
+
+
+def test_iterations_of_one_process_get_a_verdict_and_a_caveat() -> None:
+    rng = np.random.default_rng(5)
+    one = np.zeros(20, dtype=np.int64)
+    x, y = (Sample(rng.normal(mean, 0.1, 20), processes=one, traits=ORDER) for mean in (11.0, 10.0))
+    result = compare_typical(x, y)
+    assert result.verdict is Verdict.FASTER
+    assert result.doubts == ()
+    (caveat,) = caveats_of([Pair(Key("b"), x, y)], ("old", "new"))
+    assert (caveat.kind, caveat.versions) == (Assumption.SEVERAL_PROCESSES, ("old", "new"))
+
+
+def test_unequal_processes_that_warm_up_are_cut_to_what_both_have() -> None:
+    """Ten slow first values must not make the side that has fewer values slower."""
+    rng = np.random.default_rng(6)
+
+    def sample(count: int) -> Sample:
+        warm = 1.0 + 0.5 * np.exp(-np.arange(count) / 2.0)
+        values = np.concatenate([warm[::1] * rng.normal(1.0, 0.005) for _ in range(12)])
+        # both versions end warm; the longer one has more warm values
+        return Sample(values, processes=np.repeat(np.arange(12), count), traits=ORDER)
+
+    x, y = independent_units(Pair(Key("b"), sample(40), sample(20)), Rules())
+    assert (x.n, y.n) == (12, 12)
+    both = sample(40)
+    kept = independent_units(Pair(Key("b"), both, sample(20)), Rules())[0].values
+    expected = [np.median(both.values[40 * k + 20 : 40 * k + 40]) for k in range(12)]
+    assert kept.tolist() == pytest.approx(expected)
+
+
+def test_four_sessions_are_the_unit_and_fewer_are_told() -> None:
+    rng = np.random.default_rng(7)
+
+    def sample(sessions: int, level: float, start: float) -> Sample:
+        values = np.concatenate(
+            [level * rng.normal(1.0, 0.05) + rng.normal(0, 0.001, 10) for _ in range(sessions)]
+        )
+        return Sample(
+            values,
+            sessions=np.repeat(np.arange(sessions), 10),
+            session_names=tuple(f"{start}{i}" for i in range(sessions)),
+            span=(start, start + 1),
+            tool="hyperfine",
+        )
+
+    x, y = sample(5, 1.0, 0.0), sample(4, 1.0, 10.0)
+    result = compare_typical(x, y)
+    assert (result.reference.n, result.candidate.n) == (5, 4)
+    assert caveats_of([Pair(Key("b"), x, y)], ("old", "new")) == ()
+    few = [Pair(Key("b"), sample(2, 1.0, 0.0), sample(2, 1.0, 10.0))]
+    assert [c.kind for c in caveats_of(few, ("old", "new"))] == [
+        Assumption.INTERLEAVED,
+        Assumption.SEVERAL_SESSIONS,
+    ]
+
+
+def test_a_verdict_held_back_by_dependence_says_so() -> None:
+    """Of many A/A series some would be decided by the plain test and are not by the adjusted one."""
+    series = autoregressive(np.random.default_rng(8), 200, 20, 0.6)
+    held_back = 0
+    for x, y in zip(series[::2] + 100.0, series[1::2] + 100.0, strict=True):
+        adjusted = compare_typical(Sample(x, traits=ORDER), Sample(y, traits=ORDER))
+        plain = compare_typical(Sample(x), Sample(y))
+        kinds = [check.kind for check in adjusted.failed_checks]
+        if plain.verdict is not Verdict.UNDECIDED and adjusted.verdict is Verdict.UNDECIDED:
+            held_back += 1
+            assert kinds == [Assumption.RUN_ORDER]
+        else:
+            assert kinds == []
+    assert held_back > 10
+
+
+@pytest.mark.parametrize(
+    ("r", "n", "most"), [(0.3, 20, 0.06), (0.3, 50, 0.06), (0.6, 20, 0.08), (0.6, 50, 0.065)]
+)
+def test_false_alarms_of_dependent_series(r: float, n: int, most: float) -> None:
+    """A/A, a side; of 1,500 pairs, with four standard errors."""
+    rng = np.random.default_rng([n, int(10 * r)])
+    series = autoregressive(rng, 3000, n, r) + 1000.0
+    pairs = [
+        Pair(Key(str(i)), Sample(x, traits=ORDER), Sample(y, traits=ORDER))
+        for i, (x, y) in enumerate(zip(series[::2], series[1::2], strict=True))
+    ]
+    results = typical_runs(PreparedPairs(pairs, Rules()))
+    for verdict in (Verdict.FASTER, Verdict.SLOWER):
+        share = np.mean([result.verdict is verdict for result in results])
+        assert share < most + 4 * np.sqrt(most / 1500)
+
+
+def test_inflation_of_an_autoregressive_series() -> None:
+    """Theory: (1 + r) / (1 - r); independent series of any distribution have about 1."""
+    rng = np.random.default_rng(9)
+    for r in (0.3, 0.6):
+        series = autoregressive(rng, 200, 1000, r)
+        found = np.median(variance_inflation(series[::2], series[1::2]))
+        ranks = 6 / np.pi * np.arcsin(r / 2)  # Spearman's correlation of a bivariate normal distribution
+        assert found == pytest.approx((1 + ranks) / (1 - ranks), rel=0.05)
+    independent = stats.expon.rvs(size=(400, 30), random_state=1)
+    assert np.mean(variance_inflation(independent[::2], independent[1::2]) == 1.0) > 0.8
+
+
+def test_randomised_order_is_not_adjusted() -> None:
+    rng = np.random.default_rng(10)
+    x, y = (
+        Sample(np.sort(rng.normal(m, 1.0, 12)), traits=ORDER | {Trait.RANDOM_ORDER}) for m in (10.0, 10.5)
+    )
+    assert compare_typical(x, y).pvalue == compare_typical(Sample(x.values), Sample(y.values)).pvalue
+
+
+def test_edges() -> None:
+    """One run, no spread, zeros: never a crash, never a verdict that the runs do not give."""
+    one = compare_typical(Sample(np.array([1.0])), Sample(np.array([2.0])))
+    assert one.verdict is Verdict.UNDECIDED
+    assert one.state is State.NOT_SIGNIFICANT
+    assert one.needed is not None
+    assert one.needed.reference == 3
+    equal = compare_typical(Sample(np.full(10, 0.25)), Sample(np.full(10, 0.25)))
+    assert equal.verdict is Verdict.UNDECIDED
+    assert equal.speedup.value == 1.0
+    zero = compare_typical(Sample(np.array([1.0, 2.0, 3.0, 4.0])), Sample(np.zeros(4)))
+    assert zero.verdict is Verdict.FASTER
+    assert zero.speedup.value == np.inf
+    huge = compare_typical(Sample(np.array([1.5e308, 1.6e308, 1.7e308, 1.4e308])), Sample(np.full(4, 1e308)))
+    assert huge.speedup.value == pytest.approx(1.55, rel=0.01)
+    with pytest.raises(ValueError, match="two units"):
+        compare_typical(Sample(np.ones(3)), Sample(np.ones(3), unit="B"))
