@@ -8,9 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from speedproof.api.hpt import HptResult, hpt
 from speedproof.api.pairs import PairResult
-from speedproof.api.pictures import ResultPlots
 from speedproof.api.shown import Shown, risk_of
 from speedproof.data.suite import Suite
 from speedproof.errors import DataError, UsageError
@@ -27,6 +25,9 @@ from speedproof.report.ranking import ranking_blocks
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from speedproof.api.hpt import HptResult
+    from speedproof.api.pictures import ResultPlots
 
 __all__ = ["Rules", "SuiteResult", "compare_suite", "read"]
 
@@ -191,12 +192,16 @@ class SuiteResult(Shown):
     @property
     def hpt(self) -> HptResult:
         """Hierarchical Performance Testing of the same samples."""
+        from speedproof.api.hpt import hpt
+
         result = self.result
         return hpt(self.suite, reference=result.reference, candidate=result.candidate, metric=result.metric)
 
     @property
     def plot(self) -> ResultPlots:
         """Pictures: ``s.plot.forest(ax=ax)``."""
+        from speedproof.api.pictures import ResultPlots
+
         return ResultPlots(self.result)
 
     def adjusted(self, method: Literal["holm", "bh"] = "holm", protocol: str = HEADLINE) -> Controlled:

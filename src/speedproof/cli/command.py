@@ -9,16 +9,15 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
 from speedproof.cli.console import Console
 
-__all__ = ["Args", "Argument", "Command", "Option", "in_group", "said"]
+__all__ = ["Args", "Argument", "Command", "Option", "ParamType", "in_group", "said"]
 
-T = TypeVar("T")
 COLOURS = ("auto", "always", "never")
 
 
@@ -29,14 +28,20 @@ class Args(SimpleNamespace):
     given: dict[str, str]
 
 
-class _Parsed(click.ParamType[T]):
+if TYPE_CHECKING:
+    ParamType = click.ParamType[Any]
+else:  # generic since click 8.2 only
+    ParamType = click.ParamType
+
+
+class _Parsed(ParamType):
     """A value that a function makes of the text; a ValueError says what is wrong."""
 
-    def __init__(self, parse: Callable[[str], T]) -> None:
+    def __init__(self, parse: Callable[[str], Any]) -> None:
         self.name = parse.__name__
         self._parse = parse
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> T:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         try:
             return self._parse(str(value))
         except ValueError as error:

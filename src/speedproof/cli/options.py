@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import speedproof as sp
-from speedproof.cli.command import Args, Argument, Option, in_group
+from speedproof.cli.command import Args, Argument, Option, ParamType, in_group
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -166,7 +166,7 @@ def whole(text: str) -> int:
     return int(text)
 
 
-class _FormatName(click.ParamType[str]):
+class _FormatName(ParamType):
     """The name of a format; the readers are imported when one is given."""
 
     name = "format"

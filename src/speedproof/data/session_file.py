@@ -303,7 +303,7 @@ def is_header(text: bytes) -> bool:
     """Whether a line is the first one of a session, sound or not."""
     try:
         raw = _decoded(_RAW, text)
-    except ValueError:
+    except (ValueError, msgspec.MsgspecError):
         return False
     return (
         isinstance(raw, dict) and raw.get("type") == "session" and not {"schema", "session"}.isdisjoint(raw)
@@ -338,7 +338,7 @@ def decode_lines(name: str, lines: Iterable[str | bytes]) -> Iterator[tuple[int,
             continue
         try:
             line: Line | None = _decoded(_ANY_LINE, text)
-        except ValueError as error:
+        except (ValueError, msgspec.MsgspecError) as error:
             line = None
             if not is_header(text if isinstance(text, bytes) else text.encode()):
                 cut = f"not a line of 'speedproof run', or cut off ({error})"
@@ -418,7 +418,7 @@ def _faults(head: SessionLine) -> Iterator[tuple[str, str]]:
     """What types cannot tell."""
     try:
         datetime.fromisoformat(head.started).timestamp()
-    except (ValueError, OverflowError):
+    except (ValueError, msgspec.MsgspecError, OverflowError):
         yield "started", f"{head.started!r} is no date and time"
     yield from _twice("benchmarks", [b.name for b in head.benchmarks])
     for b, benchmark in enumerate(head.benchmarks):
@@ -459,7 +459,7 @@ def _options(texts: Mapping[str, str]) -> tuple[SessionOptions, list[tuple[str, 
         try:
             raw = text if name == "directory" else _decoded(_RAW, text)
             values[name] = msgspec.convert(raw, _OPTIONS[name])
-        except (ValueError, RecursionError) as error:
+        except (ValueError, msgspec.MsgspecError, RecursionError) as error:
             faults.append(_placed(f"options.{name}", error))
     return SessionOptions(**values), faults
 

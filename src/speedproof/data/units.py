@@ -94,10 +94,10 @@ def _scaled(values: npt.NDArray[np.float64], numerator: int, denominator: int) -
             break
         v = values[todo]
         with np.errstate(over="ignore"):
-            m = np.rint(v * scale)
+            m = np.rint(v * float(scale))
         most = _DIGITS if down == 1 else min(_DIGITS, _WHOLE / up)
-        short = (np.abs(m) < most) & (m / scale == v)
-        result[todo[short]] = m[short] * up / down
+        short = (np.abs(m) < most) & (m / float(scale) == v)
+        result[todo[short]] = m[short] * float(up) / float(down)
         todo = todo[~short]
     if todo.size:  # all digits of a double, the result of a computation: no decimal is meant
         with np.errstate(over="ignore"):
