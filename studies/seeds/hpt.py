@@ -8,7 +8,18 @@ from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
-from studies.seeds.row import ROOT, Line, Outcome, Result, Setting, alike, number, register, text_of
+from studies.seeds.row import (
+    ROOT,
+    Line,
+    NotHereError,
+    Outcome,
+    Result,
+    Setting,
+    alike,
+    number,
+    register,
+    text_of,
+)
 
 from speedproof.protocols.hpt import Hpt, Winner, entries_of_scores, hpt_of_scores
 from speedproof.protocols.hpt_claims import claims
@@ -127,10 +138,9 @@ def table3(setting: Setting) -> Result:
 @register("hpt-geometric-means", PAPER, "geometric means of SPEC CPU2006")
 def geometric_means(setting: Setting) -> Result:
     """The 3.50 of the text needs scores by benchmark of both machines."""
-    path = setting.file("cpu2006-scores.csv")
-    rows = [line.split(",") for line in path.read_text(encoding="utf-8").splitlines()[1:]]
-    ratios = [float(a) / float(b) for _, a, b, *_ in rows]
-    return Result((number("geometric mean of the ratios", "3.50", float(np.exp(np.log(ratios).mean()))),))
+    raise NotHereError(
+        "scores by benchmark of the text's two machines; the public file has one result a system"
+    )
 
 
 @register("hpt-parsec", PAPER, "the PARSEC toolkit's sample report")
@@ -216,7 +226,6 @@ def figure2(setting: Setting) -> Result:
     """A stand-in for 27 programs of 10,000 runs: the programs of ``examples/gcc``, measured here."""
     import shutil
 
-    from studies.seeds.row import NotHereError
     from studies.seeds.speedup_test import measured
 
     from speedproof.plot import histogram

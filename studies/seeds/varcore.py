@@ -68,7 +68,7 @@ def appendix(setting: Setting) -> Result:
             "example 1: log-likelihood, mclust's rules and ours",
             "",
             f"{found.loglik:.4f} and {best.loglik:.4f}",
-            why="at convergence",
+            why="mclust's own start and stopping rule; the best of many starts",
         ),
         Line(
             "example 1: p-value of the fit",

@@ -80,6 +80,15 @@ def test_data_that_is_not_committed(tmp_path: Path) -> None:
     assert len(lines) == 4
     assert all(line["ours"] == "0, 0, 0 of 4" for line in lines if line["what"].startswith("gcc to icc"))
     assert len(list(out.glob("varcore-swim-*.svg"))) == 2
+    for name, factor in (("x", 2), ("y", 1)):
+        values = "\n".join(f"{factor * v:g}" for v in rng.normal(10, 1, 40))
+        (data / f"{name}.txt").write_text(values, encoding="utf-8")
+    (data / "ten.csv").write_text("Name,Sample1,Sample2,ConfLevel,Coef\na,x.txt,y.txt,,\n", encoding="utf-8")
+    assert seeds("--only", "2013-tool", "--data", str(data), "--out", str(out))[0] == 0
+    lines = stored(out, "2013-tool")["lines"]
+    assert isinstance(lines, list)
+    assert lines[-1]["what"] == "ten.csv of --data"
+    assert lines[-1]["ours"] == "1 of 1 accelerated in median at 95 %"
     # The data have changed: what was found is not reused.
     (data / "Mazouz.csv.xz").unlink()
     _, out_text, _ = seeds(*only)
