@@ -28,7 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from speedproof.errors import DataError, UsageError
-from speedproof.stats.betting import LOG_WEIGHTS, Gambler, log_factors, mix
+from speedproof.stats.betting import LOG_WEIGHTS, BettingMartingale, log_factors, mix, scale_of
 from speedproof.stats.forecast import blocks_until, smallest_provable
 from speedproof.stats.location import hodges_lehmann
 
@@ -161,12 +161,12 @@ class PairedSequence:
         self._threshold = -math.log(risk) + _ROUNDING
         self._n = 0
         self._ties = 0
-        # Grown by doubling: differences, their spreads and counts in block order; the differences sorted; the
+        # Grown by doubling: differences and the scales before them in block order; the differences sorted; the
         # least and the most that the differences may have been before they were read.
-        self._rows = np.empty((6, 64))
+        self._rows = np.empty((5, 64))
         self._next_try = {1: 0, -1: 0}
-        self._at_one = {side: Gambler(side, 0.0) for side in (1, -1)}
-        self._at_bound = {side: Gambler(side, -side * math.inf) for side in (1, -1)}
+        self._at_one = {side: BettingMartingale(side, 0.0) for side in (1, -1)}
+        self._at_bound = {side: BettingMartingale(side, -side * math.inf) for side in (1, -1)}
         self._best = {1: 0.0, -1: 0.0}
 
     @classmethod
@@ -236,13 +236,11 @@ class PairedSequence:
         n = self._n
         if n == self._rows.shape[1]:
             self._rows = np.concatenate([self._rows, np.empty_like(self._rows)], axis=1)
-        ordered = self._rows[3]
-        # The sum of absolute deviations from the median: the upper half minus the lower half.
-        spread = float(ordered[n - n // 2 : n].sum() - ordered[: n // 2].sum()) if n >= 2 else 0.0
-        count = float(max(n, 1))
-        self._rows[:3, n] = difference, spread, count
+        ordered = self._rows[2]
+        scale = scale_of(ordered[:n])
+        self._rows[:2, n] = difference, scale
         half = 0.5 * resolution
-        self._rows[4:, n] = (
+        self._rows[3:, n] = (
             _log_ratio(reference - half, candidate + half) if half else difference,
             -_log_ratio(candidate - half, reference + half) if half else difference,
         )
@@ -253,9 +251,9 @@ class PairedSequence:
         self._ties += difference == 0.0
         for side in (1, -1):
             at_one, bound = self._at_one[side], self._at_bound[side]
-            at_one.bet(difference, spread, count)
+            at_one.bet(difference, scale)
             self._best[side] = max(self._best[side], at_one.log_wealth)
-            bound.bet(float(self._rows[self._row(side, bound.shift), n]), spread, count)
+            bound.bet(float(self._rows[self._row(side, bound.shift), n]), scale)
             beyond_one = at_one.log_wealth >= self._threshold and side * bound.shift < 0.0
             if beyond_one or (bound.log_wealth >= self._threshold and self._n >= self._next_try[side]):
                 self._at_bound[side] = self._moved(bound)
@@ -265,7 +263,7 @@ class PairedSequence:
     @staticmethod
     def _row(side: int, shift: float) -> int:
         """The row of differences that a bet at this shift is about."""
-        return 0 if shift == 0.0 else 4 if side == 1 else 5
+        return 0 if shift == 0.0 else 3 if side == 1 else 4
 
     def log_evidence(self, gamma: float, *, side: int = 1) -> float:
         """Logarithm of the present e-value against "the speedup is at most gamma".
@@ -330,7 +328,7 @@ class PairedSequence:
         """The Hodges-Lehmann estimate of the blocks itself, wherever the bounds are; NaN without blocks."""
         if not self._n:
             return math.nan
-        logarithm = hodges_lehmann(self._rows[3, : self._n])
+        logarithm = hodges_lehmann(self._rows[2, : self._n])
         return math.exp(logarithm) if logarithm < _LOG_SPEEDUP_MAX else math.inf
 
     def blocks_to_go(self, *, gamma: float = 1.0, side: int = 1) -> float:
@@ -355,15 +353,15 @@ class PairedSequence:
         return blocks_until(side * differences, missing, side * shift)
 
     def _log_wealths(self, side: int, shift: float) -> list[float]:
-        _, spreads, counts = self._rows[:3, : self._n]
+        scales = self._rows[1, : self._n]
         differences = self._rows[self._row(side, shift), : self._n]
-        factors = log_factors(side * differences, spreads, counts, side * shift)
+        factors = log_factors(side * differences, scales, side * shift)
         return list((LOG_WEIGHTS + factors.sum(axis=0)).tolist())
 
-    def _moved(self, bound: Gambler) -> Gambler:
+    def _moved(self, bound: BettingMartingale) -> BettingMartingale:
         """The furthest speedup that is rejected now, given that the present bound is."""
         side = bound.side
-        ordered = self._rows[3, : self._n]
+        ordered = self._rows[2, : self._n]
         # Side -1 is looked at in a mirror, where its bound rises, too; no bet wins at the largest difference.
         rejected, kept = side * bound.shift, float(max(side * ordered[0], side * ordered[-1]))
         if rejected < 0.0 and self._at_one[side].log_wealth >= self._threshold:
@@ -391,7 +389,7 @@ class PairedSequence:
                 rejected = middle
             else:
                 kept = middle
-        return Gambler(side, side * rejected, self._log_wealths(side, side * rejected))
+        return BettingMartingale(side, side * rejected, self._log_wealths(side, side * rejected))
 
     def _mixed(self, side: int, mirrored_shift: float) -> float:
         return mix(self._log_wealths(side, side * mirrored_shift))
