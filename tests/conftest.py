@@ -96,3 +96,9 @@ def steady_sleep(monkeypatch: pytest.MonkeyPatch) -> None:
         return Run({"time": seconds, "user": 1e-4, "system": 1e-4, "memory": 2e6})
 
     monkeypatch.setattr("speedproof.measure.executor.execute", fake)
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test reads or writes the user's cache."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache"))

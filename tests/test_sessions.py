@@ -102,7 +102,7 @@ class Bench:
         self.seen: list[Progress] = []
         self.session = ComparedSession(
             head(*(benchmarks or (benchmark(*times),))),
-            rules or StopRules(),
+            rules or StopRules(stop_at_proof=True),
             self.executor,
             clock=self.clock,
             append=self.lines.append,
@@ -124,7 +124,8 @@ class Bench:
 
 def test_each_block_runs_every_version_once_in_the_drawn_order() -> None:
     bench = Bench(
-        {"X": noisy(1.0, 1), "Y": noisy(1.0, 2), "Z": noisy(1.0, 3)}, rules=StopRules(max_blocks=12)
+        {"X": noisy(1.0, 1), "Y": noisy(1.0, 2), "Z": noisy(1.0, 3)},
+        rules=StopRules(stop_at_proof=True, max_blocks=12),
     )
     bench.session.run()
     blocks = [tuple(bench.executor.calls[i : i + 3]) for i in range(0, 36, 3)]
@@ -158,19 +159,22 @@ def test_higher_is_better_turns_the_speedup() -> None:
 
 
 def test_minimum_number_of_runs_is_kept() -> None:
-    bench = Bench({"X": 2.0, "Y": 1.0}, rules=StopRules(min_blocks=25, max_time=None))
+    bench = Bench({"X": 2.0, "Y": 1.0}, rules=StopRules(stop_at_proof=True, min_blocks=25, max_time=None))
     assert bench.session.run().findings[0].result.blocks == 25
 
 
 def test_equivalence_within_a_margin() -> None:
-    bench = Bench({"X": noisy(1.0, 1), "Y": noisy(1.0, 2)}, rules=StopRules(margin=0.05, max_time=None))
+    bench = Bench(
+        {"X": noisy(1.0, 1), "Y": noisy(1.0, 2)},
+        rules=StopRules(stop_at_proof=True, margin=0.05, max_time=None),
+    )
     (finding,) = bench.session.run().findings
     assert finding.verdict is Verdict.EQUIVALENT
     assert 1 / 1.05 < finding.result.low < finding.result.high < 1.05
 
 
 def test_precision_goes_on_after_the_proof() -> None:
-    rules = StopRules(precision=0.01, max_time=None)
+    rules = StopRules(stop_at_proof=True, precision=0.01, max_time=None)
     (finding,) = Bench({"X": noisy(1.3, 1), "Y": noisy(1.0, 2)}, rules=rules).session.run().findings
     assert finding.reason == "the precision is reached"
     assert finding.result.precision <= 0.01
@@ -178,19 +182,26 @@ def test_precision_goes_on_after_the_proof() -> None:
 
 
 def test_time_budget() -> None:
-    bench = Bench({"X": 1.0, "Y": 1.0}, rules=StopRules(max_time=21.0))
+    bench = Bench({"X": 1.0, "Y": 1.0}, rules=StopRules(stop_at_proof=True, max_time=21.0))
     outcome = bench.session.run()
     assert outcome.findings[0].verdict is Verdict.UNDECIDED
     assert outcome.measured.reasons[0][1] == "21 s were allowed"
     assert len(bench.runs) == 22
-    assert len(Bench({"X": 5.0, "Y": 5.0}, rules=StopRules(max_time=0.1)).session.run().findings) == 1
+    assert (
+        len(
+            Bench({"X": 5.0, "Y": 5.0}, rules=StopRules(stop_at_proof=True, max_time=0.1))
+            .session.run()
+            .findings
+        )
+        == 1
+    )
 
 
 def test_decided_candidates_leave_the_race() -> None:
     """The clear one is proven and no longer measured; the reference and the close one go on."""
     bench = Bench(
         {"X": noisy(1.0, 1), "clear": noisy(0.5, 2), "close": noisy(1.0, 3)},
-        rules=StopRules(max_blocks=40, max_time=None),
+        rules=StopRules(stop_at_proof=True, max_blocks=40, max_time=None),
     )
     clear, close = bench.session.run().findings
     assert (clear.verdict, clear.reason) == (Verdict.FASTER, "proven")
@@ -203,7 +214,7 @@ def test_those_left_keep_the_drawn_order() -> None:
     """When a candidate has left, the others run as the order of all versions has them: still at random."""
     bench = Bench(
         {"X": noisy(1.0, 1), "clear": noisy(0.5, 2), "close": noisy(1.0, 3)},
-        rules=StopRules(max_blocks=40, max_time=None),
+        rules=StopRules(stop_at_proof=True, max_blocks=40, max_time=None),
     )
     bench.session.run()
     blocks: dict[int, list[str]] = {}
@@ -240,7 +251,9 @@ def test_failure_stops_with_the_output() -> None:
 
 
 def test_ignored_failures_leave_their_block_out_and_make_a_doubt() -> None:
-    bench = Bench({"X": 1.0, "Y": 1.0}, rules=StopRules(max_blocks=20), ignore_failure=True)
+    bench = Bench(
+        {"X": 1.0, "Y": 1.0}, rules=StopRules(stop_at_proof=True, max_blocks=20), ignore_failure=True
+    )
     bench.executor.fail = {3: 1, 10: 2}
     outcome = bench.session.run()
     (finding,) = outcome.findings
@@ -253,7 +266,12 @@ def test_ignored_failures_leave_their_block_out_and_make_a_doubt() -> None:
 
 
 def test_failures_in_the_warm_up_are_not_among_the_runs() -> None:
-    bench = Bench({"X": 1.0, "Y": 1.0}, warmup=1, rules=StopRules(max_blocks=10), ignore_failure=True)
+    bench = Bench(
+        {"X": 1.0, "Y": 1.0},
+        warmup=1,
+        rules=StopRules(stop_at_proof=True, max_blocks=10),
+        ignore_failure=True,
+    )
     bench.executor.fail = {0: 1}
     outcome = bench.session.run()
     assert [tally.failed for tally in outcome.measured.tallies] == [0, 0]
@@ -266,7 +284,7 @@ def test_a_version_that_never_succeeds_ends_its_benchmark() -> None:
         {"X": 1.0, "Y": 1.0},
         benchmark("X", "Y", name="hopeless"),
         benchmark("X", "Y", name="next"),
-        rules=StopRules(max_blocks=12),
+        rules=StopRules(stop_at_proof=True, max_blocks=12),
         ignore_failure=True,
     )
     order = [block_order("XY", seed=7, benchmark=0, block=b) for b in range(10)]
@@ -290,7 +308,12 @@ def test_a_run_without_the_deciding_metric_stops_the_session() -> None:
 
 
 def test_missing_metric_is_counted_when_that_is_ignored() -> None:
-    bench = Bench({"X": 1.0, "Y": 1.0}, rules=StopRules(max_blocks=30), metric="score", ignore_failure=True)
+    bench = Bench(
+        {"X": 1.0, "Y": 1.0},
+        rules=StopRules(stop_at_proof=True, max_blocks=30),
+        metric="score",
+        ignore_failure=True,
+    )
     outcome = bench.session.run()
     assert [(t.version, t.runs, t.lacking) for t in outcome.measured.tallies] == [
         ("X", 10, 10),
@@ -303,10 +326,10 @@ def test_missing_metric_is_counted_when_that_is_ignored() -> None:
 @pytest.mark.parametrize(
     ("rules", "on_result"),
     [
-        (StopRules(max_time=None), {"b": ("Y",)}),
-        (StopRules(min_blocks=30, max_blocks=30, max_time=None), {}),
-        (StopRules(precision=0.05, max_time=None), {}),
-        (StopRules(risk=1e-9, max_time=20.0), {}),
+        (StopRules(stop_at_proof=True, max_time=None), {"b": ("Y",)}),
+        (StopRules(stop_at_proof=True, min_blocks=30, max_blocks=30, max_time=None), {}),
+        (StopRules(stop_at_proof=True, precision=0.05, max_time=None), {}),
+        (StopRules(stop_at_proof=True, risk=1e-9, max_time=20.0), {}),
     ],
 )
 def test_an_end_on_the_result_is_told_from_a_planned_one(
@@ -318,12 +341,12 @@ def test_an_end_on_the_result_is_told_from_a_planned_one(
 
 
 def test_a_replaced_program_makes_a_doubt_that_a_later_session_keeps() -> None:
-    rules = StopRules(max_blocks=20)
+    rules = StopRules(stop_at_proof=True, max_blocks=20)
     first = Bench({"X": 1.0, "Y": 1.0}, rules=rules, changed=lambda: [("b", "Y", "/bin/y")])
     outcome = first.session.run()
     assert outcome.measured.changed == {"b": ("Y",)}
     assert "the program of Y was replaced" in outcome.findings[0].warnings[0]
-    second = Bench({"X": 1.0, "Y": 1.0}, rules=StopRules(max_blocks=25))
+    second = Bench({"X": 1.0, "Y": 1.0}, rules=StopRules(stop_at_proof=True, max_blocks=25))
     second.session.recall([first.stored()])
     assert "the program of Y was replaced" in second.session.run().findings[0].warnings[0]
 
@@ -367,12 +390,12 @@ def test_skewed_blocks_make_a_doubt() -> None:
         "X": noisy(10.0, 1, 0.02),
         "Y": lambda i: 20.0 if i % 5 == 4 else noisy(9.0, 2, 0.02)(i),
     }
-    bench = Bench(times, rules=StopRules(min_blocks=60, max_blocks=60, max_time=None))
+    bench = Bench(times, rules=StopRules(stop_at_proof=True, min_blocks=60, max_blocks=60, max_time=None))
     (finding,) = bench.session.run().findings
     assert "the ratios of the blocks are skewed" in finding.warnings[0]
     even = Bench(
         {"X": noisy(10.0, 1), "Y": noisy(9.0, 2)},
-        rules=StopRules(min_blocks=60, max_blocks=60, max_time=None),
+        rules=StopRules(stop_at_proof=True, min_blocks=60, max_blocks=60, max_time=None),
     )
     assert even.session.run().findings[0].warnings == ()
 
@@ -383,7 +406,7 @@ def test_a_middle_beyond_the_bounds_makes_a_doubt() -> None:
         "X": lambda i: (1.5 if i < 60 else 1.6) * noisy(1.0, 1, 0.005)(i),
         "Y": noisy(1.0, 2, 0.005),
     }
-    bench = Bench(times, rules=StopRules(min_blocks=300, max_blocks=300, max_time=None))
+    bench = Bench(times, rules=StopRules(stop_at_proof=True, min_blocks=300, max_blocks=300, max_time=None))
     (finding,) = bench.session.run().findings
     assert (
         any("beyond the certified bounds" in doubt for doubt in finding.warnings)
@@ -403,7 +426,7 @@ def test_an_interrupt_at_the_last_look_keeps_the_verdict() -> None:
 
 
 def test_processes_left_behind_make_a_doubt() -> None:
-    bench = Bench({"X": 1.0, "Y": 1.0}, rules=StopRules(max_blocks=10))
+    bench = Bench({"X": 1.0, "Y": 1.0}, rules=StopRules(stop_at_proof=True, max_blocks=10))
     measure = bench.executor.measure
 
     def leaving(version: PlannedVersion) -> Run:
@@ -436,10 +459,10 @@ def test_review_at_a_smaller_risk_uses_all_blocks() -> None:
     """Candidates that left early keep their blocks; the others have all of theirs."""
     bench = Bench(
         {"X": noisy(1.0, 1), "Y": noisy(1.0, 2), "Z": noisy(0.5, 3)},
-        rules=StopRules(max_blocks=60, max_time=None),
+        rules=StopRules(stop_at_proof=True, max_blocks=60, max_time=None),
     )
     bench.session.run()
-    again = Bench({"X": 1.0, "Y": 1.0, "Z": 1.0}, rules=StopRules(risk=1e-6))
+    again = Bench({"X": 1.0, "Y": 1.0, "Z": 1.0}, rules=StopRules(stop_at_proof=True, risk=1e-6))
     again.session.recall([bench.stored()])
     assert [f.result.blocks for f in again.session.review().findings] == [
         bench.executor.calls.count("Y"),
@@ -455,7 +478,7 @@ def test_a_value_of_zero_stops_the_session_and_says_why() -> None:
 def test_what_was_measured_before_a_zero_can_be_reviewed() -> None:
     """The zero is left out, counted, and makes a doubt; ignored, measuring goes on."""
     times: dict[str, float | Callable[[int], float]] = {"X": 1.0, "Y": lambda i: 0.0 if i == 4 else 0.5}
-    bench = Bench(times, rules=StopRules(min_blocks=30, max_time=None))
+    bench = Bench(times, rules=StopRules(stop_at_proof=True, min_blocks=30, max_time=None))
     with pytest.raises(RunError):
         bench.session.run()
     again = Bench({"X": 1.0, "Y": 1.0})
@@ -463,18 +486,20 @@ def test_what_was_measured_before_a_zero_can_be_reviewed() -> None:
     (finding,) = again.session.review().findings
     assert finding.result.blocks == 4
     assert "1 of 5 runs of Y had no value of 'time' to compare" in finding.warnings[0]
-    rules = StopRules(min_blocks=12, max_blocks=12)
+    rules = StopRules(stop_at_proof=True, min_blocks=12, max_blocks=12)
     ignoring = Bench(times, rules=rules, ignore_failure=True)
     assert ignoring.session.run().findings[0].result.blocks == 11
 
 
 def test_a_seed_given_again_draws_other_orders() -> None:
     """A resumed session goes on in the sequence of orders; the same ones again would make errors common."""
-    rules = StopRules(min_blocks=40, max_blocks=40, max_time=None)
+    rules = StopRules(stop_at_proof=True, min_blocks=40, max_blocks=40, max_time=None)
     times: dict[str, float | Callable[[int], float]] = {"X": 1.0, "Y": 1.0}
     whole = Bench(dict(times), rules=rules)
     whole.session.run()
-    first = Bench(dict(times), rules=StopRules(min_blocks=15, max_blocks=15, max_time=None))
+    first = Bench(
+        dict(times), rules=StopRules(stop_at_proof=True, min_blocks=15, max_blocks=15, max_time=None)
+    )
     first.session.run()
     second = Bench(dict(times), rules=rules)
     second.session.recall([first.stored()])
@@ -485,7 +510,7 @@ def test_a_seed_given_again_draws_other_orders() -> None:
 def test_a_useless_candidate_leaves_and_the_others_go_on() -> None:
     bench = Bench(
         {"X": 1.0, "bad": 1.0, "good": 1.0},
-        rules=StopRules(max_blocks=25, max_time=None),
+        rules=StopRules(stop_at_proof=True, max_blocks=25, max_time=None),
         ignore_failure=True,
     )
     measure = bench.executor.measure
@@ -504,10 +529,12 @@ def test_a_useless_candidate_leaves_and_the_others_go_on() -> None:
 
 
 def test_failures_of_earlier_sessions_count() -> None:
-    first = Bench({"X": 1.0, "Y": 1.0}, rules=StopRules(max_blocks=12), ignore_failure=True)
+    first = Bench(
+        {"X": 1.0, "Y": 1.0}, rules=StopRules(stop_at_proof=True, max_blocks=12), ignore_failure=True
+    )
     first.executor.fail = {3: 1, 4: 1, 9: 1}
     found = first.session.run()
-    second = Bench({"X": 1.0, "Y": 1.0}, rules=StopRules(max_blocks=12))
+    second = Bench({"X": 1.0, "Y": 1.0}, rules=StopRules(stop_at_proof=True, max_blocks=12))
     second.session.recall([first.stored()])
     again = second.session.review()
     assert [(t.version, t.runs, t.failed) for t in again.measured.tallies] == [
@@ -520,16 +547,16 @@ def test_many_blocks_cut_short_make_a_doubt() -> None:
     """One interrupt in twenty blocks is no matter; one in three is: long blocks are cut more often."""
 
     def interrupted(runs: int, session: str) -> StoredSession:
-        bench = Bench({"X": 1.0, "Y": 1.0}, rules=StopRules(max_time=None))
+        bench = Bench({"X": 1.0, "Y": 1.0}, rules=StopRules(stop_at_proof=True, max_time=None))
         bench.executor.interrupt_at = runs
         bench.session.run()
         stored = bench.stored()
         return StoredSession(replace_head(stored.head, session), renamed(stored.runs, session), stored.end)
 
-    few = Bench({"X": 1.0, "Y": 1.0}, rules=StopRules(max_blocks=60))
+    few = Bench({"X": 1.0, "Y": 1.0}, rules=StopRules(stop_at_proof=True, max_blocks=60))
     few.session.recall([interrupted(39, "a")])
     assert few.session.review().findings[0].warnings == ()
-    many = Bench({"X": 1.0, "Y": 1.0}, rules=StopRules(max_blocks=60))
+    many = Bench({"X": 1.0, "Y": 1.0}, rules=StopRules(stop_at_proof=True, max_blocks=60))
     many.session.recall([interrupted(5, "a"), interrupted(5, "b")])
     (doubt,) = many.session.review().findings[0].warnings
     assert doubt.startswith("2 of 6 earlier blocks were cut short")
@@ -544,7 +571,7 @@ def renamed(runs: tuple[RunLine, ...], session: str) -> tuple[RunLine, ...]:
 
 
 def test_warmup_rounds_are_stored_but_decide_nothing() -> None:
-    bench = Bench({"X": 1.0, "Y": 1.0}, warmup=3, rules=StopRules(max_blocks=10))
+    bench = Bench({"X": 1.0, "Y": 1.0}, warmup=3, rules=StopRules(stop_at_proof=True, max_blocks=10))
     outcome = bench.session.run()
     assert [r.warmup for r in bench.runs] == [True] * 6 + [False] * 20
     assert outcome.findings[0].result.blocks == 10
@@ -552,13 +579,19 @@ def test_warmup_rounds_are_stored_but_decide_nothing() -> None:
 
 def test_warmup_until_steady() -> None:
     """Times that fall by a tenth a run are not steady; constant ones are after six rounds."""
-    falling = Bench({"X": lambda i: 0.9 ** min(i, 12), "Y": 1.0}, warmup=None, rules=StopRules(max_blocks=10))
+    falling = Bench(
+        {"X": lambda i: 0.9 ** min(i, 12), "Y": 1.0},
+        warmup=None,
+        rules=StopRules(stop_at_proof=True, max_blocks=10),
+    )
     falling.session.run()
     assert 12 <= sum(r.warmup for r in falling.runs) / 2 <= 20
-    steady = Bench({"X": 1.0, "Y": 1.0}, warmup=None, rules=StopRules(max_blocks=10))
+    steady = Bench({"X": 1.0, "Y": 1.0}, warmup=None, rules=StopRules(stop_at_proof=True, max_blocks=10))
     steady.session.run()
     assert sum(r.warmup for r in steady.runs) / 2 == 6
-    never = Bench({"X": lambda i: 0.9**i, "Y": 1.0}, warmup=None, rules=StopRules(max_blocks=10))
+    never = Bench(
+        {"X": lambda i: 0.9**i, "Y": 1.0}, warmup=None, rules=StopRules(stop_at_proof=True, max_blocks=10)
+    )
     never.session.run()
     assert sum(r.warmup for r in never.runs) / 2 == 30
 
@@ -566,13 +599,13 @@ def test_warmup_until_steady() -> None:
 def test_resumed_session_equals_an_unbroken_one() -> None:
     """Interrupted after any run and resumed: the evidence is that of all complete blocks together."""
     times = {"X": noisy(1.03, 1), "Y": noisy(1.0, 2)}
-    first = Bench(dict(times), rules=StopRules(max_blocks=40, max_time=None))
+    first = Bench(dict(times), rules=StopRules(stop_at_proof=True, max_blocks=40, max_time=None))
     first.executor.interrupt_at = 13
     first.session.run()
-    second = Bench(dict(times), rules=StopRules(max_blocks=40, max_time=None))
+    second = Bench(dict(times), rules=StopRules(stop_at_proof=True, max_blocks=40, max_time=None))
     assert second.session.recall([first.stored()]) == 6
     resumed = second.session.run().findings[0]
-    race = SequentialComparison("b", ["X", "Y"], StopRules())
+    race = SequentialComparison("b", ["X", "Y"], StopRules(stop_at_proof=True))
     for runs in (first.runs[:12], second.runs):
         for i in range(0, len(runs), 2):
             race.add({r.version: r.metrics["time"] for r in runs[i : i + 2]})
@@ -591,14 +624,14 @@ def test_what_was_decided_is_not_measured_again() -> None:
 
 
 def test_a_single_version_is_measured_and_nothing_is_found() -> None:
-    bench = Bench({"only": 1.0}, rules=StopRules(max_blocks=12))
+    bench = Bench({"only": 1.0}, rules=StopRules(stop_at_proof=True, max_blocks=12))
     outcome = bench.session.run()
     assert outcome.findings == ()
     assert len(bench.runs) == 12
 
 
 def test_watcher_sees_every_run() -> None:
-    bench = Bench({"X": 1.0, "Y": 1.0}, warmup=1, rules=StopRules(max_blocks=10))
+    bench = Bench({"X": 1.0, "Y": 1.0}, warmup=1, rules=StopRules(stop_at_proof=True, max_blocks=10))
     bench.session.run()
     assert [p.version for p in bench.seen] == bench.executor.calls
     assert bench.seen[-1].elapsed == pytest.approx(22.0)
@@ -606,7 +639,7 @@ def test_watcher_sees_every_run() -> None:
 
 def test_rules_that_leave_nothing_are_refused() -> None:
     with pytest.raises(UsageError, match="leave nothing to measure"):
-        StopRules(min_blocks=10, max_blocks=5)
+        StopRules(stop_at_proof=True, min_blocks=10, max_blocks=5)
 
 
 def blocks_of(seed: int, *speedups: float) -> Iterator[dict[str, float]]:
@@ -621,7 +654,9 @@ def test_family_of_candidates_keeps_the_risk() -> None:
     """Four candidates, none faster: at most the risk of sessions ever calls any of them faster (binomial)."""
     false, sessions, risk = 0, 80, 0.2
     for seed in range(sessions):
-        race = SequentialComparison("b", ["X", "Y0", "Y1", "Y2", "Y3"], StopRules(risk=risk, min_blocks=1))
+        race = SequentialComparison(
+            "b", ["X", "Y0", "Y1", "Y2", "Y3"], StopRules(stop_at_proof=True, risk=risk, min_blocks=1)
+        )
         for block in blocks_of(seed, 1, 1, 1, 1):
             if race.decided:
                 break
@@ -633,7 +668,7 @@ def test_family_of_candidates_keeps_the_risk() -> None:
 def test_closed_test_proves_what_equal_shares_do() -> None:
     """A bound beyond 1 at the candidate's share of the risk implies the verdict."""
     for seed in range(8):
-        race = SequentialComparison("b", ["X", "Y0", "Y1"], StopRules(min_blocks=1000))
+        race = SequentialComparison("b", ["X", "Y0", "Y1"], StopRules(stop_at_proof=True, min_blocks=1000))
         for block in blocks_of(seed, 1.1, 1.0):
             race.add(block)
             for f in race.findings():
@@ -644,7 +679,9 @@ def test_closed_test_is_the_mean_of_evidence() -> None:
     """Two candidates: one is proven when its own e-value and the mean of both reach 1/risk (closed testing)."""
     seen = set()
     for seed in range(12):
-        race = SequentialComparison("b", ["X", "Y0", "Y1"], StopRules(risk=0.05, min_blocks=10**6))
+        race = SequentialComparison(
+            "b", ["X", "Y0", "Y1"], StopRules(stop_at_proof=True, risk=0.05, min_blocks=10**6)
+        )
         proven: dict[str, bool] = {"Y0": False, "Y1": False}
         for block in blocks_of(seed, 1.04, 0.99):
             race.add(block)
@@ -660,7 +697,7 @@ def test_closed_test_is_the_mean_of_evidence() -> None:
 
 def test_bounds_that_contradict_each_other_leave_no_verdict() -> None:
     """Twice as fast for a long time and twice as slow after: proven both ways, so neither."""
-    race = SequentialComparison("b", ["X", "Y"], StopRules(min_blocks=10**6))
+    race = SequentialComparison("b", ["X", "Y"], StopRules(stop_at_proof=True, min_blocks=10**6))
     rng = np.random.default_rng(2)
     for i in range(400):
         x, y = np.exp(0.01 * rng.standard_normal(2)) * ((2.0, 1.0) if i < 60 else (1.0, 2.0))
@@ -673,9 +710,28 @@ def test_bounds_that_contradict_each_other_leave_no_verdict() -> None:
 
 def test_equivalence_takes_the_inverse_of_the_margin() -> None:
     """Within 25 % is 0.8 to 1.25, not 0.75 to 1.25."""
-    race = SequentialComparison("b", ["X", "Y"], StopRules(margin=0.25, min_blocks=20))
+    race = SequentialComparison("b", ["X", "Y"], StopRules(stop_at_proof=True, margin=0.25, min_blocks=20))
     for i in range(40):
         race.add({"X": 0.78 * (1 + i % 3 / 1000), "Y": 1.0})
     (finding,) = race.findings()
     assert 0.75 < finding.result.low < finding.result.high < 0.8
     assert finding.verdict is Verdict.SLOWER
+
+
+def test_it_goes_on_until_half_of_the_effect_is_certified() -> None:
+    """A first proof says "at least 1.001x"; by default the bound is to be worth something."""
+    times: dict[str, float | Callable[[int], float]] = {"X": noisy(1.02, 1), "Y": noisy(1.0, 2)}
+    first = Bench(times, rules=StopRules(stop_at_proof=True, max_time=None)).session.run().findings[0]
+    (known,) = Bench(times, rules=StopRules(max_time=None, max_blocks=500)).session.run().findings
+    assert known.result.blocks > first.result.blocks
+    assert first.result.low < 1.01
+    middle = known.estimate
+    assert math.log(known.result.low) >= 0.45 * math.log(middle)
+    assert known.reason == "proven"
+
+
+def test_a_bound_that_cannot_hold_half_ends_with_the_time() -> None:
+    """Coarse clocks: bounds bet on the worst that a reading may have been, and stay behind."""
+    (finding,) = Bench({"X": 2.0, "Y": 1.0}, rules=StopRules(max_time=60.0)).session.run().findings
+    assert (finding.verdict, finding.reason) == (Verdict.FASTER, "")
+    assert finding.result.blocks == 20

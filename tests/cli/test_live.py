@@ -122,7 +122,7 @@ def test_conclusions_in_words() -> None:
     assert re.search(forecast, first_line(near))
     few = found([(1.0, 0.9)] * 3)
     assert first_line(few).endswith("after 3 blocks; too early to say how many more would be enough")
-    reached = found([(1.0, 1.01), (1.01, 1.0)] * 40, StopRules(precision=0.05))
+    reached = found([(1.0, 1.01), (1.01, 1.0), (1.01, 1.0), (1.0, 1.01)] * 20, StopRules(precision=0.05))
     assert first_line(reached).endswith("undecided after 80 blocks; the precision is reached")
 
 

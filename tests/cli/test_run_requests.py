@@ -159,7 +159,7 @@ def test_calibration_has_no_versions_to_name() -> None:
 
 def test_parameters_that_cannot_be_meant() -> None:
     assert "the parameter n has the value '100' twice" in refused("sleep {n}", "-L", "n", "100,100")
-    assert "-L n: given twice" in refused("sleep {n}", "-L", "n", "1", "-L", "n", "2")
+    assert "the parameter n is given twice" in refused("sleep {n}", "-L", "n", "1", "-L", "n", "2")
     _, _, err = run("true {n}", "true 1", "--name", "a", "--name", "b", "-L", "n", "1,2", "--max-runs", "1")
     assert "note: the parameter n changes nothing for b: its values stand for one and the same command" in err
     _, _, err = run("true {n}", "true 1 {n}", "-L", "n", "1,2", "--max-runs", "1")

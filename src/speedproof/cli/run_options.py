@@ -41,8 +41,8 @@ class _Run(Command):
 
 COMMAND = _Run(
     (
-        "Run versions of a program in random order, block by block, and stop the moment one is "
-        "proven faster, at a risk that holds however often one looks."
+        "Run versions of a program in random order, block by block, until it is proven which is faster "
+        "and by how much at least, at a risk that holds however often one looks."
     ),
     "  speedproof run './old -x' './new -x'                two versions, the reference first\n"
     "  speedproof run --name old './a' --name new './b'    with names\n"
@@ -65,7 +65,7 @@ COMMAND = _Run(
         ),
         *in_group(
             "what is measured",
-            Option("--name", many=True, metavar="NAME", help="of the next version"),
+            Option("--name", "-n", many=True, metavar="NAME", help="of the next version"),
             Option("--benchmark", default="command", metavar="NAME", help="what the commands have in common"),
             Option(
                 "-L",
@@ -76,6 +76,15 @@ COMMAND = _Run(
                 help="comma-separated values for {NAME} in the commands: a benchmark each; with a single "
                 "command the first list makes the versions",
             ),
+            Option(
+                "--parameter-scan",
+                "-P",
+                nargs=3,
+                many=True,
+                metavar="NAME FROM TO",
+                help="the numbers from FROM to TO as values for {NAME}",
+            ),
+            Option("--parameter-step-size", "-D", metavar="STEP", help="of --parameter-scan (default: 1)"),
             Option("--suite", metavar="FILE", help="TOML file of benchmarks x versions"),
             Option("--reference", metavar="NAME", help="the version to compare against (default: the first)"),
             Option("--calibrate", flag=True, help="measure one command against itself"),
@@ -84,7 +93,11 @@ COMMAND = _Run(
         *in_group(
             "around the runs",
             Option(
-                "--warmup", default="1", metavar="N", help="runs of each before those that count, or 'auto'"
+                "--warmup",
+                "-w",
+                default="1",
+                metavar="N",
+                help="runs of each before those that count, or 'auto'",
             ),
             Option("--setup", default="", metavar="CMD", help="once for each version before its runs"),
             Option("--prepare", default="", metavar="CMD", help="before each run, not measured"),
@@ -117,8 +130,10 @@ COMMAND = _Run(
                 metavar="S",
                 help="end a run's whole process group after this",
             ),
+            Option("--no-shell", "-N", flag=True, help="start the commands directly, as is done anyway"),
             Option(
                 "--ignore-failure",
+                "-i",
                 flag=True,
                 help="leave runs out that fail or lack the deciding metric instead of stopping",
             ),
@@ -143,12 +158,19 @@ COMMAND = _Run(
             Option("--precision", parse=share, metavar="SHARE", help="stop when the bounds are this close"),
             Option("--min-runs", parse=whole, metavar="N", help="of each version (default: 10)"),
             Option("--max-runs", parse=whole, metavar="N", help="of each version"),
+            Option("--runs", "-r", parse=whole, metavar="N", help="of each version, neither more nor fewer"),
             Option(
                 "--max-time",
                 parse=seconds,
                 default=60.0,
                 metavar="S",
                 help="for each benchmark (default: 60)",
+            ),
+            Option(
+                "--stop-at-proof",
+                flag=True,
+                help="stop at the first verdict; by default measuring goes on until the bound holds at least half "
+                "of the observed difference",
             ),
         ),
         *in_group(
@@ -166,7 +188,7 @@ COMMAND = _Run(
                 many=True,
                 help="exit with code 1 when this is the verdict on some candidate; may be repeated",
             ),
-            Option("--export-hyperfine", metavar="FILE", help="also write hyperfine's JSON"),
+            Option("--export-hyperfine", "--export-json", metavar="FILE", help="also write hyperfine's JSON"),
             Option("--json", flag=True, help="write the findings as JSON"),
         ),
         *pages("a page with what is proven, charts and checks"),

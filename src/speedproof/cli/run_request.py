@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import NamedTuple
 
@@ -48,6 +49,7 @@ _ASKED = ("decide_by", "alpha", "confidence", "margin", "precision")
 _PLANNED = {
     "name": "the name of a table, [versions.NAME]",
     "benchmark": "the name of a table, [benchmarks.NAME]",
+    "parameter_scan": "parameters = { NAME = [VALUE, ...] } in [benchmarks.NAME]",
     "parameter_list": "parameters = { NAME = [VALUE, ...] } in [benchmarks.NAME]",
     "setup": "setup = 'CMD' in [benchmarks.NAME]",
     "prepare": "prepare = 'CMD' in [benchmarks.NAME]",
@@ -62,6 +64,7 @@ _LOOKED_AT = (
     "review", *_ASKED, "fail_on", "export_hyperfine", "json", "html", "markdown", "github_summary",
 )  # fmt: skip
 _LEAST_RUNS = 10
+_MOST_VALUES = 10_000
 
 
 def kept(args: Args) -> dict[str, str]:
@@ -125,13 +128,18 @@ class Metrics(NamedTuple):
 def rules_of(args: Args) -> StopRules:
     """When each benchmark ends, and at which risk."""
     risk = risk_of(confidence_of(args))
-    least = args.min_runs
+    least, most, longest = args.min_runs, args.max_runs, args.max_time
+    if args.runs is not None:
+        if taken := [args.given[name] for name in ("min_runs", "max_runs") if name in args.given]:
+            raise UsageError(f"--runs {args.runs} is both the least and the most; leave out {taken[0]}")
+        least = most = args.runs
+        longest = longest if "max_time" in args.given else None
     if least is None:
-        least = _LEAST_RUNS if args.max_runs is None else min(_LEAST_RUNS, args.max_runs)
+        least = _LEAST_RUNS if most is None else min(_LEAST_RUNS, most)
     if args.calibrate:
         # The question is how large the noise is, not whether A differs from A.
-        least = 10**9 if args.max_runs is None else args.max_runs
-    return StopRules(risk, args.margin, args.precision, least, args.max_runs, args.max_time)
+        least = 10**9 if most is None else most
+    return StopRules(risk, args.margin, args.precision, least, most, longest, args.stop_at_proof)
 
 
 def warmup_of(text: str) -> Warmup:
@@ -156,6 +164,8 @@ def pin(cpus: str | None) -> None:
 
 def plan_of(args: Args, console: Console) -> tuple[PlannedBenchmark, ...]:
     """What is measured; placeholders that nothing fills are remarked."""
+    if args.no_shell and args.shell:
+        raise UsageError(f"--shell={args.shell} and --no-shell exclude each other")
     commands: list[str | list[str]] = [*args.commands, *([args.words] if args.words else [])]
     if args.suite is not None:
         if commands:
@@ -173,19 +183,20 @@ def plan_of(args: Args, console: Console) -> tuple[PlannedBenchmark, ...]:
                 raise UsageError("--calibrate measures exactly one command against itself")
             if args.decide_by not in (None, "time"):
                 raise UsageError("--calibrate describes the noise of the time; leave out --decide-by")
-            named = ("name", "benchmark", "parameter_list", "reference")
+            named = ("name", "benchmark", "parameter_list", "parameter_scan", "reference")
             if needless := [args.given[name] for name in named if name in args.given]:
                 raise UsageError(f"--calibrate has one version only; leave out {', '.join(needless)}")
             plan = plan_calibration(commands[0], hooks)
         else:
             parameters: dict[str, list[str]] = {}
-            for name, values in args.parameter_list:
+            lists = [(name, values.split(",")) for name, values in args.parameter_list]
+            for name, values in [*lists, *_scans(args)]:
                 if name in parameters:
-                    raise UsageError(f"-L {name}: given twice; put all its values into one list")
-                parameters[name] = values.split(",")
+                    raise UsageError(f"the parameter {name} is given twice; put all its values into one list")
+                parameters[name] = values
             plan = plan_commands(commands, args.name, parameters, hooks, benchmark=args.benchmark)
         plan = tuple(_with_environments(benchmark, own) for benchmark in plan)
-    if args.suite is not None or args.parameter_list:
+    if args.suite is not None or args.parameter_list or args.parameter_scan:
         for name, text in leftover_placeholders(plan).items():
             console.remark(f"note: nothing gives a value to {{{name}}}, so it stays as it is in {text!r}")
         for name, versions in idle_parameters(plan).items():
@@ -194,6 +205,25 @@ def plan_of(args: Args, console: Console) -> tuple[PlannedBenchmark, ...]:
                 "and the same command"
             )
     return plan if args.reference is None else tuple(_led_by(args.reference, b) for b in plan)
+
+
+def _scans(args: Args) -> Iterator[tuple[str, list[str]]]:
+    """The numbers of every ``--parameter-scan``, in decimals: 0.1 + 0.2 is 0.3."""
+    if args.parameter_step_size is not None and not args.parameter_scan:
+        raise UsageError("--parameter-step-size belongs to --parameter-scan; give that, too")
+    for name, *ends in args.parameter_scan:
+        try:
+            first, last, step = (Decimal(text) for text in (*ends, args.parameter_step_size or "1"))
+        except InvalidOperation:
+            raise UsageError(f"-P {name} {' '.join(ends)}: a scan goes from one number to another") from None
+        count = (
+            (last - first) / step if step and all(d.is_finite() for d in (first, last, step)) else Decimal(-1)
+        )
+        if not 0 <= count < _MOST_VALUES:
+            raise UsageError(
+                f"-P {name} {' '.join(ends)}: steps of {step} lead to no value, or to more than {_MOST_VALUES}"
+            )
+        yield name, [str(first + i * step) for i in range(int(count) + 1)]
 
 
 def _environments(texts: Sequence[str]) -> tuple[dict[str, dict[str, str]], dict[str, str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import secrets
+import shlex
 import signal
 import tempfile
 import time
@@ -23,6 +24,7 @@ from speedproof.cli.run_report import report
 from speedproof.cli.run_request import Metrics, inherit, kept, metrics_of, pin, plan_of, rules_of, warmup_of
 from speedproof.data.session_file import SCHEMA, Line, PlannedBenchmark, SessionLine, StoredSession
 from speedproof.errors import FormatError, SpeedproofError, UsageError
+from speedproof.measure.cache import untold
 from speedproof.measure.environment import differences, disturbances, snapshot
 from speedproof.measure.execute import shell_command
 from speedproof.measure.executor import CommandExecutor, shell_start
@@ -52,7 +54,11 @@ def carry_out(args: Args, console: Console) -> int:
     warmup = warmup_of(args.warmup)
     plan = stored[-1].head.benchmarks if stored else plan_of(args, console)
     files = _same_files(args, stored, plan)
-    if max(len(benchmark.versions) for benchmark in plan) == 1 and args.max_runs is None:
+    if (
+        max(len(benchmark.versions) for benchmark in plan) == 1
+        and args.max_runs is None
+        and args.runs is None
+    ):
         # Nothing decides it, and a minute of it is more than anybody asked for.
         rules = replace(rules, max_blocks=max(_ALONE_RUNS, rules.min_blocks))
     pin(args.cpu)
@@ -63,7 +69,7 @@ def carry_out(args: Args, console: Console) -> int:
         metrics = metrics_of(args, Path(folder), console)
         environment = snapshot()
         warnings = disturbances(environment)
-        for warning in warnings:
+        for warning in untold(warnings):
             console.remark(f"note: {warning}")
         if args.shell:
             seconds = shell_start(shell_command("", args.shell))
@@ -93,6 +99,8 @@ def carry_out(args: Args, console: Console) -> int:
             _say_what_is_left(console, path, head.session)
             raise
     console.remark(f"results are in {path}")
+    if outcome.measured.interrupted:
+        console.remark(f"to go on: speedproof run --resume {shlex.quote(str(path))}")
     report(args, console, path, [*head.resumes, head.session], rules, outcome)
     return INTERRUPTED if outcome.measured.interrupted else _code(args, outcome)
 

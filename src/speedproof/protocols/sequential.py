@@ -21,6 +21,8 @@ __all__ = ["PROVEN", "Finding", "SequentialComparison", "StopRules"]
 
 PROVEN = "proven"
 """Why measuring a candidate ended when there was a verdict."""
+# How much of the observed effect the bound is to hold; in logarithms, so that directions are alike.
+_SHARE = 0.5
 # A skew that changes no answer is told when it is beyond doubt, one that does as soon as it shows.
 _SKEW_LEVEL_AGREED = 0.01
 _SKEW_LEVEL = 0.05
@@ -44,6 +46,9 @@ class StopRules:
         Blocks after which it ends.
     max_time : float or None
         Seconds of one session after which it ends.
+    stop_at_proof : bool
+        Stop when there is a verdict; otherwise only when its bound holds at least half of the observed effect,
+        as "at least 1.001x" is of little use to somebody who sees 1.05x.
 
     Raises
     ------
@@ -57,6 +62,7 @@ class StopRules:
     min_blocks: int = 10
     max_blocks: int | None = None
     max_time: float | None = 60.0
+    stop_at_proof: bool = False
 
     def __post_init__(self) -> None:
         if self.min_blocks < 1:
@@ -221,7 +227,20 @@ class SequentialComparison:
         if rules.precision is not None:
             return "the precision is reached" if result.precision <= rules.precision else ""
         verdict = self._verdict(name, result)
-        return "" if verdict is Verdict.UNDECIDED else PROVEN
+        if verdict is Verdict.UNDECIDED:
+            return ""
+        if rules.stop_at_proof or verdict is Verdict.EQUIVALENT:
+            return PROVEN
+        return PROVEN if self._missing(name, verdict, result) <= 0 else ""
+
+    def _missing(self, name: str, verdict: Verdict, result: SequentialResult) -> float:
+        """By how much the bound falls short of half of the effect, as a logarithm."""
+        side = 1 if verdict is Verdict.FASTER else -1
+        bound = result.low if verdict is Verdict.FASTER else result.high
+        middle = self._sequences[name].middle()
+        if not (0.0 < bound < math.inf and 0.0 < middle < math.inf):
+            return math.inf
+        return _SHARE * side * math.log(middle) - side * math.log(bound)
 
     def _verdict(self, name: str, result: SequentialResult) -> Verdict:
         faster, slower = (name in self._proven[side] for side in (1, -1))
@@ -294,13 +313,13 @@ class SequentialComparison:
                     result,
                     sequence.estimate(),
                     self._reasons.get(name, ""),
-                    0.0 if name in self._reasons else self._blocks_to_go(sequence, result),
+                    0.0 if name in self._reasons else self._blocks_to_go(name, sequence, result),
                     self.metric,
                 )
             )
         return tuple(found)
 
-    def _blocks_to_go(self, sequence: PairedSequence, result: SequentialResult) -> float:
+    def _blocks_to_go(self, name: str, sequence: PairedSequence, result: SequentialResult) -> float:
         rules = self._rules
         if rules.precision is not None:
             if result.precision <= rules.precision:
@@ -309,6 +328,10 @@ class SequentialComparison:
                 return math.nan
             # The width shrinks with the square root of the number of blocks.
             return result.blocks * ((result.precision / rules.precision) ** 2 - 1)
+        verdict = self._verdict(name, result)
+        if verdict in (Verdict.FASTER, Verdict.SLOWER) and not rules.stop_at_proof:
+            side = 1 if verdict is Verdict.FASTER else -1
+            return sequence.blocks_to_go(gamma=sequence.middle() ** _SHARE, side=side)
         ways = [sequence.blocks_to_go(side=side) for side in (1, -1)]
         if rules.margin is not None:
             above = sequence.blocks_to_go(gamma=1 / (1 + rules.margin), side=1)
