@@ -181,7 +181,6 @@ def test_ignored_failures_are_counted_and_doubted() -> None:
     assert code == 0
     assert "./flaky (command): 4 of 8 runs failed and were left out" in err
     assert "! 4 of 8 runs of ./flaky failed: what is said holds for those that succeed" in out
-    assert re.search(r"^command .*\?!.*failed runs$", out, re.MULTILINE)
     text = speedproof("compare", "r.jsonl")[1]
     assert "runs failed and were left out: the values speak of those that succeeded" in text
     _, out, _ = speedproof("run", "--review", "r.jsonl", "--json")

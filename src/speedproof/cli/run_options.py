@@ -15,6 +15,7 @@ from speedproof.cli.options import FAILING, pages, positive_seconds, risk_option
 __all__ = ["COMMAND"]
 
 _SHELL = "--shell"
+_REVISIONS = "--revisions"
 _SHELLS = frozenset(["ash", "bash", "csh", "dash", "fish", "ksh", "sh", "tcsh", "zsh"])
 
 
@@ -24,7 +25,7 @@ class _Run(Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Split the words at the dashes."""
         at = args.index("--") if "--" in args else len(args)
-        left = super().parse_args(ctx, self._with_a_shell(ctx, args[:at]))
+        left = super().parse_args(ctx, _each_revision(self._with_a_shell(ctx, args[:at])))
         ctx.params["words"] = args[at + 1 :]
         return left
 
@@ -39,6 +40,20 @@ class _Run(Command):
         return named
 
 
+def _each_revision(words: Sequence[str]) -> list[str]:
+    """``--revisions A B`` means both: all words up to the next option are revisions."""
+    named: list[str] = []
+    inside = False
+    for word in words:
+        if word == _REVISIONS or (inside and not word.startswith("-")):
+            named += [] if word == _REVISIONS else [f"{_REVISIONS}={word}"]
+            inside = True
+        else:
+            named.append(word)
+            inside = False
+    return named
+
+
 COMMAND = _Run(
     (
         "Run versions of a program in random order, block by block, until it is proven which is faster "
@@ -51,6 +66,8 @@ COMMAND = _Run(
     "  speedproof run --margin 1% './old' './new'          also stop when they are proven equal\n"
     "  speedproof run --precision 0.5% './old' './new'     stop when the bounds are that close\n"
     "  speedproof run './old' './new' --fail-on slower     exit 1 when a slowdown is proven\n"
+    "  speedproof run --revisions main HEAD --build 'make -j2' -- ./bench input.txt\n"
+    "                                                      what a change to the code did\n"
     "  speedproof run --suite bench.toml                   benchmarks x versions\n"
     "  speedproof run --calibrate ./old                    what this machine can prove\n"
     "  speedproof run --resume speedproof-1.jsonl          go on where it stopped\n"
@@ -86,6 +103,20 @@ COMMAND = _Run(
             ),
             Option("--parameter-step-size", "-D", metavar="STEP", help="of --parameter-scan (default: 1)"),
             Option("--suite", metavar="FILE", help="TOML file of benchmarks x versions"),
+            Option(
+                "--revisions",
+                many=True,
+                metavar="REVISION...",
+                help="git revisions of the repository here, the reference first; A..B for all between, "
+                "WORKTREE for the files as they are",
+            ),
+            Option("--build", default="", metavar="CMD", help="builds a revision, in a tree of its own"),
+            Option(
+                "--build-env",
+                many=True,
+                metavar="NAME",
+                help="a variable that builds depend on, as CFLAGS",
+            ),
             Option("--reference", metavar="NAME", help="the version to compare against (default: the first)"),
             Option("--calibrate", flag=True, help="measure one command against itself"),
             Option("--seed", parse=whole, metavar="N", help="of the random order (default: a fresh one)"),

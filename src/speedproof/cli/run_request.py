@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import NamedTuple
@@ -16,6 +17,7 @@ from speedproof.cli.console import Console
 from speedproof.cli.options import confidence_of
 from speedproof.data.session_file import PlannedBenchmark, PlannedVersion, SessionOptions, StoredSession
 from speedproof.errors import UsageError
+from speedproof.measure.build import BuildCache
 from speedproof.measure.executor import CommandExecutor
 from speedproof.measure.metrics import (
     ACCOUNTED,
@@ -32,9 +34,12 @@ from speedproof.measure.plan import (
     leftover_placeholders,
     plan_calibration,
     plan_commands,
+    plan_trees,
     read_suite,
 )
+from speedproof.measure.programs import not_found
 from speedproof.measure.results import Warmup
+from speedproof.measure.revisions import repository, resolve
 from speedproof.protocols.sequential import StopRules
 
 __all__ = ["Metrics", "inherit", "kept", "metrics_of", "pin", "plan_of", "rules_of", "warmup_of"]
@@ -59,6 +64,7 @@ _PLANNED = {
     "env": "env = { KEY = 'VALUE' } in [benchmarks.NAME] or [versions.NAME]",
     "cwd": "cwd = 'DIR' in [benchmarks.NAME] or [versions.NAME]",
 }
+_BUILT = ("revisions", "build", "build_env")
 # What means something when nothing is measured.
 _LOOKED_AT = (
     "review", *_ASKED, "fail_on", "export_hyperfine", "json", "html", "markdown", "github_summary",
@@ -81,7 +87,7 @@ def inherit(args: Args, stored: StoredSession) -> None:
     if args.review is not None:
         if needless := [option for name, option in args.given.items() if name not in _LOOKED_AT]:
             raise UsageError(f"--review measures nothing; leave out {', '.join(needless)}")
-    elif taken := [args.given[name] for name in (*_PLANNED, *_MEASURED) if name in args.given]:
+    elif taken := [args.given[name] for name in (*_PLANNED, *_BUILT, *_MEASURED) if name in args.given]:
         raise UsageError(
             f"--resume goes on with what the session measured, and how; leave out {', '.join(taken)}, or measure "
             "anew without --resume"
@@ -162,12 +168,61 @@ def pin(cpus: str | None) -> None:
         raise UsageError(f"--cpu {cpus}: give CPUs of {allowed}, separated by commas") from None
 
 
-def plan_of(args: Args, console: Console) -> tuple[PlannedBenchmark, ...]:
+def _parameters(args: Args) -> dict[str, list[str]]:
+    """The values of every parameter, by name."""
+    parameters: dict[str, list[str]] = {}
+    lists = [(name, values.split(",")) for name, values in args.parameter_list]
+    for name, values in [*lists, *_scans(args)]:
+        if name in parameters:
+            raise UsageError(f"the parameter {name} is given twice; put all its values into one list")
+        parameters[name] = values
+    return parameters
+
+
+def _revisions(
+    args: Args, command: str | list[str], hooks: Hooks, console: Console, held: ExitStack
+) -> tuple[PlannedBenchmark, ...]:
+    """Build every revision, and plan the command in each of them."""
+    top = repository(Path.cwd())
+    revisions = resolve(top, args.revisions)
+    inside = str(Path.cwd().relative_to(top)) if Path.cwd() != top else ""
+    cache = BuildCache().all(
+        top, revisions, args.build, inside=inside, variables=args.build_env, tell=console.remark
+    )
+    builds = held.enter_context(cache)
+    if reused := sum(build.cached for build in builds):
+        console.remark(f"{reused} of {len(builds)} builds are from the cache (see: speedproof cache)")
+    trees = {build.revision.name: str(build.folder) for build in builds}
+    plan = plan_trees(command, trees, _parameters(args), hooks, benchmark=args.benchmark)
+    return tuple(_present(benchmark, console) for benchmark in plan)
+
+
+def _present(benchmark: PlannedBenchmark, console: Console) -> PlannedBenchmark:
+    """Without the revisions that do not have the program yet, or any more."""
+    here = []
+    for number, version in enumerate(benchmark.versions):
+        if missing := not_found([PlannedBenchmark(benchmark.name, (version,))]):
+            text = f"{version.name}: has no {missing} after its build"
+            if number == 0 or len(benchmark.versions) == 2:
+                raise UsageError(text)
+            console.remark(f"left out: {text}")
+        else:
+            here.append(version)
+    if len(here) < 2:
+        raise UsageError(f"no revision but {here[0].name} has the program of {benchmark.name}")
+    return msgspec.structs.replace(benchmark, versions=tuple(here))
+
+
+def plan_of(args: Args, console: Console, held: ExitStack) -> tuple[PlannedBenchmark, ...]:
     """What is measured; placeholders that nothing fills are remarked."""
     if args.no_shell and args.shell:
         raise UsageError(f"--shell={args.shell} and --no-shell exclude each other")
     commands: list[str | list[str]] = [*args.commands, *([args.words] if args.words else [])]
+    if (args.build or args.build_env) and not args.revisions:
+        raise UsageError("--build builds the revisions of --revisions; name them, too")
     if args.suite is not None:
+        if args.revisions:
+            raise UsageError("--revisions measures one command; leave --suite out")
         if commands:
             raise UsageError("give commands or --suite, not both")
         if args.calibrate:
@@ -178,7 +233,14 @@ def plan_of(args: Args, console: Console) -> tuple[PlannedBenchmark, ...]:
     else:
         own, common = _environments(args.env)
         hooks = Hooks(args.shell, args.cwd, common, args.setup, args.prepare, args.conclude, args.cleanup)
-        if args.calibrate:
+        if args.revisions:
+            if len(commands) != 1 or args.name or args.calibrate:
+                raise UsageError(
+                    "--revisions measures one command, and names its versions by commit; leave out the others, "
+                    "--name and --calibrate"
+                )
+            plan = _revisions(args, commands[0], hooks, console, held)
+        elif args.calibrate:
             if len(commands) != 1:
                 raise UsageError("--calibrate measures exactly one command against itself")
             if args.decide_by not in (None, "time"):
@@ -188,13 +250,7 @@ def plan_of(args: Args, console: Console) -> tuple[PlannedBenchmark, ...]:
                 raise UsageError(f"--calibrate has one version only; leave out {', '.join(needless)}")
             plan = plan_calibration(commands[0], hooks)
         else:
-            parameters: dict[str, list[str]] = {}
-            lists = [(name, values.split(",")) for name, values in args.parameter_list]
-            for name, values in [*lists, *_scans(args)]:
-                if name in parameters:
-                    raise UsageError(f"the parameter {name} is given twice; put all its values into one list")
-                parameters[name] = values
-            plan = plan_commands(commands, args.name, parameters, hooks, benchmark=args.benchmark)
+            plan = plan_commands(commands, args.name, _parameters(args), hooks, benchmark=args.benchmark)
         plan = tuple(_with_environments(benchmark, own) for benchmark in plan)
     if args.suite is not None or args.parameter_list or args.parameter_scan:
         for name, text in leftover_placeholders(plan).items():

@@ -49,10 +49,15 @@ def carry_out(args: Args, console: Console) -> int:
     check_outputs(args)
     if args.review is not None:
         return _review(args, console)
+    with ExitStack() as held:
+        return _carry_out(args, console, held)
+
+
+def _carry_out(args: Args, console: Console, held: ExitStack) -> int:
     stored = _stored(args, console, args.resume)
     rules = rules_of(args)
     warmup = warmup_of(args.warmup)
-    plan = stored[-1].head.benchmarks if stored else plan_of(args, console)
+    plan = stored[-1].head.benchmarks if stored else plan_of(args, console, held)
     files = _same_files(args, stored, plan)
     if (
         max(len(benchmark.versions) for benchmark in plan) == 1

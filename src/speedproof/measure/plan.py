@@ -7,7 +7,7 @@ import re
 import shlex
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,8 @@ from speedproof.measure.shell_syntax import shell_syntax
 from speedproof.measure.toml_tables import check_members, lists, table_of, text_of, texts
 
 __all__ = [
-    "Hooks", "idle_parameters", "leftover_placeholders", "plan_calibration", "plan_commands", "read_suite",
+    "Hooks", "idle_parameters", "leftover_placeholders", "plan_calibration", "plan_commands", "plan_trees",
+    "read_suite",
 ]  # fmt: skip
 
 _PLACEHOLDER = re.compile(r"\{([\w-]+)\}")
@@ -245,6 +246,47 @@ def plan_commands(
         versions = tuple(
             _version(label, command, hooks, {"version": label, **values, **own})
             for label, (_, command, own) in zip(labels, variants, strict=True)
+        )
+        benchmarks.append(PlannedBenchmark(f"{benchmark} {_suffix(values)}".strip(), versions, values))
+    return tuple(benchmarks)
+
+
+def plan_trees(
+    command: str | Sequence[str],
+    trees: Mapping[str, str],
+    parameters: Mapping[str, Sequence[str]],
+    hooks: Hooks,
+    *,
+    benchmark: str = "command",
+) -> tuple[PlannedBenchmark, ...]:
+    """Plan one command in several folders, which are its versions.
+
+    Parameters
+    ----------
+    command : str or sequence of str
+        The same for all.
+    trees : Mapping of str to str
+        Folder by name of the version, the reference first; the working directory of the hooks is inside it.
+    parameters : Mapping
+        Values for ``{name}``; every combination is a benchmark of its own.
+    hooks : Hooks
+        What goes with every command.
+    benchmark : str
+        Its name.
+
+    Returns
+    -------
+    tuple of PlannedBenchmark
+        In the order of the combinations.
+    """
+    benchmarks = []
+    for combination in itertools.product(*parameters.values()):
+        values = dict(zip(parameters, combination, strict=True))
+        versions = tuple(
+            _version(
+                name, command, replace(hooks, cwd=str(Path(folder) / hooks.cwd)), {"version": name, **values}
+            )
+            for name, folder in trees.items()
         )
         benchmarks.append(PlannedBenchmark(f"{benchmark} {_suffix(values)}".strip(), versions, values))
     return tuple(benchmarks)

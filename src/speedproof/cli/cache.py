@@ -1,0 +1,61 @@
+"""``speedproof cache``: the builds that ``run --revisions`` keeps."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from speedproof.cli.command import Args, Command, Option
+from speedproof.cli.console import Console
+from speedproof.report.blocks import Cell, Column, Table, Text
+from speedproof.report.wording import plural
+
+__all__ = ["COMMAND", "run"]
+
+_SIZE = 1e6
+
+
+COMMAND = Command(
+    (
+        "List the builds of revisions that 'speedproof run --revisions' keeps, the longest unused first, or "
+        "remove them. Builds in use by a session stay."
+    ),
+    "  speedproof cache\n  speedproof cache --limit 500\n  speedproof cache --clear",
+    [
+        Option("--limit", metavar="MB", parse=float, help="remove the longest unused until it is no larger"),
+        Option("--clear", flag=True, excludes="limit", help="remove all"),
+    ],
+)
+
+
+def run(args: Args, console: Console) -> int:
+    """Carry the command out."""
+    from speedproof.measure.build import BuildCache
+
+    cache = BuildCache()
+    if args.clear or args.limit is not None:
+        gone = cache.trim(0 if args.clear else int(args.limit * _SIZE))
+        freed = sum(build.size for build in gone) / _SIZE
+        console.show([Text(f"{plural(len(gone), 'build')} removed, {freed:.1f} MB")])
+        return 0
+    builds = cache.builds()
+    if not builds:
+        console.show([Text("No build is kept. 'speedproof run --revisions' makes some.")])
+        return 0
+    rows = tuple(
+        (
+            Cell(build.name),
+            Cell(f"{build.size / _SIZE:.1f} MB"),
+            Cell(f"{datetime.fromtimestamp(build.used):%Y-%m-%d %H:%M}"),
+            Cell(str(build.folder)),
+        )
+        for build in builds
+    )
+    columns = (
+        Column("revision", wraps=True),
+        Column("size", right=True),
+        Column("last used"),
+        Column("folder"),
+    )
+    total = sum(build.size for build in builds) / _SIZE
+    console.show([Table(columns, rows), Text(f"{plural(len(builds), 'build')}, {total:.1f} MB")])
+    return 0

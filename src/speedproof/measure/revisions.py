@@ -1,0 +1,217 @@
+"""Revisions of a git repository, each in a tree of its own; the repository itself is only ever read.
+
+``git worktree`` would write into the user's repository, and a killed runner would leave that there. A clone that
+borrows the objects (``--shared``) writes nothing: whatever happens, the repository stays as it was.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from speedproof.errors import UsageError
+
+__all__ = ["WORKTREE", "Revision", "check_out", "repository", "resolve"]
+
+WORKTREE = "WORKTREE"
+"""The files as they are now, committed or not."""
+
+_SUBJECT = 40
+# Nothing of the user's repository is refreshed or locked, and no hook, pager or prompt gets in the way.
+_QUIET = {
+    "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_PAGER": "cat", "GIT_CONFIG_NOSYSTEM": "1",
+    "LC_ALL": "C",
+}  # fmt: skip
+# What an outer git command (a hook, a rebase) says of its own repository.
+_FOREIGN = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_OBJECT_DIRECTORY")
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """One state of the code.
+
+    Attributes
+    ----------
+    name : str
+        The short commit and its subject.
+    commit : str
+        The whole hash; of :data:`WORKTREE`, the one that it is based on.
+    content : str
+        Tells two states of one commit apart: empty, or a hash of what is not committed.
+    """
+
+    name: str
+    commit: str
+    content: str = ""
+
+
+def _git(folder: Path, *words: str, check: bool = True) -> subprocess.CompletedProcess[bytes]:
+    environment = {key: value for key, value in os.environ.items() if key not in _FOREIGN} | _QUIET
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(folder), *words], capture_output=True, env=environment, check=False
+        )
+    except FileNotFoundError:
+        raise UsageError("--revisions needs git, which is not installed") from None
+    if check and done.returncode:
+        said = done.stderr.decode(errors="replace").strip()
+        raise UsageError(f"git {words[0]} in {folder}: {said or f'exit code {done.returncode}'}")
+    return done
+
+
+def _text(folder: Path, *words: str) -> str:
+    return _git(folder, *words).stdout.decode(errors="replace").strip()
+
+
+def repository(folder: Path) -> Path:
+    """The top of the repository that a folder is in.
+
+    Raises
+    ------
+    UsageError
+        There is none, or it has no files.
+    """
+    found = _git(folder, "rev-parse", "--show-toplevel", check=False)
+    if found.returncode:
+        raise UsageError(f"{folder} is in no git repository, so there are no revisions to measure")
+    return Path(found.stdout.decode().rstrip("\n"))
+
+
+def resolve(top: Path, names: Sequence[str]) -> tuple[Revision, ...]:
+    """Find revisions by what the user calls them.
+
+    Parameters
+    ----------
+    top : Path
+        The repository.
+    names : sequence of str
+        Anything that git takes for a commit; ``A..B``: A and what was committed on the way to B, by first
+        parents; :data:`WORKTREE`.
+
+    Returns
+    -------
+    tuple of Revision
+        The reference first, each once.
+
+    Raises
+    ------
+    UsageError
+        An unknown one, fewer than two, or a changed submodule in :data:`WORKTREE`.
+    """
+    found: dict[tuple[str, str], Revision] = {}
+    for name in names:
+        if name == WORKTREE:
+            made = [_worktree(top)]
+        elif ".." in name:
+            first, _, last = name.partition("..")
+            start = _commit(top, first or "HEAD")
+            end = _commit(top, last.removeprefix(".") or "HEAD")
+            between = _text(top, "rev-list", "--first-parent", "--reverse", f"{start}..{end}").split()
+            made = [_named(top, commit) for commit in (start, *between)]
+        else:
+            made = [_named(top, _commit(top, name))]
+        for revision in made:
+            found.setdefault((revision.commit, revision.content), revision)
+    if len(found) < 2:
+        raise UsageError(f"--revisions {' '.join(names)}: is one revision only, and a comparison needs two")
+    return tuple(found.values())
+
+
+def _commit(top: Path, name: str) -> str:
+    done = _git(
+        top, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}", check=False
+    )
+    if done.returncode:
+        hint = "; give the command before --revisions, or after --" if name[:1] in "./" or " " in name else ""
+        raise UsageError(f"--revisions: {name!r} is no revision of {top}{hint}")
+    return done.stdout.decode().strip()
+
+
+def _named(top: Path, commit: str) -> Revision:
+    short, _, subject = _text(top, "log", "-1", "--format=%h %s", commit).partition(" ")
+    shown = subject if len(subject) <= _SUBJECT else f"{subject[: _SUBJECT - 1]}…"
+    return Revision(f"{short} {shown}".strip(), commit)
+
+
+def _worktree(top: Path) -> Revision:
+    """The files as they are now; the same as HEAD when nothing is changed."""
+    head = _named(top, _commit(top, "HEAD"))
+    changed = _changed(top)
+    if not changed:
+        return head
+    digest = hashlib.sha256()
+    for path in changed:
+        file = top / path
+        digest.update(os.fsencode(path) + b"\0")
+        if file.is_symlink():
+            digest.update(b"link" + os.fsencode(file.readlink()))
+        elif file.is_file():
+            digest.update(b"%o" % (file.stat().st_mode & 0o111) + file.read_bytes())
+    return Revision(f"{WORKTREE} on {head.name}", head.commit, digest.hexdigest())
+
+
+def _changed(top: Path) -> list[str]:
+    """The paths that differ from HEAD, new files included, ignored ones not."""
+    status = _git(top, "status", "--porcelain=v2", "-z", "--untracked-files=all", "--no-renames").stdout
+    paths = []
+    for entry in status.decode(errors="surrogateescape").split("\0"):
+        kind, _, rest = entry.partition(" ")
+        if kind == "?":
+            paths.append(rest)
+        elif kind in ("1", "u"):
+            fields = rest.split(" ", 7 if kind == "1" else 9)
+            if fields[1].startswith("S") and fields[1] != "S...":
+                raise UsageError(
+                    f"the submodule {fields[-1]} has changes of its own, which {WORKTREE} cannot take along; "
+                    "commit them, or name a revision"
+                )
+            paths.append(fields[-1])
+    return sorted(paths)
+
+
+def check_out(top: Path, revision: Revision, tree: Path) -> None:
+    """Put the files of a revision into a folder that does not exist yet.
+
+    Parameters
+    ----------
+    top : Path
+        The repository.
+    revision : Revision
+        Of it.
+    tree : Path
+        Becomes a clone that borrows its objects; ``git describe`` and the like work there.
+
+    Raises
+    ------
+    UsageError
+        In git's words: no space, a submodule that cannot be had.
+    """
+    _git(top, "clone", "--quiet", "--shared", "--no-checkout", "--", str(top), str(tree))
+    _git(tree, "-c", "advice.detachedHead=false", "checkout", "--quiet", "--detach", revision.commit)
+    _submodules(top, tree)
+    for path in _changed(top) if revision.content else ():
+        source, target = top / path, tree / path
+        if target.is_symlink() or target.is_file():
+            target.unlink()
+        if source.is_symlink() or source.is_file():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(source, target, follow_symlinks=False)
+
+
+def _submodules(top: Path, tree: Path) -> None:
+    """From the user's own copies where they are, so that nothing is fetched that is here."""
+    if not (tree / ".gitmodules").is_file():
+        return
+    modules = Path(_text(top, "rev-parse", "--path-format=absolute", "--git-common-dir")) / "modules"
+    listed = _git(tree, "config", "-f", ".gitmodules", "--get-regexp", r"^submodule\..*\.path$", check=False)
+    for line in listed.stdout.decode(errors="replace").splitlines():
+        name = line.split(" ", 1)[0].removeprefix("submodule.").removesuffix(".path")
+        own = modules / name
+        if own.is_dir():
+            _git(tree, "config", f"submodule.{name}.url", str(own))
+    _git(tree, "-c", "protocol.file.allow=always", "submodule", "--quiet", "update", "--init", "--recursive")

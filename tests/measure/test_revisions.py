@@ -1,0 +1,272 @@
+"""Revisions of real repositories, made here: built apart, cached, and the repository never written to."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from speedproof.cli.console import Console
+from speedproof.cli.main import main
+from speedproof.errors import UsageError
+from speedproof.measure.build import BuildCache
+from speedproof.measure.execute import Job, Run, RunError
+from speedproof.measure.revisions import WORKTREE, check_out, repository, resolve
+from speedproof.measure.store import read_sessions
+
+pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+
+BUILD = "cp source bench && chmod +x bench"
+
+
+def git(folder: Path, *words: str) -> str:
+    identity = ("-c", "user.name=n", "-c", "user.email=n@e", "-c", "protocol.file.allow=always")
+    done = subprocess.run(
+        ["git", "-C", str(folder), *identity, *words], capture_output=True, text=True, check=True
+    )
+    return done.stdout.strip()
+
+
+def commit(folder: Path, seconds: str, subject: str, name: str = "source") -> str:
+    (folder / name).write_text(f"#!/bin/sh\nexec sleep {seconds}\n")
+    git(folder, "add", "-A")
+    git(folder, "commit", "-q", "-m", subject)
+    return git(folder, "rev-parse", "HEAD")
+
+
+@pytest.fixture
+def repo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Three commits: quick, slow by mistake, quick again; and a cache of its own."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    folder = tmp_path / "repo"
+    folder.mkdir()
+    git(folder, "init", "-q", "-b", "main", ".")
+    (folder / ".gitignore").write_text("bench\n*.jsonl\n")
+    for seconds, subject in (("0.001", "Begin"), ("0.012", "Improve"), ("0.001", "Repair")):
+        commit(folder, seconds, subject)
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def state(folder: Path) -> dict[str, tuple[str, int]]:
+    """Every byte of it, the index and all below .git included, and every time stamp."""
+    return {
+        str(path.relative_to(folder)): (
+            hashlib.sha256(path.read_bytes()).hexdigest(),
+            path.stat().st_mtime_ns,
+        )
+        for path in folder.rglob("*")
+        if path.is_file() and path.suffix != ".jsonl"
+    }
+
+
+def names(top: Path, *words: str) -> list[str]:
+    return [revision.name.partition(" ")[2] for revision in resolve(top, words)]
+
+
+def run(*argv: str) -> tuple[int, str, str]:
+    out, err = io.StringIO(), io.StringIO()
+    return main(["run", *argv], Console(out, err)), out.getvalue(), err.getvalue()
+
+
+def test_revisions_are_what_git_calls_them(repo: Path) -> None:
+    assert names(repo, "main~2", "HEAD") == ["Begin", "Repair"]
+    assert names(repo, "HEAD", "main~1", "main") == ["Repair", "Improve"]
+    assert names(repo, "main~2..") == ["Begin", "Improve", "Repair"]
+    (repo / "new").write_text("1")
+    assert [r.name[:9] for r in resolve(repo, ["HEAD", WORKTREE])][1] == "WORKTREE "
+
+
+def test_a_range_goes_by_first_parents(repo: Path) -> None:
+    git(repo, "checkout", "-q", "-b", "side", "main~1")
+    commit(repo, "0.1", "On the side", name="other")
+    git(repo, "checkout", "-q", "main")
+    git(repo, "merge", "-q", "--no-ff", "-m", "Merge", "side")
+    assert names(repo, "main~1..main") == ["Repair", "Merge"]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["main", "nowhere"], "'nowhere' is no revision"),
+        (["main", "./bench"], "give the command before --revisions, or after --"),
+        (["main", "HEAD"], "is one revision only"),
+        (["main", WORKTREE], "is one revision only"),
+        (["--output=x", "HEAD"], "is no revision"),
+    ],
+)
+def test_what_is_no_pair_of_revisions_is_named(repo: Path, words: Sequence[str], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        resolve(repo, words)
+
+
+def test_outside_of_a_repository(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="is in no git repository"):
+        repository(tmp_path)
+
+
+def test_worktree_is_the_files_as_they_are(repo: Path, tmp_path: Path) -> None:
+    """Changed, new, deleted, renamed and executable; ignored ones stay behind."""
+    commit(repo, "1", "Two more", name="doomed")
+    (repo / "source").write_text("changed")
+    (repo / "source").chmod(0o755)
+    (repo / "doomed").unlink()
+    (repo / "folder").mkdir()
+    (repo / "folder" / "new one").write_text("new")
+    (repo / "link").symlink_to("source")
+    (repo / "bench").write_text("ignored")
+    before = state(repo)
+    _, revision = resolve(repo, ["HEAD~1", WORKTREE])
+    check_out(repo, revision, tmp_path / "tree")
+    assert (tmp_path / "tree" / "source").read_text() == "changed"
+    assert os.access(tmp_path / "tree" / "source", os.X_OK)
+    assert (tmp_path / "tree" / "folder" / "new one").read_text() == "new"
+    assert (tmp_path / "tree" / "link").readlink() == Path("source")
+    assert not (tmp_path / "tree" / "doomed").exists()
+    assert not (tmp_path / "tree" / "bench").exists()
+    assert state(repo) == before
+
+
+def test_submodules_come_from_where_they_are(repo: Path, tmp_path: Path) -> None:
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    git(inner, "init", "-q", "-b", "main", ".")
+    commit(inner, "1", "Inside")
+    git(repo, "submodule", "--quiet", "add", str(inner), "part")
+    git(repo, "commit", "-q", "-m", "With a part")
+    shutil.rmtree(inner)
+    revision = resolve(repo, ["HEAD", "HEAD~1"])[0]
+    check_out(repo, revision, tmp_path / "tree")
+    assert (tmp_path / "tree" / "part" / "source").exists()
+    (repo / "part" / "source").write_text("dirty")
+    with pytest.raises(UsageError, match="the submodule part has changes of its own"):
+        resolve(repo, ["HEAD", WORKTREE])
+
+
+def built(repo: Path, cache: BuildCache, *words: str, command: str = BUILD) -> list[tuple[bool, Path]]:
+    with cache.all(repo, resolve(repo, words), command, tell=lambda text: None) as builds:
+        return [(build.cached, build.folder) for build in builds]
+
+
+def test_builds_are_kept_by_what_they_are_made_of(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache = BuildCache()
+    first = built(repo, cache, "main~1", "main")
+    assert [cached for cached, _ in first] == [False, False]
+    assert len({len(str(folder)) for _, folder in first}) == 1
+    assert [cached for cached, _ in built(repo, cache, "main~1", "main", "main~2")] == [True, True, False]
+    assert not any(cached for cached, _ in built(repo, cache, "main~1", "main", command=f"{BUILD}; true"))
+    monkeypatch.setenv("CFLAGS", "-O3")
+    assert not any(cached for cached, _ in built(repo, cache, "main~1", "main"))
+
+
+def test_an_unfinished_build_is_made_anew_and_tidied_up(repo: Path) -> None:
+    cache = BuildCache()
+    (_, folder), _ = built(repo, cache, "main~1", "main")
+    (folder.parent / "built.json").unlink()
+    (folder / "bench").write_text("half")
+    assert [cached for cached, _ in built(repo, cache, "main~1", "main")] == [False, True]
+    assert (folder / "bench").read_text().startswith("#!/bin/sh")
+    (folder.parent / "built.json").unlink()
+    cache.trim()
+    assert not folder.exists()
+
+
+def test_the_longest_unused_go_first_and_none_in_use(repo: Path) -> None:
+    cache = BuildCache()
+    built(repo, cache, "main~2", "main~1")
+    for build in cache.builds():
+        os.utime(build.folder / "built.json", (1, 1))
+    with cache.all(repo, resolve(repo, ["main~1", "main"]), BUILD, tell=lambda text: None):
+        assert [build.name.partition(" ")[2] for build in cache.trim(0)] == ["Begin"]
+    assert len(cache.builds()) == 2
+    assert len(cache.trim(0)) == 2
+    assert cache.builds() == []
+
+
+def test_a_failing_build_is_shown_and_left_out(repo: Path) -> None:
+    told: list[str] = []
+    failing = "seq 40; grep -q 0.012 source || exit 3"
+    with pytest.raises(
+        RunError, match=r"Repair: the build .* exited with code 3; the end of .*build.log:\n  26\n"
+    ):
+        built(repo, BuildCache(), "main~1", "main", command=failing)
+    commit(repo, "0.012", "Slow again")
+    with BuildCache().all(
+        repo, resolve(repo, ["main", "main~1", "main~2"]), failing, tell=told.append
+    ) as builds:
+        assert [build.revision.name.partition(" ")[2] for build in builds] == ["Slow again", "Improve"]
+    assert any(text.startswith("left out: ") and "Repair" in text for text in told)
+
+
+def test_a_session_of_revisions(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The planted slowdown is found under the commit's name, and the repository is as before to the bit."""
+    noise = iter(np.exp(0.02 * np.random.default_rng(7).standard_normal(10_000)).tolist())
+
+    def execute(job: Job) -> Run:
+        text = (Path(job.cwd) / job.command[0]).read_text()
+        return Run({"time": float(text.rpartition(" ")[2]) * next(noise)})
+
+    monkeypatch.setattr("speedproof.measure.executor.execute", execute)
+    before = state(repo)
+    words = ("./bench", "--revisions", "main~2..main", "--build", BUILD, "--runs", "20")
+    code, out, err = run(*words, "--json", "--save", "r.jsonl")
+    assert code == 0, err
+    (head,) = (session.head for session in read_sessions(Path("r.jsonl")))
+    assert [v.name.partition(" ")[2] for v in head.benchmarks[0].versions] == ["Begin", "Improve", "Repair"]
+    verdicts = {f["candidate"].partition(" ")[2]: f["verdict"] for f in json.loads(out)["results"]}
+    assert verdicts["Improve"] == "slower"
+    assert state(repo) == before
+    assert "building" in err
+    assert "building" not in run(*words)[2]
+
+
+def test_a_program_that_a_revision_lacks_is_named(repo: Path) -> None:
+    git(repo, "mv", "source", "elsewhere")
+    git(repo, "commit", "-q", "-m", "Move it")
+    code, _, err = run("--revisions", "main", "main~1", "--build", "true", "--", "sh", "./elsewhere")
+    assert code == 2
+    assert "failed" in err or "exited" in err
+    code, _, err = run("./elsewhere", "--revisions", "main~1", "main", "--build", "true")
+    assert code == 2
+    assert "Repair: has no ./elsewhere after its build" in err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("./a", "./b", "--revisions", "main~1", "main"), "--revisions measures one command"),
+        (("./a", "--build", "make"), "--build builds the revisions of --revisions"),
+        (("--suite", "s.toml", "--revisions", "main~1", "main"), "leave --suite out"),
+        (("./a", "--revisions", "main~1", "main", "--build", "no-such-tool"), "no-such-tool: not found"),
+    ],
+)
+def test_wrong_requests_are_named(repo: Path, words: Sequence[str], message: str) -> None:
+    code, _, err = run(*words)
+    assert code == 2
+    assert message in err
+
+
+def test_kills_leave_the_repository_as_it_was(repo: Path) -> None:
+    """kill -9 at any moment: checking out, building, measuring."""
+    before = state(repo)
+    argv = ["run", "./bench", "--revisions", "main~2", "main~1", "main", "--build", f"sleep 0.02; {BUILD}"]
+    code = "import sys; from speedproof.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    for moment in range(6):
+        process = subprocess.Popen(
+            [sys.executable, "-c", code, *argv], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        time.sleep(0.1 + 0.25 * moment)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        assert state(repo) == before
