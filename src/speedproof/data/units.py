@@ -80,6 +80,8 @@ _WHOLE = 2**53
 
 def _scaled(values: npt.NDArray[np.float64], numerator: int, denominator: int) -> npt.NDArray[np.float64]:
     """The decimals that values stand for times a fraction, correctly rounded."""
+    if numerator == denominator:
+        return values
     if denominator == 1 and numerator & (numerator - 1) == 0:
         with np.errstate(over="ignore"):  # infinity is refused where the sample is made
             return values * float(numerator)  # a power of two changes no digit

@@ -20,13 +20,12 @@ import numpy as np
 from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import FloatArray, Trait
 from speedproof.data.units import Unit, metric_of, parse_unit
-from speedproof.errors import FormatError
 from speedproof.formats.jsontext import as_fields, decode
 from speedproof.formats.options import ReadOptions
 from speedproof.formats.sniff import has_members
 from speedproof.formats.source import STDIN, Source, open_source
 
-__all__ = ["DESCRIPTION", "NAME", "TITLE", "read", "read_folder", "run_folders", "sniff"]
+__all__ = ["DESCRIPTION", "NAME", "TITLE", "read", "run_folders", "sniff"]
 
 NAME = "criterion"
 TITLE = "criterion.rs"
@@ -89,7 +88,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     [('fib', [5e-08, 6e-08])]
     """
     if source.data.lstrip()[:1] in (b"{", b"["):
-        yield _from_json(source, None)
+        yield _from_json(source)
     else:
         yield from _from_csv(source)
 
@@ -114,29 +113,7 @@ def run_folders(folder: Path) -> list[Path]:
     )
 
 
-def read_folder(folder: Path, options: ReadOptions) -> Iterator[Record | Skipped]:
-    """Read every run under a folder; the names of the runs' folders are the versions.
-
-    Parameters
-    ----------
-    folder : Path
-        For example ``target/criterion``.
-    options : ReadOptions
-        Not needed.
-
-    Yields
-    ------
-    Record or Skipped
-        Versions ``"base"``, ``"new"`` and other saved baselines.
-    """
-    for run in run_folders(folder):
-        try:
-            yield _from_json(open_source(run / "sample.json"), run.name)
-        except FormatError as error:
-            yield Skipped(error.path, error.where, "", error.message)
-
-
-def _from_json(source: Source, version: str | None) -> Record | Skipped:
+def _from_json(source: Source) -> Record | Skipped:
     if source.data.lstrip().startswith(b"["):
         iters, times = decode(source.data, tuple[list[float], list[float]], source)
         mode = None
@@ -149,7 +126,7 @@ def _from_json(source: Source, version: str | None) -> Record | Skipped:
     values = _per_iteration(iters, times)
     if isinstance(values, str):
         return Skipped(source.name, "", benchmark, values)
-    return _record(source, "", benchmark, version, values, _NANOSECONDS, fields)
+    return _record(source, "", benchmark, values, _NANOSECONDS, fields)
 
 
 def _per_iteration(iters: Sequence[float], times: Sequence[float]) -> FloatArray | str:
@@ -168,7 +145,6 @@ def _record(
     source: Source,
     where: str,
     benchmark: str,
-    version: str | None,
     values: FloatArray,
     unit: Unit,
     fields: tuple[tuple[str, str], ...],
@@ -178,7 +154,6 @@ def _record(
         unit.to_base(values),
         unit.base,
         metric=metric_of(unit.base),
-        version=version,
         path=source.name,
         where=where,
         fields=fields,
@@ -224,4 +199,4 @@ def _from_csv(source: Source) -> Iterator[Record | Skipped]:
         if isinstance(values, str):
             yield Skipped(source.name, where, benchmark, values)
         else:
-            yield _record(source, where, benchmark, None, values, parse_unit(unit), ())
+            yield _record(source, where, benchmark, values, parse_unit(unit), ())

@@ -14,7 +14,7 @@ from speedproof.formats.options import ReadOptions
 from speedproof.formats.registry import Format, detect_source, format_named
 from speedproof.formats.source import STDIN, open_source
 
-__all__ = ["detect", "read"]
+__all__ = ["detect", "read", "result_files"]
 
 # Files that lie beside results and are none: left out of a folder without a complaint.
 _BESIDE = {
@@ -138,27 +138,46 @@ def _folder_items(folder: Path, known: Format | None, options: ReadOptions) -> I
         next(folder.iterdir(), None)
     except PermissionError:
         raise FormatError(str(folder), "", "permission to list the folder is denied") from None
-    owned: frozenset[Path] = frozenset()
-    if (known is None or known.name == "criterion") and _has_criterion_runs(folder):
-        from speedproof.formats import criterion
-
-        for item in criterion.read_folder(folder, options):
-            yield replace(item, tool=criterion.NAME) if isinstance(item, Record) else item
-        owned = frozenset(run.parent for run in criterion.run_folders(folder))
-    files = (path for path in folder.rglob("*") if path.is_file() and not _hidden(path, folder))
-    for path in sorted(files, key=lambda path: natural(str(path))):
-        if not owned.isdisjoint(path.parents):
-            continue
-        if path.suffix.lower() in _BESIDE or any(name in path.name.lower() for name in _BESIDE_NAMES):
-            yield Skipped(str(path), "", "", "not a result file", expected=True)
-            continue
+    criterion = known is None or known.name == "criterion"
+    for path, version in result_files(folder, criterion=criterion):
         try:
-            yield from _read_file(path, known, options)
+            for item in _read_file(path, known, options):
+                yield replace(item, version=version) if version and isinstance(item, Record) else item
         except FormatError as error:
             from speedproof.formats.refused import COMPANIONS
 
             beside = error.message in COMPANIONS
             yield Skipped(error.path, error.where, "", error.message, expected=beside)
+    for path in _files(folder):
+        if _is_beside(path):
+            yield Skipped(str(path), "", "", "not a result file", expected=True)
+
+
+def result_files(folder: Path, *, criterion: bool = True) -> Iterator[tuple[Path, str | None]]:
+    """The files of a folder that may hold results, in natural order, with the version that their folder names.
+
+    Of criterion's folders these are the samples alone; the folders of single runs name versions.
+    """
+    owned: frozenset[Path] = frozenset()
+    if criterion and _has_criterion_runs(folder):
+        from speedproof.formats.criterion import run_folders
+
+        runs = run_folders(folder)
+        owned = frozenset(run.parent for run in runs)
+        for run in runs:
+            yield run / "sample.json", run.name
+    for path in _files(folder):
+        if owned.isdisjoint(path.parents) and not _is_beside(path):
+            yield path, None
+
+
+def _files(folder: Path) -> list[Path]:
+    files = (path for path in folder.rglob("*") if path.is_file() and not _hidden(path, folder))
+    return sorted(files, key=lambda path: natural(str(path)))
+
+
+def _is_beside(path: Path) -> bool:
+    return path.suffix.lower() in _BESIDE or any(name in path.name.lower() for name in _BESIDE_NAMES)
 
 
 def _has_criterion_runs(folder: Path) -> bool:

@@ -48,11 +48,6 @@ class _Moment(msgspec.Struct):
     date: object = None
     duration: object = None
 
-    @property
-    def end(self) -> float | None:
-        start = epoch(self.date)
-        return start + self.duration if start is not None and isinstance(self.duration, float) else start
-
 
 class _Run(msgspec.Struct):
     values: list[float] | None = None
@@ -176,16 +171,25 @@ def _record(
         where=where,
         fields=as_fields({key: value for key, value in metadata.items() if key not in _OWN_TO_RUN}),
         traits=frozenset({Trait.ORDER_KNOWN}) | warm,
-        span=_span(runs, metadata),
+        span=_span([run for run in runs if run.values or run.samples or run.raw_samples], metadata),
     )
 
 
 def _span(runs: list[_Run], metadata: Mapping[str, object]) -> tuple[float, float] | None:
-    """From the begin of the first run with values to the end of the last; all of one moment share its metadata."""
-    measured = [run.metadata or _Moment() for run in runs if run.values or run.samples or run.raw_samples]
-    common = epoch(metadata.get("date"))
-    moments = [moment for run in measured for moment in (epoch(run.date), run.end)]
-    return span_of(common if moment is None else moment for moment in moments)
+    """From the begin of the first run to the end of the last; all of one moment share its date."""
+    if isinstance(common := metadata.get("date"), str):
+        return span_of([epoch(common)])
+    moments = [
+        run.metadata for run in runs if run.metadata is not None and isinstance(run.metadata.date, str)
+    ]
+    if len(moments) < len(runs):
+        return None
+    # Dates of one tool sort as texts do.
+    dates = [str(moment.date) for moment in moments]
+    first, last = min(dates), max(dates)
+    took = moments[dates.index(last)].duration
+    end = epoch(last)
+    return span_of([epoch(first), end + took if end is not None and isinstance(took, float) else end])
 
 
 def _values(run: _Run, metadata: Mapping[str, object]) -> list[float]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import codecs
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from speedproof.errors import FormatError
 
-__all__ = ["STDIN", "Source", "open_source"]
+__all__ = ["STDIN", "Source", "open_source", "source_of"]
 
 STDIN = "-"
 
@@ -96,10 +96,15 @@ def open_source(path: str | Path) -> Source:
     speedproof.errors.FormatError: no/such/file.json: no such file
     """
     name = "standard input" if str(path) == STDIN else str(path)
-    data = _decode(name, _decompress(name, _bytes_of(name, path)))
+    return replace(source_of(name, _bytes_of(name, path)), path=Path(path))
+
+
+def source_of(name: str, content: bytes) -> Source:
+    """The same for the content of a file: see :func:`open_source`."""
+    data = _decode(name, _decompress(name, content))
     if not data.strip():
         raise FormatError(name, "", "the file is empty; did the benchmark run end before it wrote results?")
-    return Source(name, Path(path), data)
+    return Source(name, Path(name), data)
 
 
 def _bytes_of(name: str, path: str | Path) -> bytes:

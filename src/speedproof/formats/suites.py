@@ -20,7 +20,6 @@ from typing import Literal
 from speedproof.data.record import Record, Skipped
 from speedproof.data.suite import Suite
 from speedproof.errors import UsageError
-from speedproof.formats.dimensions import onto_benchmarks
 from speedproof.formats.folder import read
 from speedproof.formats.options import ReadOptions
 from speedproof.formats.versions import (
@@ -113,6 +112,8 @@ def read_suite(
     for (k, _), records in zip(files, found, strict=True):
         joined[k] += records
     if rows:
+        from speedproof.formats.dimensions import onto_benchmarks
+
         joined = [list(onto_benchmarks(records, _several(rows))) for records in joined]
     if match == "position":
         joined = by_position(arguments, joined)

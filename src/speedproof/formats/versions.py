@@ -10,7 +10,6 @@ from pathlib import Path, PurePath
 from speedproof.data.names import natural
 from speedproof.data.record import Record, Skipped
 from speedproof.errors import UsageError
-from speedproof.formats.dimensions import onto_versions
 
 __all__ = [
     "Named",
@@ -153,6 +152,8 @@ def versions_by_field(
     label: str, records: Sequence[Record | Skipped], by: Sequence[str]
 ) -> list[tuple[str, Record | Skipped]]:
     """Versions told apart by dimensions: a configuration line, a parameter, a CSV column."""
+    from speedproof.formats.dimensions import onto_versions
+
     labelled = onto_versions(label, records, by)
     own: dict[tuple[str, str], dict[str, None]] = {}
     for name, r in labelled:

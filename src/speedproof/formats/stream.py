@@ -1,0 +1,164 @@
+"""Any number of result files, one after the other, in bounded memory; a bad one is named and stops nothing."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from speedproof.data.names import natural
+from speedproof.data.record import Record, Skipped
+from speedproof.errors import FormatError
+from speedproof.formats.folder import result_files
+from speedproof.formats.options import ReadOptions
+from speedproof.formats.registry import detect_source, format_named
+from speedproof.formats.source import STDIN, Source, open_source, source_of
+
+__all__ = ["FileResults", "read_files"]
+
+_ARCHIVES = (".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz", ".zip")
+_DEFAULTS = ReadOptions()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FileResults:
+    """What one file holds, or why it holds nothing that can be read.
+
+    Attributes
+    ----------
+    path : str
+        The file; a member of an archive as ``results.tar.gz/run1.json``.
+    records : tuple of Record
+        Everything that was measured.
+    skipped : tuple of Skipped
+        What was left out of it.
+    reject : FormatError or None
+        Why nothing could be read.
+    """
+
+    path: str
+    records: tuple[Record, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+    reject: FormatError | None = None
+
+
+def read_files(
+    paths: Iterable[str | os.PathLike[str]],
+    *,
+    format: str | None = None,
+    options: ReadOptions = _DEFAULTS,
+) -> Iterator[FileResults]:
+    r"""Read many files, folders and archives, holding one file at a time.
+
+    Parameters
+    ----------
+    paths : iterable of str or path
+        Files, folders (all result files in them, in natural order), tar and zip archives, patterns with ``*``.
+    format : str, optional
+        Of every file, instead of detecting it.
+    options : ReadOptions
+        What raw text and CSV do not say themselves.
+
+    Yields
+    ------
+    FileResults
+        One a file, at once after it was read.
+
+    Raises
+    ------
+    UsageError
+        A format that does not exist.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "a.txt").write_text("1.5\n1.6\n"), Path(folder, "b.txt").write_text("1.5\nERROR\n")
+    ...     for found in read_files([folder]):
+    ...         print(Path(found.path).name, [r.values.tolist() for r in found.records], found.reject is None)
+    a.txt [[1.5, 1.6]] True
+    b.txt [] False
+    """
+    known = None if format is None else format_named(format)
+    for opened in _sources(paths):
+        if isinstance(opened, FormatError):
+            yield FileResults(opened.path, reject=opened)
+            continue
+        source, version = opened
+        records: list[Record] = []
+        skipped: list[Skipped] = []
+        try:
+            for item in (known or detect_source(source)).read(source, options):
+                if isinstance(item, Record):
+                    records.append(item if version is None else replace(item, version=version))
+                else:
+                    skipped.append(item)
+        except FormatError as error:
+            yield FileResults(source.name, reject=error)
+            continue
+        if records:
+            yield FileResults(source.name, tuple(records), tuple(skipped))
+        else:
+            reason = str(skipped[0]) if skipped else "the file holds no results"
+            yield FileResults(
+                source.name, skipped=tuple(skipped), reject=FormatError(source.name, "", reason)
+            )
+
+
+_Opened = tuple[Source, str | None] | FormatError
+
+
+def _sources(paths: Iterable[str | os.PathLike[str]]) -> Iterator[_Opened]:
+    """Every file, opened when its turn comes, with the version that its folder names."""
+    for name in paths:
+        path = os.fspath(name)
+        if path != STDIN and not Path(path).exists() and glob.has_magic(path):
+            found = sorted(glob.glob(path, recursive=True), key=natural)  # noqa: PTH207 (an absolute pattern)
+            if not found:
+                yield FormatError(path, "", "no file has a name of this pattern")
+            yield from _sources(found)
+        elif path != STDIN and Path(path).is_dir():
+            for file, version in result_files(Path(path)):
+                yield _opened(file, version)
+        elif path.lower().endswith(_ARCHIVES):
+            yield from _members(path)
+        else:
+            yield _opened(path, None)
+
+
+def _opened(path: str | Path, version: str | None) -> _Opened:
+    try:
+        return open_source(path), version
+    except FormatError as error:
+        return error
+
+
+def _members(path: str) -> Iterator[_Opened]:
+    """The files of an archive, unpacked one by one in memory."""
+    import tarfile
+    import zipfile
+
+    try:
+        if path.lower().endswith(".zip"):
+            with zipfile.ZipFile(path) as archive:
+                for info in archive.infolist():
+                    if not info.is_dir():
+                        yield _member(path, info.filename, archive.read(info))
+        else:
+            with tarfile.open(path, "r|*") as members:
+                for member in members:
+                    if member.isfile() and (content := members.extractfile(member)) is not None:
+                        yield _member(path, member.name, content.read())
+    except FileNotFoundError:
+        yield FormatError(path, "", "no such file")
+    except (OSError, EOFError, tarfile.TarError, zipfile.BadZipFile, RuntimeError) as error:
+        yield FormatError(path, "", f"the archive is damaged, cut short or locked: {error}")
+
+
+def _member(archive: str, name: str, data: bytes) -> _Opened:
+    try:
+        return source_of(f"{archive}/{name}", data), None
+    except FormatError as error:
+        return error
