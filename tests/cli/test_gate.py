@@ -254,7 +254,7 @@ def test_dependent_runs_are_marked(write: Write) -> None:
         f"b,{i},{1 + i / 1000}\n" for i in range(40)
     )
     Path("drift.csv").write_text(text)
-    _, out, _ = gate("drift.csv", "drift.csv", "--markdown", "s.md")
+    _, out, _ = gate("drift.csv", "drift.csv", "--protocol", "median", "--markdown", "s.md")
     assert "+!pass" in out
     warning = "In 1 of 1 benchmark, marked !, the runs are not what the tests assume (drift on 1"
     assert warning in out

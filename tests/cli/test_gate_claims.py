@@ -67,7 +67,7 @@ def session(name: str, sessions: Mapping[str, tuple[str, ...]], runs: int = 20) 
 
 def gate(baseline: str, candidate: str, *options: str) -> tuple[dict[str, Any], dict[str, str]]:
     """The result, and every report of it as text."""
-    call = ["gate", "--baseline", baseline, "--candidate", candidate, *options]
+    call = ["gate", "--baseline", baseline, "--candidate", candidate, "--protocol", "median", *options]
     targets = [word for name, path in TARGETS.items() for word in (f"--{name}", path)]
     texts = {}
     for extra in ([], [*targets, "--json"]):

@@ -80,22 +80,23 @@ def test_pvalues_and_corrections_against_scipy() -> None:
     holm[order] = np.minimum(1, np.maximum.accumulate((k - np.arange(k)) * below[order]))
     bh = scipy_stats.false_discovery_control(below, method="bh")
     for multiplicity, oracle in (("holm", holm), ("bh", bh), ("none", below)):
-        rows = hold(suite_of(samples), rules=GateRules(multiplicity=multiplicity)).rows  # type: ignore[arg-type]
+        rows = hold(suite_of(samples), rules=GateRules(multiplicity=multiplicity, protocol="median")).rows  # type: ignore[arg-type]
         assert [row.required.adjusted for row in rows] == pytest.approx(p("greater", c))
         assert [row.contradicted.pvalue for row in rows] == pytest.approx(below)
         assert [row.contradicted.adjusted for row in rows] == pytest.approx(oracle)
         assert [row.contradicted.proven for row in rows] == list(oracle <= 0.05)
-    rows = hold(suite_of(samples), EQUIVALENCE).rows
+    by_median = GateRules(protocol="median")
+    rows = hold(suite_of(samples), EQUIVALENCE, rules=by_median).rows
     tost = np.maximum(p("greater", c), p("less", 1.02))
     assert [row.required.pvalue for row in rows] == pytest.approx(tost)
     outside = np.minimum(1, 2 * np.minimum(below, p("greater", 1.02)))
     assert [row.contradicted.pvalue for row in rows] == pytest.approx(outside)
-    rows = hold(suite_of(samples), IMPROVEMENT).rows
+    rows = hold(suite_of(samples), IMPROVEMENT, rules=by_median).rows
     assert [row.required.pvalue for row in rows] == pytest.approx(p("greater", 1.0))
     assert [row.contradicted.pvalue for row in rows] == pytest.approx(p("less", 1.0))
 
 
-@pytest.mark.parametrize("protocol", ["mean", "median"])
+@pytest.mark.parametrize("protocol", ["typical", "mean", "median"])
 @settings(max_examples=40)
 @given(seed=st.integers(0, 10**6), margin=st.sampled_from([0.005, 0.02, 0.1]))
 def test_certified_bounds_agree(protocol: Location, seed: int, margin: float) -> None:
@@ -115,12 +116,9 @@ def test_certified_bounds_agree(protocol: Location, seed: int, margin: float) ->
             assert row.required.proven == proven
             if opposed is not None:
                 assert (row.contradicted.pvalue <= 0.05) == opposed
-            faster, slower = (row.comparison.verdict is v for v in (Verdict.FASTER, Verdict.SLOWER))
-            if policy is IMPROVEMENT:
-                assert (row.required.proven, row.contradicted.pvalue <= 0.05) == (faster, slower)
 
 
-@pytest.mark.parametrize("protocol", ["mean", "median"])
+@pytest.mark.parametrize("protocol", ["typical", "mean", "median"])
 @settings(max_examples=40, deadline=None)
 @given(seed=st.integers(0, 10**6), margin=st.sampled_from([0.005, 0.02, 0.1]), digits=st.integers(0, 3))
 def test_compare_and_gate_agree(protocol: Location, seed: int, margin: float, digits: int) -> None:
@@ -208,7 +206,7 @@ def test_a_fail_is_corrected() -> None:
     assert hold(many, rules=GateRules(multiplicity="none")).outcome is Outcome.FAIL
 
 
-@pytest.mark.parametrize("protocol", ["mean", "median"])
+@pytest.mark.parametrize("protocol", ["typical", "mean", "median"])
 def test_exchanged_versions(protocol: Location) -> None:
     """Equivalence is the same seen from either version; improvement one way is slowdown the other."""
     samples = draws(6, 0.97, 1.0, 1.01, 1.2, n=25, m=31)
@@ -343,9 +341,11 @@ def test_no_equivalence_of_medians_from_other_shapes() -> None:
     """Equal medians, ten times the spread: not a shift, so the ranks bound no ratio of medians."""
     (x, wide), (y, _) = grid(1.0001, 60, 0.01), grid(1.0, 60, 0.001)
     del wide
-    (row,) = hold(suite_of({"b": (x, y)}), EQUIVALENCE, 0.05).rows
+    (row,) = hold(suite_of({"b": (x, y)}), EQUIVALENCE, 0.05, GateRules(protocol="median")).rows
     assert row.outcome is Outcome.UNDECIDED
     assert "more than a shift" in row.remark
+    # The typical run needs no common shape.
+    assert hold(suite_of({"b": (x, y)}), EQUIVALENCE, 0.05).outcome is Outcome.PASS
     assert hold(suite_of({"b": (x, y)}), REGRESSION, 0.05).outcome is Outcome.PASS
 
 

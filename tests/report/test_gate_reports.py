@@ -80,7 +80,7 @@ def make(folder: Path, *options: str) -> Made:
     files += [write(folder / "new.json", 2, True), "--config", str(folder / "s.toml")]
     html, junit = folder / "g.html", folder / "g.xml"
     targets = ["--html", str(html), "--junit", str(junit), "--json"]
-    code = main(["gate", *files, *targets, *options], Console(out, io.StringIO()))
+    code = main(["gate", *files, *targets, "--protocol", "median", *options], Console(out, io.StringIO()))
     (result,) = json.loads(out.getvalue())["results"]
     return Made(code, result, ET.parse(junit).getroot(), html.read_text(encoding="utf-8"))
 

@@ -78,7 +78,7 @@ def gate(
     margin: float = 0.02,
     confidence: float = 0.95,
     multiplicity: Multiplicity = "holm",
-    protocol: Location = "median",
+    protocol: Location = "typical",
     demand_of: Callable[[str], Demand | None] | None = None,
     done: Callable[[], None] = _no_step,
 ) -> GateResult:
@@ -98,7 +98,7 @@ def gate(
         1 - the risk of a false pass and, corrected, of a false fail.
     multiplicity : {"holm", "bh", "none"}
         Correction over the benchmarks of what fails the gate.
-    protocol : {"median", "mean"}
+    protocol : {"typical", "median", "mean"}
         Whose test decides.
     demand_of : callable, optional
         From a benchmark's name to what it must prove (None leaves it out), in place of ``policy`` and

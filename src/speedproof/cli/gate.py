@@ -75,7 +75,11 @@ COMMAND = Command(
                 help="speedups down to 1/(1+SHARE) are no regression (default: 2%)",
             ),
             Option("--confidence", parse=confidence, metavar="LEVEL", help="1 - alpha (default: 0.95)"),
-            Option("--protocol", choices=["mean", "median"], help="whose test decides (default: median)"),
+            Option(
+                "--protocol",
+                choices=["typical", "mean", "median"],
+                help="whose test decides (default: typical)",
+            ),
             Option(
                 "--multiplicity",
                 choices=list(MULTIPLICITIES),

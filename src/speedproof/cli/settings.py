@@ -28,7 +28,7 @@ FILE = "speedproof.toml"
 
 Undecided = Literal["report", "fail", "pass"]
 UNDECIDED: tuple[Undecided, ...] = ("report", "fail", "pass")
-PROTOCOLS: tuple[Location, ...] = ("mean", "median")
+PROTOCOLS: tuple[Location, ...] = ("typical", "mean", "median")
 
 T = TypeVar("T")
 S = TypeVar("S", bound=str)

@@ -35,7 +35,7 @@ __all__ = [
     "judge",
 ]
 
-Location = Literal["mean", "median"]
+Location = Literal["typical", "mean", "median"]
 Multiplicity = Literal["holm", "bh", "none"]
 
 
@@ -104,8 +104,8 @@ class GateRules:
         :class:`speedproof.protocols.pair.Rules` allows.
     multiplicity : {"holm", "bh", "none"}
         How p-values are corrected where one claim among many is enough.
-    protocol : {"mean", "median"}
-        Whose test decides.
+    protocol : {"typical", "mean", "median"}
+        Whose test decides; by default that of the headline of ``compare``.
 
     Raises
     ------
@@ -115,7 +115,7 @@ class GateRules:
 
     alpha: float = 0.05
     multiplicity: Multiplicity = "holm"
-    protocol: Location = "median"
+    protocol: Location = "typical"
 
     def __post_init__(self) -> None:
         Rules(alpha=self.alpha)  # refuses a risk out of range

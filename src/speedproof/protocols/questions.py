@@ -21,7 +21,7 @@ from speedproof.protocols.typical import typical_runs
 from speedproof.stats.permutation import one_order
 from speedproof.stats.power import RunsNeeded, runs_needed_means, runs_needed_ranks
 
-__all__ = ["DETAILS", "HEADLINE", "QUESTIONS", "Question", "QuestionName"]
+__all__ = ["ASKED", "DETAILS", "HEADLINE", "QUESTIONS", "Question", "QuestionName"]
 
 QuestionName = Literal["typical", "mean", "median", "single run", "touati2009"]
 
@@ -100,6 +100,9 @@ QUESTIONS: dict[str, Question] = {
 
 HEADLINE: QuestionName = "typical"
 """The question whose answer is a benchmark's verdict."""
+
+ASKED: tuple[QuestionName, ...] = ("typical", "mean")
+"""What is asked by default: the headline, and the mean, which is told where it proves the opposite."""
 
 DETAILS: tuple[QuestionName, ...] = ("typical", "mean", "median", "single run")
 """What is asked when everything is wanted."""

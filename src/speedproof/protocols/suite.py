@@ -18,7 +18,7 @@ from speedproof.protocols.caveats import caveats_of
 from speedproof.protocols.hpt import Hpt, hpt
 from speedproof.protocols.multiplicity import Control, Controlled, control_verdicts
 from speedproof.protocols.pair import PreparedPairs, Rules
-from speedproof.protocols.questions import DETAILS, HEADLINE, QUESTIONS, QuestionName
+from speedproof.protocols.questions import ASKED, DETAILS, HEADLINE, QUESTIONS, QuestionName
 from speedproof.protocols.results import Caveat, Comparison, Verdict
 from speedproof.protocols.suites import (
     LOCATIONS,
@@ -71,7 +71,8 @@ class SuiteComparison:
         The verdicts of each protocol of the articles after multiplicity control, by Holm and by Benjamini and
         Hochberg; empty for a single benchmark.
     hpt : Hpt or None
-        Hierarchical Performance Testing, on five benchmarks or more whose values are positive.
+        Hierarchical Performance Testing, on five benchmarks or more whose values are positive, when everything
+        was asked: it takes as long as all the rest.
     gain_2009 : tuple of (str, Gain2009)
         The 2009 protocol's weighted gain over ``"all"`` programs and over the ``"accelerated"`` ones, when that
         protocol was asked.
@@ -123,10 +124,9 @@ def compare_suite(
     versions: tuple[str, str],
     metric: str,
     rules: Rules,
-    protocols: tuple[QuestionName, ...] = DETAILS,
+    protocols: tuple[QuestionName, ...] = ASKED,
     *,
     precision: float = 0.05,
-    with_hpt: bool = True,
     done: Callable[[], None] = lambda: None,
 ) -> SuiteComparison:
     """Compare two versions on every benchmark that both have.
@@ -141,12 +141,10 @@ def compare_suite(
         The metric of the pairs to compare.
     rules : Rules
         The risk and the choices.
-    protocols : tuple of {"mean", "median", "single run", "touati2009"}
-        Which to ask.
+    protocols : tuple of str
+        Which questions to ask, of :data:`speedproof.protocols.questions.QUESTIONS`.
     precision : float
         For the number of benchmarks needed.
-    with_hpt : bool
-        Whether to ask Hierarchical Performance Testing, too, which takes as long as all the rest.
     done : callable
         Called after each benchmark.
 
@@ -188,7 +186,7 @@ def compare_suite(
             if several
             for method in _CONTROLS
         ),
-        hpt=_hpt(pairs, 1 - rules.alpha) if with_hpt else None,
+        hpt=_hpt(pairs, 1 - rules.alpha) if set(DETAILS) <= set(protocols) else None,
         gain_2009=_gains_2009(comparisons) if "touati2009" in protocols else (),
     )
 

@@ -10,7 +10,7 @@ from speedproof.protocols.assumptions import UNDERMINING
 from speedproof.protocols.gate import GateResult, GateRow
 from speedproof.protocols.gate_claims import Claim, Outcome
 from speedproof.report.blocks import Style
-from speedproof.report.conclusions import SHORT, needs
+from speedproof.report.conclusions import SHORT, WHERE, needs
 from speedproof.report.wording import bounds, percent, plural, pvalue
 
 __all__ = [
@@ -112,7 +112,7 @@ def _passed(result: GateResult) -> str:
     else:
         what = " and ".join(f"{_ASKED[name]} on {counted(result, n)}" for name, n in groups.items())
     return (
-        f"{result.candidate} is {_shown(result.rows)} {what}, in {result.rules.protocol}"
+        f"{result.candidate} is {_shown(result.rows)} {what}, {WHERE[result.rules.protocol]}"
         f"{_condition(result.rows)}"
     )
 

@@ -38,6 +38,11 @@ SPEEDUP = (
     "Above 1 is a gain.",
 )
 METHODS = {
+    "typical": (
+        "Typical run",
+        "How many times longer a run of the reference takes than a run of the candidate, as often as not: the "
+        "studentised rank test of Brunner and Munzel with its permutation distribution, inverted.",
+    ),
     "mean": (
         "Mean",
         "Figure 1 of the Speedup-Test (Touati, Worms, Briais 2013): Shapiro-Wilk on both samples, F test, "
