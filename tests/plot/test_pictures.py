@@ -76,7 +76,7 @@ def test_a_few_values_far_out_are_counted_and_not_drawn() -> None:
     assert high - low < 1.1 * np.ptp(X)
     assert area_of_bars(ax) == pytest.approx(X.size / x.size)
     said = {
-        "1 of 123 values, down to -90, lie beyond the axis and are not drawn",
+        "1 of 123 values, down to -90, lies beyond the axis and is not drawn",
         "2 of 123 values, up to 140, lie beyond the axis and are not drawn",
     }
     assert set(texts(ax)) == said

@@ -10,6 +10,7 @@ import numpy as np
 
 from speedproof.errors import DataError
 from speedproof.plot.canvas import GREY, axes_or_new, caption, plain
+from speedproof.protocols.questions import QUESTIONS
 from speedproof.protocols.results import Comparison, Verdict
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def forest(
     ax.set_xlabel(
         plain(
             f"speedup of {first.candidate.label} over {first.reference.label}, right is faster\n"
-            f"({first.protocol}; each bound holds at {confidence} %)"
+            f"({QUESTIONS[first.protocol].title.lower()}; each bound holds at {confidence} %)"
         )
     )
     ax.grid(axis="x", color="#e5e5e5", linewidth=0.6)

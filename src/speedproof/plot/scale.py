@@ -64,7 +64,12 @@ def beyond(x: Floats, seen: Window) -> list[str]:
     """What lies outside a window, in words."""
     ends = ((x[x < seen[0]], np.min, "down to"), (x[x > seen[1]], np.max, "up to"))
     return [
-        f"{values.size} of {x.size} values, {words} {farthest(values):.4g}, lie beyond the axis and are not drawn"
+        f"{values.size} of {x.size} values, {words} {farthest(values):.4g}, "
+        + (
+            "lies beyond the axis and is not drawn"
+            if values.size == 1
+            else "lie beyond the axis and are not drawn"
+        )
         for values, farthest, words in ends
         if values.size
     ]
