@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from speedproof.mixture.changes import compare_modes, state_order, states
+from speedproof.mixture.changes import _stretches, _stretches_sd, compare_modes, state_order, states
 from speedproof.mixture.fit import fit
 from speedproof.mixture.model import MixtureModel
 
@@ -86,3 +86,18 @@ def test_one_state_and_short_samples() -> None:
 def test_shallow_modes_are_no_states() -> None:
     assert states(MixtureModel([0.5, 0.5], [0.0, 2.1], [1.0, 1.0])).count == 1
     assert states(MixtureModel([0.5, 0.5], [0.0, 4.0], [1.0, 1.0])).count == 2
+
+
+def test_many_stretches_against_permutations() -> None:
+    """Mean and deviation of the number of stretches by formula and by shuffling."""
+    rng = np.random.default_rng(8)
+    label = rng.choice(4, 300, p=[0.5, 0.3, 0.15, 0.05])
+    shuffled = [_stretches(rng.permutation(label)) for _ in range(4000)]
+    assert np.std(shuffled) == pytest.approx(_stretches_sd(np.bincount(label)), rel=0.05)
+
+
+def test_order_of_a_large_sample() -> None:
+    m = MixtureModel([0.5, 0.5], [1.0, 2.0], [0.1, 0.1])
+    x = np.repeat(m.rvs(500, 1), 10)
+    assert state_order(x, m).kind == "blocks"
+    assert state_order(np.random.default_rng(2).permutation(x), m).kind == "mixed"

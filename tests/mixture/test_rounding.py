@@ -7,11 +7,12 @@ import pytest
 from scipy import optimize, stats
 
 from speedproof.errors import DataError, UsageError
+from speedproof.mixture import rounding
 from speedproof.mixture.fit import fit
 from speedproof.mixture.goodness import goodness_of_fit
+from speedproof.mixture.grid import detect_resolution
 from speedproof.mixture.model import MixtureModel
 from speedproof.mixture.rounding import (
-    detect_resolution,
     fit_rounded,
     goodness_of_rounded,
     rounded_distance,
@@ -125,3 +126,23 @@ def test_impossible_requests_are_refused() -> None:
         fit_rounded([1.0], 1.0)
     with pytest.raises(UsageError, match="knows no resolution"):
         goodness_of_rounded([1.0, 2.0], fit([1.0, 2.0]))
+
+
+@pytest.mark.parametrize(("n", "step"), [(50, 0.5), (100, 1.0)])
+def test_replicates_against_the_full_search(n: int, step: float) -> None:
+    """Choosing by the plain kernels gives distances like those of every K and model by the EM of intervals."""
+    x = np.round(TWO.rvs(n, 6) / step)
+    f = fit_rounded(x, 1.0)
+    rows = np.round(
+        np.sort(MixtureModel(f.model.weights, f.model.means, f.model.sds).rvs(n * 60, 7).reshape(60, n))
+    )
+    full = rounding._search(rounding._cells(rows), 9)
+    exact = []
+    for row, (w, mu, v), (K, _) in zip(rows, full.parameters, full.best, strict=True):
+        exact.append(rounded_distance(row, MixtureModel(w[:K], mu[:K], np.sqrt(v[:K])), 1.0))
+    fast = [
+        rounded_distance(row, m, 1.0)
+        for row, m in zip(rows, rounding._refitted(rows, 9, f.components + 1), strict=True)
+    ]
+    assert abs(np.median(fast) / np.median(exact) - 1) < 0.15
+    assert abs(np.quantile(fast, 0.9) / np.quantile(exact, 0.9) - 1) < 0.15

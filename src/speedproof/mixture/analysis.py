@@ -19,6 +19,9 @@ __all__ = ["Analysis", "Component", "Mode", "TestResult", "analyse"]
 ALPHA = 0.05
 """Risk of the test."""
 
+MOST_TESTED = 4_000
+"""Of larger samples so many values, drawn at random, are tested: the bootstrap fits every sample it draws."""
+
 _LARGEST = float(np.finfo(float).max)
 
 
@@ -54,6 +57,8 @@ class TestResult:
     bootstraps: int
     size: int
     fast: bool
+    drawn: int | None = None
+    """Of a sample of more than 4,000 values so many were drawn at random, fitted and tested."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,14 +171,19 @@ def analyse(
     x = np.asarray(values, dtype=np.float64)
     fitted, test = fit(x, K_max=K_max), None
     if N > 0:
-        result = goodness_of_fit(x, fitted, N=N, seed=seed, c=c, fast=fast, jobs=jobs, progress=progress)
-        if rounding and result.rejected(ALPHA) and rounding_matters(x):
-            resolution = detect_resolution(x)
+        drawn, some, of_some = None, x, fitted
+        if x.size > MOST_TESTED:
+            drawn = MOST_TESTED
+            some = np.random.default_rng(seed).choice(x, drawn, replace=False)
+            of_some = fit(some, K_max=K_max)
+        result = goodness_of_fit(some, of_some, N=N, seed=seed, c=c, fast=fast, jobs=jobs, progress=progress)
+        if rounding and result.rejected(ALPHA) and rounding_matters(some):
+            resolution = detect_resolution(some)
             if resolution is not None:
-                fitted = fit_rounded(x, resolution, K_max=K_max)
-                result = goodness_of_rounded(x, fitted, N=N, seed=seed, progress=progress)
+                of_some = fitted = fit_rounded(some, resolution, K_max=K_max)
+                result = goodness_of_rounded(some, of_some, N=N, seed=seed, progress=progress)
         critical = result.critical(ALPHA) if N * ALPHA >= 1 else None
-        test = TestResult(result.distance, result.pvalue, critical, N, result.size, result.fast)
+        test = TestResult(result.distance, result.pvalue, critical, N, result.size, result.fast, drawn)
     model = fitted.model
     components = tuple(
         Component(*map(float, row)) for row in zip(model.weights, model.means, model.sds, strict=True)

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from speedproof.mixture.model import MixtureModel, Modes
 from speedproof.stats.estimate import Estimate
+from speedproof.stats.special import ndtr
 
 __all__ = ["MatchedState", "ModeChanges", "StateOrder", "compare_modes", "state_order", "states"]
 
@@ -30,6 +31,9 @@ DIP = log(1.25)
 
 FEW_RUNS = 5
 """Fewer runs than these are outliers rather than a state: where they lie says nothing of the next ones."""
+
+MANY_RUNS = 2000
+"""From so many on the normal distribution stands for the permutations of a sample."""
 
 
 def states(model: MixtureModel) -> Modes:
@@ -308,13 +312,27 @@ def state_order(
         chance = comb(until, seen) / comb(n, seen)
         if chance <= alpha:
             return StateOrder("warm-up", stretches, expected, chance)
-    rng = np.random.default_rng(seed)
-    shuffled = np.array([_stretches(rng.permutation(label)) for _ in range(permutations)])
-    fewer, more = (shuffled <= stretches).sum() + 1, (shuffled >= stretches).sum() + 1
-    pvalue = float(min(1.0, 2.0 * min(fewer, more) / (permutations + 1)))
+    if n > MANY_RUNS:
+        z = (stretches - expected) / _stretches_sd(counts)
+        fewer, more = (float(ndtr(side)) for side in (z, -z))
+    else:
+        rng = np.random.default_rng(seed)
+        shuffled = np.array([_stretches(rng.permutation(label)) for _ in range(permutations)])
+        fewer, more = (
+            (int(as_extreme.sum()) + 1) / (permutations + 1)
+            for as_extreme in (shuffled <= stretches, shuffled >= stretches)
+        )
+    pvalue = min(1.0, 2.0 * min(fewer, more))
     if pvalue > alpha:
         return StateOrder("mixed", stretches, expected, pvalue)
     return StateOrder("blocks" if fewer < more else "alternating", stretches, expected, pvalue)
+
+
+def _stretches_sd(counts: Integers) -> float:
+    """Standard deviation of the number of stretches in a random order (Barton and David 1957)."""
+    c = counts.astype(np.float64)
+    n, squares, cubes = c.sum(), (c**2).sum(), (c**3).sum()
+    return float(np.sqrt((squares * (squares + n * (n + 1)) - 2 * n * cubes - n**3) / (n**2 * (n - 1))))
 
 
 def _stretches(label: Integers) -> int:
