@@ -12,11 +12,11 @@ from typing import Any
 from msgspec import defstruct
 
 from speedproof.mixture.analysis import Analysis
-from speedproof.mixture.changes import ModeChanges
 from speedproof.protocols.calibration import Calibration
 from speedproof.protocols.gate import GateResult
 from speedproof.protocols.hpt import Hpt
 from speedproof.protocols.hpt_claims import HptClaims
+from speedproof.protocols.modes import ModeComparison
 from speedproof.protocols.ranking import RunRanking, SuiteRanking
 from speedproof.protocols.sequential import Finding
 from speedproof.protocols.speedup_test_tool import SuiteReport
@@ -59,7 +59,7 @@ RESULTS: dict[str, list[Any]] = {
                 ("unit", str),
                 ("ranking", RunRanking),
                 ("advice", str),
-                ("states", ModeChanges | None),
+                ("modes", ModeComparison | None),
                 ("conclusion", str | None),
             ],
         )

@@ -42,7 +42,7 @@ def test_table_tells_components_states_and_test(bimodal: str) -> None:
         "n",
         "K",
         "model",
-        "states",
+        "modes",
         "distance",
         "p",
         "fit",

@@ -43,7 +43,7 @@ def test_winner_advice_and_states(pair: list[str]) -> None:
     assert lines[2].split()[:3] == ["1", "new", "100"]
     assert "all neighbours are told apart; all claims on this benchmark together carry a risk of 5 %" in out
     assert "Run new: it has the best mean" in out
-    assert "states: same states, other weights" in out
+    assert "modes: same modes, other weights" in out
 
 
 def test_json_agrees_with_the_metric(pair: list[str]) -> None:
@@ -54,14 +54,14 @@ def test_json_agrees_with_the_metric(pair: list[str]) -> None:
     assert first["chance"]["value"] == pytest.approx(probability_below(NEW.rvs(100, 2), OLD.rvs(100, 1)))
     assert first["chance"]["low"] < first["chance"]["value"] < first["chance"]["high"]
     assert result["advice"].startswith("Run new: ")
-    assert len(result["states"]["matched"]) == 2
+    assert len(result["modes"]["matched"]) == 2
 
 
 def test_three_versions_have_no_states_compared(pair: list[str], tmp_path: Path) -> None:
     third = write(tmp_path / "third.txt", NEW.rvs(50, 3) + 30)
     code, out, _ = speedproof("rank", *pair, third, "--resamples", "20")
     assert code == 0
-    assert "states:" not in out
+    assert "modes:" not in out
     assert "each of the 2 other versions" in out
 
 

@@ -133,9 +133,8 @@ def test_replicates_against_the_full_search(n: int, step: float) -> None:
     """Choosing by the plain kernels gives distances like those of every K and model by the EM of intervals."""
     x = np.round(TWO.rvs(n, 6) / step)
     f = fit_rounded(x, 1.0)
-    rows = np.round(
-        np.sort(MixtureModel(f.model.weights, f.model.means, f.model.sds).rvs(n * 60, 7).reshape(60, n))
-    )
+    rows = np.sort(f.model.rvs(n * 60, 7).reshape(60, n))
+    np.rint(rows, out=rows)
     full = rounding._search(rounding._cells(rows), 9)
     exact = []
     for row, (w, mu, v), (K, _) in zip(rows, full.parameters, full.best, strict=True):

@@ -5,19 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-import numpy as np
-
 from speedproof.api.shown import Shown, risk_of
 from speedproof.data.sample import Sample
-from speedproof.data.suite import Key, Suite
+from speedproof.data.suite import Key, Pair, Suite
 from speedproof.errors import DataError, UsageError
-from speedproof.mixture.changes import ModeChanges, compare_modes
-from speedproof.mixture.fit import fit
+from speedproof.protocols.modes import ModeComparison, compare_modes
 from speedproof.protocols.ranking import RankedRun, RunRanking, SuiteRanking, rank_runs, rank_suite
 from speedproof.report.blocks import Block, Text
 from speedproof.report.ranking import advice
 from speedproof.report.run_ranking import run_ranking_blocks
-from speedproof.stats.scaling import exponent
 
 __all__ = ["BenchmarkRanking", "RankResult", "rank"]
 
@@ -36,14 +32,14 @@ class BenchmarkRanking:
         The base unit of its values.
     ranking : RunRanking
         The versions, best first, and which of them are told apart.
-    changes : ModeChanges or None
+    changes : ModeComparison or None
         For two versions: what became of the modes of their mixtures.
     """
 
     key: Key
     unit: str
     ranking: RunRanking
-    changes: ModeChanges | None
+    changes: ModeComparison | None
 
     @property
     def advice(self) -> str:
@@ -58,7 +54,7 @@ class BenchmarkRanking:
             "unit": self.unit,
             "ranking": self.ranking,
             "advice": self.advice,
-            "states": self.changes,
+            "modes": self.changes,
             "conclusion": self.changes.conclusion if self.changes else None,
         }
 
@@ -211,20 +207,11 @@ def rank(
             problems.append(f"left out: {key.benchmark}: {error}")
         else:
             samples = list(rivals.values())
-            changes = _changes(samples, components, seed, confidence) if len(samples) == 2 else None
+            changes = None
+            if len(samples) == 2:
+                changes = compare_modes(Pair(key, *samples), alpha=risk_of(confidence), K_max=components)
             found.append(BenchmarkRanking(key, samples[0].unit, ranking, changes))
         done()
     if not found:
         raise UsageError("\n  ".join(["no benchmark could be ranked", *problems]))
     return RankResult(tuple(found), tuple(problems), suite, first, confidence)
-
-
-def _changes(samples: list[Sample], components: int, seed: int, confidence: float) -> ModeChanges | None:
-    """What became of the modes; None where a mixture cannot be fitted."""
-    shift = exponent(*(s.values for s in samples))
-    x, y = (np.ldexp(s.values, shift) for s in samples)
-    try:
-        models = (fit(x, K_max=components).model, fit(y, K_max=components).model)
-    except DataError:
-        return None
-    return compare_modes(x, y, models, seed=seed, confidence=confidence).shifted(-shift)

@@ -16,14 +16,14 @@ from speedproof.cli.inputs import (
 from speedproof.cli.options import FAILING, outputs, reading, rule_options, rules_of, selecting
 from speedproof.cli.outputs import Reported, check_outputs, context_of, write_outputs
 from speedproof.errors import DataError, UsageError
+from speedproof.protocols.modes import ModeComparison
 from speedproof.protocols.questions import DETAILS, QuestionName
 from speedproof.protocols.ranking import SuiteRanking, rank_suite
-from speedproof.protocols.states import StateComparison
 from speedproof.protocols.suite import SuiteComparison, compare_suite
 from speedproof.report.blocks import Text
 from speedproof.report.comparisons import explain, suite_blocks
+from speedproof.report.modes import modes_blocks
 from speedproof.report.ranking import ranking_blocks
-from speedproof.report.states import states_blocks
 
 if TYPE_CHECKING:
     from speedproof.data.suite import Pairing, Suite
@@ -81,7 +81,7 @@ COMMAND = Command(
             Option(
                 "--modes",
                 flag=True,
-                help="fit Gaussian mixtures and say whether the states that runs fall into moved or changed "
+                help="fit Gaussian mixtures and say whether the modes that runs fall into moved or changed "
                 "their weights",
             ),
             Option("--json", flag=True, help="write everything as JSON"),
@@ -121,11 +121,11 @@ def run(args: Args, console: Console) -> int:
                 results.append(result)
     _at_least_one_of(results, reference)
     rankings = _rankings(suite, (reference, *candidates), metrics, rules.alpha)
-    states = _states(pairings, metrics, console) if args.modes else {}
+    modes = _modes(pairings, metrics, rules.alpha, console) if args.modes else {}
     ranked = [tuple(ranking_blocks(ranking, metric)) for metric, ranking in rankings.items()]
     taken = write_outputs(args, Reported(results, suite, context_of(args), ranked), console)
     if args.json:
-        console.out.write(_json(args, results, rankings, suite, states))
+        console.out.write(_json(args, results, rankings, suite, modes))
     elif not taken:
         for i, result in enumerate(results):
             if i:
@@ -135,8 +135,8 @@ def run(args: Args, console: Console) -> int:
                 for comparison in result.comparisons:
                     console.show([Text("")])
                     console.show(explain(comparison))
-        for candidate, found in states.items():
-            console.show([Text(""), *states_blocks(found, (reference, candidate))])
+        for candidate, found in modes.items():
+            console.show([Text(""), *modes_blocks(found, (reference, candidate))])
         for blocks in ranked:
             console.show([Text(""), *blocks])
     return FAILED if _fails(args.fail_on, results) else 0
@@ -158,13 +158,13 @@ def _json(
     results: Sequence[SuiteComparison],
     rankings: dict[str, SuiteRanking],
     suite: Suite,
-    states: dict[str, list[StateComparison]],
+    modes: dict[str, list[ModeComparison]],
 ) -> str:
     from speedproof.report.json import to_json
 
     more: dict[str, Any] = {"rankings": rankings}
     if args.modes:
-        more["states"] = states
+        more["modes"] = modes
     if args.with_samples:
         from speedproof.report.stored import store
 
@@ -172,19 +172,19 @@ def _json(
     return to_json("compare", results, **more)
 
 
-def _states(
-    pairings: Sequence[tuple[str, Pairing]], metrics: Sequence[str], console: Console
-) -> dict[str, list[StateComparison]]:
+def _modes(
+    pairings: Sequence[tuple[str, Pairing]], metrics: Sequence[str], alpha: float, console: Console
+) -> dict[str, list[ModeComparison]]:
     """By candidate, what mixtures say of every benchmark that they can be fitted to."""
-    from speedproof.protocols.states import compare_states
+    from speedproof.protocols.modes import compare_modes
 
-    found: dict[str, list[StateComparison]] = {}
+    found: dict[str, list[ModeComparison]] = {}
     with console.progress("fitting mixtures", sum(len(pairing.pairs) for _, pairing in pairings)) as ticker:
         for candidate, pairing in pairings:
             for pair in pairing.pairs:
-                state = compare_states(pair) if pair.key.metric in metrics else None
-                if state is not None:
-                    found.setdefault(candidate, []).append(state)
+                one = compare_modes(pair, alpha=alpha) if pair.key.metric in metrics else None
+                if one is not None:
+                    found.setdefault(candidate, []).append(one)
                 ticker.advance()
     return found
 

@@ -34,7 +34,7 @@ COMMANDS = {
     "history": "keep measurements of commits; what changed, when and by how much",
     "hpt": "Hierarchical Performance Testing: one verdict over a whole suite",
     "gate": "pass or fail a candidate in a pipeline, each with a stated risk",
-    "model": "model samples as Gaussian mixtures: states, weights, a test of the fit",
+    "model": "model samples as Gaussian mixtures: modes, weights, a test of the fit",
     "rank": "rank versions by the chance of the best single run, with advice",
     "plot": "draw samples and their mixtures as SVG, PNG, PDF or HTML",
     "show": "show what files hold: samples, units, nesting, oddities",

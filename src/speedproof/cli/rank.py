@@ -19,7 +19,7 @@ COMMAND = Command(
         "versions are not told "
         "apart (?) and whose runs are not what the tests assume (!); which version to run often "
         "or rarely; for "
-        "two versions, what happened to their states."
+        "two versions, what happened to their modes."
     ),
     (
         "  speedproof rank gcc.json clang.json icc.json\n"

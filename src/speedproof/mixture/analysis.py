@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from speedproof.mixture.changes import StateOrder, state_order, states
 from speedproof.mixture.fit import MixtureFit, fit
 from speedproof.mixture.goodness import Progress, goodness_of_fit
 from speedproof.mixture.grid import detect_resolution
+from speedproof.mixture.modes import ModeOrder, clear_modes, mode_order
 from speedproof.mixture.rounding import fit_rounded, goodness_of_rounded, rounding_matters
 from speedproof.stats.scaling import exponent
 
@@ -83,8 +83,8 @@ class Analysis:
         Step of the grid of the values, when fit and test know of the rounding.
     test : TestResult or None
         None when no bootstrap was asked for.
-    order : StateOrder
-        How the runs move among the states.
+    order : ModeOrder
+        How the runs move among the modes.
     """
 
     n: int
@@ -96,7 +96,7 @@ class Analysis:
     converged: bool
     resolution: float | None
     test: TestResult | None
-    order: StateOrder
+    order: ModeOrder
 
 
 def analyse(
@@ -190,7 +190,7 @@ def analyse(
     )
     return Analysis(
         x.size, fitted.kind, components, _modes(fitted), fitted.loglik, fitted.bic, fitted.converged,
-        fitted.resolution, test, state_order(x, model, seed=seed),
+        fitted.resolution, test, mode_order(x, model, seed=seed),
     )  # fmt: skip
 
 
@@ -213,7 +213,7 @@ def _in_unit(found: Analysis, shift: int) -> Analysis:
 
 
 def _modes(fitted: MixtureFit) -> tuple[Mode, ...]:
-    found = states(fitted.model)
+    found = clear_modes(fitted.model)
     ends = np.concatenate([[0.0], fitted.model.cdf(found.valleys), [1.0]])
     depths = np.concatenate([[np.inf], found.dips, [np.inf]])
     nearest = np.minimum(depths[:-1], depths[1:])

@@ -23,7 +23,7 @@ def mixture_blocks(analyses: Sequence[tuple[Key, str, Sample, Analysis]]) -> Ite
     """A table of all samples, then the components and the histogram of each."""
     columns = (
         Column("benchmark", wraps=True), Column("version"), Column("n", right=True), Column("K", right=True),
-        Column("model"), Column("states", right=True), Column("distance", right=True), Column("p", right=True),
+        Column("model"), Column("modes", right=True), Column("distance", right=True), Column("p", right=True),
         Column("fit"), Column("order"),
     )  # fmt: skip
     rows = []

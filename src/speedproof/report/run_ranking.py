@@ -13,13 +13,13 @@ from speedproof.report.ranking import advice, place_cell, separation_blocks
 from speedproof.stats.estimate import Estimate
 
 if TYPE_CHECKING:
-    from speedproof.mixture.changes import ModeChanges
+    from speedproof.protocols.modes import ModeComparison
 
 __all__ = ["run_ranking_blocks"]
 
 
 def run_ranking_blocks(
-    key: Key, unit: str, ranking: RunRanking, changes: ModeChanges | None
+    key: Key, unit: str, ranking: RunRanking, changes: ModeComparison | None
 ) -> Iterator[Block]:
     """One benchmark: a table of the versions, who is not told apart, what to run, what became of modes."""
     columns = (
@@ -41,7 +41,7 @@ def run_ranking_blocks(
     yield from separation_blocks(ranking)
     yield Text(advice(ranking))
     if changes is not None:
-        yield Text(f"states: {changes.conclusion}")
+        yield Text(f"modes: {changes.conclusion}")
     yield Text("")
 
 

@@ -1,0 +1,131 @@
+"""The clear modes of a mixture, and how a sample moves among them in run order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import comb, log
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from speedproof.mixture.model import MixtureModel, Modes
+from speedproof.stats.special import ndtr
+
+__all__ = ["FEW_RUNS", "ModeOrder", "clear_modes", "mode_order"]
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+DIP = log(1.25)
+"""Modes are told apart by a valley a fifth below the lower peak; shallower ones come and go by chance."""
+
+
+FEW_RUNS = 5
+"""Fewer runs than these are outliers rather than a mode: where they lie says nothing of the next ones."""
+
+MANY_RUNS = 2000
+"""From so many on the normal distribution stands for the permutations of a sample."""
+
+
+def clear_modes(model: MixtureModel) -> Modes:
+    """Modes of a mixture that are told apart by a clear valley."""
+    return model.modes().deeper_than(DIP)
+
+
+@dataclass(frozen=True, slots=True)
+class ModeOrder:
+    """How a sample moves among its modes, in run order.
+
+    Attributes
+    ----------
+    kind : {"one mode", "mixed", "blocks", "alternating", "warm-up"}
+        ``mixed``: in no order that chance does not explain; ``blocks``: the same mode stays longer than by
+        chance (drift, frequency, neighbours); ``alternating``: it changes more often; ``warm-up``: one
+        mode is seen at the beginning only.
+    stretches : int
+        Maximal stretches of one mode.
+    expected : float
+        Their number by chance.
+    pvalue : float
+        Of the stretches by permutation, both sides; of the warm-up that no later run falls into its mode.
+    """
+
+    kind: Literal["one mode", "mixed", "blocks", "alternating", "warm-up"]
+    stretches: int
+    expected: float
+    pvalue: float
+
+
+def mode_order(
+    values: npt.ArrayLike, model: MixtureModel, *, alpha: float = 0.01, permutations: int = 999, seed: int = 0
+) -> ModeOrder:
+    """Tell whether the modes of a sample alternate, come in blocks, or are a warm-up.
+
+    Parameters
+    ----------
+    values : array_like, shape (n,)
+        The sample in run order.
+    model : MixtureModel
+        Its mixture.
+    alpha : float
+        Risk of each statement.
+    permutations : int
+        Shuffles behind the p-value of the stretches.
+    seed : int
+        The same seed gives the same p-value.
+
+    Returns
+    -------
+    ModeOrder
+        What the order looks like.
+
+    Examples
+    --------
+    >>> m = MixtureModel([0.5, 0.5], [1.0, 2.0], [0.1, 0.1])
+    >>> mode_order([1.0, 2.0] * 20, m).kind, mode_order([1.0] * 20 + [2.0] * 20, m).kind
+    ('alternating', 'blocks')
+    >>> mode_order([2.0] * 4 + [1.0] * 36, m).kind
+    'warm-up'
+    """
+    modes = clear_modes(model)
+    label = np.searchsorted(modes.valleys, np.asarray(values, dtype=np.float64))
+    n = label.size
+    counts = np.bincount(label, minlength=modes.count)
+    stretches = _stretches(label)
+    # By chance neighbours differ with probability 1 - sum of c (c - 1) / n (n - 1).
+    expected = 1.0 + (n - 1) * (1.0 - float((counts * (counts - 1)).sum()) / (n * (n - 1))) if n > 1 else 1.0
+    if (counts > 0).sum() < 2:
+        return ModeOrder("one mode", stretches, expected, 1.0)
+    first = int(label[0])
+    seen = int(counts[first])
+    until = int(np.flatnonzero(label == first)[-1]) + 1
+    if until <= n // 4:
+        chance = comb(until, seen) / comb(n, seen)
+        if chance <= alpha:
+            return ModeOrder("warm-up", stretches, expected, chance)
+    if n > MANY_RUNS:
+        z = (stretches - expected) / _stretches_sd(counts)
+        fewer, more = (float(ndtr(side)) for side in (z, -z))
+    else:
+        rng = np.random.default_rng(seed)
+        shuffled = np.array([_stretches(rng.permutation(label)) for _ in range(permutations)])
+        fewer, more = (
+            (int(as_extreme.sum()) + 1) / (permutations + 1)
+            for as_extreme in (shuffled <= stretches, shuffled >= stretches)
+        )
+    pvalue = min(1.0, 2.0 * min(fewer, more))
+    if pvalue > alpha:
+        return ModeOrder("mixed", stretches, expected, pvalue)
+    return ModeOrder("blocks" if fewer < more else "alternating", stretches, expected, pvalue)
+
+
+def _stretches_sd(counts: Integers) -> float:
+    """Standard deviation of the number of stretches in a random order (Barton and David 1957)."""
+    c = counts.astype(np.float64)
+    n, squares, cubes = c.sum(), (c**2).sum(), (c**3).sum()
+    return float(np.sqrt((squares * (squares + n * (n + 1)) - 2 * n * cubes - n**3) / (n**2 * (n - 1))))
+
+
+def _stretches(label: Integers) -> int:
+    return 1 + int(np.count_nonzero(label[1:] != label[:-1]))

@@ -1,0 +1,447 @@
+"""Two versions by their modes: which ones they share, and which moved, appeared or are hit more often.
+
+A mean cannot tell a program that got faster from one that falls into its slow mode less often. Here a mixture
+is fitted to each sample, its clear modes are matched on the scale of logarithms, and every claim is tested.
+
+Modes are found in the data that they are then tested on. So a claim is made only where one test that knows
+nothing of modes rejects that both samples come from one distribution (Kolmogorov-Smirnov): between equal
+versions that is where any claim is false, and it happens with probability alpha at most. The claims themselves
+are one family under Holm's procedure. Of values nested in processes the median of each counts, and samples
+whose runs depend on each other support no claim.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import exp, inf, ldexp, lgamma, log
+
+import numpy as np
+import numpy.typing as npt
+
+from speedproof.data.suite import Pair
+from speedproof.errors import DataError
+from speedproof.mixture.fit import fit
+from speedproof.mixture.metrics import expected_gap, probability_below
+from speedproof.mixture.modes import FEW_RUNS, clear_modes
+from speedproof.protocols.assumptions import UNDERMINING, Assumption
+from speedproof.protocols.pair import of_sample
+from speedproof.stats.estimate import Estimate
+from speedproof.stats.multiplicity import holm
+from speedproof.stats.scaling import MOST_APART, exponent
+from speedproof.stats.smirnov import kolmogorov_sf
+from speedproof.stats.special import t_quantile, t_sf
+
+__all__ = ["MachineModes", "MatchedMode", "ModeComparison", "compare_modes", "machine_modes"]
+
+Floats = npt.NDArray[np.float64]
+
+_LEAST = 10  # values, below which a mixture says nothing
+_APART = log(1.1)  # modes further apart than twice this, once aligned, are not the same
+
+
+@dataclass(frozen=True, slots=True)
+class MatchedMode:
+    """A mode that both versions have.
+
+    Attributes
+    ----------
+    reference, candidate : float
+        Where it lies in each version.
+    ratio : Estimate
+        Geometric mean of its values in the reference over that in the candidate: above 1 it got smaller.
+    reference_share, candidate_share : float
+        Share of the runs that fall into it.
+    moved, reweighted : bool
+        Whether it is shown to lie elsewhere, to be hit more or less often.
+    pvalue_moved, pvalue_reweighted : float
+        Adjusted (Holm), of all claims on this benchmark.
+    """
+
+    reference: float
+    candidate: float
+    ratio: Estimate
+    reference_share: float
+    candidate_share: float
+    moved: bool
+    reweighted: bool
+    pvalue_moved: float
+    pvalue_reweighted: float
+
+
+@dataclass(frozen=True, slots=True)
+class ModeComparison:
+    """What the distributions of two samples say beyond their locations.
+
+    Attributes
+    ----------
+    benchmark, metric : str
+        What was compared.
+    unit : str
+        The base unit of places and gap.
+    alpha : float
+        The risk that anything is claimed of two equal versions.
+    sizes : (int, int)
+        Values that were used: one a process where values are nested.
+    reference_modes, candidate_modes : tuple of float
+        Where the clear modes of each mixture lie, those of fewer than five values left out.
+    matched : tuple of MatchedMode
+        In order of place.
+    vanished, appeared : tuple of float
+        Modes shown to be in the reference only, in the candidate only.
+    pvalue : float
+        Of one distribution behind both samples.
+    doubts : tuple of Assumption
+        Why no claim is made whatever the p-value says.
+    gap : float
+        I1 = E|X - Y|.
+    candidate_lower : float
+        I2 = P[Y < X], ties not counted.
+    """
+
+    benchmark: str
+    metric: str
+    unit: str
+    alpha: float
+    sizes: tuple[int, int]
+    reference_modes: tuple[float, ...]
+    candidate_modes: tuple[float, ...]
+    matched: tuple[MatchedMode, ...]
+    vanished: tuple[float, ...]
+    appeared: tuple[float, ...]
+    pvalue: float
+    doubts: tuple[Assumption, ...]
+    gap: float
+    candidate_lower: float
+
+    @property
+    def moved(self) -> bool:
+        """Whether some mode moved."""
+        return any(m.moved for m in self.matched)
+
+    @property
+    def reweighted(self) -> bool:
+        """Whether some mode is hit more or less often."""
+        return any(m.reweighted for m in self.matched)
+
+    @property
+    def conclusion(self) -> str:
+        """One sentence in plain words."""
+        if self.doubts:
+            return f"no claim: {self.doubts[0].title} does not hold"
+        if self.vanished or self.appeared:
+            counts = {"vanished": len(self.vanished), "appeared": len(self.appeared)}
+            parts = [f"{n} mode{'s' if n > 1 else ''} {what}" for what, n in counts.items() if n]
+            return "the modes differ: " + ", ".join(parts)
+        if self.moved and self.reweighted:
+            return "modes moved, and runs fall into them with other weights"
+        if self.moved:
+            return "modes moved: runs in the same mode take another time"
+        if self.reweighted:
+            return "same modes, other weights: runs fall into them more or less often"
+        return "no change of the modes is shown"
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """One sample on the scale of logarithms, and its modes: places, the ends between them, numbers of values."""
+
+    logs: Floats
+    places: Floats
+    ends: Floats
+    counts: tuple[int, ...]
+
+    def inside(self, mode: int, shift: float = 0.0) -> tuple[float, float]:
+        return float(self.ends[mode] + shift), float(self.ends[mode + 1] + shift)
+
+    def values(self, between: tuple[float, float]) -> Floats:
+        return self.logs[(self.logs > between[0]) & (self.logs <= between[1])]
+
+
+def compare_modes(pair: Pair, *, alpha: float = 0.05, K_max: int = 9) -> ModeComparison | None:
+    """Fit a mixture to each sample, match their modes and test what became of them.
+
+    Parameters
+    ----------
+    pair : Pair
+        The two samples.
+    alpha : float
+        The risk that anything is claimed of two equal versions.
+    K_max : int
+        Largest number of components.
+
+    Returns
+    -------
+    ModeComparison or None
+        None where no mixture says anything: fewer than ten values (processes), a value that is not positive, one
+        value many times, or samples 1e100 times apart in size.
+
+    Examples
+    --------
+    >>> from speedproof.data.sample import Sample
+    >>> from speedproof.data.suite import Key
+    >>> rng = np.random.default_rng(2)
+    >>> fast, slow = rng.normal(10, 0.1, 80), rng.normal(12, 0.1, 40)
+    >>> x, y = Sample(rng.permutation(np.concatenate([fast[:40], slow]))), Sample(fast[40:])
+    >>> found = compare_modes(Pair(Key("sort"), x, y))
+    >>> len(found.reference_modes), len(found.candidate_modes), found.conclusion
+    (2, 1, 'the modes differ: 1 mode vanished')
+    """
+    samples = tuple(s.per_process("median") for s in (pair.reference, pair.candidate))
+    power = exponent(*(s.values for s in samples))
+    values = tuple(np.ldexp(s.values, power) for s in samples)
+    x, y = values
+    if min(x.size, y.size) < _LEAST or min(x.min(), y.min()) <= 0.0:
+        return None
+    if min(x.max(), y.max()) < max(x.max(), y.max()) / MOST_APART:
+        return None
+    try:
+        a, b = (_side(v, K_max) for v in values)
+    except DataError:  # one value, many times
+        return None
+    pairs, shift = _aligned(a, b)
+    doubts = _doubts(pair)
+    pvalue = _one_distribution(x, y)
+    tests = _Tests(a, b, pairs, shift, alpha)
+    claims = not doubts and pvalue <= alpha
+    matched, vanished, appeared = tests.outcome(claims)
+
+    def back(place: float) -> float:
+        return ldexp(exp(place), -power)
+
+    return ModeComparison(
+        benchmark=pair.key.benchmark,
+        metric=pair.key.metric,
+        unit=pair.reference.unit,
+        alpha=alpha,
+        sizes=(x.size, y.size),
+        reference_modes=tuple(map(back, a.places.tolist())),
+        candidate_modes=tuple(map(back, b.places.tolist())),
+        matched=tuple(
+            MatchedMode(back(a.places[j]), back(b.places[k]), *fields)
+            for (j, k), fields in zip(pairs, matched, strict=True)
+        ),
+        vanished=tuple(back(a.places[j]) for j in vanished),
+        appeared=tuple(back(b.places[k]) for k in appeared),
+        pvalue=pvalue,
+        doubts=doubts,
+        gap=ldexp(expected_gap(x, y), -power),
+        candidate_lower=probability_below(y, x),
+    )  # fmt: skip
+
+
+def _side(values: Floats, K_max: int) -> _Side:
+    found = clear_modes(fit(values, K_max=K_max).model)
+    logs = np.log(values)
+    ends = np.log(np.maximum(found.valleys, np.finfo(float).tiny))
+    counts = np.bincount(np.searchsorted(ends, logs), minlength=found.count)
+    kept = np.flatnonzero(counts >= FEW_RUNS)
+    if kept.size == 0:
+        raise DataError("no mode holds five values")
+    # What lies in a mode of a few values is an outlier of no mode.
+    places = np.log(np.maximum(found.places[kept], np.finfo(float).tiny))
+    edges = np.concatenate([[-inf], ends, [inf]])
+    between = np.concatenate([[edges[kept[0]]], edges[kept[1:]], [edges[kept[-1] + 1]]])
+    return _Side(logs, places, between, tuple(counts[kept].tolist()))
+
+
+def _aligned(a: _Side, b: _Side) -> tuple[list[tuple[int, int]], float]:
+    """Pairs of modes in order, and the shift from reference to candidate that aligns most of them best.
+
+    No shift and every difference of two modes are tried; a mode without a partner costs as much as one that is
+    off by a tenth, and the better filled modes count more.
+    """
+    shifts = [0.0, *(float(q - p) for p, q in product(a.places, b.places))]
+    best: tuple[float, list[tuple[int, int]], float] = (inf, [], 0.0)
+    for shift in shifts:
+        cost, pairs = _alignment(a, b, shift)
+        cost += 0.5 * (abs(shift) > 0.25 * _APART) + 0.01 * abs(shift)  # rather the same place than another
+        if cost < best[0] - 1e-12:
+            best = cost, pairs, shift
+    return best[1], best[2]
+
+
+def _alignment(a: _Side, b: _Side, shift: float) -> tuple[float, list[tuple[int, int]]]:
+    shares = [[c / sum(s.counts) for c in s.counts] for s in (a, b)]
+    table: dict[tuple[int, int], tuple[float, list[tuple[int, int]]]] = {(0, 0): (0.0, [])}
+    for j, k in product(range(a.places.size + 1), range(b.places.size + 1)):
+        if j == k == 0:
+            continue
+        ways = []
+        if j:
+            cost, pairs = table[j - 1, k]
+            ways.append((cost + shares[0][j - 1], pairs))
+        if k:
+            cost, pairs = table[j, k - 1]
+            ways.append((cost + shares[1][k - 1], pairs))
+        if j and k:
+            off = abs(float(b.places[k - 1] - a.places[j - 1]) - shift) / (2 * _APART)
+            cost, pairs = table[j - 1, k - 1]
+            if off <= 1.0:
+                ways.append((cost + off * (shares[0][j - 1] + shares[1][k - 1]), [*pairs, (j - 1, k - 1)]))
+        table[j, k] = min(ways, key=lambda way: way[0])
+    return table[a.places.size, b.places.size]
+
+
+def _doubts(pair: Pair) -> tuple[Assumption, ...]:
+    """What makes runs depend on each other or keeps their p-values from being what they seem."""
+    found: dict[Assumption, None] = {}
+    sides = (pair.reference, pair.candidate)
+    for own, other in (sides, sides[::-1]):
+        for check in of_sample(own, own.per_process("median"), own.label, other_nested=other.nested):
+            if not check.held and check.kind in UNDERMINING:
+                found[check.kind] = None
+    return tuple(found)
+
+
+def _one_distribution(x: Floats, y: Floats) -> float:
+    """P-value of Kolmogorov and Smirnov's test, of the limiting distribution: too large, if anything."""
+    pooled = np.concatenate([x, y])
+    share = [np.searchsorted(np.sort(v), pooled, "right") / v.size for v in (x, y)]
+    distance = float(np.abs(share[0] - share[1]).max())
+    return float(kolmogorov_sf(distance * np.sqrt(x.size * y.size / (x.size + y.size))))
+
+
+@dataclass(frozen=True, slots=True)
+class _Tests:
+    """All tests of one benchmark: two of each matched mode, one of each other."""
+
+    a: _Side
+    b: _Side
+    pairs: list[tuple[int, int]]
+    shift: float
+    alpha: float
+
+    def outcome(
+        self, claims: bool
+    ) -> tuple[list[tuple[Estimate, float, float, bool, bool, float, float]], list[int], list[int]]:
+        a, b, pairs = self.a, self.b, self.pairs
+        alone = [j for j in range(a.places.size) if j not in {p for p, _ in pairs}]
+        new = [k for k in range(b.places.size) if k not in {p for _, p in pairs}]
+        raw = []
+        counts = []
+        for j, k in pairs:
+            in_a, in_b = a.values(a.inside(j)), b.values(b.inside(k))
+            counts.append((in_a, in_b))
+            raw += [_welch(in_a, in_b)[0], _fisher(in_a.size, a.logs.size, in_b.size, b.logs.size)]
+        for side, other, modes, shift in ((a, b, alone, self.shift), (b, a, new, -self.shift)):
+            for mode in modes:
+                there = other.values(side.inside(mode, shift)).size
+                raw.append(_fisher(side.counts[mode], side.logs.size, there, other.logs.size))
+        adjusted = holm(raw).tolist()
+        risk = self.alpha / max(len(raw), 1)
+        matched = []
+        for i, (in_a, in_b) in enumerate(counts):
+            moved, weighed = adjusted[2 * i : 2 * i + 2]
+            _, ratio, half = _welch(in_a, in_b, risk)
+            estimate = Estimate(exp(ratio), exp(ratio - half), exp(ratio + half), 1 - risk)
+            matched.append(
+                (
+                    estimate, in_a.size / a.logs.size, in_b.size / b.logs.size, claims and moved <= self.alpha,
+                    claims and weighed <= self.alpha, moved, weighed,
+                )
+            )  # fmt: skip
+        rest = [claims and p <= self.alpha for p in adjusted[2 * len(pairs) :]]
+        gone = [j for j, shown in zip(alone, rest, strict=False) if shown]
+        come = [k for k, shown in zip(new, rest[len(alone) :], strict=True) if shown]
+        return matched, gone, come
+
+
+def _welch(x: Floats, y: Floats, risk: float = 0.05) -> tuple[float, float, float]:
+    """Two-sided p-value of equal means, their difference, and half its interval at confidence 1 - risk."""
+    difference = float(x.mean() - y.mean())
+    squares = [float(v.var(ddof=1)) / v.size for v in (x, y)]
+    error = sum(squares)
+    if error == 0.0:
+        return (1.0 if difference == 0.0 else 0.0), difference, 0.0
+    df = error**2 / sum(s * s / (v.size - 1) for s, v in zip(squares, (x, y), strict=True))
+    t = abs(difference) / np.sqrt(error)
+    return (
+        min(1.0, 2.0 * float(t_sf(t, df))),
+        difference,
+        t_quantile(1 - risk / 2, df) * float(np.sqrt(error)),
+    )
+
+
+def _fisher(a: int, n: int, b: int, m: int) -> float:
+    """Two-sided p-value of Fisher's exact test: a of n against b of m."""
+    k = np.arange(max(0, a + b - m), min(a + b, n) + 1)
+
+    def choose(of: int, some: npt.NDArray[np.int64]) -> Floats:
+        return np.array([lgamma(of + 1) - lgamma(i + 1) - lgamma(of - i + 1) for i in some.tolist()])
+
+    logs = choose(n, k) + choose(m, a + b - k)
+    chances = np.exp(logs - logs.max())
+    seen = chances[a - int(k[0])]
+    return float(min(1.0, chances[chances <= seen * (1 + 1e-7)].sum() / chances.sum()))
+
+
+@dataclass(frozen=True, slots=True)
+class MachineModes:
+    """Modes that most benchmarks of both versions share: those of the machine, not of a program.
+
+    Attributes
+    ----------
+    factor : float
+        Slow mode over fast mode.
+    benchmarks, of : int
+        How many share it, of how many.
+    speedup : float
+        Geometric mean of the candidate's speedups within a mode, over these benchmarks.
+    """
+
+    factor: float
+    benchmarks: int
+    of: int
+    speedup: float
+
+    @property
+    def conclusion(self) -> str:
+        """In one sentence."""
+        return (
+            f"{self.benchmarks} of {self.of} benchmarks have the same two modes in both versions, "
+            f"{self.factor:.2f}x apart: that is the machine, not the program. Within a mode the speedup is "
+            f"{self.speedup:.3f}x."
+        )
+
+
+def machine_modes(found: Sequence[ModeComparison], *, of: int | None = None) -> MachineModes | None:
+    """Say whether the modes are the machine's: whether most benchmarks have the same two, the same factor apart.
+
+    Parameters
+    ----------
+    found : sequence of ModeComparison
+        Of one metric.
+    of : int, optional
+        How many benchmarks there are; as many as were compared by default.
+
+    Returns
+    -------
+    MachineModes or None
+        None unless at least three benchmarks and more than half of all share a factor, within a tenth of its
+        logarithm, in both versions.
+    """
+    factors = []
+    for c in found:
+        both = [_main_factor(c, side) for side in (0, 1)]
+        if all(f is not None for f in both):
+            factors.append((both[0] or 0.0, both[1] or 0.0, c))
+    total = len(found) if of is None else of
+    if not factors:
+        return None
+    middle = float(np.median([f for one in factors for f in one[:2]]))
+    alike = [c for f, g, c in factors if max(abs(f - middle), abs(g - middle)) <= 0.1 * middle]
+    if len(alike) < 3 or 2 * len(alike) <= total:
+        return None
+    within = [float(np.mean([log(m.ratio.value) for m in c.matched])) for c in alike if c.matched]
+    return MachineModes(exp(middle), len(alike), total, exp(float(np.mean(within))) if within else 1.0)
+
+
+def _main_factor(c: ModeComparison, side: int) -> float | None:
+    """Logarithm of the ratio of the two fullest matched modes of a version."""
+    fullest = sorted(c.matched, key=lambda m: -(m.candidate_share if side else m.reference_share))[:2]
+    if len(fullest) < 2:
+        return None
+    places = [m.candidate if side else m.reference for m in fullest]
+    return abs(log(places[0] / places[1]))

@@ -1,0 +1,154 @@
+"""Modes of two versions: planted changes are found, and nothing is claimed where nothing changed."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from scipy import stats
+
+from speedproof.data.sample import Sample, Trait
+from speedproof.data.suite import Key, Pair
+from speedproof.protocols.assumptions import Assumption
+from speedproof.protocols.modes import ModeComparison, _fisher, _welch, compare_modes, machine_modes
+
+Floats = npt.NDArray[np.float64]
+
+
+def pair(x: Floats, y: Floats, name: str = "b") -> Pair:
+    return Pair(Key(name), Sample(x, label="old"), Sample(y, label="new"))
+
+
+def bimodal(rng: np.random.Generator, slow_share: float, factor: float = 1.0, n: int = 150) -> Floats:
+    slow = rng.random(n) < slow_share
+    return np.asarray((rng.normal(10, 0.1, n) + 2 * slow) * factor)
+
+
+def compared(x: Floats, y: Floats) -> ModeComparison:
+    found = compare_modes(pair(x, y))
+    assert found is not None
+    return found
+
+
+def test_other_weights() -> None:
+    rng = np.random.default_rng(1)
+    found = compared(bimodal(rng, 0.5), bimodal(rng, 0.15))
+    assert (found.moved, found.reweighted) == (False, True)
+    assert found.conclusion.startswith("same modes, other weights")
+    assert found.reference_modes == pytest.approx((10, 12), abs=0.05)
+
+
+def test_moved_modes() -> None:
+    """All modes by one factor, whatever their places: they are matched by it."""
+    rng = np.random.default_rng(2)
+    found = compared(bimodal(rng, 0.4), bimodal(rng, 0.4, 0.6))
+    assert (found.moved, found.reweighted) == (True, False)
+    assert [m.ratio.low <= 1 / 0.6 <= m.ratio.high for m in found.matched] == [True, True]
+    assert found.conclusion.startswith("modes moved: runs")
+
+
+def test_both() -> None:
+    rng = np.random.default_rng(3)
+    assert "and runs fall" in compared(bimodal(rng, 0.2), bimodal(rng, 0.6, 0.8)).conclusion
+
+
+def test_a_mode_may_have_no_partner() -> None:
+    rng = np.random.default_rng(4)
+    gone = compared(bimodal(rng, 0.3), rng.normal(10, 0.1, 150))
+    assert gone.vanished == pytest.approx([12.0], abs=0.1)
+    assert [m.reference for m in gone.matched] == pytest.approx([10.0], abs=0.1)
+    assert gone.conclusion == "the modes differ: 1 mode vanished"
+    new = compared(rng.normal(12, 0.1, 150), bimodal(rng, 0.3))
+    assert new.appeared == pytest.approx([10.0], abs=0.1)
+
+
+def test_metrics_against_all_pairs() -> None:
+    """E|X-Y| and P[Y<X] are those of the n m pairs."""
+    rng = np.random.default_rng(5)
+    x, y = rng.normal(10, 1, 50), rng.normal(9, 1, 60)
+    found = compared(x, y)
+    assert found.gap == pytest.approx(np.abs(x[:, None] - y).mean(), rel=1e-12)
+    assert found.candidate_lower == pytest.approx((y < x[:, None]).mean(), rel=1e-12)
+
+
+def test_an_outlier_is_no_mode() -> None:
+    """One run far out on either side neither moves, appears nor vanishes."""
+    rng = np.random.default_rng(6)
+    x, y = rng.normal(10, 0.1, 40), rng.normal(10, 0.1, 40)
+    x[7], y[3] = 35.0, 80.0
+    for found in (compared(x, y), compared(x, np.delete(y, 3))):
+        assert found.conclusion == "no change of the modes is shown"
+        assert len(found.reference_modes) == len(found.candidate_modes) == 1
+
+
+@pytest.mark.parametrize("x", [np.full(40, 3.0), np.arange(1.0, 6.0), np.linspace(0, 1, 40)])
+def test_samples_that_no_mixture_says_anything_of(x: Floats) -> None:
+    """Constants, a handful of values, and zeros give nothing rather than a crash."""
+    assert compare_modes(pair(x, np.linspace(1, 2, 40))) is None
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_equal_versions_are_left_alone(nested: bool) -> None:
+    """Any claim at all in at most 5 % of pairs of one bimodal program, nested values or not."""
+    rng = np.random.default_rng(7)
+    trials, claims = 120, 0
+    for _ in range(trials):
+        if nested:
+            inside = np.repeat(np.arange(20), 5)
+            x, y = (np.repeat(bimodal(rng, 0.4, n=20), 5) * rng.normal(1, 0.002, 100) for _ in range(2))
+            found = compare_modes(Pair(Key("b"), Sample(x, processes=inside), Sample(y, processes=inside)))
+        else:
+            found = compare_modes(pair(bimodal(rng, 0.4, n=60), bimodal(rng, 0.4, n=60)))
+        claims += found is not None and found.conclusion != "no change of the modes is shown"
+    assert stats.binomtest(claims, trials, 0.05, alternative="greater").pvalue > 1e-3
+
+
+def test_dependent_runs_support_no_claim() -> None:
+    rng = np.random.default_rng(8)
+    ordered = frozenset({Trait.ORDER_KNOWN})
+    x = Sample(np.sort(bimodal(rng, 0.5)), traits=ordered)
+    y = Sample(bimodal(rng, 0.1, 0.5), traits=ordered)
+    found = compare_modes(Pair(Key("b"), x, y))
+    assert found is not None
+    assert Assumption.RUN_ORDER in found.doubts
+    assert found.conclusion.startswith("no claim: ")
+    assert not any((found.moved, found.reweighted, found.vanished, found.appeared))
+
+
+def test_unit_does_not_matter() -> None:
+    rng = np.random.default_rng(9)
+    x, y = bimodal(rng, 0.4), bimodal(rng, 0.4, 0.9)
+    for scale in (2.0**-900, 2.0**900):
+        found = compared(x * scale, y * scale)
+        ratios = [[m.ratio.value for m in c.matched] for c in (found, compared(x, y))]
+        assert ratios[0] == pytest.approx(ratios[1], rel=1e-12)
+        assert found.reference_modes[0] / scale == pytest.approx(10, abs=0.1)
+
+
+def test_tests_against_scipy() -> None:
+    rng = np.random.default_rng(10)
+    for _ in range(50):
+        n, m = rng.integers(1, 60, 2).tolist()
+        a, b = int(rng.integers(0, n + 1)), int(rng.integers(0, m + 1))
+        expected = stats.fisher_exact([[a, n - a], [b, m - b]]).pvalue
+        assert _fisher(a, n, b, m) == pytest.approx(expected, rel=1e-9)
+        x, y = rng.normal(0, 1, 5 + n), rng.normal(0.3, 2, 5 + m)
+        welch = stats.ttest_ind(x, y, equal_var=False)
+        pvalue, _, half = _welch(x, y, 0.1)
+        assert pvalue == pytest.approx(welch.pvalue, rel=1e-9)
+        bounds = welch.confidence_interval(0.9)
+        assert half == pytest.approx((bounds.high - bounds.low) / 2, rel=1e-9)
+
+
+def test_the_machine_and_not_the_program() -> None:
+    """Five benchmarks with the same two modes 1.2x apart in both versions are the machine; three kinds are not."""
+    rng = np.random.default_rng(11)
+    found = [compared(bimodal(rng, 0.4, 10.0**i), bimodal(rng, 0.4, 0.8 * 10.0**i)) for i in range(5)]
+    machine = machine_modes(found)
+    assert machine is not None
+    assert machine.factor == pytest.approx(1.2, abs=0.01)
+    assert (machine.benchmarks, machine.of) == (5, 5)
+    assert machine.speedup == pytest.approx(1.25, rel=0.01)
+    assert "the machine, not the program" in machine.conclusion
+    assert machine_modes(found, of=10) is None
+    assert machine_modes(found[:2]) is None
