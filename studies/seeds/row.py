@@ -161,11 +161,11 @@ def text_of(path: Path) -> str:
     return (lzma.decompress(content) if path.suffix == ".xz" else content).decode("utf-8")
 
 
-def number(what: str, printed: str, ours: float, why: str = "", *, shown: str = "") -> Line:
+def number(what: str, printed: str, ours: float, why: str = "") -> Line:
     """A line for one printed number; with a reason it is a misprint, or the reason of a difference."""
     same = agrees(printed, ours)
     outcome = Outcome.AGREES if same else Outcome.MISPRINT if why else Outcome.DIFFERS
-    return Line(what, printed, shown or f"{ours:.7g}", outcome, why)
+    return Line(what, printed, f"{ours:.7g}", outcome, why)
 
 
 def alike(what: str, paper: str, ours: str, why: str = "") -> Line:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
+from studies.mixture_calibration import shifted_exponentials
 from studies.seeds.row import PRINTED, Line, Outcome, Result, Setting, alike, number, register, share
 
 from speedproof.mixture.fit import fit
@@ -43,14 +44,6 @@ def drawn(spread: float) -> Draw:
         )
 
     return draw
-
-
-def shifted_exponentials(rng: np.random.Generator, n: int) -> Floats:
-    """Three exponentials that start at 15, 22 and 40: no Gaussian mixture."""
-    k = rng.choice(3, n, p=[0.4, 0.35, 0.25])
-    return np.asarray(
-        np.array([15.0, 22.0, 40.0])[k] + rng.exponential(size=n) * np.array([1.0, 2.5, 1.5])[k]
-    )
 
 
 @register("varcore-figures10-13", PAPER, "figures 10 to 13: p-values of the bootstrap test")

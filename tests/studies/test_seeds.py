@@ -84,7 +84,17 @@ def test_data_that_is_not_committed(tmp_path: Path) -> None:
         values = "\n".join(f"{factor * v:g}" for v in rng.normal(10, 1, 40))
         (data / f"{name}.txt").write_text(values, encoding="utf-8")
     (data / "ten.csv").write_text("Name,Sample1,Sample2,ConfLevel,Coef\na,x.txt,y.txt,,\n", encoding="utf-8")
-    assert seeds("--only", "2013-tool", "--data", str(data), "--out", str(out))[0] == 0
+    scores = [f"{suite},{v}" for suite in ("CINT2006", "CFP2006") for v in np.exp(rng.normal(3, 1, 200))]
+    text = "Benchmark,Result\n" + "\n".join(scores) + "\nCFP2006,--\n"
+    (data / "cpu2006-results-20140206.csv").write_text(text, encoding="utf-8")
+    assert (
+        seeds("--only", "2013-tool", "--only", "hpt-table1", "--data", str(data), "--out", str(out))[0] == 0
+    )
+    lines = stored(out, "hpt-table1")["lines"]
+    assert isinstance(lines, list)
+    assert [line["why"] for line in lines] == ["200 results", ""] * 2
+    pvalues = [float(line["ours"].split()[2].rstrip(",")) for line in lines]
+    assert max(pvalues[::2]) < 1e-6 < 0.01 < min(pvalues[1::2])  # log-normal, and not normal
     lines = stored(out, "2013-tool")["lines"]
     assert isinstance(lines, list)
     assert lines[-1]["what"] == "ten.csv of --data"
