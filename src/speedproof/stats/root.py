@@ -11,7 +11,9 @@ _NARROW = 1e-11
 _MOST_STEPS = 200
 
 
-def decreasing_root(function: Callable[[float], float], low: float, high: float) -> tuple[float, float]:
+def decreasing_root(
+    function: Callable[[float], float], low: float, high: float, *, narrow: float = _NARROW
+) -> tuple[float, float]:
     """The ends of a narrow interval in which a decreasing function changes its sign.
 
     Parameters
@@ -20,6 +22,8 @@ def decreasing_root(function: Callable[[float], float], low: float, high: float)
         Decreasing, possibly in steps.
     low, high : float
         Where it probably changes its sign; the interval is widened where it does not.
+    narrow : float
+        Width of the interval at which to stop, relative where its ends exceed 1.
 
     Returns
     -------
@@ -55,7 +59,7 @@ def decreasing_root(function: Callable[[float], float], low: float, high: float)
     weight_low, weight_high = at_low, at_high
     before, since = high - low, 0
     for _ in range(_MOST_STEPS):
-        if high - low <= _NARROW * max(1.0, abs(low), abs(high)):
+        if high - low <= narrow * max(1.0, abs(low), abs(high)):
             break
         middle = low + (high - low) * (weight_low / (weight_low - weight_high))
         if since == 2 or not low < middle < high:

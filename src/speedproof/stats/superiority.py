@@ -14,6 +14,7 @@ gamma = 1, where equal values count one half and the permutation distribution is
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,6 +34,8 @@ BoolArray = npt.NDArray[np.bool_]
 
 _MOST_RATIOS = 1 << 17  # of a pair, all of which are sorted
 _AT_ONCE = 1 << 15  # ratios, of several pairs: they fit a core's cache
+_LISTED = 1 << 10  # ratios of a large pair that are listed near a bound
+_LARGEST = math.log(1.7e308)
 _ROUNDING = 16.0 * float(np.finfo(np.float64).eps)
 
 
@@ -472,26 +475,32 @@ class _Large:
         self.step = pairs.step[0]
         self.scorer = score
 
-    def _below(self, gamma: float, sign: float) -> tuple[FloatArray, FloatArray]:
-        """How many gamma y are below each x, and how many x below each gamma y."""
+    def _read(self, sign: float) -> tuple[FloatArray, FloatArray]:
+        """The values that the steps leave possible: the least x and greatest y (sign -1), or the reverse (+1)."""
         x = np.maximum(self.x + sign * 0.5 * self.step[0], 0.0)
-        y = np.maximum(self.y - sign * 0.5 * self.step[1], 0.0) * gamma
-        below_x = np.searchsorted(y, x, side="left" if sign < 0 else "right")
+        return x, np.maximum(self.y - sign * 0.5 * self.step[1], 0.0)
+
+    def _below(self, gamma: float, sign: float) -> IntArray:
+        """How many gamma y are below each x; ties count against X (sign -1) or for it (+1)."""
+        x, y = self._read(sign)
+        return np.asarray(np.searchsorted(gamma * y, x, side="left" if sign < 0 else "right"), dtype=np.int64)
+
+    def _spread(self, below: IntArray) -> tuple[float, float, float]:
+        n, m = self.x.size, self.y.size
+        below_x = below.astype(np.float64)
         # The j-th y has below it every x that has at most j of the y below.
-        below_y = np.cumsum(np.bincount(below_x, minlength=y.size + 1))[: y.size]
-        return below_x.astype(np.float64), below_y.astype(np.float64)
+        below_y = np.cumsum(np.bincount(below, minlength=m + 1))[:m].astype(np.float64)
+        # Sums of squares around the mean, so that nothing cancels when nearly all pairs are won.
+        won = below_x.sum()
+        square_x = ((below_x - won / n) ** 2).sum() + won**2 / n
+        square_y = ((below_y - below_y.mean()) ** 2).sum() + below_y.sum() ** 2 / m
+        return float(won), float(square_x), float(square_y)
 
     def score(self, gamma: float, sign: float) -> FloatArray:
         """The score at gamma; ties count against X (sign -1) or for it (+1)."""
         if self.scorer is None:
             raise AssertionError
-        below_x, below_y = self._below(gamma, sign)
-        n, m = below_x.size, below_y.size
-        # Sums of squares around the mean, so that nothing cancels when nearly all pairs are won.
-        won = below_x.sum()
-        square_x = ((below_x - won / n) ** 2).sum() + won**2 / n
-        square_y = ((below_y - below_y.mean()) ** 2).sum() + below_y.sum() ** 2 / m
-        return self.scorer.of(Spread(np.array([won]), np.array([square_x]), np.array([square_y])))
+        return self.scorer.of(Spread(*(np.array([v]) for v in self._spread(self._below(gamma, sign)))))
 
     def estimate(self) -> float:
         """The median of the ratios: of two in the middle their geometric mean; 0 / 0 is none."""
@@ -516,12 +525,50 @@ class _Large:
         # The score falls nearly evenly between two quantiles of the ratios: start next to where it passes.
         start, end = self._range()
         steep = (above(end) - above(start)) / (end - start)
+        few = _LISTED * (end - start) / (0.1 * self.x.size * self.y.size)
         found = []
-        for side in (above, below):
+        for side, sign in ((above, -1.0), (below, 1.0)):
             at = start - side(start) / steep if steep < 0.0 else start
-            near = 0.02 * abs(at - 0.5 * (start + end)) + 1e-9
-            found.append(decreasing_root(side, at - near, at + near))
-        return math.exp(found[0][0]), math.exp(found[1][1])
+            near = max(0.02 * abs(at - 0.5 * (start + end)), few)
+            found.append(self._crossing(side, sign, critical, (at - near, at + near), few))
+        return found[0], found[1]
+
+    def _crossing(
+        self,
+        side: Callable[[float], float],
+        sign: float,
+        critical: float,
+        probably: tuple[float, float],
+        few: float,
+    ) -> float:
+        """The bound: first a narrow interval, then a walk through the ratios in it, as in `_states`."""
+        start, end = decreasing_root(side, *probably, narrow=few)
+        low, high = math.exp(start), math.exp(end) if end < _LARGEST else math.inf
+        if not 0.0 < low < high < math.inf or self.scorer is None:
+            return low if sign < 0 else high
+        upto, downto = self._below(low, sign), self._below(high, sign)
+        crossed = np.maximum(upto - downto, 0)
+        count = int(crossed.sum())
+        if count > 64 * _LISTED:
+            precise = decreasing_root(side, start, end)
+            return math.exp(precise[0] if sign < 0 else precise[1])
+        i = np.repeat(np.arange(self.x.size), crossed)
+        j = np.arange(count) - np.repeat(np.cumsum(crossed) - crossed, crossed) + downto[i]
+        x, y = self._read(sign)
+        ratios = x[i] / y[j]
+        order = np.argsort(ratios, kind="stable")
+        won, square_x, square_y = self._spread(upto)
+        states = Spread(
+            won - np.arange(count + 1.0)[None],
+            square_x + np.concatenate([[0.0], np.cumsum(-1.0 - 2.0 * j[order])])[None],
+            square_y + np.concatenate([[0.0], np.cumsum(1.0 + 2.0 * i[order])])[None],
+        )
+        rejected = -sign * self.scorer.of(states)[0] >= critical
+        ends = np.concatenate([[low], ratios[order], [high]])
+        kept = np.flatnonzero((ends[1:] > ends[:-1] * (1.0 + _ROUNDING)) & ~rejected)
+        if not kept.size:
+            return high if sign < 0 else low
+        return float(ends[kept[0]] if sign < 0 else ends[kept[-1] + 1])
 
     def _range(self) -> tuple[float, float]:
         """Logarithms of ratios between which the typical one probably lies, from quantiles."""
