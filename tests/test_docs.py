@@ -41,7 +41,7 @@ def commands(block: str) -> Iterator[tuple[str, str]]:
 def test_commands(page: str, line: int, block: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A console block runs from the repository's root; its output is what the page shows ("..." for anything)."""
     monkeypatch.chdir(ROOT)
-    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("COLUMNS", "80")
     for command, expected in commands(block):
         program, *arguments = shlex.split(command, comments=True)
         assert program == "speedproof", f"{page}:{line}: only speedproof is run here, not {program}"

@@ -6,6 +6,7 @@ import io
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -49,19 +50,17 @@ def test_conclusion_comes_first(pair: tuple[str, str]) -> None:
     code, out, err = speedproof("compare", *pair, "--unit", "ms")
     assert code == 0
     lines = out.splitlines()
-    assert lines[0] == "new against old: time"
-    assert lines[1].startswith("new is faster than old on a typical run by a factor of 1.1")
-    assert "certified to be at least 1.1" in lines[1]
-    assert "confidence 95 %" in lines[1]
-    assert "ms ±" in out
+    assert re.fullmatch(
+        r"new is 1\.1\dx faster than old +proven: at least 1\.1\dx \(95 % confidence\)", lines[0]
+    )
+    assert re.search(r"^new +\d+\.\d+ ms +\d+\.\d+ ms ± \d\.\d % .* 40$", out, re.MULTILINE)
     assert err.count("error") == 0
 
 
 def test_slower_is_found_and_called_so(pair: tuple[str, str]) -> None:
     """The other direction is tested, too, each side at risk alpha."""
     _, out, _ = speedproof("compare", pair[1], pair[0])
-    assert "old is slower than new in mean" in out
-    assert "certified to be at most 0.9" in out
+    assert re.match(r"old is 1\.1\dx slower than new +proven: at least 1\.\d+x", out)
 
 
 def test_undecided_says_what_would_decide(write) -> None:  # type: ignore[no-untyped-def]
@@ -69,9 +68,8 @@ def test_undecided_says_what_would_decide(write) -> None:  # type: ignore[no-unt
     rng = np.random.default_rng(2)
     near = [write(f"{name}.txt", rng.normal(mean, 3, 35)) for name, mean in (("a", 100), ("b", 99.5))]
     _, out, _ = speedproof("compare", *near, "--protocol", "mean")
-    assert "It is undecided whether b is faster than a in mean" in out
-    assert "runs of a and" in out
-    assert "power 0.8" in out
+    assert out.startswith("Undecided whether b is faster or slower than a in mean: between")
+    assert re.search(r"about \d+ runs of a and \d+ of b\s+would tell|about \d+ runs would tell", out)
 
 
 def test_fail_on_is_opt_in(pair: tuple[str, str]) -> None:
@@ -87,8 +85,8 @@ def test_margin_gives_equivalence(write) -> None:  # type: ignore[no-untyped-def
     """Equivalent only against a stated margin."""
     rng = np.random.default_rng(3)
     same = [write(f"{name}.txt", rng.normal(100, 0.5, 40)) for name in "ab"]
-    assert "equivalent in mean" not in speedproof("compare", *same)[1]
-    assert "b and a are equivalent in mean within 2 %" in speedproof("compare", *same, "--margin", "2%")[1]
+    assert "the same" not in speedproof("compare", *same)[1]
+    assert "b and a are the same within 2 %" in speedproof("compare", *same, "--margin", "2%")[1]
 
 
 def test_json_carries_everything(pair: tuple[str, str]) -> None:
@@ -152,14 +150,14 @@ def test_leftovers_are_named(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("benchmark,value\nx,1\nx,2\nonly_a,3\n", encoding="utf-8")
     (tmp_path / "b.csv").write_text("benchmark,value\nx,1\nx,3\nonly_b,3\n", encoding="utf-8")
     _, out, _ = speedproof("compare", str(tmp_path / "a.csv"), str(tmp_path / "b.csv"))
-    assert "Left out, 1 benchmark that only a has and b lacks: only_a" in out
-    assert "Left out, 1 benchmark that only b has and a lacks: only_b" in out
+    assert "Only in a: 1 benchmark (only_a)" in out
+    assert "Only in b: 1 benchmark (only_b)" in out
 
 
 def test_versions_can_be_named(pair: tuple[str, str]) -> None:
     """NAME=PATH names a version."""
     out = speedproof("compare", f"base={pair[0]}", f"patched={pair[1]}")[1]
-    assert out.startswith("patched against base")
+    assert out.startswith("patched is 1.11x faster than base")
 
 
 def test_versions_told_apart_by_a_field() -> None:
@@ -171,7 +169,7 @@ def test_versions_told_apart_by_a_field() -> None:
     assert ("before", "after") in [(r["reference"], r["candidate"]) for r in results]
     code, _, err = speedproof("compare", path, "--by", "nothing")
     assert code == 2
-    assert "the fields of these results are goos" in err
+    assert "goos" in err
 
 
 def test_names_that_a_tool_gave_are_believed(tmp_path: Path) -> None:
@@ -250,9 +248,11 @@ def test_dependent_runs_are_not_certified_without_a_word(write) -> None:  # type
         write(f"{name}.txt", 100 + np.cumsum(rng.normal(0, 1, 60)) + shift)
         for name, shift in (("a", 9), ("b", 0))
     ]
-    out = speedproof("compare", *walks)[1]
-    assert "But the true risk may be larger than stated (order" in out
-    assert "+!" in out or "-!" in out
+    out = " ".join(speedproof("compare", *walks, "--protocol", "median")[1].split())
+    assert out.startswith("Undecided") or "! Not met: " in out
+    if "! Not met: " in out:
+        assert "independence of neighbouring runs" in out
+        assert "the true risk may be larger" in out
 
 
 def test_names_from_files_cannot_drive_the_terminal(tmp_path: Path) -> None:
@@ -271,7 +271,10 @@ def test_names_from_files_cannot_drive_the_terminal(tmp_path: Path) -> None:
 def test_a_stream_without_unicode(environment: dict[str, str]) -> None:
     """Where the encoding lacks a character its nearest in ASCII is written."""
     done = subprocess.run(
-        command("compare", O2, O3), capture_output=True, check=False, env={**os.environ, **environment}
+        command("compare", O2, O3, "--only", "matmul"),
+        capture_output=True,
+        check=False,
+        env={**os.environ, **environment},
     )
     assert done.returncode == 0, done.stderr.decode()
     assert b" +- " in done.stdout
@@ -304,7 +307,7 @@ def test_files_of_one_name_are_told_apart(write, tmp_path: Path) -> None:  # typ
     for folder in "xy":
         (tmp_path / folder).mkdir()
     a, b = write("x/r.txt", [1, 2, 3]), write("y/r.txt", [1, 2, 3])
-    assert speedproof("compare", a, b)[1].startswith("y/r against x/r")
+    assert "than x/r" in speedproof("compare", a, b)[1]
 
 
 def test_commands_of_one_hyperfine_file_are_versions() -> None:
@@ -317,13 +320,13 @@ def test_commands_of_one_hyperfine_file_are_versions() -> None:
 
 def test_explain_names_every_test(pair: tuple[str, str]) -> None:
     """--explain lists checks with p-values and rules, the deciding test and the highest confidence."""
-    out = speedproof("compare", *pair, "--explain")[1]
+    out = " ".join(speedproof("compare", *pair, "--explain")[1].split())
     for word in (
         "X is old, Y is new",
         "normality of X (p = ",
         "t test: p = ",
-        "rule: p <= 0.05",
-        "highest confidence",
+        "significant where p <= 0.05",
+        "Significant up to",
     ):
         assert word in out
 

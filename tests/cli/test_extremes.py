@@ -140,8 +140,8 @@ def test_model_and_rank_answer_alike_in_every_unit(tmp_path: Path, power: int) -
                 assert b[name] == pytest.approx(float(np.ldexp(a[name], power)), rel=1e-9, abs=unit / 1e6)
     for a, b in zip(rank["ranking"]["versions"], extreme_rank["ranking"]["versions"], strict=True):
         assert b["version"] == a["version"]
-        assert b["least"] == a["least"]
-        assert b["mixture_least"]["value"] == pytest.approx(a["mixture_least"]["value"])
+        assert b["chance"] == a["chance"]
+        assert b["mixture_chance"]["value"] == pytest.approx(a["mixture_chance"]["value"])
         assert b["median"] == float(np.ldexp(a["median"], power))
     assert extreme_rank["conclusion"] == rank["conclusion"]
 
@@ -153,7 +153,7 @@ def test_versions_of_any_two_sizes_are_compared(tmp_path: Path) -> None:
         write(tmp_path / "b.txt", 1e-322 * MODEL.rvs(40, 2)),
     ]
     _, out, _ = speedproof("compare", *files, "--unit", "s", "--protocol", "mean")
-    assert "b is faster than a in mean with confidence 95 %; no factor can be named" in out
+    assert "b is faster than a in mean    (95 % confidence; no factor can be named)" in out
     assert "because it is beyond the largest double" in out
     near = [write(tmp_path / "a.txt", 1e305 * MODEL.rvs(40, 1)), write(tmp_path / "b.txt", MODEL.rvs(40, 2))]
     for given in (files, near):

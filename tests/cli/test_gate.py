@@ -5,6 +5,7 @@ from __future__ import annotations
 import html.parser
 import io
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -71,7 +72,7 @@ def test_exit_codes(three: dict[str, str]) -> None:
     for candidate, code, word in (("same", 0, "PASS"), ("slow", 1, "FAIL"), ("noisy", 3, "UNDECIDED")):
         found, out, _ = gate(three["base"], three[candidate])
         assert found == code
-        assert out.splitlines()[1].startswith(f"{word}: ")
+        assert out.startswith(f"{word}: ")
     assert gate(three["base"], "nowhere.json")[0] == 2
 
 
@@ -91,8 +92,9 @@ def test_a_vanished_benchmark_does_not_pass(three: dict[str, str], write: Write)
     fewer = write("fewer.csv", 5, json_dumps=1, json_loads=1, fresh=1)
     code, out, _ = gate(three["base"], fewer, "--undecided", "pass")
     assert code == 1
-    assert "1 benchmark of base cannot be compared in fewer: xml" in out
-    assert "New in fewer, without bearing: fresh" in out
+    assert out.startswith("FAIL: 1 benchmark missing")
+    assert re.search(r"^MISSING +xml ", out, re.MULTILINE)
+    assert "New, not judged: fresh" in out
     assert gate(three["base"], fewer, "--skip", "xml")[0] == 0
     Path("speedproof.toml").write_text('[[gate.benchmark]]\npattern = "xml"\nignore = true\n')
     code, out, _ = gate(three["base"], fewer)
@@ -109,8 +111,8 @@ def test_settings_and_options(three: dict[str, str]) -> None:
     Path("other.toml").write_text('[[gate.benchmark]]\npattern = "json_d*"\nmargin = 0.25\n')
     code, out, _ = gate(base, slow, "--config", "other.toml")
     assert code == 0
-    assert "> 0.8 " in out
-    assert "> 0.9804" in out
+    assert re.search(r"^pass +json_dumps .*\+25 %$", out, re.MULTILINE)
+    assert re.search(r"^pass +xml .*\+2 %$", out, re.MULTILINE)
     Path("typo.toml").write_text('[[gate.benchmark]]\npattern = "jsn_*"\nmargin = 0.25\n')
     code, _, err = gate(base, slow, "--config", "typo.toml")
     assert code == 1
@@ -211,24 +213,25 @@ def test_everything_vanished(write: Write) -> None:
     new = write("new.csv", 2, runs=3, a=1, b=1)
     code, out, _ = gate(old, new, "--markdown", "s.md")
     assert code == 1
-    assert "50 benchmarks of old cannot be compared in new: old_0" in out
-    assert "and 10 more" in out
-    assert "- and 10 more missing" in Path("s.md").read_text(encoding="utf-8")
+    assert out.startswith("FAIL: 50 benchmarks missing")
+    assert "... 38 more missing" in out
+    text = Path("s.md").read_text(encoding="utf-8")
+    assert all(f"`old_{i}`" in text for i in range(50))
 
 
 @pytest.mark.parametrize(
     ("method", "words"),
     [
-        ("holm", "a false fail one of 5 % over all 3 together (Holm's correction)"),
-        ("bh", "an expected share of 5 % at most does so falsely"),
+        ("holm", "of a false fail: 5 % over all 3 (Holm)"),
+        ("bh", "an expected share of 5 % of those that fail"),
         ("none", "5 % for each benchmark, up to 15 % over all 3"),
     ],
 )
 def test_the_risk_is_stated(three: dict[str, str], method: str, words: str) -> None:
     """Bonferroni's bound of three independent tests at 5 % is 15 %."""
-    out = gate(three["base"], three["same"], "--multiplicity", method)[1]
+    out = " ".join(gate(three["base"], three["same"], "--multiplicity", method)[1].split())
     assert words in out
-    assert "A false pass has a risk of at most 5 %" in out
+    assert "Risk of a false pass: at most 5 %" in out
 
 
 def test_several_policies_in_one_sentence(three: dict[str, str]) -> None:
@@ -241,11 +244,8 @@ def test_several_policies_in_one_sentence(three: dict[str, str]) -> None:
     Path("more.csv").write_text(text)
     code, out, _ = gate("more.csv", three["same"], "--markdown", "s.md")
     assert code == 0
-    assert (
-        "equivalent within the margin on 2 benchmarks and not worse by more than the margin on 1 benchmark"
-        in out
-    )
-    assert "`gone_7` and 1 more" in Path("s.md").read_text(encoding="utf-8")
+    assert "the same within 2 % (2) and not slower by more than 2 % (1)" in " ".join(out.split())
+    assert "gone\\_2 and 6 more" in Path("s.md").read_text(encoding="utf-8")
 
 
 def test_dependent_runs_are_marked(write: Write) -> None:
@@ -255,8 +255,8 @@ def test_dependent_runs_are_marked(write: Write) -> None:
     )
     Path("drift.csv").write_text(text)
     _, out, _ = gate("drift.csv", "drift.csv", "--protocol", "median", "--markdown", "s.md")
-    assert "+!pass" in out
-    warning = "In 1 of 1 benchmark, marked !, the runs are not what the tests assume (drift on 1"
+    assert re.search(r"^pass ! +b ", out, re.MULTILINE)
+    warning = "Not met: no drift"
     assert warning in out
     assert warning in Path("s.md").read_text(encoding="utf-8")
 
@@ -268,7 +268,7 @@ def test_two_versions_of_one_file() -> None:
     Path("w.csv").write_text("benchmark,value\nx,1\nx,2\n")
     code, out, _ = gate("v.csv:b", "v.csv:a")
     assert code == 0
-    assert out.startswith("gate: a against b\n")
+    assert out.startswith("PASS: x is not slower by more than 2 %")
     assert gate("v.csv:a", "v.csv:c:d")[0] == 0
     for baseline, candidate, message in (
         ("v.csv", "w.csv", "have v:a, v:b, v:c:d, w; write each to a file of its own"),
@@ -286,7 +286,7 @@ def test_commands_of_one_hyperfine_file() -> None:
     """hyperfine's commands are versions of one thing, for the gate as for compare."""
     code, out, _ = gate(f"{O2}:sieve", f"{O2}:matmul")
     assert code == 0
-    assert out.startswith("gate: matmul against sieve\n")
+    assert out.startswith("PASS: ")
 
 
 def test_nothing_to_hold_the_candidate_to(three: dict[str, str], write: Write) -> None:
@@ -304,7 +304,7 @@ def test_a_renamed_benchmark_has_vanished(write: Write) -> None:
     old, new = write("old.csv", 1, before=1), write("new.csv", 2, after=1)
     code, out, _ = gate(old, new)
     assert code == 1
-    assert "cannot be compared in new: before" in out
+    assert re.search(r"^MISSING +before ", out, re.MULTILINE)
     for name in ("old.txt", "new.txt"):
         Path(name).write_text("".join(f"{1 + i / 5000}\n" for i in range(12)))
     assert gate("old.txt", "new.txt")[0] == 0
@@ -337,7 +337,7 @@ def test_several_metrics_are_one_gate(write: Write) -> None:
     assert code == 0
     assert "x (time)" in out
     assert "x (memory)" in out
-    assert "all 2 benchmark metrics" in out
+    assert "none of 2 benchmark metrics is" in out
 
 
 class Cells(html.parser.HTMLParser):
@@ -357,12 +357,12 @@ def test_markdown_summary(three: dict[str, str]) -> None:
     text = Path("summary.md").read_text(encoding="utf-8")
     assert code == 1
     assert "FAIL" in out
-    assert text.startswith("## Gate: fail\n")
+    assert text.startswith("<!-- speedproof -->\n### Gate: slow against base\n")
     opened = text.split("<details>")[0]
-    assert "| `json_dumps` | - fail |" in opened
+    assert "| **FAIL** | `json_dumps` |" in opened
     assert "`xml`" not in opened
     rows = [line for line in text.splitlines() if line.startswith("|")]
-    assert {line.replace("\\|", "").count("|") for line in rows} == {8}
+    assert len({line.replace("\\|", "").count("|") for line in rows}) == 1
     assert text.count("<details>") == text.count("</details>")
 
 
@@ -377,7 +377,7 @@ def test_hostile_names_stay_text() -> None:
     for line in Path("s.md").read_text(encoding="utf-8").splitlines():
         assert "<script>" not in line or "``" in line
         if line.startswith("|"):
-            assert line.replace("\\|", "").count("|") == 8
+            assert line.replace("\\|", "").count("|") == 8, line
 
 
 def test_a_thousand_benchmarks_fit_a_summary(tmp_path: Path) -> None:
@@ -389,7 +389,7 @@ def test_a_thousand_benchmarks_fit_a_summary(tmp_path: Path) -> None:
     gate("a.csv", "b.csv", "--markdown", "s.md")
     text = Path("s.md").read_text(encoding="utf-8")
     assert len(text) < 65536
-    assert "more | | |" in text
+    assert "more rows do not fit" in text
 
 
 def test_help_documents_the_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import io
 import json
-import math
 import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree as ET
 
 import numpy as np
 import numpy.typing as npt
@@ -91,17 +89,12 @@ def test_a_failure_of_doubtful_runs_is_not_proven() -> None:
     # The premise: one failure of either kind.
     kinds = {r["comparison"]["benchmark"]: (r["outcome"], doubtful(r)) for r in result["rows"]}
     assert kinds == {"clean": ("fail", False), "doubted": ("fail", True), "same": ("pass", False)}
-    headline = texts["terminal"].splitlines()[1]
-    assert headline == (
-        "FAIL: a regression beyond the margin is proven on 1 of 3 benchmarks: clean; a regression beyond the "
-        "margin is shown on 1 of 3 benchmarks, if the runs are what the tests assume, which they are not (marked "
-        "!): doubted."
-    )
-    for name in ("html", "junit"):
-        assert headline in texts[name]
-        assert "A regression beyond the margin is proven: speedup" in texts[name]
-        assert "A regression beyond the margin is shown: speedup" in texts[name]
-        assert "This holds if the runs are what the tests assume, which they are not (order" in texts[name]
+    assert texts["terminal"].startswith("FAIL: 2 of 3 benchmarks are slower by more than 2 %")
+    marks = dict(re.findall(r"^(FAIL !|FAIL|pass) +(\w+) ", texts["terminal"], re.MULTILINE))
+    assert set(marks) >= {"FAIL", "FAIL !"}
+    assert "independence of neighbouring runs (1)" in " ".join(texts["terminal"].split())
+    assert "Proven: slower by more than 2 % (speedup" in texts["junit"]
+    assert "Shown, if the assumptions were met: slower by more than 2 % (speedup" in texts["junit"]
 
 
 @pytest.mark.parametrize("policy", ["no-regression", "proven-improvement", "equivalence"])
@@ -113,38 +106,21 @@ def test_with_doubtful_runs_only_nothing_is_proven(policy: str) -> None:
         new = hyperfine("new.json", {b: factor * (v + 1e-9) for b, v in times.items()})
         result, texts = gate(old, new, "--policy", policy)
         assert all(map(doubtful, result["rows"]))
-        headline = texts["terminal"].splitlines()[1]
-        assert headline.startswith(f"{result['outcome'].upper()}: ")
-        nothing = "what is asked is proven on 0 of 3 benchmarks"
-        assert "proven" not in headline.replace(nothing, "")
-        if result["outcome"] != "undecided":
-            assert "if the runs are what the tests assume, which they are not (marked !)" in headline
-        for row in texts["terminal"].splitlines()[7:10]:
-            claims = re.findall(r"(!?) ?(improvement|equivalence|regression)", row)
-            assert all(mark == "!" for mark, _ in claims), row
-        assert not re.search(r"Proven |(margin|slowdown) is proven|also proven:", texts["junit"])
-
-
-def test_a_mixed_pass_counts_the_doubtful_ones() -> None:
-    old = hyperfine("old.json", {"a": noise(), "b": noise()})
-    new = hyperfine("new.json", {"a": noise()[::-1] * 0.9, "b": drift() * 0.9})
-    _, texts = gate(old, new)
-    assert texts["terminal"].splitlines()[1] == (
-        "PASS: new is shown not worse by more than the margin on all 2 benchmarks, in median, if the runs are "
-        "what the tests assume, which they are not on 1 of them (marked !)."
-    )
+        assert texts["terminal"].startswith(f"{result['outcome'].upper()}: ")
+        rows = re.findall(r"^(?:FAIL|pass)(?!:).*$", texts["terminal"], re.MULTILINE)
+        assert all(re.match(r"(FAIL|pass) !", row) for row in rows)
+        assert "Proven: " not in texts["junit"]
 
 
 def test_versions_of_different_sessions_were_not_measured_in_turn() -> None:
     """Said once in every report where the files tell it: no session measured both."""
     one, two = session("one.jsonl", {"s1": ("x",)}), session("two.jsonl", {"s2": ("x",)})
-    said = (
-        "one and two were measured in different sessions, one after the other: what else changed in between"
-    )
+    said = "one and two were measured in two sessions"
     result, texts = gate(one, two)
     assert result["sessions_apart"] is True
     for name, text in texts.items():
         assert text.count(said) == 1, name
+        assert "speedproof run" in text
 
 
 def test_versions_of_one_session_and_of_other_tools() -> None:
@@ -154,7 +130,7 @@ def test_versions_of_one_session_and_of_other_tools() -> None:
     for baseline, candidate in ((f"{both}:x", f"{both}:y"), plain):
         result, texts = gate(baseline, candidate)
         assert result["sessions_apart"] is False
-        assert not any("different sessions" in text for text in texts.values())
+        assert not any("two sessions" in text for text in texts.values())
 
 
 def test_no_bounds_where_the_samples_differ_by_more_than_a_shift() -> None:
@@ -170,7 +146,7 @@ def test_no_bounds_where_the_samples_differ_by_more_than_a_shift() -> None:
     }
     old = hyperfine("old.json", {b: x for b, (x, _) in shapes.items()})
     new = hyperfine("new.json", {b: y for b, (_, y) in shapes.items()})
-    result, texts = gate(old, new, "--margin", "1%")
+    result, texts = gate(old, new, "--margin", "1%", "--all")
     held = {
         r["comparison"]["benchmark"]: all(
             c["held"] for c in r["comparison"]["checks"] if c["kind"] == "location shift"
@@ -179,31 +155,15 @@ def test_no_bounds_where_the_samples_differ_by_more_than_a_shift() -> None:
     }
     assert held == {"skewed": False, "modes": False, "alike": True}
     for row in result["rows"]:
-        name, speedup = row["comparison"]["benchmark"], row["comparison"]["speedup"]
+        name = row["comparison"]["benchmark"]
         decided = {
             "fail": row["contradicted"]["adjusted"] <= 0.05,
             "pass": row["required"]["adjusted"] <= 0.05,
         }
         assert row["outcome"] == next((o for o, true in decided.items() if true), "undecided")
-        lines = [line for line in texts["terminal"].splitlines() if line.split()[:1] == [name]]
-        shown = re.search(r"(\d\.\d{3})( \[([\d.]+), ([\d.]+)\])?", lines[0])
-        assert shown is not None
-        assert math.isclose(float(shown[1]), speedup["value"], abs_tol=6e-4)
-        assert (shown[2] is not None) == held[name]
-        if held[name]:
-            assert float(shown[3]) <= float(shown[1]) <= float(shown[4])
-        (in_markdown,) = {line for line in texts["markdown"].splitlines() if line.startswith(f"| `{name}`")}
-        (case,) = (c for c in ET.fromstring(texts["junit"]).iter("testcase") if c.get("name") == name)
-        for text in (in_markdown, "".join(case.itertext())):
-            assert (f"{shown[1]} [" in text) == held[name], text
-    (panel_data,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', texts["html"])
-    for panel in json.loads(panel_data)[0]:
-        ((_, sentence),) = panel["said"]
-        assert bool(re.search(r"speedup of median \d\.\d{3} \[", sentence)) == held[panel["name"]]
-    drawn = re.findall(r'<tr data-row=.*?data-k="(\w+)".*?</tr>', texts["html"], re.S)
-    intervals = {
-        name: "<line x1=" in row
-        for name, row in zip(drawn, re.findall(r"<tr data-row=.*?</tr>", texts["html"], re.S), strict=True)
-    }
-    assert intervals == held
-    assert "nothing is certified of the ratio of medians" in texts["terminal"]
+        (line,) = (row for row in texts["terminal"].splitlines() if f" {name} " in row[:20])
+        if row["outcome"] != "undecided":
+            assert bool(re.search("[≥≤]|at (least|most)", line)) == held[name], line
+    for name in held:
+        (in_page,) = re.findall(rf'<tr data-name="{name}".*?</tr>', texts["html"], re.S)
+        assert ("<line x1=" in in_page) == held[name]

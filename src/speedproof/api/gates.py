@@ -19,8 +19,8 @@ from speedproof.protocols.gate_claims import (
     Outcome,
     Policy,
 )
-from speedproof.report.blocks import Block
-from speedproof.report.gate import gate_blocks
+from speedproof.report.gate import report
+from speedproof.report.model import Report
 
 __all__ = ["MULTIPLICITIES", "Demand", "GateResult", "Location", "Multiplicity", "Outcome", "Policy", "gate"]
 
@@ -62,8 +62,9 @@ class GateResult(Shown):
 
         return to_json("gate", [self.decision])
 
-    def _blocks(self) -> Iterable[Block]:
-        return gate_blocks(self.decision)
+    def reports(self) -> Iterable[Report]:
+        """The result in words, for every format."""
+        return [report(self.decision)]
 
     def __repr__(self) -> str:
         return f"<GateResult: {self.outcome.value}, {len(self.decision.rows)} benchmarks>"

@@ -16,8 +16,8 @@ from speedproof.protocols.pair import Rules
 from speedproof.protocols.results import Check, Comparison, Verdict
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.protocols.suite import compare_suite as compare_pairs
-from speedproof.report.blocks import Block
-from speedproof.report.comparisons import suite_blocks
+from speedproof.report import suite
+from speedproof.report.model import Report
 
 __all__ = ["Bound", "PairResult", "compare"]
 
@@ -123,8 +123,9 @@ class PairResult(Shown):
         }
         return tuple(found.values())
 
-    def _blocks(self) -> Iterable[Block]:
-        return suite_blocks(self.result)
+    def reports(self) -> Iterable[Report]:
+        """The result in words, for every format."""
+        return [suite.report(self.result)]
 
     def __repr__(self) -> str:
         return (

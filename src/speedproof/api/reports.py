@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +15,7 @@ from speedproof.api.shown import Shown
 from speedproof.api.suites import SuiteResult
 from speedproof.data.suite import Suite
 from speedproof.errors import UsageError
+from speedproof.protocols.suite import SuiteComparison
 from speedproof.report.stored import Context
 
 __all__ = ["report"]
@@ -48,58 +49,50 @@ def report(result: Shown, path: str | Path) -> None:
     'reference'
     """
     path = Path(path)
-    makers = _makers(result)
     ending = path.suffix.lower()
-    if ending not in makers:
-        raise UsageError(f"{path}: a {type(result).__name__} is written as {', '.join(makers)}")
+    endings = [*_FORMATS, ".txt", *((".json",) if hasattr(result, "to_json") else ())]
+    if ending not in endings:
+        raise UsageError(f"{path}: a {type(result).__name__} is written as {', '.join(endings)}")
     try:
-        path.write_text(makers[ending](), encoding="utf-8")
+        path.write_text(_text(result, ending), encoding="utf-8")
     except OSError as error:
         raise UsageError(f"cannot write {path}: {error.strerror}") from None
 
 
-def _makers(result: Shown) -> dict[str, Callable[[], str]]:
+_FORMATS = {
+    ".html": "html",
+    ".md": "markdown",
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".tex": "latex",
+    ".xml": "junit",
+}
+
+
+def _text(result: Shown, ending: str) -> str:
+    if ending == ".txt":
+        return f"{result}\n"
+    if ending == ".json":
+        text: str = getattr(result, "to_json")()  # noqa: B009  # only some results have it
+        return text
+    from speedproof.report.formats import FORMATS, Reported
+
+    suite, results = _drawn(result)
+    reported = Reported(tuple(result.reports()), suite, _context(), results)
+    return FORMATS[_FORMATS[ending]](reported, ending)
+
+
+def _drawn(result: Shown) -> tuple[Suite | None, Sequence[SuiteComparison]]:
+    """The samples behind a result, and the comparisons that a page draws of them."""
     if isinstance(result, GateResult):
-        return {**_gate(result), ".txt": lambda: f"{result}\n"}
-    if isinstance(result, PairResult):
-        result = SuiteResult((result.result,), {}, Suite((), {}))
+        from speedproof.report.gate import as_comparisons
+
+        return result.suite, as_comparisons(result.decision)
     if isinstance(result, SuiteResult):
-        return {**_comparisons(result), ".txt": lambda: f"{result}\n"}
-    return {".txt": lambda: f"{result}\n"}
+        return result.suite, result.results
+    return None, (result.result,) if isinstance(result, PairResult) else ()
 
 
 def _context() -> Context:
     versions = {"speedproof": __version__, "Python": platform.python_version(), "NumPy": np.__version__}
     return Context("import speedproof", versions)
-
-
-def _comparisons(result: SuiteResult) -> dict[str, Callable[[], str]]:
-    from speedproof.report.html import html_report
-    from speedproof.report.junit import junit
-    from speedproof.report.markdown import markdown
-    from speedproof.report.ranking import ranking_blocks
-    from speedproof.report.tabular import delimited, latex
-
-    more = [tuple(ranking_blocks(ranking, metric)) for metric, ranking in result.rankings.items()]
-    return {
-        ".html": lambda: html_report(result.results, result.suite, _context(), more),
-        ".md": lambda: markdown(result.results, _context(), more),
-        ".csv": lambda: delimited(result.results),
-        ".tsv": lambda: delimited(result.results, "\t"),
-        ".tex": lambda: latex(result.results),
-        ".xml": lambda: junit(result.results),
-        ".json": result.to_json,
-    }
-
-
-def _gate(result: GateResult) -> dict[str, Callable[[], str]]:
-    from speedproof.report.gate_junit import gate_junit
-    from speedproof.report.gate_markdown import gate_markdown
-    from speedproof.report.html.gate import gate_page
-
-    return {
-        ".html": lambda: gate_page(result.decision, result.suite, _context()),
-        ".md": lambda: gate_markdown(result.decision),
-        ".xml": lambda: gate_junit(result.decision),
-        ".json": result.to_json,
-    }

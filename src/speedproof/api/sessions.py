@@ -25,8 +25,8 @@ from speedproof.measure.results import Progress, Warmup
 from speedproof.measure.store import Store
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.sequential import Finding, SequentialComparison, StopRules
-from speedproof.report.blocks import Block
-from speedproof.report.findings import finding_blocks
+from speedproof.report import session
+from speedproof.report.model import Report
 from speedproof.sessions import ComparedSession, SessionResult
 
 __all__ = ["Measurement", "RaceResult", "RaceState", "measure", "race", "race_against"]
@@ -144,8 +144,13 @@ class RaceResult(Shown):
         """How many blocks were measured: runs of each version."""
         return self.finding.result.blocks
 
-    def _blocks(self) -> Iterable[Block]:
-        return finding_blocks(self.findings, risk=risk_of(self.confidence), margin=self.margin)
+    def reports(self) -> Iterable[Report]:
+        """The result in words, for every format."""
+        metric = self.findings[0].metric if self.findings else "time"
+        risk = risk_of(self.confidence)
+        return [
+            session.report(self.findings, session.sides_of(self.suite, metric), risk=risk, margin=self.margin)
+        ]
 
     def __repr__(self) -> str:
         shown = "; ".join(

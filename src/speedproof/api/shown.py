@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterable
 from decimal import Decimal
 
 from speedproof.errors import UsageError
-from speedproof.report.blocks import Block, Fitted, Table, Text, plain
+from speedproof.report import fragment, text
+from speedproof.report.blocks import Block, as_report
+from speedproof.report.model import Report
 
 __all__ = ["Shown", "risk_of"]
 
@@ -34,19 +35,12 @@ class Shown:
     def _blocks(self) -> Iterable[Block]:
         raise NotImplementedError
 
+    def reports(self) -> Iterable[Report]:
+        """The result in words, for every format."""
+        return [as_report(tuple(self._blocks()))]
+
     def __str__(self) -> str:
-        return "".join(map(plain, self._blocks())).rstrip("\n")
+        return "\n".join(text.render(report) for report in self.reports()).rstrip("\n")
 
     def _repr_html_(self) -> str:
-        return "\n".join(map(_html, self._blocks()))
-
-
-def _html(block: Block) -> str:
-    if isinstance(block, Text):
-        return f"<p>{html.escape(block.text)}</p>"
-    table: Table = block.variants[0] if isinstance(block, Fitted) else block
-    head = "".join(f"<th>{html.escape(column.title)}</th>" for column in table.columns)
-    rows = "".join(
-        f"<tr>{''.join(f'<td>{html.escape(cell.text)}</td>' for cell in row)}</tr>" for row in table.rows
-    )
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+        return "\n".join(map(fragment.render, self.reports()))

@@ -19,9 +19,9 @@ from speedproof.protocols.questions import DETAILS, HEADLINE, QuestionName
 from speedproof.protocols.ranking import SuiteRanking, rank_suite
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.protocols.suite import compare_suite as compare_pairs
-from speedproof.report.blocks import Block, Text
-from speedproof.report.comparisons import suite_blocks
-from speedproof.report.ranking import ranking_blocks
+from speedproof.report.model import Report
+from speedproof.report.records import records
+from speedproof.report.versions import reports
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -234,10 +234,8 @@ class SuiteResult(Shown):
             import pandas as pd
         except ImportError:
             raise UsageError("to_frame() makes a data frame of pandas: pip install pandas") from None
-        from speedproof.report.tabular import table
-
-        columns, rows = table(self.results)
-        return pd.DataFrame(rows, columns=columns)
+        found = [records(result) for result in self.results]
+        return pd.DataFrame([row for f in found for row in f.rows], columns=list(found[0].columns))
 
     def to_json(self) -> str:
         """What ``speedproof compare --json`` writes."""
@@ -245,14 +243,9 @@ class SuiteResult(Shown):
 
         return to_json("compare", self.results, rankings=dict(self.rankings))
 
-    def _blocks(self) -> Iterable[Block]:
-        for i, result in enumerate(self.results):
-            if i:
-                yield Text("")
-            yield from suite_blocks(result)
-        for metric, ranking in self.rankings.items():
-            yield Text("")
-            yield from ranking_blocks(ranking, metric)
+    def reports(self) -> Iterable[Report]:
+        """The result in words, for every format."""
+        return reports(self.results, self.rankings)
 
     def __repr__(self) -> str:
         versions = ", ".join(dict.fromkeys(r.candidate for r in self.results))

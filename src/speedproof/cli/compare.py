@@ -14,16 +14,16 @@ from speedproof.cli.inputs import (
     select,
 )
 from speedproof.cli.options import FAILING, outputs, reading, rule_options, rules_of, selecting
-from speedproof.cli.outputs import Reported, check_outputs, context_of, write_outputs
+from speedproof.cli.outputs import check_outputs, context_of, write_outputs
 from speedproof.errors import DataError, UsageError
 from speedproof.protocols.modes import ModeComparison
-from speedproof.protocols.questions import DETAILS, QuestionName
+from speedproof.protocols.questions import ASKED, DETAILS, QuestionName
 from speedproof.protocols.ranking import SuiteRanking, rank_suite
 from speedproof.protocols.suite import SuiteComparison, compare_suite
-from speedproof.report.blocks import Text
-from speedproof.report.comparisons import explain, suite_blocks
+from speedproof.report.blocks import as_report
+from speedproof.report.formats import FORMATS, Reported
 from speedproof.report.modes import modes_blocks
-from speedproof.report.ranking import ranking_blocks
+from speedproof.report.versions import reports
 
 if TYPE_CHECKING:
     from speedproof.data.suite import Pairing, Suite
@@ -44,8 +44,8 @@ _PROTOCOLS: dict[str, tuple[QuestionName, ...]] = {
 
 COMMAND = Command(
     (
-        "Compare candidates with a reference, benchmark by benchmark, by the Speedup-Test's protocols "
-        "for mean and median and by the chance of a faster single run."
+        "Say of every benchmark how much faster a typical run of the candidate is, and by at least how much. "
+        "The Speedup-Test's protocols for mean, median and the single run are in --details."
     ),
     (
         "  speedproof compare old.json new.json                      files of any known tool\n"
@@ -64,20 +64,25 @@ COMMAND = Command(
                 "--protocol",
                 choices=list(_PROTOCOLS),
                 default="all",
-                help="mean, median, both, all: both and the single run (default), or the protocol of 2009",
+                help="whose verdict counts: by default (all) that of the typical run, beside which --details has "
+                "the others; mean, median, both, or the protocol of 2009 ask for these alone",
             ),
             *rule_options(),
             Option(
                 "--fail-on",
                 many=True,
                 choices=[*FAILING, "missing"],
-                help="exit 1 when any verdict by mean or median is this, or when the candidate lacks a "
+                help="exit 1 when the verdict on any benchmark is this, or when the candidate lacks a "
                 "benchmark (missing; not-faster and undecided fail then, too); may be repeated",
             ),
         ),
         *in_group(
             "output",
-            Option("--explain", flag=True, help="say why each verdict came out as it did"),
+            Option("--all", flag=True, help="every benchmark, not only those that changed most"),
+            Option(
+                "--details", flag=True, help="the other protocols, corrections and numbers of the whole suite"
+            ),
+            Option("--explain", flag=True, help="every check, test and rule behind each verdict"),
             Option(
                 "--modes",
                 flag=True,
@@ -115,31 +120,30 @@ def run(args: Args, console: Console) -> int:
                     (reference, candidate),
                     metric,
                     rules,
-                    _PROTOCOLS[args.protocol],
+                    _asked(args),
                     done=ticker.advance,
                 )
                 results.append(result)
     _at_least_one_of(results, reference)
     rankings = _rankings(suite, (reference, *candidates), metrics, rules.alpha)
     modes = _modes(pairings, metrics, rules.alpha, console) if args.modes else {}
-    ranked = [tuple(ranking_blocks(ranking, metric)) for metric, ranking in rankings.items()]
-    taken = write_outputs(args, Reported(results, suite, context_of(args), ranked), console)
+    found = [as_report(tuple(modes_blocks(m, (reference, name)))) for name, m in modes.items()]
+    asked = {"everything": args.all, "details": args.details, "explain": args.explain}
+    shown = reports(results, rankings, **asked)
+    whole = reports(results, rankings, **{**asked, "details": True})
+    written = Reported((*whole, *found), suite, context_of(args), results)
+    taken = write_outputs(args, written, console)
     if args.json:
         console.out.write(_json(args, results, rankings, suite, modes))
     elif not taken:
-        for i, result in enumerate(results):
-            if i:
-                console.show([Text("")])
-            console.show(suite_blocks(result, rigorous=args.rigorous))
-            if args.explain:
-                for comparison in result.comparisons:
-                    console.show([Text("")])
-                    console.show(explain(comparison))
-        for candidate, found in modes.items():
-            console.show([Text(""), *modes_blocks(found, (reference, candidate))])
-        for blocks in ranked:
-            console.show([Text(""), *blocks])
+        console.write(*shown, *found)
     return FAILED if _fails(args.fail_on, results) else 0
+
+
+def _asked(args: Args) -> tuple[QuestionName, ...]:
+    """All protocols only where somebody reads what they say."""
+    read = (args.details, args.explain, args.json, args.github_summary, *(getattr(args, f) for f in FORMATS))
+    return ASKED if args.protocol == "all" and not any(read) else _PROTOCOLS[args.protocol]
 
 
 def _fails(conditions: Sequence[str], results: Sequence[SuiteComparison]) -> bool:
@@ -148,7 +152,7 @@ def _fails(conditions: Sequence[str], results: Sequence[SuiteComparison]) -> boo
     lost = bool({"missing", "not-faster", "undecided"} & set(conditions))
     return any(
         (lost and (result.only_reference or result.problems))
-        or any(c.verdict in verdicts and c.quantity == "speedup" for c in result.comparisons)
+        or any(c.verdict in verdicts for c in result.headlines)
         for result in results
     )
 

@@ -12,7 +12,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TextIO
 
+from speedproof.report import text
 from speedproof.report.blocks import Block, Fitted, Style, Table, Text, plain, visible
+from speedproof.report.model import Report
 
 if TYPE_CHECKING:
     import rich.console
@@ -79,9 +81,9 @@ class Console:
 
     @property
     def width(self) -> int:
-        """Columns to write in: the terminal's, 100 in a pipe."""
+        """Columns to write in: the terminal's, 80 in a pipe."""
         if not self.terminal:
-            return int(os.environ.get("COLUMNS", "100"))
+            return int(os.environ.get("COLUMNS", "80"))
         return self.rich.width
 
     @cached_property
@@ -89,7 +91,7 @@ class Console:
         """A rich console on ``out``, imported on first use."""
         import rich.console
 
-        width = None if self.terminal else int(os.environ.get("COLUMNS", "100"))
+        width = None if self.terminal else int(os.environ.get("COLUMNS", "80"))
         return rich.console.Console(
             file=self.out,
             highlight=False,
@@ -99,6 +101,13 @@ class Console:
             force_terminal=self.colour or None,
             _environ={**os.environ, "FORCE_COLOR": "", "NO_COLOR": ""},
         )
+
+    def write(self, *reports: Report, everything: bool = False) -> None:
+        """Write reports, one under the other, no line wider than the terminal; in a pipe than 80 columns."""
+        for i, report in enumerate(reports):
+            if i:
+                self.out.write("\n")
+            self.out.write(text.render(report, self.width, colour=self.colour, everything=everything))
 
     def show(self, blocks: Iterable[Block]) -> None:
         """Write the blocks of a report: with colour and fitted to the width on a terminal, whole in a pipe."""

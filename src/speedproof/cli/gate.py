@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,17 +14,18 @@ from speedproof.cli.inputs import (
     select,
 )
 from speedproof.cli.options import choosing, confidence, pages, reading, share
-from speedproof.cli.outputs import check_outputs, context_of, write_texts
+from speedproof.cli.outputs import check_outputs, context_of, write_outputs
 from speedproof.cli.settings import FILE, UNDECIDED, GateSettings, Undecided, demand_of, read_settings
 from speedproof.data.names import wanted
 from speedproof.data.suite import Suite
 from speedproof.errors import UsageError
 from speedproof.protocols.gate import GateResult, gate
 from speedproof.protocols.gate_claims import MULTIPLICITIES, Demand, GateRules, Outcome, Policy
-from speedproof.report.gate import gate_blocks
+from speedproof.report.formats import Reported
+from speedproof.report.gate import as_comparisons, report
 
 if TYPE_CHECKING:
-    from speedproof.report.stored import Context
+    pass
 
 __all__ = ["COMMAND", "run"]
 
@@ -98,7 +98,11 @@ COMMAND = Command(
                 "there is one)",
             ),
         ),
-        *in_group("output", Option("--json", flag=True, help="write everything as JSON")),
+        *in_group(
+            "output",
+            Option("--all", flag=True, help="every benchmark, also those that passed"),
+            Option("--json", flag=True, help="write everything as JSON"),
+        ),
         *pages(
             "a page with the answer, a chart of all benchmarks against the margin and a panel for each",
             "a summary in Markdown: what did not pass, the rest folded",
@@ -140,45 +144,17 @@ def run(args: Args, console: Console) -> int:
         if not any(entry.matches(key.benchmark) for key in suite.keys):
             console.remark(f"note: the pattern {entry.pattern!r} of the settings matches no benchmark")
     undecided = args.undecided or settings.undecided or "report"
-    taken = _write(args, result, suite, undecided, console)
+    fails = undecided == "fail"
+    shown = report(result, everything=args.all, undecided_fails=fails)
+    written = Reported((shown,), suite, context_of(args), as_comparisons(result))
+    taken = write_outputs(args, written, console)
     if args.json:
         from speedproof.report.json import to_json
 
         console.out.write(to_json("gate", [result]))
     elif not taken:
-        console.show(gate_blocks(result))
+        console.write(shown)
     return _code(result, undecided, console)
-
-
-def _write(args: Args, result: GateResult, suite: Suite, undecided: Undecided, console: Console) -> bool:
-    """Write every report that was asked for; whether standard output was taken by one of them."""
-    makers: dict[str, Callable[[str], str]] = {
-        "html": lambda target: _html(result, suite, context_of(args)),
-        "markdown": lambda target: _markdown(result),
-        "junit": lambda target: _junit(result, undecided),
-    }
-    return write_texts(args, makers, console)
-
-
-# Each imports what it needs: Jinja2 and XML cost a start-up that most calls need not pay.
-
-
-def _html(result: GateResult, suite: Suite, context: Context) -> str:
-    from speedproof.report.html.gate import gate_page
-
-    return gate_page(result, suite, context)
-
-
-def _markdown(result: GateResult) -> str:
-    from speedproof.report.gate_markdown import gate_markdown
-
-    return gate_markdown(result)
-
-
-def _junit(result: GateResult, undecided: Undecided) -> str:
-    from speedproof.report.gate_junit import gate_junit
-
-    return gate_junit(result, undecided_fails=undecided == "fail")
 
 
 def _refuse_unusable(suite: Suite, baseline: str, args: Args) -> None:

@@ -7,8 +7,7 @@ import os
 import platform
 import shlex
 import stat
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,11 +18,10 @@ from speedproof import __version__
 from speedproof.cli.command import Args
 from speedproof.cli.console import Console
 from speedproof.errors import UsageError
+from speedproof.report.blocks import Block, as_report
+from speedproof.report.formats import FORMATS, Reported
 
 if TYPE_CHECKING:
-    from speedproof.data.suite import Suite
-    from speedproof.protocols.suite import SuiteComparison
-    from speedproof.report.blocks import Block
     from speedproof.report.stored import Context
 
 __all__ = [
@@ -39,28 +37,6 @@ __all__ = [
 STDOUT = "-"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Reported:
-    """What there is to report.
-
-    Attributes
-    ----------
-    results : sequence of SuiteComparison
-        One for each candidate and metric.
-    suite : Suite
-        The samples behind them; without any where they are not known.
-    context : Context or None
-        How they were made.
-    more : sequence of sequence of Block
-        Other results, as they are shown on a terminal.
-    """
-
-    results: Sequence[SuiteComparison]
-    suite: Suite
-    context: Context | None
-    more: Sequence[Sequence[Block]] = ()
-
-
 def check_outputs(args: Args) -> None:
     """Find out before the work whether its results can be written.
 
@@ -70,7 +46,7 @@ def check_outputs(args: Args) -> None:
         Two reports for standard output, a folder that does not exist, no Jinja2, no $GITHUB_STEP_SUMMARY.
     """
     check_distinct(args)
-    targets = {name: target for name in _WRITERS if (target := getattr(args, name, None)) is not None}
+    targets = {name: target for name in FORMATS if (target := getattr(args, name, None)) is not None}
     to_stdout = [f"--{name}" for name, target in targets.items() if target == STDOUT]
     if getattr(args, "json", False):
         to_stdout.append("--json")
@@ -106,7 +82,7 @@ def check_distinct(args: Args) -> None:
                 for candidate in (path, path.partition("=")[2], path.rpartition(":")[0]):
                     if candidate:
                         taken.setdefault(Path(candidate).resolve(), name)
-    for name in (*_WRITERS, "export_hyperfine", "save"):
+    for name in (*FORMATS, "export_hyperfine", "save"):
         target = getattr(args, name, None)
         if not isinstance(target, str) or target == STDOUT:
             continue
@@ -156,7 +132,7 @@ def write_outputs(args: Args, reported: Reported, console: Console) -> bool:
     UsageError
         A file that cannot be written.
     """
-    makers = {name: partial(writer, reported) for name, writer in _WRITERS.items()}
+    makers = {name: partial(writer, reported) for name, writer in FORMATS.items()}
     return write_texts(args, makers, console)
 
 
@@ -225,9 +201,7 @@ def write_pages(args: Args, blocks: Iterable[Block], console: Console) -> bool:
     """
     if args.html is None and args.markdown is None and not args.github_summary:
         return False
-    from speedproof.data.suite import Suite
-
-    return write_outputs(args, Reported((), Suite((), {}), context_of(args), (tuple(blocks),)), console)
+    return write_outputs(args, Reported((as_report(tuple(blocks)),), None, context_of(args)), console)
 
 
 def write_whole(path: Path, text: str) -> None:
@@ -261,45 +235,3 @@ def write_whole(path: Path, text: str) -> None:
             unfinished.unlink(missing_ok=True)
     except OSError as error:
         raise UsageError(f"cannot write {path}: {error.strerror}") from None
-
-
-# Each imports what it needs: Jinja2 and XML cost a start-up that most calls need not pay.
-
-
-def _html(reported: Reported, target: str) -> str:
-    from speedproof.report.html import html_report
-
-    return html_report(reported.results, reported.suite, reported.context, reported.more)
-
-
-def _markdown(reported: Reported, target: str) -> str:
-    from speedproof.report.markdown import markdown
-
-    return markdown(reported.results, reported.context, reported.more)
-
-
-def _csv(reported: Reported, target: str) -> str:
-    from speedproof.report.tabular import delimited
-
-    return delimited(reported.results, "\t" if target.lower().endswith(".tsv") else ",")
-
-
-def _latex(reported: Reported, target: str) -> str:
-    from speedproof.report.tabular import latex
-
-    return latex(reported.results)
-
-
-def _junit(reported: Reported, target: str) -> str:
-    from speedproof.report.junit import junit
-
-    return junit(reported.results)
-
-
-_WRITERS: dict[str, Callable[[Reported, str], str]] = {
-    "html": _html,
-    "markdown": _markdown,
-    "csv": _csv,
-    "latex": _latex,
-    "junit": _junit,
-}

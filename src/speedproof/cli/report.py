@@ -5,14 +5,13 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from speedproof.cli.command import Args, Argument, Command
+from speedproof.cli.command import Args, Argument, Command, Option
 from speedproof.cli.console import Console
 from speedproof.cli.options import outputs
-from speedproof.cli.outputs import Reported, check_outputs, write_outputs
-from speedproof.report.blocks import Text
-from speedproof.report.comparisons import suite_blocks
-from speedproof.report.ranking import ranking_blocks
+from speedproof.cli.outputs import check_outputs, write_outputs
+from speedproof.report.formats import Reported
 from speedproof.report.stored import read_document
+from speedproof.report.versions import reports
 
 __all__ = ["COMMAND", "run"]
 
@@ -24,7 +23,7 @@ COMMAND = Command(
     ),
     (
         "  speedproof compare old.json new.json --json --with-samples > results.json\n"
-        "  speedproof report results.json                        the tables again\n"
+        "  speedproof report results.json                        the answer again\n"
         "  speedproof report results.json --html report.html\n"
         "  speedproof report results.json --markdown - --junit tests.xml"
     ),
@@ -32,6 +31,11 @@ COMMAND = Command(
         Argument(
             "results", metavar="RESULTS.json", help="output of 'compare --json'; - reads standard input"
         ),
+        Option("--all", flag=True, help="every benchmark, not only those that changed most"),
+        Option(
+            "--details", flag=True, help="the other protocols, corrections and numbers of the whole suite"
+        ),
+        Option("--explain", flag=True, help="every check, test and rule behind each verdict"),
         *outputs(),
     ],
 )
@@ -42,14 +46,9 @@ def run(args: Args, console: Console) -> int:
     check_outputs(args)
     text = sys.stdin.buffer.read() if args.results == "-" else Path(args.results).read_bytes()
     document, suite = read_document(text, "stdin" if args.results == "-" else args.results)
-    rankings = [tuple(ranking_blocks(ranking, metric)) for metric, ranking in document.rankings.items()]
-    reported = Reported(document.results, suite, document.context, rankings)
-    if write_outputs(args, reported, console):
-        return 0
-    for i, result in enumerate(document.results):
-        if i:
-            console.show([Text("")])
-        console.show(suite_blocks(result))
-    for blocks in rankings:
-        console.show([Text(""), *blocks])
+    asked = {"everything": args.all, "details": args.details, "explain": args.explain}
+    whole = reports(document.results, document.rankings, **{**asked, "details": True})
+    written = Reported(whole, suite, document.context, document.results)
+    if not write_outputs(args, written, console):
+        console.write(*reports(document.results, document.rankings, **asked))
     return 0

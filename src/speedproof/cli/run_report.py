@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from speedproof.cli.command import Args
 from speedproof.cli.console import Console
-from speedproof.cli.outputs import Reported, context_of, write_outputs, write_whole
+from speedproof.cli.outputs import context_of, write_outputs, write_whole
 from speedproof.data.session_file import StoredSession
 from speedproof.data.suite import Record, Suite
 from speedproof.measure.store import read_sessions
 from speedproof.protocols.calibration import calibrate
+from speedproof.protocols.questions import QUESTIONS
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.sequential import Finding, StopRules
-from speedproof.report.blocks import Block, Text
+from speedproof.report.blocks import Text, as_report
+from speedproof.report.formats import Reported
+from speedproof.report.session import report as session_report
+from speedproof.report.session import sides_of
 from speedproof.sessions import SessionOrigin, SessionResult
 
 if TYPE_CHECKING:
@@ -51,7 +54,7 @@ def report(
     outcome : SessionResult
         What was found.
     """
-    from speedproof.report.findings import calibration_blocks, finding_blocks
+    from speedproof.report.findings import calibration_blocks
 
     sessions = [session for session in read_sessions(path) if session.head.session in names]
     _remark(console, outcome, sessions[-1])
@@ -71,11 +74,12 @@ def report(
         suite, results = _fixed_sample(path, sessions, rules, args.decide_by)
     findings = [_contradicted(finding, results) for finding in outcome.findings]
     if calibration is not None:
-        blocks = list(calibration_blocks(calibration, findings[0]))
+        shown = as_report(list(calibration_blocks(calibration, findings[0])), "run")
     else:
-        blocks = list(finding_blocks(findings, risk=rules.risk, margin=rules.margin))
-    caveat = list(_caveat(results, looked=bool(outcome.measured.on_result) or len(sessions) > 1))
-    taken = write_outputs(args, Reported(results, suite, context_of(args), ([*blocks, *caveat],)), console)
+        shown = session_report(
+            findings, sides_of(suite, args.decide_by), risk=rules.risk, margin=rules.margin
+        )
+    taken = write_outputs(args, Reported((shown,), suite, context_of(args), results), console)
     if args.json:
         from speedproof.report.json import to_json
 
@@ -93,15 +97,8 @@ def report(
         results_found = [*findings, *([calibration] if calibration else [])]
         console.out.write(to_json("run", results_found, session=how))
     elif not taken:
-        from speedproof.report.comparisons import table_blocks
-
-        console.show([*blocks, *caveat])
-        for result in results:
-            console.show([Text(""), *table_blocks(result)])
-        if results:
-            # What is proven must not scroll away: the long form of all this has a command of its own.
-            where = shlex.quote(str(path))
-            console.show([Text(""), Text(f"In words, and what to mind: speedproof compare {where}", "dim")])
+        if calibration is not None or len(suite.versions) != 1:
+            console.write(shown)
         if len(suite.versions) == 1:
             _show_alone(console, suite)
 
@@ -180,11 +177,9 @@ def _fixed_sample(
 
 def _contradicted(finding: Finding, results: Sequence[SuiteComparison]) -> Finding:
     """Another quantity may be better where this one is worse: then neither is the whole answer."""
-    from speedproof.report.conclusions import WHERE
-
     opposite = {Verdict.FASTER: Verdict.SLOWER, Verdict.SLOWER: Verdict.FASTER}.get(finding.verdict)
     where = [
-        WHERE[comparison.protocol]
+        QUESTIONS[comparison.protocol].where
         for result in results
         if result.candidate == finding.candidate
         for comparison in result.comparisons
@@ -192,23 +187,7 @@ def _contradicted(finding: Finding, results: Sequence[SuiteComparison]) -> Findi
     ]
     if not where:
         return finding
-    return replace(
-        finding, warnings=(*finding.warnings, f"{' and '.join(where)} it is the other way, see below")
-    )
-
-
-def _caveat(results: Sequence[SuiteComparison], *, looked: bool) -> Iterator[Block]:
-    """What a reader of the fixed-size results must know; nothing when there are none."""
-    if results:
-        yield Text("")
-        yield Text("The same runs by the protocols for samples of a size fixed beforehand:", "strong")
-        if looked:
-            yield Text(
-                "Their risk does not cover that measuring stopped on what these runs showed, or went on "
-                "after a "
-                "look, hence the mark '!'; what is proven stands above.",
-                "dim",
-            )
+    return replace(finding, warnings=(*finding.warnings, f"{' and '.join(where)} it is the other way"))
 
 
 def _show_alone(console: Console, suite: Suite) -> None:

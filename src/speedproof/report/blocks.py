@@ -6,12 +6,15 @@ carrier of it: every coloured cell says in words what its colour says.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from speedproof.report import model
+from speedproof.report.model import Report
 from speedproof.stats.estimate import Estimate
 
-__all__ = ["Block", "Cell", "Column", "Fitted", "Style", "Table", "Text", "plain", "visible"]
+__all__ = ["Block", "Cell", "Column", "Fitted", "Style", "Table", "Text", "as_report", "plain", "visible"]
 
 Style = Literal["", "good", "bad", "doubt", "dim", "strong"]
 
@@ -96,6 +99,42 @@ class Fitted:
 
 Block = Text | Table | Fitted
 _WORD = 14
+
+
+def as_report(blocks: Sequence[Block], command: str = "") -> Report:
+    """Blocks as a report, the first text as its title, too.
+
+    Examples
+    --------
+    >>> found = as_report([Text("HPT"), Text("new wins"), Table((Column("n"),), ((Cell("1"),),)), Text("a note")])
+    >>> found.title, [t.text for t in found.headline], len(found.tables), [t.text for t in found.notes]
+    ('HPT', ['HPT', 'new wins'], 1, ['a note'])
+    """
+    first = blocks[0] if blocks and isinstance(blocks[0], Text) else None
+    texts: list[model.Text] = []
+    notes: list[model.Text] = []
+    tables: list[model.Table] = []
+    for block in blocks:
+        if isinstance(block, Text):
+            if block.text:
+                (notes if tables else texts).append(model.Text(block.text, block.style))
+            continue
+        table = block.variants[0] if isinstance(block, Fitted) else block
+        tables.append(
+            model.Table(
+                tuple(model.Column(c.title, right=c.right, names=c.wraps) for c in table.columns),
+                tuple(
+                    model.Row(
+                        tuple(model.Cell(c.text, c.style, speedup=c.speedup) for c in row),
+                        name=row[0].text if row else "",
+                    )
+                    for row in table.rows
+                ),
+                table.title,
+            )
+        )
+    title = first.text if first is not None else ""
+    return model.Report(title, tuple(texts), tuple(tables), tuple(notes), command=command)
 
 
 def visible(text: str) -> str:

@@ -68,9 +68,9 @@ def failed(found: Sequence[Comparison], *, undermining: bool) -> dict[Assumption
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0].value)))
 
 
-def doubts(found: Sequence[Comparison]) -> Iterator[Text]:
-    """What makes verdicts doubtful, in one sentence; none where nothing does."""
-    found = [c for c in found if c.verdict is not Verdict.UNDECIDED]
+def doubts(found: Sequence[Comparison], *, undecided: bool = False) -> Iterator[Text]:
+    """What makes verdicts doubtful, in one sentence; of undecided ones only where that is wanted."""
+    found = [c for c in found if undecided or c.verdict is not Verdict.UNDECIDED]
     counts = failed(found, undermining=True)
     if not counts:
         return

@@ -1,138 +1,372 @@
-"""The gate's answer as text for a terminal or a log."""
+"""The gate's answer: pass, fail or undecided, then was, now, change and limit, the worst first."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
 
-from speedproof.protocols.gate import GateResult
-from speedproof.report.blocks import Block, Cell, Column, Fitted, Style, Table, Text
-from speedproof.report.gate_wording import (
-    GATE_STYLES,
-    MOST_LISTED,
-    absences,
-    also_proven,
-    asked,
-    few_of,
-    gate_conclusion,
-    gate_doubts,
-    gate_remarks,
-    gate_risks,
-    in_order,
-    marked_outcome,
-    named,
-    runs,
-)
-from speedproof.report.wording import bounds, plural, pvalue
-
-__all__ = ["gate_blocks", "gate_notes"]
-
-_LEGEND = (
-    "+ pass: what is asked is proven  - fail: the opposite is proven  ? undecided  ! only if the runs are what "
-    "the tests assume; in brackets the certified bounds"
+from speedproof.protocols.gate import GateResult, GateRow
+from speedproof.protocols.gate_claims import Outcome, Policy
+from speedproof.protocols.results import Comparison, Verdict
+from speedproof.protocols.suite import SuiteComparison
+from speedproof.report.caveats import doubts
+from speedproof.report.model import Cell, Column, Report, Row, Style, Table, Text
+from speedproof.report.model import Outcome as Meaning
+from speedproof.report.names import common_prefix, labels
+from speedproof.report.wording import level, percent, plural, pvalue
+from speedproof.report.words import (
+    asked_of,
+    change,
+    factor,
+    few,
+    gain_and_loss,
+    needs,
+    range_of,
+    share,
+    values,
 )
 
+__all__ = ["as_comparisons", "report"]
 
-def gate_blocks(result: GateResult) -> Iterator[Block]:
-    """The whole gate.
+_STYLES: dict[Outcome, Style] = {Outcome.PASS: "good", Outcome.FAIL: "bad", Outcome.UNDECIDED: "doubt"}
+_MEANINGS: dict[Outcome, Meaning] = {
+    Outcome.PASS: "passed",
+    Outcome.FAIL: "failed",
+    Outcome.UNDECIDED: "undecided",
+}
+_ORDER = (Outcome.FAIL, Outcome.UNDECIDED, Outcome.PASS)
+_KINDS = {Outcome.FAIL: "failed", Outcome.UNDECIDED: "undecided", Outcome.PASS: "passed"}
+_OPPOSITES = {
+    "regression": "{worse} by more than {margin}",
+    "slowdown": "{worse}",
+    "difference": "changed by more than {margin}",
+}
+_ASKED = {
+    "not worse": "not {worse} by more than {margin}",
+    "improvement": "{better}",
+    "equivalence": "the same within {margin}",
+}
+_CORRECTIONS = {"holm": "Holm", "bh": "Benjamini and Hochberg", "none": "no correction"}
+_LABEL = 24
+_SHOWN = 12
+_NAMED = 3
+
+
+def report(result: GateResult, *, everything: bool = False, undecided_fails: bool = False) -> Report:
+    """A gate as a sheet.
 
     Parameters
     ----------
     result : GateResult
         Of one gate.
+    everything : bool
+        Show every benchmark, also those that passed.
+    undecided_fails : bool
+        Whether an undecided benchmark stops the pipeline.
 
-    Yields
-    ------
-    Text or Fitted
-        The conclusion, the table with failing benchmarks first, what is absent, what would decide.
+    Returns
+    -------
+    Report
+        What stops a pipeline first.
     """
-    yield Text(f"gate: {result.candidate} against {result.reference}", "strong")
-    yield Text(gate_conclusion(result), GATE_STYLES[result.outcome])
-    if result.rows:
-        yield Text(gate_risks(result), "dim")
-        yield from (Text(text, "doubt") for text in gate_doubts(result))
-        yield Text("")
-        yield _table(result)
-        yield Text(_LEGEND, "dim")
-    yield from gate_notes(result)
-
-
-def gate_notes(result: GateResult) -> Iterator[Text]:
-    """What there is to say of a gate beside its answer and its table.
-
-    Parameters
-    ----------
-    result : GateResult
-        Of one gate.
-
-    Yields
-    ------
-    Text
-        What is missing, what to mind, what has no bearing, what was left out.
-    """
-    yield from _listed("Missing, which fails the gate:", absences(result), "bad")
-    yield from _listed("What to mind:", gate_remarks(result), "")
-    if result.added:
-        yield Text("")
-        yield Text(
-            f"New in {result.candidate}, without bearing: {few_of(result.added)} "
-            f"({plural(len(result.added), 'benchmark')}).",
-            "dim",
+    title = f"Gate: {result.candidate} against {result.reference}"
+    headline = [
+        Text(
+            _conclusion(result),
+            _STYLES[result.outcome],
+            f"({asked_of(result.rules.protocol)}, {_level(result)})",
         )
-    if result.ignored:
-        yield Text("")
-        yield Text(f"Ignored by the settings: {few_of(result.ignored)}.", "dim")
+    ]
+    if result.sessions_apart:
+        old, new = labels([result.reference, result.candidate], _LABEL)
+        headline.append(
+            Text(
+                f"{old} and {new} were measured in two sessions: what differs between sessions is in these "
+                "numbers, too; 'speedproof run' measures both in one.",
+                "doubt",
+            )
+        )
+    rows = _rows(result, everything=everything, undecided_fails=undecided_fails)
+    return Report(
+        title=title,
+        headline=tuple(headline),
+        tables=(Table(_columns(result), rows),) if rows else (),
+        notes=tuple(_notes(result)),
+        hints=("--all: every benchmark",) if any(row.folded for row in rows) else (),
+        command="gate",
+        data=result,
+        good={Outcome.PASS: True, Outcome.FAIL: False}.get(result.outcome, not undecided_fails),
+    )
 
 
-def _listed(title: str, lines: list[str], style: Style) -> Iterator[Text]:
-    if not lines:
-        return
-    yield Text("")
-    yield Text(title)
-    for line in lines[:MOST_LISTED]:
-        yield Text(f"  {line}", style)
-    if len(lines) > MOST_LISTED:
-        yield Text(f"  and {len(lines) - MOST_LISTED} more", style)
-
-
-def _table(result: GateResult) -> Fitted:
-    rows = in_order(result)
-    columns = {
-        "benchmark": Column("benchmark"),
-        "outcome": Column("outcome"),
-        "runs": Column("runs", right=True),
-        "speedup": Column(f"speedup of {result.rules.protocol}"),
-        "asked": Column("asked"),
-        "p": Column("p", right=True),
-        "p fail": Column("p of opposite", right=True),
-        "also": Column("also proven"),
-    }
-    cells = [
-        {
-            "benchmark": Cell(name),
-            "outcome": Cell(marked_outcome(row), GATE_STYLES[row.outcome]),
-            "runs": Cell(runs(row)),
-            "speedup": Cell(bounds(row.comparison.certified)),
-            "asked": Cell(asked(row)),
-            "p": Cell(pvalue(row.required.adjusted)),
-            "p fail": Cell(pvalue(row.contradicted.adjusted)),
-            "also": Cell(also_proven(row)),
-        }
-        for name, row in zip(named(rows), rows, strict=True)
+def as_comparisons(result: GateResult) -> list[SuiteComparison]:
+    """The comparisons behind a gate, a metric each: what a page draws of the samples."""
+    by_metric: dict[str, list[Comparison]] = {}
+    for row in result.rows:
+        by_metric.setdefault(row.comparison.metric, []).append(row.comparison)
+    return [
+        SuiteComparison(
+            reference=result.reference,
+            candidate=result.candidate,
+            metric=metric,
+            alpha=result.rules.alpha,
+            margin=None,
+            nested="process",
+            comparisons=tuple(found),
+            only_reference=(),
+            only_candidate=(),
+            problems=(),
+            overall=(),
+            accelerated=(),
+        )
+        for metric, found in by_metric.items()
     ]
 
-    def variant(*without: str, wraps: bool = False) -> Table:
-        kept = [name for name in columns if name not in without]
-        titles = {**columns, "benchmark": Column("benchmark", wraps=wraps)}
-        return Table(tuple(titles[n] for n in kept), tuple(tuple(row[n] for n in kept) for row in cells))
 
-    return Fitted(
-        (
-            variant(),
-            variant("p fail"),
-            variant("p", "p fail"),
-            variant("p", "p fail", "runs"),
-            variant("p", "p fail", "runs", "also"),
-            variant("p", "p fail", "runs", "also", wraps=True),
-            variant("p", "p fail", "runs", "also", "asked", wraps=True),
+def _level(result: GateResult) -> str:
+    return level(1 - result.rules.alpha)
+
+
+def _words(row: GateRow, margin: str = "") -> dict[str, str]:
+    better, worse = gain_and_loss(row.comparison)
+    return {"better": better, "worse": worse, "margin": margin or share(row.demand.margin)}
+
+
+def _margin(result: GateResult) -> str:
+    """The one margin of all rows; where there are several, no number."""
+    margins = {row.demand.margin for row in result.rows}
+    return share(*margins) if len(margins) == 1 else "the margin"
+
+
+def _conclusion(result: GateResult) -> str:
+    """The answer in a sentence, with the benchmarks that it hangs on."""
+    total = len(result.rows)
+    what = counted(result, total) if total != 1 else labels([result.rows[0].comparison.benchmark], _LABEL)[0]
+    counts = {outcome: [row for row in result.rows if row.outcome is outcome] for outcome in _ORDER}
+    parts = []
+    if result.absent:
+        missing = plural(len(dict.fromkeys(a.benchmark for a in result.absent)), "benchmark")
+        parts.append(f"{missing} missing")
+    failing = Counter(row.contradicted.name for row in counts[Outcome.FAIL])
+    for name, count in failing.items():
+        row = next(r for r in counts[Outcome.FAIL] if r.contradicted.name == name)
+        told = _OPPOSITES[name].format(**_words(row, _margin(result)))
+        some = what if total == 1 else f"{count} of {what}"
+        parts.append(f"{some} {'is' if count == 1 else 'are'} {told}")
+    if result.outcome is Outcome.PASS:
+        asked = Counter(row.required.name for row in result.rows)
+        words = _words(result.rows[0], _margin(result))
+        told = " and ".join(
+            f"{_ASKED[name].format(**words)}{f' ({n})' if len(asked) > 1 else ''}"
+            for name, n in asked.items()
         )
+        none = total > 1 and set(asked) == {"not worse"}
+        subject = f"none of {what} is" if none else f"all {what} are" if total > 1 else f"{what} is"
+        parts.append(f"{subject} {told.removeprefix('not ') if none else told}")
+    if counts[Outcome.UNDECIDED]:
+        some = what if total == 1 else f"{len(counts[Outcome.UNDECIDED])}{'' if failing else f' of {what}'}"
+        parts.append(f"{some} undecided" if total > 1 else f"{some} is undecided")
+    return f"{result.outcome.value.upper()}: {', '.join(parts)}"
+
+
+def counted(result: GateResult, count: int) -> str:
+    """A number of rows: of benchmarks, or of their metrics where there are several."""
+    several = len({row.comparison.metric for row in result.rows}) > 1
+    return plural(count, "benchmark metric" if several else "benchmark")
+
+
+def _columns(result: GateResult) -> tuple[Column, ...]:
+    prefix = common_prefix([row.comparison.benchmark for row in result.rows])
+    return (
+        Column("", right=False),
+        Column(f"{prefix}…" if prefix else "", names=True),
+        Column("was", right=True),
+        Column("now", right=True),
+        Column("change"),
+        Column("proven", drop=-1),
+        Column("limit"),
     )
+
+
+def _rows(result: GateResult, *, everything: bool, undecided_fails: bool) -> tuple[Row, ...]:
+    prefix = common_prefix([row.comparison.benchmark for row in result.rows])
+    several = len({row.comparison.metric for row in result.rows}) > 1
+    ordered = sorted(result.rows, key=lambda row: (_ORDER.index(row.outcome), -_severity(row)))
+    found = [
+        _missing(a.benchmark, a.metric, a.reason, several, folded=not everything and i >= _SHOWN)
+        for i, a in enumerate(result.absent)
+    ]
+    failing = any(row.outcome is not Outcome.PASS for row in ordered) or bool(found)
+    open_rows = 0
+    for row in ordered:
+        name = row.comparison.benchmark[len(prefix) :] + (f" ({row.comparison.metric})" if several else "")
+        # What stops a pipeline is shown; what passed only where there is nothing else to see.
+        passed = row.outcome is Outcome.PASS and (failing or len(ordered) > _SHOWN)
+        folded = not everything and (passed or open_rows >= _SHOWN)
+        open_rows += not folded
+        found.append(_row(result, row, name, folded=folded, undecided_fails=undecided_fails))
+    return tuple(found)
+
+
+def _severity(row: GateRow) -> float:
+    """How far the proven loss exceeds the limit, in a logarithm; for what is not proven, the observed one."""
+    c = row.comparison
+    s = (
+        c.certified.high
+        if row.outcome is Outcome.FAIL and not math.isnan(c.certified.high)
+        else c.speedup.value
+    )
+    limit = 1.0 if row.demand.policy is Policy.PROVEN_IMPROVEMENT else 1 / (1 + row.demand.margin)
+    if not (s > 0 and math.isfinite(s)):
+        return 0.0
+    loss = math.log(limit) - math.log(s)
+    return abs(math.log(s)) if row.demand.policy is Policy.EQUIVALENCE else loss
+
+
+def _missing(name: str, metric: str, reason: str, several: bool, *, folded: bool) -> Row:
+    shown = f"{name} ({metric})" if several else name
+    return Row(
+        (
+            Cell("MISSING", "bad"),
+            Cell(shown, "strong"),
+            Cell(""),
+            Cell("-"),
+            Cell(reason, "dim", spans=True),
+            Cell(""),
+            Cell(""),
+        ),
+        name,
+        "failed",
+        f"{name} cannot be compared: {reason}",
+        "missing",
+        folded,
+    )
+
+
+def _row(result: GateResult, row: GateRow, name: str, *, folded: bool, undecided_fails: bool) -> Row:
+    c = row.comparison
+    old, new = values([c.reference.median, c.candidate.median], c.reference.unit)
+    if result.rules.protocol == "mean":
+        old, new = values([c.reference.mean, c.candidate.mean], c.reference.unit)
+    doubt = " !" if c.doubts and row.outcome is not Outcome.UNDECIDED else ""
+    word = {Outcome.FAIL: "FAIL", Outcome.PASS: "pass", Outcome.UNDECIDED: "?"}[row.outcome]
+    proven = _proven(row)
+    meaning = _MEANINGS[row.outcome]
+    return Row(
+        (
+            Cell(f"{word}{doubt}", _STYLES[row.outcome]),
+            Cell(name, "strong"),
+            Cell(old),
+            Cell(new),
+            Cell(
+                _observed(row),
+                "" if row.outcome is Outcome.PASS else _STYLES[row.outcome],
+                speedup=c.certified,
+            ),
+            Cell(proven, "dim" if row.outcome is Outcome.UNDECIDED else "", _brief(proven)),
+            Cell(limit(row), "dim"),
+        ),
+        c.benchmark,
+        "failed" if undecided_fails and meaning == "undecided" else meaning,
+        sentence(result, row),
+        _KINDS[row.outcome],
+        folded,
+    )
+
+
+def _observed(row: GateRow) -> str:
+    c = row.comparison
+    if c.verdict in (Verdict.FASTER, Verdict.SLOWER):
+        return change(c)
+    s = c.speedup.value
+    better, worse = gain_and_loss(c)
+    if not (math.isfinite(s) and s > 0):
+        return "~"
+    return f"~ {factor(max(s, 1 / s))} {better if s > 1 else worse}" if s != 1 else "~ 1.00x"
+
+
+def _proven(row: GateRow) -> str:
+    """The bound that the outcome rests on."""
+    c = row.comparison
+    _, worse = gain_and_loss(c)
+    low, high = c.certified.low, c.certified.high
+    if row.outcome is Outcome.UNDECIDED:
+        return few(c.needed)
+    if math.isnan(low):
+        return ""
+    if row.outcome is Outcome.FAIL:
+        if row.demand.policy is Policy.EQUIVALENCE and low > 1:
+            return f"at least {factor(low, -1)}"
+        return f"at least {factor(1 / high, -1)}" if 0 < high < 1 else ""
+    if row.demand.policy is Policy.EQUIVALENCE:
+        most = max(high, 1 / low) if low > 0 else math.inf
+        return f"at most {factor(most, 1)}" if math.isfinite(most) else ""
+    if low >= 1:
+        return f"at least {factor(low, -1)}"
+    return f"at most {factor(1 / low, 1, 3)} {worse}" if low > 0 else ""
+
+
+def _brief(proven: str) -> tuple[str, ...]:
+    brief = proven.replace("at least ", "≥ ").replace("at most ", "≤ ")
+    return brief, brief.rpartition(" ")[0] if brief.endswith(("slower", "worse")) else brief
+
+
+def limit(row: GateRow) -> str:
+    """What the benchmark is held to."""
+    better, _ = gain_and_loss(row.comparison)
+    if row.demand.policy is Policy.PROVEN_IMPROVEMENT:
+        return better
+    return f"{'±' if row.demand.policy is Policy.EQUIVALENCE else '+'}{share(row.demand.margin)}"
+
+
+def sentence(result: GateResult, row: GateRow) -> str:
+    """One benchmark at the gate: what is proven, with hypothesis and p-value, or what would decide it."""
+    words = _words(row)
+    if row.outcome is Outcome.UNDECIDED:
+        why = row.remark or needs(row.comparison)
+        return f"Undecided: {range_of(row.comparison)}{f'; {why}' if why else ''}"
+    if row.outcome is Outcome.PASS:
+        told, claim = _ASKED[row.required.name].format(**words), row.required
+    else:
+        told, claim = _OPPOSITES[row.contradicted.name].format(**words), row.contradicted
+    p = "" if math.isnan(claim.adjusted) else f", p = {pvalue(claim.adjusted)}"
+    corrected = ""
+    if row.outcome is Outcome.FAIL and len(result.rows) > 1 and result.rules.multiplicity != "none":
+        corrected = f" after {_CORRECTIONS[result.rules.multiplicity]}'s correction over {len(result.rows)}"
+    shown = "Shown, if the assumptions were met" if row.comparison.doubts else "Proven"
+    return f"{shown}: {told} ({claim.hypothesis}{p}{corrected}); {range_of(row.comparison)}"
+
+
+def _notes(result: GateResult) -> Iterator[Text]:
+    told: dict[str, list[str]] = {}
+    for row in result.rows:
+        if row.outcome is Outcome.UNDECIDED and row.remark:
+            told.setdefault(row.remark, []).append(row.comparison.benchmark)
+    for why, names in told.items():
+        yield Text(f"{_few_of(names)}: {why}.", "dim")
+    judged = [row.comparison for row in result.rows if row.outcome is not Outcome.UNDECIDED]
+    yield from doubts(judged, undecided=True)
+    if result.added:
+        yield Text(f"New, not judged: {_few_of(result.added)}", "dim")
+    if result.ignored:
+        yield Text(f"Ignored by the settings: {_few_of(result.ignored)}", "dim")
+    if result.rows:
+        yield Text(_risks(result), "dim")
+
+
+def _few_of(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(labels(names[:_NAMED], _LABEL)) + more
+
+
+def _risks(result: GateResult) -> str:
+    alpha, total = result.rules.alpha, len(result.rows)
+    if total < 2:
+        return f"Risk of a false pass and of a false fail: at most {percent(alpha)} each."
+    fail = {
+        "holm": f"{percent(alpha)} over all {total} (Holm)",
+        "bh": f"an expected share of {percent(alpha)} of those that fail (Benjamini and Hochberg)",
+        "none": f"{percent(alpha)} for each benchmark, up to {percent(min(1.0, alpha * total))} over all {total}",
+    }[result.rules.multiplicity]
+    return f"Risk of a false pass: at most {percent(alpha)}; of a false fail: {fail}."

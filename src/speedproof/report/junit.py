@@ -1,8 +1,4 @@
-"""JUnit XML, which continuous integration systems show as tests: one case a benchmark and protocol.
-
-A proven slowdown is a failure. An undecided case is *skipped*: nothing is proven, which is neither a pass nor a
-failure.
-"""
+"""Any report as JUnit XML, which continuous integration systems show as tests: one case a benchmark."""
 
 from __future__ import annotations
 
@@ -12,13 +8,9 @@ from dataclasses import dataclass
 from typing import Literal
 from xml.etree import ElementTree as ET
 
-from speedproof.protocols.results import Comparison, Verdict
-from speedproof.protocols.suite import SuiteComparison
-from speedproof.report.blocks import plain
-from speedproof.report.comparisons import explain
-from speedproof.report.conclusions import conclusion
+from speedproof.report.model import Outcome, Report
 
-__all__ = ["Case", "CaseSuite", "junit", "junit_document"]
+__all__ = ["Case", "CaseSuite", "junit_document", "render"]
 
 # What XML 1.0 has no way to say, not even escaped (section 2.2, "Char").
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -62,13 +54,14 @@ class CaseSuite:
     properties: tuple[tuple[str, str], ...] = ()
 
 
-def junit(results: Sequence[SuiteComparison]) -> str:
-    """Comparisons as JUnit XML.
+def render(*reports: Report) -> str:
+    """Reports as JUnit XML.
 
     Parameters
     ----------
-    results : sequence of SuiteComparison
-        Each becomes a test suite.
+    *reports : Report
+        Each becomes a test suite, each row of its main table a case. An undecided row is skipped: nothing is
+        proven of it, which is neither a pass nor a failure.
 
     Returns
     -------
@@ -77,16 +70,49 @@ def junit(results: Sequence[SuiteComparison]) -> str:
 
     Examples
     --------
-    >>> print(junit([]), end="")
+    >>> print(render(), end="")
     <?xml version="1.0" encoding="UTF-8"?>
     <testsuites name="speedproof" tests="0" failures="0" errors="0" skipped="0" time="0" />
     """
-    titles = [f"{result.candidate} against {result.reference}: {result.metric}" for result in results]
-    return junit_document(
-        [
-            CaseSuite(title, tuple(_case(title, comparison) for comparison in result.comparisons))
-            for title, result in zip(titles, results, strict=True)
-        ]
+    return junit_document([_suite(report) for report in reports])
+
+
+def _suite(report: Report) -> CaseSuite:
+    answer = " ".join(f"{text.text} {text.aside}".strip() for text in report.headline)
+    why = _why(report)
+    rows = report.tables[-1].rows if report.tables else ()
+    cases = [
+        _case(report, row.name, row.outcome, row.message, row.kind, why.get(row.name, ""))
+        for row in rows
+        if row.outcome
+    ]
+    if not cases and report.headline:
+        outcome: Outcome = {True: "passed", False: "failed", None: ""}[report.good]  # type: ignore[assignment]
+        cases = [_case(report, report.title, outcome, answer, "", "")]
+    return CaseSuite(report.title, tuple(cases), (("conclusion", answer),))
+
+
+def _why(report: Report) -> dict[str, str]:
+    """What the explanations say of each row, as far as they were asked for."""
+    return {
+        section.title.partition(": ")[0]: "\n".join(text.text for text in section.headline)
+        for section in report.sections
+    }
+
+
+def _case(report: Report, name: str, outcome: Outcome, message: str, kind: str, why: str) -> Case:
+    result: Literal["passed", "failure", "skipped"] = (
+        "failure" if outcome == "failed" else "skipped" if outcome == "undecided" else "passed"
+    )
+    text = f"{message}\n{why}".rstrip() + "\n"
+    return Case(
+        classname=report.title,
+        name=name,
+        kind=kind or outcome,
+        message=message,
+        result=result,
+        why=text,
+        out="" if result == "failure" else text,
     )
 
 
@@ -154,20 +180,6 @@ def _add(suite: ET.Element, case: Case) -> None:
         ET.SubElement(element, "skipped", message=_clean(case.message))
     if case.out:
         ET.SubElement(element, "system-out").text = _clean(case.out)
-
-
-def _case(title: str, comparison: Comparison) -> Case:
-    why = "".join(plain(block) for block in explain(comparison))
-    slower = comparison.verdict is Verdict.SLOWER
-    return Case(
-        classname=title,
-        name=f"{comparison.benchmark} ({comparison.protocol})",
-        kind=comparison.verdict.value,
-        message=conclusion(comparison),
-        result="failure" if slower else "skipped" if comparison.verdict is Verdict.UNDECIDED else "passed",
-        why=why,
-        out="" if slower else why,
-    )
 
 
 def _clean(text: str) -> str:

@@ -13,8 +13,9 @@ from typing import Any, Literal
 
 from speedproof.stats.estimate import Estimate
 
-__all__ = ["Cell", "Column", "Outcome", "Records", "Report", "Row", "Style", "Table", "Text"]
+__all__ = ["Cell", "Column", "Outcome", "Records", "Report", "Row", "Style", "Table", "Text", "Value"]
 
+Value = str | int | float | None
 Style = Literal["", "good", "bad", "doubt", "dim", "strong"]
 Outcome = Literal["", "passed", "failed", "undecided"]
 """What a row means to a pipeline; empty where it was no test."""
@@ -55,6 +56,8 @@ class Cell:
         Whether the text may run on over the empty cells at its right.
     speedup : Estimate or None
         What the text tells, for formats that draw.
+    key : float or None
+        What to sort by, for formats that sort.
     """
 
     text: str
@@ -62,6 +65,7 @@ class Cell:
     shorter: tuple[str, ...] = ()
     spans: bool = False
     speedup: Estimate | None = None
+    key: float | None = None
 
     def at(self, level: int) -> str:
         """The text at a level of brevity: 0 is the longest."""
@@ -84,6 +88,7 @@ class Column:
         A shorter title, for where there is less room; empty for none.
     drop : int
         0 for a column that is always shown; where there is no room the one with the highest number goes first.
+        One with a negative number goes only where brief texts have not helped.
     """
 
     title: str
@@ -143,7 +148,7 @@ class Records:
     """Numbers with all their digits, for other programs."""
 
     columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
+    rows: tuple[tuple[Value, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 
 from speedproof.protocols.results import Comparison, Summary
 from speedproof.protocols.suite import SuiteComparison
-from speedproof.report.model import Records
+from speedproof.report.model import Records, Value
 
 __all__ = ["COLUMNS", "records"]
 
@@ -30,31 +29,25 @@ def records(result: SuiteComparison) -> Records:
     Returns
     -------
     Records
-        An empty text where there is no number, ``inf`` for an end that nothing is known about. Values are in the
+        NaN and None where there is no number, infinity for an end that nothing is known about. Values are in the
         base unit, which the column ``unit`` names.
     """
     return Records(COLUMNS, tuple(tuple(_row(result, c)) for c in result.comparisons))
 
 
-def _row(result: SuiteComparison, c: Comparison) -> Iterator[str]:
+def _row(result: SuiteComparison, c: Comparison) -> Iterator[Value]:
     needed = (c.needed.reference, c.needed.candidate) if c.needed else (None, None)
     yield from (result.reference, result.candidate, c.metric, c.reference.unit, c.benchmark, c.protocol)
     yield c.verdict.value
-    yield from map(_number, (c.speedup.value, c.speedup.low, c.speedup.high, c.speedup.confidence))
-    yield from (c.state.value, c.test, _number(c.pvalue), _number(c.pvalue_slower))
+    yield from (c.speedup.value, c.speedup.low, c.speedup.high, c.speedup.confidence)
+    yield from (c.state.value, c.test, c.pvalue, c.pvalue_slower)
     for checks in (c.failed_checks, c.doubts):
         yield "; ".join(dict.fromkeys(check.name for check in checks))
-    yield from _side(c.reference, needed[0])
-    yield from _side(c.candidate, needed[1])
+    for side, runs in zip((c.reference, c.candidate), needed, strict=True):
+        yield from _side(side)
+        yield runs
 
 
-def _side(side: Summary, needed: int | None) -> Iterator[str]:
-    yield str(side.n)
-    yield str(side.observations)
-    numbers = (side.mean, side.median, side.minimum, side.maximum, side.deviation, side.mad)
-    yield from map(_number, numbers)
-    yield "" if needed is None else str(needed)
-
-
-def _number(value: float) -> str:
-    return "" if math.isnan(value) else repr(value)
+def _side(side: Summary) -> Iterator[Value]:
+    yield from (side.n, side.observations)
+    yield from (side.mean, side.median, side.minimum, side.maximum, side.deviation, side.mad)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 
 from speedproof.data.units import scale_of
@@ -109,25 +110,23 @@ def _one(result: SuiteComparison, head: Comparison) -> Report:
     return Report(
         "",
         (Text(verdict(head, result.margin), STYLES[head.verdict] or "strong", proof(head)),),
-        (_sides(head),),
+        (_sides(head, result.margin),),
         (
             *_chances(result, head),
             *_opposed(result, head, old, new),
-            *(doubtful or (Text(held, "dim"),)),
+            *(doubtful or ((Text(held, "dim"),) if head.checks else ())),
         ),
         ("Why: --explain", "Page: --html report.html"),
     )
 
 
 def _named(result: Comparison, old: str, new: str) -> Comparison:
-    from dataclasses import replace
-
     return replace(
         result, reference=replace(result.reference, label=old), candidate=replace(result.candidate, label=new)
     )
 
 
-def _sides(head: Comparison) -> Table:
+def _sides(head: Comparison, margin: float | None) -> Table:
     """Both versions: median, mean with its spread, ends, runs."""
     sides = (head.reference, head.candidate)
     unit = sides[0].unit
@@ -163,7 +162,16 @@ def _sides(head: Comparison) -> Table:
                 name=side.label,
             )
         )
-    return Table(columns, tuple(rows))
+    # The second row is the one that is judged.
+    judged = replace(
+        rows[1], name=head.benchmark, outcome=OUTCOMES[head.verdict], message=_sentence(head, margin)
+    )
+    return Table(columns, (rows[0], judged))
+
+
+def _sentence(head: Comparison, margin: float | None) -> str:
+    told = proof(head)
+    return f"{verdict(head, margin)}; {told}" if told else verdict(head, margin)
 
 
 def _spread(side: Summary) -> str:
@@ -365,36 +373,34 @@ def _row(result: SuiteComparison, head: Comparison, shown: str, *, folded: bool)
         rest = [f"~ undecided ({brief})"] if brief else []
         why = needs(head)
         text = f"~ undecided ({why})" if why and brief else "~ undecided"
-        told = Cell(text, "dim", (*rest, "~ undecided"), spans=True)
+        told = Cell(text, "dim", (*rest, "~ undecided"), spans=True, speedup=head.certified)
         proven = Cell("")
     elif head.verdict is Verdict.EQUIVALENT:
         within = "" if result.margin is None else f" within {share(result.margin)}"
-        told = Cell(f"= the same{within}", "", ("= the same",), spans=True)
+        told = Cell(f"= the same{within}", "", ("= the same",), spans=True, speedup=head.certified)
         proven = Cell("")
     else:
         told = Cell(change(head), STYLES[head.verdict], speedup=head.certified)
-        proven = Cell(at_least(effect(head).bound))
+        bound = effect(head).bound
+        proven = Cell(at_least(bound), key=None if math.isnan(bound) else bound)
     marks = [f"{_where(c)}: {change(c)}" for c in _opposite(result.comparisons, head)]
     if _turned(head):
         marks.append("medians: the other way")
     if head.doubts and head.verdict is not Verdict.UNDECIDED:
         marks.insert(0, "!")
     words = {Verdict.FASTER: gain_and_loss(head)[0], Verdict.SLOWER: gain_and_loss(head)[1]}
-    message = (
-        f"{verdict(head, result.margin)}; {proof(head)}" if proof(head) else verdict(head, result.margin)
-    )
     return Row(
         (
             Cell(shown, "strong"),
-            Cell(old),
-            Cell(new),
+            Cell(old, key=head.reference.median),
+            Cell(new, key=head.candidate.median),
             told,
             proven,
             Cell(" ".join(marks), "doubt", spans=True),
         ),
         name=head.benchmark,
         outcome=OUTCOMES[head.verdict],
-        message=message,
+        message=_sentence(head, result.margin),
         kind=words.get(head.verdict, "the same" if head.verdict is Verdict.EQUIVALENT else "undecided"),
         folded=folded,
     )

@@ -215,29 +215,38 @@ class _Layout:
 
 
 def _layout(table: Table, rows: Sequence[Row], width: int) -> _Layout:
-    """The fullest layout that fits: texts become brief, names short, columns go, in this order."""
-    droppable = sorted(
-        (i for i, c in enumerate(table.columns) if c.drop), key=lambda i: -table.columns[i].drop
-    )
-    steps = [(cap, 0) for cap in (None, *_NAMES)]
-    steps += [(_NAMES[-1], count) for count in range(1, len(droppable) + 1)]
-    steps += [(cap, len(droppable)) for cap in _LEAST_NAMES]
-    for cap, count in steps:
+    """The fullest layout that fits.
+
+    In this order titles become brief, names short, columns go, texts become brief, and the last columns go.
+    """
+    numbers = sorted((column.drop, i) for i, column in enumerate(table.columns) if column.drop)
+    droppable = [i for drop, i in reversed(numbers) if drop > 0]
+    early = len(droppable)
+    droppable += [i for drop, i in numbers if drop < 0]
+    every = len(droppable)
+    steps = [(None, 0, 0), *((cap, 0, 0) for cap in _NAMES)]
+    steps += [(_NAMES[-1], count, 0) for count in range(1, early + 1)]
+    steps += [(cap, early, level) for level in range(1, _BREVITY) for cap in (None, *_NAMES)]
+    steps += [(_LEAST_NAMES[0], count, _BREVITY) for count in range(early, every + 1)]
+    steps += [(cap, every, _BREVITY) for cap in _LEAST_NAMES]
+    laid = _laid(table, rows, tuple(range(len(table.columns))), 0, None, brief=False)
+    for cap, count, level in steps:
+        if laid.needed <= width:
+            break
         kept = tuple(i for i in range(len(table.columns)) if i not in droppable[:count])
-        for level in range(_BREVITY):
-            laid = _laid(table, rows, kept, level, cap)
-            if laid.needed <= width:
-                return laid
+        laid = _laid(table, rows, kept, level, cap, brief=True)
     return laid
 
 
-def _laid(table: Table, rows: Sequence[Row], kept: tuple[int, ...], level: int, cap: int | None) -> _Layout:
+def _laid(
+    table: Table, rows: Sequence[Row], kept: tuple[int, ...], level: int, cap: int | None, *, brief: bool
+) -> _Layout:
     columns: list[list[str]] = []
     titles, widths = [], []
     for i in kept:
         column = table.columns[i]
         texts = [visible(row.cells[i].at(level)) for row in rows]
-        title = visible(column.brief or column.title if level else column.title)
+        title = visible(column.brief or column.title if brief else column.title)
         if column.names:
             texts = texts if cap is None else shortened(texts, cap)
             # What all names have in common must not make the column wider than they are.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 from speedproof.protocols.ranking import RankedVersion, SuiteRanking
@@ -16,6 +16,7 @@ from speedproof.report.model import Cell, Column, Records, Report, Row, Table, T
 from speedproof.report.names import common_prefix, labels
 from speedproof.report.records import records
 from speedproof.report.suite import OUTCOMES, single_runs
+from speedproof.report.suite import report as sheet
 from speedproof.report.wording import level, percent, plural
 from speedproof.report.words import (
     STYLES,
@@ -31,13 +32,36 @@ from speedproof.report.words import (
     verdict,
 )
 
-__all__ = ["report"]
+__all__ = ["report", "reports"]
 
 _MARKS = {Verdict.FASTER: "+", Verdict.SLOWER: "-", Verdict.EQUIVALENT: "=", Verdict.UNDECIDED: "~"}
 _SHOWN = 10
 _LABEL = 24
 _DATE = re.compile(r"\d{4}-?\d\d-?\d\d")
 _NUMBERED = re.compile(r"\D*\d+(\.\d+)*\D*")
+
+
+def reports(
+    results: Sequence[SuiteComparison], rankings: Mapping[str, SuiteRanking] | None = None, **asked: bool
+) -> list[Report]:
+    """One report a metric: a sheet for two versions, a ranking and a matrix for more.
+
+    Parameters
+    ----------
+    results : sequence of SuiteComparison
+        One for each candidate and metric.
+    rankings : mapping of str to SuiteRanking, optional
+        By metric.
+    **asked : bool
+        ``everything``, ``details``, ``explain``, as for :func:`speedproof.report.suite.report`.
+    """
+    by_metric: dict[str, list[SuiteComparison]] = {}
+    for result in results:
+        by_metric.setdefault(result.metric, []).append(result)
+    return [
+        sheet(found[0], **asked) if len(found) == 1 else report(found, (rankings or {}).get(metric), **asked)
+        for metric, found in by_metric.items()
+    ]
 
 
 def report(
@@ -64,7 +88,11 @@ def report(
     Report
         First who is ahead, as far as that is proven.
     """
-    results = [r for r in results if r.comparisons] or list(results)[:1]
+    results = [r for r in results if r.comparisons]
+    if not results:
+        return Report(
+            "", (Text("No benchmark was measured with two of the versions.", "bad"),), command="compare"
+        )
     first = results[0]
     title = f"{plural(len(results), 'version')} against {first.reference}: {first.metric}"
     if all(single_runs(r) for r in results):
@@ -97,7 +125,11 @@ def report(
         tuple(headline),
         tuple(tables),
         tuple(notes),
-        (*(() if everything else ("--all: every benchmark",)), "--details", "--explain"),
+        (
+            *(("--all: every row",) if any(row.folded for t in tables for row in t.rows) else ()),
+            "--details: other protocols",
+            "--explain: checks",
+        ),
         tuple(
             section
             for r in results

@@ -158,12 +158,17 @@ def at_least(bound: float) -> str:
 
 def where(result: Comparison) -> str:
     """Which location the verdict is of, where it is not the typical run: ``" in mean"``."""
-    return "" if result.protocol == HEADLINE else f" {QUESTIONS[result.protocol].where}"
+    told = asked_of(result.protocol)
+    return "" if result.protocol == HEADLINE or told == _TYPICAL else f" {told}"
+
+
+_TYPICAL = "typical run"
 
 
 def asked_of(protocol: str) -> str:
     """What a protocol speaks of, in brackets behind a count: ``"typical run"``, ``"in mean"``."""
-    return "typical run" if protocol == "typical" else QUESTIONS[protocol].where
+    # A session's test is of typical runs, too, and holds however often one looks.
+    return _TYPICAL if protocol in ("typical", "sequential") else QUESTIONS[protocol].where
 
 
 def verdict(result: Comparison, margin: float | None = None) -> str:
@@ -201,7 +206,8 @@ def proof(result: Comparison) -> str:
         return f"proven: {range_of(result)} ({confidence})"
     bound = effect(result).bound
     if math.isnan(bound):
-        return f"({confidence}; the factor has no bound)"
+        why = "no factor can be named" if math.isnan(effect(result).ratio) else "no bound is proven"
+        return f"({confidence}; {why})"
     least = "no bound above 1x" if bound <= 1 + 1e-12 else f"at least {factor(bound, -1)}"
     return f"proven: {least} ({confidence})"
 

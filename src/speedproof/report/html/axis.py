@@ -12,6 +12,7 @@ __all__ = ["LABEL_WIDTHS", "RatioAxis", "Tick", "linear_ticks", "ratio_axis"]
 _MARGIN = 3.0
 """Percent of the width left free at both ends, for arrows and half a label."""
 _WIDE = 4.0
+_FINE = 15.0
 _TRIMMED = 0.02
 LABEL_WIDTHS = (0, 5, 7, 9, 12, 16, 21, 28, 40)
 """Widths of an axis in units of its labels' size, from each of which other labels are shown; as in page.css."""
@@ -123,7 +124,8 @@ def ratio_axis(values: Sequence[float], bounds: Sequence[float] = ()) -> RatioAx
     Parameters
     ----------
     values : sequence of float
-        Observed speedups, all of which the axis shows. Those that are not positive and finite are passed over.
+        Observed speedups. Those that are not positive and finite are passed over, and a few that lie so far out
+        that they would squeeze all others may lie beyond an end.
     bounds : sequence of float
         Their certified bounds. The outermost 2 % of them may lie beyond an end, so that a few uncertain
         benchmarks do not squeeze all others.
@@ -142,13 +144,24 @@ def ratio_axis(values: Sequence[float], bounds: Sequence[float] = ()) -> RatioAx
     >>> ratio_axis([]).ticks
     (0.9, 0.95, 1.0, 1.05, 1.1)
     """
-    points = [v for v in values if 0 < v < math.inf]
-    ends = sorted(b for b in bounds if 0 < b < math.inf)
+    points = _near([v for v in values if 0 < v < math.inf])
+    ends = sorted(_near([b for b in bounds if 0 < b < math.inf]))
     cut = int(_TRIMMED * len(ends))
     reach = [*points, *ends[cut : len(ends) - cut]]
     low, high = min(reach, default=0.9), max(reach, default=1.1)
     low, high = min(low, 1 / 1.001), max(high, 1.001)
     return RatioAxis(low, high, _ratio_ticks(low, high))
+
+
+def _near(points: Sequence[float], reach: float = 4.0, most: float = 0.1) -> list[float]:
+    """Without the few that are far from the rest: by more than some interquartile ranges of the logarithms."""
+    logs = sorted(map(math.log, points))
+    if len(logs) < 8:
+        return list(points)
+    first, third = logs[len(logs) // 4], logs[(3 * len(logs)) // 4]
+    room = reach * max(third - first, math.log(1.1))
+    near = [p for p in points if first - room <= math.log(p) <= third + room]
+    return near if len(near) >= (1 - most) * len(points) else list(points)
 
 
 def _ratio_ticks(low: float, high: float) -> tuple[float, ...]:
@@ -157,7 +170,9 @@ def _ratio_ticks(low: float, high: float) -> tuple[float, ...]:
         first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
         return tuple(float(f"{i * step:.12g}") for i in range(first, last + 1))
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    mantissas = (1, 2, 5) if len(decades) <= 4 else (1,)
+    mantissas: tuple[float, ...] = (1, 2, 5) if len(decades) <= 4 else (1,)
+    if high / low <= _FINE:
+        mantissas = (1, 1.5, 2, 3, 5, 7)
     every = max(1, math.ceil(len(decades) / 8))
     # Counted from 1 = 10^0, which always gets its tick.
     ticks = (float(f"{m}e{d}") for d in decades if d % every == 0 for m in mantissas)

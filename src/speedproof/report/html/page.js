@@ -4,7 +4,7 @@
   let data = null; // parsed when the first panel is opened
   const SVG = "http://www.w3.org/2000/svg";
   const WIDTH = 380, HEIGHT = 230, LEFT = 62, RIGHT = 372, TOP = 8, BOTTOM = 200;
-  const MOST_OPENED = 100;
+  const STEPS = 1000; // drawn values are whole numbers of this many steps
 
   // Text only ever enters the page as text: names in files are nobody's markup.
   function html(name, attributes, ...children) {
@@ -43,7 +43,7 @@
     return svg("text", { x: x, y: y, "text-anchor": anchor }, text);
   }
   function valuesUpwards(chart, drawn) {
-    const at = scale(drawn.low, drawn.high, BOTTOM - 6, TOP + 6);
+    const at = scale(0, STEPS, BOTTOM - 6, TOP + 6);
     for (const [value, label] of drawn.ticks) {
       const y = at(value);
       chart.append(svg("line", { class: "grid", x1: LEFT, x2: RIGHT, y1: y, y2: y }),
@@ -54,7 +54,8 @@
   function figure(chart, title, text) {
     return html("figure", {}, html("figcaption", {}, html("b", {}, title), text), chart);
   }
-  const remarks = (drawn) => (drawn.samples.some((s) => s.at) ? " Large samples are thinned evenly." : "") +
+  const place = (sample, k) => (sample.ranked ? Math.round((k * (sample.n - 1)) / (sample.order.length - 1)) : k);
+  const remarks = (drawn) => (drawn.samples.some((s) => s.ranked) ? " Large samples are thinned evenly." : "") +
     (drawn.beyond ? " " + drawn.beyond : "");
 
   function runOrder(drawn, labels) {
@@ -63,7 +64,7 @@
     const most = Math.max(...drawn.samples.map((s) => s.n));
     const along = scale(1, most, LEFT + 8, RIGHT - 4);
     drawn.samples.forEach((sample, i) => {
-      const points = sample.order.map((v, k) => [along((sample.at ? sample.at[k] : k) + 1), at(v)]);
+      const points = sample.order.map((v, k) => [along(place(sample, k) + 1), at(v)]);
       chart.append(svg("polyline", { class: "link " + SIDES[i], points: points.map((p) => p.map((c) => c.toFixed(1)).join(",")).join(" ") }));
       chart.append(marks(SIDES[i], points));
     });
@@ -76,20 +77,12 @@
   }
 
   function strip(drawn, labels) {
-    const chart = frame(`Distribution: ${drawn.samples.map((s) => s.told + (s.mixture ? ", mixture of " + s.mixture.told : "")).join("; ")}`);
+    const chart = frame(`Distribution: ${drawn.samples.map((s) => s.told).join("; ")}`);
     const at = valuesUpwards(chart, drawn);
     const half = (RIGHT - LEFT) / 4;
     drawn.samples.forEach((sample, i) => {
       const side = SIDES[i], centre = LEFT + half * (1 + 2 * i);
       const values = sample.ranked || sample.order;
-      if (sample.mixture) {
-        const w = half * 0.94, { at: places, density, means } = sample.mixture;
-        const edge = (sign) => places.map((v, k) => `${(centre + sign * w * density[k]).toFixed(1)} ${at(v).toFixed(1)}`);
-        chart.append(svg("path", { class: "violin " + side, d: `M${edge(1).join("L")}L${edge(-1).reverse().join("L")}z` }));
-        if (means.length > 1) {
-          for (const mean of means) chart.append(svg("path", { class: "component " + side, d: `M${(centre - w).toFixed(1)} ${at(mean).toFixed(1)}l-7 -4v8z` }));
-        }
-      }
       chart.append(marks(side, swarm(values.map(at), half * 0.6).map(([dx, y]) => [centre + dx, y])));
       const [q1, q2, q3] = sample.quartiles.map(at);
       const w = half * 0.66;
@@ -99,10 +92,7 @@
         axisText(centre, BOTTOM + 28, "middle", "median " + sample.median));
     });
     chart.append(svg("line", { class: "axis", x1: LEFT, x2: RIGHT, y1: BOTTOM, y2: BOTTOM }));
-    const several = drawn.samples.some((s) => s.mixture && s.mixture.means.length > 1);
-    return figure(chart, "Distribution", "Every value; boxes hold the middle half, bold lines are medians" +
-      (drawn.samples.some((s) => s.mixture) ? ", outlines the Gaussian mixtures" : "") +
-      (several ? ", triangles their components" : "") + "." + remarks(drawn));
+    return figure(chart, "Distribution", "Every value; boxes hold the middle half, bold lines are medians." + remarks(drawn));
   }
   // Points of about the same height are spread sideways from the middle, as wide as they are many.
   function swarm(heights, widest) {
@@ -122,7 +112,7 @@
 
   function ecdf(drawn, labels) {
     const chart = frame(`Share of runs up to a value: ${drawn.samples.map((s) => s.told).join("; ")}`);
-    const left = 42, at = scale(drawn.low, drawn.high, left + 8, RIGHT - 6), up = scale(0, 1, BOTTOM, TOP);
+    const left = 42, at = scale(0, STEPS, left + 8, RIGHT - 6), up = scale(0, 1, BOTTOM, TOP);
     for (const share of [0, 0.25, 0.5, 0.75, 1]) {
       chart.append(svg("line", { class: "grid", x1: left, x2: RIGHT, y1: up(share), y2: up(share) }),
         axisText(left - 6, up(share) + 4, "end", 100 * share + " %"));
@@ -151,110 +141,118 @@
   }
   const line = (cells) => html("tr", {}, html("th", { scope: "row" }, cells[0]), ...cells.slice(1).map((c) => html("td", {}, c)));
 
-  function mixtures(drawn, labels) {
-    const told = drawn.samples.flatMap((s, i) => (s.mixture ? [[labels[i], s.mixture.told]] : []));
-    return told.length ? [table("Gaussian mixtures", ["Version", "Components"], told.map(line))] : [];
-  }
+  // Charts are drawn when they come into view: opening a hundred panels draws a few.
+  const drawLater = (holder, make) => {
+    holder.make = make;
+    watcher.observe(holder);
+  };
+  const draw = (holder) => {
+    if (!holder.make) return;
+    holder.append(...holder.make());
+    holder.make = null;
+    watcher.unobserve(holder);
+  };
+  const watcher = new IntersectionObserver((entries) => {
+    for (const entry of entries) if (entry.isIntersecting) draw(entry.target);
+  }, { rootMargin: "600px" });
+  addEventListener("beforeprint", () => document.querySelectorAll(".later").forEach(draw));
 
-  function panel(found) {
-    const cell = html("td", {});
-    cell.append(html("ul", { class: "verdicts" }, ...found.said.map(([verdict, text]) => html("li", {}, badge(verdict), " ", text))));
+  function charts(found) {
     const drawn = found.drawn;
-    if (drawn) {
-      cell.append(html("div", { class: "legend" },
-        svg("svg", { width: 12, height: 12, "aria-hidden": "true" }, marker("x", 6, 6)), ` ${found.labels[0]} (reference, circles, dashed)   `,
-        svg("svg", { width: 12, height: 12, "aria-hidden": "true" }, marker("y", 6, 6)), ` ${found.labels[1]} (candidate, diamonds, solid)`));
-      cell.append(html("div", { class: "charts" }, runOrder(drawn, found.labels), strip(drawn, found.labels), ecdf(drawn, found.labels)));
-    } else {
-      cell.append(html("p", { class: "note dim" }, "The samples are not in this report, so there are no charts: make it with 'compare --html', or store them with 'compare --json --with-samples'."));
+    if (!drawn) {
+      return [html("p", { class: "dim" }, "The samples are not in this report, so there are no charts: make it with 'compare --html', or store them with 'compare --json --with-samples'.")];
     }
-    cell.append(
-      table("Checks", ["", "Check", "What it asks", "Statistic", "p", "What it means and what to do", "Protocols"],
-        found.checks.map(([held, name, asks, statistic, p, message, protocols]) => html("tr", {},
-          html("td", { class: held === "holds" ? "held" : "held failed" }, held === "holds" ? "✓ holds" : held === "fails" ? "✗ fails" : "✗ undermines the verdict"), html("th", { scope: "row" }, name),
-          ...[["", asks], ["Statistic", statistic], ["p", p], ["", message], ["Protocols", protocols]].map(([label, c]) =>
-            html("td", { "data-label": label }, c)))), "checks"),
-      table("Tests", ["Protocol", "Test", "p, faster", "p, slower", "Rule", "Highest confidence for faster"], found.tests.map(line)),
-      ...(drawn ? mixtures(drawn, found.labels) : []),
-      table("Both sides in numbers", ["", "Version", "Values", "Mean", "Median", "Minimum", "Standard deviation", "MAD"], found.summary.map(line)));
+    return [
+      html("div", { class: "legend" },
+        svg("svg", { width: 12, height: 12, "aria-hidden": "true" }, marker("x", 6, 6)), ` ${found.labels[0]} (reference, circles, dashed)   `,
+        svg("svg", { width: 12, height: 12, "aria-hidden": "true" }, marker("y", 6, 6)), ` ${found.labels[1]} (candidate, diamonds, solid)`),
+      html("div", { class: "charts" }, runOrder(drawn, found.labels), strip(drawn, found.labels), ecdf(drawn, found.labels))];
+  }
+  const MARKS = { holds: "✓ holds", fails: "✗ fails", undermines: "✗ undermines the verdict" };
+  function panel(found, texts) {
+    const checks = found.checks.map((row) => row.map((place) => texts[place]));
+    const tests = found.tests.map((row) => row.map((place) => texts[place]));
+    const holder = html("div", { class: "later" });
+    drawLater(holder, () => [
+      ...charts(found),
+      table("Checks", ["", "Check", "What it asks", "p", "What it means and what to do"],
+        checks.map(([held, name, asks, p, message]) => html("tr", {},
+          html("td", { class: held === "holds" ? "held" : "held failed" }, MARKS[held]), html("th", { scope: "row" }, name),
+          ...[["", asks], ["p", p], ["", message]].map(([label, c]) => html("td", { "data-label": label }, c)))), "checks"),
+      table("Tests", ["Protocol", "Test", "p, faster", "p, slower"], tests.map(line)),
+      table("Both sides in numbers", ["", "Version", "Values", "Median", "Mean", "Minimum", "Maximum", "Standard deviation", "MAD"], found.summary.map(line))]);
+    const cell = html("td", {}, html("ul", { class: "verdicts" },
+      ...found.said.map(([verdict, text]) => html("li", {}, badge(verdict), " ", text))), holder);
     return html("tr", { class: "panel" }, cell);
   }
 
-  for (const section of document.querySelectorAll("[data-section]")) {
-    const body = section.querySelector(".forest tbody");
-    if (!body) continue;
+  let made = 0;
+  for (const holder of document.querySelectorAll("[data-table]")) {
+    const body = holder.querySelector("tbody");
     const rows = [...body.rows];
-    const columns = section.querySelectorAll(".forest thead th").length;
-    const shown = section.querySelector("[data-shown]");
+    const headers = [...holder.querySelectorAll("thead th")];
+    const shown = holder.querySelector("[data-shown]");
     const panels = new Map();
-    const headers = [...section.querySelectorAll(".forest thead th")];
 
     const toggle = (row, wanted) => {
       const button = row.querySelector(".open");
-      const place = Number(row.dataset.row);
+      if (!button) return;
       if (wanted && !panels.has(row)) {
         data = data || JSON.parse(document.getElementById("data").textContent);
-        const made = panel(data[Number(section.dataset.section)][place]);
-        made.firstChild.colSpan = columns;
-        made.id = `panel-${section.dataset.section}-${place}`;
-        button.setAttribute("aria-controls", made.id);
-        panels.set(row, made);
-        row.after(made);
+        const opened = panel(data.panels[Number(row.dataset.panel)], data.texts);
+        opened.firstChild.colSpan = headers.length;
+        opened.id = `panel-${made++}`;
+        button.setAttribute("aria-controls", opened.id);
+        panels.set(row, opened);
+        row.after(opened);
       }
       if (panels.has(row)) panels.get(row).hidden = !wanted || row.hidden;
       button.setAttribute("aria-expanded", String(wanted));
     };
-    const opened = (row) => row.querySelector(".open").getAttribute("aria-expanded") === "true";
+    const opened = (row) => row.querySelector(".open")?.getAttribute("aria-expanded") === "true";
     body.addEventListener("click", (event) => {
       const button = event.target.closest(".open");
       if (button) toggle(button.closest("tr"), button.getAttribute("aria-expanded") !== "true");
     });
 
-    const filters = [...section.querySelectorAll("[data-filter]")];
+    const filters = [...holder.querySelectorAll("[data-filter]")];
     const filter = () => {
-      const [name, verdict, protocol] = filters.map((f) => f.value);
-      const wanted = name.toLocaleLowerCase();
+      const wanted = Object.fromEntries(filters.map((f) => [f.dataset.filter, f.value.toLocaleLowerCase()]));
       let count = 0;
       for (const row of rows) {
-        const { row: _, ...verdicts } = row.dataset;
-        const given = protocol ? [row.getAttribute("data-" + protocol.replace(/ /g, "-"))] : Object.values(verdicts);
-        const fits = (!verdict || given.includes(verdict)) && row.cells[0].dataset.k.toLocaleLowerCase().includes(wanted);
+        const fits = row.dataset.name.toLocaleLowerCase().includes(wanted.name || "") &&
+          (!wanted.kind || row.dataset.kind.toLocaleLowerCase() === wanted.kind);
         row.hidden = !fits;
         if (panels.has(row)) panels.get(row).hidden = !fits || !opened(row);
         count += fits;
       }
-      shown.textContent = count === rows.length ? `${count} benchmarks` : `${count} of ${rows.length} benchmarks shown`;
+      shown.textContent = count === rows.length ? `${count} rows` : `${count} of ${rows.length} rows shown`;
     };
     for (const f of filters) f.addEventListener(f.tagName === "SELECT" ? "change" : "input", filter);
     if (filters.length) filter();
 
-    for (const button of section.querySelectorAll("[data-open]")) {
+    for (const button of holder.querySelectorAll("[data-open]")) {
       button.addEventListener("click", () => {
-        if (button.dataset.open === "none") {
-          for (const row of rows) if (opened(row)) toggle(row, false);
-          return;
-        }
-        const visible = rows.filter((row) => !row.hidden);
-        for (const row of visible.slice(0, MOST_OPENED)) toggle(row, true);
-        if (visible.length > MOST_OPENED) shown.textContent = `the first ${MOST_OPENED} of ${visible.length} panels opened; filter for others`;
+        const wanted = button.dataset.open === "all";
+        for (const row of rows) if (!row.hidden && opened(row) !== wanted) toggle(row, wanted);
       });
     }
 
-    for (const button of section.querySelectorAll("[data-sort]")) {
+    for (const button of holder.querySelectorAll("[data-sort]")) {
       button.addEventListener("click", () => {
         const header = button.closest("th"), column = headers.indexOf(header);
-        const textual = button.dataset.sort === "text";
         const before = header.getAttribute("aria-sort");
+        const cell = (row) => row.cells[column];
+        const textual = !rows.some((row) => cell(row).dataset.k);
         const direction = before === "none" ? (textual ? "ascending" : "descending") : before === "ascending" ? "descending" : "ascending";
         for (const h of headers) if (h.hasAttribute("aria-sort")) h.setAttribute("aria-sort", h === header ? direction : "none");
         const sign = direction === "ascending" ? 1 : -1;
-        const keyed = [...rows].map((row) => [row, row.cells[column].dataset.k]);
         const collator = new Intl.Collator(undefined, { numeric: true });
+        const keyed = [...rows].map((row) => [row, textual ? (cell(row).title || cell(row).textContent) : Number(cell(row).dataset.k || NaN)]);
         keyed.sort(([, a], [, b]) => {
           if (textual) return sign * collator.compare(a, b);
-          const [u, v] = [Number(a), Number(b)];
-          if (Number.isNaN(u) || Number.isNaN(v)) return Number.isNaN(u) - Number.isNaN(v); // unknown ones last, both ways
-          return sign * (u - v);
+          if (Number.isNaN(a) || Number.isNaN(b)) return Number.isNaN(a) - Number.isNaN(b); // unknown ones last, both ways
+          return sign * (a - b);
         });
         const fragment = document.createDocumentFragment();
         for (const [row] of keyed) {
@@ -264,6 +262,7 @@
         body.append(fragment);
       });
     }
-    if (rows.length === 1) toggle(rows[0], true);
+    const openable = rows.filter((row) => row.querySelector(".open"));
+    if (openable.length === 1) toggle(openable[0], true);
   }
 })();

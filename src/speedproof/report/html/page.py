@@ -1,157 +1,286 @@
-"""The page of comparisons."""
+"""Any report as one HTML file: the answer, the tables with what they tell drawn beside it, panels to open."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import groupby
+import base64
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
 
-from speedproof.data.suite import Suite
-from speedproof.protocols.results import Verdict
-from speedproof.protocols.suite import SuiteComparison
-from speedproof.report.blocks import Block, Fitted, Text
-from speedproof.report.comparisons import LEGEND, suite_blocks
-from speedproof.report.html.grids import Grid, grid
-from speedproof.report.html.headline import figures, headline
-from speedproof.report.html.panels import panels
-from speedproof.report.html.render import (
-    METHODS,
-    SPEEDUP,
-    Paragraph,
-    Part,
-    Section,
-    Share,
-    fields_of,
-    paragraphs,
-    render,
-    share_of,
-)
-from speedproof.report.html.rows import forest
-from speedproof.report.stored import Context
-from speedproof.report.wording import percent
+import msgspec
 
-__all__ = ["html_report"]
+from speedproof.errors import UsageError
+from speedproof.report.cells import visible
+from speedproof.report.html.axis import RatioAxis, Tick, ratio_axis
+from speedproof.report.html.panels import Panel
+from speedproof.report.model import Cell, Report, Style, Table, Text
+from speedproof.stats.estimate import Estimate
 
+if TYPE_CHECKING:
+    from speedproof.data.suite import Suite
+    from speedproof.report.stored import Context
+
+__all__ = ["fields_of", "render"]
+
+_KINDS: dict[Style, str] = {"good": "faster", "bad": "slower", "doubt": "undecided", "dim": "undecided"}
 _DEFINITIONS = (
-    SPEEDUP,
     (
-        "Certified bounds",
-        "Each holds at the stated confidence by itself. They invert the test that gave the verdict, so the "
-        "lower bound exceeds 1 exactly when the verdict is faster, and the upper one is below 1 exactly when it "
-        "is slower.",
+        "Change",
+        "How much faster or slower a typical run is: the factor by which one has to stretch the times of one "
+        "version so that its runs win as often as they lose against the other's.",
     ),
     (
-        "Verdict",
-        "Faster and slower are proven at the stated risk a side; equivalent is proven against a margin; undecided "
-        "means that these data prove neither, not that both are the same.",
+        "Proven at least",
+        "The bound that the test behind the verdict gives, at the stated confidence for each benchmark by itself.",
     ),
-    *METHODS.values(),
-    (
-        "Single run",
-        "The probability that one run of the candidate beats one run of the reference, ties counted half "
-        "(Brunner and Munzel 2000).",
-    ),
+    ("Undecided", "These data prove neither direction. That is no proof that nothing changed."),
+    ("!", "An assumption of the test is not met in a way that may make the true risk larger than stated."),
 )
-"""Terms of the page, and what they mean there."""
 
 
-def html_report(
-    results: Sequence[SuiteComparison],
-    suite: Suite,
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A speedup along the axis, in percent of its width; None where there is none."""
+
+    at: float | None
+    low: float | None
+    high: float | None
+    low_beyond: bool
+    high_beyond: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A row as the template writes it."""
+
+    name: str
+    kind: str
+    cells: tuple[tuple[str, str, str], ...]
+    mark: Mark | None
+    colour: str
+    panel: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A table as the template writes it."""
+
+    id: str
+    title: str
+    titles: tuple[str, ...]
+    names: int
+    drawn: int | None
+    ticks: tuple[Tick, ...]
+    one: float
+    lines: tuple[Line, ...]
+    kinds: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A report as the template writes it."""
+
+    title: str
+    headline: tuple[Text, ...]
+    grids: tuple[Grid, ...]
+    notes: tuple[Text, ...]
+    parts: tuple[Section, ...]
+
+
+def render(
+    *reports: Report,
+    panels: Sequence[Mapping[str, Panel]] = (),
+    suite: Suite | None = None,
     context: Context | None = None,
-    more: Sequence[Sequence[Block]] = (),
 ) -> str:
-    """Results as one HTML file.
+    """Reports as one page.
 
     Parameters
     ----------
-    results : sequence of SuiteComparison
-        Each becomes a section.
-    suite : Suite
-        Their samples, for the charts; may hold none.
+    *reports : Report
+        In order.
+    panels : sequence of mapping of str to Panel
+        For each report, what to draw when somebody opens a row, by the row's name.
+    suite : Suite, optional
+        For what was pooled, what was left out, and the fields of both sides.
     context : Context, optional
-        How they were made.
-    more : sequence of sequence of Block, optional
-        Other results, as they are shown on a terminal: each becomes a section before those of
-        the comparisons, its first line the heading.
+        How the results were made.
 
     Returns
     -------
     str
-        A page without any reference to anything outside of it. Its Content-Security-Policy lets the browser
-        run the one script and use the one style sheet that are in it, by their hashes, and load nothing.
+        A page without any reference to anything outside of it. Its Content-Security-Policy lets the browser run
+        the one script and use the one style sheet that are in it, by their hashes, and load nothing. Tables are in
+        the page itself, so they are read, printed and searched without the script, too; charts are drawn when
+        opened.
 
     Raises
     ------
     UsageError
         Jinja2 is not installed.
-
-    Notes
-    -----
-    Tables and the forest plot are in the page itself, so they are read, printed and searched without the
-    script, too (many services show reports of a job with scripts disabled). The charts of a benchmark are
-    drawn by the script when its panel is opened: drawn beforehand, those of a thousand benchmarks would be
-    hundreds of thousands of elements.
     """
-    parts = [_part(blocks, f"part{i}") for i, blocks in enumerate(more) if blocks]
-    protocols = tuple(dict.fromkeys(p for r in results for p in r.protocols))
-    return render(
-        " · ".join(dict.fromkeys([*(part.title for part in parts), *map(_title, results)])),
-        [_section(r, suite, protocols) for r in results],
-        [panels(r, suite) for r in results],
-        _DEFINITIONS if results else (),
-        suite,
-        context,
-        parts,
+    try:
+        import jinja2
+        import markupsafe
+    except ImportError:
+        raise UsageError("the HTML report needs Jinja2: pip install jinja2") from None
+
+    here = files(__package__)
+    style = (here / "page.css").read_text(encoding="utf-8")
+    script = (here / "page.js").read_text(encoding="utf-8")
+    environment = jinja2.Environment(
+        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
+    )
+    template = environment.from_string((here / "page.html.j2").read_text(encoding="utf-8"))
+    data: list[Panel] = []
+    sections = [
+        _section(report, panels[i] if i < len(panels) else {}, data, f"s{i}")
+        for i, report in enumerate(reports)
+    ]
+    versions = _versions(suite)
+    return template.render(
+        title=" · ".join(dict.fromkeys(report.title for report in reports if report.title)) or "speedproof",
+        sections=sections,
+        definitions=_DEFINITIONS if any(s.grids for s in sections) else (),
+        fields=fields_of(suite, *versions) if suite is not None and versions else (),
+        versions=versions,
+        residue=[str(r) for r in suite.residue] if suite else [],
+        skipped=[str(s) for s in suite.skipped if not s.expected] if suite else [],
+        context=context,
+        style=markupsafe.Markup(style),
+        script=markupsafe.Markup(script),
+        style_hash=_hash(style),
+        script_hash=_hash(script),
+        data=markupsafe.Markup(_json_for_script(_interned(data))),
     )
 
 
-def _title(result: SuiteComparison) -> str:
-    return f"{result.candidate} against {result.reference}"
+def _versions(suite: Suite | None) -> tuple[str, str] | None:
+    return (suite.versions[0], suite.versions[1]) if suite is not None and len(suite.versions) == 2 else None
 
 
-def _section(result: SuiteComparison, suite: Suite, protocols: tuple[str, ...]) -> Section:
-    blocks = list(suite_blocks(result))
-    table = next((i for i, b in enumerate(blocks) if not isinstance(b, Text)), len(blocks))
-    lead = paragraphs(blocks[1:table])
-    several = len(result.benchmarks) > 1
-    drawn = forest(result)
-    only = f"{drawn.rows[0].name} · " if len(drawn.rows) == 1 else ""
+def _hash(text: str) -> str:
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _json_for_script(value: object) -> str:
+    """JSON that no parser of HTML can see an end of the element or a comment in."""
+    text = msgspec.json.encode(value).decode()
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _interned(panels: Iterable[Panel]) -> dict[str, Any]:
+    """The panels with the texts of their checks replaced by places in a list of all: most are alike."""
+    places: dict[str, int] = {}
+
+    def place(text: str) -> int:
+        return places.setdefault(text, len(places))
+
+    found = [
+        {
+            **p,
+            "checks": [[place(text) for text in row] for row in p["checks"]],
+            "tests": [[place(t) for t in row] for row in p["tests"]],
+        }
+        for p in panels
+    ]
+    return {"texts": list(places), "panels": found}
+
+
+def _section(report: Report, panels: Mapping[str, Panel], data: list[Panel], name: str) -> Section:
     return Section(
-        reference=result.reference,
-        candidate=result.candidate,
-        answer="",
-        eyebrow=f"speedproof · {result.metric} · {only}confidence {percent(1 - result.alpha)} a side",
-        # The counts of a suite are drawn; what remains of its texts is the risk and what undermines it.
-        lead=tuple(Paragraph(text, "") for text in headline(result)) if several else lead,
-        risk=tuple(p for p in lead if p.style) if several else (),
-        figures=tuple(figures(result)) if several else (),
-        shares=tuple(_shares(result)),
-        forest=drawn,
-        verdict="Verdict",
-        answers=tuple(v.value for v in Verdict),
-        protocols=protocols,
-        notes_title="The suite, and what to mind",
-        notes=paragraphs([b for b in blocks[table:] if b != Text(LEGEND, "dim")]),
-        fields=fields_of(suite, result.reference, result.candidate),
+        report.title,
+        tuple(map(_text, report.headline)),
+        tuple(
+            _grid(table, panels if table is report.tables[-1] else {}, data, f"{name}t{i}")
+            for i, table in enumerate(report.tables)
+        ),
+        tuple(map(_text, report.notes)),
+        tuple(_section(part, {}, data, f"{name}p{i}") for i, part in enumerate(report.sections)),
     )
 
 
-def _part(blocks: Sequence[Block], name: str) -> Part:
-    first = blocks[0]
-    title, rest = (first.text, blocks[1:]) if isinstance(first, Text) else ("Results", blocks)
-    items: list[Paragraph | Grid] = []
-    for texts, group in groupby(rest, lambda block: isinstance(block, Text)):
-        if texts:
-            items += paragraphs(list(group))
-        else:
-            tables = [b.variants[0] if isinstance(b, Fitted) else b for b in group if not isinstance(b, Text)]
-            items += [grid(t, f"{name}-axis{len(items) + i}") for i, t in enumerate(tables)]
-    return Part(title, tuple(items))
+def _text(text: Text) -> Text:
+    return Text(visible(text.text).strip(), text.style, visible(text.aside))
 
 
-def _shares(result: SuiteComparison) -> Iterator[Share]:
-    if len(result.benchmarks) < 2:
-        return
-    for protocol in result.protocols:
-        verdicts = (Verdict.FASTER, Verdict.EQUIVALENT, Verdict.UNDECIDED, Verdict.SLOWER)
-        yield share_of(protocol, [(v.value, result.count(protocol, v)) for v in verdicts])
+def _grid(table: Table, panels: Mapping[str, Panel], data: list[Panel], name: str) -> Grid:
+    columns = range(len(table.columns))
+    drawn = next((i for i in columns if any(row.cells[i].speedup for row in table.rows)), None)
+    known = [row.cells[drawn].speedup for row in table.rows] if drawn is not None else []
+    speedups = [s for s in known if s is not None]
+    axis = ratio_axis([s.value for s in speedups], [b for s in speedups for b in (s.low, s.high)])
+    kept = [i for i in columns if table.columns[i].title or any(row.cells[i].text for row in table.rows)]
+    names = next((place for place, i in enumerate(kept) if table.columns[i].names), 0)
+    lines = []
+    for row in table.rows:
+        speedup = row.cells[drawn].speedup if drawn is not None else None
+        found = panels.get(row.name)
+        if found is not None:
+            data.append(found)
+        lines.append(
+            Line(
+                visible(row.name),
+                row.kind,
+                tuple((visible(row.cells[i].text), row.cells[i].style, _key(row.cells[i])) for i in kept),
+                None if speedup is None else _mark(speedup, axis),
+                "equivalent" if drawn is None else _KINDS.get(row.cells[drawn].style, "equivalent"),
+                None if found is None else len(data) - 1,
+            )
+        )
+    return Grid(
+        id=name,
+        title=table.title,
+        titles=tuple(visible(table.columns[i].title) for i in kept),
+        names=names,
+        drawn=None if drawn is None else kept.index(drawn),
+        ticks=axis.labelled() if speedups else (),
+        one=axis.place(1.0),
+        lines=tuple(lines),
+        kinds=tuple(dict.fromkeys(row.kind for row in table.rows if row.kind)),
+    )
+
+
+def _key(cell: Cell) -> str:
+    """What a column is sorted by: a number where the cell has one, else its text."""
+    if cell.key is not None:
+        return repr(cell.key)
+    return repr(cell.speedup.value) if cell.speedup else ""
+
+
+def _mark(s: Estimate, axis: RatioAxis) -> Mark:
+    known = s.low == s.low
+    return Mark(
+        at=axis.place(s.value) if axis.low <= s.value <= axis.high else None,
+        low=axis.place(s.low) if known else None,
+        high=axis.place(s.high) if known else None,
+        low_beyond=known and s.low < axis.low,
+        high_beyond=known and s.high > axis.high,
+    )
+
+
+def fields_of(suite: Suite, reference: str, candidate: str) -> tuple[tuple[str, str, str, bool], ...]:
+    """Fields of both sides, those that differ first.
+
+    Examples
+    --------
+    >>> from speedproof.data.suite import Suite
+    >>> fields = {"old": {"os": ("L",), "cpu": ("A",)}, "new": {"os": ("L",), "cpu": ("B", "C")}}
+    >>> fields_of(Suite(("old", "new"), {}, fields=fields), "old", "new")
+    (('cpu', 'A', 'B, C', True), ('os', 'L', 'L', False))
+    """
+    x, y = (suite.fields.get(version, {}) for version in (reference, candidate))
+    rows = [
+        (name, _values(x.get(name, ())), _values(y.get(name, ())), x.get(name) != y.get(name))
+        for name in dict.fromkeys([*x, *y])
+    ]
+    return tuple(sorted(rows, key=lambda row: not row[3]))
+
+
+def _values(values: Sequence[str], most: int = 4) -> str:
+    if not values:
+        return "not told"
+    shown = ", ".join(values[:most])
+    return shown if len(values) <= most else f"{len(values)} values: {shown}, ..."

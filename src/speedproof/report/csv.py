@@ -1,0 +1,59 @@
+"""Any report as comma- or tab-separated values, with all digits where it has them."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+
+from speedproof.report.model import Records, Report, Value
+
+__all__ = ["render"]
+
+
+def render(*reports: Report, delimiter: str = ",") -> str:
+    """Reports as one table.
+
+    Parameters
+    ----------
+    *reports : Report
+        Of one kind: their rows go under one line of names.
+    delimiter : str
+        A comma for CSV, a tab for TSV.
+
+    Returns
+    -------
+    str
+        A line of column names, then the rows; nothing for a report without a table.
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
+    columns: Sequence[str] = ()
+    for report in reports:
+        found = report.records() if report.records else _shown(report)
+        if found.columns != columns:
+            columns = found.columns
+            writer.writerow(columns)
+        writer.writerows([_text(value) for value in row] for row in found.rows)
+    return text.getvalue()
+
+
+def _text(value: Value) -> str:
+    """With all digits; nothing where there is no number."""
+    if value is None or value != value:
+        return ""
+    return repr(value) if isinstance(value, float) else str(value)
+
+
+def _shown(report: Report) -> Records:
+    """The cells of the main table, with the names as they are in the files."""
+    if not report.tables:
+        return Records((), ())
+    table = report.tables[-1]
+    rows = (
+        tuple(
+            row.name if table.columns[i].names and row.name else cell.text for i, cell in enumerate(row.cells)
+        )
+        for row in table.rows
+    )
+    return Records(tuple(c.title or "name" for c in table.columns), tuple(rows))
