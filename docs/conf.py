@@ -6,10 +6,13 @@ project = "speedproof"
 author = "The speedproof authors"
 version = release = __version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "numpydoc", "sphinx.ext.mathjax"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "numpydoc", "sphinx.ext.mathjax"]
 myst_enable_extensions = ["dollarmath", "colon_fence"]
 myst_heading_anchors = 3
-source_suffix = {".md": "markdown"}
+source_suffix = {".md": "myst-nb"}
+nb_execution_mode = "force"
+nb_execution_raise_on_error = True
+nb_execution_timeout = 120
 exclude_patterns = ["_build"]
 suppress_warnings = ["myst.xref_missing"]  # links to files of the repository that are no pages
 

@@ -25,6 +25,7 @@ __all__ = [
     "HighestConfidence",
     "Needed",
     "State",
+    "Step",
     "Summary",
     "Verdict",
     "summarise",
@@ -83,6 +84,34 @@ class Check:
     def name(self) -> str:
         """The assumption and the side: ``"normality of X"``."""
         return f"{self.kind.value} of {self.side}" if self.side else self.kind.value
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One decision of a protocol.
+
+    Attributes
+    ----------
+    name : str
+        What was tested: an assumption, at last the question itself.
+    statistic, pvalue : float
+        NaN where there is none.
+    outcome : str
+        ``"holds"``, ``"does not hold"``; of the last step the verdict, or what is missing for a test.
+    """
+
+    name: str
+    statistic: float
+    pvalue: float
+    outcome: str
+
+    def __str__(self) -> str:
+        p = "" if math.isnan(self.pvalue) else f" (p = {self.pvalue:.3g})"
+        return f"{self.name}{p}: {self.outcome}"
+
+
+# The assumptions that the figures of the articles decide by.
+_STEPS = frozenset({Assumption.NORMALITY, Assumption.EQUAL_VARIANCES, Assumption.SHIFT, Assumption.TIES})
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,6 +325,17 @@ class Comparison:
         if all(check.held or check.kind is not Assumption.SHIFT for check in self.checks):
             return self.speedup
         return replace(self.speedup, low=math.nan, high=math.nan)
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """What the protocol looked at, in the order of its figure, and where each step led."""
+        looked = [
+            Step(check.name, check.statistic, check.pvalue, "holds" if check.held else "does not hold")
+            for check in self.checks
+            if check.kind in _STEPS
+        ]
+        end = self.verdict.value if self.test else self.state.value
+        return (*looked, Step(self.test or "no test", math.nan, self.pvalue, end))
 
     @property
     def failed_checks(self) -> tuple[Check, ...]:
