@@ -13,6 +13,7 @@ from speedproof.data.suite import Key, Pair, Pairing
 from speedproof.data.units import metric_of
 from speedproof.errors import UsageError
 from speedproof.protocols.pair import Rules
+from speedproof.protocols.questions import DETAILS
 from speedproof.protocols.results import Check, Comparison, Verdict
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.protocols.suite import compare_suite as compare_pairs
@@ -202,7 +203,7 @@ def compare(
     key = Key(benchmark or "benchmark", metric_of(x.unit))
     pairing = Pairing((Pair(key, x, y),), (), (), ())
     rules = Rules(alpha=risk_of(confidence), margin=margin, nested=nested)
-    return PairResult(compare_pairs(pairing, (x.label, y.label), key.metric, rules))
+    return PairResult(compare_pairs(pairing, (x.label, y.label), key.metric, rules, DETAILS))
 
 
 def _named(s: Sample, name: str) -> Sample:
