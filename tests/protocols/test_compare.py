@@ -396,3 +396,64 @@ def test_values_that_rounding_made_equal_are_marked() -> None:
     # A counter that never changes is exact to its last place, which is small beside it.
     assert not doubted(np.full(40, 1380.0), np.full(40, 1204.0))
     assert not doubted(np.zeros(40), np.zeros(40))
+
+
+@given(seed=st.integers(0, 10**6))
+@settings(max_examples=60, deadline=None)
+def test_no_bound_excludes_its_own_estimate(seed: int) -> None:
+    """Skewed against symmetric, wide against narrow: estimates lie within their bounds, where the verdict says."""
+    rng = np.random.default_rng(seed)
+    x = rng.exponential(1.0, int(rng.integers(31, 60))) + 0.2
+    y = rng.normal(1.0, 0.05, int(rng.integers(31, 60)))
+    for result in compare_samples(
+        sample(x), sample(y), protocols=("typical", "mean", "median", "single run")
+    ):
+        estimate = result.speedup
+        if math.isnan(estimate.low):
+            continue
+        assert estimate.low <= estimate.value <= estimate.high
+        centre = 0.5 if result.quantity == "probability" else 1.0
+        assert (estimate.value > centre) or result.verdict is not Verdict.FASTER
+        assert (estimate.value < centre) or result.verdict is not Verdict.SLOWER
+
+
+def test_the_estimate_of_medians_is_that_of_the_article_where_it_can_be() -> None:
+    """The ratio of the medians, but where the test proves the opposite of it: there the median of all ratios."""
+    rng = np.random.default_rng(3)
+    x, y = rng.normal(10, 1, 40), rng.normal(9, 1, 40)
+    assert compare_medians(sample(x), sample(y)).speedup.value == pytest.approx(np.median(x) / np.median(y))
+    # The median of X is the larger one, yet a run of X takes less time in three of four cases.
+    x = np.r_[np.full(31, 1.0), np.full(32, 2.0)] + np.arange(63) / 1e4
+    y = np.r_[np.full(32, 1.9), np.full(31, 3.0)] + np.arange(63) / 1.1e4
+    found = compare_medians(sample(x), sample(y))
+    assert np.median(x) / np.median(y) > 1
+    assert found.verdict is Verdict.SLOWER
+    assert found.speedup.value == pytest.approx(float(np.median(x[:, None] / y)))
+    assert found.speedup.value < 1
+
+
+@pytest.mark.parametrize("unit", ["s", "MB/s"])
+@pytest.mark.parametrize("small", ["X", "Y", "both"])
+def test_states_name_the_users_samples(unit: str, small: str) -> None:
+    """Figure 1 asks for runs of the sample at fault, whichever side is the slow one; of both, it names X first."""
+    rng = np.random.default_rng(8)
+    skewed, normal_ = rng.exponential(1, 12) ** 2 + 1, rng.normal(10, 1, 12)
+    x = skewed if small != "Y" else normal_
+    y = skewed[::-1] * 1.1 if small != "X" else normal_
+    found = compare_means(sample(x, unit=unit), sample(y, unit=unit))
+    assert found.state is (State.MORE_RUNS_Y if small == "Y" else State.MORE_RUNS_X)
+    assert found.needed is not None
+    wanted = {"X": (31, None), "Y": (None, 31), "both": (31, 31)}[small]
+    assert (found.needed.reference, found.needed.candidate) == wanted
+
+
+def test_p_equal_to_alpha_rejects() -> None:
+    """At a risk of exactly the p-value every protocol says so, at the next smaller double none does."""
+    rng = np.random.default_rng(12)
+    x, y = sample(rng.normal(10.4, 0.5, 12)), sample(rng.normal(10, 0.5, 12))
+    for compare in (compare_means, compare_medians, compare_single_runs):
+        pvalue = compare(x, y).pvalue
+        assert 1e-6 < pvalue < 0.3
+        assert compare(x, y, Rules(pvalue)).verdict is Verdict.FASTER
+        assert compare(x, y, Rules(float(np.nextafter(pvalue, 0)))).verdict is Verdict.UNDECIDED
+        assert compare(y, x, Rules(pvalue)).verdict is Verdict.SLOWER

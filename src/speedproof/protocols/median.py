@@ -29,6 +29,7 @@ from speedproof.protocols.figures import (
 )
 from speedproof.protocols.pair import DEFAULT, UNNAMED, PreparedPairs, Rules, Sides, in_batches
 from speedproof.protocols.results import Check, Comparison
+from speedproof.stats.pair_ratios import ratio_order_statistics
 from speedproof.stats.power import runs_needed_ranks
 from speedproof.stats.ranks import RankSum, rank_sum
 from speedproof.stats.ratio import ratio_of_medians, ratio_of_medians_test
@@ -217,7 +218,7 @@ def _answers(own: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: Ru
             test="" if math.isnan(pvalue[i]) else "Wilcoxon-Mann-Whitney test",
             pvalue=pvalue[i],
             pvalue_slower=slower[i],
-            speedup=estimate(location_ratio(median, slow[i], fast[i]), low[i], high[i], pvalue[i], rules),
+            speedup=estimate(_observed(slow[i], fast[i], low[i], high[i]), low[i], high[i], pvalue[i], rules),
             verdict=verdicts[i],
             checks=(*all_checks[i], *side.checks),
             needed=needed[i],
@@ -226,6 +227,20 @@ def _answers(own: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: Ru
         )
         for i, side in enumerate(own)
     ]
+
+
+def _observed(slow: FloatArray, fast: FloatArray, low: float, high: float) -> float:
+    """The ratio of the medians; where the bounds exclude it, the median of the ratios, of which the test speaks.
+
+    Both are one number where the samples differ by a factor. Where they do not, the ratio of the medians may lie
+    on the other side of 1 than what the rank-sum test proves.
+    """
+    observed = location_ratio(median, slow, fast)
+    if not math.isnan(low) and not math.isnan(observed) and not low <= observed <= high:
+        known = slow.size * fast.size - int((slow == 0.0).sum()) * int((fast == 0.0).sum())
+        lower, upper = ratio_order_statistics(slow, fast, ((known - 1) // 2, known // 2))
+        return lower if lower == upper else math.sqrt(lower) * math.sqrt(upper)
+    return observed
 
 
 def compare_medians(
