@@ -1,0 +1,190 @@
+"""Risk, coverage and power of the typical run's test: the tables of docs/typical-run.md.
+
+    python -m studies.typical [--pairs 10000] [--seed 1]
+
+Every number is a percentage of simulated pairs, beside one-sided tests at 5 %.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from speedproof.stats.permutation import Spread, null_distribution, studentised
+from speedproof.stats.ranks import rank_sum
+from speedproof.stats.superiority import typical_ratio, typical_ratio_test
+
+FloatArray = npt.NDArray[np.float64]
+Draw = Callable[[np.random.Generator, tuple[int, int]], FloatArray]
+
+ALPHA = 0.05
+SIZES = (3, 5, 8, 10, 20, 30, 100)
+LEVEL = 100.0  # far from 0, so that a ratio of 1 and a difference of 0 are the same hypothesis
+
+
+def _bimodal(rng: np.random.Generator, size: tuple[int, int]) -> FloatArray:
+    return rng.normal(0.0, 0.3, size) + 2.0 * (rng.random(size) < 0.3)
+
+
+FAMILIES: dict[str, Draw] = {
+    "normal": lambda rng, size: rng.normal(0.0, 1.0, size),
+    "log-normal": lambda rng, size: rng.lognormal(0.0, 1.0, size),
+    "exponential tail": lambda rng, size: rng.exponential(1.0, size),
+    "bimodal": _bimodal,
+    "rounded": lambda rng, size: np.round(rng.normal(0.0, 1.0, size)),
+    "coarse": lambda rng, size: np.round(rng.normal(0.2, 0.4, size)),
+}
+"""Both sides draw from one of these."""
+
+UNLIKE: dict[str, tuple[Draw, Draw]] = {
+    "normal, sd 1 and 3": (FAMILIES["normal"], lambda rng, size: rng.normal(0.0, 3.0, size)),
+    "normal, sd 3 and 1": (lambda rng, size: rng.normal(0.0, 3.0, size), FAMILIES["normal"]),
+    "normal and exponential": (FAMILIES["normal"], FAMILIES["exponential tail"]),
+    "exponential and normal": (FAMILIES["exponential tail"], FAMILIES["normal"]),
+    "log-normal and normal": (FAMILIES["log-normal"], FAMILIES["normal"]),
+    "bimodal and normal": (_bimodal, FAMILIES["normal"]),
+}
+"""Distributions of the two sides, shifted so that an X exceeds a Y as often as not."""
+
+
+def size_of_equals(pairs: int, seed: int, sizes: tuple[tuple[int, int], ...]) -> Iterator[tuple[str, ...]]:
+    """A row a family and pair of sizes: how often "faster" is said of equals, also by the rank-sum test."""
+    for family, draw in FAMILIES.items():
+        for n, m in sizes:
+            rng = np.random.default_rng([seed, n, m])
+            few = min(pairs, 2000) if family in ("rounded", "coarse") else pairs
+            x, y = LEVEL + draw(rng, (few, n)), LEVEL + draw(rng, (few, m))
+            ranks = np.mean(rank_sum(x, y).pvalue <= ALPHA)
+            yield family, str(n), str(m), _percent(_reject(x, y)), _percent(float(ranks))
+
+
+def size_of_unlike(pairs: int, seed: int, sizes: tuple[tuple[int, int], ...]) -> Iterator[tuple[str, ...]]:
+    """A row for two distributions with typical ratio 1: "faster", "slower", bounds that miss 1, rank-sum test."""
+    for name, (of_x, of_y) in UNLIKE.items():
+        shift = typical_difference(of_x, of_y, seed)
+        for n, m in sizes:
+            rng = np.random.default_rng([seed, n, m])
+            x, y = LEVEL + of_x(rng, (pairs, n)) - shift, LEVEL + of_y(rng, (pairs, m))
+            ranks = rank_sum(x, y)
+            either = np.mean(ranks.pvalue <= ALPHA), np.mean(ranks.pvalue_less <= ALPHA)
+            shares = _reject(x, y), _reject(y, x), float(max(either))
+            yield name, str(n), str(m), *(_percent(share) for share in shares)
+
+
+def coverage(pairs: int, seed: int, sizes: tuple[tuple[int, int], ...]) -> Iterator[tuple[str, ...]]:
+    """A row a family and pair of sizes: how often a bound lies beyond a true ratio of 1.3."""
+    for family, draw in FAMILIES.items():
+        for n, m in sizes:
+            rng = np.random.default_rng([seed, n, m])
+            few = min(pairs, 2000)
+            x, y = 1.3 * (LEVEL + draw(rng, (few, n))), LEVEL + draw(rng, (few, m))
+            found = typical_ratio(x, y, ALPHA)
+            yield (
+                family,
+                str(n),
+                str(m),
+                _percent(float(np.mean(found.low > 1.3 * (1 + 1e-9)))),
+                _percent(float(np.mean(found.high < 1.3 * (1 - 1e-9)))),
+            )
+
+
+def power(pairs: int, seed: int, sizes: tuple[tuple[int, int], ...]) -> Iterator[tuple[str, ...]]:
+    """A row a family and pair of sizes: how often a shift is found that the rank-sum test finds in about half."""
+    for family, draw in FAMILIES.items():
+        if family in ("rounded", "coarse"):
+            continue
+        for n, m in sizes:
+            rng = np.random.default_rng([seed, n, m])
+            spread = float(np.subtract(*np.quantile(draw(rng, (1, 100_000)), [0.75, 0.25]))) / 1.35
+            shift = 1.8 * spread * np.sqrt(1.0 / n + 1.0 / m)
+            x, y = LEVEL + shift + draw(rng, (pairs, n)), LEVEL + draw(rng, (pairs, m))
+            ranks = float(np.mean(rank_sum(x, y).pvalue <= ALPHA))
+            yield family, str(n), str(m), _percent(_reject(x, y)), _percent(ranks)
+
+
+def tails(draws: int, seed: int, sizes: tuple[tuple[int, int], ...]) -> Iterator[tuple[str, ...]]:
+    """A row a pair of sizes: how often random permutations have a p-value up to 5, 1, 0.1 and 0.01 %."""
+    for n, m in sizes:
+        rng = np.random.default_rng([seed, n, m])
+        counts = np.zeros(4)
+        for _ in range(max(1, draws // 20_000)):
+            labels = rng.permuted(np.tile(np.arange(n + m) < n, (20_000, 1)), axis=1)
+            x_upto = np.cumsum(labels, axis=1)
+            y_upto = np.arange(1, n + m + 1) - x_upto
+            spread = Spread(
+                (labels * y_upto).sum(axis=1).astype(np.float64),
+                (labels * y_upto**2).sum(axis=1).astype(np.float64),
+                (~labels * x_upto**2).sum(axis=1).astype(np.float64),
+            )
+            statistic, _, df = studentised(spread, n, m)
+            null = null_distribution(n, m)
+            pvalue = null.pvalue(null.score(statistic, df))
+            counts += [np.mean(pvalue <= level) for level in (0.05, 0.01, 0.001, 0.0001)]
+        yield str(n), str(m), *(f"{100 * v / max(1, draws // 20_000):.3g}" for v in counts)
+
+
+def _reject(x: FloatArray, y: FloatArray) -> float:
+    return float(np.mean(typical_ratio_test(x, y, 1.0).above <= ALPHA))
+
+
+def typical_difference(of_x: Draw, of_y: Draw, seed: int) -> float:
+    """The median of X - Y."""
+    rng = np.random.default_rng(seed)
+    return float(np.median(of_x(rng, (1, 4_000_000)) - of_y(rng, (1, 4_000_000))))
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f}"
+
+
+def _table(title: str, head: tuple[str, ...], rows: Iterator[tuple[str, ...]]) -> None:
+    print(f"\n{title}\n\n| {' | '.join(head)} |\n|{'---|' * len(head)}")
+    for row in rows:
+        print(f"| {' | '.join(row)} |", flush=True)
+
+
+def main() -> None:
+    """Print all tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--pairs", type=int, default=10_000)
+    parser.add_argument("--seed", type=int, default=1)
+    args = parser.parse_args()
+    equal = tuple((n, n) for n in SIZES)
+    every = tuple((n, m) for n in SIZES for m in SIZES if n <= m)
+    both = (*equal, (5, 20), (20, 5), (10, 30), (30, 10), (10, 100), (100, 10))
+    _table(
+        "One distribution: 'faster' in % of pairs",
+        ("family", "n", "m", "typical", "rank sum"),
+        size_of_equals(args.pairs, args.seed, every),
+    )
+    _table(
+        "Unlike distributions, typical ratio 1: % of pairs",
+        ("X and Y", "n", "m", "faster", "slower", "rank sum, worse side"),
+        size_of_unlike(args.pairs, args.seed, both),
+    )
+    _table(
+        "True ratio 1.3: bounds that miss it, % of pairs",
+        ("family", "n", "m", "low", "high"),
+        coverage(args.pairs, args.seed, equal[1:]),
+    )
+    _table(
+        "A shift: found in % of pairs",
+        ("family", "n", "m", "typical", "rank sum"),
+        power(args.pairs, args.seed, both),
+    )
+    _table(
+        "Random permutations with p-values up to 5, 1, 0.1, 0.01 %, in %",
+        ("n", "m", "5", "1", "0.1", "0.01"),
+        tails(
+            20 * args.pairs,
+            args.seed,
+            ((9, 30), (11, 11), (15, 15), (20, 20), (20, 100), (30, 30), (100, 100)),
+        ),
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,136 @@
+"""False verdicts of the typical run on series: simulated ones, and halves of real samples.
+
+    python -m studies.typical_series [--pairs 4000] [--data DIR] [--seed 1]
+
+Both sides of each pair are the same program. A verdict is false whatever it is; at 5 % a side up to 10 % are
+expected. Real samples are cut at random, into their first and second half, and into every other run; DIR holds a
+folder a format.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from speedproof.data.sample import Sample, Trait
+from speedproof.data.suite import Key, Pair
+from speedproof.errors import SpeedproofError
+from speedproof.formats import read_suite
+from speedproof.protocols.pair import PreparedPairs, Rules
+from speedproof.protocols.results import Verdict
+from speedproof.protocols.typical import typical_runs
+
+FloatArray = npt.NDArray[np.float64]
+_FEWEST = 10  # units of a sample that is cut
+_ORDER = frozenset({Trait.ORDER_KNOWN})
+
+
+def autoregressive(rng: np.random.Generator, rows: int, n: int, r: float) -> FloatArray:
+    """Series of a first-order autoregressive process of normal values, a row each."""
+    noise = rng.normal(size=(rows, n + 100))
+    for t in range(1, n + 100):
+        noise[:, t] += r * noise[:, t - 1]
+    return noise[:, 100:]
+
+
+def simulated(pairs: int, seed: int) -> Iterator[tuple[str, ...]]:
+    """A row a dependence and size: verdicts in % a side without and with the adjustment; power for a shift."""
+    for r in (0.0, 0.3, 0.6):
+        for n in (10, 20, 50, 100):
+            rng = np.random.default_rng([seed, n])
+            x, y = (1000.0 + autoregressive(rng, pairs, n, r) for _ in range(2))
+            shift = 1.8 * np.sqrt(2.0 / n)
+            shares = [
+                _share(x + gain, y, traits, (Verdict.FASTER,))
+                for gain in (0.0, shift)
+                for traits in (frozenset(), _ORDER)
+            ]
+            yield f"{r:g}", str(n), *(f"{100 * share:.1f}" for share in shares)
+
+
+def _share(x: FloatArray, y: FloatArray, traits: frozenset[Trait], counted: tuple[Verdict, ...]) -> float:
+    pairs = [
+        Pair(Key(str(i)), Sample(x[i], traits=traits), Sample(y[i], traits=traits)) for i in range(len(x))
+    ]
+    results = typical_runs(PreparedPairs(pairs, Rules()))
+    return float(np.mean([result.verdict in counted for result in results]))
+
+
+def _random(rng: np.random.Generator, n: int) -> npt.NDArray[np.int64]:
+    return rng.permutation(np.arange(n) % 2)
+
+
+CUTS: dict[str, Callable[[np.random.Generator, int], npt.NDArray[np.int64]]] = {
+    "random halves": _random,
+    "first and second half": lambda rng, n: np.arange(n) // ((n + 1) // 2),
+    "every other run": lambda rng, n: np.arange(n) % 2,
+}
+
+
+def real(folder: Path, seed: int) -> Iterator[tuple[str, ...]]:
+    """A row a format: samples, and for each cut verdicts and marks in %."""
+    rng = np.random.default_rng(seed)
+    for part in sorted(path for path in folder.iterdir() if path.is_dir()):
+        samples = list(_samples(part))
+        if not samples:
+            continue
+        shares = []
+        for cut in CUTS.values():
+            pairs = [_halves(sample, cut, rng) for sample in samples]
+            results = typical_runs(PreparedPairs(pairs, Rules()))
+            shares.append(f"{100 * np.mean([r.verdict is not Verdict.UNDECIDED for r in results]):.0f}")
+            shares.append(f"{100 * np.mean([bool(r.doubts) for r in results]):.0f}")
+        yield part.name, str(len(samples)), *shares
+
+
+def _samples(folder: Path) -> Iterator[Sample]:
+    """Every sample of a folder that is long enough to be cut, of files that can be read."""
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        try:
+            suite = read_suite(path, metric="all")
+        except SpeedproofError:
+            continue
+        for sample in suite.samples.values():
+            used = sample if sample.process_count == 1 else sample.per_process("median")
+            if used.n >= _FEWEST and np.ptp(used.values) > 0:
+                yield used
+
+
+def _halves(
+    sample: Sample, cut: Callable[[np.random.Generator, int], npt.NDArray[np.int64]], rng: np.random.Generator
+) -> Pair:
+    side = cut(rng, sample.n)
+    x, y = (replace(sample, values=sample.values[side == k], processes=None, sessions=None) for k in (0, 1))
+    return Pair(Key(sample.label), x, y)
+
+
+def _table(title: str, head: Sequence[str], rows: Iterator[tuple[str, ...]]) -> None:
+    print(f"\n{title}\n\n| {' | '.join(head)} |\n|{'---|' * len(head)}")
+    for row in rows:
+        print(f"| {' | '.join(row)} |", flush=True)
+
+
+def main() -> None:
+    """Print both tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--pairs", type=int, default=4000)
+    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
+    parser.add_argument("--seed", type=int, default=1)
+    args = parser.parse_args()
+    _table(
+        "Autoregressive series: 'faster' in % of pairs",
+        ("r", "runs a side", "A/A, taken as independent", "A/A", "shift, taken as independent", "shift"),
+        simulated(args.pairs, args.seed),
+    )
+    if args.data.is_dir():
+        head = [text for cut in CUTS for text in (cut, "marked")]
+        _table("Real samples: verdicts in %", ("format", "samples", *head), real(args.data, args.seed))
+
+
+if __name__ == "__main__":
+    main()
