@@ -25,7 +25,7 @@ from speedproof.stats.lilliefors import lilliefors
 
 pytest.importorskip("matplotlib")
 from matplotlib.axes import Axes
-from matplotlib.collections import FillBetweenPolyCollection
+from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 from matplotlib.patches import StepPatch
 
@@ -171,7 +171,7 @@ def test_a_probability_plot_is_straight_and_its_band_is_lilliefors_test() -> Non
         ax = plot.qq(x, "log-normal", ax=axes())
         (points,) = [np.asarray(line.get_xydata()) for line in ax.lines if line.get_marker() == "o"]
         assert points[:, 1].tolist() == sorted(x.tolist())
-        (band,) = [c for c in ax.collections if isinstance(c, FillBetweenPolyCollection)]
+        (band,) = [c for c in ax.collections if isinstance(c, PolyCollection)]
         outline = np.asarray(band.get_paths()[0].vertices)
         inside = True
         for place, value in points:

@@ -134,8 +134,9 @@ def save(picture: Axes | Figure, path: str | Path) -> None:
 
 
 def _rendered(picture: Axes | Figure, ending: str) -> bytes:
-    figure = picture.get_figure(root=True)
-    assert figure is not None
+    figure: Any = picture
+    while figure is not figure.figure:  # from axes, perhaps by way of a subfigure
+        figure = figure.figure
     dated: dict[str, dict[str, Any]] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
     content = io.BytesIO()
     with matplotlib().rc_context(_STYLE):
