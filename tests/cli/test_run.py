@@ -74,6 +74,8 @@ def test_conclusion_comes_first() -> None:
         r"fast is [\d.]+x faster than slow +proven: at least [\d.]+x \(95 % confidence\)", first
     )
     assert re.search(r"^fast +[\d.]+ ms +[\d.]+ ms ± ", out, re.MULTILINE)
+    assert re.search(r"^\S* +median +mean +min +max +user +system +runs$", out, re.MULTILINE)
+    assert "More: speedproof compare speedproof-" in out
     assert len(out.splitlines()) <= 10
     assert "results are in speedproof-" in err
     (path,) = Path().glob("speedproof-*.jsonl")

@@ -395,3 +395,11 @@ def test_values_exactly_at_a_margin_bet_nothing(gamma: float) -> None:
     sequence = PairedSequence.of([round(value * gamma, 9) for value in y], y)
     for side in (1, -1):
         assert sequence.log_evidence(gamma, side=side) == pytest.approx(0.0, abs=1e-12)
+
+
+def test_the_study_computes_what_the_package_does(study: ModuleType) -> None:
+    """Its tables are computed for all sessions at once; the first claims are those of the class."""
+    noise = study.NOISES["spiked"]
+    first = study.first_claims(study.many(noise, 1.05, 0.03, 12, 40))
+    one_by_one = [study.blocks_to_faster(*study.session(noise, 1.05, 0.03, seed, 40)) for seed in range(12)]
+    assert first.tolist() == one_by_one

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +21,7 @@ from speedproof.protocols.sequential import Finding, StopRules
 from speedproof.report.blocks import Text, as_report
 from speedproof.report.formats import Reported
 from speedproof.report.session import report as session_report
-from speedproof.report.session import sides_of
+from speedproof.report.session import sides_of, spent_of
 from speedproof.sessions import SessionOrigin, SessionResult
 
 if TYPE_CHECKING:
@@ -68,16 +69,21 @@ def report(
                 "are of one block"
             )
     calibration = calibrate(*_calibration_runs(sessions), risk=rules.risk) if args.calibrate else None
-    suite = Suite((), {})
+    suite = spent = Suite((), {})
     results: list[SuiteComparison] = []
     if calibration is None and any(not tally.useless and tally.runs for tally in outcome.measured.tallies):
-        suite, results = _fixed_sample(path, sessions, rules, args.decide_by)
+        suite, spent, results = _fixed_sample(path, sessions, rules, args.decide_by)
     findings = [_contradicted(finding, results) for finding in outcome.findings]
     if calibration is not None:
         shown = as_report(list(calibration_blocks(calibration, findings[0])), "run")
     else:
         shown = session_report(
-            findings, sides_of(suite, args.decide_by), risk=rules.risk, margin=rules.margin
+            findings,
+            sides_of(suite, args.decide_by),
+            risk=rules.risk,
+            margin=rules.margin,
+            spent=spent_of(spent),
+            file=shlex.quote(str(path)),
         )
     taken = write_outputs(args, Reported((shown,), suite, context_of(args), results), console)
     if args.json:
@@ -151,8 +157,8 @@ def _calibration_runs(
 
 def _fixed_sample(
     path: Path, sessions: Sequence[StoredSession], rules: StopRules, metric: str
-) -> tuple[Suite, list[SuiteComparison]]:
-    """The same runs through the protocols for samples of fixed size; no result for a single version."""
+) -> tuple[Suite, Suite, list[SuiteComparison]]:
+    """The runs, their processor time, and what protocols for fixed sizes say of them; nothing of one version."""
     from speedproof.formats import read
     from speedproof.protocols.pair import Rules
     from speedproof.protocols.suite import compare_suite
@@ -162,17 +168,22 @@ def _fixed_sample(
         (item.version or "", item)
         for item in read(path, format="speedproof")
         if isinstance(item, Record)
-        and item.metric == metric
+        and item.metric in (metric, "user", "system")
         and dict(item.fields)["session"] == head.experiment
     ]
-    suite = Suite.from_records(records)
+    suite = Suite.from_records([(version, item) for version, item in records if item.metric == metric])
     names = list(dict.fromkeys(v.name for b in head.benchmarks for v in b.versions))
     fixed = Rules(alpha=rules.risk, margin=rules.margin)
     candidates = names[1:] if len(suite.versions) > 1 else []
-    return suite, [
+    found = [
         compare_suite(suite.pair(names[0], candidate), (names[0], candidate), metric, fixed)
         for candidate in candidates
     ]
+    return (
+        suite,
+        Suite.from_records([r for r in records if metric == "time" and r[1].metric != metric]),
+        found,
+    )
 
 
 def _contradicted(finding: Finding, results: Sequence[SuiteComparison]) -> Finding:

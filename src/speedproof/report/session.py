@@ -7,14 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from speedproof.data.suite import Suite
+from speedproof.data.units import format_value
 from speedproof.protocols.results import Comparison, Needed, State, Summary, Verdict, summarise
 from speedproof.protocols.sequential import Finding
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.report import suite, versions
-from speedproof.report.model import Report, Text
+from speedproof.report.model import Cell, Column, Report, Table, Text
+from speedproof.report.wording import percent, plural
 from speedproof.stats.estimate import Estimate
 
-__all__ = ["PROTOCOL", "report", "sides_of"]
+__all__ = ["PROTOCOL", "report", "sides_of", "spent_of"]
 
 PROTOCOL = "sequential"
 
@@ -25,6 +27,8 @@ def report(
     *,
     risk: float,
     margin: float | None = None,
+    spent: Mapping[tuple[str, str], Mapping[str, str]] | None = None,
+    file: str = "",
 ) -> Report:
     """The ending of a session.
 
@@ -38,6 +42,10 @@ def report(
         Of each direction, for all candidates of a benchmark together.
     margin : float, optional
         Of equivalence.
+    spent : mapping of (str, str) to mapping of str to str, optional
+        By benchmark and version, further columns: user and system time.
+    file : str
+        Where the runs are, for the line that says how to see more.
 
     Returns
     -------
@@ -52,10 +60,12 @@ def report(
         Text(f"! {warning[:1].upper()}{warning[1:]}.", "doubt") for f in findings for warning in f.warnings
     ]
     why = [Text(f"{f.candidate}: {f.reason}.", "dim") for f in findings if f.result.contradictory]
+    if len(findings) == 1 and spent:
+        made = replace(made, tables=(_with_spent(made.tables[0], findings[0], spent), *made.tables[1:]))
     return replace(
         made,
-        notes=(*made.notes, *dict.fromkeys((*why, *warnings))),
-        hints=(),
+        notes=(*made.notes, *dict.fromkeys((*why, *warnings)), Text(_risks(findings, risk), "dim")),
+        hints=(f"More: speedproof compare {file} --details",) if file else (),
         command="run",
         data=tuple(findings),
         records=None,
@@ -69,6 +79,47 @@ def sides_of(suite: Suite, metric: str) -> dict[tuple[str, str], Summary]:
         for (key, version), sample in suite.samples.items()
         if key.metric == metric
     }
+
+
+def spent_of(suite: Suite) -> dict[tuple[str, str], dict[str, str]]:
+    """The medians of processor time, by benchmark and version."""
+    found: dict[tuple[str, str], dict[str, str]] = {}
+    for name in ("user", "system"):
+        for (key, version), sample in suite.samples.items():
+            if key.metric == name:
+                shown = format_value(summarise(sample).median, sample.unit)
+                found.setdefault((key.benchmark, version), {})[name] = shown
+    return found
+
+
+def _with_spent(table: Table, finding: Finding, spent: Mapping[tuple[str, str], Mapping[str, str]]) -> Table:
+    """The sheet of both sides with their processor time before the number of runs."""
+    sides = [spent.get((finding.benchmark, side), {}) for side in (finding.reference, finding.candidate)]
+    names = [name for name in ("user", "system") if all(name in side for side in sides)]
+    columns = tuple(Column(name, right=True, drop=3) for name in names)
+    rows = tuple(
+        replace(row, cells=(*row.cells[:-1], *(Cell(side[name]) for name in names), row.cells[-1]))
+        for row, side in zip(table.rows, sides, strict=True)
+    )
+    return replace(table, columns=(*table.columns[:-1], *columns, table.columns[-1]), rows=rows)
+
+
+def _risks(findings: Sequence[Finding], risk: float) -> str:
+    """What the risk covers, and what it does not."""
+    benchmarks = len({f.benchmark for f in findings})
+    if findings[0].result.risk < risk:
+        told = f"Looked at after every block of runs; all candidates share a risk of {percent(risk)} a side."
+    else:
+        blocks = (
+            f"{plural(findings[0].result.blocks, 'pair')} of runs" if benchmarks == 1 else "Pairs of runs"
+        )
+        told = f"{blocks} in random order, looked at after every one; risk {percent(risk)} a side."
+    if benchmarks > 1:
+        told += (
+            f" Of {benchmarks} benchmarks that did not change, up to {2 * risk * benchmarks:.2g} would be called "
+            f"something; with --alpha {risk / benchmarks:.2g} the risk of any false claim is {percent(2 * risk)}."
+        )
+    return told
 
 
 def _results(

@@ -99,7 +99,7 @@ def smallest_provable(differences: npt.ArrayLike, blocks: float, *, risk: float 
     # Of one program against itself a difference is as likely as its negative.
     d = np.concatenate([d, -d])
     scale = float(np.abs(d).mean())
-    # About what the mixture costs against its luckiest gambler.
+    # About what the mixture costs against its luckiest bet.
     missing = -math.log(risk) - float(LOG_WEIGHTS.max())
     if scale == 0.0:
         return 1.0 if blocks * math.log(2) >= missing else math.inf
