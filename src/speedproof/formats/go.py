@@ -8,8 +8,9 @@ else is ignored. ``Unit`` lines (golang/go#43744) say which values of a unit are
 from __future__ import annotations
 
 import re
+from array import array
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -28,7 +29,8 @@ DESCRIPTION = "Go benchmark text: every unit a metric"
 
 # A key begins with a lower-case letter and has neither blanks nor capitals; a blank ends it with the colon.
 _CONFIGURATION = re.compile(r"(?P<key>[^\sA-Z:]+):(?:[ \t]+(?P<value>.*))?")
-_RESULT = re.compile(r"Benchmark(?![a-z])(?P<name>\S*)(?:\s+(?P<rest>.*))?")
+_RESULT = re.compile(r"Benchmark(?![a-z])")
+_CLEAN = re.compile(r"\S+\s+[0-9]+(?:\s+[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\s+\S+)+\s*")
 _FAILED = re.compile(r"\s*--- FAIL: Benchmark(?P<name>\S*)")
 _PROCS = re.compile(r"(?P<name>.+)-(?P<procs>\d+)")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
@@ -45,30 +47,25 @@ _METRICS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
-    """One result line."""
+_Fields = tuple[tuple[str, str], ...]
 
-    number: int
-    name: str
-    values: tuple[tuple[float, str], ...]
-    configuration: tuple[tuple[str, str], ...]
-    invocation: int
 
-    @property
-    def package(self) -> str:
-        return dict(self.configuration).get("pkg", "")
+@dataclass(slots=True)
+class _Group:
+    """The values of one name, unit and configuration."""
+
+    line: int
+    values: array[float] = field(default_factory=lambda: array("d"))
+    invocations: array[int] = field(default_factory=lambda: array("q"))
 
 
 @dataclass(slots=True)
 class _Content:
-    """What a file holds, line by line."""
+    """What a file holds; names as they are written."""
 
-    lines: list[_Line] = field(default_factory=list)
+    groups: dict[tuple[str, str, _Fields], _Group] = field(default_factory=dict)
     better: dict[str, Direction] = field(default_factory=dict)
     skipped: list[Skipped] = field(default_factory=list)
-    invocation: int = 0
-    measured: bool = False
 
 
 _RESULT_LINE = re.compile(rb"^Benchmark\S*[ \t]+[0-9]+[ \t]+[0-9.eE+-]+[ \t]+\S", re.MULTILINE)
@@ -107,28 +104,21 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     """
     content = _scan(source)
     yield from content.skipped
-    names = _names(content.lines)
-    groups: dict[tuple[str, str, tuple[tuple[str, str], ...]], tuple[int, list[float], list[int]]] = {}
-    for line in content.lines:
-        name, procs = names[line.package, line.name]
-        fields = line.configuration + ((("gomaxprocs", procs),) if procs else ())
-        for value, written in line.values:
-            _, values, invocations = groups.setdefault((name, written, fields), (line.number, [], []))
-            values.append(value)
-            invocations.append(line.invocation)
-    for (name, written, fields), (number, values, invocations) in groups.items():
-        several = invocations[0] != invocations[-1]
+    names = _names(dict.fromkeys((dict(fields).get("pkg", ""), name) for name, _, fields in content.groups))
+    for (full, written, fields), group in content.groups.items():
+        name, procs = names[dict(fields).get("pkg", ""), full]
+        several = group.invocations[0] != group.invocations[-1]
         unit = _unit(written)
         yield Record(
             name,
-            unit.to_base(np.array(values)),
+            unit.to_base(np.array(group.values)),
             unit.base,
             metric=_METRICS.get(written, written),
             direction=content.better.get(_METRICS.get(written, written)),
+            processes=np.array(group.invocations) if several else None,
             path=source.name,
-            where=f"line {number}",
-            fields=fields,
-            processes=np.array(invocations) if several else None,
+            where=f"line {group.line}",
+            fields=fields + ((("gomaxprocs", procs),) if procs else ()),
             traits=frozenset({Trait.ORDER_KNOWN} if several else {Trait.ORDER_KNOWN, Trait.ONE_PROCESS}),
         )
 
@@ -136,18 +126,30 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
 def _scan(source: Source) -> _Content:
     content = _Content()
     configuration: dict[str, str] = {}
+    fields: _Fields = ()
+    known: dict[tuple[str, ...], list[_Group]] = {}  # of the configuration that holds
+    invocation, measured = 0, False
     for number, line in enumerate(source.lines, start=1):
-        if match := _RESULT.fullmatch(line):
-            # A name alone announces a benchmark (go test -v).
-            if match["rest"] and match["rest"].strip():
-                _result(
-                    content,
-                    number,
-                    match["name"] or "Benchmark",
-                    match["rest"].split(),
-                    configuration,
-                    source,
-                )
+        if _RESULT.match(line):
+            name, *words = line.split()
+            if not words:
+                continue  # a name alone announces a benchmark (go test -v)
+            if _CLEAN.fullmatch(line):
+                values, units = [*map(float, words[1::2])], words[2::2]
+            else:
+                values, units = _damaged(content, number, name[len("Benchmark") :] or name, words, source)
+            groups = known.get(key := (name, *units))
+            if groups is None:
+                groups = known[key] = [
+                    content.groups.setdefault(
+                        (name[len("Benchmark") :] or name, unit, fields), _Group(number)
+                    )
+                    for unit in units
+                ]
+            for group, value in zip(groups, values, strict=True):
+                group.values.append(value)
+                group.invocations.append(invocation)
+            measured = measured or bool(values)
         elif line.startswith("Unit ") and len(words := line.split()) > 1:
             _unit_line(content, number, words[1], words[2:], source)
         elif match := _FAILED.match(line):
@@ -155,18 +157,20 @@ def _scan(source: Source) -> _Content:
                 Skipped(source.name, f"line {number}", match["name"], "the benchmark failed")
             )
         elif (match := _CONFIGURATION.fullmatch(line)) and line[0].islower():
-            if match["key"] in _FIRST and content.measured:
-                content.invocation, content.measured = content.invocation + 1, False
+            if match["key"] in _FIRST and measured:
+                invocation, measured = invocation + 1, False
             if match["value"]:
                 configuration[match["key"]] = match["value"].strip()
             else:
                 configuration.pop(match["key"], None)
+            fields, known = tuple(configuration.items()), {}
     return content
 
 
-def _result(
-    content: _Content, number: int, name: str, words: list[str], configuration: dict[str, str], source: Source
-) -> None:
+def _damaged(
+    content: _Content, number: int, name: str, words: list[str], source: Source
+) -> tuple[list[float], list[str]]:
+    """The values of a result line that are values, with their units; the others are kept in mind."""
     iterations, *pairs = words
     reason = ""
     if not iterations.isascii() or not iterations.isdigit():
@@ -180,15 +184,16 @@ def _result(
         reason = f"{wrong[:40]!r} is not a number" if wrong is not None else ""
     if reason:
         content.skipped.append(Skipped(source.name, f"line {number}", name, reason))
-        return
-    values: list[tuple[float, str]] = []
+        return [], []
+    values: list[float] = []
+    units: list[str] = []
     for value, unit in zip(pairs[::2], pairs[1::2], strict=True):
         if value in _NOT_FINITE:
             content.skipped.append(Skipped(source.name, f"line {number}", name, f"{unit} is {value}"))
         else:
-            values.append((float(value), unit))
-    content.lines.append(_Line(number, name, tuple(values), tuple(configuration.items()), content.invocation))
-    content.measured = True
+            values.append(float(value))
+            units.append(unit)
+    return values, units
 
 
 def _unit_line(content: _Content, number: int, unit: str, properties: list[str], source: Source) -> None:
@@ -203,21 +208,21 @@ def _unit_line(content: _Content, number: int, unit: str, properties: list[str],
         content.better[_METRICS.get(unit, unit)] = Direction(value)
 
 
-def _names(lines: list[_Line]) -> dict[tuple[str, str], tuple[str, str]]:
+def _names(found: Iterable[tuple[str, str]]) -> dict[tuple[str, str], tuple[str, str]]:
     """From package and full name to the benchmark's name and, when it was taken off, the suffix -N."""
     suffixes: dict[tuple[str, str], set[str]] = defaultdict(set)
     packages: dict[str, set[str]] = defaultdict(set)
-    for line in lines:
-        match = _PROCS.fullmatch(line.name)
-        bare, procs = (match["name"], match["procs"]) if match else (line.name, "")
-        suffixes[line.package, bare].add(procs)
-        packages[bare].add(line.package)
+    for package, full in found:
+        match = _PROCS.fullmatch(full)
+        bare, procs = (match["name"], match["procs"]) if match else (full, "")
+        suffixes[package, bare].add(procs)
+        packages[bare].add(package)
     names: dict[tuple[str, str], tuple[str, str]] = {}
-    for (package, bare), found in suffixes.items():
+    for (package, bare), every in suffixes.items():
         place = f"{package}." if package and len(packages[bare]) > 1 else ""
-        for procs in found:
+        for procs in every:
             full = f"{bare}-{procs}" if procs else bare
-            names[package, full] = (place + bare, procs) if len(found) == 1 else (place + full, "")
+            names[package, full] = (place + bare, procs) if len(every) == 1 else (place + full, "")
     return names
 
 
