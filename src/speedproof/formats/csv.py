@@ -64,6 +64,10 @@ _NO_NAME = ("", "Unnamed: 0")
 _NUMBERED = re.compile(r"(run|rep|repetition|iteration|iter|r|v|x)?[ _-]?\d+", re.IGNORECASE)
 
 
+# Tuples of texts alone, unlike lists, cost the collector of garbage nothing.
+_Rows = list[tuple[int, tuple[str, ...]]]
+
+
 @dataclass(slots=True)
 class _Group:
     """The values that make one record."""
@@ -134,23 +138,24 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
         yield from _long(source, header, rows, roles, free, options)
 
 
-def _rows(source: Source) -> tuple[list[str], list[tuple[int, list[str]]]]:
+def _rows(source: Source) -> tuple[list[str], _Rows]:
     """The header's cells, and every row with its line."""
     lines = source.lines
     first = next((line for line in lines if line.strip() and not line.lstrip().startswith("#")), "")
     delimiter = delimiter_of(first) or ","
     reader = csv.reader(lines, delimiter=delimiter, strict=True, skipinitialspace=True)
-    rows: list[tuple[int, list[str]]] = []
+    rows: _Rows = []
     try:
         for row in reader:
-            cells = [cell.strip() for cell in row]
-            if any(cells) and not cells[0].startswith("#"):
+            cells = tuple([cell.strip() for cell in row])
+            if any(cells) and cells[0][:1] != "#":
                 rows.append((reader.line_num, cells))
     except csv.Error as error:
         raise source.error(f"line {reader.line_num}", f"not CSV: {error}") from None
     if not rows:
         raise source.error("", "the table has no rows")
-    (at, header), *body = rows
+    (at, first_row), *body = rows
+    header = list(first_row)
     if all(map(_is_measurement, header)):
         hint = " (or, if these are decimal commas, write 1.5 for 1,5)" if delimiter == "," else ""
         raise source.error(f"line {at}", f"numbers where column names are expected; add a header line{hint}")
@@ -174,15 +179,13 @@ def _is_measurement(cell: str) -> bool:
     return len(found) == 1 and found[0][1] is not None and not is_missing(found[0][0])
 
 
-def _with_joined(
-    header: list[str], rows: list[tuple[int, list[str]]], options: ReadOptions
-) -> tuple[list[str], list[tuple[int, list[str]]]]:
+def _with_joined(header: list[str], rows: _Rows, options: ReadOptions) -> tuple[list[str], _Rows]:
     """A column more for each role that several columns play together (``benchmark=program,threads``)."""
     for name in (options.columns.get("benchmark", ""), options.columns.get("version", "")):
         parts = [part.strip() for part in name.split(",")]
         if name and name not in header and len(parts) > 1 and set(parts) <= set(header):
             places = [header.index(part) for part in parts]
-            rows = [(line, [*cells, joined(parts, [cells[k] for k in places])]) for line, cells in rows]
+            rows = [(line, (*cells, joined(parts, [cells[k] for k in places]))) for line, cells in rows]
             header = [*header, name]
     return header, rows
 
@@ -235,7 +238,7 @@ def _rivals(header: list[str], roles: dict[str, int], options: ReadOptions) -> l
 def _long(
     source: Source,
     header: list[str],
-    rows: list[tuple[int, list[str]]],
+    rows: _Rows,
     roles: dict[str, int],
     free: list[int],
     options: ReadOptions,
@@ -247,40 +250,43 @@ def _long(
     if others := [header[c] for c in free if c not in configuration]:
         reason = f"columns that are neither a role nor a configuration are left out: {', '.join(others)}"
         yield Skipped(source.name, "header", "", reason, expected=True)
-    groups: dict[tuple[str, str | None, str, str, tuple[tuple[str, str], ...]], _Group] = {}
-
-    stem = source.stem
+    told = [roles[role] for role in ("benchmark", "version", "metric", "unit") if role in roles]
+    groups: dict[tuple[str, ...], _Group] = {}
+    process, run = roles.get("process"), roles.get("run")
+    telling = [*told, *configuration]
     for line, cells in rows:
-        benchmark = cells[roles["benchmark"]] if "benchmark" in roles else stem
-        version = cells[roles["version"]] if "version" in roles else None
-        where = f"line {line}"
-        if reason := _why_no_value(cells[value_column], source, where):
-            yield Skipped(source.name, where, benchmark, reason)
+        value = cells[value_column]
+        if not is_number(value):
+            benchmark = cells[roles["benchmark"]] if "benchmark" in roles else source.stem
+            where = f"line {line}"
+            yield Skipped(source.name, where, benchmark, _why_no_value(value, source, where))
             continue
-        unit = cells[roles["unit"]] if "unit" in roles else ""
-        metric = cells[roles["metric"]] if "metric" in roles else ""
-        fields = tuple((header[c], cells[c]) for c in configuration)
-        group = groups.setdefault((benchmark, version, metric, unit, fields), _Group(where))
-        group.values.append(float(cells[value_column]))
-        if "process" in roles:
-            group.processes.append(cells[roles["process"]])
-        if "run" in roles:
-            group.runs.append(cells[roles["run"]])
+        key = tuple([cells[c] for c in telling])
+        group = groups.get(key)
+        if group is None:
+            group = groups[key] = _Group(f"line {line}")
+        group.values.append(float(value))
+        if process is not None:
+            group.processes.append(cells[process])
+        if run is not None:
+            group.runs.append(cells[run])
 
     chosen = _choice(header[value_column], rivals)
-    for (benchmark, version, metric, unit, fields), group in groups.items():
-        known, remarks = _unit(unit, header[value_column], source, options)
+    for key, group in groups.items():
+        of_column = dict(zip(telling, key, strict=True))
+        cell = {role: of_column.get(column, "") for role, column in roles.items()}
+        known, remarks = _unit(cell.get("unit", ""), header[value_column], source, options)
         values, processes, traits, notes = _ordered(group, roles)
         yield Record(
-            benchmark,
+            cell.get("benchmark", source.stem),
             known.to_base(values),
             known.base,
-            metric=metric or metric_of(known.base),
-            version=version,
+            metric=cell.get("metric") or metric_of(known.base),
+            version=cell.get("version"),
             processes=processes,
             path=source.name,
             where=group.where,
-            fields=fields,
+            fields=tuple((header[c], of_column[c]) for c in configuration),
             traits=traits,
             notes=chosen + remarks + notes,
         )
@@ -335,7 +341,7 @@ def _ordered(
 def _wide(
     source: Source,
     header: list[str],
-    rows: list[tuple[int, list[str]]],
+    rows: _Rows,
     roles: dict[str, int],
     free: list[int],
     options: ReadOptions,
