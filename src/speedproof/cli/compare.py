@@ -215,5 +215,9 @@ def _at_least_one_of(results: Sequence[SuiteComparison], reference: str) -> None
             if names:
                 shown = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
                 lines.append(f"{version} has {shown} ({result.metric})")
+    if any(len(r.only_reference) == len(r.only_candidate) > 0 for r in results):
+        lines.append(
+            "--match position compares them by their places, --by FIELD makes versions of a parameter"
+        )
     detail = "".join(f"\n  {line}" for line in dict.fromkeys(lines))
     raise UsageError(f"no benchmark and metric that all sides have can be compared:{detail}")

@@ -69,6 +69,8 @@ def sample_blocks(suite: Suite) -> Iterator[Block]:
 def _oddities(sample: Sample) -> list[str]:
     v = sample.values
     found = [word for trait, word in _SHORT_TRAITS.items() if trait in sample.traits and word]
+    if sample.session_count > 1:
+        found.insert(0, plural(sample.session_count, "session"))
     if sample.n == 1:
         return ["one value", *found]
     distinct = int(np.unique(v).size)
