@@ -8,11 +8,10 @@ from collections.abc import Iterator, Sequence
 from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.results import Caveat, Comparison, Verdict
 from speedproof.report.model import Text
+from speedproof.report.names import labels
 from speedproof.report.wording import plural
 
 __all__ = ["caveats", "doubts", "failed"]
-
-_SESSIONS = "what differs between two sessions is in these numbers, too"
 
 
 def caveats(found: Sequence[Caveat]) -> Iterator[Text]:
@@ -21,37 +20,24 @@ def caveats(found: Sequence[Caveat]) -> Iterator[Text]:
     Examples
     --------
     >>> [text.text for text in caveats([Caveat(Assumption.INTERLEAVED, ("O2", "O3"))])]
-    ["O2 was measured before O3: 'speedproof run' takes turns, so that nothing else can make the difference."]
+    ['O2 ran before O3, so drift counts as change. Cure: speedproof run']
     """
     for caveat in found:
         yield Text(_sentence(caveat), "doubt")
 
 
 def _sentence(caveat: Caveat) -> str:
-    names = caveat.versions
-    detail = f" ({caveat.detail})" if caveat.detail else ""
+    names = labels(caveat.versions, 24)
     some = f" in {plural(len(caveat.benchmarks), 'benchmark')}" if caveat.benchmarks else ""
     if caveat.kind is Assumption.INTERLEAVED and len(names) == 2:
-        return (
-            f"{names[0]} was measured before {names[1]}{some}{detail}: 'speedproof run' takes turns, so that "
-            "nothing else can make the difference."
-        )
+        return f"{names[0]} ran before {names[1]}{some}, so drift counts as change. Cure: speedproof run"
     if caveat.kind is Assumption.ONE_SESSION and len(names) == 2:
-        return (
-            f"{names[0]} and {names[1]} were measured in two sessions{some}{detail}: {_SESSIONS}; "
-            "'speedproof run' measures both in one."
-        )
-    if caveat.kind is Assumption.SEVERAL_SESSIONS:
-        return (
-            f"{' and '.join(names)} were measured in few sessions{some}{detail}: the verdict is about these; "
-            "with four sessions of each version it is about sessions like them."
-        )
+        who = f"{names[0]} and {names[1]} come from two sessions{some}"
+        return f"{who}, which may differ, too. Cure: speedproof run"
     if caveat.kind is Assumption.SEVERAL_PROCESSES:
         who = "Each side" if len(names) != 1 else names[0]
-        return (
-            f"{who} is one process{some}{detail}: another start of the same program may differ by more; "
-            "repeat whole processes."
-        )
+        return f"{who} is one process{some}: another start may differ more. Repeat whole processes."
+    detail = f" ({caveat.detail})" if caveat.detail else ""
     title, remedy = caveat.kind.title, caveat.kind.remedy
     told = f"Not known{some}: {title}{detail}"
     return f"{told}; {remedy}." if remedy else f"{told}."

@@ -21,6 +21,7 @@ from speedproof.report.words import (
     factor,
     few,
     gain_and_loss,
+    natural,
     needs,
     range_of,
     share,
@@ -279,11 +280,8 @@ def _observed(row: GateRow) -> str:
     c = row.comparison
     if c.verdict in (Verdict.FASTER, Verdict.SLOWER):
         return change(c)
-    s = c.speedup.value
-    better, worse = gain_and_loss(c)
-    if not (math.isfinite(s) and s > 0):
-        return "~"
-    return f"~ {factor(max(s, 1 / s))} {better if s > 1 else worse}" if s != 1 else "~ 1.00x"
+    told = natural(c)
+    return "~" if told == "-" else f"~ {told}"
 
 
 def _proven(row: GateRow) -> str:

@@ -56,8 +56,11 @@ def report(
     if not results:
         return Report("", (Text("Undecided: no complete block was measured.", "bad"),), command="run")
     made = suite.report(results[0]) if len(results) == 1 else versions.report(results)
+    several = len({f.benchmark for f in findings}) > 1
     warnings = [
-        Text(f"! {warning[:1].upper()}{warning[1:]}.", "doubt") for f in findings for warning in f.warnings
+        Text(f"! {f'{f.benchmark}: ' if several else ''}{told[:1].upper()}{told[1:]}.", "doubt")
+        for f in findings
+        for told in f.warnings
     ]
     why = [Text(f"{f.candidate}: {f.reason}.", "dim") for f in findings if f.result.contradictory]
     if len(findings) == 1 and spent:

@@ -30,9 +30,9 @@ from speedproof.report.words import (
     few,
     gain_and_loss,
     interval,
+    natural,
     needs,
     proof,
-    range_of,
     share,
     values,
     verdict,
@@ -438,7 +438,7 @@ def _single_runs(result: SuiteComparison, title: str) -> Report:
     rows = []
     for c in sorted(heads, key=lambda c: c.speedup.value if math.isfinite(c.speedup.value) else 0.0):
         x, y = values([c.reference.median, c.candidate.median], c.reference.unit)
-        ratio = range_of(c).removesuffix(" as measured") if math.isfinite(c.speedup.value) else "-"
+        ratio = natural(c)
         cells = (Cell(c.benchmark[len(prefix) :], "strong"), Cell(x), Cell(y), Cell(ratio))
         rows.append(
             Row(cells, c.benchmark, "undecided", f"{ratio} as measured, one run a side", "as measured")

@@ -30,6 +30,7 @@ __all__ = [
     "few",
     "gain_and_loss",
     "interval",
+    "natural",
     "needs",
     "proof",
     "range_of",
@@ -232,6 +233,15 @@ def range_of(result: Comparison) -> str:
     if high < 1:
         return f"{factor(1 / high, -1)} to {factor(1 / low, 1)} {worse}"
     return f"between {_natural(low, better, worse, -1)} and {_natural(high, better, worse, 1)}"
+
+
+def natural(result: Comparison) -> str:
+    """The observed ratio alone, for what nothing is proven of: ``"1.38x slower"``."""
+    s = result.speedup.value
+    better, worse = gain_and_loss(result)
+    if not (math.isfinite(s) and s > 0):
+        return "-"
+    return "1.00x" if s == 1 else f"{factor(max(s, 1 / s))} {better if s > 1 else worse}"
 
 
 def _natural(speedup: float, better: str, worse: str, towards: int) -> str:
