@@ -42,6 +42,10 @@ from speedproof.stats.superiority import typical_ratio, typical_ratio_test
 __all__ = ["compare_typical", "typical_runs"]
 
 
+_LAST_VALUES = (
+    "processes warm up and give different numbers of values on the two sides: of each the last ones that all have "
+    "were used"
+)
 # What the test itself takes care of: by the effective sizes, by wider bounds, by units that both sides have.
 _ADJUSTED = frozenset(
     {
@@ -76,14 +80,17 @@ def typical_runs(prepared: PreparedPairs) -> list[Comparison]:
 
 def _with_units(side: Sides, pair: Pair, rules: Rules) -> Sides:
     """The pair with the units of this question, and with the checks that it cannot take care of."""
-    x, y = independent_units(pair, rules)
+    warming = any(check.kind is Assumption.STEADINESS and not check.held for check in side.checks)
+    x, y = independent_units(pair, rules, warming=warming)
     checks = tuple(check for check in side.checks if check.kind not in _ADJUSTED)
     if np.array_equal(x.values, side.x.values) and np.array_equal(y.values, side.y.values):
         return replace(side, checks=checks)
     slow, fast = with_headroom(*((y.values, x.values) if side.turned else (x.values, y.values)))
-    several = [check for check in checks if check.kind is not Assumption.SEVERAL_RUNS]
+    kept = [check for check in checks if check.kind is not Assumption.SEVERAL_RUNS or min(x.n, y.n) < 2]
+    if warming and (x.n, y.n) == (side.x.n, side.y.n):
+        kept.append(Check(Assumption.STEADINESS, "", math.nan, math.nan, True, _LAST_VALUES))
     summaries = summarise(pair.reference, x), summarise(pair.candidate, y)
-    return replace(side, x=x, y=y, slow=slow, fast=fast, summaries=summaries, checks=tuple(several))
+    return replace(side, x=x, y=y, slow=slow, fast=fast, summaries=summaries, checks=tuple(kept))
 
 
 def _inflation(own: Sequence[Sides], slow: FloatArray, fast: FloatArray) -> FloatArray:

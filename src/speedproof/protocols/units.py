@@ -9,17 +9,14 @@ import numpy as np
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Pair
 from speedproof.protocols.pair import Rules
-from speedproof.stats.dependence import drift_within
 
 __all__ = ["LEAST_SESSIONS", "independent_units"]
 
 LEAST_SESSIONS = 4
 """So many sessions a side, and the session is the unit: with fewer no test could decide."""
 
-_WARM_UP_LEVEL = 0.01
 
-
-def independent_units(pair: Pair, rules: Rules) -> tuple[Sample, Sample]:
+def independent_units(pair: Pair, rules: Rules, *, warming: bool = False) -> tuple[Sample, Sample]:
     """Both samples with one value for each unit.
 
     Parameters
@@ -28,6 +25,8 @@ def independent_units(pair: Pair, rules: Rules) -> tuple[Sample, Sample]:
         As measured.
     rules : Rules
         Whether values of one process are pooled.
+    warming : bool
+        Whether a warm-up was seen inside the processes of a side.
 
     Returns
     -------
@@ -49,10 +48,10 @@ def independent_units(pair: Pair, rules: Rules) -> tuple[Sample, Sample]:
         return x, y
     if min(x.session_count, y.session_count) >= LEAST_SESSIONS:
         return x.per_session("median"), y.per_session("median")
-    if x.nested and y.nested and min(x.process_count, y.process_count) > 1:
+    if warming and x.nested and y.nested and min(x.process_count, y.process_count) > 1:
         sizes = [np.unique(np.asarray(side.processes), return_counts=True)[1] for side in (x, y)]
         few = int(min(sizes[0].min(), sizes[1].min()))
-        if any(size.max() > few for size in sizes) and (_warms_up(x) or _warms_up(y)):
+        if any(size.max() > few for size in sizes):
             x, y = _last(x, few), _last(y, few)
     return _per_process(x), _per_process(y)
 
@@ -61,15 +60,11 @@ def _per_process(sample: Sample) -> Sample:
     return sample if sample.process_count == 1 else sample.per_process("median")
 
 
-def _warms_up(sample: Sample) -> bool:
-    pvalue = drift_within(sample.values, np.asarray(sample.processes)).pvalue
-    return bool(pvalue <= _WARM_UP_LEVEL)
-
-
 def _last(sample: Sample, count: int) -> Sample:
     """The last `count` values of each process."""
     processes = np.asarray(sample.processes)
-    kept = np.concatenate([np.flatnonzero(processes == label)[-count:] for label in np.unique(processes)])
-    kept.sort()
+    sizes = np.unique(processes, return_counts=True)[1]
+    from_end = np.repeat(np.cumsum(sizes), sizes) - np.arange(processes.size)
+    kept = np.sort(np.argsort(processes, kind="stable")[from_end <= count])
     sessions = None if sample.sessions is None else sample.sessions[kept]
     return replace(sample, values=sample.values[kept], processes=processes[kept], sessions=sessions)
