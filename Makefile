@@ -8,7 +8,7 @@ PYTEST = $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 # Versions that a development environment gets: `make constraints` renews them, `make newest` goes without.
 CONSTRAINTS ?= constraints/dev.txt
 
-.PHONY: demo test test-all random check bench docs seeds wheel-test lowest newest pythons constraints clean
+.PHONY: demo test test-all random check bench docs sanitize seeds wheel-test lowest newest pythons constraints clean
 
 # The stamps make a second call instant; a change of the declared dependencies sets up anew.
 $(VENV)/.run: pyproject.toml $(wildcard setup.py src/speedproof/mixture/*.[ch])
@@ -84,6 +84,17 @@ constraints: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+# The EM kernels under the address and undefined-behaviour sanitisers (gcc).
+SANITIZED := build/sanitize/_em.abi3.so
+sanitize: $(VENV)/.dev
+	mkdir -p $(dir $(SANITIZED))
+	gcc -std=c11 -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined \
+	  -ffp-contract=off -fPIC -shared -DPy_LIMITED_API=0x030B0000 \
+	  -I$$($(BIN)/python -c "import sysconfig; print(sysconfig.get_path('include'))") \
+	  src/speedproof/mixture/_em.c -o $(SANITIZED) -lm
+	ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
+	  $(BIN)/python tests/sanitize.py $(SANITIZED)
 
 # The papers' experiments beside speedproof's results: make seeds SEEDS="--full --data DIR".
 seeds: $(VENV)/.dev

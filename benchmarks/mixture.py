@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from speedproof.mixture import em
-from speedproof.mixture.fit import fit
+from speedproof.mixture.fitting import fit
 from speedproof.mixture.goodness import goodness_of_fit
 from speedproof.mixture.model import MixtureModel
 
@@ -63,7 +63,7 @@ def corpus(samples: int, jobs: int) -> float:
 def fresh_process() -> float:
     """Seconds to a first p-value in a new interpreter, import included."""
     code = (
-        "import numpy as np; from speedproof.mixture.fit import fit; "
+        "import numpy as np; from speedproof.mixture.fitting import fit; "
         "from speedproof.mixture.goodness import goodness_of_fit; "
         "x = np.random.default_rng(1).normal(size=100); goodness_of_fit(x, fit(x))"
     )

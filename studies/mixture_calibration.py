@@ -13,7 +13,7 @@ import time
 import numpy as np
 import numpy.typing as npt
 
-from speedproof.mixture.fit import fit
+from speedproof.mixture.fitting import fit
 from speedproof.mixture.goodness import goodness_of_fit
 from speedproof.mixture.model import MixtureModel
 

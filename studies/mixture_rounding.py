@@ -10,7 +10,7 @@ import argparse
 
 import numpy as np
 
-from speedproof.mixture.fit import fit
+from speedproof.mixture.fitting import fit
 from speedproof.mixture.goodness import goodness_of_fit
 from speedproof.mixture.model import MixtureModel
 from speedproof.mixture.rounding import (

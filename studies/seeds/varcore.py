@@ -9,7 +9,7 @@ from studies.seeds.speedup_test import mazouz
 
 from speedproof.errors import SpeedproofError
 from speedproof.formats import read_suite
-from speedproof.mixture.fit import fit
+from speedproof.mixture.fitting import fit
 from speedproof.mixture.goodness import goodness_of_fit
 from speedproof.mixture.model import MixtureModel
 

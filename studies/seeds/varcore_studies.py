@@ -10,7 +10,7 @@ import numpy.typing as npt
 from studies.mixture_calibration import shifted_exponentials
 from studies.seeds.row import PRINTED, Line, Outcome, Result, Setting, alike, number, register, share
 
-from speedproof.mixture.fit import fit
+from speedproof.mixture.fitting import fit
 from speedproof.mixture.goodness import goodness_of_fit
 from speedproof.mixture.metrics import (
     expected_gap,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from speedproof.errors import DataError
-from speedproof.mixture.fit import fit, free_parameters, standardise
+from speedproof.mixture.fitting import fit, free_parameters, standardise
 from speedproof.mixture.model import MixtureModel
 
 

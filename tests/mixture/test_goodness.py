@@ -9,7 +9,7 @@ from scipy import stats
 
 from speedproof.errors import DataError, UsageError
 from speedproof.mixture import em, goodness
-from speedproof.mixture.fit import fit
+from speedproof.mixture.fitting import fit
 from speedproof.mixture.goodness import draw_samples, goodness_of_fit, ks_distance, undersampling
 from speedproof.mixture.model import MixtureModel
 

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from speedproof.errors import UsageError
-from speedproof.mixture.fit import fit
+from speedproof.mixture.fitting import fit
 from speedproof.mixture.goodness import refitted
 from speedproof.mixture.intervals import _least_of_points, _points, mixture_intervals, sample_intervals
 from speedproof.mixture.metrics import least_of_mixtures, least_of_samples, mixture_probability_below

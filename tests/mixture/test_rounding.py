@@ -8,7 +8,7 @@ from scipy import optimize, stats
 
 from speedproof.errors import DataError, UsageError
 from speedproof.mixture import rounding
-from speedproof.mixture.fit import fit
+from speedproof.mixture.fitting import fit
 from speedproof.mixture.goodness import goodness_of_fit
 from speedproof.mixture.grid import detect_resolution
 from speedproof.mixture.model import MixtureModel

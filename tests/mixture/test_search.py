@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pytest
 
 from speedproof.mixture import em, search, starts
-from speedproof.mixture.fit import fit, standardise
+from speedproof.mixture.fitting import fit, standardise
 from speedproof.mixture.model import MixtureModel
 
 Floats = npt.NDArray[np.float64]

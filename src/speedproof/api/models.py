@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from speedproof.api.shown import Shown
 from speedproof.data.sample import Sample, Trait
@@ -15,6 +15,8 @@ from speedproof.report.blocks import Block
 from speedproof.report.mixtures import mixture_blocks
 
 __all__ = ["ModelResult", "model"]
+
+_LEAST_PROCESSES = 10
 
 
 @dataclass(frozen=True, repr=False)
@@ -123,11 +125,13 @@ def model(
     inner = jobs if len(samples) == 1 else 1
 
     def one(sample: Sample) -> Analysis | DataError:
+        used, note = _independent(sample)
         try:
-            return analyse(
-                sample.values, N=bootstrap, seed=seed, K_max=components, c=undersampling, fast=fast,
-                rounding=rounding, jobs=inner,
+            found = analyse(
+                used.values, N=0 if used.nested else bootstrap, seed=seed, K_max=components, c=undersampling,
+                fast=fast, rounding=rounding, jobs=inner,
             )  # fmt: skip
+            return replace(found, note=note)
         except DataError as error:
             return error
 
@@ -143,6 +147,19 @@ def model(
     if not models:
         raise UsageError("\n  ".join(["no sample could be modelled", *problems]))
     return ModelResult(tuple(models), tuple(problems))
+
+
+def _independent(sample: Sample) -> tuple[Sample, str]:
+    """One value a process where there are processes enough for a mixture, and what was done, in words."""
+    if not sample.nested:
+        return sample, ""
+    count = sample.process_count
+    if count >= _LEAST_PROCESSES:
+        return sample.per_process("median"), f"{count} processes, one value each: the median of its values"
+    return sample, (
+        f"{sample.n} values of {count} process{'es' if count > 1 else ''} are not independent: no test; "
+        f"measure {_LEAST_PROCESSES} processes or more"
+    )
 
 
 def _shared_out(

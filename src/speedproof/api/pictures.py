@@ -12,7 +12,7 @@ from speedproof.data.sample import FloatArray, Sample
 from speedproof.data.suite import Key, Suite
 from speedproof.data.units import scale_of
 from speedproof.errors import DataError, UsageError
-from speedproof.mixture.fit import fit
+from speedproof.mixture.fitting import fit
 from speedproof.mixture.model import MixtureModel
 from speedproof.plot.canvas import new_figure
 from speedproof.protocols.pair import Rules

@@ -10,8 +10,9 @@
  *
  * Two kernels: _em_data.h runs one EM in double precision with its vector lanes over the data;
  * _em_runs.h runs many at once in single precision, one a lane. Both do the same operations in the same
- * order whatever the width of the machine's vectors, so every instruction set gives the same bits
- * (the compiler must not fuse multiply and add: -ffp-contract=off).
+ * order whatever the width of the machine's vectors, so the instruction sets with fused multiply-add give
+ * the same bits; "plain" has none, rounds once more, and differs in the last digits. (The compiler must not
+ * fuse multiply and add by itself: -ffp-contract=off.)
  */
 #define PY_SSIZE_T_CLEAN
 #ifndef Py_LIMITED_API

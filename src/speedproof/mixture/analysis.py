@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from speedproof.mixture.fit import MixtureFit, fit
+from speedproof.mixture.fitting import MixtureFit, fit
 from speedproof.mixture.goodness import Progress, goodness_of_fit
 from speedproof.mixture.grid import detect_resolution
 from speedproof.mixture.modes import ModeOrder, clear_modes, mode_order
@@ -85,6 +85,8 @@ class Analysis:
         None when no bootstrap was asked for.
     order : ModeOrder
         How the runs move among the modes.
+    note : str
+        What was done with values nested in processes; empty where none are.
     """
 
     n: int
@@ -97,6 +99,7 @@ class Analysis:
     resolution: float | None
     test: TestResult | None
     order: ModeOrder
+    note: str = ""
 
 
 def analyse(

@@ -9,16 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from speedproof.errors import DataError, UsageError
 from speedproof.mixture import em
-from speedproof.mixture.fit import MixtureFit
+from speedproof.mixture.fitting import MixtureFit
 from speedproof.mixture.model import MixtureModel
 
 __all__ = [
+    "Distance",
     "GoodnessOfFit",
     "Refitted",
     "draw_samples",
@@ -31,6 +33,7 @@ __all__ = [
 
 Floats = npt.NDArray[np.float64]
 Progress = Callable[[int, int], None]
+Distance = Literal["ks", "cvm", "ad"]
 
 BLOCK = 32
 """Replicates that share a random stream: starting one costs as much as drawing a small sample."""
@@ -210,6 +213,7 @@ def goodness_of_fit(
     fast: bool = False,
     jobs: int = 1,
     progress: Progress | None = None,
+    distance: Distance = "ks",
 ) -> GoodnessOfFit:
     """Test a fitted mixture by a parametric bootstrap with the choice of K and model.
 
@@ -218,7 +222,7 @@ def goodness_of_fit(
     values : array_like, shape (n,)
         The sample that was fitted.
     fit : MixtureFit
-        From :func:`speedproof.mixture.fit.fit`.
+        From :func:`speedproof.mixture.fitting.fit`.
     N : int
         Number of bootstrap samples.
     seed : int
@@ -232,6 +236,9 @@ def goodness_of_fit(
         Threads.
     progress : callable, optional
         Called with the number of replicates done and N.
+    distance : {"ks", "cvm", "ad"}
+        Kolmogorov and Smirnov's, or a mean squared one over the observations: Cramer and von Mises', Anderson and
+        Darling's, which weighs the tails.
 
     Returns
     -------
@@ -266,13 +273,13 @@ def goodness_of_fit(
     for start in range(0, N, chunk):
         rows = samples[start : start + chunk]
         distances[start : start + chunk] = refitted_distances(
-            rows, fit.K_max, K_always=K_always, patience=patience, jobs=jobs
+            rows, fit.K_max, K_always=K_always, patience=patience, jobs=jobs, distance=distance
         )
         if progress is not None:
             progress(min(start + chunk, N), N)
     distances.sort()
-    distance = ks_distance(x, fit.model)
-    return GoodnessOfFit(distance, share_beyond(distances, distance), distances, factor, size, fast)
+    own = ks_distance(x, fit.model) if distance == "ks" else squared_distance(np.sort(x), fit.model, distance)
+    return GoodnessOfFit(own, share_beyond(distances, own), distances, factor, size, fast)
 
 
 def share_beyond(distances: Floats, distance: float) -> float:
@@ -280,8 +287,26 @@ def share_beyond(distances: Floats, distance: float) -> float:
     return float((distances > distance * (1.0 - 1e-9)).mean())
 
 
+def squared_distance(x: Floats, model: MixtureModel, distance: Distance) -> float:
+    """Cramer and von Mises' or Anderson and Darling's statistic of sorted values, over their number."""
+    n = x.size
+    if distance == "cvm":
+        middle = (np.arange(n) + 0.5) / n
+        return float(1.0 / (12.0 * n * n) + ((model.cdf(x) - middle) ** 2).mean())
+    tiny = np.finfo(float).tiny
+    below, above = (np.log(np.maximum(tail, tiny)) for tail in (model.cdf(x), model.sf(x)))
+    odd = 2.0 * np.arange(1, n + 1) - 1.0
+    return float(-1.0 - (odd * (below + above[::-1])).sum() / n**2)
+
+
 def refitted_distances(
-    rows: Floats, K_max: int, *, K_always: int = 0, patience: int = 0, jobs: int = 1
+    rows: Floats,
+    K_max: int,
+    *,
+    K_always: int = 0,
+    patience: int = 0,
+    jobs: int = 1,
+    distance: Distance = "ks",
 ) -> Floats:
     """Fit rows anew, with the choice of K and model, and measure each one's distance to its fit.
 
@@ -291,6 +316,8 @@ def refitted_distances(
         Sorted samples in standard units: of a mean near 0 and a deviation near 1.
     K_max, K_always, patience, jobs : int
         As for :func:`speedproof.mixture.em.search`.
+    distance : {"ks", "cvm", "ad"}
+        As for :func:`goodness_of_fit`.
 
     Returns
     -------
@@ -298,7 +325,16 @@ def refitted_distances(
         NaN for a constant row.
     """
     fits = _refit(rows, K_max, K_always, patience, jobs)
-    return em.ks_distances(rows, fits, jobs=jobs)
+    if distance == "ks":
+        return em.ks_distances(rows, fits, jobs=jobs)
+    found = np.full(len(rows), np.nan)
+    for i, (row, (w, mu, v), K) in enumerate(
+        zip(rows, fits.parameters, fits.best[:, 0].tolist(), strict=True)
+    ):
+        if K:
+            weights = w[:K] / w[:K].sum()
+            found[i] = squared_distance(row, MixtureModel(weights, mu[:K], np.sqrt(v[:K])), distance)
+    return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from speedproof.errors import UsageError
-from speedproof.mixture.fit import MixtureFit
+from speedproof.mixture.fitting import MixtureFit
 from speedproof.mixture.goodness import Refitted, draw_samples, refitted
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.special import ndtri, t_quantile

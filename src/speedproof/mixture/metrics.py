@@ -26,6 +26,8 @@ from speedproof.stats.special import ndtr
 
 __all__ = [
     "Chances",
+    "Metrics",
+    "compare",
     "expected_gap",
     "least_of_mixtures",
     "least_of_samples",
@@ -36,6 +38,72 @@ __all__ = [
 
 Floats = npt.NDArray[np.float64]
 Ties = Literal["strict", "half", "equal"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Metrics:
+    """I1 to I4 of versions, in one form.
+
+    Attributes
+    ----------
+    gaps : ndarray, shape (r, r)
+        I1 = E|X_i - X_j|.
+    below : ndarray, shape (r, r)
+        I2 = P[X_i < X_j + delta].
+    least : ndarray, shape (r,)
+        I3 = P[X_i < min of the others]; 1 for a single version.
+    modes : tuple of int or None
+        I4; None for samples, whose number of modes only a model tells.
+    """
+
+    gaps: Floats
+    below: Floats
+    least: Floats
+    modes: tuple[int, ...] | None
+
+
+def compare(
+    versions: Sequence[npt.ArrayLike] | Sequence[MixtureModel], *, delta: float = 0.0, ties: Ties = "strict"
+) -> Metrics:
+    """The report's four metrics of any set of versions: of their samples, or of their mixtures.
+
+    Parameters
+    ----------
+    versions : sequence of array_like or of MixtureModel
+        Samples, or mixtures.
+    delta : float
+        Head start in I2.
+    ties : {"strict", "half", "equal"}
+        What a tie counts in I2 of samples.
+
+    Returns
+    -------
+    Metrics
+        Every pair in both directions.
+
+    Examples
+    --------
+    >>> import speedproof as sp
+    >>> m = sp.mixture.compare([[1.0, 2.0], [2.0, 4.0]])
+    >>> m.gaps[0, 1], m.below[0, 1], m.least.tolist()
+    (np.float64(1.5), np.float64(0.75), [0.75, 0.0])
+    """
+    models = [v for v in versions if isinstance(v, MixtureModel)]
+    if models and len(models) < len(versions):
+        raise UsageError("give samples or mixtures, not both")
+    r = len(versions)
+    pairs = [(i, j) for i in range(r) for j in range(r)]
+    if models:
+        gaps = [mixture_gap(models[i], models[j]) for i, j in pairs]
+        below = [mixture_probability_below(models[i], models[j], delta=delta) for i, j in pairs]
+        least = least_of_mixtures(models).strict if r > 1 else np.ones(1)
+        counts = tuple(m.modes().count for m in models)
+        return Metrics(np.reshape(gaps, (r, r)), np.reshape(below, (r, r)), least, counts)
+    samples = [np.asarray(v, dtype=np.float64) for v in versions]
+    gaps = [expected_gap(samples[i], samples[j]) for i, j in pairs]
+    below = [probability_below(samples[i], samples[j], delta=delta, ties=ties) for i, j in pairs]
+    least = least_of_samples(samples).strict if r > 1 else np.ones(1)
+    return Metrics(np.reshape(gaps, (r, r)), np.reshape(below, (r, r)), least, None)
 
 
 def expected_gap(x: npt.ArrayLike, y: npt.ArrayLike) -> float:

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from speedproof.errors import DataError, UsageError
 from speedproof.mixture import em
 from speedproof.mixture.em_numpy import Mixtures, Runs, accelerated, choose, record
-from speedproof.mixture.fit import MixtureFit, free_parameters, ranked_candidates
+from speedproof.mixture.fitting import MixtureFit, free_parameters, ranked_candidates
 from speedproof.mixture.goodness import GoodnessOfFit, Progress, draw_samples, share_beyond
 from speedproof.mixture.grid import detect_resolution
 from speedproof.mixture.model import MixtureModel
@@ -233,6 +233,7 @@ def fit_rounded(values: npt.ArrayLike, resolution: float, *, K_max: int = 9) -> 
         bool(fits.steps[0, best.K - 1, fits.best[0, 1]] > 0),
         K_max,
         resolution,
+        np.array(values, dtype=np.float64).ravel(),
     )
 
 

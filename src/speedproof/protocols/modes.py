@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from speedproof.data.suite import Pair
 from speedproof.errors import DataError
-from speedproof.mixture.fit import fit
+from speedproof.mixture.fitting import fit
 from speedproof.mixture.metrics import expected_gap, probability_below
 from speedproof.mixture.modes import FEW_RUNS, clear_modes
 from speedproof.protocols.assumptions import UNDERMINING, Assumption

@@ -31,7 +31,7 @@ from speedproof.stats.scaling import mean as mean_of
 from speedproof.stats.scaling import median as median_of
 
 if TYPE_CHECKING:
-    from speedproof.mixture.fit import MixtureFit
+    from speedproof.mixture.fitting import MixtureFit
 
 __all__ = [
     "PairVerdict",
@@ -252,7 +252,7 @@ def rank_runs(
 
 
 def _fit(values: npt.NDArray[np.float64], K_max: int) -> MixtureFit | None:
-    from speedproof.mixture.fit import fit
+    from speedproof.mixture.fitting import fit
 
     try:
         return fit(values, K_max=K_max)

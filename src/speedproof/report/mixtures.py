@@ -42,6 +42,10 @@ def mixture_blocks(analyses: Sequence[tuple[Key, str, Sample, Analysis]]) -> Ite
     for key, version, sample, a in analyses:
         yield Text("")
         yield Text(f"{key.benchmark} ({version})", "strong")
+        if a.note:
+            yield Text(a.note, "doubt")
+        if a.test is not None and a.test.drawn is not None:
+            yield Text(f"tested on {a.test.drawn:,} of the {a.n:,} values, drawn at random")
         if a.resolution is not None:
             step = format_value(a.resolution, sample.unit)
             yield Text(f"values lie on a grid of {step}; fit and test know of it")
@@ -49,7 +53,7 @@ def mixture_blocks(analyses: Sequence[tuple[Key, str, Sample, Analysis]]) -> Ite
         yield Text(_histogram(sample), "dim")
 
 
-_CALM = ("one state", "mixed")
+_CALM = ("one mode", "mixed")
 
 
 def _verdict(a: Analysis) -> tuple[str, Style]:

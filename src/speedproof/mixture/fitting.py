@@ -12,9 +12,9 @@ References
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import log, pi, sqrt
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -22,8 +22,11 @@ import numpy.typing as npt
 from speedproof.errors import DataError, UsageError
 from speedproof.mixture import em
 from speedproof.mixture.grid import detect_resolution
-from speedproof.mixture.model import MixtureModel
+from speedproof.mixture.model import MixtureModel, Modes
 from speedproof.mixture.search import table
+
+if TYPE_CHECKING:
+    from speedproof.mixture.goodness import Distance, GoodnessOfFit
 
 __all__ = ["Candidate", "MixtureFit", "fit", "free_parameters", "ranked_candidates", "standardise"]
 
@@ -75,6 +78,8 @@ class MixtureFit:
         The largest K that was tried.
     resolution : float or None
         The grid of the values, when the likelihood is that of rounded values.
+    values : ndarray, shape (n,)
+        The sample, as it was given.
     """
 
     model: MixtureModel
@@ -87,6 +92,7 @@ class MixtureFit:
     converged: bool
     K_max: int
     resolution: float | None = None
+    values: Floats = field(default_factory=lambda: np.empty(0), repr=False)
 
     @property
     def components(self) -> int:
@@ -97,6 +103,101 @@ class MixtureFit:
     def runner_up(self) -> Candidate | None:
         """The second best model, None when there is none."""
         return self.candidates[1] if len(self.candidates) > 1 else None
+
+    @property
+    def weights(self) -> Floats:
+        """Of the components, in order of their means."""
+        return self.model.weights
+
+    @property
+    def means(self) -> Floats:
+        """Of the components, ascending."""
+        return self.model.means
+
+    @property
+    def sds(self) -> Floats:
+        """Standard deviations of the components."""
+        return self.model.sds
+
+    def pdf(self, x: npt.ArrayLike) -> Floats:
+        """Density of the mixture."""
+        return self.model.pdf(x)
+
+    def cdf(self, x: npt.ArrayLike) -> Floats:
+        """P[X <= x]."""
+        return self.model.cdf(x)
+
+    def sf(self, x: npt.ArrayLike) -> Floats:
+        """P[X > x]."""
+        return self.model.sf(x)
+
+    def ppf(self, p: npt.ArrayLike) -> Floats:
+        """Quantiles."""
+        return self.model.ppf(p)
+
+    def rvs(self, n: int, seed: int | np.random.SeedSequence | np.random.Generator) -> Floats:
+        """Draw n values."""
+        return self.model.rvs(n, seed)
+
+    def modes(self) -> Modes:
+        """Peaks of the density, with the valleys between them; their count is the report's I4."""
+        return self.model.modes()
+
+    def labels(self) -> npt.NDArray[np.int64]:
+        """The most probable component of each value of the sample."""
+        return self.model.labels(self.values)
+
+    def observations(self) -> tuple[Floats, ...]:
+        """The values of the sample that fall into each component."""
+        return self.model.clusters(self.values)
+
+    def goodness(
+        self,
+        bootstrap: int = 200,
+        seed: int = 0,
+        *,
+        distance: Distance = "ks",
+        undersampling: float | None = None,
+        fast: bool = False,
+        jobs: int = 1,
+    ) -> GoodnessOfFit:
+        """Test the mixture by a parametric bootstrap with the choice of K and model.
+
+        Parameters
+        ----------
+        bootstrap : int
+            Samples drawn.
+        seed : int
+            The same seed gives the same p-value, whatever ``jobs``.
+        distance : {"ks", "cvm", "ad"}
+            Kolmogorov and Smirnov's, Cramer and von Mises', Anderson and Darling's.
+        undersampling : float, optional
+            Bootstrap samples hold this share of the values; 0.9 by default, 0.8 from 200 values on.
+        fast : bool
+            Stop adding components to a replicate early.
+        jobs : int
+            Threads.
+
+        Examples
+        --------
+        >>> import speedproof as sp
+        >>> x = sp.mixture.MixtureModel([0.5, 0.5], [10.0, 20.0], [1.0, 1.0]).rvs(100, seed=1)
+        >>> m = sp.mixture.fit(x)
+        >>> m.components, bool(m.goodness(bootstrap=100, seed=1).pvalue > 0.05)
+        (2, True)
+        """
+        from speedproof.mixture.goodness import goodness_of_fit
+
+        return goodness_of_fit(
+            self.values,
+            self,
+            N=bootstrap,
+            seed=seed,
+            c=undersampling,
+            fast=fast,
+            jobs=jobs,
+            distance=distance,
+        )
 
 
 def standardise(values: npt.ArrayLike) -> tuple[Floats, float, float]:
@@ -144,7 +245,9 @@ def standardise(values: npt.ArrayLike) -> tuple[Floats, float, float]:
     return (unit - centre) / scale, float(x[0] + spread * centre), spread * scale
 
 
-def fit(values: npt.ArrayLike, *, K_max: int = 9, compatible: bool = False) -> MixtureFit:
+def fit(
+    values: npt.ArrayLike, *, components: int | None = None, K_max: int = 9, compatible: bool = False
+) -> MixtureFit:
     """Fit a mixture by maximum likelihood.
 
     EM climbs from many starts (:mod:`speedproof.mixture.starts`) on standardised values; models whose BIC comes
@@ -154,8 +257,10 @@ def fit(values: npt.ArrayLike, *, K_max: int = 9, compatible: bool = False) -> M
     ----------
     values : array_like, shape (n,)
         The sample, in any order and unit.
+    components : int, optional
+        The number of components, when it is given and not to be chosen.
     K_max : int
-        Largest number of components; never more than there are values.
+        Largest number of components otherwise; never more than there are values.
     compatible : bool
         Follow mclust's rules to the letter: values in their own unit, its loose stopping rule. Its answer
         depends on the unit and can change with more iterations; this is for comparisons with R.
@@ -182,7 +287,7 @@ def fit(values: npt.ArrayLike, *, K_max: int = 9, compatible: bool = False) -> M
     """
     u, centre, scale = standardise(values)
     n = u.size
-    K_max = min(K_max, n)
+    K_max = min(K_max if components is None else components, n)
     if not 1 <= K_max <= em.K_LIMIT:
         raise UsageError(f"K must lie in 1..{em.K_LIMIT}, not {K_max}")
     if compatible:
@@ -192,6 +297,10 @@ def fit(values: npt.ArrayLike, *, K_max: int = 9, compatible: bool = False) -> M
     for (K, model), one in found.items():
         loglik[K - 1, model] = one.loglik
     candidates = ranked_candidates(loglik - n * np.log(scale), n)
+    if components is not None:
+        candidates = tuple(c for c in candidates if components == c.K)
+        if not candidates:
+            raise DataError(f"{n} values support no mixture of {components} components")
     best = candidates[0]
     one = found[best.K, em.V if best.kind == "V" else em.E]
     w, mu, v = one.mixture
@@ -205,6 +314,7 @@ def fit(values: npt.ArrayLike, *, K_max: int = 9, compatible: bool = False) -> M
         candidates,
         one.converged,
         K_max,
+        values=np.array(values, dtype=np.float64).ravel(),
     )
 
 

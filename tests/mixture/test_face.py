@@ -1,0 +1,102 @@
+"""``sp.mixture``: the fit with all one asks of it, its distances against SciPy, metrics of any set of versions."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import speedproof as sp
+from speedproof.errors import DataError, UsageError
+from speedproof.mixture.goodness import squared_distance
+from speedproof.mixture.model import MixtureModel
+
+TRUTH = MixtureModel([0.4, 0.6], [10.0, 20.0], [1.0, 2.0])
+
+
+def test_a_fit_answers_as_its_model() -> None:
+    x = TRUTH.rvs(200, 1)
+    m = sp.mixture.fit(x)
+    assert m.components == 2
+    for name in ("pdf", "cdf", "sf"):
+        np.testing.assert_array_equal(getattr(m, name)(x), getattr(m.model, name)(x))
+    assert float(m.cdf(m.ppf(0.99))) == pytest.approx(0.99)
+    np.testing.assert_array_equal(m.rvs(5, seed=3), m.model.rvs(5, seed=3))
+    assert m.modes().count == 2
+    assert (m.weights.sum(), m.means[0] < m.means[1], m.sds.size) == (pytest.approx(1), True, 2)
+
+
+def test_observations_of_each_component() -> None:
+    """Every value is in one component, the one of which it is likeliest, in the order given."""
+    x = TRUTH.rvs(100, 2)
+    m = sp.mixture.fit(x)
+    parts = m.observations()
+    assert sorted(np.concatenate(parts)) == sorted(x)
+    density = m.weights * stats.norm.pdf(x[:, None], m.means, m.sds)
+    np.testing.assert_array_equal(m.labels(), density.argmax(axis=1))
+    np.testing.assert_array_equal(parts[0], x[m.labels() == 0])
+
+
+@pytest.mark.parametrize("K", [1, 2, 5])
+def test_a_given_number_of_components_is_kept(K: int) -> None:
+    m = sp.mixture.fit(TRUTH.rvs(80, 3), components=K)
+    assert m.components == K
+    assert {c.K for c in m.candidates} == {K}
+    with pytest.raises(DataError, match="of 5 components"):
+        sp.mixture.fit([1.0, 2.0, 3.0], components=5)
+
+
+def test_squared_distances_against_scipy() -> None:
+    x = np.sort(np.random.default_rng(4).normal(3, 2, 40))
+    model = MixtureModel([1.0], [3.0], [2.0])
+    expected = stats.cramervonmises(x, stats.norm(3, 2).cdf).statistic / 40
+    assert squared_distance(x, model, "cvm") == pytest.approx(expected, rel=1e-12)
+    cdf, sf = stats.norm(3, 2).logcdf(x), stats.norm(3, 2).logsf(x)
+    i = np.arange(1, 41)
+    a2 = -40 - ((2 * i - 1) / 40 * (cdf + sf[::-1])).sum()
+    assert squared_distance(x, model, "ad") == pytest.approx(a2 / 40, rel=1e-10)
+
+
+@pytest.mark.parametrize("distance", ["ks", "cvm", "ad"])
+def test_every_distance_keeps_its_level_and_sees_a_misfit(distance: Any) -> None:
+    """A true mixture is rejected in at most 5 %, by a binomial test; one normal for two modes always."""
+    trials = 60
+    rejected = sum(
+        sp.mixture.fit(TRUTH.rvs(50, s)).goodness(60, s, distance=distance, fast=True).pvalue <= 0.05
+        for s in range(trials)
+    )
+    assert stats.binomtest(rejected, trials, 0.07, alternative="greater").pvalue > 1e-3
+    bimodal = sp.mixture.fit(TRUTH.rvs(150, 5), components=1)
+    assert bimodal.goodness(60, 1, distance=distance).pvalue <= 0.05
+
+
+def test_metrics_of_any_set_of_versions(metrics: dict[str, Any]) -> None:
+    """Both forms against R: every pair, and I3 of all."""
+    for group in metrics["groups"][:6]:
+        samples = [m["x"] for m in group["members"]]
+        models = [
+            MixtureModel(*(np.atleast_1d(m["mixture"][k]) for k in ("pro", "mean", "sd")))
+            for m in group["members"]
+        ]
+        counted, modelled = sp.mixture.compare(samples), sp.mixture.compare(models)
+        np.testing.assert_allclose(
+            counted.least, [i["nonparametric"]["strict"] for i in group["i3"]], atol=1e-12
+        )
+        np.testing.assert_allclose(modelled.least, [i["parametric"] for i in group["i3"]], atol=1e-10)
+        np.testing.assert_allclose(counted.gaps, counted.gaps.T, rtol=1e-12)
+        if "pair" in group:
+            assert counted.gaps[0, 1] == pytest.approx(group["pair"]["i1"]["nonparametric"])
+            assert modelled.gaps[0, 1] == pytest.approx(group["pair"]["i1"]["parametric"])
+            for i2 in group["pair"]["i2"]:
+                found = sp.mixture.compare(models, delta=i2["delta"]).below[0, 1]
+                assert found == pytest.approx(i2["parametric"], abs=1e-10)
+        assert counted.modes is None
+        assert modelled.modes == tuple(m.modes().count for m in models)
+
+
+def test_samples_and_mixtures_do_not_mix() -> None:
+    with pytest.raises(UsageError, match="not both"):
+        sp.mixture.compare([[1.0, 2.0], TRUTH])  # type: ignore[arg-type]
+    assert sp.mixture.compare([TRUTH]).least.tolist() == [1.0]
+    with pytest.raises(AttributeError):
+        _ = sp.mixture.nothing

@@ -1,0 +1,79 @@
+"""Run the tests of the EM kernels on a build with the address and undefined-behaviour sanitisers.
+
+``make sanitize`` builds it and calls ``python tests/sanitize.py BUILD`` with the sanitisers preloaded; inputs that
+do not fit together are thrown at it, too.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib.abc import Loader
+from importlib.machinery import ExtensionFileLoader
+from importlib.util import module_from_spec, spec_from_loader
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+NAME = "speedproof.mixture._em"
+TESTS = ["tests/mixture/test_em.py", "tests/mixture/test_search.py", "-k", "not numpy and not random_starts"]
+
+
+def load(path: str) -> Any:
+    """The extension at a path, in the place of the installed one."""
+    loader: Loader = ExtensionFileLoader(NAME, path)
+    spec = spec_from_loader(NAME, loader)
+    assert spec is not None
+    module = module_from_spec(spec)
+    loader.exec_module(module)
+    sys.modules[NAME] = module
+    return module
+
+
+def hostile(module: Any) -> int:
+    """Shapes, indices and numbers that do not fit together; returns how many were refused."""
+    rng = np.random.default_rng(1)
+    rules = (1e-5, 0.0, 1e-16, 0, 50, 1, 0, 0.0, 0.0)
+    refused = 0
+    for _ in range(3000):
+        rows, n, K = (int(v) for v in rng.integers(-1, 6, 3))
+        sizes = rng.integers(0, 60, 8)
+        starts = rng.integers(-9, 99, int(sizes[1])).astype(np.int32)
+        kernel, special = int(rng.integers(-1, 4)), rng.choice([0.0, np.nan, np.inf, -1e308], int(sizes[0]))
+        floats, ints = [np.full(size, -1.0) for size in sizes], np.empty(sizes[4], np.int32)
+        search = (
+            special,
+            starts,
+            *floats[2:4],
+            ints,
+            ints,
+            rows,
+            n,
+            K,
+            rules,
+            int(sizes[6]) % 2,
+            0,
+            0,
+            kernel,
+        )
+        climb = (special, floats[2], starts, floats[3], ints, rows, n, K, rules, kernel)
+        ks = (special, floats[2], starts, floats[3], rows, n, K)
+        for call, arguments in ((module.search, search), (module.climb, climb), (module.ks, ks)):
+            try:
+                call(*arguments)
+            except ValueError:
+                refused += 1
+    x = np.sort(rng.normal(size=20))
+    for places in ([[99, 7]], [[-5, -5]], [[0, 1]]):
+        module.climb(
+            x, np.full((1, 3, 2), np.nan), np.array(places, np.int32), np.empty(1), np.empty(1, np.int32),
+            1, 20, 2, rules, len(module.kernels()) - 1,
+        )  # fmt: skip
+    return refused
+
+
+if __name__ == "__main__":
+    compiled = load(str(Path(sys.argv[1]).resolve()))
+    print(f"{hostile(compiled)} of 9000 hostile calls were refused", flush=True)  # noqa: T201
+    sys.exit(pytest.main(["-q", "-x", "-W", "ignore::pytest.PytestAssertRewriteWarning", *TESTS]))
