@@ -413,6 +413,24 @@ def test_needed_runs_decide() -> None:
     assert scipy_stats.binom.sf(passes - 1, trials, 0.8) > 1e-4
 
 
+def test_a_contradiction_needs_more_runs_in_a_larger_family() -> None:
+    """What must be proven after correction over k benchmarks must be so at alpha / k: the normal formula says."""
+    x, y = grid(0.975, 12, 0.02)
+    needed = []
+    for k in (1, 25):
+        quiet = {f"quiet{i}": grid(1.0, 12, 1e-4) for i in range(k - 1)}
+        row = by_name(hold(suite_of({"b": (x, y), **quiet}), rules=GateRules(protocol="mean")))["b"]
+        assert row.outcome is Outcome.UNDECIDED
+        assert row.comparison.needed is not None
+        assert row.comparison.needed.reference is not None
+        needed.append(row.comparison.needed.reference)
+        d = (y.mean() / 1.02 - x.mean()) / np.sqrt((x.var(ddof=1) + y.var(ddof=1) / 1.02**2) / 2)
+        z = scipy_stats.norm.isf(0.05 / k)
+        oracle = 2 * (z + scipy_stats.norm.ppf(0.8)) ** 2 / d**2 + z**2 / 4
+        assert needed[-1] == pytest.approx(oracle, abs=2)
+    assert needed[1] > 2 * needed[0]
+
+
 def test_at_the_threshold_no_number_of_runs_helps() -> None:
     """A speedup of exactly c is neither proven nor contradicted by any number of runs."""
     x, y = grid(1.0, 20, 0.02)

@@ -241,13 +241,16 @@ def drift_within(x: npt.ArrayLike, processes: npt.ArrayLike) -> Drift:
     (-1.0, True)
     """
     values = usual(x)
-    _, inverse, sizes = np.unique(np.asarray(processes), return_inverse=True, return_counts=True)
-    grouped = values[np.argsort(inverse, kind="stable")]
-    starts = np.cumsum(sizes) - sizes
+    labels = np.asarray(processes)
+    if np.any(labels[1:] < labels[:-1]):
+        order = np.argsort(labels, kind="stable")
+        values, labels = values[order], labels[order]
+    starts = np.flatnonzero(np.concatenate([[True], labels[1:] != labels[:-1]]))
+    sizes = np.diff(np.append(starts, labels.size))
     own_slopes, own_correlations = np.empty(sizes.size), np.empty(sizes.size)
     for size in np.unique(sizes[sizes > 1]):
         members = np.flatnonzero(sizes == size)
-        own = grouped[starts[members, None] + np.arange(size)]
+        own = values[starts[members, None] + np.arange(size)]
         position = np.arange(size) - 0.5 * (size - 1)
         centred = own - own.mean(axis=1, keepdims=True)
         # Per step of the position, so that processes of different lengths speak of the same thing.
