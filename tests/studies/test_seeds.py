@@ -28,7 +28,6 @@ def stored(out: Path, row: str) -> dict[str, object]:
     return result
 
 
-@pytest.mark.slow
 def test_the_quick_version(tmp_path: Path) -> None:
     """All rows run; nothing that a paper prints differs without a reason; what is absent is said to be."""
     code, out, err = seeds("--out", str(tmp_path))
