@@ -50,10 +50,11 @@ def caveats_of(pairs: Sequence[Pair], versions: tuple[str, str]) -> tuple[Caveat
         counts = [side.session_count for side in sides]
         if min(counts) < LEAST_SESSIONS:
             order = order_of_measuring(*sides)
-            by_order.setdefault(order, []).append(name)
             if max(counts) > 1 and order is not Order.MIXED:
                 few_sessions.append(name)
                 spreads += [_spread_of_sessions(side) for side in sides if side.session_count > 1]
+                order = Order.UNKNOWN if order is Order.APART else order
+            by_order.setdefault(order, []).append(name)
         alone = tuple(version for version, side in zip(versions, sides, strict=True) if _one_process(side))
         if alone:
             single.setdefault(alone, []).append(name)
@@ -71,7 +72,7 @@ def caveats_of(pairs: Sequence[Pair], versions: tuple[str, str]) -> tuple[Caveat
         if order in by_order:
             found.append(Caveat(kind, named, where(by_order[order])))
     if few_sessions:
-        detail = f"sessions of one version differ by {100 * float(np.median(spreads)):.2g} %"
+        detail = f"those of one version differ by {100 * float(np.median(spreads)):.2g} %"
         found.append(Caveat(Assumption.SEVERAL_SESSIONS, versions, where(few_sessions), detail))
     found += [Caveat(Assumption.SEVERAL_PROCESSES, who, where(names)) for who, names in single.items()]
     return tuple(found)

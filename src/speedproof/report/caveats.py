@@ -34,6 +34,8 @@ def _sentence(caveat: Caveat) -> str:
     if caveat.kind is Assumption.ONE_SESSION and len(names) == 2:
         who = f"{names[0]} and {names[1]} come from two sessions{some}"
         return f"{who}, which may differ, too. Cure: speedproof run"
+    if caveat.kind is Assumption.SEVERAL_SESSIONS:
+        return f"Few sessions{some}, of which {caveat.detail}. Cure: four of each version"
     if caveat.kind is Assumption.SEVERAL_PROCESSES:
         who = "Each side" if len(names) != 1 else names[0]
         return f"{who} is one process{some}: another start may differ more. Repeat whole processes."
