@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from speedproof.api.shown import Shown, risk_of
+from speedproof.data.names import wanted
 from speedproof.data.suite import Suite
+from speedproof.errors import UsageError
 from speedproof.protocols.gate import GateResult as GateDecision
 from speedproof.protocols.gate import gate as decide
 from speedproof.protocols.gate_claims import (
@@ -22,7 +24,17 @@ from speedproof.protocols.gate_claims import (
 from speedproof.report.gate import report
 from speedproof.report.model import Report
 
-__all__ = ["MULTIPLICITIES", "Demand", "GateResult", "Location", "Multiplicity", "Outcome", "Policy", "gate"]
+__all__ = [
+    "MULTIPLICITIES",
+    "Demand",
+    "GateResult",
+    "Location",
+    "Multiplicity",
+    "Outcome",
+    "Policy",
+    "gate",
+    "refuse_unusable",
+]
 
 _CODES = {Outcome.PASS: 0, Outcome.FAIL: 1, Outcome.UNDECIDED: 3}
 
@@ -62,12 +74,45 @@ class GateResult(Shown):
 
         return to_json("gate", [self.decision])
 
-    def reports(self) -> Iterable[Report]:
+    def reports(self, *, everything: bool = False, undecided_fails: bool = False) -> Iterable[Report]:
         """The result in words, for every format."""
-        return [report(self.decision)]
+        return [report(self.decision, everything=everything, undecided_fails=undecided_fails)]
 
     def __repr__(self) -> str:
         return f"<GateResult: {self.outcome.value}, {len(self.decision.rows)} benchmarks>"
+
+
+def refuse_unusable(suite: Suite, reference: str, only: Sequence[str] = (), skip: Sequence[str] = ()) -> None:
+    """Refuse a reference some of whose benchmarks cannot be used: a gate must not pass without looking at them.
+
+    Parameters
+    ----------
+    suite : Suite
+        As read.
+    reference : str
+        The version.
+    only, skip : sequence of str
+        Patterns of the benchmarks that are chosen and left out.
+
+    Raises
+    ------
+    UsageError
+        Naming all of them.
+    """
+    usable = {key.benchmark for key in suite.of(reference)}
+    lost = [
+        skipped
+        for skipped in suite.skipped
+        if not skipped.expected
+        and skipped.benchmark
+        and skipped.benchmark not in usable
+        and wanted(skipped.benchmark, only, skip)
+    ]
+    if lost:
+        reasons = "".join(f"\n  {skipped}" for skipped in lost)
+        raise UsageError(
+            f"measurements cannot be used; mend them, or leave the benchmarks out with --skip:{reasons}"
+        )
 
 
 def gate(

@@ -54,7 +54,7 @@ class History:
     ...     history = sp.History(Path(folder, "speedproof.db"), repository=folder)
     ...     for i in range(60):
     ...         file = Path(folder, f"run{i}.txt")
-    ...         _ = file.write_text("\\n".join(str(10 + i * i % 7 / 50 + (i >= 40)) for _ in range(3)))
+    ...         _ = file.write_text("\n".join(str(10 + i * i % 7 / 50 + (i >= 40)) for _ in range(3)))
     ...         _ = history.add(file, commit=f"c{i:02d}", benchmark="sort", unit="ms")
     ...     [change.commit.sha for change in history.changes().changes]
     ['c40']

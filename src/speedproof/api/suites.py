@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from speedproof.api.pairs import PairResult
 from speedproof.api.shown import Shown, risk_of
@@ -15,7 +15,7 @@ from speedproof.errors import DataError, UsageError
 from speedproof.protocols.aggregates import GeometricMeans
 from speedproof.protocols.multiplicity import Control, Controlled
 from speedproof.protocols.pair import Rules
-from speedproof.protocols.questions import DETAILS, HEADLINE, QuestionName
+from speedproof.protocols.questions import ASKED, DETAILS, HEADLINE, QUESTIONS, QuestionName
 from speedproof.protocols.ranking import SuiteRanking, rank_suite
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.protocols.suite import compare_suite as compare_pairs
@@ -28,8 +28,19 @@ if TYPE_CHECKING:
 
     from speedproof.api.hpt import HptResult
     from speedproof.api.pictures import ResultPlots
+    from speedproof.protocols.modes import ModeComparison
 
-__all__ = ["Rules", "SuiteResult", "compare_suite", "read"]
+__all__ = [
+    "ASKED",
+    "DETAILS",
+    "QUESTIONS",
+    "QuestionName",
+    "Rules",
+    "SuiteComparison",
+    "SuiteResult",
+    "compare_suite",
+    "read",
+]
 
 
 def _no_step() -> None:
@@ -237,15 +248,32 @@ class SuiteResult(Shown):
         found = [records(result) for result in self.results]
         return pd.DataFrame([row for f in found for row in f.rows], columns=list(found[0].columns))
 
-    def to_json(self) -> str:
-        """What ``speedproof compare --json`` writes."""
+    def modes(self, done: Callable[[], None] = _no_step) -> dict[str, list[ModeComparison]]:
+        """By candidate, what mixtures say of every benchmark that they can be fitted to."""
+        from speedproof.protocols.modes import compare_modes
+
+        found: dict[str, list[ModeComparison]] = {}
+        for candidate, reference, alpha in dict.fromkeys(
+            (r.candidate, r.reference, r.alpha) for r in self.results
+        ):
+            for pair in self.suite.pair(reference, candidate).pairs:
+                one = compare_modes(pair, alpha=alpha)
+                if one is not None:
+                    found.setdefault(candidate, []).append(one)
+                done()
+        return found
+
+    def to_json(self, **more: Any) -> str:
+        """What ``speedproof compare --json`` writes; ``more`` goes beside the results."""
         from speedproof.report.json import to_json
 
-        return to_json("compare", self.results, rankings=dict(self.rankings))
+        return to_json("compare", self.results, rankings=dict(self.rankings), **more)
 
-    def reports(self) -> Iterable[Report]:
-        """The result in words, for every format."""
-        return reports(self.results, self.rankings)
+    def reports(
+        self, *, everything: bool = False, details: bool = False, explain: bool = False
+    ) -> Iterable[Report]:
+        """The result in words, for every format: with no row folded, with all protocols, with every check."""
+        return reports(self.results, self.rankings, everything=everything, details=details, explain=explain)
 
     def __repr__(self) -> str:
         versions = ", ".join(dict.fromkeys(r.candidate for r in self.results))
@@ -258,7 +286,7 @@ def compare_suite(
     reference: str | None = None,
     confidence: float = 0.95,
     margin: float | None = None,
-    protocols: Sequence[QuestionName] = DETAILS,
+    protocols: Sequence[QuestionName] = ASKED,
     rules: Rules | None = None,
     done: Callable[[], None] = _no_step,
 ) -> SuiteResult:
@@ -275,7 +303,7 @@ def compare_suite(
     margin : float, optional
         Speedups proven to lie within 1 / (1 + margin) and 1 + margin are equivalent.
     protocols : sequence of str
-        Which to ask.
+        Which to ask: ``"typical"``, ``"mean"``, ``"median"``, ``"single run"``, ``"touati2009"``.
     rules : Rules, optional
         The choices that the protocols leave open, in place of ``confidence`` and ``margin``.
     done : callable

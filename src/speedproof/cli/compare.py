@@ -3,42 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
-from typing import TYPE_CHECKING, Any
 
-from speedproof.cli.command import Args, Argument, Command, Option, in_group
+import speedproof as sp
+from speedproof.api.suites import ASKED, DETAILS, QUESTIONS, QuestionName, SuiteComparison
+from speedproof.cli.command import Args, Command, Option, in_group
 from speedproof.cli.console import Console
-from speedproof.cli.inputs import (
-    load,
-    report_leftovers,
-    select,
-)
-from speedproof.cli.options import FAILING, outputs, reading, rule_options, rules_of, selecting
-from speedproof.cli.outputs import check_outputs, context_of, write_outputs
-from speedproof.errors import DataError, UsageError
-from speedproof.protocols.modes import ModeComparison
-from speedproof.protocols.questions import ASKED, DETAILS, QuestionName
-from speedproof.protocols.ranking import SuiteRanking, rank_suite
-from speedproof.protocols.suite import SuiteComparison, compare_suite
+from speedproof.cli.inputs import load, report_leftovers, select
+from speedproof.cli.options import FAILING, files, outputs, reading, rule_options, rules_of, selecting
+from speedproof.cli.outputs import Reported, check_outputs, context_of, write_outputs
 from speedproof.report.blocks import as_report
-from speedproof.report.formats import FORMATS, Reported
+from speedproof.report.formats import FORMATS
 from speedproof.report.modes import modes_blocks
-from speedproof.report.versions import reports
-
-if TYPE_CHECKING:
-    from speedproof.data.suite import Pairing, Suite
 
 __all__ = ["COMMAND", "run"]
 
 FAILED = 1
-_SHOWN = 5
 
 _PROTOCOLS: dict[str, tuple[QuestionName, ...]] = {
-    "mean": ("mean",),
-    "median": ("median",),
+    **{question.name.replace(" ", "-"): (question.name,) for question in QUESTIONS.values()},
     "both": ("mean", "median"),
     "all": DETAILS,
-    "touati2009": ("touati2009",),
 }
 
 
@@ -56,7 +40,7 @@ COMMAND = Command(
         "  speedproof compare old.json new.json --fail-on slower     exit 1 when a slowdown is proven"
     ),
     [
-        Argument("files", metavar="FILE...", help="result files or folders, the reference first", many=True),
+        files("result files or folders, the reference first"),
         *selecting(),
         *in_group(
             "deciding",
@@ -105,39 +89,32 @@ COMMAND = Command(
 def run(args: Args, console: Console) -> int:
     """Carry the command out; 1 when a ``--fail-on`` condition is met."""
     check_outputs(args)
-    rules = rules_of(args)
     suite = select(load(args.files, args), args, console)
     reference, candidates = suite.sides(args.reference)
     report_leftovers(suite, console)
-    pairings = [(candidate, suite.pair(reference, candidate)) for candidate in candidates]
-    metrics = list(dict.fromkeys(key.metric for key in suite.keys))
-    results: list[SuiteComparison] = []
-    with console.progress("comparing", sum(len(pairing.pairs) for _, pairing in pairings)) as ticker:
-        for candidate, pairing in pairings:
-            for metric in metrics:
-                result = compare_suite(
-                    pairing,
-                    (reference, candidate),
-                    metric,
-                    rules,
-                    _asked(args),
-                    done=ticker.advance,
-                )
-                results.append(result)
-    _at_least_one_of(results, reference)
-    rankings = _rankings(suite, (reference, *candidates), metrics, rules.alpha)
-    modes = _modes(pairings, metrics, rules.alpha, console) if args.modes else {}
+    with console.progress("comparing", len(suite.keys) * len(candidates)) as ticker:
+        result = sp.compare_suite(
+            suite, reference=reference, rules=rules_of(args), protocols=_asked(args), done=ticker.advance
+        )
+    modes = {}
+    if args.modes:
+        with console.progress("fitting mixtures", len(suite.keys) * len(candidates)) as ticker:
+            modes = result.modes(done=ticker.advance)
     found = [as_report(tuple(modes_blocks(m, (reference, name)))) for name, m in modes.items()]
     asked = {"everything": args.all, "details": args.details, "explain": args.explain}
-    shown = reports(results, rankings, **asked)
-    whole = reports(results, rankings, **{**asked, "details": True})
-    written = Reported((*whole, *found), suite, context_of(args), results)
+    whole = result.reports(**{**asked, "details": True})
+    written = Reported((*whole, *found), suite, context_of(args), result.results)
     taken = write_outputs(args, written, console)
     if args.json:
-        console.out.write(_json(args, results, rankings, suite, modes))
+        more: dict[str, object] = {"modes": modes} if args.modes else {}
+        if args.with_samples:
+            from speedproof.report.stored import store
+
+            more |= {"suite": store(suite), "context": context_of(args)}
+        console.out.write(result.to_json(**more))
     elif not taken:
-        console.write(*shown, *found)
-    return FAILED if _fails(args.fail_on, results) else 0
+        console.write(*result.reports(**asked), *found)
+    return FAILED if _fails(args.fail_on, result.results) else 0
 
 
 def _asked(args: Args) -> tuple[QuestionName, ...]:
@@ -155,69 +132,3 @@ def _fails(conditions: Sequence[str], results: Sequence[SuiteComparison]) -> boo
         or any(c.verdict in verdicts for c in result.headlines)
         for result in results
     )
-
-
-def _json(
-    args: Args,
-    results: Sequence[SuiteComparison],
-    rankings: dict[str, SuiteRanking],
-    suite: Suite,
-    modes: dict[str, list[ModeComparison]],
-) -> str:
-    from speedproof.report.json import to_json
-
-    more: dict[str, Any] = {"rankings": rankings}
-    if args.modes:
-        more["modes"] = modes
-    if args.with_samples:
-        from speedproof.report.stored import store
-
-        more |= {"suite": store(suite), "context": context_of(args)}
-    return to_json("compare", results, **more)
-
-
-def _modes(
-    pairings: Sequence[tuple[str, Pairing]], metrics: Sequence[str], alpha: float, console: Console
-) -> dict[str, list[ModeComparison]]:
-    """By candidate, what mixtures say of every benchmark that they can be fitted to."""
-    from speedproof.protocols.modes import compare_modes
-
-    found: dict[str, list[ModeComparison]] = {}
-    with console.progress("fitting mixtures", sum(len(pairing.pairs) for _, pairing in pairings)) as ticker:
-        for candidate, pairing in pairings:
-            for pair in pairing.pairs:
-                one = compare_modes(pair, alpha=alpha) if pair.key.metric in metrics else None
-                if one is not None:
-                    found.setdefault(candidate, []).append(one)
-                ticker.advance()
-    return found
-
-
-def _rankings(
-    suite: Suite, versions: tuple[str, ...], metrics: Sequence[str], alpha: float
-) -> dict[str, SuiteRanking]:
-    """One ranking a metric, when there are three versions or more with a benchmark in common."""
-    found: dict[str, SuiteRanking] = {}
-    for metric in metrics if len(versions) > 2 else ():
-        with suppress(DataError):  # no benchmark in common: the pairwise results say which are missing
-            found[metric] = rank_suite(suite, metric=metric, versions=versions, alpha=alpha)
-    return found
-
-
-def _at_least_one_of(results: Sequence[SuiteComparison], reference: str) -> None:
-    """Refuse an outcome without a single comparison, naming what each side has."""
-    if any(result.comparisons for result in results):
-        return
-    lines = []
-    for result in results:
-        lines += list(result.problems)
-        for version, names in ((reference, result.only_reference), (result.candidate, result.only_candidate)):
-            if names:
-                shown = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
-                lines.append(f"{version} has {shown} ({result.metric})")
-    if any(len(r.only_reference) == len(r.only_candidate) > 0 for r in results):
-        lines.append(
-            "--match position compares them by their places, --by FIELD makes versions of a parameter"
-        )
-    detail = "".join(f"\n  {line}" for line in dict.fromkeys(lines))
-    raise UsageError(f"no benchmark and metric that all sides have can be compared:{detail}")

@@ -3,34 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
-from speedproof.api.shown import risk_of
+import speedproof as sp
+from speedproof.api.gates import MULTIPLICITIES, Demand, Outcome, Policy, refuse_unusable
 from speedproof.cli.command import Args, Command, Option, in_group
 from speedproof.cli.console import Console
-from speedproof.cli.inputs import (
-    load,
-    report_leftovers,
-    select,
-)
+from speedproof.cli.inputs import load, report_leftovers, select
 from speedproof.cli.options import choosing, confidence, pages, reading, share
 from speedproof.cli.outputs import check_outputs, context_of, write_outputs
 from speedproof.cli.settings import FILE, UNDECIDED, GateSettings, Undecided, demand_of, read_settings
-from speedproof.data.names import wanted
-from speedproof.data.suite import Suite
 from speedproof.errors import UsageError
-from speedproof.protocols.gate import GateResult, gate
-from speedproof.protocols.gate_claims import MULTIPLICITIES, Demand, GateRules, Outcome, Policy
 from speedproof.report.formats import Reported
-from speedproof.report.gate import as_comparisons, report
-
-if TYPE_CHECKING:
-    pass
+from speedproof.report.gate import as_comparisons
 
 __all__ = ["COMMAND", "run"]
 
-_CODES = {Outcome.PASS: 0, Outcome.FAIL: 1, Outcome.UNDECIDED: 3}
-_UNDECIDED_CODES: dict[Undecided, int] = {"report": _CODES[Outcome.UNDECIDED], "fail": 1, "pass": 0}
+_UNDECIDED_CODES: dict[Undecided, int] = {"report": 3, "fail": 1, "pass": 0}
 
 
 COMMAND = Command(
@@ -128,54 +117,38 @@ def run(args: Args, console: Console) -> int:
     check_outputs(args)
     settings = GateSettings() if args.config is None else read_settings(args.config)
     suite, versions = _load(args)
-    _refuse_unusable(suite, versions[0], args)
+    refuse_unusable(suite, versions[0], args.only, args.skip)
     suite = select(suite, args, console)
     report_leftovers(suite, console)
-    base, rules = _demand(args, settings), _rules(args, settings)
+    base = _demand(args, settings)
+    chosen: dict[str, Any] = {
+        name: getattr(args, name) or getattr(settings, name)
+        for name in ("confidence", "multiplicity", "protocol")
+    }
     with console.progress("testing", len(suite.of(versions[0]))) as ticker:
-        result = gate(
+        result = sp.gate(
             suite,
-            versions,
-            lambda name: demand_of(name, base, settings.benchmark),
-            rules,
+            reference=versions[0],
+            candidate=versions[1],
+            demand_of=lambda name: demand_of(name, base, settings.benchmark),
             done=ticker.advance,
+            **{name: value for name, value in chosen.items() if value is not None},
         )
     for entry in settings.benchmark:
         if not any(entry.matches(key.benchmark) for key in suite.keys):
             console.remark(f"note: the pattern {entry.pattern!r} of the settings matches no benchmark")
     undecided = args.undecided or settings.undecided or "report"
-    fails = undecided == "fail"
-    shown = report(result, everything=args.all, undecided_fails=fails)
-    written = Reported((shown,), suite, context_of(args), as_comparisons(result))
+    reports = tuple(result.reports(everything=args.all, undecided_fails=undecided == "fail"))
+    written = Reported(reports, suite, context_of(args), as_comparisons(result.decision))
     taken = write_outputs(args, written, console)
     if args.json:
-        from speedproof.report.json import to_json
-
-        console.out.write(to_json("gate", [result]))
+        console.out.write(result.to_json())
     elif not taken:
-        console.write(shown)
+        console.write(*reports)
     return _code(result, undecided, console)
 
 
-def _refuse_unusable(suite: Suite, baseline: str, args: Args) -> None:
-    """Refuse a baseline some of whose benchmarks cannot be used: a gate must not pass without looking at them."""
-    usable = {key.benchmark for key in suite.of(baseline)}
-    lost = [
-        skipped
-        for skipped in suite.skipped
-        if not skipped.expected
-        and skipped.benchmark
-        and skipped.benchmark not in usable
-        and wanted(skipped.benchmark, args.only, args.skip)
-    ]
-    if lost:
-        reasons = "".join(f"\n  {skipped}" for skipped in lost)
-        raise UsageError(
-            f"measurements cannot be used; mend them, or leave the benchmarks out with --skip:{reasons}"
-        )
-
-
-def _load(args: Args) -> tuple[Suite, tuple[str, str]]:
+def _load(args: Args) -> tuple[sp.Suite, tuple[str, str]]:
     """The suite of both files, or of one file that holds both versions, and the versions to hold together."""
     (baseline, old), (candidate, new) = _file_and_version(args.baseline), _file_and_version(args.candidate)
     if not old and not new:
@@ -216,19 +189,9 @@ def _demand(args: Args, settings: GateSettings) -> Demand:
     return Demand(Policy(policy), args.margin or settings.margin or default.margin)
 
 
-def _rules(args: Args, settings: GateSettings) -> GateRules:
-    default = GateRules()
-    level = args.confidence or settings.confidence
-    return GateRules(
-        alpha=default.alpha if level is None else risk_of(level),
-        multiplicity=args.multiplicity or settings.multiplicity or default.multiplicity,
-        protocol=args.protocol or settings.protocol or default.protocol,
-    )
-
-
-def _code(result: GateResult, undecided: Undecided, console: Console) -> int:
+def _code(result: sp.GateResult, undecided: Undecided, console: Console) -> int:
     if result.outcome is not Outcome.UNDECIDED:
-        return _CODES[result.outcome]
+        return result.exit_code
     if undecided != "report":
         console.remark(f"the gate is undecided; --undecided {undecided} lets that {undecided}")
     return _UNDECIDED_CODES[undecided]
