@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from speedproof.data.session_file import EndLine, Line, SessionLine, StoredSession
+from speedproof.data.session_file import EndLine, Line, SessionLine, StoredSession, control_name
 from speedproof.measure.results import Limits, Measured, Progress, Tally, Warmup
 from speedproof.measure.session import Executor, Session
-from speedproof.protocols.sequential import Finding, SequentialComparison, StopRules
+from speedproof.protocols.sequential import Finding, SequentialComparison, StopRules, withheld
 
 __all__ = ["ComparedSession", "SessionOrigin", "SessionResult"]
 
@@ -91,6 +91,8 @@ class ComparedSession:
         Told after each run how it was, and where the comparison stands.
     higher_is_better : bool
         Direction of the metric that decides.
+    control : bool
+        Whether a version is the reference built again: verdicts no larger than its difference are withheld.
     """
 
     def __init__(
@@ -107,8 +109,10 @@ class ComparedSession:
         higher_is_better: bool = False,
         ignore_failure: bool = False,
         changed: Callable[[], Iterable[tuple[str, str, str]]] = tuple,
+        control: bool = False,
     ) -> None:
         self._metric = metric
+        self._control = control
         self._last_end: EndLine | None = None
         self.comparisons = {
             b.name: SequentialComparison(
@@ -169,7 +173,7 @@ class ComparedSession:
             for name, _ in measured.reasons
             for finding in self.comparisons[name].findings()
         )
-        return SessionResult(findings, measured)
+        return SessionResult(withheld(findings, control_name) if self._control else findings, measured)
 
     def _warnings(self, finding: Finding, measured: Measured) -> Iterator[str]:
         name, sides = finding.benchmark, (finding.reference, finding.candidate)

@@ -231,6 +231,32 @@ def test_a_session_of_revisions(repo: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert "building" not in run(*words)[2]
 
 
+@pytest.mark.parametrize(("layout", "withheld"), [(1.05, True), (1.0, False)])
+def test_a_control_holds_small_verdicts_back(
+    repo: Path, monkeypatch: pytest.MonkeyPatch, layout: float, withheld: bool
+) -> None:
+    """A second build of the reference that is 5 % slower makes 2 % say nothing, now and looked at again."""
+    commit(repo, "0.00102", "A little slower")
+    noise = iter(np.exp(0.002 * np.random.default_rng(7).standard_normal(10_000)).tolist())
+    trees: list[str] = []
+
+    def execute(job: Job) -> Run:
+        trees.extend([job.cwd] if job.cwd not in trees else [])
+        text = (Path(job.cwd) / job.command[0]).read_text()
+        # The plan's order is that of the warm-up: the reference, its control, the candidate.
+        slower = layout if trees.index(job.cwd) == 1 else 1.0
+        return Run({"time": slower * float(text.rpartition(" ")[2]) * next(noise)})
+
+    monkeypatch.setattr("speedproof.measure.executor.execute", execute)
+    words = ("./bench", "--revisions", "main~1", "main", "--build", BUILD, "--control", "--runs", "25")
+    code, out, err = run(*words, "--save", "r.jsonl", "--fail-on", "slower")
+    assert err.count("building") == 3
+    assert code == (0 if withheld else 1)
+    for text in (out, run("--review", "r.jsonl")[1]):
+        assert text.startswith("The noise floor is not met: ") == withheld
+        assert ("the verdict is withheld" in " ".join(text.split())) == withheld
+
+
 def test_a_program_that_a_revision_lacks_is_named(repo: Path) -> None:
     git(repo, "mv", "source", "elsewhere")
     git(repo, "commit", "-q", "-m", "Move it")
@@ -246,7 +272,7 @@ def test_a_program_that_a_revision_lacks_is_named(repo: Path) -> None:
     ("words", "message"),
     [
         (("./a", "./b", "--revisions", "main~1", "main"), "--revisions measures one command"),
-        (("./a", "--build", "make"), "--build builds the revisions of --revisions"),
+        (("./a", "--build", "make"), "are about --revisions; name them, too"),
         (("--suite", "s.toml", "--revisions", "main~1", "main"), "leave --suite out"),
         (("./a", "--revisions", "main~1", "main", "--build", "no-such-tool"), "no-such-tool: not found"),
     ],

@@ -117,6 +117,12 @@ COMMAND = _Run(
                 metavar="NAME",
                 help="a variable that builds depend on, as CFLAGS",
             ),
+            Option(
+                "--control",
+                flag=True,
+                help="build the reference once more and measure that, too: verdicts no larger than what two "
+                "builds of one source differ by are withheld",
+            ),
             Option("--reference", metavar="NAME", help="the version to compare against (default: the first)"),
             Option("--calibrate", flag=True, help="measure one command against itself"),
             Option("--seed", parse=whole, metavar="N", help="of the random order (default: a fresh one)"),

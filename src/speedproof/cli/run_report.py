@@ -84,6 +84,7 @@ def report(
             margin=rules.margin,
             spent=spent_of(spent),
             file=shlex.quote(str(path)),
+            control=args.control,
         )
     taken = write_outputs(args, Reported((shown,), suite, context_of(args), results), console)
     if args.json:

@@ -39,14 +39,14 @@ from speedproof.measure.plan import (
 )
 from speedproof.measure.programs import not_found
 from speedproof.measure.results import Warmup
-from speedproof.measure.revisions import repository, resolve
+from speedproof.measure.revisions import control_of, repository, resolve
 from speedproof.protocols.sequential import StopRules
 
 __all__ = ["Metrics", "inherit", "kept", "metrics_of", "pin", "plan_of", "rules_of", "warmup_of"]
 
 # What a resumed session takes over from the last: these change what is measured ...
 _MEASURED = (
-    "input", "output", "timeout", "metric", "perf", "energy", "ignore_failure", "calibrate",
+    "input", "output", "timeout", "metric", "perf", "energy", "ignore_failure", "calibrate", "control",
 )  # fmt: skip
 # ... and these what is asked; a new answer to one of them may be wanted, but not to how long to measure.
 _ASKED = ("decide_by", "alpha", "confidence", "margin", "precision")
@@ -185,6 +185,8 @@ def _revisions(
     """Build every revision, and plan the command in each of them."""
     top = repository(Path.cwd())
     revisions = resolve(top, args.revisions)
+    if args.control:
+        revisions = (revisions[0], control_of(revisions[0]), *revisions[1:])
     inside = str(Path.cwd().relative_to(top)) if Path.cwd() != top else ""
     cache = BuildCache().all(
         top, revisions, args.build, inside=inside, variables=args.build_env, tell=console.remark
@@ -218,8 +220,8 @@ def plan_of(args: Args, console: Console, held: ExitStack) -> tuple[PlannedBench
     if args.no_shell and args.shell:
         raise UsageError(f"--shell={args.shell} and --no-shell exclude each other")
     commands: list[str | list[str]] = [*args.commands, *([args.words] if args.words else [])]
-    if (args.build or args.build_env) and not args.revisions:
-        raise UsageError("--build builds the revisions of --revisions; name them, too")
+    if (args.build or args.build_env or args.control) and not args.revisions:
+        raise UsageError("--build, --build-env and --control are about --revisions; name them, too")
     if args.suite is not None:
         if args.revisions:
             raise UsageError("--revisions measures one command; leave --suite out")

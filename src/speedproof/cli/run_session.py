@@ -22,7 +22,14 @@ from speedproof.cli.options import FAILING
 from speedproof.cli.outputs import check_outputs
 from speedproof.cli.run_report import report
 from speedproof.cli.run_request import Metrics, inherit, kept, metrics_of, pin, plan_of, rules_of, warmup_of
-from speedproof.data.session_file import SCHEMA, Line, PlannedBenchmark, SessionLine, StoredSession
+from speedproof.data.session_file import (
+    SCHEMA,
+    Line,
+    PlannedBenchmark,
+    SessionLine,
+    StoredSession,
+    control_name,
+)
 from speedproof.errors import FormatError, SpeedproofError, UsageError
 from speedproof.measure.cache import untold
 from speedproof.measure.environment import differences, disturbances, snapshot
@@ -115,7 +122,8 @@ def _code(args: Args, outcome: SessionResult) -> int:
     if outcome.measured.fruitless or outcome.measured.unfinished:
         return ERROR
     failing = frozenset[Verdict]().union(*(FAILING[name] for name in args.fail_on))
-    return FAILED if any(finding.verdict in failing for finding in outcome.findings) else 0
+    judged = [f for f in outcome.findings if not (args.control and f.candidate == control_name(f.reference))]
+    return FAILED if any(finding.verdict in failing for finding in judged) else 0
 
 
 def _review(args: Args, console: Console) -> int:
@@ -136,6 +144,7 @@ def _review(args: Args, console: Console) -> int:
         append=append,
         metric=args.decide_by,
         higher_is_better=higher,
+        control=args.control,
     )
     session.recall(stored)
     outcome = session.review()
@@ -217,6 +226,7 @@ def _measure(
         warmup=warmup,
         metric=args.decide_by,
         higher_is_better=metrics.higher_is_better,
+        control=args.control,
         ignore_failure=args.ignore_failure,
         changed=lambda: replaced(head.benchmarks, head.files, fingerprints(head.benchmarks)),
     )

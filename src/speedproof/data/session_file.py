@@ -21,7 +21,7 @@ from speedproof.errors import FormatError
 
 __all__ = [
     "SCHEMA", "Damage", "EndLine", "Line", "PlannedBenchmark", "PlannedVersion", "RunLine", "SessionLine",
-    "SessionOptions", "StoredSession", "decode_lines", "is_header", "read_sessions",
+    "SessionOptions", "StoredSession", "control_name", "decode_lines", "is_header", "read_sessions",
 ]  # fmt: skip
 
 SCHEMA = 1
@@ -194,7 +194,7 @@ class SessionOptions(msgspec.Struct, frozen=True):
 
     Attributes
     ----------
-    input, output, timeout, metric, perf, energy, ignore_failure, calibrate
+    input, output, timeout, metric, perf, energy, ignore_failure, calibrate, control
         These change what is measured.
     decide_by, alpha, confidence, margin, precision
         These are the question.
@@ -210,6 +210,7 @@ class SessionOptions(msgspec.Struct, frozen=True):
     energy: bool = False
     ignore_failure: bool = False
     calibrate: bool = False
+    control: bool = False
     decide_by: str | None = None
     alpha: _Risk | None = None
     confidence: Annotated[float, msgspec.Meta(gt=0.5, le=1 - 1e-9)] | None = None
@@ -221,6 +222,11 @@ class SessionOptions(msgspec.Struct, frozen=True):
         """As a header stores them."""
         found = {name: msgspec.json.encode(getattr(self, name)).decode() for name in self.__struct_fields__}
         return found | {"directory": self.directory}
+
+
+def control_name(reference: str) -> str:
+    """What the second build of a reference is called."""
+    return f"{reference} (again)"
 
 
 class Damage(msgspec.Struct, frozen=True):

@@ -215,7 +215,13 @@ class BuildCache:
         made_with: Mapping[str, str],
         tell: Callable[[str], object],
     ) -> Build:
-        parts = {"top": str(top), "commit": revision.commit, "content": revision.content, "build": list(how)}
+        parts: dict[str, object] = {
+            "top": str(top),
+            "commit": revision.commit,
+            "content": revision.content,
+            "build": list(how),
+        }
+        parts |= {"again": "yes"} if revision.again else {}
         whole = json.dumps(parts | {"with": dict(made_with)}, sort_keys=True)
         key = hashlib.sha256(whole.encode(errors="surrogateescape")).hexdigest()[:_KEY]
         folder = self._folder / key

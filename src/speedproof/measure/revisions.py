@@ -11,12 +11,13 @@ import os
 import shutil
 import subprocess
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from speedproof.data.session_file import control_name
 from speedproof.errors import UsageError
 
-__all__ = ["WORKTREE", "Revision", "check_out", "repository", "resolve"]
+__all__ = ["WORKTREE", "Revision", "check_out", "control_of", "repository", "resolve"]
 
 WORKTREE = "WORKTREE"
 """The files as they are now, committed or not."""
@@ -43,11 +44,19 @@ class Revision:
         The whole hash; of :data:`WORKTREE`, the one that it is based on.
     content : str
         Tells two states of one commit apart: empty, or a hash of what is not committed.
+    again : bool
+        Whether it is the control: the same source, checked out and built once more.
     """
 
     name: str
     commit: str
     content: str = ""
+    again: bool = False
+
+
+def control_of(reference: Revision) -> Revision:
+    """The reference once more, for a build of its own."""
+    return replace(reference, name=control_name(reference.name), again=True)
 
 
 def _git(folder: Path, *words: str, check: bool = True) -> subprocess.CompletedProcess[bytes]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from speedproof.stats.resolution import Resolution
 from speedproof.stats.sequential import PairedSequence, SequentialResult
 from speedproof.stats.symmetry import symmetry
 
-__all__ = ["PROVEN", "Finding", "SequentialComparison", "StopRules"]
+__all__ = ["PROVEN", "Finding", "SequentialComparison", "StopRules", "withheld"]
 
 
 PROVEN = "proven"
@@ -339,3 +339,39 @@ class SequentialComparison:
             ways.append(float(np.maximum(above, below)))
         # What is proven already is known, even where the other ways are not.
         return float(np.fmin.reduce(ways))
+
+
+def withheld(findings: Sequence[Finding], control: Callable[[str], str]) -> tuple[Finding, ...]:
+    """Take back the verdicts that are smaller than what two builds of one source differ by.
+
+    Parameters
+    ----------
+    findings : sequence of Finding
+        Those of the control among them.
+    control : callable
+        From the name of a reference to that of its second build.
+
+    Returns
+    -------
+    tuple of Finding
+        In the same order; where the control is undecided, as they were.
+    """
+    decided = (Verdict.FASTER, Verdict.SLOWER)
+    floors = {
+        f.benchmark: abs(math.log(f.estimate))
+        for f in findings
+        if f.candidate == control(f.reference) and f.verdict in decided
+    }
+
+    def judged(f: Finding) -> Finding:
+        floor = floors.get(f.benchmark, -1.0)
+        if (
+            f.candidate == control(f.reference)
+            or f.verdict not in decided
+            or abs(math.log(f.estimate)) > floor
+        ):
+            return f
+        told = "its difference is no larger than that of two builds of the reference: the verdict is withheld"
+        return replace(f, verdict=Verdict.UNDECIDED, reason="withheld", warnings=(*f.warnings, told))
+
+    return tuple(map(judged, findings))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from speedproof.data.session_file import control_name
 from speedproof.data.suite import Suite
 from speedproof.data.units import format_value
 from speedproof.protocols.results import Comparison, Needed, State, Summary, Verdict, summarise
@@ -14,6 +15,7 @@ from speedproof.protocols.suite import SuiteComparison
 from speedproof.report import suite, versions
 from speedproof.report.model import Cell, Column, Report, Table, Text
 from speedproof.report.wording import percent, plural
+from speedproof.report.words import factor
 from speedproof.stats.estimate import Estimate
 
 __all__ = ["PROTOCOL", "report", "sides_of", "spent_of"]
@@ -29,6 +31,7 @@ def report(
     margin: float | None = None,
     spent: Mapping[tuple[str, str], Mapping[str, str]] | None = None,
     file: str = "",
+    control: bool = False,
 ) -> Report:
     """The ending of a session.
 
@@ -46,6 +49,8 @@ def report(
         By benchmark and version, further columns: user and system time.
     file : str
         Where the runs are, for the line that says how to see more.
+    control : bool
+        Whether a version is the reference built again.
 
     Returns
     -------
@@ -67,6 +72,7 @@ def report(
         made = replace(made, tables=(_with_spent(made.tables[0], findings[0], spent), *made.tables[1:]))
     return replace(
         made,
+        headline=(*(_floor(findings) if control else ()), *made.headline),
         notes=(*made.notes, *dict.fromkeys((*why, *warnings)), Text(_risks(findings, risk), "dim")),
         hints=(f"More: speedproof compare {file} --details",) if file else (),
         command="run",
@@ -105,6 +111,19 @@ def _with_spent(table: Table, finding: Finding, spent: Mapping[tuple[str, str], 
         for row, side in zip(table.rows, sides, strict=True)
     )
     return replace(table, columns=(*table.columns[:-1], *columns, table.columns[-1]), rows=rows)
+
+
+def _floor(findings: Sequence[Finding]) -> Iterator[Text]:
+    """What the control says of the noise floor, before everything else."""
+    for f in findings:
+        if f.candidate == control_name(f.reference) and f.verdict in (Verdict.FASTER, Verdict.SLOWER):
+            gain = f.verdict is Verdict.FASTER
+            size = f"{factor(f.estimate if gain else 1 / f.estimate)} {f.verdict.value}"
+            yield Text(
+                f"The noise floor is not met: {f.reference}, built again from the same source, is {size}"
+                f" ({f.benchmark}). No smaller verdict is given.",
+                "bad",
+            )
 
 
 def _risks(findings: Sequence[Finding], risk: float) -> str:
