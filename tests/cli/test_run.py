@@ -84,6 +84,12 @@ def test_conclusion_comes_first() -> None:
     assert session.head.environment["kernel"]
 
 
+def test_one_run_a_side_is_plain_ratios() -> None:
+    code, out, _ = speedproof("run", SLOW, FAST, "--runs", "1")
+    assert code == 0
+    assert "One run" in out or "one run" in out
+
+
 def test_results_are_read_by_compare_and_show() -> None:
     speedproof("run", SLOW, FAST, "--save", "r.jsonl")
     code, out, _ = speedproof("compare", "r.jsonl")

@@ -105,6 +105,8 @@ def _with_spent(table: Table, finding: Finding, spent: Mapping[tuple[str, str], 
     """The sheet of both sides with their processor time before the number of runs."""
     sides = [spent.get((finding.benchmark, side), {}) for side in (finding.reference, finding.candidate)]
     names = [name for name in ("user", "system") if all(name in side for side in sides)]
+    if table.columns[-1].title != "runs" or len(table.rows) != len(sides):
+        return table  # one run a side: plain ratios
     columns = tuple(Column(name, right=True, drop=3) for name in names)
     rows = tuple(
         replace(row, cells=(*row.cells[:-1], *(Cell(side[name]) for name in names), row.cells[-1]))
