@@ -9,12 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import speedproof as sp
 from speedproof.cli.console import Console
 from speedproof.cli.main import main
 from speedproof.data.sample import Trait
 from speedproof.data.suite import Record, Skipped
 from speedproof.errors import FormatError, UsageError
-from speedproof.formats import ReadOptions, detect, read
+from speedproof.formats import ReadOptions, detect, read, read_suite
 
 
 def split(
@@ -419,3 +420,15 @@ def test_the_suite_command_says_which_unit_was_not_used(tmp_path: Path) -> None:
     out, err = io.StringIO(), io.StringIO()
     assert main(["suite", str(path), "--unit", "ms"], Console(out, err)) == 0
     assert err.getvalue().count("names the unit us, so --unit ms was not used") == 1
+
+
+def test_the_same_runs_in_two_units_are_no_difference(tmp_path: Path) -> None:
+    """31 times with one decimal in ms, and the same in s: every pair is a tie, whatever the question."""
+    rng = np.random.default_rng(11)
+    tenths = rng.choice(np.arange(1000, 9999), 31, replace=False).tolist()
+    (tmp_path / "ms.txt").write_text("\n".join(f"{t / 10:.1f} ms" for t in tenths))
+    (tmp_path / "s.txt").write_text("\n".join(f"{t / 10000:.4f} s" for t in tenths))
+    suite = read_suite(tmp_path / "ms.txt", tmp_path / "s.txt")
+    (pair,) = suite.pair("ms", "s").pairs
+    assert pair.reference.values.tolist() == pair.candidate.values.tolist()
+    assert {c.verdict.value for c in sp.compare_suite(suite).result.comparisons} == {"undecided"}
