@@ -39,9 +39,9 @@ from speedproof.protocols.gate_claims import (
     ASKS,
     CLAIMED,
     MULTIPLICITIES,
-    Claim,
     Demand,
     GateRules,
+    Hypothesis,
     Outcome,
     Policy,
     claim,
@@ -71,9 +71,9 @@ class GateRow:
         Policy and margin.
     outcome : Outcome
         Pass: the requirement is proven by itself. Fail: the contradiction is proven after correction.
-    required, contradicted : Claim
+    required, contradicted : Hypothesis
         What the policy asks, and its contradiction.
-    claims : tuple of Claim
+    claims : tuple of Hypothesis
         Not worse, regression, improvement and equivalence as claims on single benchmarks, each kind corrected
         over all benchmarks: what may be said of this one, whatever the policy.
     remark : str
@@ -83,9 +83,9 @@ class GateRow:
     comparison: Comparison
     demand: Demand
     outcome: Outcome
-    required: Claim
-    contradicted: Claim
-    claims: tuple[Claim, ...]
+    required: Hypothesis
+    contradicted: Hypothesis
+    claims: tuple[Hypothesis, ...]
     remark: str
 
     def claims_proven(self) -> tuple[str, ...]:
@@ -309,7 +309,9 @@ def _rows(cases: list[_Case], rules: GateRules) -> tuple[GateRow, ...]:
     return tuple(rows)
 
 
-def _why(case: _Case, requirement: Claim, contradiction: Claim, family: int, rules: GateRules) -> str:
+def _why(
+    case: _Case, requirement: Hypothesis, contradiction: Hypothesis, family: int, rules: GateRules
+) -> str:
     """Why more runs of the same kind would not simply decide; empty when they would."""
     if math.isnan(contradiction.pvalue):
         if case.comparison.test:

@@ -23,9 +23,9 @@ __all__ = [
     "ASKS",
     "CLAIMED",
     "MULTIPLICITIES",
-    "Claim",
     "Demand",
     "GateRules",
+    "Hypothesis",
     "Location",
     "Multiplicity",
     "Outcome",
@@ -184,7 +184,7 @@ def judge(required: npt.ArrayLike, contradicted: npt.ArrayLike, alpha: float) ->
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class Hypothesis:
     """One statement on a benchmark's speedup and whether it is proven.
 
     Attributes
@@ -231,13 +231,13 @@ def _hypothesis(name: str, margin: float) -> str:
     }[name]
 
 
-def claim(name: str, margin: float, pvalue: float, adjusted: float, alpha: float) -> Claim:
+def claim(name: str, margin: float, pvalue: float, adjusted: float, alpha: float) -> Hypothesis:
     """A claim by its key of :func:`evidence`.
 
     Examples
     --------
     >>> claim("not_worse", 0.02, 0.01, 0.03, 0.05)
-    Claim(name='not worse', hypothesis='speedup > 0.9804', pvalue=0.01, adjusted=0.03, proven=True)
+    Hypothesis(name='not worse', hypothesis='speedup > 0.9804', pvalue=0.01, adjusted=0.03, proven=True)
     """
     text = _hypothesis(name, margin)
-    return Claim(name.replace("_", " "), text, pvalue, adjusted, bool(adjusted <= alpha))
+    return Hypothesis(name.replace("_", " "), text, pvalue, adjusted, bool(adjusted <= alpha))

@@ -1,4 +1,4 @@
-"""The rank-sum test conditional on ties, as HPT's first level needs it.
+"""The null distributions of the rank sum conditional on ties, as HPT's first level needs them.
 
 The rank-sum test of :mod:`speedproof.stats.hypotests` follows R, which leaves the exact distribution as soon
 as two values tie. Benchmark scores of two or three decimals tie all the time, and few runs are the rule, so
@@ -14,14 +14,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-__all__ = [
-    "EXACT_BELOW",
-    "ConditionalRankSum",
-    "RankSumTails",
-    "conditional_rank_sum",
-    "normal_pvalue",
-    "rank_sum_tails",
-]
+__all__ = ["EXACT_BELOW", "RankSumTails", "normal_pvalue", "rank_sum_tails"]
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -40,71 +33,6 @@ class RankSumTails:
 
     at_least: FloatArray
     at_most: FloatArray
-
-
-@dataclass(frozen=True, slots=True)
-class ConditionalRankSum:
-    """Outcome of the rank-sum test, for both directions.
-
-    Attributes
-    ----------
-    pairs_won : float
-        U: pairs with x > y, and half of the pairs with x = y.
-    pvalue_greater, pvalue_less : float
-        One-sided: for "x tends to be greater", and for "x tends to be less".
-    method : str
-        The null distribution used, in words.
-    """
-
-    pairs_won: float
-    pvalue_greater: float
-    pvalue_less: float
-    method: str
-
-
-def conditional_rank_sum(x: npt.ArrayLike, y: npt.ArrayLike) -> ConditionalRankSum:
-    """Test whether the values of one sample tend to exceed those of the other, given their ties.
-
-    Parameters
-    ----------
-    x, y : array_like, shapes (n,) and (m,)
-        At least one value each.
-
-    Returns
-    -------
-    ConditionalRankSum
-        Exact while both samples have fewer than 30 values, else normal with the correction for ties and for
-        continuity. Constant samples of equal value have both p-values 1.
-
-    Raises
-    ------
-    ValueError
-        A sample is empty or holds NaN.
-
-    Examples
-    --------
-    >>> conditional_rank_sum([4, 5, 6], [1, 2, 3]).pvalue_greater
-    0.05
-    >>> conditional_rank_sum([2, 3], [1, 2]).pairs_won
-    3.5
-    """
-    a, b = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    if a.size == 0 or b.size == 0 or np.isnan(a).any() or np.isnan(b).any():
-        raise ValueError("both samples need at least one value, and no NaN")
-    n, m = a.size, b.size
-    _, code, count = np.unique(np.concatenate((a, b)), return_inverse=True, return_counts=True)
-    doubled = (2 * np.cumsum(count) - count + 1)[code]
-    twice_u = int(doubled[:n].sum()) - n * (n + 1)
-    if max(n, m) < EXACT_BELOW:
-        tails = rank_sum_tails(tuple(count.tolist()), n)
-        greater, less = float(tails.at_least[twice_u]), float(tails.at_most[twice_u])
-        method = "exact, conditional on ties"
-    else:
-        ties = int((count**3 - count).sum())
-        greater = normal_pvalue(twice_u / 2, n, m, ties)
-        less = normal_pvalue(n * m - twice_u / 2, n, m, ties)
-        method = "normal, corrected for ties and continuity"
-    return ConditionalRankSum(twice_u / 2, greater, less, method)
 
 
 @lru_cache(maxsize=4096)

@@ -8,7 +8,7 @@ from speedproof.errors import UsageError
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.special import beta_ppf, normal_quantile
 
-__all__ = ["benchmarks_needed", "clopper_pearson", "prop_test", "validity_2013", "wald", "wilson"]
+__all__ = ["benchmarks_needed", "clopper_pearson", "prop_test", "validity_2013", "wilson"]
 
 
 def _check(a: int, b: int, confidence: float) -> None:
@@ -81,21 +81,6 @@ def wilson(a: int, b: int, confidence: float = 0.95) -> Estimate:
     """
     _check(a, b, confidence)
     return _score_interval(a, b, confidence, 0.0)
-
-
-def wald(a: int, b: int, confidence: float = 0.95) -> Estimate:
-    """Textbook interval C -+ z sqrt(C (1 - C) / b), not clipped to [0, 1].
-
-    Examples
-    --------
-    >>> e = wald(81, 263)  # Newcombe (1998), table I, method 1
-    >>> round(e.low, 4), round(e.high, 4)
-    (0.2522, 0.3638)
-    """
-    _check(a, b, confidence)
-    share = a / b
-    half = normal_quantile(0.5 + 0.5 * confidence) * math.sqrt(share * (1.0 - share) / b)
-    return Estimate(share, share - half, share + half, confidence)
 
 
 def clopper_pearson(a: int, b: int, confidence: float = 0.95) -> Estimate:
