@@ -47,6 +47,8 @@ RESULTS: dict[str, list[Any]] = {
                 ("unit", str),
                 ("order_known", bool),
                 ("model", Analysis),
+                ("quantiles", list[tuple[float, float]]),
+                ("below", list[tuple[float, float]]),
             ],
         )
     ],

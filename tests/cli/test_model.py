@@ -124,3 +124,36 @@ def test_commands_of_one_hyperfine_file_are_samples_that_can_be_chosen(tmp_path:
     code, _, err = speedproof("model", str(path), "--only", "d")
     assert code == 2
     assert "no command matches" in err
+
+
+def test_quantiles_probabilities_and_metrics(tmp_path: Path) -> None:
+    """The answers are those of the mixture that is shown; every pair of versions in both directions."""
+    rng = np.random.default_rng(3)
+    files = []
+    for name, mean in (("old", 0.012), ("new", 0.010)):
+        path = tmp_path / f"{name}.txt"
+        path.write_text("\n".join(map(str, rng.normal(mean, 0.0005, 60).tolist())), encoding="utf-8")
+        files.append(str(path))
+    asked = ["--quantile", "0.99", "--below", "11ms", "--metrics", "--delta", "0.5ms", "--bootstrap", "0"]
+    code, out, _ = speedproof("model", *files, "--unit", "s", *asked)
+    assert code == 0
+    for part in (
+        "99 % quantile",
+        "P[X <= 11 ms]",
+        "I1 = E|X-Y|",
+        "I2 = P[X < Y + 500",
+        "I3 = P[X < all others]",
+        "I4",
+    ):
+        assert part in out
+    _, out, _ = speedproof("model", *files, "--unit", "s", *asked, "--json")
+    found = json.loads(out)["results"][0]
+    component = found["model"]["components"]
+    model = MixtureModel(*([c[k] for c in component] for k in ("weight", "mean", "sd")))
+    (p, value), (at, share) = found["quantiles"][0], found["below"][0]
+    assert (p, at) == (0.99, 0.011)
+    assert float(model.cdf(value)) == pytest.approx(0.99)
+    assert share == pytest.approx(float(model.cdf(0.011)))
+    code, _, err = speedproof("model", *files, "--unit", "s", "--below", "11MB", "--bootstrap", "0")
+    assert code == 2
+    assert "not in B" in err

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from speedproof.api.shown import Shown
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Suite
+from speedproof.data.units import parse_quantity
 from speedproof.errors import DataError, UsageError
 from speedproof.mixture.analysis import Analysis, analyse
 from speedproof.report.blocks import Block
+from speedproof.report.mixture_questions import Questions, answers, question_blocks
 from speedproof.report.mixtures import mixture_blocks
 
 __all__ = ["ModelResult", "model"]
@@ -33,10 +35,12 @@ class ModelResult(Shown):
 
     models: tuple[tuple[Key, str, Sample, Analysis], ...]
     problems: tuple[str, ...]
+    asked: Questions = field(default_factory=Questions)
 
     def blocks(self) -> Iterable[Block]:
-        """What is shown of every sample."""
-        return mixture_blocks(self.models)
+        """What is shown of every sample, and the answers to what was asked of all."""
+        yield from mixture_blocks(self.models)
+        yield from question_blocks(self.asked, self.models)
 
     _blocks = blocks
 
@@ -54,6 +58,7 @@ class ModelResult(Shown):
                     "unit": sample.unit,
                     "order_known": Trait.ORDER_KNOWN in sample.traits,
                     "model": found,
+                    **answers(self.asked, sample, found),
                 }
                 for key, version, sample, found in self.models
             ],
@@ -77,6 +82,10 @@ def model(
     rounding: bool = True,
     seed: int = 0,
     jobs: int = 1,
+    quantiles: Sequence[float] = (),
+    below: Sequence[str] = (),
+    metrics: bool = False,
+    delta: str = "0",
     done: Callable[[], None] = _no_step,
 ) -> ModelResult:
     """Fit a Gaussian mixture to each sample and test the fit.
@@ -99,6 +108,14 @@ def model(
         Of all random numbers.
     jobs : int
         Threads; the answer does not depend on them.
+    quantiles : sequence of float
+        Probabilities whose quantiles are wanted.
+    below : sequence of str
+        Values with unit, such as "12ms", whose P[X <= value] is wanted.
+    metrics : bool
+        Compare the versions of each benchmark by I1 to I4, of the samples and of the mixtures.
+    delta : str
+        Head start in I2 = P[X < Y + delta], with unit.
     done : callable
         Called after each sample.
 
@@ -121,6 +138,7 @@ def model(
     """
     if components < 1 or jobs < 1:
         raise UsageError("components and jobs are at least 1")
+    asked = Questions(tuple(quantiles), tuple(map(parse_quantity, below)), metrics, parse_quantity(delta))
     samples = list(suite.samples.items())
     inner = jobs if len(samples) == 1 else 1
 
@@ -146,7 +164,7 @@ def model(
         done()
     if not models:
         raise UsageError("\n  ".join(["no sample could be modelled", *problems]))
-    return ModelResult(tuple(models), tuple(problems))
+    return ModelResult(tuple(models), tuple(problems), asked)
 
 
 def _independent(sample: Sample) -> tuple[Sample, str]:

@@ -6,7 +6,7 @@ import speedproof as sp
 from speedproof.cli.command import Args, Command, Option, in_group
 from speedproof.cli.console import Console
 from speedproof.cli.inputs import load, report_leftovers, select
-from speedproof.cli.options import files, mixture, pages, reading, selecting, share, whole
+from speedproof.cli.options import files, mixture, open_unit_interval, pages, reading, selecting, share, whole
 from speedproof.cli.outputs import check_outputs, write_pages
 from speedproof.report.blocks import Text
 
@@ -22,7 +22,8 @@ COMMAND = Command(
     (
         "  speedproof model results.json\n"
         "  speedproof model results.json --only 'json_*' --bootstrap 1000 --jobs 2\n"
-        "  speedproof model times.txt --unit ms --json\n  speedproof model old.json new.json --fast"
+        "  speedproof model times.txt --unit ms --json\n  speedproof model old.json new.json --fast --metrics\n"
+        "  speedproof model times.txt --quantile 0.99 --below 12ms"
     ),
     [
         files(),
@@ -55,6 +56,24 @@ COMMAND = Command(
                 "rounding",
             ),
         ),
+        *in_group(
+            "asking",
+            Option(
+                "--quantile",
+                many=True,
+                parse=open_unit_interval,
+                metavar="P",
+                help="the value below which a run stays with probability P",
+            ),
+            Option(
+                "--below",
+                many=True,
+                metavar="VALUE",
+                help="the chance that a run takes at most VALUE: 12ms",
+            ),
+            Option("--metrics", flag=True, help="compare versions by I1 to I4, of samples and of mixtures"),
+            Option("--delta", default="0", metavar="VALUE", help="head start in I2 = P[X < Y + VALUE]"),
+        ),
         Option("--json", flag=True, help="write the models as JSON"),
         *pages(),
         *reading(),
@@ -76,6 +95,10 @@ def run(args: Args, console: Console) -> int:
             rounding=not args.ignore_rounding,
             seed=args.seed,
             jobs=args.jobs,
+            quantiles=args.quantile or (),
+            below=args.below or (),
+            metrics=args.metrics,
+            delta=args.delta,
             done=ticker.advance,
         )
     for problem in result.problems:

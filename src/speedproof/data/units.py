@@ -13,6 +13,8 @@ from enum import StrEnum
 import numpy as np
 import numpy.typing as npt
 
+from speedproof.errors import UsageError
+
 __all__ = ["Direction", "Unit", "direction_of", "format_value", "format_values", "metric_of", "parse_unit"]
 
 
@@ -177,6 +179,30 @@ def parse_unit(text: str) -> Unit:
             common = math.gcd(up, down)
             return Unit(f"{inner.base or '1'}/s", up // common, down // common)
     return Unit(text)
+
+
+def parse_quantity(text: str) -> tuple[float, str]:
+    """Read a number with its unit: the value in the base unit, and that unit.
+
+    Examples
+    --------
+    >>> parse_quantity("12ms"), parse_quantity("1.5 MB"), parse_quantity("3")
+    ((0.012, 's'), (1500000.0, 'B'), (3.0, ''))
+    """
+    number = text.strip()
+    while number and not _is_number(number):
+        number = number[:-1]
+    if not number:
+        raise UsageError(f"{text!r} is no number with a unit; write 12ms, for example")
+    unit = parse_unit(text.strip()[len(number) :])
+    return float(number) * unit.numerator / unit.denominator, unit.base
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
 
 
 def direction_of(base: str) -> Direction:
