@@ -128,3 +128,17 @@ def test_a_notebook_shows_tables() -> None:
     shown = sp.compare(x, y, names=("<old>", "new"))._repr_html_()
     assert "<table>" in shown
     assert "<old>" not in shown
+
+
+def test_pictures_are_a_word_away() -> None:
+    """A suite and a comparison draw themselves, into given axes too; several benchmarks ask for a choice."""
+    pytest.importorskip("matplotlib")
+    suite = sp.read(f"O2={O2}", f"O3={O3}")
+    one = suite["matmul"]
+    axes = one.plot.ecdf()
+    assert axes.get_legend_handles_labels()[1] == ["O2", "O3"]
+    assert one.plot.run_order(ax=axes) is axes
+    assert one.plot.violins() is not None
+    assert sp.compare_suite(suite).plot.forest(ax=axes) is axes
+    with pytest.raises(sp.SpeedproofError, match="choose one"):
+        suite.plot.ecdf()

@@ -22,7 +22,7 @@ from speedproof.protocols.suite import SuiteComparison, compare_suite
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["KINDS", "ResultPlots", "pictures"]
+__all__ = ["KINDS", "ResultPlots", "SuitePlots", "pictures"]
 
 KINDS = ("histogram", "cdf", "order", "violins", "qq", "forest")
 
@@ -36,6 +36,56 @@ class ResultPlots:
     def forest(self, *, ax: Axes | None = None, title: str = "") -> Axes:
         """Every speedup with its bounds on a log axis, the largest proven gain at the top."""
         return plot.forest(self._result.headlines, ax=ax, title=title, margin=self._result.margin)
+
+
+class SuitePlots:
+    """Pictures of samples: ``suite["sort"].plot.ecdf()``; each draws all versions of one benchmark."""
+
+    def __init__(self, suite: Suite) -> None:
+        self._suite = suite
+
+    def _drawn(self) -> tuple[str, str, dict[str, FloatArray]]:
+        """Title, axis and the values of each version in one unit."""
+        (key, samples), *others = by_benchmark(self._suite, self._suite.versions).items()
+        if others:
+            raise UsageError(
+                f'there are {1 + len(others)} benchmarks: choose one, suite["{key.benchmark}"].plot'
+            )
+        units = {sample.unit for sample in samples.values()}
+        if len(units) > 1:
+            raise UsageError(f"{key.benchmark}: its versions have different units; choose a metric")
+        shown, symbol = _in_one_unit(samples, *units)
+        return key.benchmark, f"{key.metric} ({symbol})" if symbol else key.metric, shown
+
+    def ecdf(self, *, ax: Axes | None = None) -> Axes:
+        """The empirical distribution function of every version."""
+        title, axis, shown = self._drawn()
+        ax = new_figure().add_subplot() if ax is None else ax
+        for version, values in shown.items():
+            ax.ecdf(values, label=version)
+        ax.set(xlabel=axis, ylabel="share of runs up to here", title=title)
+        ax.legend(frameon=False)
+        return ax
+
+    def run_order(self, *, ax: Axes | None = None) -> Axes:
+        """The values of every version in the order of the runs."""
+        title, axis, shown = self._drawn()
+        ax = new_figure().add_subplot() if ax is None else ax
+        for version, values in shown.items():
+            ax.plot(range(1, values.size + 1), values, ".", label=version)
+        ax.set(xlabel="run", ylabel=axis, title=title)
+        ax.legend(frameon=False)
+        return ax
+
+    def violins(self, *, ax: Axes | None = None) -> Axes:
+        """The densities of the versions side by side."""
+        title, axis, shown = self._drawn()
+        ax = new_figure().add_subplot() if ax is None else ax
+        return plot.violins(shown, [None] * len(shown), ax=ax, axis=axis, title=title)
+
+    def histogram(self) -> Any:
+        """Histograms of all versions above each other, with their mixtures."""
+        return pictures(self._suite, "histogram")[0][1]
 
 
 def _say_nothing(remark: str) -> None:

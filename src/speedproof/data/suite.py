@@ -9,13 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from speedproof.data.names import enumerate_names, wanted
 from speedproof.data.pooling import Residue, fields, misfit, negative_time, pool, residue
 from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Sample
 from speedproof.errors import DataError, UsageError
+
+if TYPE_CHECKING:
+    from speedproof.api.pictures import SuitePlots
 
 __all__ = ["Key", "Pair", "Pairing", "Record", "Residue", "Skipped", "Suite"]
 
@@ -121,6 +124,13 @@ class Suite:
     def main_metric(self) -> str:
         """What is compared when nobody says: time, or else the first metric."""
         return "time" if "time" in self.metrics else next(iter(self.metrics), "time")
+
+    @property
+    def plot(self) -> SuitePlots:
+        """Pictures of these samples: ``suite["sort"].plot.ecdf()``; needs matplotlib."""
+        from speedproof.api.pictures import SuitePlots  # the one arrow upwards, for users' sake
+
+        return SuitePlots(self)
 
     def __getitem__(self, benchmark: str) -> Suite:
         """The suite of one benchmark.
