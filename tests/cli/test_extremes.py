@@ -154,12 +154,14 @@ def test_versions_of_any_two_sizes_are_compared(tmp_path: Path) -> None:
     ]
     _, out, _ = speedproof("compare", *files, "--unit", "s", "--protocol", "mean")
     assert "b is faster than a in mean    (95 % confidence; no factor can be named)" in out
-    assert "because it is beyond the largest double" in out
     near = [write(tmp_path / "a.txt", 1e305 * MODEL.rvs(40, 1)), write(tmp_path / "b.txt", MODEL.rvs(40, 2))]
     for given in (files, near):
         _, out, _ = speedproof("compare", *given, "--unit", "s", "--json", "--protocol", "mean")
         (found,) = json.loads(out)["results"][0]["comparisons"]
-        alone = [json.loads(speedproof("compare", f, f, "--unit", "s", "--json")[1]) for f in given]
+        alone = [
+            json.loads(speedproof("compare", f, f, "--unit", "s", "--json", "--protocol", "mean")[1])
+            for f in given
+        ]
         for check, own in zip(found["checks"][:2], alone, strict=True):
             expected = own["results"][0]["comparisons"][0]["checks"][0]["pvalue"]
             assert check["pvalue"] == pytest.approx(expected, rel=0.1)

@@ -4,13 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.ranking import RankedRun, RankedVersion, RunRanking, SuiteRanking
 from speedproof.protocols.results import Verdict
 from speedproof.report.blocks import Block, Cell, Column, Style, Table, Text
-from speedproof.report.conclusions import SHORT
 from speedproof.report.wording import MARKS, STYLES, bounds, percent, plural
 
 __all__ = ["advice", "place_cell", "ranking_blocks", "separation_blocks"]
+
+_SHORT = {
+    Assumption.NORMALITY: "normality",
+    Assumption.EQUAL_VARIANCES: "",  # no fault: Welch's test takes over
+    Assumption.SHIFT: "shift",
+    Assumption.FACTOR: "factor",
+    Assumption.TIES: "ties",
+    Assumption.NESTING: "nesting",
+    Assumption.INDEPENDENCE: "dependence",
+    Assumption.SEVERAL_PROCESSES: "one process",
+    Assumption.SEVERAL_RUNS: "one run",
+    Assumption.UNTOUCHED: "trimmed",
+    Assumption.RUN_ORDER: "order",
+    Assumption.DRIFT: "drift",
+    Assumption.STEADINESS: "warm-up",
+    Assumption.POSITIVE_VALUES: "zeros",
+    Assumption.TWO_MEASUREMENTS: "same values",
+    Assumption.SUCCESSFUL_RUNS: "failed runs",
+    Assumption.PLANNED_SIZE: "stopped on it",
+    Assumption.ONE_PROGRAM: "two programs",
+    Assumption.RESOLUTION: "coarse values",
+}
+"""A word for each kind of check that did not hold."""
 
 
 def ranking_blocks(ranking: SuiteRanking, metric: str) -> Iterator[Block]:
@@ -114,7 +137,7 @@ def separation_blocks(found: RunRanking) -> Iterator[Block]:
     kinds: dict[tuple[str, str], list[str]] = {}
     for place in found.versions:
         for check in place.doubts:
-            kinds.setdefault((SHORT.get(check.kind, check.kind.title), check.message), []).append(
+            kinds.setdefault((_SHORT.get(check.kind, check.kind.title), check.message), []).append(
                 place.version
             )
     if kinds:
