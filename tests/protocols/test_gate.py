@@ -153,6 +153,8 @@ def test_constants_exactly_at_the_edge(policy: Policy) -> None:
         (row,) = hold(suite_of(sides, unit="B", metric="memory"), policy, margin).rows
         if policy is EQUIVALENCE or (policy is REGRESSION and x < y):
             assert row.outcome is Outcome.UNDECIDED
+            assert row.comparison.needed is not None
+            assert "near the threshold" in row.comparison.needed.reason
         assert "equivalence" not in row.claims_proven()
         assert "regression" not in row.claims_proven()
 

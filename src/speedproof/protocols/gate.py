@@ -51,6 +51,7 @@ from speedproof.protocols.gate_claims import (
 from speedproof.protocols.pair import PreparedPairs, Rules, Sides
 from speedproof.protocols.questions import QUESTIONS
 from speedproof.protocols.results import Comparison, Needed
+from speedproof.stats.ratio import edges as edges_of
 from speedproof.stats.scaling import in_common_unit
 
 __all__ = ["Absent", "GateResult", "GateRow", "gate"]
@@ -343,6 +344,9 @@ def _needed(case: _Case, family: int, rules: GateRules) -> Needed | None:
         Policy.EQUIVALENCE: (low, high),
     }[case.demand.policy]
     speedup = case.comparison.speedup.value
+    if any(below <= speedup <= above for below, above in map(edges_of, edges)):
+        reason = "the speedup is so near the threshold that no number of runs can be named"
+        return Needed(None, None, reason)
     within = speedup > edges[0] and (len(edges) == 1 or speedup < edges[1])
     # A contradiction has to survive the correction, at worst that of the smallest p-value.
     alpha = rules.alpha if within or rules.multiplicity == "none" else rules.alpha / max(family, 1)
