@@ -11,6 +11,8 @@ from typing import Any
 
 from msgspec import defstruct
 
+from speedproof.history.result import ToldHistory
+from speedproof.history.store import Added
 from speedproof.mixture.analysis import Analysis
 from speedproof.protocols.calibration import Calibration
 from speedproof.protocols.gate import GateResult
@@ -36,6 +38,7 @@ RESULTS: dict[str, list[Any]] = {
         )
     ],
     "gate": [GateResult],
+    "history": [ToldHistory, Added],
     "run": [Finding, Calibration],
     "model": [
         defstruct(

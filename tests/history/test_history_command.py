@@ -62,7 +62,7 @@ def test_the_slowdown_is_told_in_ten_lines(repository: Path) -> None:
     assert all(len(line) <= 100 for line in out.splitlines())
     (line,) = (line for line in out.splitlines() if "slower" in line)
     assert "parse" in line
-    (change,) = json.loads(run(repository, "--json")[1])["changes"]
+    (change,) = json.loads(run(repository, "--json")[1])["results"][0]["changes"]
     near = git(repository, "rev-list", "--reverse", "HEAD").split()
     assert near.index(change["earliest"]) <= near.index(sha) <= near.index(change["latest"])
     assert change["low"] < 1.05 < change["high"]
@@ -71,7 +71,7 @@ def test_the_slowdown_is_told_in_ten_lines(repository: Path) -> None:
 
 def test_a_slowdown_fails_a_pipeline_until_somebody_decides(repository: Path) -> None:
     """--fail-on-change exits 1; a blessed change does not."""
-    (change,) = json.loads(run(repository, "--json")[1])["changes"]
+    (change,) = json.loads(run(repository, "--json")[1])["results"][0]["changes"]
     assert run(repository, "--fail-on-change")[0] == 1
     assert run(repository, "bless", change["commit"][:8], "slower,", "but", "right")[0] == 0
     code, out, _ = run(repository, "--fail-on-change")

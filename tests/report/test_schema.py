@@ -27,6 +27,9 @@ CALLS = {
     "suite": [["suite", str(ROOT / "tests" / "data" / "speedup_test_tool" / "plain.csv")]],
     "hpt": [["hpt", O2, O3]],
     "gate": [["gate", "--baseline", O2, "--candidate", O3]],
+    "history": [
+        ["history", "add", "{tmp}/numbers.txt", "--unit", "ms", "--commit", "v1", "--store", "{tmp}/s.db"],
+    ],
     "run": [
         ["run", "--name", "a", "--name", "b", "--max-runs", "10", "--save", "{tmp}/r.jsonl", "true", "true"]
     ],

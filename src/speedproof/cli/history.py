@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Literal
 
 import speedproof as sp
@@ -12,6 +11,7 @@ from speedproof.cli.options import open_unit_interval
 from speedproof.errors import UsageError
 from speedproof.report import text
 from speedproof.report.history import overview, track_report
+from speedproof.report.json import to_json
 
 __all__ = ["COMMAND", "run"]
 
@@ -96,7 +96,7 @@ COMMAND = Command(
                 help="exit 1 when a slowdown is shown that nobody has decided about",
             ),
             Option("--all", flag=True, help="show every change"),
-            Option("--json", flag=True, help="write the changes as JSON"),
+            Option("--json", flag=True, help="write the changes, or what was added, as JSON"),
         ),
     ],
 )
@@ -138,6 +138,7 @@ def _add(history: sp.History, words: list[str], args: Args, console: Console) ->
     """Add every file; one that cannot be added does not keep the others out, and is an error at the end."""
     files = _at_least_one(words, "a result file")
     failed = 0
+    done = []
     with console.progress("adding", len(files)) as ticker:
         for path in files:
             try:
@@ -159,8 +160,12 @@ def _add(history: sp.History, words: list[str], args: Args, console: Console) ->
                     if added.known
                     else f"{added.samples} samples of {', '.join(added.commits)}"
                 )
-                console.out.write(f"{path}: {what}\n")
+                done.append(added)
+                if not args.json:
+                    console.out.write(f"{path}: {what}\n")
             ticker.advance()
+    if args.json:
+        console.out.write(to_json("history", done))
     if failed:
         raise UsageError(f"{failed} of {len(files)} files not added")
     return 0
@@ -179,35 +184,9 @@ def _tell(history: sp.History, action: str, words: list[str], args: Args, consol
     if not result.tracks:
         raise UsageError(f"{args.store}: nothing to show; fill it with 'speedproof history add FILE'")
     if args.json:
-        console.out.write(json.dumps(_plain(result), indent=1) + "\n")
+        console.out.write(to_json("history", [result.told()]))
     else:
         report = track_report(result) if action == "show" else overview(result, everything=args.all)
         console.out.write(text.render(report, min(console.width, 100), colour=console.colour))
     open_ones = [c for c in result.changes if result.slower(c) and result.decision(c) is None]
     return FAILED if args.fail_on_change and open_ones else 0
-
-
-def _plain(result: sp.HistoryResult) -> dict[str, object]:
-    """The changes as JSON has them."""
-    return {
-        "store": result.store,
-        "confidence": result.confidence,
-        "changes": [
-            {
-                "benchmark": result.series[change.track.series].key.benchmark,
-                "metric": result.series[change.track.series].key.metric,
-                "basis": change.track.basis,
-                "commit": change.commit.sha,
-                "subject": change.commit.subject,
-                "earliest": change.earliest.sha,
-                "latest": change.latest.sha,
-                "factor": change.factor,
-                "low": change.low,
-                "high": change.high,
-                "slower": result.slower(change),
-                "sessions": list(change.sessions),
-                "decision": said.state if (said := result.decision(change)) else None,
-            }
-            for change in result.changes
-        ],
-    }

@@ -9,7 +9,40 @@ from speedproof.history.commits import Commit
 from speedproof.history.store import StoredSeries, Triage
 from speedproof.history.tracks import NoiseFloor, Track
 
-__all__ = ["HistoryResult"]
+__all__ = ["HistoryResult", "ToldChange", "ToldHistory"]
+
+
+@dataclass(frozen=True, slots=True)
+class ToldChange:
+    """A change as other programs read it; the fields are those of :class:`~speedproof.history.changes.Change`.
+
+    ``basis`` is the machine or the anchor that values are relative to, ``decision`` what somebody said of it.
+    """
+
+    benchmark: str
+    metric: str
+    basis: str
+    commit: str
+    subject: str
+    earliest: str
+    latest: str
+    factor: float
+    low: float
+    high: float
+    slower: bool
+    sessions: tuple[int, int]
+    decision: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ToldHistory:
+    """A history as other programs read it: its changes, at one confidence for all of them."""
+
+    store: str
+    confidence: float
+    commits: int
+    benchmarks: int
+    changes: tuple[ToldChange, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,3 +87,32 @@ class HistoryResult:
     def slower(self, change: Change) -> bool:
         """Whether a change is for the worse."""
         return (change.factor > 1.0) != self.series[change.track.series].higher_is_better
+
+    def told(self) -> ToldHistory:
+        """What other programs read."""
+        return ToldHistory(
+            self.store,
+            self.confidence,
+            len({point.commit.sha for track in self.tracks for point in track.points}),
+            len({track.series for track in self.tracks}),
+            tuple(self._told(change) for change in self.changes),
+        )
+
+    def _told(self, change: Change) -> ToldChange:
+        key = self.series[change.track.series].key
+        said = self.decision(change)
+        return ToldChange(
+            key.benchmark,
+            key.metric,
+            change.track.basis,
+            change.commit.sha,
+            change.commit.subject,
+            change.earliest.sha,
+            change.latest.sha,
+            change.factor,
+            change.low,
+            change.high,
+            self.slower(change),
+            change.sessions,
+            said.state if said else None,
+        )
