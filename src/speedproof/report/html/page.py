@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["fields_of", "render"]
 
 _KINDS: dict[Style, str] = {"good": "faster", "bad": "slower", "doubt": "undecided", "dim": "undecided"}
+_MANY = 200
 _DEFINITIONS = (
     (
         "Change",
@@ -198,7 +199,11 @@ def _section(report: Report, panels: Mapping[str, Panel], data: list[Panel], nam
             for i, table in enumerate(report.tables)
         ),
         tuple(map(_text, report.notes)),
-        tuple(_section(part, {}, data, f"{name}p{i}") for i, part in enumerate(report.sections)),
+        tuple(
+            # The panels of many rows say what the tables of a part would say again.
+            _section(replace(part, tables=()) if len(panels) > _MANY else part, {}, data, f"{name}p{i}")
+            for i, part in enumerate(report.sections)
+        ),
     )
 
 

@@ -27,7 +27,7 @@ MOST_FAR = 0.1
 STEPS = 1000
 """A chart is so many steps high: drawn values are whole numbers, which keeps a page small."""
 _MOST_DRAWN, _LEAST_DRAWN = 1000, 100
-_BUDGET = 320_000
+_BUDGET = 240_000
 """Values of all charts of a page together; larger samples are thinned evenly, and the chart says so."""
 
 
