@@ -10,7 +10,7 @@ from scipy import stats
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Pair
 from speedproof.protocols.assumptions import Assumption
-from speedproof.protocols.modes import ModeComparison, _fisher, _welch, compare_modes, machine_modes
+from speedproof.protocols.modes import ModeComparison, _fisher, _welch, compare_modes
 
 Floats = npt.NDArray[np.float64]
 
@@ -138,17 +138,3 @@ def test_tests_against_scipy() -> None:
         assert pvalue == pytest.approx(welch.pvalue, rel=1e-9)
         bounds = welch.confidence_interval(0.9)
         assert half == pytest.approx((bounds.high - bounds.low) / 2, rel=1e-9)
-
-
-def test_the_machine_and_not_the_program() -> None:
-    """Five benchmarks with the same two modes 1.2x apart in both versions are the machine; three kinds are not."""
-    rng = np.random.default_rng(11)
-    found = [compared(bimodal(rng, 0.4, 10.0**i), bimodal(rng, 0.4, 0.8 * 10.0**i)) for i in range(5)]
-    machine = machine_modes(found)
-    assert machine is not None
-    assert machine.factor == pytest.approx(1.2, abs=0.01)
-    assert (machine.benchmarks, machine.of) == (5, 5)
-    assert machine.speedup == pytest.approx(1.25, rel=0.01)
-    assert "the machine, not the program" in machine.conclusion
-    assert machine_modes(found, of=10) is None
-    assert machine_modes(found[:2]) is None

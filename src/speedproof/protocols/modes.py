@@ -12,7 +12,6 @@ whose runs depend on each other support no claim.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import exp, inf, ldexp, lgamma, log
@@ -33,7 +32,7 @@ from speedproof.stats.scaling import MOST_APART, exponent
 from speedproof.stats.smirnov import kolmogorov_sf
 from speedproof.stats.special import t_quantile, t_sf
 
-__all__ = ["MachineModes", "MatchedMode", "ModeComparison", "compare_modes", "machine_modes"]
+__all__ = ["MatchedMode", "ModeComparison", "compare_modes"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -375,73 +374,3 @@ def _fisher(a: int, n: int, b: int, m: int) -> float:
     chances = np.exp(logs - logs.max())
     seen = chances[a - int(k[0])]
     return float(min(1.0, chances[chances <= seen * (1 + 1e-7)].sum() / chances.sum()))
-
-
-@dataclass(frozen=True, slots=True)
-class MachineModes:
-    """Modes that most benchmarks of both versions share: those of the machine, not of a program.
-
-    Attributes
-    ----------
-    factor : float
-        Slow mode over fast mode.
-    benchmarks, of : int
-        How many share it, of how many.
-    speedup : float
-        Geometric mean of the candidate's speedups within a mode, over these benchmarks.
-    """
-
-    factor: float
-    benchmarks: int
-    of: int
-    speedup: float
-
-    @property
-    def conclusion(self) -> str:
-        """In one sentence."""
-        return (
-            f"{self.benchmarks} of {self.of} benchmarks have the same two modes in both versions, "
-            f"{self.factor:.2f}x apart: that is the machine, not the program. Within a mode the speedup is "
-            f"{self.speedup:.3f}x."
-        )
-
-
-def machine_modes(found: Sequence[ModeComparison], *, of: int | None = None) -> MachineModes | None:
-    """Say whether the modes are the machine's: whether most benchmarks have the same two, the same factor apart.
-
-    Parameters
-    ----------
-    found : sequence of ModeComparison
-        Of one metric.
-    of : int, optional
-        How many benchmarks there are; as many as were compared by default.
-
-    Returns
-    -------
-    MachineModes or None
-        None unless at least three benchmarks and more than half of all share a factor, within a tenth of its
-        logarithm, in both versions.
-    """
-    factors = []
-    for c in found:
-        both = [_main_factor(c, side) for side in (0, 1)]
-        if all(f is not None for f in both):
-            factors.append((both[0] or 0.0, both[1] or 0.0, c))
-    total = len(found) if of is None else of
-    if not factors:
-        return None
-    middle = float(np.median([f for one in factors for f in one[:2]]))
-    alike = [c for f, g, c in factors if max(abs(f - middle), abs(g - middle)) <= 0.1 * middle]
-    if len(alike) < 3 or 2 * len(alike) <= total:
-        return None
-    within = [float(np.mean([log(m.ratio.value) for m in c.matched])) for c in alike if c.matched]
-    return MachineModes(exp(middle), len(alike), total, exp(float(np.mean(within))) if within else 1.0)
-
-
-def _main_factor(c: ModeComparison, side: int) -> float | None:
-    """Logarithm of the ratio of the two fullest matched modes of a version."""
-    fullest = sorted(c.matched, key=lambda m: -(m.candidate_share if side else m.reference_share))[:2]
-    if len(fullest) < 2:
-        return None
-    places = [m.candidate if side else m.reference for m in fullest]
-    return abs(log(places[0] / places[1]))

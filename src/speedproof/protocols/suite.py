@@ -16,6 +16,7 @@ from speedproof.errors import DataError
 from speedproof.protocols.aggregates import GeometricMeans, geometric_means
 from speedproof.protocols.caveats import caveats_of
 from speedproof.protocols.hpt import Hpt, hpt
+from speedproof.protocols.machine_speeds import MachineSpeeds, machine_speeds
 from speedproof.protocols.multiplicity import Control, Controlled, control_verdicts
 from speedproof.protocols.pair import PreparedPairs, Rules
 from speedproof.protocols.questions import ASKED, DETAILS, HEADLINE, QUESTIONS, QuestionName
@@ -78,6 +79,8 @@ class SuiteComparison:
         protocol was asked.
     caveats : tuple of Caveat
         What the data cannot know, of all benchmarks together.
+    machine : MachineSpeeds or None
+        Two speeds of processes that most benchmarks of both versions share.
     """
 
     reference: str
@@ -97,6 +100,7 @@ class SuiteComparison:
     hpt: Hpt | None = None
     gain_2009: tuple[tuple[str, Gain2009], ...] = ()
     caveats: tuple[Caveat, ...] = ()
+    machine: MachineSpeeds | None = None
 
     @property
     def headlines(self) -> tuple[Comparison, ...]:
@@ -166,6 +170,7 @@ def compare_suite(
         nested=rules.nested,
         comparisons=tuple(comparisons),
         caveats=caveats_of(pairs, versions),
+        machine=machine_speeds(pairs),
         only_reference=tuple(k.benchmark for k in pairing.only_reference if k.metric == metric),
         only_candidate=tuple(k.benchmark for k in pairing.only_candidate if k.metric == metric),
         problems=pairing.problems,

@@ -6,12 +6,14 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from speedproof.protocols.assumptions import Assumption
+from speedproof.protocols.machine_speeds import MachineSpeeds
 from speedproof.protocols.results import Caveat, Comparison, Verdict
 from speedproof.report.model import Text
 from speedproof.report.names import labels
 from speedproof.report.wording import plural
+from speedproof.report.words import factor
 
-__all__ = ["caveats", "doubts", "failed"]
+__all__ = ["caveats", "doubts", "failed", "two_speeds"]
 
 
 def caveats(found: Sequence[Caveat]) -> Iterator[Text]:
@@ -24,6 +26,26 @@ def caveats(found: Sequence[Caveat]) -> Iterator[Text]:
     """
     for caveat in found:
         yield Text(_sentence(caveat), "doubt")
+
+
+def two_speeds(machine: MachineSpeeds | None, candidate: str) -> Iterator[Text]:
+    """That the machine has two speeds, and what is left of the change at equal speed.
+
+    Examples
+    --------
+    >>> [text.text for text in two_speeds(MachineSpeeds(2.01, 119, 122, 0.95), "new")]
+    ['Processes ran at one of two speeds, factor 2.0, in 119 of 122 benchmarks of both versions: the machine, not \
+the program. At equal speed new is 1.05x slower.']
+    """
+    if machine is not None:
+        left = machine.speedup
+        change = f"{factor(max(left, 1 / left))} {'faster' if left >= 1 else 'slower'}"
+        yield Text(
+            f"Processes ran at one of two speeds, factor {machine.factor:.1f}, in {machine.benchmarks} of "
+            f"{machine.of} benchmarks of both versions: the machine, not the program. At equal speed {candidate} "
+            f"is {change}.",
+            "doubt",
+        )
 
 
 def _sentence(caveat: Caveat) -> str:

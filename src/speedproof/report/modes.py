@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from speedproof.data.units import format_value, format_values
-from speedproof.protocols.modes import ModeComparison, machine_modes
+from speedproof.protocols.modes import ModeComparison
 from speedproof.report.blocks import Block, Cell, Column, Table, Text
 from speedproof.report.wording import percent, ratio
 
@@ -25,13 +25,9 @@ def modes_blocks(found: Sequence[ModeComparison], versions: tuple[str, str]) -> 
     Yields
     ------
     Text or Table
-        A heading, whether it is the machine, the table, the changes of benchmarks with several modes.
+        A heading, the table, the changes of benchmarks with several modes.
     """
     yield Text(f"Modes that runs fall into: {versions[1]} against {versions[0]}", "strong")
-    for metric in dict.fromkeys(c.metric for c in found):
-        machine = machine_modes([c for c in found if c.metric == metric])
-        if machine is not None:
-            yield Text(machine.conclusion, "strong")
     columns = (
         Column("benchmark"), Column("modes of the reference"), Column("modes of the candidate"),
         Column("E|X-Y|", right=True), Column("P[Y<X]", right=True), Column("what changed", wraps=True),

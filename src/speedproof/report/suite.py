@@ -15,7 +15,7 @@ from speedproof.protocols.questions import QUESTIONS
 from speedproof.protocols.results import Comparison, Summary, Verdict
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.report import details as detailed
-from speedproof.report.caveats import caveats, doubts, failed
+from speedproof.report.caveats import caveats, doubts, failed, two_speeds
 from speedproof.report.model import Cell, Column, Outcome, Report, Row, Table, Text
 from speedproof.report.names import common_prefix, labels
 from speedproof.report.records import records
@@ -88,7 +88,11 @@ def report(
     made = _one(result, heads[0]) if len(heads) == 1 else _several(result, everything)
     return Report(
         title=title,
-        headline=(*made.headline, *caveats(result.caveats)),
+        headline=(
+            *made.headline,
+            *caveats(result.caveats),
+            *two_speeds(result.machine, labels([result.candidate], _LABEL)[0]),
+        ),
         tables=made.tables,
         notes=(*made.notes, *leftovers(result)),
         hints=made.hints,

@@ -1,0 +1,61 @@
+"""Two speeds of a machine, in data made with and without them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from speedproof.data.sample import Sample
+from speedproof.data.suite import Key, Pair
+from speedproof.protocols.machine_speeds import machine_speeds
+
+
+def pairs(
+    rng: np.random.Generator, count: int, *, factor: float = 2.0, speedup: float = 1.1, unit: str = "s"
+) -> list[Pair]:
+    """Benchmarks of 12 processes a side, each at one of two speeds by a throw of a coin."""
+    found = []
+    for i in range(count):
+        sides = []
+        for level in (1.0, 1.0 / speedup):
+            slow = rng.permutation(np.arange(12) < rng.integers(3, 10))
+            values = (
+                10.0 ** (i % 5) * level * np.where(slow, factor, 1.0) * np.exp(0.02 * rng.standard_normal(12))
+            )
+            sides.append(Sample(values if unit == "s" else 1.0 / values, unit))
+        found.append(Pair(Key(f"b{i}"), *sides))
+    return found
+
+
+@pytest.mark.parametrize("unit", ["s", "B/s"])
+def test_two_speeds_are_found_with_the_speedup_between_equals(unit: str) -> None:
+    """The factor and the speedup that the data were made with, whatever processes were slow."""
+    found = machine_speeds(pairs(np.random.default_rng(1), 20, unit=unit))
+    assert found is not None
+    assert (found.benchmarks, found.of) == (20, 20)
+    assert found.factor == pytest.approx(2.0, rel=0.01)
+    assert found.speedup == pytest.approx(1.1, rel=0.01)
+
+
+@pytest.mark.parametrize("draw", ["normal", "lognormal", "exponential"])
+def test_noise_has_no_two_speeds(draw: str) -> None:
+    """Of 100 suites without two speeds none is said to have them."""
+    rng = np.random.default_rng(2)
+    for _ in range(100):
+        sides = [[Sample(10 + getattr(rng, draw)(size=size)) for size in (6, 20)] for _ in range(6)]
+        assert machine_speeds([Pair(Key(str(i)), *two) for i, two in enumerate(sides)]) is None
+
+
+def test_benchmarks_with_modes_of_their_own_are_not_the_machine() -> None:
+    """Factors that differ from benchmark to benchmark belong to the programs."""
+    rng = np.random.default_rng(3)
+    mixed = [pair for factor in (1.2, 1.5, 2.0, 3.0) for pair in pairs(rng, 3, factor=factor)]
+    assert machine_speeds(mixed) is None
+
+
+@pytest.mark.parametrize("values", [[1.0], [1.0, 2.0], [3.0] * 8, [0.0, 0.0, 1.0, 1.0, 1.0, 1.0]])
+def test_little_constant_and_zero(values: list[float]) -> None:
+    """Nothing is said of what cannot show it."""
+    sample = Sample(np.array(values))
+    assert machine_speeds([Pair(Key(str(i)), sample, sample) for i in range(5)]) is None
+    assert machine_speeds([]) is None
