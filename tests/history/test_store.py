@@ -8,6 +8,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -43,7 +44,7 @@ def suite_of(version: str, *values: float, unit: str = "s", benchmark: str = "so
 
 
 @pytest.fixture(scope="session")
-def postgresql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def postgresql() -> Iterator[str]:
     """URL of a server of our own; skips where PostgreSQL is not installed."""
     pytest.importorskip("psycopg")
     found = sorted(Path("/usr/lib/postgresql").glob("*/bin/pg_ctl"))
@@ -51,14 +52,12 @@ def postgresql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     control = Path(on_path) if on_path else (found[-1] if found else None)
     if control is None:
         pytest.skip("PostgreSQL's server is not installed")
-    folder = tmp_path_factory.mktemp("pg")
+    folder = Path(tempfile.mkdtemp(prefix="speedproof-pg-"))  # pytest's own folders are closed to other users
     as_user: list[str] = []
     if os.geteuid() == 0:  # the server refuses to run as root
         if shutil.which("setpriv") is None:
             pytest.skip("no other user to run PostgreSQL as")
         shutil.chown(folder, 65534, 65534)
-        for parent in (folder.parent, folder.parent.parent):
-            parent.chmod(0o755)
         as_user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
     data = folder / "data"
     subprocess.run(
@@ -72,11 +71,9 @@ def postgresql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     try:
         yield f"postgresql://test@/postgres?host={folder}"
     finally:
-        subprocess.run(
-            [*as_user, str(control), "-D", str(data), "-m", "immediate", "stop"],
-            capture_output=True,
-            check=False,
-        )
+        stop = [*as_user, str(control), "-D", str(data), "-m", "immediate", "stop"]
+        subprocess.run(stop, capture_output=True, check=False)
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
