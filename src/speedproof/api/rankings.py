@@ -11,7 +11,8 @@ from speedproof.data.suite import Key, Pair, Suite
 from speedproof.errors import DataError, UsageError
 from speedproof.protocols.modes import ModeComparison, compare_modes
 from speedproof.protocols.ranking import RankedRun, RunRanking, SuiteRanking, rank_runs, rank_suite
-from speedproof.report.blocks import Block, Text
+from speedproof.report.blocks import Block, Text, as_report
+from speedproof.report.model import Report
 from speedproof.report.ranking import advice
 from speedproof.report.run_ranking import run_ranking_blocks
 
@@ -120,7 +121,10 @@ class RankResult(Shown):
             yield from run_ranking_blocks(found.key, found.unit, found.ranking, found.changes)
             yield Text("")
 
-    _blocks = blocks
+    def reports(self) -> Iterable[Report]:
+        """The result in words, a report a benchmark."""
+        for found in self.benchmarks:
+            yield as_report(tuple(run_ranking_blocks(found.key, found.unit, found.ranking, found.changes)))
 
     def __repr__(self) -> str:
         return f"<RankResult: {len(self.benchmarks)} benchmarks, {len(self.suite.versions)} versions>"
