@@ -24,6 +24,8 @@ from speedproof.stats.special import t_quantile, t_sf
 
 __all__ = ["HptClaim", "HptClaims", "claims", "paired_t"]
 
+_LARGEST_LOG = 700.0  # of a double: 709
+
 
 @dataclass(frozen=True, slots=True)
 class HptClaim:
@@ -74,6 +76,13 @@ class HptClaims:
     certified: float | None
     t_confidence: float
     claims: tuple[HptClaim, ...]
+
+
+def _geometric_mean(ratios: Sequence[Fraction]) -> float | None:
+    """Of exact ratios, by the logarithms of their whole numbers; None beyond what a double holds."""
+    logs = [math.log(ratio.numerator) - math.log(ratio.denominator) for ratio in ratios]
+    mean = math.fsum(logs) / len(logs)
+    return math.exp(mean) if abs(mean) < _LARGEST_LOG else None
 
 
 def claims(
@@ -150,8 +159,11 @@ def claims(
         error = math.nan if found.certified is None else speedup / found.certified - 1
         return HptClaim(method, speedup, reached, confidence - reached, error)
 
+    # In units of the largest, since exact locations may exceed what a double holds; t does not depend on the unit.
+    unit = max((max(abs(d.a), abs(d.b)) for d in ahead), default=one) or one
     a, b = (
-        np.array([float(side) for side in sides]) for sides in zip(*((d.a, d.b) for d in ahead), strict=True)
+        np.array([float(side / unit) for side in sides])
+        for sides in zip(*((d.a, d.b) for d in ahead), strict=True)
     )
     t_confidence, t_speedup = paired_t(a, b, confidence)
     return HptClaims(
@@ -160,7 +172,7 @@ def claims(
         certified=found.certified,
         t_confidence=t_confidence,
         claims=(
-            claim("geometric mean", float(np.exp(np.mean(np.log(a) - np.log(b))))),
+            claim("geometric mean", _geometric_mean([d.a / d.b for d in ahead])),
             claim("paired t", t_speedup),
             *(claim("asked", speedup) for speedup in speedups),
         ),

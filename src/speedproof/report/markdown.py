@@ -38,6 +38,7 @@ def render(*reports: Report, marker: str = "", made: str = "") -> str:
 
     Examples
     --------
+    >>> from speedproof.report.model import Text
     >>> print(render(Report("new against old: time", (Text("new is 1.14x faster than old", "good"),)), marker="m"))
     <!-- m -->
     ### new against old: time
