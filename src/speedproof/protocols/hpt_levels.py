@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import groupby
 from math import comb, erfc, sqrt
-from operator import itemgetter
 from typing import Literal
+
+import numpy as np
 
 from speedproof.stats.conditional_rank_sum import EXACT_BELOW, normal_pvalue, rank_sum_tails
 from speedproof.stats.signed_rank import SignedRank, signed_rank
@@ -40,7 +40,6 @@ PAPER_EXACT_BELOW = (
     12  # Chen et al. (2015), section IV-A: tables for m < 12, the normal distribution from 12.
 )
 _DIGITS = 15
-_value = itemgetter(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +109,14 @@ def decimal(value: float) -> Fraction:
 
 def _whole(values: Sequence[float]) -> tuple[list[int], int]:
     """Decimals as whole numbers of ten to a common power."""
+    given = np.asarray(values, dtype=np.float64)
+    for places in range(_DIGITS + 1):  # the common case, at once: decimals of few places
+        whole = np.rint(given * 10.0**places)
+        if not np.abs(whole).max(initial=0.0) < 10.0**_DIGITS:
+            break
+        # Of at most 15 digits, so it is the decimal that the double prints as when it rounds to it.
+        if np.array_equal(whole / 10.0**places, given):
+            return whole.astype(np.int64).tolist(), -places
     mantissas, exponents = [], []
     for value in values:
         digits, _, exponent = format(value, f".{_DIGITS - 1}e").partition("e")
@@ -143,7 +150,7 @@ def too_few_runs(n: int, m: int) -> bool:
     >>> too_few_runs(2, 2), too_few_runs(3, 3), too_few_runs(2, 3)
     (True, False, False)
     """
-    return comb(n + m, n) < 10
+    return n + m < 10 and comb(n + m, n) < 10
 
 
 def score_duel(
@@ -243,16 +250,7 @@ def tested_state(duel: Duel, speedup: Fraction, rule: HptRule) -> tuple[int, flo
 
 def _rank_sum(duel: Duel, speedup: Fraction, rule: HptRule) -> tuple[float, float]:
     n, m = len(duel.upper), len(duel.lower)
-    pooled = [(value * speedup.denominator, True) for value in duel.upper]
-    pooled += [(value * speedup.numerator, False) for value in duel.lower]
-    sizes: list[int] = []
-    twice_u = below = 0
-    for _, group in groupby(sorted(pooled), key=_value):
-        ours = [won for _, won in group]
-        won = sum(ours)
-        sizes.append(len(ours))
-        twice_u += won * (2 * below + len(ours) - won)
-        below += len(ours) - won
+    twice_u, sizes = _wins(duel, speedup)
     if rule == "exact":
         if duel.exact(rule):
             tails = rank_sum_tails(tuple(sizes), n)
@@ -265,6 +263,19 @@ def _rank_sum(duel: Duel, speedup: Fraction, rule: HptRule) -> tuple[float, floa
         return float(table[twice_u - twice_u % 2]), float(table[2 * n * m - twice_u - twice_u % 2])
     z = (twice_u / 2 - n * m / 2) / sqrt(n * m * (n + m + 1) / 12)
     return 0.5 * erfc(z / sqrt(2)), 0.5 * erfc(-z / sqrt(2))
+
+
+def _wins(duel: Duel, speedup: Fraction) -> tuple[int, list[int]]:
+    """Twice the number of pairs that A wins, ties counting one half, and the sizes of groups of equal values."""
+    largest = max(
+        max(map(abs, duel.upper)) * speedup.denominator, max(map(abs, duel.lower)) * speedup.numerator
+    )
+    exact = np.int64 if largest < 2**63 else np.object_
+    upper = np.array(duel.upper, dtype=exact) * speedup.denominator
+    lower = np.sort(np.array(duel.lower, dtype=exact) * speedup.numerator)
+    before, upto = (np.searchsorted(lower, upper, side).sum() for side in ("left", "right"))
+    counts = np.unique(np.concatenate([upper, lower]), return_counts=True)[1]
+    return int(before) + int(upto), counts.tolist()
 
 
 def across_benchmarks(differences: Sequence[Fraction | int], rule: HptRule) -> SignedRank:
