@@ -167,3 +167,13 @@ def test_no_bounds_where_the_samples_differ_by_more_than_a_shift() -> None:
     for name in held:
         (in_page,) = re.findall(rf'<tr data-name="{name}".*?</tr>', texts["html"], re.S)
         assert ("<line x1=" in in_page) == held[name]
+
+
+def test_what_is_equal_within_the_margin_may_be_faster() -> None:
+    """A tilde says that the direction is not proven: only where compare without a margin says so, too."""
+    old = hyperfine("old.json", {"b": noise()})
+    for factor, told in ((0.99, "1.01x faster"), (0.9999, "~ 1.0001x faster")):
+        new = hyperfine("new.json", {"b": (factor * noise())[::-1]})
+        _, texts = gate(old, new)
+        row = next(line for line in texts["terminal"].splitlines() if line.startswith("pass"))
+        assert re.search(rf"  {re.escape(told)}", row), row

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
+from speedproof.protocols.figures import verdict_of
 from speedproof.protocols.gate import GateResult, GateRow
 from speedproof.protocols.gate_claims import Outcome, Policy
 from speedproof.protocols.results import Comparison, Verdict
@@ -278,8 +280,10 @@ def _row(result: GateResult, row: GateRow, name: str, *, folded: bool, undecided
 
 def _observed(row: GateRow) -> str:
     c = row.comparison
-    if c.verdict in (Verdict.FASTER, Verdict.SLOWER):
-        return change(c)
+    # Equal within the margin may still be faster or slower, which is what compare says without one.
+    direction = verdict_of(c.pvalue, c.pvalue_slower, None, c.alpha)
+    if direction in (Verdict.FASTER, Verdict.SLOWER):
+        return change(replace(c, verdict=direction))
     told = natural(c)
     return "~" if told == "-" else f"~ {told}"
 
