@@ -7,12 +7,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.figures import verdict_of
 from speedproof.protocols.gate import GateResult, GateRow
 from speedproof.protocols.gate_claims import Outcome, Policy
 from speedproof.protocols.results import Comparison, Verdict
 from speedproof.protocols.suite import SuiteComparison
-from speedproof.report.caveats import doubts
+from speedproof.report.caveats import caveats, doubts
 from speedproof.report.model import Cell, Column, Report, Row, Style, Table, Text
 from speedproof.report.model import Outcome as Meaning
 from speedproof.report.names import common_prefix, labels
@@ -51,6 +52,7 @@ _ASKED = {
     "equivalence": "the same within {margin}",
 }
 _CORRECTIONS = {"holm": "Holm", "bh": "Benjamini and Hochberg", "none": "no correction"}
+_OF_SESSIONS = (Assumption.INTERLEAVED, Assumption.ONE_SESSION, Assumption.SEVERAL_SESSIONS)
 _LABEL = 24
 _SHOWN = 12
 _NAMED = 3
@@ -81,7 +83,8 @@ def report(result: GateResult, *, everything: bool = False, undecided_fails: boo
             f"({asked_of(result.rules.protocol)}, {_level(result)})",
         )
     ]
-    if result.sessions_apart:
+    headline += caveats(result.caveats)
+    if result.sessions_apart and not any(c.kind in _OF_SESSIONS for c in result.caveats):
         old, new = labels([result.reference, result.candidate], _LABEL)
         headline.append(
             Text(
