@@ -340,7 +340,10 @@ def _why(
             f"contradiction: measure at least {enough} of each"
         )
     if contradiction.pvalue <= rules.alpha:
-        return f"{contradiction.name} by itself, but not after the correction over {family} benchmarks"
+        return (
+            f"the {contradiction.name} is significant by itself, but not after the correction over {family} "
+            "benchmarks"
+        )
     if math.isnan(requirement.pvalue):
         return "the samples differ by more than a shift, so their ranks prove no equivalence of medians"
     return ""
@@ -360,6 +363,8 @@ def _needed(case: _Case, family: int, rules: GateRules) -> Needed | None:
     if any(below <= speedup <= above for below, above in map(edges_of, edges)):
         reason = "the speedup is so near the threshold that no number of runs can be named"
         return Needed(None, None, reason)
+    if not (np.ptp(case.sides.slow) or np.ptp(case.sides.fast)):
+        return Needed(None, None, "neither sample has any spread: use a finer clock or longer runs")
     within = speedup > edges[0] and (len(edges) == 1 or speedup < edges[1])
     # A contradiction has to survive the correction, at worst that of the smallest p-value.
     alpha = rules.alpha if within or rules.multiplicity == "none" else rules.alpha / max(family, 1)

@@ -346,10 +346,12 @@ def sentence(result: GateResult, row: GateRow) -> str:
 def _notes(result: GateResult) -> Iterator[Text]:
     told: dict[str, list[str]] = {}
     for row in result.rows:
-        if row.outcome is Outcome.UNDECIDED and row.remark:
-            told.setdefault(row.remark, []).append(row.comparison.benchmark)
-    for why, names in told.items():
-        yield Text(f"{_few_of(names)}: {why}.", "dim")
+        needed = row.comparison.needed
+        why = row.remark or (needed.reason if needed and not few(needed) else "")
+        if row.outcome is Outcome.UNDECIDED and why:
+            told.setdefault(why, []).append(row.comparison.benchmark)
+    for reason, names in told.items():
+        yield Text(f"{_few_of(names)}: {reason}.", "dim")
     judged = [row.comparison for row in result.rows if row.outcome is not Outcome.UNDECIDED]
     yield from doubts(judged, undecided=True)
     if result.added:
