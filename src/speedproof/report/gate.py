@@ -171,8 +171,9 @@ def _conclusion(result: GateResult) -> str:
         subject = f"none of {what} is" if none else f"all {what} are" if total > 1 else f"{what} is"
         parts.append(f"{subject} {told.removeprefix('not ') if none else told}")
     if counts[Outcome.UNDECIDED]:
-        some = what if total == 1 else f"{len(counts[Outcome.UNDECIDED])}{'' if failing else f' of {what}'}"
-        parts.append(f"{some} undecided" if total > 1 else f"{some} is undecided")
+        count = len(counts[Outcome.UNDECIDED])
+        # Of one benchmark the first word says it.
+        parts.append(f"{count}{'' if failing else f' of {what}'} undecided" if total > 1 else what)
     return f"{result.outcome.value.upper()}: {', '.join(parts)}"
 
 
@@ -355,9 +356,9 @@ def _notes(result: GateResult) -> Iterator[Text]:
     judged = [row.comparison for row in result.rows if row.outcome is not Outcome.UNDECIDED]
     yield from doubts(judged, undecided=True)
     if result.added:
-        yield Text(f"New, not judged: {_few_of(result.added)}", "dim")
+        yield Text(f"New, not judged: {_few_of(result.added)}.", "dim")
     if result.ignored:
-        yield Text(f"Ignored by the settings: {_few_of(result.ignored)}", "dim")
+        yield Text(f"Ignored by the settings: {_few_of(result.ignored)}.", "dim")
     if result.rows:
         yield Text(_risks(result), "dim")
 
