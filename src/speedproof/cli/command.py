@@ -220,7 +220,11 @@ def said(error: click.UsageError) -> str:
     else:
         text = error.format_message().rstrip(".")
         text = text[:1].lower() + text[1:]
-        if isinstance(error, click.BadOptionUsage) and error.option_name == "--json" and "take a value" in text:
+        if (
+            isinstance(error, click.BadOptionUsage)
+            and error.option_name == "--json"
+            and "take a value" in text
+        ):
             text += ": JSON goes to standard output (--json > FILE)"
     path = error.ctx.command_path if error.ctx else "speedproof"
     return f"{text}{' See' if text.endswith('?') else '; see'} '{path} --help'"

@@ -62,15 +62,18 @@ the program. At equal speed new is 1.05x slower.']
 
 def _sentence(caveat: Caveat, same: Sequence[Caveat]) -> str:
     """A caveat, and those that differ from it in the second version only."""
-    names = labels(caveat.versions, 24)
+    names = labels([*caveat.versions, *(other.versions[1] for other in same)], 24)
+    joint = ""
     if same:
-        names = [names[0], f"{names[1]} and {plural(len(same), 'other')}"]
+        last = names[2] if len(same) == 1 else f"{len(same)} others"
+        joint = f"{names[0]}, {names[1]} and {last}"
+        names = [names[0], f"{names[1]} and {last}"]
     some = f" in {plural(len(caveat.benchmarks), 'benchmark')}" if caveat.benchmarks else ""
     if caveat.kind is Assumption.INTERLEAVED and len(names) == 2:
         return f"{names[0]} ran before {names[1]}{some}, so drift counts as change. Cure: speedproof run"
     if caveat.kind is Assumption.ONE_SESSION and len(names) == 2:
-        several = "several" if same else "two"
-        who = f"{names[0]} and {names[1]} come from {several} sessions{some}"
+        come = f"{joint} come from several" if same else f"{names[0]} and {names[1]} come from two"
+        who = f"{come} sessions{some}"
         return f"{who}, which may differ, too. Cure: speedproof run"
     if caveat.kind is Assumption.SEVERAL_SESSIONS:
         return f"Few sessions{some}, of which {caveat.detail}. Cure: four of each version"
