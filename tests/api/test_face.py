@@ -100,7 +100,9 @@ def test_a_confidence_in_percent_is_refused_with_the_remedy() -> None:
 def test_a_suite_prints_what_the_command_prints(capsys: pytest.CaptureFixture[str]) -> None:
     """One report, whichever way it was asked for."""
     assert main(["compare", O2, O3]) == 0
-    assert str(sp.compare_suite(sp.read(O2, O3))) == capsys.readouterr().out.rstrip("\n")
+    told, _, hints = capsys.readouterr().out.partition("\n--details")
+    assert "--explain" in hints
+    assert str(sp.compare_suite(sp.read(O2, O3))) == told.rstrip("\n")
 
 
 def test_a_gate_prints_what_the_command_prints(capsys: pytest.CaptureFixture[str]) -> None:

@@ -295,6 +295,10 @@ def test_what_review_and_resume_cannot_heed_is_refused() -> None:
         (["formats", "x\x1b[2J"], "got unexpected extra argument (x"),
         (["--no-such"], "unknown option --no-such"),
         (["rum"], "unknown command rum; did you mean run?"),
+        (
+            ["compare", "a.json", "--json=x"],
+            "option '--json' does not take a value: JSON goes to standard output (--json > FILE)",
+        ),
     ],
 )
 def test_wrong_words_are_one_line(argv: list[str], message: str) -> None:
@@ -304,7 +308,8 @@ def test_wrong_words_are_one_line(argv: list[str], message: str) -> None:
     name = f"speedproof {argv[0]}" if argv[0] in COMMANDS else "speedproof"
     assert out == ""
     assert err.startswith(f"speedproof: error: {message}")
-    assert err.endswith(f"; see '{name} --help'\n")
+    assert err.endswith((f"; see '{name} --help'\n", f"? See '{name} --help'\n"))
+    assert "?;" not in err
     assert err.count("\n") == 1
     assert "\x1b" not in err
 

@@ -153,3 +153,27 @@ def test_rows_in_the_order_of_what_is_proven(make_suite: Callable[..., Made]) ->
     result, _ = make_suite({f"b{g}": (rng.normal(g, 0.01, 20), rng.normal(1.0, 0.01, 20)) for g in gains})
     names = [row.name for row in sheet.report(result).tables[-1].rows]
     assert names == ["b2.0", "b1.5", "b1.1", "b0.5", "b0.7", "b0.9"]
+
+
+def test_hints_name_what_was_not_given(make_suite: Callable[..., Made]) -> None:
+    """No option that was given is offered again."""
+    rng = np.random.default_rng(3)
+    result, _ = make_suite({name: rng.normal(1, 0.01, (2, 12)) for name in "abc"})
+    assert "--details" in render(sheet.report(result))
+    for given in ("details", "explain"):
+        hints = sheet.report(result, **{given: True}).hints
+        assert hints
+        assert not any(f"--{given}" in hint for hint in hints)
+    single, _ = make_suite({"a": rng.normal(1, 0.01, (2, 12))})
+    assert "--explain" not in " ".join(sheet.report(single, explain=True).hints)
+
+
+def test_no_table_without_numbers(make_suite: Callable[..., Made]) -> None:
+    """Where no benchmark changed there is no table of how many changed by how much."""
+    rng = np.random.default_rng(4)
+    same = rng.normal(1, 0.01, 12)
+    result, _ = make_suite({f"b{i}": (same, same) for i in range(13)})
+    text = render(sheet.report(result))
+    assert "proven by" not in text
+    assert "... 13 the same" in text
+    assert "proven at least" not in text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from decimal import Decimal
 
 from speedproof.errors import UsageError
@@ -40,7 +41,9 @@ class Shown:
         return [as_report(tuple(self._blocks()))]
 
     def __str__(self) -> str:
-        return "\n".join(text.render(report) for report in self.reports()).rstrip("\n")
+        # Hints name options of the command line.
+        shown = (replace(report, hints=()) for report in self.reports())
+        return "\n".join(map(text.render, shown)).rstrip("\n")
 
     def _repr_html_(self) -> str:
         return "\n".join(map(fragment.render, self.reports()))

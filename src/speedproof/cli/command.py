@@ -166,6 +166,14 @@ class Command(click.Command):
             add_help_option=False,
         )
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """What click does, with an error that knows which command it is of."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.BadOptionUsage as error:
+            error.ctx = error.ctx or ctx
+            raise
+
     def args_of(self, ctx: click.Context) -> Args:
         """What the command's function is given."""
         values = {name: list(v) if isinstance(v, tuple) else v for name, v in ctx.params.items()}
@@ -212,8 +220,14 @@ def said(error: click.UsageError) -> str:
     else:
         text = error.format_message().rstrip(".")
         text = text[:1].lower() + text[1:]
+        if (
+            isinstance(error, click.BadOptionUsage)
+            and error.option_name == "--json"
+            and "take a value" in text
+        ):
+            text += ": JSON goes to standard output (--json > FILE)"
     path = error.ctx.command_path if error.ctx else "speedproof"
-    return f"{text}; see '{path} --help'"
+    return f"{text}{' See' if text.endswith('?') else '; see'} '{path} --help'"
 
 
 def _near(word: str, known: Sequence[str]) -> str:

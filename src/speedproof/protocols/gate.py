@@ -35,6 +35,7 @@ from speedproof.data.conditions import different_sessions
 from speedproof.data.sample import FloatArray
 from speedproof.data.suite import Key, Pair, Pairing, Suite
 from speedproof.errors import DataError
+from speedproof.protocols.caveats import caveats_of
 from speedproof.protocols.gate_claims import (
     ASKS,
     CLAIMED,
@@ -50,7 +51,7 @@ from speedproof.protocols.gate_claims import (
 )
 from speedproof.protocols.pair import PreparedPairs, Rules, Sides
 from speedproof.protocols.questions import QUESTIONS
-from speedproof.protocols.results import Comparison, Needed
+from speedproof.protocols.results import Caveat, Comparison, Needed
 from speedproof.stats.ratio import edges as edges_of
 from speedproof.stats.scaling import in_common_unit
 
@@ -126,6 +127,8 @@ class GateResult:
     sessions_apart : bool
         Whether the files say that both versions were measured in different sessions, so that what else changed
         in between counts as a change of the program.
+    caveats : tuple of Caveat
+        What the data cannot know, as in a comparison.
     """
 
     reference: str
@@ -137,6 +140,7 @@ class GateResult:
     added: tuple[str, ...]
     ignored: tuple[str, ...]
     sessions_apart: bool
+    caveats: tuple[Caveat, ...] = ()
 
     def count(self, outcome: Outcome) -> int:
         """How many tested benchmarks have an outcome."""
@@ -215,7 +219,16 @@ def gate(
         added=tuple(dict.fromkeys(key.benchmark for key in pairing.only_candidate)),
         ignored=tuple(dict.fromkeys(key.benchmark for key in ignored)),
         sessions_apart=different_sessions(suite, *versions),
+        caveats=_caveats([pair for pair in pairing.pairs if demands[pair.key] is not None], versions),
     )
+
+
+def _caveats(pairs: Sequence[Pair], versions: tuple[str, str]) -> tuple[Caveat, ...]:
+    """Those of every metric, each once."""
+    by_metric: dict[str, list[Pair]] = {}
+    for pair in pairs:
+        by_metric.setdefault(pair.key.metric, []).append(pair)
+    return tuple(dict.fromkeys(c for found in by_metric.values() for c in caveats_of(found, versions)))
 
 
 def _absences(suite: Suite, pairing: Pairing, versions: tuple[str, str]) -> dict[Key, str]:
@@ -327,7 +340,10 @@ def _why(
             f"contradiction: measure at least {enough} of each"
         )
     if contradiction.pvalue <= rules.alpha:
-        return f"{contradiction.name} by itself, but not after the correction over {family} benchmarks"
+        return (
+            f"the {contradiction.name} is significant by itself, but not after the correction over {family} "
+            "benchmarks"
+        )
     if math.isnan(requirement.pvalue):
         return "the samples differ by more than a shift, so their ranks prove no equivalence of medians"
     return ""
@@ -347,6 +363,8 @@ def _needed(case: _Case, family: int, rules: GateRules) -> Needed | None:
     if any(below <= speedup <= above for below, above in map(edges_of, edges)):
         reason = "the speedup is so near the threshold that no number of runs can be named"
         return Needed(None, None, reason)
+    if not (np.ptp(case.sides.slow) or np.ptp(case.sides.fast)):
+        return Needed(None, None, "neither sample has any spread: use a finer clock or longer runs")
     within = speedup > edges[0] and (len(edges) == 1 or speedup < edges[1])
     # A contradiction has to survive the correction, at worst that of the smallest p-value.
     alpha = rules.alpha if within or rules.multiplicity == "none" else rules.alpha / max(family, 1)

@@ -23,9 +23,21 @@ def caveats(found: Sequence[Caveat]) -> Iterator[Text]:
     --------
     >>> [text.text for text in caveats([Caveat(Assumption.INTERLEAVED, ("O2", "O3"))])]
     ['O2 ran before O3, so drift counts as change. Cure: speedproof run']
+    >>> several = [Caveat(Assumption.INTERLEAVED, ("O2", other)) for other in ("O3", "Os", "Og")]
+    >>> [text.text for text in caveats(several)]
+    ['O2 ran before O3 and 2 others, so drift counts as change. Cure: speedproof run']
     """
-    for caveat in found:
-        yield Text(_sentence(caveat), "doubt")
+    groups: dict[tuple[object, ...], list[Caveat]] = {}
+    for caveat in dict.fromkeys(found):
+        of_two = caveat.kind in _OF_TWO and len(caveat.versions) == 2
+        alike = caveat.versions[:1] if of_two else caveat.versions
+        groups.setdefault((caveat.kind, alike, caveat.benchmarks, caveat.detail), []).append(caveat)
+    for first, *others in groups.values():
+        yield Text(_sentence(first, others), "doubt")
+
+
+_OF_TWO = (Assumption.INTERLEAVED, Assumption.ONE_SESSION)
+"""What concerns two versions, so that several may have it with the same one."""
 
 
 def two_speeds(machine: MachineSpeeds | None, candidate: str) -> Iterator[Text]:
@@ -48,13 +60,20 @@ the program. At equal speed new is 1.05x slower.']
         )
 
 
-def _sentence(caveat: Caveat) -> str:
-    names = labels(caveat.versions, 24)
+def _sentence(caveat: Caveat, same: Sequence[Caveat]) -> str:
+    """A caveat, and those that differ from it in the second version only."""
+    names = labels([*caveat.versions, *(other.versions[1] for other in same)], 24)
+    joint = ""
+    if same:
+        last = names[2] if len(same) == 1 else f"{len(same)} others"
+        joint = f"{names[0]}, {names[1]} and {last}"
+        names = [names[0], f"{names[1]} and {last}"]
     some = f" in {plural(len(caveat.benchmarks), 'benchmark')}" if caveat.benchmarks else ""
     if caveat.kind is Assumption.INTERLEAVED and len(names) == 2:
         return f"{names[0]} ran before {names[1]}{some}, so drift counts as change. Cure: speedproof run"
     if caveat.kind is Assumption.ONE_SESSION and len(names) == 2:
-        who = f"{names[0]} and {names[1]} come from two sessions{some}"
+        come = f"{joint} come from several" if same else f"{names[0]} and {names[1]} come from two"
+        who = f"{come} sessions{some}"
         return f"{who}, which may differ, too. Cure: speedproof run"
     if caveat.kind is Assumption.SEVERAL_SESSIONS:
         return f"Few sessions{some}, of which {caveat.detail}. Cure: four of each version"

@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
+from speedproof.protocols.assumptions import Assumption
+from speedproof.protocols.figures import verdict_of
 from speedproof.protocols.gate import GateResult, GateRow
 from speedproof.protocols.gate_claims import Outcome, Policy
 from speedproof.protocols.results import Comparison, Verdict
 from speedproof.protocols.suite import SuiteComparison
-from speedproof.report.caveats import doubts
+from speedproof.report.caveats import caveats, doubts
 from speedproof.report.model import Cell, Column, Report, Row, Style, Table, Text
 from speedproof.report.model import Outcome as Meaning
 from speedproof.report.names import common_prefix, labels
@@ -49,6 +52,7 @@ _ASKED = {
     "equivalence": "the same within {margin}",
 }
 _CORRECTIONS = {"holm": "Holm", "bh": "Benjamini and Hochberg", "none": "no correction"}
+_OF_SESSIONS = (Assumption.INTERLEAVED, Assumption.ONE_SESSION, Assumption.SEVERAL_SESSIONS)
 _LABEL = 24
 _SHOWN = 12
 _NAMED = 3
@@ -79,7 +83,8 @@ def report(result: GateResult, *, everything: bool = False, undecided_fails: boo
             f"({asked_of(result.rules.protocol)}, {_level(result)})",
         )
     ]
-    if result.sessions_apart:
+    headline += caveats(result.caveats)
+    if result.sessions_apart and not any(c.kind in _OF_SESSIONS for c in result.caveats):
         old, new = labels([result.reference, result.candidate], _LABEL)
         headline.append(
             Text(
@@ -166,8 +171,9 @@ def _conclusion(result: GateResult) -> str:
         subject = f"none of {what} is" if none else f"all {what} are" if total > 1 else f"{what} is"
         parts.append(f"{subject} {told.removeprefix('not ') if none else told}")
     if counts[Outcome.UNDECIDED]:
-        some = what if total == 1 else f"{len(counts[Outcome.UNDECIDED])}{'' if failing else f' of {what}'}"
-        parts.append(f"{some} undecided" if total > 1 else f"{some} is undecided")
+        count = len(counts[Outcome.UNDECIDED])
+        # Of one benchmark the first word says it.
+        parts.append(f"{count}{'' if failing else f' of {what}'} undecided" if total > 1 else what)
     return f"{result.outcome.value.upper()}: {', '.join(parts)}"
 
 
@@ -278,8 +284,10 @@ def _row(result: GateResult, row: GateRow, name: str, *, folded: bool, undecided
 
 def _observed(row: GateRow) -> str:
     c = row.comparison
-    if c.verdict in (Verdict.FASTER, Verdict.SLOWER):
-        return change(c)
+    # Equal within the margin may still be faster or slower, which is what compare says without one.
+    direction = verdict_of(c.pvalue, c.pvalue_slower, None, c.alpha)
+    if direction in (Verdict.FASTER, Verdict.SLOWER):
+        return change(replace(c, verdict=direction))
     told = natural(c)
     return "~" if told == "-" else f"~ {told}"
 
@@ -339,16 +347,18 @@ def sentence(result: GateResult, row: GateRow) -> str:
 def _notes(result: GateResult) -> Iterator[Text]:
     told: dict[str, list[str]] = {}
     for row in result.rows:
-        if row.outcome is Outcome.UNDECIDED and row.remark:
-            told.setdefault(row.remark, []).append(row.comparison.benchmark)
-    for why, names in told.items():
-        yield Text(f"{_few_of(names)}: {why}.", "dim")
+        needed = row.comparison.needed
+        why = row.remark or (needed.reason if needed and not few(needed) else "")
+        if row.outcome is Outcome.UNDECIDED and why:
+            told.setdefault(why, []).append(row.comparison.benchmark)
+    for reason, names in told.items():
+        yield Text(f"{_few_of(names)}: {reason}.", "dim")
     judged = [row.comparison for row in result.rows if row.outcome is not Outcome.UNDECIDED]
     yield from doubts(judged, undecided=True)
     if result.added:
-        yield Text(f"New, not judged: {_few_of(result.added)}", "dim")
+        yield Text(f"New, not judged: {_few_of(result.added)}.", "dim")
     if result.ignored:
-        yield Text(f"Ignored by the settings: {_few_of(result.ignored)}", "dim")
+        yield Text(f"Ignored by the settings: {_few_of(result.ignored)}.", "dim")
     if result.rows:
         yield Text(_risks(result), "dim")
 

@@ -88,7 +88,7 @@ def overview(result: HistoryResult, *, everything: bool = False) -> Report:
         tuple(headline),
         (Table(columns, tuple(shown)),) if shown else (),
         tuple(notes),
-        hints=("One benchmark: history show NAME", "All: --all") if rows else (),
+        hints=("One benchmark: history show NAME", *(() if everything else ("All: --all",))) if rows else (),
         command="history",
         data=result,
     )

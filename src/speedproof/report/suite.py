@@ -95,13 +95,18 @@ def report(
         ),
         tables=made.tables,
         notes=(*made.notes, *leftovers(result)),
-        hints=made.hints,
+        hints=tuple(_not_given(made.hints, details=details, explain=explain)),
         sections=tuple(sections),
         command="compare",
         data=result,
         records=partial(records, result),
         good=all(c.verdict is not Verdict.SLOWER for c in heads),
     )
+
+
+def _not_given(hints: Sequence[str], *, details: bool, explain: bool) -> Iterator[str]:
+    given = [option for option, on in (("--details", details), ("--explain", explain)) if on]
+    return (hint for hint in hints if not any(option in hint for option in given))
 
 
 def _one(result: SuiteComparison, head: Comparison) -> Report:
@@ -247,7 +252,8 @@ def _several(result: SuiteComparison, everything: bool) -> Report:
         )
     ]
     whole = [*_geometric_mean(result, heads), *_joint(result, heads)]
-    tables = [_bands(heads)] if many else []
+    changed = any(c.verdict in (Verdict.FASTER, Verdict.SLOWER) for c in heads)
+    tables = [_bands(heads)] if many and changed else []
     tables.append(_benchmarks(result, heads, folds=many and not everything))
     hints = ("--details: other protocols, corrections, HPT", "--explain: checks")
     return Report(

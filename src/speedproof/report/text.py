@@ -152,7 +152,7 @@ def _table(table: Table, width: int, *, paint: Paint, everything: bool) -> Itera
         yield from (paint(*run) for run in _wrapped(Text(table.title, "strong"), width))
     shown = [row for row in table.rows if everything or not row.folded]
     laid = _layout(table, shown, width)
-    if any(laid.titles):
+    if shown and any(laid.titles):
         yield paint((laid.line(table, laid.titles).rstrip(), "dim"))
     kinds = {row.kind for row in shown}
     texts = iter(laid.texts)
@@ -167,9 +167,10 @@ def _table(table: Table, width: int, *, paint: Paint, everything: bool) -> Itera
                 yield from (paint(*runs) for runs in _fitted(laid.runs(table, row, next(texts)), width))
     if len(laid.kept) < len(table.columns):
         dropped = [column.title for i, column in enumerate(table.columns) if i not in laid.kept]
-        yield from (
-            paint(*run) for run in _wrapped(Text(f"(no room for: {', '.join(dropped)})", "dim"), width)
-        )
+        if dropped != ["runs"]:
+            yield from (
+                paint(*run) for run in _wrapped(Text(f"(no room for: {', '.join(dropped)})", "dim"), width)
+            )
 
 
 def _fitted(runs: list[tuple[str, Style]], width: int) -> Iterator[list[tuple[str, Style]]]:

@@ -101,8 +101,7 @@ def report(
         ]
     else:
         headline = [Text(_answer(results, ranking), "strong", _risk(results, ranking))]
-    for r in results:
-        headline += [t for t in caveats(r.caveats) if t not in headline]
+    headline += dict.fromkeys(caveats([c for r in results for c in r.caveats]))
     benchmarks = list(dict.fromkeys(c.benchmark for r in results for c in r.headlines))
     tables = (
         [_of_one(results, ranking)]
@@ -127,8 +126,8 @@ def report(
         tuple(notes),
         (
             *(("--all: every row",) if any(row.folded for t in tables for row in t.rows) else ()),
-            "--details: other protocols",
-            "--explain: checks",
+            *(() if details else ("--details: other protocols",)),
+            *(() if explain else ("--explain: checks",)),
         ),
         tuple(
             section

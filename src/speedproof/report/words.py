@@ -209,8 +209,9 @@ def proof(result: Comparison) -> str:
     if math.isnan(bound):
         why = "no factor can be named" if math.isnan(effect(result).ratio) else "no bound is proven"
         return f"({confidence}; {why})"
-    least = "no bound above 1x" if bound <= 1 + 1e-12 else f"at least {factor(bound, -1)}"
-    return f"proven: {least} ({confidence})"
+    if bound <= 1 + 1e-12:
+        return f"proven: {effect(result).word}, but not by how much ({confidence})"
+    return f"proven: at least {factor(bound, -1)} ({confidence})"
 
 
 def range_of(result: Comparison) -> str:
