@@ -151,8 +151,8 @@ def mixture_intervals(
     Returns
     -------
     tuple of Estimate
-        With the binomial bound of :func:`sample_intervals`. Of more than 4,000 values only so many are drawn, which
-        makes the intervals wider, never narrower.
+        With the binomial bound of :func:`sample_intervals`. Of more than 4,000 values only so many are drawn,
+        which makes the intervals wider, never narrower.
     """
     seeds = np.random.SeedSequence(seed).spawn(len(fits))
     points = int(np.clip(POINTS // (resamples * len(fits)), 32, 1024))
