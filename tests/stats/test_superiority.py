@@ -227,11 +227,12 @@ def test_inflated_variances_widen() -> None:
 
 def test_zeros_negatives_and_the_ends_of_the_range() -> None:
     found = typical_ratio([1.0, 2.0, 3.0, 4.0], [0.0, 0.0, 0.0, 0.0], 0.05)
-    assert found.estimate == math.inf
-    assert found.low == math.inf
+    assert found.pvalue <= 0.05  # the direction is proven, but a factor over zero does not exist
+    assert np.isnan([found.estimate, found.low, found.high]).all()
     found = typical_ratio([0.0] * 5, [0.0] * 5, 0.05)
-    assert math.isnan(found.estimate)
-    assert [float(found.low), float(found.high)] == [0.0, math.inf]
+    assert np.isnan([found.estimate, found.low, found.high]).all()
+    found = typical_ratio([0.0, 2.0, 3.0, 4.0], [0.0, 0.1, 0.1, 0.1], 0.05)
+    assert math.isfinite(found.estimate)  # some zeros are small values
     found = typical_ratio([-1.0, -2.0, -3.0, -4.0], [1.0, 2.0, 3.0, 4.0], 0.05)
     assert math.isnan(found.low)
     assert found.pvalue_less <= 0.05

@@ -329,7 +329,7 @@ def _why(
     """Why more runs of the same kind would not simply decide; empty when they would."""
     if math.isnan(contradiction.pvalue):
         if case.comparison.test:
-            return "a ratio to a negative value means nothing"
+            return "a ratio to zero or a negative value means nothing"
         return "" if case.comparison.needed else case.comparison.state.value
     tests = (family if rules.multiplicity == "holm" else 1) * (1 + (contradiction.name == "difference"))
     question = QUESTIONS[rules.protocol]

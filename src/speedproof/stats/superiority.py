@@ -172,7 +172,7 @@ def typical_ratio_test(
     -------
     RatioTest
         `above` is at most alpha exactly when `low` exceeds gamma, `below` when `high` lies under it. NaN where a
-        value is negative, except at gamma = 1.
+        value is negative or half of a side is zero, except at gamma = 1.
 
     Raises
     ------
@@ -200,8 +200,10 @@ def typical_ratio_test(
 
 
 def _positive(pairs: _Pairs) -> BoolArray:
-    """Rows whose ratios mean something."""
-    return np.asarray((pairs.x >= 0.0).all(axis=1) & (pairs.y >= 0.0).all(axis=1))
+    """Rows whose ratios mean something: no negative values, and more than half of each side above zero."""
+    sides = (pairs.x, pairs.y)
+    told = [(side >= 0.0).all(axis=1) & (2 * (side > 0.0).sum(axis=1) > side.shape[1]) for side in sides]
+    return np.asarray(told[0] & told[1])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
