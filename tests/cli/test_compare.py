@@ -413,6 +413,29 @@ def test_colour_on_a_terminal_only() -> None:
     assert "\x1b" not in speedproof("compare", O2, O3)[1]
 
 
+@pytest.mark.parametrize(
+    ("option", "environment", "coloured"),
+    [
+        (None, {}, False),
+        (None, {"FORCE_COLOR": "1"}, True),
+        (None, {"FORCE_COLOR": "1", "NO_COLOR": "1"}, False),
+        ("always", {"NO_COLOR": "1"}, True),
+        ("never", {"FORCE_COLOR": "1"}, False),
+        ("auto", {"FORCE_COLOR": "1", "COLUMNS": "wide"}, True),
+    ],
+)
+def test_the_option_outweighs_the_environment(
+    option: str | None, environment: dict[str, str], coloured: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a pipe --color decides, then NO_COLOR, then FORCE_COLOR; a COLUMNS that is no number is none."""
+    for name in ("NO_COLOR", "FORCE_COLOR", "COLUMNS"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    _, out, _ = speedproof("compare", O2, O3, *(["--color", option] if option else []))
+    assert ("\x1b[" in out) is coloured
+
+
 def test_interrupted_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ctrl-C ends with exit code 130 and a line, no traceback."""
 

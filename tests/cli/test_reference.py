@@ -11,7 +11,7 @@ import click
 import pytest
 
 from speedproof.cli.command import Argument, Option
-from speedproof.cli.main import COMMANDS, command
+from speedproof.cli.main import COMMANDS, command, main
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -42,10 +42,22 @@ def test_nothing_lacks_help(name: str) -> None:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_help_fits_a_terminal(name: str) -> None:
-    """No line is longer than 80 columns, but for the examples, which are as they are typed."""
+    """No line is longer than 80 columns, the examples not either."""
     found = command(name)
     context = click.Context(
         found, info_name=name, parent=click.Context(click.Group("speedproof"), info_name="speedproof")
     )
-    shown = found.get_help(context).partition("examples:")[0]
-    assert max(map(len, shown.splitlines())) <= 80
+    assert [line for line in found.get_help(context).splitlines() if len(line) > 80] == []
+
+
+def test_help_of_the_program(capsys: pytest.CaptureFixture[str]) -> None:
+    """Bare, --help and 'help' print the same, on standard output, within 80 columns."""
+    shown = []
+    for arguments in ([], ["--help"], ["help"]):
+        assert main(arguments) == 0
+        shown.append(capsys.readouterr().out)
+    assert shown[0] == shown[1] == shown[2]
+    assert max(map(len, shown[0].splitlines())) <= 80
+    assert main(["help", "gate"]) == main(["gate", "--help"]) == 0
+    first, second = capsys.readouterr().out.split("Usage:")[1:]
+    assert first == second

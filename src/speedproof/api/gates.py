@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
-from speedproof.api.shown import Shown, risk_of
+from speedproof.api.given import one_of, proportion_given, risk_of, suite_given
+from speedproof.api.shown import Shown
 from speedproof.data.names import wanted
 from speedproof.data.suite import Suite
 from speedproof.errors import UsageError
@@ -121,8 +122,8 @@ def gate(
     reference: str | None = None,
     candidate: str | None = None,
     policy: Policy | Literal["no-regression", "proven-improvement", "equivalence"] = Policy.NO_REGRESSION,
-    margin: float = 0.02,
-    confidence: float = 0.95,
+    margin: float | str = 0.02,
+    confidence: float | str = 0.95,
     multiplicity: Multiplicity = "holm",
     protocol: Location = "typical",
     demand_of: Callable[[str], Demand | None] | None = None,
@@ -138,9 +139,9 @@ def gate(
         The versions; the first two by default.
     policy : {"no-regression", "proven-improvement", "equivalence"}
         What every benchmark must prove.
-    margin : float
-        What a benchmark may lose: speedups down to 1 / (1 + margin) are no regression.
-    confidence : float
+    margin : float or str
+        What a benchmark may lose, ``0.02`` or ``"2%"``: speedups down to 1 / (1 + margin) are no regression.
+    confidence : float or str
         1 - the risk of a false pass and, corrected, of a false fail.
     multiplicity : {"holm", "bh", "none"}
         Correction over the benchmarks of what fails the gate.
@@ -170,8 +171,14 @@ def gate(
     >>> g.outcome.value, g.exit_code
     ('pass', 0)
     """
+    suite_given(suite)
+    one_of("policy", policy, Policy)
+    one_of("multiplicity", multiplicity, MULTIPLICITIES)
+    one_of("protocol", protocol, get_args(Location))
     first, others = suite.sides(reference)
-    demand = Demand(Policy(policy), margin)
+    if candidate is not None:
+        one_of("candidate", candidate, others)
+    demand = Demand(Policy(policy), proportion_given("margin", margin))
     rules = GateRules(alpha=risk_of(confidence), multiplicity=multiplicity, protocol=protocol)
     versions = (first, others[0] if candidate is None else candidate)
     return GateResult(decide(suite, versions, demand_of or (lambda name: demand), rules, done=done), suite)

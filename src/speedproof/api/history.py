@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from speedproof.api.shown import risk_of
+from speedproof.api.given import risk_of
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Suite
 from speedproof.errors import SpeedproofError, UsageError

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
+from speedproof.api.given import one_of, proportion_given, suite_given
 from speedproof.api.shown import Shown
 from speedproof.data.names import enumerate_names
 from speedproof.data.suite import Pair, Suite
@@ -59,8 +60,9 @@ class HptResult(Shown):
         """With which the winner outperforms the other version."""
         return self.result.confidence
 
-    def r_speedup(self, confidence: float) -> RSpeedup:
+    def r_speedup(self, confidence: float | str) -> RSpeedup:
         """The speedup of the winner that holds with a confidence r."""
+        confidence = proportion_given("confidence", confidence, '0.95 or "95%"')
         for found in self.result.speedups:
             if found.confidence == confidence:
                 return found
@@ -142,9 +144,15 @@ def hpt(
     >>> 0 < sp.hpt(suite).confidence < 1
     True
     """
-    if level is not None and level >= 0.5:
-        raise UsageError(f"a risk of {level:g} within a benchmark: it must lie below 0.5")
+    suite_given(suite)
+    one_of("scores", scores, ("relative", "given"))
+    one_of("rule", rule, get_args(HptRule))
+    confidences = [proportion_given("confidences", r, "0.95") for r in confidences]
+    if level is not None and not 0 < level < 0.5:
+        raise UsageError(f"a risk of {level:g} within a benchmark: it must lie between 0 and 0.5")
     first, others = suite.sides(reference)
+    if candidate is not None:
+        one_of("candidate", candidate, others)
     second = others[0] if candidate is None else candidate
     metric = suite.main_metric if metric is None else metric
     pairing = suite.pair(first, second)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
+from speedproof.api.given import suite_given
 from speedproof.api.shown import Shown
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Suite
@@ -136,6 +137,7 @@ def model(
     >>> [version for _, version, _, _ in sp.model(suite, bootstrap=0).models]
     ['O2', 'O3']
     """
+    suite_given(suite)
     if components < 1 or jobs < 1:
         raise UsageError("components and jobs are at least 1")
     asked = Questions(tuple(quantiles), tuple(map(parse_quantity, below)), metrics, parse_quantity(delta))

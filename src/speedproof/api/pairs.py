@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from speedproof.api.shown import Shown, risk_of
+from speedproof.api.given import margin_given, one_of, risk_of
+from speedproof.api.shown import Shown
 from speedproof.data.given import sample
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair, Pairing
@@ -20,7 +21,7 @@ from speedproof.protocols.suite import compare_suite as compare_pairs
 from speedproof.report import suite
 from speedproof.report.model import Report
 
-__all__ = ["Bound", "PairResult", "compare"]
+__all__ = ["Bound", "PairResult", "compare", "warnings_of"]
 
 
 class Bound(float):
@@ -119,10 +120,7 @@ class PairResult(Shown):
     @property
     def warnings(self) -> tuple[Check, ...]:
         """What was seen against the assumptions: once each, whichever protocols it concerns."""
-        found = {
-            (check.kind, check.side): check for c in self.result.comparisons for check in c.failed_checks
-        }
-        return tuple(found.values())
+        return warnings_of([self.result])
 
     def reports(self) -> Iterable[Report]:
         """The result in words, for every format."""
@@ -135,13 +133,22 @@ class PairResult(Shown):
         )
 
 
+def warnings_of(results: Iterable[SuiteComparison]) -> tuple[Check, ...]:
+    """The failed checks of comparisons; of one kind and side the first."""
+    checks = (check for result in results for c in result.comparisons for check in c.failed_checks)
+    found: dict[tuple[object, str], Check] = {}
+    for check in checks:
+        found.setdefault((check.kind, check.side), check)
+    return tuple(found.values())
+
+
 def compare(
     reference: Any,
     candidate: Any,
     *,
     unit: str | None = None,
-    confidence: float = 0.95,
-    margin: float | None = None,
+    confidence: float | str = 0.95,
+    margin: float | str | None = None,
     higher_is_better: bool | None = None,
     names: tuple[str, str] | None = None,
     benchmark: str = "",
@@ -156,10 +163,10 @@ def compare(
         :func:`speedproof.sample` for what can be given; in two dimensions a row is a process.
     unit : str, optional
         Of the values; seconds by default.
-    confidence : float
-        Of each bound, and of each direction of the verdict: 1 - alpha.
-    margin : float, optional
-        Speedups proven to lie within 1 / (1 + margin) and 1 + margin are equivalent.
+    confidence : float or str
+        Of each bound, and of each direction of the verdict: 1 - alpha, ``0.95`` or ``"95%"``.
+    margin : float or str, optional
+        ``0.02`` or ``"2%"``: speedups proven to lie within 1 / (1 + margin) and 1 + margin are equivalent.
     higher_is_better : bool, optional
         By default only for rates (``"MB/s"``).
     names : (str, str), optional
@@ -194,6 +201,9 @@ def compare(
     x = sample(reference, unit=unit, higher_is_better=higher_is_better)
     y = sample(candidate, unit=unit, higher_is_better=higher_is_better)
     own = (x.label, y.label) if x.label and y.label and x.label != y.label else ("reference", "candidate")
+    if names is not None and (len(labels := list(names)) != 2 or len(set(labels)) != 2):
+        raise UsageError(f"names={names!r}: two different names are wanted, the reference's first")
+    one_of("nested", nested, ("process", "pool"))
     x, y = (_named(s, name) for s, name in zip((x, y), names or own, strict=True))
     if (x.unit, x.direction) != (y.unit, y.direction):
         raise UsageError(
@@ -202,7 +212,7 @@ def compare(
         )
     key = Key(benchmark or "benchmark", metric_of(x.unit))
     pairing = Pairing((Pair(key, x, y),), (), (), ())
-    rules = Rules(alpha=risk_of(confidence), margin=margin, nested=nested)
+    rules = Rules(alpha=risk_of(confidence), margin=margin_given(margin), nested=nested)
     return PairResult(compare_pairs(pairing, (x.label, y.label), key.metric, rules, DETAILS))
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from speedproof import plot
+from speedproof.api.given import one_of, suite_given
 from speedproof.api.rankings import by_benchmark
 from speedproof.data.sample import FloatArray, Sample
 from speedproof.data.suite import Key, Suite
@@ -125,8 +126,8 @@ def pictures(
     SpeedproofError
         Versions of different units, or no speedup to draw.
     """
-    if kind not in KINDS:
-        raise UsageError(f"there is no picture {kind!r}; there are {', '.join(KINDS)}")
+    suite_given(suite)
+    one_of("kind", kind, KINDS)
     if kind == "forest":
         return _forests(suite, reference)
     return _of_samples(suite, kind, components, remark)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from speedproof.api.shown import Shown, risk_of
+from speedproof.api.given import proportion, risk_of, suite_given
+from speedproof.api.shown import Shown
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair, Suite
 from speedproof.errors import DataError, UsageError
@@ -149,7 +150,7 @@ def rank(
     suite: Suite,
     *,
     reference: str | None = None,
-    confidence: float = 0.95,
+    confidence: float | str = 0.95,
     resamples: int = 200,
     components: int = 9,
     seed: int = 0,
@@ -164,7 +165,7 @@ def rank(
         With two versions or more.
     reference : str, optional
         Stands first among equals; the first version by default.
-    confidence : float
+    confidence : float or str
         Of the verdicts of a benchmark together, and of each interval.
     resamples : int
         Bootstrap samples of the intervals.
@@ -197,6 +198,8 @@ def rank(
     >>> [v.version for v in ranked.over_suite().versions]
     ['O2', 'O3']
     """
+    suite_given(suite)
+    alpha = risk_of(confidence)
     if resamples < _LEAST_RESAMPLES:
         raise UsageError(f"{resamples} resamples: an interval needs at least {_LEAST_RESAMPLES}")
     first, others = suite.sides(reference)
@@ -205,7 +208,7 @@ def rank(
     for key, rivals in by_benchmark(suite, (first, *others)).items():
         try:
             ranking = rank_runs(
-                rivals, alpha=risk_of(confidence), K_max=components, resamples=resamples, seed=seed, jobs=jobs
+                rivals, alpha=alpha, K_max=components, resamples=resamples, seed=seed, jobs=jobs
             )
         except DataError as error:
             problems.append(f"left out: {key.benchmark}: {error}")
@@ -213,9 +216,9 @@ def rank(
             samples = list(rivals.values())
             changes = None
             if len(samples) == 2:
-                changes = compare_modes(Pair(key, *samples), alpha=risk_of(confidence), K_max=components)
+                changes = compare_modes(Pair(key, *samples), alpha=alpha, K_max=components)
             found.append(BenchmarkRanking(key, samples[0].unit, ranking, changes))
         done()
     if not found:
         raise UsageError("\n  ".join(["no benchmark could be ranked", *problems]))
-    return RankResult(tuple(found), tuple(problems), suite, first, confidence)
+    return RankResult(tuple(found), tuple(problems), suite, first, proportion(confidence))

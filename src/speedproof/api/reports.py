@@ -48,6 +48,8 @@ def report(result: Shown, path: str | Path) -> None:
     ...     (Path(folder) / "out.csv").read_text().partition(",")[0]
     'reference'
     """
+    if not isinstance(result, Shown):
+        raise UsageError(f"a result is wanted, of sp.compare(...) for example, not a {type(result).__name__}")
     path = Path(path)
     ending = path.suffix.lower()
     endings = [*_FORMATS, ".txt", *((".json",) if hasattr(result, "to_json") else ())]

@@ -12,8 +12,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from speedproof.api.given import callable_given, margin_given, proportion_given, risk_of
 from speedproof.api.pairs import Bound
-from speedproof.api.shown import Shown, risk_of
+from speedproof.api.shown import Shown
 from speedproof.data.session_file import SCHEMA, Line, PlannedBenchmark, PlannedVersion, RunLine, SessionLine
 from speedproof.data.suite import Record, Suite
 from speedproof.errors import UsageError
@@ -242,9 +243,9 @@ def measure(
     commands: Mapping[str, str | Sequence[str]],
     *,
     benchmark: str = "command",
-    confidence: float = 0.95,
-    margin: float | None = None,
-    precision: float | None = None,
+    confidence: float | str = 0.95,
+    margin: float | str | None = None,
+    precision: float | str | None = None,
     max_seconds: float | None = 60.0,
     min_runs: int = 10,
     max_runs: int | None = None,
@@ -302,9 +303,12 @@ def measure(
     >>> session.result().verdict.value
     'undecided'
     """
+    if not isinstance(commands, Mapping):
+        raise UsageError('commands by version are wanted: sp.measure({"old": "./old", "new": "./new"})')
+    margin, level = margin_given(margin), proportion_given("confidence", confidence)
     plan = plan_commands(list(commands.values()), list(commands), {}, Hooks(shell), benchmark=benchmark)
     rules = StopRules(
-        risk_of(confidence), margin, precision, _least(min_runs, max_runs), max_runs, max_seconds
+        risk_of(confidence), margin, _precision(precision), _least(min_runs, max_runs), max_runs, max_seconds
     )
     lines: list[RunLine] = []
     stack = ExitStack()
@@ -327,9 +331,13 @@ def measure(
 
     def finish(found: SessionResult | None) -> RaceResult:
         stack.close()
-        return _result(session, found, lines, confidence, margin)
+        return _result(session, found, lines, level, margin)
 
     return Measurement(session, finish)
+
+
+def _precision(given: object) -> float | None:
+    return None if given is None else proportion_given("precision", given, '0.005 or "0.5%"')
 
 
 def _least(min_runs: int, max_runs: int | None) -> int:
@@ -356,9 +364,9 @@ def race(
     args: Sequence[Any] = (),
     kwargs: Mapping[str, Any] | None = None,
     names: Sequence[str] | None = None,
-    confidence: float = 0.95,
-    margin: float | None = None,
-    precision: float | None = None,
+    confidence: float | str = 0.95,
+    margin: float | str | None = None,
+    precision: float | str | None = None,
     max_seconds: float | None = 10.0,
     min_runs: int = 10,
     max_runs: int | None = None,
@@ -414,10 +422,15 @@ def race(
     ('faster', True)
     """
     rules = StopRules(
-        risk_of(confidence), margin, precision, _least(min_runs, max_runs), max_runs, max_seconds
+        risk_of(confidence),
+        margin_given(margin),
+        _precision(precision),
+        _least(min_runs, max_runs),
+        max_runs,
+        max_seconds,
     )
     calls_of = _called(reference, candidates, args, kwargs, names)
-    return _raced(calls_of, rules, confidence, seed, clock)
+    return _raced(calls_of, rules, proportion_given("confidence", confidence), seed, clock)
 
 
 def race_against(
@@ -461,6 +474,10 @@ def _called(
     functions = (reference, *candidates)
     if not candidates:
         raise UsageError("a race needs two functions or more: race(old, new)")
+    for function in functions:
+        callable_given(function)
+    if isinstance(args, str) or not isinstance(args, Sequence):
+        raise UsageError(f"args={args!r}: a list of what the functions are called with is wanted")
     labels = list(names) if names is not None else _names(functions)
     if len(labels) != len(functions) or len(set(labels)) != len(labels):
         raise UsageError(f"{len(functions)} functions need as many different names, not {', '.join(labels)}")

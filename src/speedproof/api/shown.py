@@ -4,28 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from decimal import Decimal
 
-from speedproof.errors import UsageError
 from speedproof.report import fragment, text
 from speedproof.report.blocks import Block, as_report
 from speedproof.report.model import Report
 
-__all__ = ["Shown", "risk_of"]
-
-
-def risk_of(confidence: float) -> float:
-    """The risk alpha = 1 - confidence, in decimals: 1 - 0.95 is not 0.05 in binary.
-
-    Examples
-    --------
-    >>> risk_of(0.95), risk_of(0.999999999)
-    (0.05, 1e-09)
-    """
-    if not 0 < confidence < 1:
-        hint = f"; do you mean {confidence / 100:g}?" if 1 < confidence < 100 else ""
-        raise UsageError(f"the confidence must lie between 0 and 1, not be {confidence:g}{hint}")
-    return float(1 - Decimal(repr(float(confidence))))
+__all__ = ["Shown"]
 
 
 class Shown:

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from speedproof.api.pairs import PairResult
-from speedproof.api.shown import Shown, risk_of
+from speedproof.api.given import margin_given, one_of, risk_of, suite_given
+from speedproof.api.pairs import PairResult, warnings_of
+from speedproof.api.shown import Shown
 from speedproof.data.suite import Suite
 from speedproof.errors import DataError, UsageError
 from speedproof.protocols.aggregates import GeometricMeans
@@ -17,6 +18,7 @@ from speedproof.protocols.multiplicity import Control, Controlled
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.questions import ASKED, DETAILS, HEADLINE, QUESTIONS, QuestionName
 from speedproof.protocols.ranking import SuiteRanking, rank_suite
+from speedproof.protocols.results import Check
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.protocols.suite import compare_suite as compare_pairs
 from speedproof.report.model import Report
@@ -105,6 +107,8 @@ def read(
     """
     from speedproof.formats import read_suite
 
+    one_of("wide", wide, ("version", "benchmark"))
+    one_of("match", match, ("name", "position"))
     return read_suite(
         *files,
         format=format,
@@ -209,6 +213,19 @@ class SuiteResult(Shown):
         return hpt(self.suite, reference=result.reference, candidate=result.candidate, metric=result.metric)
 
     @property
+    def warnings(self) -> dict[str, tuple[Check, ...]]:
+        """By benchmark, what was seen against the assumptions of the protocols that were asked."""
+        names = dict.fromkeys(c.benchmark for result in self.results for c in result.comparisons)
+        found = {
+            name: warnings_of(
+                replace(r, comparisons=tuple(c for c in r.comparisons if c.benchmark == name))
+                for r in self.results
+            )
+            for name in names
+        }
+        return {name: checks for name, checks in found.items() if checks}
+
+    @property
     def plot(self) -> ResultPlots:
         """Pictures: ``s.plot.forest(ax=ax)``."""
         from speedproof.api.pictures import ResultPlots
@@ -231,6 +248,7 @@ class SuiteResult(Shown):
         Controlled
             Empty verdicts stay undecided; no verdict says more than the plain one.
         """
+        one_of("method", method, ("holm", "bh"))
         control: Control = "holm" if method == "holm" else "benjamini-hochberg"
         for found in self.result.controlled:
             if (found.method, found.protocol) == (control, protocol):
@@ -284,9 +302,9 @@ def compare_suite(
     suite: Suite,
     *,
     reference: str | None = None,
-    confidence: float = 0.95,
-    margin: float | None = None,
-    protocols: Sequence[QuestionName] = ASKED,
+    confidence: float | str = 0.95,
+    margin: float | str | None = None,
+    protocols: QuestionName | Sequence[QuestionName] = ASKED,
     rules: Rules | None = None,
     done: Callable[[], None] = _no_step,
 ) -> SuiteResult:
@@ -298,11 +316,9 @@ def compare_suite(
         With two versions or more.
     reference : str, optional
         The version that the others are compared with; the first by default.
-    confidence : float
-        Of each bound, and of each direction of a verdict: 1 - alpha.
-    margin : float, optional
-        Speedups proven to lie within 1 / (1 + margin) and 1 + margin are equivalent.
-    protocols : sequence of str
+    confidence, margin : float or str
+        As of :func:`speedproof.compare`.
+    protocols : str or sequence of str
         Which to ask: ``"typical"``, ``"mean"``, ``"median"``, ``"single run"``, ``"touati2009"``.
     rules : Rules, optional
         The choices that the protocols leave open, in place of ``confidence`` and ``margin``.
@@ -329,15 +345,18 @@ def compare_suite(
     >>> 0 < s.hpt.confidence < 1
     True
     """
+    suite_given(suite)
+    asked = (protocols,) if isinstance(protocols, str) else tuple(protocols)
+    for name in asked:
+        one_of("protocols", name, QUESTIONS)
     first, candidates = suite.sides(reference)
-    rules = Rules(alpha=risk_of(confidence), margin=margin) if rules is None else rules
+    rules = Rules(alpha=risk_of(confidence), margin=margin_given(margin)) if rules is None else rules
     metrics = list(dict.fromkeys(key.metric for key in suite.keys))
     results = []
     for candidate in candidates:
         pairing = suite.pair(first, candidate)
         results += [
-            compare_pairs(pairing, (first, candidate), metric, rules, tuple(protocols), done=done)
-            for metric in metrics
+            compare_pairs(pairing, (first, candidate), metric, rules, asked, done=done) for metric in metrics
         ]
     _at_least_one_of(results, first)
     rankings = _rankings(suite, (first, *candidates), metrics, rules.alpha)

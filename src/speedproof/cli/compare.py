@@ -32,12 +32,13 @@ COMMAND = Command(
         "The Speedup-Test's protocols for mean, median and the single run are in --details."
     ),
     (
-        "  speedproof compare old.json new.json                      files of any known tool\n"
-        "  speedproof compare old/ new/ --only 'json_*'              folders; benchmarks by pattern\n"
-        "  speedproof compare base=a.json jit=b.json                 name the versions\n"
-        "  speedproof compare hyperfine.json --reference 'sort -n'   commands of one file\n"
-        "  speedproof compare old.txt new.txt --unit ms              one number a line\n"
-        "  speedproof compare old.json new.json --fail-on slower     exit 1 when a slowdown is proven"
+        "  speedproof compare old.json new.json             files of any known tool\n"
+        "  speedproof compare old/ new/ --only 'json_*'     folders, by pattern\n"
+        "  speedproof compare base=a.json jit=b.json        name the versions\n"
+        "  speedproof compare a.json --reference 'sort -n'  commands of one file\n"
+        "  speedproof compare old.txt new.txt --unit ms     one number a line\n"
+        "  speedproof compare old.json new.json --by lib    a parameter's values\n"
+        "  speedproof compare old.json new.json --fail-on slower   1 at a proven slowdown"
     ),
     [
         files("result files or folders, the reference first"),

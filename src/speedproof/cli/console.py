@@ -34,6 +34,12 @@ _STYLES: dict[Style, str] = {
 }
 
 
+def _columns() -> int:
+    """Of a pipe: what COLUMNS says, where that is a number, else 80."""
+    said = os.environ.get("COLUMNS", "")
+    return int(said) if said.isascii() and said.isdigit() and int(said) else 80
+
+
 class Ticker:
     """A running progress bar; ``advance`` is free of charge when nothing is shown."""
 
@@ -83,7 +89,7 @@ class Console:
     def width(self) -> int:
         """Columns to write in: the terminal's, 80 in a pipe."""
         if not self.terminal:
-            return int(os.environ.get("COLUMNS", "80"))
+            return _columns()
         return self.rich.width
 
     @cached_property
@@ -91,7 +97,7 @@ class Console:
         """A rich console on ``out``, imported on first use."""
         import rich.console
 
-        width = None if self.terminal else int(os.environ.get("COLUMNS", "80"))
+        width = None if self.terminal else _columns()
         return rich.console.Console(
             file=self.out,
             highlight=False,

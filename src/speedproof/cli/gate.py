@@ -31,11 +31,11 @@ COMMAND = Command(
         "  speedproof gate --baseline main.json --candidate branch.json\n"
         "  speedproof gate --baseline old/ --candidate new/ --margin 5% --confidence 0.99\n"
         "  speedproof gate --baseline runs.jsonl:main --candidate runs.jsonl:branch\n"
-        "  speedproof gate --baseline a.json --candidate b.json --policy proven-improvement --only 'json_*'\n"
-        "  speedproof gate --baseline a.json --candidate b.json --undecided pass --markdown summary.md\n"
-        "  speedproof gate --baseline a.json --candidate b.json --html gate.html --junit gate.xml\n"
+        "  speedproof gate --baseline a.json --candidate b.json --policy equivalence\n"
+        "  speedproof gate --baseline a.json --candidate b.json --undecided pass\n"
+        "  speedproof gate --baseline a.json --candidate b.json --html gate.html\n"
         "\n"
-        "exit codes: 0 pass, 1 fail, 2 error, 3 undecided (--undecided makes 1 or 0 of it)"
+        "exit codes: 0 pass, 1 fail, 2 error, 3 undecided (see --undecided)"
     ),
     [
         Option(

@@ -23,16 +23,16 @@ COMMAND = Command(
         "with one stated risk for all benchmarks together. Without an action the last changes are shown."
     ),
     (
-        "  speedproof history add results.json             what was measured at git's HEAD\n"
-        "  speedproof history add old.json --commit v1.2   at another commit\n"
-        "  speedproof history                              the last changes\n"
-        "  speedproof history show sort                    one benchmark, commit by commit\n"
+        "  speedproof history add results.json            what was measured at git's HEAD\n"
+        "  speedproof history add old.json --commit v1.2  at another commit\n"
+        "  speedproof history                             the last changes\n"
+        "  speedproof history show sort                   one benchmark, commit by commit\n"
         "  speedproof history bless 3f2a9c1 'slower, but correct'\n"
         "  speedproof history invalid 3f2a9c1 'noisy machine' --benchmark sort\n"
         "  speedproof history fixed 3f2a9c1\n"
-        "  speedproof history forget 3f2a9c1               remove a commit's measurements\n"
+        "  speedproof history forget 3f2a9c1              remove a commit's measurements\n"
         "\n"
-        "exit codes: 0 done; 1 --fail-on-change and there is an undecided slowdown; 2 error"
+        "exit codes: 0 done, 1 an undecided slowdown with --fail-on-change, 2 error"
     ),
     [
         Argument(

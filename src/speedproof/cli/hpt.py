@@ -20,10 +20,10 @@ COMMAND = Command(
         "speedup that holds with a given confidence."
     ),
     (
-        "  speedproof hpt old.json new.json                    every benchmark counts alike\n"
-        "  speedproof hpt old.json new.json --r 0.9 --r 0.999  speedups at these confidences\n"
-        "  speedproof hpt old.json new.json --speedup 1.5      how sure is a factor of 1.5?\n"
-        "  speedproof hpt a.csv b.csv --scores given           the values are scores, higher is better"
+        "  speedproof hpt old.json new.json                every benchmark counts alike\n"
+        "  speedproof hpt old.json new.json --r 0.999      speedup at this confidence\n"
+        "  speedproof hpt old.json new.json --speedup 1.5  how sure is a factor of 1.5?\n"
+        "  speedproof hpt a.csv b.csv --scores given       scores, higher is better"
     ),
     [
         files("result files or folders, the reference first"),

@@ -62,11 +62,11 @@ class Program(click.Group):
             "speedproof",
             help="Prove speedups: is the candidate faster, by at least how much, at which risk?",
             epilog="examples:\n"
-            "  speedproof run './old -x' './new -x'       measure until it is proven\n"
-            "  speedproof compare old.json new.json       two result files of any known tool\n"
-            "  speedproof compare results.json            several commands or versions in one file\n"
-            "  speedproof suite config.csv -o report      a Speedup-Test configuration\n"
-            "  speedproof show old.json                   what a file holds\n\n"
+            "  speedproof run './old -x' './new -x'    measure until it is proven\n"
+            "  speedproof compare old.json new.json    two result files of any known tool\n"
+            "  speedproof compare results.json         several commands in one file\n"
+            "  speedproof suite config.csv -o report   a Speedup-Test configuration\n"
+            "  speedproof show old.json                what a file holds\n\n"
             "exit codes: 0 done, 1 a --fail-on condition or a failed gate, 2 error,\n"
             "            3 undecided gate, 130 interrupted, 141 closed pipe",
             params=[version, *common()],

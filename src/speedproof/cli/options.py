@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import click
 
 import speedproof as sp
+from speedproof.api.given import proportion, risk_of
 from speedproof.cli.command import Args, Argument, Option, ParamType, in_group
 
 if TYPE_CHECKING:
@@ -56,14 +57,7 @@ def open_unit_interval(text: str) -> float:
     >>> open_unit_interval("0.95"), open_unit_interval("95%"), open_unit_interval("0.7%")
     (0.95, 0.95, 0.007)
     """
-    try:
-        value = float(Decimal(text.removesuffix("%")).scaleb(-2 if text.endswith("%") else 0))
-    except InvalidOperation:
-        raise ValueError(f"{text!r} is not a number") from None
-    if not 0 < value < 1:
-        hint = f"; do you mean {text}%?" if 1 <= value < 100 and not text.endswith("%") else ""
-        raise ValueError(f"{text!r} does not lie between 0 and 1{hint}")
-    return value
+    return proportion(text)
 
 
 def share(text: str) -> float:
@@ -257,7 +251,7 @@ def risk_options() -> list[Option]:
             parse=risk,
             metavar="RISK",
             excludes="confidence",
-            help="risk of each side (default: 0.05)",
+            help="risk of a wrong verdict, in each direction (default: 0.05)",
         ),
         Option("--confidence", parse=confidence, metavar="LEVEL", help="1 - alpha (default: 0.95)"),
     ]
@@ -288,7 +282,6 @@ def rule_options() -> list[Option]:
             "--nested", choices=["process", "pool"], default="process",
             help="values of one process are not independent: use one value a process (default) or pool them",
         ),
-        Option("--rigorous", flag=True, help="remark where 1 - alpha may not be the true level"),
         Option("--always-welch", flag=True, help="mean: never pool variances after an F test"),
         Option(
             "--ks-rule", choices=["legacy", "r422"], default="legacy",
@@ -306,7 +299,6 @@ def rule_options() -> list[Option]:
 
 def rules_of(args: Args) -> Rules:
     """The rules that parsed arguments ask for."""
-    from speedproof.api.shown import risk_of
     from speedproof.api.suites import Rules
 
     return Rules(

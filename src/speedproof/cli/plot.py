@@ -30,7 +30,7 @@ COMMAND = Command(
         "  speedproof plot results.json --kind order --only json_dumps -o order.png\n"
         "  speedproof plot gcc.json clang.json icc.json --kind violins -o versions.pdf\n"
         "  speedproof plot old.json new.json --kind forest -o speedups.svg\n"
-        "With several pictures the benchmark (and the version) is added to the name of each file."
+        "With several pictures, benchmark and version are added to each file's name."
     ),
     [
         files(),

@@ -59,19 +59,19 @@ COMMAND = _Run(
         "Run versions of a program in random order, block by block, until it is proven which is faster "
         "and by how much at least, at a risk that holds however often one looks."
     ),
-    "  speedproof run './old -x' './new -x'                two versions, the reference first\n"
-    "  speedproof run --name old './a' --name new './b'    with names\n"
+    "  speedproof run './old -x' './new -x'              the reference first\n"
+    "  speedproof run --name old './a' --name new './b'  with names\n"
     "  speedproof run './sort-{v} {n}' -L v old,new -L n 10,1000\n"
-    "                                                      one command, its parameters\n"
-    "  speedproof run --margin 1% './old' './new'          also stop when they are proven equal\n"
-    "  speedproof run --precision 0.5% './old' './new'     stop when the bounds are that close\n"
-    "  speedproof run './old' './new' --fail-on slower     exit 1 when a slowdown is proven\n"
+    "                                                    one command, its parameters\n"
+    "  speedproof run --margin 1% './old' './new'        also stop when proven equal\n"
+    "  speedproof run --precision 0.5% './old' './new'   stop at bounds that close\n"
+    "  speedproof run './old' './new' --fail-on slower   exit 1 at a proven slowdown\n"
     "  speedproof run --revisions main HEAD --build 'make -j2' -- ./bench input.txt\n"
-    "                                                      what a change to the code did\n"
-    "  speedproof run --suite bench.toml                   benchmarks x versions\n"
-    "  speedproof run --calibrate ./old                    what this machine can prove\n"
-    "  speedproof run --resume speedproof-1.jsonl          go on where it stopped\n"
-    "  speedproof run --review speedproof-1.jsonl          its verdict again, nothing is run",
+    "                                                    what a change of code did\n"
+    "  speedproof run --suite bench.toml                 benchmarks x versions\n"
+    "  speedproof run --calibrate ./old                  what this machine can prove\n"
+    "  speedproof run --resume speedproof-1.jsonl        go on where it stopped\n"
+    "  speedproof run --review speedproof-1.jsonl        its verdict again",
     [
         Argument(
             "commands",

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from speedproof.api.shown import risk_of
+from speedproof.api.given import risk_of
 from speedproof.cli.command import Args
 from speedproof.cli.console import Console
 from speedproof.cli.options import confidence_of

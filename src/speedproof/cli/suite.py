@@ -17,10 +17,11 @@ COMMAND = Command(
         "working directory."
     ),
     (
-        "  speedproof suite config.csv                                 print the report\n"
-        "  speedproof suite config.csv --confidence 0.95 -o results    write results.report, .out, ...\n"
-        "  speedproof suite config.csv --weight fraction               weigh benchmarks by their time\n"
-        "  speedproof suite config.csv --original                      what the tool of 2010 computed"
+        "  speedproof suite config.csv                       print the report\n"
+        "  speedproof suite config.csv --confidence 0.95 -o results\n"
+        "                                                    four files, results.*\n"
+        "  speedproof suite config.csv --weight fraction     weigh benchmarks by time\n"
+        "  speedproof suite config.csv --original            as the tool of 2010"
     ),
     [
         Argument("config", metavar="CONFIG.csv", help="the configuration; - reads standard input"),

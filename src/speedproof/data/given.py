@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Suite
-from speedproof.data.units import Direction, metric_of, parse_unit
+from speedproof.data.units import Direction, Unit, metric_of, misspelt, parse_unit
 from speedproof.errors import DataError
 
 __all__ = ["sample", "suite_of_samples"]
@@ -63,16 +65,13 @@ def sample(
     attributes = getattr(values, "attrs", {})
     if unit is None:
         unit = str(attributes["units"]) if isinstance(attributes, dict) and "units" in attributes else "s"
-    try:
-        numbers = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"a sample is made of numbers: {error}") from None
+    numbers = _numbers(values)
     if numbers.ndim not in (1, 2):
         raise DataError(
             f"a sample has one dimension, or two (processes, values in each), not {numbers.ndim}: "
             "give the values of one version on one benchmark"
         )
-    parsed = parse_unit(unit)
+    parsed = _unit(unit)
     direction = None
     if higher_is_better is not None:
         direction = Direction.HIGHER if higher_is_better else Direction.LOWER
@@ -84,6 +83,36 @@ def sample(
         np.repeat(np.arange(len(numbers)), numbers.shape[1]) if numbers.ndim == 2 else None,
         name if name is not None else own if isinstance(own, str) else "",
     )
+
+
+def _numbers(values: Any) -> npt.NDArray[np.float64]:
+    """Anything that is made of real numbers, as an array of doubles."""
+    if isinstance(values, str | Path):
+        raise DataError(
+            f"{str(values)!r} is no sample: read files by sp.read(...) and compare them by sp.compare_suite(...)"
+        )
+    try:
+        found = np.asarray(values)
+        if found.dtype.kind == "m":
+            raise DataError(
+                "these are spans of time: give numbers, values / np.timedelta64(1, 's') for seconds"
+            )
+        if found.dtype.kind in "bcM":
+            raise DataError(f"a sample is made of real numbers, not of {found.dtype.name}")
+        return found.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        ragged = "inhomogeneous" in str(error)
+        why = "its rows differ in length; of unequal processes make sp.Suite.from_frame(..., process=...)"
+        raise DataError(f"a sample is made of numbers: {why if ragged else error}") from None
+
+
+def _unit(text: Any) -> Unit:
+    """A unit that somebody typed: a name of one's own is one, a slip of the pen is none."""
+    if not isinstance(text, str):
+        raise DataError(f"unit={text!r}: the name of a unit is wanted, such as 'ms'")
+    if meant := misspelt(text):
+        raise DataError(f"there is no unit {text!r}; do you mean {meant!r}?")
+    return parse_unit(text)
 
 
 def suite_of_samples(

@@ -20,6 +20,8 @@ from speedproof.errors import DataError, UsageError
 if TYPE_CHECKING:
     from speedproof.api.pictures import SuitePlots
 
+_NAMED = 5
+
 __all__ = ["Key", "Pair", "Pairing", "Record", "Residue", "Skipped", "Suite"]
 
 
@@ -65,7 +67,7 @@ class Pairing:
         return tuple(reason for _, reason in self.incomparable)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Suite:
     """Benchmarks x versions -> samples.
 
@@ -104,6 +106,11 @@ class Suite:
     skipped: tuple[Skipped, ...] = ()
     fields: dict[str, dict[str, tuple[str, ...]]] = field(default_factory=dict)
     commands: bool = False
+
+    def __repr__(self) -> str:
+        count, metrics = len(self.benchmarks), ", ".join(self.metrics)
+        versions = enumerate_names(self.versions, _NAMED)
+        return f"<Suite: {count} benchmark{'s' * (count != 1)} of {versions or 'no version'}; {metrics}>"
 
     @property
     def keys(self) -> tuple[Key, ...]:

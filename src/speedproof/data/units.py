@@ -5,6 +5,7 @@ Every value is kept in a base unit (seconds, bytes, ...), so that samples of two
 
 from __future__ import annotations
 
+import difflib
 import math
 import re
 from dataclasses import dataclass, replace
@@ -15,7 +16,16 @@ import numpy.typing as npt
 
 from speedproof.errors import UsageError
 
-__all__ = ["Direction", "Unit", "direction_of", "format_value", "format_values", "metric_of", "parse_unit"]
+__all__ = [
+    "Direction",
+    "Unit",
+    "direction_of",
+    "format_value",
+    "format_values",
+    "metric_of",
+    "misspelt",
+    "parse_unit",
+]
 
 
 class Direction(StrEnum):
@@ -179,6 +189,22 @@ def parse_unit(text: str) -> Unit:
             common = math.gcd(up, down)
             return Unit(f"{inner.base or '1'}/s", up // common, down // common)
     return Unit(text)
+
+
+def misspelt(text: str) -> str:
+    """The unit that one unknown to us probably was meant to be; empty when it is a name of its own.
+
+    Examples
+    --------
+    >>> misspelt("msecs"), misspelt("Ms"), misspelt("ms"), misspelt("widgets")
+    ('msec', 'ms', '', '')
+    """
+    text = text.strip()
+    if parse_unit(text).base != text or text in _BASES:
+        return ""
+    alike = [known for known in _BASES if known.lower() == text.lower()]
+    near = [known for known in _BASES if known[:1] == text[:1].lower() and len(known) > 2]
+    return next(iter(alike or difflib.get_close_matches(text, near, 1, 0.85)), "")
 
 
 def parse_quantity(text: str) -> tuple[float, str]:

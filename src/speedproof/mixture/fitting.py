@@ -224,7 +224,10 @@ def standardise(values: npt.ArrayLike) -> tuple[Floats, float, float]:
     >>> u.tolist(), centre, scale
     ([-1.0, 0.0, 1.0], 2.0, 1.0)
     """
-    x = np.sort(np.asarray(values, dtype=np.float64).ravel())
+    try:
+        x = np.sort(np.asarray(values, dtype=np.float64).ravel())
+    except (TypeError, ValueError) as error:
+        raise DataError(f"a mixture is fitted to numbers: {error}") from None
     if x.size < 2:
         raise DataError(f"a mixture needs at least two values, not {x.size}")
     if not np.isfinite(x).all():

@@ -1,0 +1,99 @@
+"""What is given wrongly in Python is refused in words that say what to do, and never by Python itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import speedproof as sp
+from speedproof.api.given import proportion
+from speedproof.cli.options import share
+
+OLD, NEW = [1.0, 1.1, 1.2, 1.05, 1.0], [0.9, 0.8, 0.85, 0.9, 0.95]
+sp_: Any = sp  # what types forbid is what is tried here
+
+
+@pytest.fixture(scope="module")
+def suite() -> sp.Suite:
+    return sp.Suite.of_samples({"sort": {"old": OLD, "new": NEW}, "hash": {"old": NEW, "new": OLD}})
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda s: sp_.compare(OLD, NEW, margin=1), "margin=1 does not lie between 0 and 1; do you mean 1%"),
+        (lambda s: sp_.compare(OLD, NEW, margin="2"), "do you mean 2%"),
+        (lambda s: sp_.compare(OLD, NEW, margin=-0.1), 'between 0 and 1; give 0.02 or "2%"'),
+        (lambda s: sp_.compare(OLD, NEW, margin=float("nan")), "margin=nan"),
+        (lambda s: sp_.compare(OLD, NEW, margin="x"), "margin='x' is not a number"),
+        (lambda s: sp_.compare(OLD, NEW, margin=[0.1]), "is not a number"),
+        (lambda s: sp_.compare(OLD, NEW, confidence=None), "confidence=None is not a number"),
+        (lambda s: sp_.compare(OLD, NEW, confidence=95), "do you mean 95%"),
+        (lambda s: sp_.compare(OLD, NEW, names=("one",)), "two different names"),
+        (lambda s: sp_.compare(OLD, NEW, names=("one", "one")), "two different names"),
+        (lambda s: sp_.compare(OLD, NEW, nested="no"), "nested='no'.*'process', 'pool'"),
+        (lambda s: sp_.compare(OLD, NEW, unit=3), "the name of a unit"),
+        (lambda s: sp_.compare(OLD, NEW, unit="msecs"), "do you mean 'msec'"),
+        (lambda s: sp_.compare("a.json", "b.json"), r"sp.read\(...\)"),
+        (lambda s: sp_.compare([[1, 2], [3]], NEW), "rows differ in length"),
+        (lambda s: sp_.compare(np.ones((2, 2, 2)), NEW), "not 3"),
+        (lambda s: sp_.compare([True, False], NEW), "not of bool"),
+        (lambda s: sp_.compare([1j, 2], NEW), "not of complex"),
+        (lambda s: sp_.compare(np.array(["2020-01-01"], "M8[D]"), NEW), "not of datetime"),
+        (lambda s: sp_.compare(np.array([1, 2], "m8[ms]"), NEW), "timedelta64"),
+        (lambda s: sp_.compare(["a"], NEW), "made of numbers"),
+        (lambda s: sp_.compare_suite("a.json"), r"make one with sp.read\('a.json'\)"),
+        (lambda s: sp_.gate([1, 2]), "Suite.from_frame"),
+        (lambda s: sp_.rank(None), "a suite is wanted"),
+        (lambda s: sp_.hpt(3), "a suite is wanted"),
+        (lambda s: sp_.model(OLD), "a suite is wanted"),
+        (lambda s: sp_.pictures(OLD), "a suite is wanted"),
+        (lambda s: sp_.pictures(s, "pie"), "kind='pie'.*'violins'"),
+        (lambda s: sp_.compare_suite(s, protocols=["mode"]), "protocols='mode'.*'typical'"),
+        (lambda s: sp_.compare_suite(s).adjusted("tukey"), "method='tukey'.*'holm', 'bh'"),
+        (lambda s: sp_.gate(s, policy="mercy"), "policy='mercy'.*'equivalence'"),
+        (lambda s: sp_.gate(s, margin=-1), "margin=-1"),
+        (lambda s: sp_.gate(s, protocol="mode"), "protocol='mode'.*'median'"),
+        (lambda s: sp_.gate(s, multiplicity="all"), "multiplicity='all'.*'holm'"),
+        (lambda s: sp_.gate(s, candidate="newest"), "candidate='newest'.*'new'"),
+        (lambda s: sp_.hpt(s).r_speedup(2), "confidence=2"),
+        (lambda s: sp_.hpt(s, confidences=[95]), "do you mean 95%"),
+        (lambda s: sp_.read("examples/gcc/O2.json", match="nearest"), "match='nearest'"),
+        (lambda s: sp_.report([1], "x.md"), "a result is wanted"),
+        (lambda s: sp_.mixture.fit("abc"), "fitted to numbers"),
+        (lambda s: sp_.race(1, 2), r"1 is none: sp.race\(old, new\)"),
+        (lambda s: sp_.race(len, sum, args=3), "a list of what"),
+        (lambda s: sp_.race(len, sum, margin="2"), "do you mean 2%"),
+        (lambda s: sp_.measure("./old"), "commands by version"),
+        (lambda s: sp_.measure({"a": "true", "b": "true"}, margin=-1), "margin=-1"),
+    ],
+)
+def test_it_is_refused(call: Callable[[sp.Suite], object], message: str, suite: sp.Suite) -> None:
+    with pytest.raises(sp.SpeedproofError, match=message):
+        call(suite)
+
+
+def test_a_percentage_is_a_share() -> None:
+    """In Python as on the command line, which has the same parser."""
+    assert proportion("2%") == proportion("2 %") == proportion(0.02) == proportion(np.float32(0.5)) / 25
+    assert share("2%") == proportion("2%")
+    one, other = (sp.compare(OLD, NEW, margin=m, confidence=c) for m, c in (("2%", "99%"), (0.02, 0.99)))
+    assert str(one) == str(other)
+
+
+def test_a_suite_is_told_in_a_line(suite: sp.Suite) -> None:
+    assert str(suite) == repr(suite) == "<Suite: 2 benchmarks of old, new; time>"
+
+
+def test_warnings_of_a_suite_are_those_of_its_benchmarks() -> None:
+    """Waiting times are far from normal, which the mean protocol says of these benchmarks alone."""
+    rng = np.random.default_rng(1)
+    samples = {"calm": rng.normal(10, 0.1, (2, 40)), "queue": 1 + rng.exponential(1, (2, 40))}
+    suite = sp.Suite.of_samples({name: {"old": v[0], "new": v[1]} for name, v in samples.items()})
+    s = sp.compare_suite(suite, protocols="mean")
+    assert list(s.warnings) == ["queue"]
+    assert s.warnings["queue"] == s["queue"].warnings
+    assert sp.Assumption.NORMALITY in {check.kind for check in s.warnings["queue"]}
