@@ -24,6 +24,15 @@ def test_the_lowest_constraints_are_the_declared_ones() -> None:
         assert pinned[name] == least or pinned[name].startswith(f"{least}."), name
 
 
+def test_development_is_pinned() -> None:
+    """constraints/dev.txt has a version for everything that an extra names."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = [d for some in project["optional-dependencies"].values() for d in some]
+    declared = {re.split(r"[<>=\[ ;]", d)[0].lower() for d in (*project["dependencies"], *extras)}
+    lines = (ROOT / "constraints" / "dev.txt").read_text(encoding="utf-8").splitlines()
+    assert declared - {"speedproof"} == {line.partition("==")[0] for line in lines if "==" in line}
+
+
 def test_slow_tests_are_there() -> None:
     """A name in tests/slow.txt that no file has would let a slow test back into the quick run unseen."""
     for entry in (ROOT / "tests" / "slow.txt").read_text(encoding="utf-8").split():
