@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
-import tempfile
 import time
-from collections.abc import Iterator
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -38,56 +35,15 @@ for i in range(int(sys.argv[3])):
 """
 
 
+def shas(store: Store) -> list[str]:
+    """The commit of every sample, in the order of adding."""
+    found = store.measurements()
+    return [found.commits[place].sha for place in found.commit]
+
+
 def suite_of(version: str, *values: float, unit: str = "s", benchmark: str = "sort") -> Suite:
     """A suite of one sample."""
     return Suite.from_records([(version, Record(benchmark, np.array(values), unit=unit))])
-
-
-@pytest.fixture(scope="session")
-def postgresql() -> Iterator[str]:
-    """URL of a server of our own; skips where PostgreSQL is not installed."""
-    pytest.importorskip("psycopg")
-    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/pg_ctl"))
-    on_path = shutil.which("pg_ctl")
-    control = Path(on_path) if on_path else (found[-1] if found else None)
-    if control is None:
-        pytest.skip("PostgreSQL's server is not installed")
-    folder = Path(tempfile.mkdtemp(prefix="speedproof-pg-"))  # pytest's own folders are closed to other users
-    as_user: list[str] = []
-    if os.geteuid() == 0:  # the server refuses to run as root
-        if shutil.which("setpriv") is None:
-            pytest.skip("no other user to run PostgreSQL as")
-        shutil.chown(folder, 65534, 65534)
-        as_user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
-    data = folder / "data"
-    subprocess.run(
-        [*as_user, str(control.parent / "initdb"), "-D", str(data), "-U", "test", "-A", "trust", "--no-sync"],
-        check=True,
-        capture_output=True,
-    )
-    options = f"-c listen_addresses='' -c unix_socket_directories={folder} -c fsync=off"
-    start = [*as_user, str(control), "-D", str(data), "-o", options, "-l", str(folder / "log"), "-w", "start"]
-    subprocess.run(start, check=True, capture_output=True)
-    try:
-        yield f"postgresql://test@/postgres?host={folder}"
-    finally:
-        stop = [*as_user, str(control), "-D", str(data), "-m", "immediate", "stop"]
-        subprocess.run(stop, capture_output=True, check=False)
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def where(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """A place for a store, in both kinds of database."""
-    if request.param == "sqlite":
-        return str(tmp_path / "speedproof.db")
-    url = str(request.getfixturevalue("postgresql"))
-    import psycopg
-
-    name = f"t{abs(hash(str(tmp_path)))}"
-    with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")
-    return url.replace("/postgres?", f"/{name}?")
 
 
 def test_everything_comes_back(where: str) -> None:
@@ -105,13 +61,13 @@ def test_everything_comes_back(where: str) -> None:
     assert (added.samples, added.known, added.commits) == (1, False, ("abc",))
     (series,) = Store(where).all_series()
     assert (series.key, series.unit, series.higher_is_better) == (Key("sort", "throughput"), "B/s", True)
-    (found,) = store.measurements()
-    (sample,) = store.samples([found.sample])
+    found = store.measurements()
+    (sample,) = store.samples(found.sample.tolist())
     assert sample.values.tolist() == [1.5, 2.5, 0.1]
     assert sample.processes is not None
     assert sample.processes.tolist() == [0, 0, 1]
-    assert (sample.unit, sample.higher_is_better, found.commit.subject) == ("B/s", True, "Sort faster")
-    assert found.location == np.median([2.0, 0.1])
+    assert (sample.unit, sample.higher_is_better, found.commits[0].subject) == ("B/s", True, "Sort faster")
+    assert found.location.tolist() == [np.median([2.0, 0.1])]
 
 
 def test_the_same_file_twice_is_once(where: str) -> None:
@@ -121,7 +77,7 @@ def test_the_same_file_twice_is_once(where: str) -> None:
         added = store.add(suite_of("v", 1.0, 2.0), {"v": Commit("a")}, path="f", digest="1")
     assert added.known
     store.add(suite_of("v", 1.0, 2.0), {"v": Commit("b")}, path="f", digest="1")
-    assert [m.commit.sha for m in store.measurements()] == ["a", "b"]
+    assert shas(store) == ["a", "b"]
 
 
 def test_a_benchmark_keeps_its_unit_and_nothing_of_the_file_is_added(where: str) -> None:
@@ -152,7 +108,7 @@ def test_twenty_writers_at_a_time(where: str, tmp_path: Path) -> None:
     assert [writer.wait() for writer in writers] == [0] * 20
     found = Store(where).measurements()
     assert len(found) == 10 * 2 * 20  # every second writer added what another had
-    assert len({(m.commit.sha, m.series) for m in found}) == len(found)
+    assert len(set(zip(found.commit.tolist(), found.series.tolist(), strict=True))) == len(found)
 
 
 def test_kill_leaves_whole_files_only(tmp_path: Path) -> None:
@@ -171,10 +127,7 @@ def test_kill_leaves_whole_files_only(tmp_path: Path) -> None:
         writer.send_signal(signal.SIGKILL)
         writer.wait()
         writer.stdout.close()
-    found = Store(where).measurements()
-    per_commit = {m.commit.sha: 0 for m in found}
-    for m in found:
-        per_commit[m.commit.sha] += 1
+    per_commit = Counter(shas(Store(where)))
     assert len(per_commit) >= 9
     assert set(per_commit.values()) == {20}
 

@@ -9,17 +9,16 @@ import pytest
 
 from speedproof.history.changes import find_history_changes
 from speedproof.history.commits import Commit
-from speedproof.history.store import Measurement
-from speedproof.history.tracks import noise_floor, tracks_of
+from speedproof.history.floor import noise_floor
+from speedproof.history.rows import Measurement, Measurements
+from speedproof.history.tracks import tracks_of
 
 MACHINES = {0: "ant", 1: "bee", 2: "cow"}
 COMMITS = [Commit(f"c{i:03d}") for i in range(200)]
 RELEASES = [Commit("v1"), Commit("v2")]
 
 
-def history(
-    rng: np.random.Generator, *, anchored: bool, step: float = 0.0, at: int = 120
-) -> list[Measurement]:
+def history(rng: np.random.Generator, *, anchored: bool, step: float = 0.0, at: int = 120) -> Measurements:
     """200 commits, each in one session on one of three machines that differ by 15 %; v2 is 7 % faster than v1."""
     found: list[Measurement] = []
     for i, commit in enumerate(COMMITS):
@@ -34,10 +33,10 @@ def history(
             other, level = (RELEASES[1], 0.93) if i == 99 else (RELEASES[0], 1.0)
             rows.append((other, False, speed * level * math.exp(0.004 * rng.standard_normal())))
         found += [
-            Measurement(0, i, machine, who, is_anchor, value, 10, len(found) + k)
+            Measurement(0, i, machine, who, is_anchor, value, len(found) + k)
             for k, (who, is_anchor, value) in enumerate(rows)
         ]
-    return found
+    return Measurements.of(found)
 
 
 def test_without_noise_a_chain_gives_the_true_levels() -> None:
@@ -48,24 +47,27 @@ def test_without_noise_a_chain_gives_the_true_levels() -> None:
         [("b", True, 10.0), ("c2", False, 30.0)],
     ]
     rows = [
-        Measurement(0, s, 0, Commit(sha), anchor, value, 1, 10 * s + k)
+        Measurement(0, s, 0, Commit(sha), anchor, value, 10 * s + k)
         for s, session in enumerate(sessions)
         for k, (sha, anchor, value) in enumerate(session)
     ]
-    (track,) = tracks_of(rows, [Commit("c1"), Commit("c2")], MACHINES)
+    (track,) = tracks_of(Measurements.of(rows), [Commit("c1"), Commit("c2")], MACHINES)
     assert track.anchored
-    assert [math.exp(point.value) for point in track.points] == pytest.approx([1.5, 1.5])
+    assert [math.exp(point.value) for point in track.points()] == pytest.approx([1.5, 1.5])
 
 
 def test_anchors_that_no_session_joins_stay_apart() -> None:
     """Nothing says how two releases differ that were never measured together."""
     rows = [
-        Measurement(0, 0, 0, Commit("a"), True, 1.0, 1, 0),
-        Measurement(0, 0, 0, Commit("c1"), False, 1.0, 1, 1),
-        Measurement(0, 1, 0, Commit("b"), True, 1.0, 1, 2),
-        Measurement(0, 1, 0, Commit("c2"), False, 1.0, 1, 3),
+        Measurement(0, 0, 0, Commit("a"), True, 1.0, 0),
+        Measurement(0, 0, 0, Commit("c1"), False, 1.0, 1),
+        Measurement(0, 1, 0, Commit("b"), True, 1.0, 2),
+        Measurement(0, 1, 0, Commit("c2"), False, 1.0, 3),
     ]
-    assert [t.basis for t in tracks_of(rows, [Commit("c1"), Commit("c2")], MACHINES)] == ["a", "b"]
+    assert [t.basis for t in tracks_of(Measurements.of(rows), [Commit("c1"), Commit("c2")], MACHINES)] == [
+        "a",
+        "b",
+    ]
 
 
 def test_machines_that_change_raise_no_alarm_along_a_chain() -> None:
@@ -96,18 +98,18 @@ def test_without_anchor_each_machine_has_its_track() -> None:
     """Series of several machines are never mixed."""
     tracks = tracks_of(history(np.random.default_rng(3), anchored=False), COMMITS, MACHINES)
     assert [t.basis for t in tracks] == ["ant", "bee", "cow"]
-    assert sum(len(t.points) for t in tracks) == len(COMMITS)
+    assert sum(len(t) for t in tracks) == len(COMMITS)
 
 
 def test_the_noise_floor_is_the_pooled_deviation_of_sessions() -> None:
     """Against numpy: the deviation of values about their commit's mean."""
     values = np.random.default_rng(4).normal(0, 0.02, (30, 3))
     rows = [
-        Measurement(0, 3 * i + k, 0, COMMITS[i], False, math.exp(values[i, k]), 5, 3 * i + k)
+        Measurement(0, 3 * i + k, 0, COMMITS[i], False, math.exp(values[i, k]), 3 * i + k)
         for i in range(30)
         for k in range(3)
     ]
-    floor = noise_floor(tracks_of(rows, COMMITS, MACHINES))
+    floor = noise_floor(tracks_of(Measurements.of(rows), COMMITS, MACHINES))
     assert floor is not None
     assert floor.degrees == 60
     assert floor.deviation == pytest.approx(math.sqrt(values.var(axis=1, ddof=1).mean()))

@@ -10,6 +10,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
+
 from speedproof.api.given import risk_of
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Suite
@@ -20,7 +22,8 @@ from speedproof.history.commits import Commit, current_branch, ordered, resolve
 if TYPE_CHECKING:
     from speedproof.history.changes import Correction
     from speedproof.history.result import HistoryResult
-    from speedproof.history.store import Added, Measurement, State, Store
+    from speedproof.history.rows import Added, State
+    from speedproof.history.store import Store
 
 __all__ = ["DEFAULT_STORE", "History"]
 
@@ -182,8 +185,9 @@ class History:
             A benchmark or a commit that the store does not hold.
         """
         from speedproof.history.changes import find_history_changes
+        from speedproof.history.floor import noise_floor
         from speedproof.history.result import HistoryResult
-        from speedproof.history.tracks import noise_floor, tracks_of
+        from speedproof.history.tracks import tracks_of
 
         how: Correction = correction
         series = {
@@ -194,14 +198,13 @@ class History:
         commits = ordered(self.store.commits(), branch, self.repository)
         decisions = self.store.decisions()
         noise = {(d.commit, d.benchmark) for d in decisions if d.state == "invalid"}
-        by_series: dict[int, list[Measurement]] = {number: [] for number in series}
-        for m in self.store.measurements(metric=metric):
-            if m.series in by_series and not noise & {
-                (m.commit.sha, ""), (m.commit.sha, series[m.series].key.benchmark)
-            }:  # fmt: skip
-                by_series[m.series].append(m)
-        machines = self.store.machines()
-        tracks = tuple(t for rows in by_series.values() for t in tracks_of(rows, commits, machines))
+        measured = self.store.measurements(None if metric is benchmark is None else series)
+        numbers = {commit.sha: i for i, commit in enumerate(measured.commits)}
+        for sha, name in noise:
+            of = [number for number, s in series.items() if name in ("", s.key.benchmark)]
+            out = (measured.commit == numbers.get(sha, -1)) & np.isin(measured.series, of)
+            measured = measured.where(~out)
+        tracks = tracks_of(measured, commits, self.store.machines())
         return HistoryResult(
             self.store.where,
             confidence,

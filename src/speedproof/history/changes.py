@@ -77,7 +77,7 @@ def find_history_changes(
         Track by track, in order of time.
     """
     stretches = [(track, start, end) for track in tracks for start, end in track.stretches()]
-    series = [np.array([point.value for point in track.points[start:end]]) for track, start, end in stretches]
+    series = [track.level[start:end] for track, start, end in stretches]
     joints = [(track, start) for track in tracks for start, _ in track.stretches()[1:]]
     pvalues = np.ones(len(series))
     for n in {values.size for values in series}:
@@ -101,17 +101,13 @@ def find_history_changes(
 
 def _joint_pvalue(track: Track, split: int) -> float:
     """Two-sided p-value of a change where one anchor follows another, the error of their joint counted in."""
-    errors = dict(track.errors)
-    starts = [start for start, _ in track.stretches()]
-    here = starts.index(split)
-    end = starts[here + 1] if here + 1 < len(starts) else len(track.points)
-    before, after = (
-        np.array([point.value for point in track.points[slice(*of)]])[side]
-        for of, side in (((starts[here - 1], split), slice(-_NEAR, None)), ((split, end), slice(0, _NEAR)))
-    )
+    stretches = track.stretches()
+    here = next(i for i, (start, _) in enumerate(stretches) if start == split)
+    before = track.level[stretches[here - 1][0] : split][-_NEAR:]
+    after = track.level[split : stretches[here][1]][:_NEAR]
     if before.size < 2 or after.size < 2 or track.degrees < 1:
         return 1.0
-    joint = max(errors[track.points[k].anchor] for k in (split - 1, split))
+    joint = track.joint_error(split)
     squares = [float(v.var(ddof=1)) / v.size for v in (before, after)]
     total = joint**2 + sum(squares)
     if not 0.0 < total < math.inf:
@@ -129,23 +125,19 @@ def _changes(track: Track, places: Sequence[tuple[int, int, int, float]], alpha:
 
     They come from all sessions up to the neighbouring changes and joints; at a joint its error widens the bounds.
     """
-    bounds = [0, *(split for split, *_ in places), len(track.points)]
+    bounds = [0, *(split for split, *_ in places), len(track)]
     joints = [start for start, _ in track.stretches()[1:]]
-    errors = dict(track.errors)
     changes = []
     for (split, low, high, pvalue), start, end in zip(places, bounds, bounds[2:], strict=False):
         start = max([start, *(joint for joint in joints if joint < split)])
         end = min([end, *(joint for joint in joints if joint > split)])
         before, after = (
-            np.array([v - track.points[0].value for point in track.points[slice(*of)] for v in point.values])
-            for of in ((start, split), (split, end))
+            track.values[track.rows(*of)] - track.level[0] for of in ((start, split), (split, end))
         )
         interval = ratio_of_medians(np.exp(after), np.exp(before), alpha)
-        joint = max(errors[track.points[k].anchor] for k in (split - 1, split)) if split in joints else 0.0
+        joint = track.joint_error(split) if split in joints else 0.0
         widened = math.exp(float(t_ppf(1.0 - alpha, track.degrees)) * joint) if joint else 1.0
-        commit, earliest, latest = (
-            track.points[min(k, len(track.points) - 1)].commit for k in (split, low, high)
-        )
+        commit, earliest, latest = (track.commit(min(k, len(track) - 1)) for k in (split, low, high))
         changes.append(
             Change(
                 track,

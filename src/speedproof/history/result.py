@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from speedproof.history.changes import Change
 from speedproof.history.commits import Commit
-from speedproof.history.store import StoredSeries, Triage
-from speedproof.history.tracks import NoiseFloor, Track
+from speedproof.history.floor import NoiseFloor
+from speedproof.history.rows import StoredSeries, Triage
+from speedproof.history.tracks import Track
 
 __all__ = ["HistoryResult", "ToldChange", "ToldHistory"]
 
@@ -78,6 +81,14 @@ class HistoryResult:
     decisions: tuple[Triage, ...]
     noise: NoiseFloor | None
 
+    @property
+    def measured(self) -> int:
+        """How many commits have a measurement."""
+        seen = np.zeros(len(self.commits), dtype=np.bool_)
+        for track in self.tracks:
+            seen[track.at] = True
+        return int(seen.sum())
+
     def decision(self, change: Change) -> Triage | None:
         """The last word on a change: on its benchmark, else on its commit as a whole."""
         benchmark = self.series[change.track.series].key.benchmark
@@ -93,7 +104,7 @@ class HistoryResult:
         return ToldHistory(
             self.store,
             self.confidence,
-            len({point.commit.sha for track in self.tracks for point in track.points}),
+            self.measured,
             len({track.series for track in self.tracks}),
             tuple(self._told(change) for change in self.changes),
         )

@@ -1,12 +1,10 @@
 """The tables of the store, and how an older store becomes a present one.
 
 The same tables serve SQLite and PostgreSQL. ``meta.schema`` holds the version; a store of a newer version is
-refused, one of an older version is brought forward by the functions in :data:`MIGRATIONS`, all in one transaction.
+refused, one of an older version is brought forward by ``history.migrations``, all in one transaction.
 """
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 from sqlalchemy import (
     Boolean,
@@ -14,6 +12,7 @@ from sqlalchemy import (
     Connection,
     Float,
     ForeignKey,
+    Index,
     Integer,
     LargeBinary,
     MetaData,
@@ -27,11 +26,22 @@ from sqlalchemy import (
 )
 
 from speedproof.errors import SpeedproofError
+from speedproof.history.migrations import MIGRATIONS
 
-__all__ = ["MIGRATIONS", "SCHEMA", "commits", "machines", "meta", "prepare", "samples", "series", "sessions"]
+__all__ = [
+    "SCHEMA",
+    "commits",
+    "machines",
+    "meta",
+    "observations",
+    "prepare",
+    "samples",
+    "series",
+    "sessions",
+]
 __all__ += ["sources", "tables", "triage"]
 
-SCHEMA = 1
+SCHEMA = 2
 tables = MetaData()
 
 meta = Table("meta", tables, Column("name", Text, primary_key=True), Column("value", Text, nullable=False))
@@ -94,6 +104,19 @@ samples = Table(
     Column("anchor", Boolean, nullable=False),  # measured as the session's anchor, not as what is followed
     Column("n", Integer, nullable=False),
     Column("location", Float, nullable=False),  # median over processes, in base units
+    Column("low", Float),  # its interval at 95 %, none where the values are too few
+    Column("high", Float),
+)
+# What changes and charts are made of, read without a look at the table.
+Index(
+    "ix_sample_figures",
+    *(samples.c[name] for name in ("series", "session", "commit", "anchor", "location", "low", "high")),
+)
+
+observations = Table(
+    "observation",
+    tables,
+    Column("sample", ForeignKey("sample.id"), primary_key=True, autoincrement=False),
     Column("observations", LargeBinary, nullable=False),  # float64, little-endian, zlib
     Column("processes", LargeBinary),  # int64, likewise; none where every value has a process of its own
 )
@@ -110,25 +133,9 @@ triage = Table(
     Column("at", Text, nullable=False),
 )
 
-MIGRATIONS: dict[int, Callable[[Connection], None]] = {}
-"""From a schema version to the function that makes the next one of it."""
-
 
 def prepare(connection: Connection, where: str) -> None:
-    """Make the tables, or bring those of an older store forward.
-
-    Parameters
-    ----------
-    connection : Connection
-        In a transaction.
-    where : str
-        The store, for messages.
-
-    Raises
-    ------
-    SpeedproofError
-        A store of a newer speedproof, or a database that holds something else.
-    """
+    """Make the tables in a transaction, or bring those of an older store forward; refuse what is none."""
     if not inspect(connection).has_table("meta"):
         if inspect(connection).get_table_names():
             raise SpeedproofError(f"{where}: holds other tables than a history's; name another --store")

@@ -7,16 +7,17 @@ two of them. Without an anchor each machine has a track of its own.
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from speedproof.history.commits import Commit
-from speedproof.history.store import Measurement
+from speedproof.history.rows import FloatArray, IntArray, Measurements
 
-__all__ = ["NoiseFloor", "Point", "Track", "noise_floor", "tracks_of"]
+__all__ = ["Point", "Track", "tracks_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +34,17 @@ class Point:
         The stored samples behind them.
     anchor : str
         The anchor that was measured beside it; empty without one.
+    low, high : float
+        Logarithms of the bounds at 95 %: of the median of its only session, or of all its sessions together; NaN
+        where the values are too few.
     """
 
     commit: Commit
     values: tuple[float, ...]
     samples: tuple[int, ...]
     anchor: str = ""
+    low: float = math.nan
+    high: float = math.nan
 
     @property
     def value(self) -> float:
@@ -46,9 +52,9 @@ class Point:
         return math.fsum(self.values) / len(self.values)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Track:
-    """The history of one series that can be compared along itself.
+    """The history of one series that can be compared along itself: a column an attribute, a row a session.
 
     Attributes
     ----------
@@ -58,161 +64,204 @@ class Track:
         The anchor that values are relative to, or the machine that they were measured on.
     anchored : bool
         Which of both.
-    points : tuple of Point
-        In the order of commits.
-    errors : tuple of (str, float)
+    order : sequence of Commit
+        All commits that are followed.
+    at : ndarray of int
+        Place in `order` of every row, ascending.
+    values, low, high : ndarray of float
+        Logarithms of the location, or of its ratio to the anchor, and of its bounds.
+    samples : ndarray of int
+        The stored samples.
+    beside : ndarray of int
+        Place in `anchors` of the anchor that was measured beside it; 0 without one.
+    anchors : tuple of str
+        Names of the anchors; one empty name without any.
+    errors : ndarray of float
         Of every anchor the standard error of its level relative to the basis; infinite where one session alone
         joins them, so that nothing tells it.
     degrees : int
         Degrees of freedom of these errors.
+    starts : ndarray of int
+        The first row of every point: a commit beside one anchor.
+    level : ndarray of float
+        The mean over the sessions of every point.
     """
 
     series: int
     basis: str
     anchored: bool
-    points: tuple[Point, ...]
-    errors: tuple[tuple[str, float], ...] = ()
+    order: Sequence[Commit]
+    at: IntArray
+    values: FloatArray
+    low: FloatArray
+    high: FloatArray
+    samples: IntArray
+    beside: IntArray
+    anchors: tuple[str, ...] = ("",)
+    errors: FloatArray = field(default_factory=lambda: np.zeros(1))
     degrees: int = 0
+    starts: IntArray = field(init=False)
+    level: FloatArray = field(init=False)
+
+    def __post_init__(self) -> None:
+        new = np.ones(self.at.size, dtype=np.bool_)
+        new[1:] = (self.at[1:] != self.at[:-1]) | (self.beside[1:] != self.beside[:-1])
+        starts = np.flatnonzero(new)
+        counts = np.diff(starts, append=self.at.size)
+        object.__setattr__(self, "starts", starts)
+        object.__setattr__(self, "level", np.add.reduceat(self.values, starts) / counts)
+
+    def __len__(self) -> int:
+        return int(self.starts.size)
+
+    def rows(self, start: int, end: int) -> slice:
+        """The rows of the points from one to before another."""
+        return slice(
+            int(self.starts[start]), int(self.starts[end]) if end < self.starts.size else self.at.size
+        )
+
+    def commit(self, k: int) -> Commit:
+        """Of a point."""
+        return self.order[int(self.at[self.starts[k]])]
+
+    def joint_error(self, split: int) -> float:
+        """Of the joint between two neighbouring points."""
+        return max(float(self.errors[self.beside[self.starts[k]]]) for k in (split - 1, split))
 
     def stretches(self) -> tuple[tuple[int, int], ...]:
         """Start and end of the stretches of points that share an anchor; no joint lies within one."""
-        anchors = [point.anchor for point in self.points]
-        starts = [i for i, anchor in enumerate(anchors) if i == 0 or anchor != anchors[i - 1]]
-        return tuple(zip(starts, [*starts[1:], len(anchors)], strict=True))
+        beside = self.beside[self.starts]
+        joints = (np.flatnonzero(beside[1:] != beside[:-1]) + 1).tolist()
+        return tuple(zip([0, *joints], [*joints, len(self)], strict=True))
 
+    def bounds(self) -> tuple[FloatArray, FloatArray]:
+        """Of every point, see :class:`Point`."""
+        return np.fmin.reduceat(self.low, self.starts), np.fmax.reduceat(self.high, self.starts)
 
-@dataclass(frozen=True, slots=True)
-class NoiseFloor:
-    """How much sessions of one commit differ.
-
-    Attributes
-    ----------
-    deviation : float
-        Standard deviation of a session's logarithm about its commit's mean.
-    sessions : int
-        Sessions of commits that were measured in more than one.
-    degrees : int
-        Degrees of freedom: sessions less commits.
-    """
-
-    deviation: float
-    sessions: int
-    degrees: int
+    def points(self, start: int = 0) -> Iterator[Point]:
+        """The points from one on, in order."""
+        low, high = self.bounds()
+        for k in range(start, len(self)):
+            own = self.rows(k, k + 1)
+            yield Point(
+                self.commit(k),
+                tuple(self.values[own].tolist()),
+                tuple(self.samples[own].tolist()),
+                self.anchors[int(self.beside[own.start])],
+                float(low[k]),
+                float(high[k]),
+            )
 
 
 def tracks_of(
-    measurements: Sequence[Measurement], order: Sequence[Commit], machines: Mapping[int, str]
+    measured: Measurements, order: Sequence[Commit], machines: Mapping[int, str]
 ) -> tuple[Track, ...]:
-    """The tracks of one series.
+    """The tracks of all series among measurements, along commits in order.
 
-    Parameters
-    ----------
-    measurements : sequence of Measurement
-        Of one series. Locations that are not positive have no logarithm and are left out.
-    order : sequence of Commit
-        The commits to follow, in order.
-    machines : mapping of int to str
-        Labels of machines.
-
-    Returns
-    -------
-    tuple of Track
-        The anchored ones first; none without a usable measurement.
+    Locations that are not positive have no logarithm and are left out. Of a series the anchored tracks come first.
     """
-    usable = [m for m in measurements if m.location > 0]
-    anchors = {m.session: m for m in usable if m.anchor}
-    levels = _levels([m for m in usable if m.session in anchors], anchors)
+    usable = measured.where(measured.location > 0)
+    usable = usable.where(np.argsort(usable.series, kind="stable"))
     place = {commit.sha: i for i, commit in enumerate(order)}
-    found: dict[tuple[bool, str], dict[tuple[int, str], list[tuple[float, int]]]] = {}
-    for m in usable:
-        if m.commit.sha not in place or m.anchor:
-            continue
-        anchor = anchors.get(m.session)
-        if anchor is None:
-            basis, name, value = machines[m.machine], "", math.log(m.location)
-        else:
-            name = anchor.commit.sha
-            basis, value = levels.root[name], math.log(m.location / anchor.location) + levels.level[name]
-        at = (place[m.commit.sha], name)
-        found.setdefault((bool(name), basis), {}).setdefault(at, []).append((value, m.sample))
-    return tuple(
-        Track(
-            usable[0].series,
-            basis,
-            anchored,
-            tuple(
-                Point(order[i], tuple(v for v, _ in of), tuple(n for _, n in of), name)
-                for (i, name), of in sorted(by_commit.items())
-            ),
-            tuple(
-                (name, levels.error[name]) for name, root in levels.root.items() if anchored and root == basis
-            ),
-            levels.degrees,
-        )
-        for (anchored, basis), by_commit in sorted(
-            found.items(), key=lambda item: (not item[0][0], item[0][1])
-        )
-    )
+    places = np.array([place.get(commit.sha, -1) for commit in usable.commits], dtype=np.int64)
+    bounds = [*np.flatnonzero(np.diff(usable.series, prepend=-1)).tolist(), len(usable)]
+    found: list[Track] = []
+    for start, end in itertools.pairwise(bounds):
+        found += _of_series(usable.where(np.arange(start, end)), places, order, machines)
+    return tuple(found)
+
+
+def _of_series(
+    own: Measurements, places: IntArray, order: Sequence[Commit], machines: Mapping[int, str]
+) -> Iterator[Track]:
+    levels = _levels(own)
+    value, low, high = np.log(own.location), _log(own.low), _log(own.high)
+    beside = np.full(len(own), -1)
+    if levels.names:
+        sitting = {int(s): i for i, s in enumerate(own.session) if own.anchor[i]}
+        at = np.array([sitting.get(int(s), -1) for s in own.session])
+        has = at >= 0
+        name = np.array([levels.names.index(own.commits[c].sha) for c in own.commit[at[has]]], dtype=np.int64)
+        beside[has] = name
+        # A ratio is as uncertain as both: half widths add in squares.
+        of, to = np.flatnonzero(has), at[has]
+        ratio = value[of] - value[to]
+        down = np.hypot(value[of] - low[of], high[to] - value[to])
+        up = np.hypot(high[of] - value[of], value[to] - low[to])
+        value[of] = ratio + levels.level[name]
+        low[of], high[of] = value[of] - down, value[of] + up
+    here = places[own.commit]
+    kept = (here >= 0) & ~own.anchor
+    root = levels.root[beside] if levels.names else beside
+    groups = {
+        (False, machines[host], host, -1): kept & (beside < 0) & (own.machine == host)
+        for host in set(own.machine[kept & (beside < 0)].tolist())
+    } | {
+        (True, levels.names[r], -1, r): kept & (beside >= 0) & (root == r)
+        for r in set(root[kept & (beside >= 0)].tolist())
+    }
+    for (anchored, basis, *_), mask in sorted(groups.items(), key=lambda item: (not item[0][0], item[0][1])):
+        rows = np.flatnonzero(mask)
+        rows = rows[np.lexsort((beside[rows], here[rows]))]
+        yield Track(
+            int(own.series[0]), basis, anchored, order, here[rows], value[rows], low[rows], high[rows],
+            own.sample[rows], np.maximum(beside[rows], 0), levels.names if anchored else ("",),
+            levels.error if anchored else np.zeros(1), levels.degrees if anchored else 0,
+        )  # fmt: skip
+
+
+def _log(values: FloatArray) -> FloatArray:
+    """The logarithm; NaN for what has none."""
+    found: FloatArray = np.log(np.where(values > 0.0, values, np.nan))
+    return found
 
 
 @dataclass(frozen=True, slots=True)
 class _Levels:
     """Of each anchor the root of its group, its logarithm relative to that, and the standard error of it."""
 
-    root: dict[str, str]
-    level: dict[str, float]
-    error: dict[str, float]
+    names: tuple[str, ...]
+    root: IntArray
+    level: FloatArray
+    error: FloatArray
     degrees: int
 
 
-def _levels(measured: Sequence[Measurement], anchors: Mapping[int, Measurement]) -> _Levels:
+def _levels(own: Measurements) -> _Levels:
     """How the anchors differ.
 
     Every session that measured two of the anchors says how they differ; the levels are the least squares over
     all of them, the first anchor of each connected group being its root.
     """
-    names = list(dict.fromkeys(anchor.commit.sha for anchor in anchors.values()))
+    anchors = {int(own.session[i]): int(i) for i in np.flatnonzero(own.anchor)}
+    names = tuple(dict.fromkeys(own.commits[own.commit[i]].sha for i in anchors.values()))
     number = {sha: i for i, sha in enumerate(names)}
+    if not names:
+        return _Levels((), np.zeros(0, np.int64), np.zeros(0), np.zeros(0), 0)
+    of_commit = np.array([number.get(commit.sha, -1) for commit in own.commits])
     differences = [
-        (number[own.commit.sha], number[m.commit.sha], math.log(m.location / own.location))
-        for m in measured
-        if (own := anchors[m.session]).commit.sha != m.commit.sha and m.commit.sha in number
+        (of_commit[own.commit[a]], of_commit[own.commit[i]], math.log(own.location[i] / own.location[a]))
+        for i in np.flatnonzero(of_commit[own.commit] >= 0)
+        if (a := anchors.get(int(own.session[i]))) is not None and own.commit[a] != own.commit[i]
     ]
-    root = list(range(len(names)))
+    root = np.arange(len(names))
     for _ in names:  # the smallest number of a group reaches all of it
         for a, b, _ratio in differences:
             root[a] = root[b] = min(root[a], root[b])
-    free = [i for i in range(len(names)) if root[i] != i]
-    column = {i: k for k, i in enumerate(free)}
-    design = np.zeros((len(differences), len(free)))
+    free = np.flatnonzero(root != np.arange(len(names)))
+    column = {int(i): k for k, i in enumerate(free)}
+    design = np.zeros((len(differences), free.size))
     for row, (a, b, _ratio) in enumerate(differences):
-        for i, sign in ((b, 1.0), (a, -1.0)):
+        for i, sign in ((int(b), 1.0), (int(a), -1.0)):
             if i in column:
                 design[row, column[i]] = sign
     ratios = np.array([ratio for _, _, ratio in differences])
     level, error = np.zeros(len(names)), np.zeros(len(names))
-    degrees = len(differences) - len(free)
-    if free:
+    degrees = len(differences) - free.size
+    if free.size:
         level[free] = np.linalg.lstsq(design, ratios, rcond=None)[0]
         error[free] = math.inf
         if degrees > 0:
             variance = float(np.square(ratios - design @ level[free]).sum()) / degrees
             error[free] = np.sqrt(variance * np.diag(np.linalg.inv(design.T @ design)))
-    return _Levels(
-        {sha: names[root[i]] for sha, i in number.items()},
-        dict(zip(names, level.tolist(), strict=True)),
-        dict(zip(names, error.tolist(), strict=True)),
-        degrees,
-    )
-
-
-def noise_floor(tracks: Sequence[Track]) -> NoiseFloor | None:
-    """How much sessions of the same commit differ, pooled over tracks; None when no commit has two sessions."""
-    squares, sessions, degrees = 0.0, 0, 0
-    for track in tracks:
-        for point in track.points:
-            if len(point.values) > 1:
-                squares += sum((value - point.value) ** 2 for value in point.values)
-                sessions += len(point.values)
-                degrees += len(point.values) - 1
-    return NoiseFloor(math.sqrt(squares / degrees), sessions, degrees) if degrees else None
+    return _Levels(names, root, level, error, degrees)

@@ -38,8 +38,7 @@ def overview(result: HistoryResult, *, everything: bool = False) -> Report:
     """
     changes = sorted(result.changes, key=lambda change: _place(result, change), reverse=True)
     benchmarks = len({track.series for track in result.tracks})
-    measured = len({point.commit.sha for track in result.tracks for point in track.points})
-    many = f"{plural(benchmarks, 'benchmark')} over {plural(measured, 'commit')}"
+    many = f"{plural(benchmarks, 'benchmark')} over {plural(result.measured, 'commit')}"
     headline = [
         Text(
             f"{plural(len(changes), 'change')} in {many}" if changes else f"No change is shown in {many}",
@@ -60,7 +59,7 @@ def overview(result: HistoryResult, *, everything: bool = False) -> Report:
                 f"Sessions of one commit differ by {percent(math.expm1(result.noise.deviation), 2)} (deviation)."
             )
         )
-    longest = max((len(track.points) for track in result.tracks), default=0)
+    longest = max((len(track) for track in result.tracks), default=0)
     if longest < LEAST:
         notes.append(
             Text(f"A change shows from {LEAST} commits on one machine at the earliest; {longest} are here.")
@@ -124,15 +123,15 @@ def _row(result: HistoryResult, change: Change) -> Row:
         (
             Cell(change.commit.sha[:_SHA]),
             Cell(name),
-            Cell(f"{factor(times)}x", style),
+            Cell(factor(times), style),
             Cell(word, style),
-            Cell(f"{factor(least, -1)}x" if least > 1.0 else "-"),
+            Cell(factor(least, -1) if least > 1.0 else "-"),
             Cell(span),
             Cell(said.state if said else "", "dim"),
         ),
         name=name,
         kind=word,
-        message=f"{name}: {factor(times)}x {word} since {change.commit.sha[:_SHA]}",
+        message=f"{name}: {factor(times)} {word} since {change.commit.sha[:_SHA]}",
     )
 
 
@@ -188,12 +187,12 @@ def _of_track(result: HistoryResult, track: Track, last: int) -> Report:
         Column("sessions", right=True),
         Column("subject", names=True, drop=1),
     )
-    points = track.points[-last:]
+    points = track.points(max(len(track) - last, 0))
 
     def rows() -> Iterator[tuple[Cell, ...]]:
         for point in points:
             value = math.exp(point.value)
-            shown = f"{factor(value)}x" if track.anchored else format_value(value, series.unit)
+            shown = factor(value) if track.anchored else format_value(value, series.unit)
             yield (
                 Cell(point.commit.sha[:_SHA]),
                 Cell(shown),
@@ -201,6 +200,6 @@ def _of_track(result: HistoryResult, track: Track, last: int) -> Report:
                 Cell(point.commit.subject),
             )
 
-    title = f"{series.key.benchmark} ({series.key.metric}), {basis}: {plural(len(track.points), 'commit')}"
-    spark = Text("  " + sparkline([point.value for point in track.points]))
+    title = f"{series.key.benchmark} ({series.key.metric}), {basis}: {plural(len(track), 'commit')}"
+    spark = Text("  " + sparkline(track.level.tolist()))
     return Report(title, (spark,), (Table.of(columns, rows()),))

@@ -64,10 +64,11 @@ class ChangeScan:
     pvalue: FloatArray
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=256)
 def _score_table(n: int) -> FloatArray:
-    """Normal scores of the ranks 1, 1.5, 2, ... n."""
-    return ndtri((np.arange(2, 2 * n + 1) / 2.0 - 0.5) / n)
+    """Normal scores of the ranks 1, 1.5, 2, ... n; the upper half mirrors the lower."""
+    lower = ndtri((np.arange(2, n + 2) / 2.0 - 0.5) / n)
+    return np.concatenate([lower, -lower[-2::-1]])
 
 
 def _midranks_doubled(x: FloatArray) -> IntArray:
@@ -217,6 +218,16 @@ def _null_table() -> tuple[FloatArray, FloatArray, FloatArray]:
     )
 
 
+@lru_cache(maxsize=4096)
+def _null_row(n: int) -> tuple[FloatArray, FloatArray]:
+    """Squared quantiles for series of n values, ascending, and the logarithms of their levels."""
+    sizes, levels, quantiles = _null_table()
+    here = np.array([np.interp(np.log(n), np.log(sizes), column) for column in quantiles.T])
+    # Few values have few statistics: of the levels that share a quantile the largest counts.
+    known, first = np.unique(np.square(here), return_index=True)
+    return known, np.log(levels[first])
+
+
 def scan_pvalue(statistic: npt.ArrayLike, n: int) -> FloatArray:
     """Probability that a series of n values without a change shows such a statistic or a larger one.
 
@@ -233,13 +244,8 @@ def scan_pvalue(statistic: npt.ArrayLike, n: int) -> FloatArray:
         Between the levels of the table log p is linear in the squared statistic, and beyond the smallest it goes
         on so, like a normal tail; sizes are interpolated in log n.
     """
-    sizes, levels, quantiles = _null_table()
-    log_n = np.log(sizes)
-    here = np.array([np.interp(np.log(n), log_n, column) for column in quantiles.T])
+    known, log_p = _null_row(n)
     squares = np.square(np.asarray(statistic, dtype=np.float64))
-    # Few values have few statistics: of the levels that share a quantile the largest counts.
-    known, first = np.unique(np.square(here), return_index=True)
-    log_p = np.log(levels[first])
     slope = (log_p[-1] - log_p[-2]) / (known[-1] - known[-2])
     beyond = log_p[-1] + slope * (squares - known[-1])
     inside = np.interp(squares, known, log_p, left=0.0)
@@ -278,7 +284,9 @@ def confidence_set(x: npt.ArrayLike, alpha: float, *, dependence: float | None =
     for step in (-1, 1):
         split, refused = best + step, 0
         while 0 < split < series.size and refused < _PATIENCE:
-            if unchanged(series[:split]) and unchanged(series[split:]):
+            parts = series[:split], series[split:]
+            # First the side that got values from beyond the best split: it is the one to show a change.
+            if all(unchanged(part) for part in parts[::step]):
                 kept.append(split)
                 refused = 0
             else:

@@ -1,0 +1,152 @@
+"""What the store gives: series, measurements reduced to their locations, what people decided."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from speedproof.data.suite import Key
+from speedproof.history.commits import Commit
+
+__all__ = ["Added", "Measurement", "Measurements", "State", "StoredSeries", "Triage"]
+
+State = Literal["blessed", "invalid", "fixed"]
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """What became of a file.
+
+    Attributes
+    ----------
+    path : str
+        The file.
+    samples : int
+        Samples that are new in the store; 0 for a file that was there already.
+    commits : tuple of str
+        Names of the commits they belong to.
+    known : bool
+        Whether the same file had been added before.
+    """
+
+    path: str
+    samples: int
+    commits: tuple[str, ...]
+    known: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSeries:
+    """A benchmark's metric as the store knows it."""
+
+    id: int
+    key: Key
+    unit: str
+    higher_is_better: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Triage:
+    """What somebody decided about a change at a commit.
+
+    Attributes
+    ----------
+    commit : str
+        The first commit after the change.
+    benchmark : str
+        Empty for every benchmark.
+    state : {"blessed", "invalid", "fixed"}
+        Accepted as the new level; noise; undone since.
+    reason, who, at : str
+        Why, by whom, when (ISO 8601, UTC).
+    """
+
+    commit: str
+    benchmark: str
+    state: State
+    reason: str
+    who: str
+    at: str
+
+
+class Measurement(NamedTuple):
+    """A sample of a commit in a session: its median over processes with bounds, in base units."""
+
+    series: int
+    session: int
+    machine: int
+    commit: Commit
+    anchor: bool
+    location: float
+    sample: int
+    low: float = float("nan")
+    high: float = float("nan")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Measurements:
+    """Many measurements, a column each: of a million, objects would be too many.
+
+    ``commit`` holds places in ``commits``; ``low`` and ``high`` are NaN where values are too few for an interval.
+    """
+
+    series: IntArray
+    session: IntArray
+    machine: IntArray
+    commit: IntArray
+    anchor: npt.NDArray[np.bool_]
+    location: FloatArray
+    low: FloatArray
+    high: FloatArray
+    sample: IntArray
+    commits: tuple[Commit, ...] = field(default=())
+
+    @classmethod
+    def of(cls, rows: Iterable[Measurement]) -> Measurements:
+        """From single ones."""
+        found = list(rows)
+        commits = tuple(dict.fromkeys(m.commit for m in found))
+        place = {commit: i for i, commit in enumerate(commits)}
+
+        def whole(values: Iterable[int]) -> IntArray:
+            return np.fromiter(values, np.int64, len(found))
+
+        def real(values: Iterable[float]) -> FloatArray:
+            return np.fromiter(values, np.float64, len(found))
+
+        return cls(
+            whole(m.series for m in found),
+            whole(m.session for m in found),
+            whole(m.machine for m in found),
+            whole(place[m.commit] for m in found),
+            np.array([m.anchor for m in found], dtype=np.bool_),
+            real(m.location for m in found),
+            real(m.low for m in found),
+            real(m.high for m in found),
+            whole(m.sample for m in found),
+            commits,
+        )
+
+    def __len__(self) -> int:
+        return int(self.series.size)
+
+    def where(self, chosen: npt.NDArray[np.bool_] | IntArray) -> Measurements:
+        """Some of them."""
+        return Measurements(
+            self.series[chosen],
+            self.session[chosen],
+            self.machine[chosen],
+            self.commit[chosen],
+            self.anchor[chosen],
+            self.location[chosen],
+            self.low[chosen],
+            self.high[chosen],
+            self.sample[chosen],
+            self.commits,
+        )
