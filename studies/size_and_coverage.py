@@ -1,6 +1,7 @@
 """Size of the tests and protocols, and coverage of the certified bounds, by seeded simulation.
 
-``python studies/size_and_coverage.py [repetitions] [seed]`` prints the tables of docs/size-and-coverage.md.
+``python studies/size_and_coverage.py [repetitions] [seed]`` prints the tables of studies/size_and_coverage.md, and
+the worst of every size in one table, for docs/size-and-coverage.md.
 Pairs of samples are drawn from distributions of which the tested hypothesis, or the covered value, is true. A
 cell has the percentage of errors in both directions: of verdicts "faster" and "slower" where neither is true,
 of lower bounds above and upper bounds below the truth. All should be about 5, the risk alpha, or less. An
@@ -13,6 +14,7 @@ Every row draws from its own child of the seed, so a row does not depend on the 
 from __future__ import annotations
 
 import math
+import re
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -289,12 +291,61 @@ def table(labels: tuple[str, ...], rows: list[Row]) -> str:
     return "\n".join([*head, *map(str, rows)])
 
 
+# What the condensed table shows: its heading, the table's number and column.
+CONDENSED = (
+    ("mean, figure 1", 1, "figure 1, all"),
+    ("mean, always Welch", 1, "always Welch, all"),
+    ("median, figure 2", 2, "figure 2, all"),
+    ("bounds of means", 3, "scaled, figure 1"),
+    ("bounds of medians, a factor", 4, "scaled, all"),
+    ("bounds of medians, a shift", 4, "shifted, all"),
+)
+
+
+def _cells(text: str) -> Iterator[tuple[int, dict[str, str]]]:
+    """The number of the table and the cells by heading, of every row of printed tables."""
+    number = 0
+    head: list[str] = []
+    for line in text.splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if found := re.match(r"##+ Table (\d)", line):
+            number, head = int(found[1]), []
+        elif line.startswith("|") and not line.startswith("|-"):
+            if head:
+                yield number, dict(zip(head, cells, strict=True))
+            head = head or cells
+
+
+def condensed(text: str) -> str:
+    """Of printed tables: normal noise and the worst of all noises, either in the worse direction."""
+    worst: dict[tuple[str, str], dict[str, dict[str, float]]] = {}
+    for number, row in _cells(text):
+        for title, wanted, column in CONDENSED:
+            if number == wanted and " / " in row[column]:
+                place = row["n, m"], row.get("spread", "1:1")
+                shares = [float(share) for share in row[column].rstrip("!").split(" / ")]
+                worst.setdefault(place, {}).setdefault(title, {})[row["distribution"]] = max(shares)
+    head = ("n, m", "spread", *(title for title, _, _ in CONDENSED))
+    lines = ["| " + " | ".join(head) + " |", "|---|---|" + "---:|" * len(CONDENSED)]
+    for place, found in worst.items():
+        shown = [
+            f"{f['normal']:.1f} / {max(f.values()):.1f}" if (f := found.get(title, {})) else ""
+            for title, _, _ in CONDENSED
+        ]
+        lines.append("| " + " | ".join((*place, *shown)) + " |")
+    return "\n".join(lines)
+
+
 def main() -> None:
     """Print the tables."""
     repetitions = int(sys.argv[1]) if len(sys.argv) > 1 else REPETITIONS
     seed = int(sys.argv[2]) if len(sys.argv) > 2 else SEED
+    printed = ""
     for title, labels, rows in TABLES:
-        print(f"\n### {title}\n\n{table(labels, list(rows(repetitions, seed)))}", flush=True)
+        one = f"\n## {title}\n\n{table(labels, list(rows(repetitions, seed)))}"
+        print(one, flush=True)
+        printed += f"{one}\n"
+    print(f"\n{condensed(printed)}")
 
 
 if __name__ == "__main__":

@@ -178,9 +178,11 @@ def test_marks_against_binomial_sums(study: ModuleType) -> None:
 
 def test_document_has_the_tables_of_the_study(study: ModuleType) -> None:
     """Titles, head lines and the first row of each table, made anew at the document's repetitions and seed."""
-    document = (ROOT / "docs" / "size-and-coverage.md").read_text(encoding="utf-8")
+    document = (ROOT / "studies" / "size_and_coverage.md").read_text(encoding="utf-8")
     for title, labels, rows in study.TABLES:
         first = next(rows(study.REPETITIONS, study.SEED))
         head, _, line = study.table(labels, [first]).splitlines()
-        assert f"### {title}\n\n{head}\n" in document
+        assert f"## {title}\n\n{head}\n" in document
         assert f"\n{line}\n" in document
+    manual = (ROOT / "docs" / "size-and-coverage.md").read_text(encoding="utf-8")
+    assert study.condensed(document) in manual
