@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from speedproof import formats as formats
     from speedproof import mixture as mixture
     from speedproof import plot as plot
+    from speedproof.api.corpus import Corpus as Corpus
     from speedproof.api.gates import GateResult as GateResult
     from speedproof.api.gates import gate as gate
     from speedproof.api.history import History as History
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
 # Where each public name comes from; one that is a module itself is named alone.
 _HOME = {
     "Assumption": "protocols.assumptions",
+    "Corpus": "api.corpus",
     "GateResult": "api.gates",
     "History": "api.history",
     "HistoryResult": "history.result",

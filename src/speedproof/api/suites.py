@@ -62,6 +62,7 @@ def read(
     only: Sequence[str] = (),
     skip: Sequence[str] = (),
     metric: str | None = "all",
+    where: str | None = None,
 ) -> Suite:
     """Read result files of any known tool, as the command line does.
 
@@ -87,6 +88,8 @@ def read(
         One of the benchmarks of a single file, to compare them with each other.
     only, skip, metric
         As in :meth:`~speedproof.data.suite.Suite.select`; everything by default.
+    where : str, optional
+        An SQL condition on the rows of a corpus, such as ``"version = 'main'"``.
 
     Returns
     -------
@@ -122,6 +125,7 @@ def read(
         only=only,
         skip=skip,
         metric=metric,
+        where=where,
     )
 
 

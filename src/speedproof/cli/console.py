@@ -132,7 +132,7 @@ class Console:
         self.err.write("speedproof: " + "\n".join(lines) + "\n")
 
     @contextmanager
-    def progress(self, title: str, total: float) -> Iterator[Ticker]:
+    def progress(self, title: str, total: float | None) -> Iterator[Ticker]:
         """Show a progress bar on ``err`` while it is a terminal.
 
         Parameters
@@ -140,7 +140,7 @@ class Console:
         title : str
             What is going on.
         total : float
-            Number of steps.
+            Number of steps; None where nobody knows it.
         """
         if not self.err.isatty():
             yield Ticker()

@@ -10,6 +10,7 @@ from speedproof.cli.console import Console
 from speedproof.errors import UsageError
 
 __all__ = [
+    "columns_of",
     "load",
     "report_leftovers",
     "select",
@@ -24,6 +25,22 @@ def load(paths: Sequence[str], args: Args) -> sp.Suite:
     FormatError, UsageError
         As :func:`speedproof.read`; a ``--column`` that is not ROLE=NAME with a known role.
     """
+    return sp.read(
+        *paths,
+        format=args.format,
+        unit=args.unit,
+        columns=columns_of(args),
+        wide=args.wide,
+        by=getattr(args, "by", None) or (),
+        rows=getattr(args, "rows", None) or (),
+        match=getattr(args, "match", None) or "name",
+        reference=getattr(args, "reference", None),
+        where=args.where,
+    )
+
+
+def columns_of(args: Args) -> dict[str, str]:
+    """What ``--column`` and its kin say: from roles to columns."""
     columns: dict[str, str] = {}
     for item in args.column:
         role, equals, name = item.partition("=")
@@ -33,18 +50,7 @@ def load(paths: Sequence[str], args: Args) -> sp.Suite:
             )
         columns[role] = name
     chosen = {"benchmark": args.benchmark_columns, "version": args.version_column}
-    columns |= {role: name for role, name in chosen.items() if name}
-    return sp.read(
-        *paths,
-        format=args.format,
-        unit=args.unit,
-        columns=columns,
-        wide=args.wide,
-        by=getattr(args, "by", None) or (),
-        rows=getattr(args, "rows", None) or (),
-        match=getattr(args, "match", None) or "name",
-        reference=getattr(args, "reference", None),
-    )
+    return columns | {role: name for role, name in chosen.items() if name}
 
 
 def select(suite: sp.Suite, args: Args, console: Console) -> sp.Suite:

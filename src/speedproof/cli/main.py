@@ -32,6 +32,7 @@ COMMANDS = {
     "compare": "compare versions: verdicts with certified speedups",
     "suite": "the Speedup-Test of a configuration file, with the original tool's four files",
     "history": "keep measurements of commits; what changed, when and by how much",
+    "corpus": "millions of samples in Parquet: build, query, compare on all cores or a cluster",
     "hpt": "Hierarchical Performance Testing: one verdict over a whole suite",
     "gate": "pass or fail a candidate in a pipeline, each with a stated risk",
     "model": "model samples as Gaussian mixtures: modes, weights, a test of the fit",

@@ -205,6 +205,7 @@ def reading() -> list[Option]:
             help="the columns of a CSV file that name a benchmark together, for example program,threads",
         ),
         Option("--version-column", metavar="NAME", help="the column of a CSV file that names the version"),
+        Option("--where", metavar="SQL", help="rows of a corpus to read: \"version in ('3.12', '3.13')\""),
     )  # fmt: skip
 
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from speedproof.data.sample import FloatArray, IntArray, Trait
 from speedproof.data.units import Direction
+from speedproof.errors import FormatError
 
-__all__ = ["Record", "Skipped"]
+__all__ = ["FileResults", "Record", "Skipped"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,3 +98,25 @@ class Skipped:
         text = ": ".join(part for part in (self.path, self.where, self.benchmark, self.reason) if part)
         # Names come from files, and a line break in one must not make two remarks of one.
         return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FileResults:
+    """What one file holds, or why it holds nothing that can be read.
+
+    Attributes
+    ----------
+    path : str
+        The file; a member of an archive as ``results.tar.gz/run1.json``.
+    records : tuple of Record
+        Everything that was measured.
+    skipped : tuple of Skipped
+        What was left out of it.
+    reject : FormatError or None
+        Why nothing could be read.
+    """
+
+    path: str
+    records: tuple[Record, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+    reject: FormatError | None = None

@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
+from speedproof.corpus import is_corpus
 from speedproof.data.names import natural
 from speedproof.data.record import Record, Skipped
 from speedproof.errors import FormatError
@@ -61,7 +62,7 @@ def read(
     ----------
     path : str or Path
         A file; a folder, of which every file is read in sorted order, sub-folders included, a criterion
-        folder as a whole; or ``-`` for standard input.
+        folder as a whole; a corpus, also by URL; or ``-`` for standard input.
     format : str, optional
         The name of a format, for content that is not recognised. In a folder it holds for every file.
     options : ReadOptions, optional
@@ -90,6 +91,10 @@ def read(
     """
     chosen = ReadOptions() if options is None else options
     known = None if format is None else format_named(format)
+    if is_corpus(str(path)):
+        from speedproof.corpus.read import read_records
+
+        return read_records(str(path), chosen.where)
     if _is_folder(path):
         return _read_folder(Path(path), known, chosen)
     return _read_file(path, known, chosen)

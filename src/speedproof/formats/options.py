@@ -29,6 +29,8 @@ class ReadOptions:
         Whether a CSV file has one row a value (long) or one column a sample (wide).
     wide : {"version", "benchmark"}
         What the columns of a wide CSV file are.
+    where : str or None
+        An SQL condition on the rows of a corpus.
 
     Raises
     ------
@@ -48,6 +50,7 @@ class ReadOptions:
     columns: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     layout: Literal["auto", "long", "wide"] = "auto"
     wide: Literal["version", "benchmark"] = "version"
+    where: str | None = None
 
     def __post_init__(self) -> None:
         for role in self.columns:

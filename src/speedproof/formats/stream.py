@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from speedproof.data.names import natural
-from speedproof.data.record import Record, Skipped
+from speedproof.data.record import FileResults, Record, Skipped
 from speedproof.errors import FormatError
 from speedproof.formats.folder import result_files
 from speedproof.formats.options import ReadOptions
@@ -22,33 +22,12 @@ _ARCHIVES = (".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz", ".zip")
 _DEFAULTS = ReadOptions()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class FileResults:
-    """What one file holds, or why it holds nothing that can be read.
-
-    Attributes
-    ----------
-    path : str
-        The file; a member of an archive as ``results.tar.gz/run1.json``.
-    records : tuple of Record
-        Everything that was measured.
-    skipped : tuple of Skipped
-        What was left out of it.
-    reject : FormatError or None
-        Why nothing could be read.
-    """
-
-    path: str
-    records: tuple[Record, ...] = ()
-    skipped: tuple[Skipped, ...] = ()
-    reject: FormatError | None = None
-
-
 def read_files(
     paths: Iterable[str | os.PathLike[str]],
     *,
     format: str | None = None,
     options: ReadOptions = _DEFAULTS,
+    skip: Callable[[str], bool] = lambda path: False,
 ) -> Iterator[FileResults]:
     r"""Read many files, folders and archives, holding one file at a time.
 
@@ -60,6 +39,8 @@ def read_files(
         Of every file, instead of detecting it.
     options : ReadOptions
         What raw text and CSV do not say themselves.
+    skip : callable
+        Whether to leave out a file, which is asked before it is read.
 
     Yields
     ------
@@ -82,7 +63,7 @@ def read_files(
     b.txt [] False
     """
     known = None if format is None else format_named(format)
-    for opened in _sources(paths):
+    for opened in _sources(paths, skip):
         if isinstance(opened, FormatError):
             yield FileResults(opened.path, reject=opened)
             continue
@@ -110,7 +91,7 @@ def read_files(
 _Opened = tuple[Source, str | None] | FormatError
 
 
-def _sources(paths: Iterable[str | os.PathLike[str]]) -> Iterator[_Opened]:
+def _sources(paths: Iterable[str | os.PathLike[str]], skip: Callable[[str], bool]) -> Iterator[_Opened]:
     """Every file, opened when its turn comes, with the version that its folder names."""
     for name in paths:
         path = os.fspath(name)
@@ -118,13 +99,14 @@ def _sources(paths: Iterable[str | os.PathLike[str]]) -> Iterator[_Opened]:
             found = sorted(glob.glob(path, recursive=True), key=natural)  # noqa: PTH207 (an absolute pattern)
             if not found:
                 yield FormatError(path, "", "no file has a name of this pattern")
-            yield from _sources(found)
+            yield from _sources(found, skip)
         elif path != STDIN and Path(path).is_dir():
             for file, version in result_files(Path(path)):
-                yield _opened(file, version)
+                if not skip(str(file)):
+                    yield _opened(file, version)
         elif path.lower().endswith(_ARCHIVES):
-            yield from _members(path)
-        else:
+            yield from _members(path, skip)
+        elif not skip(path):
             yield _opened(path, None)
 
 
@@ -135,7 +117,7 @@ def _opened(path: str | Path, version: str | None) -> _Opened:
         return error
 
 
-def _members(path: str) -> Iterator[_Opened]:
+def _members(path: str, skip: Callable[[str], bool]) -> Iterator[_Opened]:
     """The files of an archive, unpacked one by one in memory."""
     import tarfile
     import zipfile
@@ -144,11 +126,13 @@ def _members(path: str) -> Iterator[_Opened]:
         if path.lower().endswith(".zip"):
             with zipfile.ZipFile(path) as archive:
                 for info in archive.infolist():
-                    if not info.is_dir():
+                    if not info.is_dir() and not skip(f"{path}/{info.filename}"):
                         yield _member(path, info.filename, archive.read(info))
         else:
             with tarfile.open(path, "r|*") as members:
                 for member in members:
+                    if skip(f"{path}/{member.name}"):
+                        continue
                     if member.isfile() and (content := members.extractfile(member)) is not None:
                         yield _member(path, member.name, content.read())
     except FileNotFoundError:

@@ -17,6 +17,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
+from speedproof.corpus import is_corpus
 from speedproof.data.record import Record, Skipped
 from speedproof.data.suite import Suite
 from speedproof.errors import UsageError
@@ -48,6 +49,7 @@ def read_suite(
     only: Sequence[str] = (),
     skip: Sequence[str] = (),
     metric: str | None = "all",
+    where: str | None = None,
 ) -> Suite:
     r"""Read result files of any known tool into one suite.
 
@@ -76,6 +78,8 @@ def read_suite(
         A benchmark of a single file that others are compared with: its benchmarks are then the versions.
     only, skip, metric
         As in :meth:`~speedproof.data.suite.Suite.select`; all by default.
+    where : str, optional
+        An SQL condition on the rows of a corpus.
 
     Returns
     -------
@@ -100,10 +104,12 @@ def read_suite(
     >>> suite.versions, [sample.values.tolist() for sample in suite.samples.values()]
     (('old', 'new'), [[0.012, 0.013], [0.01, 0.011]])
     """
-    options = ReadOptions(unit=unit, columns=columns or {}, wide=wide)
+    options = ReadOptions(unit=unit, columns=columns or {}, wide=wide, where=where)
     arguments = [named(path) for path in paths]
     if not arguments:
         raise UsageError("no file is named")
+    if where and not any(is_corpus(path) for argument in arguments for path in argument.paths):
+        raise UsageError("--where chooses rows of a corpus, and no file named is one")
     files = [(k, path) for k, argument in enumerate(arguments) for path in argument.paths]
     found = [_records(path, format, options) for _, path in files]
     if len(files) > 1:
@@ -140,7 +146,9 @@ def _records(path: str, format: str | None, options: ReadOptions) -> list[Record
     records = list(read(path, format=format, options=options))
     if not any(isinstance(r, Record) for r in records):
         reasons = "".join(f"\n  {r}" for r in records if isinstance(r, Skipped) and not r.expected)
-        raise UsageError(f"{path}: no measured values{reasons}")
+        raise UsageError(
+            f"{path}: no measured values{' where ' + options.where if options.where else reasons}"
+        )
     return records
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 
+from speedproof.corpus import is_url
 from speedproof.data.names import natural
 from speedproof.data.record import Record, Skipped
 from speedproof.errors import UsageError
@@ -17,6 +18,7 @@ __all__ = [
     "labels_of",
     "named",
     "one_thing",
+    "stem_of",
     "versions_by_field",
     "versions_of_one",
     "versions_of_several",
@@ -49,7 +51,7 @@ def named(argument: str | os.PathLike[str]) -> Named:
     """
     text = os.fspath(argument)
     name, equals, path = text.partition("=")
-    if not (equals and name and path) or _exists(text):
+    if not (equals and name and path) or is_url(name) or _exists(text):
         name, path = "", text
     parts = tuple(part for part in path.split(",") if part)
     return Named(name, (path,) if _exists(path) or len(parts) < 2 else parts)
@@ -62,7 +64,8 @@ def _exists(path: str) -> bool:
         return False
 
 
-def _stem(path: str) -> str:
+def stem_of(path: str) -> str:
+    """Name of a file without what says how it is written; of a folder its own."""
     if path == "-":
         return "stdin"
     pure = PurePath(path)
@@ -88,7 +91,7 @@ def _stem(path: str) -> str:
 
 def labels_of(arguments: Sequence[Named]) -> list[str]:
     """Names of versions: stems of paths, with as many parent folders as tell them apart."""
-    labels = [argument.name or ",".join(map(_stem, argument.paths)) for argument in arguments]
+    labels = [argument.name or ",".join(map(stem_of, argument.paths)) for argument in arguments]
     parents = [PurePath(argument.paths[0]).parts[:-1] for argument in arguments]
     depth = 0
     different = len(set(arguments))
@@ -99,7 +102,7 @@ def labels_of(arguments: Sequence[Named]) -> list[str]:
             or "/".join(
                 (
                     *(part for part in p[-depth:] if part not in (".", "/")),
-                    ",".join(map(_stem, argument.paths)),
+                    ",".join(map(stem_of, argument.paths)),
                 )
             )
             for argument, p in zip(arguments, parents, strict=True)

@@ -1,0 +1,269 @@
+"""From records to a corpus, in bounded memory: rows come in and sink to the leaves of a tree of files.
+
+Rows gather in the root. A node that holds too many hands them to its sixteen children by the next digit of the
+hash of their benchmark; what is at rest lies in the leaves, each one file sorted by benchmark. The manifest is
+replaced when everything that it names is written: whatever kills a build, the corpus is the state before or after.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from speedproof.corpus import MANIFEST
+from speedproof.corpus.place import Place, arrow
+from speedproof.corpus.schema import File, Manifest, columns, digest, merged, table
+from speedproof.data.record import FileResults, Record
+from speedproof.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pyarrow as pa
+
+__all__ = ["REJECTS", "Builder", "build"]
+
+REJECTS = "rejects.parquet"
+_INPUTS = "inputs"
+_ROWS, _VALUES = 1 << 14, 1 << 22  # of a leaf at most: a task of some seconds, 32 MB
+_GROUP = 1 << 20  # values of a row group
+_DEPTH = 8
+_TEXTS = [
+    "benchmark",
+    "metric",
+    "version",
+    "unit",
+    "direction",
+    "machine",
+    "session",
+    "commit",
+    "tool",
+    "file",
+]
+
+
+def build(
+    place: Place, found: Callable[[Builder], Iterable[tuple[str, FileResults]]], *, append: bool = False
+) -> Manifest:
+    """Fill a corpus with what ``found`` yields: each file with the version of records that name none.
+
+    An interrupted build goes on; a complete corpus takes more when ``append`` says so. Ctrl-C keeps what is read.
+    """
+    with _locked(place):
+        builder = Builder(place, append)
+        try:
+            for version, results in found(builder):
+                builder.add(version, results)
+        except KeyboardInterrupt:
+            builder.flush()
+            raise
+        return builder.finish()
+
+
+class Builder:
+    """A corpus under construction."""
+
+    def __init__(self, place: Place, append: bool) -> None:
+        pa = arrow()
+        self.place = place
+        known = Manifest.of(place)
+        if known is not None and known.complete and not append:
+            raise UsageError(f"{place.name}: there is a corpus; --append adds to it")
+        self.manifest = known or Manifest()
+        self.manifest.complete = False
+        self._nodes: dict[str, list[File]] = {}
+        for file in self.manifest.files:
+            self._nodes.setdefault(_prefix(file), []).append(file)
+        self._split = {prefix[:k] for prefix in self._nodes for k in range(len(prefix))}
+        self._remove_orphans()
+        self._inputs: set[tuple[str, str]] = set()
+        self._told: list[dict[str, Any]] = []
+        self._rejects: dict[str, list[dict[str, str]]] = {}
+        for name in place.files(_INPUTS):
+            if (
+                not name.endswith(".parquet") or int(Path(name).stem) > self.manifest.serial
+            ):  # of a state that never came to be
+                place.remove(name)
+                continue
+            ledger = place.table(name)
+            self._inputs.update(zip(ledger["file"].to_pylist(), ledger["stamp"].to_pylist(), strict=True))
+        if place.has(REJECTS):
+            for row in place.table(REJECTS).to_pylist():
+                self._rejects.setdefault(row["file"], []).append(row)
+        self._reject_type = pa.schema(
+            [(name, pa.string()) for name in ("file", "place", "benchmark", "reason")]
+        )
+        self._rows: list[tuple[int, str, Record]] = []
+        self._values = 0
+        self._gone: list[File] = []
+        self.manifest.write(place)
+
+    def has(self, path: str) -> bool:
+        """Whether an unchanged file is in the corpus already."""
+        return (_full(path), _stamp(path)) in self._inputs
+
+    def add(self, version: str, results: FileResults) -> None:
+        """Take what one file holds."""
+        skipped = [
+            {"file": results.path, "place": s.where, "benchmark": s.benchmark, "reason": s.reason}
+            for s in results.skipped
+            if not s.expected
+        ]
+        if results.reject is not None:
+            error = results.reject
+            skipped = [{"file": results.path, "place": error.where, "benchmark": "", "reason": error.message}]
+        self._rejects.pop(results.path, None)
+        if skipped:
+            self._rejects[results.path] = skipped
+        for record in merged(results.records):
+            self._rows.append((self.manifest.rows, record.version or version, record))
+            self.manifest.rows += 1
+            self._values += record.values.size
+        if results.reject is None:
+            self._told.append({"file": _full(results.path), "stamp": _stamp(results.path)})
+            self.manifest.inputs += 1
+        if len(self._rows) >= _ROWS or self._values >= _VALUES:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what has gathered and make it the state of the corpus."""
+        pa = arrow()
+        if self._rows:
+            for _, version, _ in self._rows:
+                self.manifest.versions[version] = self.manifest.versions.get(version, 0) + 1
+            self._put("", table(self._rows))
+            self.manifest.values += self._values
+            self._rows, self._values = [], 0
+            if self._over(""):
+                self._sink("")
+        if self._told:
+            self.manifest.serial += 1
+            ledger = pa.Table.from_pylist(self._told)
+            self.place.write_table(f"{_INPUTS}/{self.manifest.serial:06d}.parquet", ledger)
+            self._told = []
+        self._commit()
+
+    def finish(self) -> Manifest:
+        """Let everything sink to the leaves, each one sorted file."""
+        self.flush()
+        self._settle("")
+        self.manifest.complete = True
+        self._commit()
+        self._remove_orphans()
+        return self.manifest
+
+    def _commit(self) -> None:
+        told = [row for rows in self._rejects.values() for row in rows]
+        self.manifest.rejects = len(told)
+        if told or self.place.has(REJECTS):
+            self.place.write_table(REJECTS, arrow().Table.from_pylist(told, schema=self._reject_type))
+        self.manifest.files = [file for prefix in sorted(self._nodes) for file in self._nodes[prefix]]
+        self.manifest.write(self.place)
+        for file in self._gone:
+            self.place.remove(file.path)
+        self._gone = []
+
+    def _over(self, prefix: str) -> bool:
+        files = self._nodes.get(prefix, [])
+        return len(prefix) < _DEPTH and (
+            sum(f.rows for f in files) > _ROWS or sum(f.values for f in files) > _VALUES
+        )
+
+    def _settle(self, prefix: str) -> None:
+        if self._over(prefix) or (prefix in self._split and self._nodes.get(prefix)):
+            self._sink(prefix)
+        if prefix in self._split:
+            for digit in "0123456789abcdef":
+                self._settle(prefix + digit)
+        elif len(self._nodes.get(prefix, [])) > 1:
+            self._put(prefix, self._take(prefix))
+
+    def _sink(self, prefix: str) -> None:
+        """Hand the rows of a node to its children, and on where one of these has too many."""
+        pa = arrow()
+        rows = self._take(prefix)
+        self._split.add(prefix)
+        names = rows["benchmark"].combine_chunks().dictionary_encode()
+        digits = pa.array([digest(name)[len(prefix)] for name in names.dictionary.to_pylist()])
+        of_row = digits.take(names.indices)
+        for digit in sorted(set(digits.to_pylist())):
+            child = prefix + digit
+            self._put(child, rows.filter(pa.compute.equal(of_row, digit)))
+            if self._over(child):
+                self._sink(child)
+
+    def _take(self, prefix: str) -> pa.Table:
+        files = self._nodes.pop(prefix, [])
+        self._gone += files
+        return arrow().concat_tables([self.place.table(file.path) for file in files])
+
+    def _put(self, prefix: str, rows: pa.Table) -> None:
+        rows = rows.sort_by([(name, "ascending") for name in ("benchmark", "metric", "version", "row")])
+        self.manifest.serial += 1
+        path = "/".join(("data", *filter(None, [prefix]), f"{self.manifest.serial:06d}.parquet"))
+        values = int(arrow().compute.sum(rows["n"]).as_py())
+        size = self.place.write_table(
+            path,
+            rows.cast(columns()),
+            row_group_size=max(64, rows.num_rows * _GROUP // max(values, 1)),
+            use_dictionary=_TEXTS,
+            write_page_checksum=True,
+        )
+        self._nodes.setdefault(prefix, []).append(File(path, rows.num_rows, values, size))
+
+    def _remove_orphans(self) -> None:
+        """Delete what a killed build wrote and no manifest names."""
+        named = {file.path for file in self.manifest.files}
+        for file in self.place.files("data"):
+            if file not in named:
+                self.place.remove(file)
+
+
+def _prefix(file: File) -> str:
+    folders = file.path.split("/")[1:-1]
+    return folders[0] if folders else ""
+
+
+def _full(path: str) -> str:
+    return os.path.abspath(path)  # noqa: PTH100 (a member of an archive is no path)
+
+
+def _stamp(path: str) -> str:
+    """Size and time of change of a file, of the archive where it is a member of one."""
+    for file in (Path(path), *Path(path).parents):
+        try:
+            if file.is_file():
+                found = file.stat()
+                return f"{found.st_size} {found.st_mtime_ns}"
+        except OSError:
+            continue
+    return ""
+
+
+@contextmanager
+def _locked(place: Place) -> Iterator[None]:
+    """Keep a second build out of a corpus on this machine."""
+    if not place.local:
+        yield
+        return
+    import fcntl
+
+    folder = Path(place.root)
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"{place.name}: is a file; a corpus is a folder")
+    if (
+        folder.is_dir()
+        and Manifest.of(place) is None
+        and any(not f.name.startswith((".lock", MANIFEST)) for f in folder.iterdir())
+    ):
+        raise UsageError(f"{place.name}: holds other files; name a new folder for the corpus")
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / ".lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise UsageError(f"{place.name}: another build is writing to this corpus") from None
+        yield

@@ -1,0 +1,169 @@
+"""A folder on this machine or in an object store: where a corpus lives."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from speedproof.corpus import is_url
+from speedproof.errors import SpeedproofError, UsageError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["Place", "arrow", "broken", "storage_errors"]
+
+
+def arrow() -> Any:
+    """The module pyarrow, or an error that says how to get it."""
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise UsageError("a corpus needs PyArrow and DuckDB: pip install 'speedproof[corpus]'") from None
+    return pyarrow
+
+
+@contextmanager
+def storage_errors(doing: str) -> Iterator[None]:
+    """Errors of storage in words: a full disk, no permission, no network."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise SpeedproofError(
+                f"{doing}: the disk is full; what was written stays: make room and give the same command again"
+            ) from error
+        raise SpeedproofError(f"{doing}: {error.strerror or error}") from error
+
+
+def broken() -> tuple[type[Exception], ...]:
+    """The errors that say that a Parquet file is damaged or gone."""
+    return (arrow().ArrowException, OSError)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A folder of any file system that PyArrow or fsspec knows.
+
+    Attributes
+    ----------
+    name : str
+        As the user wrote it.
+    fs : pyarrow.fs.FileSystem
+        Its file system.
+    root : str
+        The folder in it.
+    """
+
+    name: str
+    fs: Any
+    root: str
+
+    @classmethod
+    def of(cls, name: str | os.PathLike[str]) -> Place:
+        """The place of a path or a URL."""
+        arrow()
+        from pyarrow import ArrowInvalid, fs
+
+        text = os.fspath(name)
+        if not is_url(text):
+            return cls(text, fs.LocalFileSystem(), os.path.abspath(text))  # noqa: PTH100 (the folder may not exist)
+        try:
+            system, root = fs.FileSystem.from_uri(text)
+        except (ArrowInvalid, OSError, ValueError, ImportError) as error:
+            raise UsageError(f"{text}: no such place: {error}") from error
+        return cls(text, system, root.rstrip("/"))
+
+    @property
+    def local(self) -> bool:
+        """Whether it is on this machine."""
+        return not is_url(self.name)
+
+    @property
+    def lasting(self) -> str:
+        """Its name for another process, which may have another working directory."""
+        return self.root if self.local else self.name
+
+    def at(self, file: str) -> str:
+        """The full name of a file in it."""
+        return f"{self.root}/{file}" if file else self.root
+
+    def has(self, file: str) -> bool:
+        """Whether there is such a file."""
+        from pyarrow import fs
+
+        return bool(self.fs.get_file_info(self.at(file)).type != fs.FileType.NotFound)
+
+    def files(self, folder: str = "") -> list[str]:
+        """Every file below a folder, relative to the place."""
+        from pyarrow import fs
+
+        selector = fs.FileSelector(self.at(folder), recursive=True, allow_not_found=True)
+        start = len(self.root) + 1
+        return sorted(i.path[start:] for i in self.fs.get_file_info(selector) if i.type == fs.FileType.File)
+
+    def read(self, file: str) -> bytes:
+        """The content of a file."""
+        with self.fs.open_input_stream(self.at(file)) as stream:
+            return bytes(stream.read())
+
+    def write(self, file: str, content: bytes) -> None:
+        """Write a file whole, or leave what was there."""
+        with storage_errors(f"cannot write {self.name}/{file}"):
+            self._whole(file, lambda stream: stream.write(content))
+
+    def write_table(self, file: str, table: pa.Table, **options: Any) -> int:
+        """Write a Parquet file whole; its size in bytes."""
+        import pyarrow.parquet as pq
+
+        with storage_errors(f"cannot write {self.name}/{file}"):
+            self._whole(file, lambda stream: pq.write_table(table, stream, compression="zstd", **options))
+            return int(self.fs.get_file_info(self.at(file)).size)
+
+    def _whole(self, file: str, fill: Any) -> None:
+        path = self.at(file)
+        if not self.local:  # an object appears when it is whole
+            with self.fs.open_output_stream(path) as stream:
+                fill(stream)
+            return
+        self.fs.create_dir(path.rpartition("/")[0], recursive=True)
+        unfinished = f"{path}.{os.getpid()}.tmp"
+        try:
+            with self.fs.open_output_stream(unfinished) as stream:
+                fill(stream)
+            self.fs.move(unfinished, path)
+        except BaseException:
+            if self.fs.get_file_info(unfinished).size is not None:
+                self.fs.delete_file(unfinished)
+            raise
+
+    def remove(self, file: str) -> None:
+        """Delete a file if it is there."""
+        if self.has(file):
+            self.fs.delete_file(self.at(file))
+
+    def table(self, file: str, columns: list[str] | None = None) -> pa.Table:
+        """Read a Parquet file, its checksums verified."""
+        import pyarrow.parquet as pq
+
+        return pq.read_table(
+            self.at(file),
+            columns=columns,
+            filesystem=self.fs,
+            page_checksum_verification=True,
+            partitioning=None,
+        )
+
+    def note(self, file: str, key: str) -> Any:
+        """What a Parquet file's footer says beside its schema."""
+        import pyarrow.parquet as pq
+
+        with self.fs.open_input_file(self.at(file)) as stream:
+            found = pq.read_metadata(stream).metadata or {}
+        return json.loads(found[key.encode()])

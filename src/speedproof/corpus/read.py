@@ -1,0 +1,168 @@
+"""An open corpus: its tables, its records, and SQL over them."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from speedproof.corpus.build import REJECTS
+from speedproof.corpus.place import Place, arrow, broken
+from speedproof.corpus.schema import File, Manifest, columns, records
+from speedproof.data.record import Record
+from speedproof.errors import FormatError, SpeedproofError, UsageError
+
+if TYPE_CHECKING:
+    import duckdb
+    import pyarrow as pa
+
+__all__ = ["Part", "database", "opened", "parts_of", "query", "read_records", "rows_of"]
+
+_TASK = 1 << 13  # rows that are worth a task
+_TASK_VALUES = 1 << 21
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Files of a corpus that are worked on together: whole benchmarks, small enough for memory."""
+
+    place: str
+    files: tuple[str, ...]
+
+
+def opened(name: str | os.PathLike[str]) -> tuple[Place, Manifest]:
+    """A corpus for reading.
+
+    Raises
+    ------
+    UsageError
+        No corpus, or one of a newer speedproof.
+    """
+    place = Place.of(name)
+    manifest = Manifest.of(place)
+    if manifest is None:
+        raise UsageError(
+            f"{place.name}: there is no corpus; make one with 'speedproof corpus build FILES -o DIR'"
+        )
+    return place, manifest
+
+
+def parts_of(place: Place, files: Sequence[File]) -> list[Part]:
+    """The corpus in parts of some seconds' work; they depend on what it holds alone."""
+    parts: list[list[File]] = []
+    by_folder: dict[str, list[File]] = {}
+    for file in files:
+        by_folder.setdefault(file.path.rpartition("/")[0], []).append(file)
+    for own in by_folder.values():  # the files of one leaf share benchmarks
+        known = parts[-1] if parts else []
+        if (
+            not known
+            or sum(f.rows for f in [*known, *own]) > _TASK
+            or sum(f.values for f in [*known, *own]) > _TASK_VALUES
+        ):
+            parts.append(list(own))
+        else:
+            known += own
+    return [Part(place.lasting, tuple(f.path for f in part)) for part in parts]
+
+
+def rows_of(part: Part, where: str | None = None) -> pa.Table:
+    """The rows of a part that a condition lets through, sorted by benchmark, metric and version.
+
+    Raises
+    ------
+    FormatError
+        A file that is damaged or gone.
+    """
+    place = Place.of(part.place)
+    tables = []
+    for file in part.files:
+        try:
+            tables.append(place.table(file))
+        except broken() as error:
+            raise FormatError(f"{part.place}/{file}", "", f"the file is damaged or gone: {error}") from None
+    rows = arrow().concat_tables(tables)
+    if where:
+        with database() as connection:
+            connection.register("corpus", rows)
+            rows = run(connection, f"SELECT * FROM corpus WHERE ({where})", where).cast(columns())
+    return rows.sort_by([(name, "ascending") for name in ("benchmark", "metric", "version", "row")])
+
+
+def read_records(name: str, where: str | None = None) -> Iterator[Record]:
+    """Everything in a corpus that a condition lets through, in the order in which it was read."""
+    place, manifest = opened(name)
+    found = [
+        numbered for part in parts_of(place, manifest.files) for numbered in records(rows_of(part, where))
+    ]
+    for _, record in sorted(found, key=lambda numbered: numbered[0]):
+        yield record
+
+
+def database() -> duckdb.DuckDBPyConnection:
+    """DuckDB in memory, which takes no Python variable for a table."""
+    try:
+        import duckdb
+    except ImportError:
+        raise UsageError("SQL and --where need DuckDB: pip install 'speedproof[corpus]'") from None
+    return duckdb.connect(
+        config={"python_enable_replacements": "false", "autoinstall_known_extensions": "false"}
+    )
+
+
+def run(connection: duckdb.DuckDBPyConnection, sql: str, shown: str) -> pa.Table:
+    """What DuckDB says to a query, without columns to one that gives no rows; its errors in words."""
+    import duckdb
+
+    try:
+        found: Any = connection.sql(sql)
+        return arrow().table({}) if found is None else found.to_arrow_table()
+    except duckdb.BinderException as error:
+        text = str(error).partition("\n\nLINE")[0].removeprefix("Binder Error: ").replace("\n", " ")
+        if missing := re.match(r'Referenced column "(.*?)" not found', text):
+            text = f"there is no column {missing[1]}; there are {', '.join(columns().names)}"
+        raise UsageError(f"{shown}: {text}") from None
+    except duckdb.OutOfMemoryException as error:
+        raise SpeedproofError(f"{shown}: the query takes too much memory: {error}") from None
+    except duckdb.Error as error:
+        raise UsageError(f"{shown}: {error}") from None
+
+
+def query(name: str | os.PathLike[str], sql: str) -> pa.Table:
+    """What a query over the tables ``corpus`` and ``rejects`` gives."""
+    place, manifest = opened(name)
+    with database() as connection:
+        of_corpus(connection, place, manifest)
+        found = run(connection, sql, sql)
+    return found.cast(_plain(found.schema))
+
+
+def _plain(given: pa.Schema) -> pa.Schema:
+    """Sums of whole numbers, which DuckDB gives 128 bits, as whole numbers of 64."""
+    pa = arrow()
+    for i, field in enumerate(given):
+        if pa.types.is_decimal(field.type):
+            given = given.set(i, pa.field(field.name, pa.float64() if field.type.scale else pa.int64()))
+    return given
+
+
+def of_corpus(connection: duckdb.DuckDBPyConnection, place: Place, manifest: Manifest) -> None:
+    """Give a database the tables of a corpus."""
+    files = [file.path for file in manifest.files]
+    for name, own in (("corpus", files), ("rejects", [REJECTS] if place.has(REJECTS) else [])):
+        if not own:
+            pa = arrow()
+            text = pa.string()
+            empty = columns() if name == "corpus" else pa.schema(
+                [(field, text) for field in ("file", "place", "benchmark", "reason")]
+            )  # fmt: skip
+            connection.register(name, empty.empty_table())
+        elif place.local:
+            paths = [place.at(file) for file in own]
+            connection.read_parquet(paths, hive_partitioning=False).create_view(name)
+        else:
+            import pyarrow.dataset as ds
+
+            connection.register(name, ds.dataset([place.at(file) for file in own], filesystem=place.fs))

@@ -1,0 +1,216 @@
+"""What a corpus holds: the columns of a row, the manifest, and the way from records to rows and back.
+
+A row is what one file says of one benchmark, one metric and one version. Rows of the same three are pooled when
+they are analysed, as the records of files are; so a corpus answers as its files do.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import cache
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+
+from speedproof import __version__
+from speedproof.corpus import MANIFEST
+from speedproof.corpus.place import Place, arrow
+from speedproof.data.record import Record
+from speedproof.data.sample import Trait
+from speedproof.data.units import Direction, direction_of
+from speedproof.errors import SpeedproofError, UsageError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["SCHEMA", "File", "Manifest", "columns", "digest", "merged", "records", "table"]
+
+SCHEMA = 1
+"""Raised when a column changes its meaning or goes; new columns do not raise it."""
+
+_COMMITS = ("commit", "commit_id", "commit_hash", "git_commit", "revision", "sha")
+_MACHINES = ("machine", "host", "hostname", "host_name", "node", "nodename")
+
+
+class File(msgspec.Struct, frozen=True):
+    """A Parquet file of a corpus; the folder is the beginning of the hash that its benchmarks share."""
+
+    path: str
+    rows: int
+    values: int
+    bytes: int
+
+
+class Manifest(msgspec.Struct):
+    """What a corpus says of itself, in ``corpus.json``.
+
+    ``serial`` numbers files and states, ``complete`` is false while a build goes on, ``versions`` counts rows.
+    """
+
+    schema: int = SCHEMA
+    speedproof: str = __version__
+    complete: bool = False
+    serial: int = 0
+    rows: int = 0
+    values: int = 0
+    inputs: int = 0
+    rejects: int = 0
+    versions: dict[str, int] = {}
+    files: list[File] = []
+
+    @classmethod
+    def of(cls, place: Place) -> Manifest | None:
+        """The manifest of a corpus; None where there is none."""
+        if not place.has(MANIFEST):
+            return None
+        name = f"{place.name}/{MANIFEST}"
+        try:
+            content = json.loads(place.read(MANIFEST))
+            found = content.get("schema")
+            if isinstance(found, int) and found > SCHEMA:
+                raise UsageError(
+                    f"{name}: the corpus has schema {found}, written by speedproof {content.get('speedproof')}; "
+                    f"this is {__version__}, which reads up to {SCHEMA}: install a newer one"
+                )
+            return msgspec.convert(content, cls)
+        except (ValueError, AttributeError, msgspec.ValidationError) as error:
+            raise SpeedproofError(f"{name}: the manifest is damaged: {error}") from None
+
+    def write(self, place: Place) -> None:
+        """Make this the state of the corpus, at once."""
+        place.write(MANIFEST, msgspec.json.format(msgspec.json.encode(self), indent=1))
+
+
+@cache
+def columns() -> pa.Schema:
+    """The columns of a row."""
+    pa = arrow()
+    text, texts = pa.string(), pa.list_(pa.string())
+    return pa.schema(
+        [
+            ("row", pa.int64()), ("benchmark", text), ("metric", text), ("version", text), ("unit", text),
+            ("direction", text), ("n", pa.int32()), ("values", pa.list_(pa.float64())),
+            ("processes", pa.list_(pa.int32())), ("machine", text), ("session", text), ("commit", text),
+            ("began", pa.float64()), ("ended", pa.float64()), ("tool", text), ("file", text), ("place", text),
+            ("position", pa.int32()), ("traits", texts), ("notes", texts), ("tags", pa.map_(text, text)),
+        ]
+    )  # fmt: skip
+
+
+def digest(benchmark: str) -> str:
+    """The hash of a benchmark by which rows are shared out: that of ``b2sum -l 32``.
+
+    Examples
+    --------
+    >>> digest("sort")
+    '4398b308'
+    """
+    return blake2b(benchmark.encode("utf-8", "replace"), digest_size=4).hexdigest()
+
+
+def merged(found: Sequence[Record]) -> list[Record]:
+    """Join records of one file that differ in their values only, as Go's lines do: pooling gives the same."""
+    groups: dict[tuple[Any, ...], list[Record]] = {}
+    for i, r in enumerate(found):
+        alike: tuple[Any, ...] = (
+            (i,)
+            if r.processes is not None or r.span is not None
+            else (
+                r.benchmark,
+                r.metric,
+                r.unit,
+                r.direction,
+                r.version,
+                r.path,
+                r.fields,
+                r.traits,
+                r.notes,
+                r.session,
+            )
+        )
+        groups.setdefault(alike, []).append(r)
+    return [
+        group[0] if len(group) == 1 else replace(group[0], values=np.concatenate([r.values for r in group]))
+        for group in groups.values()
+    ]
+
+
+def table(rows: Sequence[tuple[int, str, Record]]) -> pa.Table:
+    """Numbered records, each with its version, as rows."""
+    pa = arrow()
+    found: dict[str, list[Any]] = {name: [] for name in columns().names}
+    for number, version, r in rows:
+        fields = dict(r.fields)
+        own = (
+            number, r.benchmark, r.metric, version, r.unit, (r.direction or direction_of(r.unit)).value,
+            r.values.size, r.values,
+            None if r.processes is None else np.unique(r.processes, return_inverse=True)[1],
+            _first(fields, _MACHINES), r.session or r.path, _first(fields, _COMMITS),
+            *(r.span or (None, None)), r.tool, r.path, r.where, r.position,
+            sorted(r.traits), list(r.notes), list(fields.items()),
+        )  # fmt: skip
+        for column, value in zip(found.values(), own, strict=True):
+            column.append(value)
+    try:
+        return pa.table(found, schema=columns())
+    except UnicodeEncodeError:  # half a character, which JSON can hold and text cannot
+        return pa.table({name: _clean(values) for name, values in found.items()}, schema=columns())
+
+
+def _first(fields: dict[str, str], names: Sequence[str]) -> str | None:
+    return next((fields[name] for name in names if fields.get(name)), None)
+
+
+def _clean(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, list | tuple):
+        return type(value)(_clean(v) for v in value)
+    return value
+
+
+_TRAITS = {trait.value: trait for trait in Trait}
+
+
+def records(rows: pa.Table) -> Iterator[tuple[int, Record]]:
+    """Rows as numbered records, each with its version."""
+    for batch in rows.to_batches():
+        get = batch.column
+        names = batch.schema.names
+        plain = {
+            name: get(name).to_pylist()
+            for name in names
+            if name not in ("values", "processes", "n", "machine", "commit")
+        }
+        values, processes = get("values"), get("processes")
+        flat, ends = values.values.to_numpy(), values.offsets.to_numpy()
+        numbers, stops = processes.values.to_numpy(), processes.offsets.to_numpy()
+        known = processes.is_valid().to_numpy(zero_copy_only=False)
+        for i in range(batch.num_rows):
+            began, ended = plain["began"][i], plain["ended"][i]
+            path, session = plain["file"][i], plain["session"][i]
+            yield (
+                plain["row"][i],
+                Record(
+                    plain["benchmark"][i],
+                    flat[ends[i] : ends[i + 1]],
+                    plain["unit"][i],
+                    plain["metric"][i],
+                    Direction(plain["direction"][i]),
+                    plain["version"][i],
+                    numbers[stops[i] : stops[i + 1]].astype(np.int64) if known[i] else None,
+                    path,
+                    plain["place"][i],
+                    tuple(plain["tags"][i]),
+                    frozenset(_TRAITS[t] for t in plain["traits"][i] if t in _TRAITS),
+                    tuple(plain["notes"][i]),
+                    plain["tool"][i],
+                    plain["position"][i],
+                    session,
+                    None if began is None or ended is None else (began, ended),
+                ),
+            )

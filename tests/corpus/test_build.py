@@ -1,0 +1,245 @@
+"""A corpus holds what its files hold, whatever happens while it is built."""
+
+from __future__ import annotations
+
+import errno
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+import speedproof as sp
+from speedproof.corpus.build import build
+from speedproof.corpus.place import Place
+from speedproof.corpus.read import opened, parts_of, read_records, rows_of
+from speedproof.corpus.schema import Manifest
+from speedproof.data.record import FileResults, Record
+from speedproof.data.suite import Suite
+from speedproof.errors import SpeedproofError, UsageError
+from speedproof.formats.stream import read_files
+
+FILES = Path(__file__).parents[1] / "data" / "formats"
+Results = list[tuple[str, FileResults]]
+Make = Callable[..., Results]
+Put = Callable[[Results, Path], Path]
+GCC = Path(__file__).parents[2] / "examples" / "gcc"
+
+
+def alike(found: Suite, expected: Suite) -> None:
+    """Two suites hold the same samples, to the last bit and the last remark."""
+    assert set(found.versions) == set(expected.versions)
+    assert set(found.samples) == set(expected.samples)
+    for place, sample in expected.samples.items():
+        own = found.samples[place]
+        for name in (
+            "unit",
+            "direction",
+            "label",
+            "source",
+            "traits",
+            "notes",
+            "session_names",
+            "span",
+            "tool",
+        ):
+            assert getattr(own, name) == getattr(sample, name), (place, name)
+        for name in ("values", "processes", "sessions"):
+            assert np.array_equal(getattr(own, name), getattr(sample, name)), (place, name)
+
+
+def suite_of(records: Sequence[Record]) -> Suite:
+    return Suite.from_records((r.version or "", r) for r in records)
+
+
+def rows_in(results: Results) -> list[Record]:
+    return [r for _, f in results for r in f.records]
+
+
+def test_two_files_answer_alike_from_a_corpus(tmp_path: Path) -> None:
+    files = [GCC / "O2.json", GCC / "O3.json"]
+    corpus = sp.Corpus.build(files, tmp_path / "c")
+    alike(corpus.read(), sp.read(*files))
+    direct, stored = (sp.compare_suite(suite) for suite in (sp.read(*files), corpus.read()))
+    assert stored.to_json() == direct.to_json()
+
+
+def test_every_format_comes_back(tmp_path: Path) -> None:
+    expected = [(f"x:{r.version}" if r.version else "x", r) for f in read_files([FILES]) for r in f.records]
+    sp.Corpus.build([f"x={FILES}"], tmp_path / "c")
+    assert len(expected) > 20
+    alike(
+        suite_of(list(read_records(str(tmp_path / "c")))),
+        Suite.from_records(expected),
+    )
+
+
+@pytest.mark.usefixtures("small_leaves")
+def test_a_tree_of_leaves_holds_the_same(tmp_path: Path, made_up: Make, put: Put) -> None:
+    results = made_up(100, 3, files=8)
+    place, manifest = opened(put(results, tmp_path / "c"))
+    alike(suite_of(list(read_records(place.name))), suite_of(rows_in(results)))
+    assert manifest.complete
+    assert manifest.rows == sum(f.rows for f in manifest.files) == 300
+    assert manifest.values == sum(r.values.size for r in rows_in(results))
+    assert len(manifest.files) > 12
+    leaves: dict[str, str] = {}
+    for file in manifest.files:
+        names = place.table(file.path)["benchmark"].to_pylist()
+        assert len(names) <= 40
+        assert names == sorted(names)
+        for name in names:
+            assert leaves.setdefault(name, file.path) == file.path, "a benchmark lies in one leaf"
+    assert {p.as_posix() for p in (tmp_path / "c").rglob("*.parquet") if "data" in p.parts} == {
+        (tmp_path / "c" / f.path).as_posix() for f in manifest.files
+    }
+
+
+@pytest.mark.usefixtures("small_leaves")
+def test_parts_hold_whole_benchmarks_and_all_of_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made_up: Make, put: Put
+) -> None:
+    monkeypatch.setattr("speedproof.corpus.read._TASK", 30)
+    place, manifest = opened(put(made_up(100), tmp_path / "c"))
+    names = [set(rows_of(part)["benchmark"].to_pylist()) for part in parts_of(place, manifest.files)]
+    assert len(names) > 4
+    assert sum(map(len, names)) == len(set().union(*names)) == 100
+
+
+@pytest.mark.usefixtures("small_leaves")
+def test_killed_at_any_write_a_build_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made_up: Make, put: Put
+) -> None:
+    """kill -9 leaves the files written so far: here the k-th write never happens, nor anything after it."""
+    results = made_up(24, files=2)
+    write = Place._whole
+    kills = 0
+    for k in range(200):
+        left = k
+
+        def until(self: Place, file: str, fill: Any) -> None:
+            nonlocal left
+            if left == 0:
+                raise SystemExit
+            left -= 1
+            write(self, file, fill)
+
+        monkeypatch.setattr(Place, "_whole", until)
+        try:
+            put(results, tmp_path / str(k))
+        except SystemExit:
+            kills += 1
+        else:
+            break
+        monkeypatch.setattr(Place, "_whole", write)
+        put(results, tmp_path / str(k))
+        found = list(read_records(str(tmp_path / str(k))))
+        alike(suite_of(found), suite_of(rows_in(results)))
+        assert Manifest.of(Place.of(tmp_path / str(k))).rows == len(found) == 48  # type: ignore[union-attr]
+    assert kills > 12
+
+
+def test_append_takes_what_is_new(tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    for name in ("a", "b"):
+        (folder / f"{name}.txt").write_text("1.5\n1.6\n")
+    corpus = sp.Corpus.build([folder], tmp_path / "c", unit="s")
+    with pytest.raises(UsageError, match="--append adds to it"):
+        sp.Corpus.build([folder], tmp_path / "c")
+    (folder / "c.txt").write_text("1.7\n")
+    sp.Corpus.build([folder], tmp_path / "c", append=True)
+    assert corpus.query("SELECT version FROM corpus ORDER BY row").to_pydict() == {"version": ["a", "b", "c"]}
+    assert corpus.info().inputs == 3
+
+
+def test_a_bad_file_is_named_and_stops_nothing(tmp_path: Path) -> None:
+    bad, good = tmp_path / "bad.txt", tmp_path / "good.txt"
+    bad.write_text("1.5\nERROR\n")
+    good.write_text("1.5\n1.6\n")
+    corpus = sp.Corpus.build([bad, good, tmp_path / "none.json"], tmp_path / "c")
+    found = corpus.info()
+    assert (found.rows, found.rejects) == (1, 2)
+    assert [row[0] for row in found.rejected] == [str(bad), str(tmp_path / "none.json")]
+    bad.write_text("1.5\n")
+    sp.Corpus.build([bad], tmp_path / "c", append=True)
+    assert [row[0] for row in corpus.info().rejected] == [str(tmp_path / "none.json")], "read at last"
+
+
+def test_ctrl_c_keeps_what_was_read(tmp_path: Path, made_up: Make, put: Put) -> None:
+    results = made_up(20, files=4)
+
+    def stopped(builder: Any) -> Any:
+        yield from results[:2]
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        build(Place.of(tmp_path / "c"), stopped)
+    assert sp.Corpus(tmp_path / "c").info().inputs == 2
+    put(results, tmp_path / "c")
+    alike(suite_of(list(read_records(str(tmp_path / "c")))), suite_of(rows_in(results)))
+
+
+def test_other_readers_find_plain_parquet(corpus_of: Callable[..., Path], made_up: Make) -> None:
+    """PyArrow alone, which knows nothing of us, reads the columns as they are documented."""
+    folder = corpus_of(30)
+    table = pq.read_table(folder / "data", partitioning=None)
+    columns = (table[name].to_pylist() for name in ("benchmark", "version", "values"))
+    by_name = {(benchmark, version): values for benchmark, version, values in zip(*columns, strict=True)}
+    assert by_name == {(r.benchmark, r.version): r.values.tolist() for r in rows_in(made_up(30))}
+    file = next((folder / "data").rglob("*.parquet"))
+    group = pq.ParquetFile(file).metadata.row_group(0)
+    names = [group.column(i).path_in_schema for i in range(group.num_columns)]
+    statistics = group.column(names.index("benchmark")).statistics
+    assert (statistics.min, statistics.max) == ("bench/00000", "bench/00029")
+    assert group.column(names.index("values.list.element")).compression == "ZSTD"
+
+
+def _newer(manifest: dict[str, Any]) -> None:
+    manifest["schema"] = 99
+
+
+def _damaged(manifest: dict[str, Any]) -> None:
+    manifest["rows"] = "many"
+
+
+@pytest.mark.parametrize(("change", "message"), [(_newer, "schema 99.*newer"), (_damaged, "damaged.*rows")])
+def test_a_manifest_that_cannot_be_used(
+    corpus_of: Callable[..., Path], change: Callable[[dict[str, Any]], None], message: str
+) -> None:
+    folder = corpus_of(3)
+    manifest = json.loads((folder / "corpus.json").read_text())
+    change(manifest)
+    (folder / "corpus.json").write_text(json.dumps(manifest))
+    with pytest.raises(SpeedproofError, match=message):
+        sp.Corpus(folder)
+
+
+def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("x")
+    with pytest.raises(UsageError, match="other files"):
+        sp.Corpus.build([GCC], tmp_path)
+    with pytest.raises(UsageError, match="there is no corpus"):
+        sp.Corpus(tmp_path)
+
+
+def test_a_full_disk_is_said_in_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(self: Place, file: str, fill: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Place, "_whole", full)
+    with pytest.raises(SpeedproofError, match="the disk is full"):
+        sp.Corpus.build([GCC], tmp_path / "c")
+
+
+def test_a_second_build_is_kept_out(tmp_path: Path, made_up: Make, put: Put) -> None:
+    def nested(builder: Any) -> Any:
+        with pytest.raises(UsageError, match="another build"):
+            put(made_up(2), tmp_path / "c")
+        return made_up(2)
+
+    build(Place.of(tmp_path / "c"), nested)
+    assert sp.Corpus(tmp_path / "c").info().rows == 4

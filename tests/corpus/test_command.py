@@ -1,0 +1,120 @@
+"""``speedproof corpus``, and a corpus in place of files in every command."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from speedproof.cli.console import Console
+from speedproof.cli.main import main
+
+GCC = Path(__file__).parents[2] / "examples" / "gcc"
+Outcome = tuple[int, str, str]
+
+
+@pytest.fixture
+def speedproof() -> Callable[..., Outcome]:
+    def run(*argv: str | Path) -> Outcome:
+        out, err = io.StringIO(), io.StringIO()
+        return main([*map(str, argv)], Console(out, err)), out.getvalue(), err.getvalue()
+
+    return run
+
+
+@pytest.fixture
+def gcc(tmp_path: Path, speedproof: Callable[..., Outcome]) -> Path:
+    code, out, _ = speedproof("corpus", "build", GCC / "O2.json", GCC / "O3.json", "-o", tmp_path / "c")
+    assert (code, out.splitlines()[0]) == (0, "12 samples of 6 benchmarks in 2 versions: 480 values, 10 kB")
+    return tmp_path / "c"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["compare"],
+        ["compare", "--explain"],
+        ["hpt"],
+        ["rank"],
+        ["model", "--bootstrap", "0"],
+        ["show"],
+    ],
+)
+def test_a_corpus_stands_for_its_files(
+    gcc: Path, speedproof: Callable[..., Outcome], command: list[str]
+) -> None:
+    files = speedproof(*command, GCC / "O2.json", GCC / "O3.json")
+    assert files[0] == 0
+    assert speedproof(*command, gcc) == files
+
+
+def test_plot_and_history_take_it(gcc: Path, tmp_path: Path, speedproof: Callable[..., Outcome]) -> None:
+    assert speedproof("plot", gcc, "--only", "matmul", "-o", tmp_path / "p.svg")[0] == 0
+    code, out, err = speedproof("history", "add", gcc, "--store", tmp_path / "h.db", "--repository", tmp_path)
+    assert (code, err) == (0, "")
+    assert "12 samples of O2, O3" in out
+
+
+def test_where_chooses_rows(gcc: Path, speedproof: Callable[..., Outcome]) -> None:
+    code, out, _ = speedproof("show", gcc, "--where", "version = 'O3' AND benchmark LIKE 'm%'")
+    assert code == 0
+    assert "O2" not in out
+    assert speedproof("gate", "--baseline", f"{gcc}:O2", "--candidate", f"{gcc}:O3")[0] in (0, 1, 3)
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (["compare", "{c}", "--where", "foo = 1"], "there is no column foo; there are row, benchmark"),
+        (["compare", "{c}", "--where", "n = 'x'"], "Could not convert"),
+        (["compare", "{c}", "--where", "n = 0"], "no measured values where n = 0"),
+        (["compare", str(GCC / "O2.json"), "--where", "n = 1"], "no file named is one"),
+        (["compare", "{c}", "--reference", "O9"], "there is no version O9; the versions are O2, O3"),
+        (["corpus", "query", "{c}", "SELEC"], "syntax error"),
+        (["corpus", "query", "{c}"], "a corpus and a query"),
+        (["corpus", "info", "nowhere"], "there is no corpus"),
+        (["corpus", "sing"], "no such action"),
+        (["corpus", "info", "{c}", "--append"], "does not take it"),
+        (["corpus", "build", str(GCC)], "-o DIR"),
+        (["corpus", "build", "-o", "x"], "name result files"),
+        (["corpus", "info", "s3x://a/b"], "no such place"),
+    ],
+)
+def test_errors_say_what_to_do(
+    gcc: Path, speedproof: Callable[..., Outcome], argv: list[str], message: str
+) -> None:
+    code, _, err = speedproof(*(word.format(c=gcc) for word in argv))
+    assert code == 2
+    assert message in err
+
+
+def test_queries_in_a_pipe(gcc: Path, speedproof: Callable[..., Outcome]) -> None:
+    sql = "SELECT version, sum(n) AS runs FROM corpus GROUP BY version ORDER BY version"
+    assert speedproof("corpus", "query", gcc, sql)[1] == "version\truns\nO2\t240\nO3\t240\n"
+    answer = json.loads(speedproof("corpus", "query", gcc, sql, "--json")[1])
+    assert answer["results"] == [{"version": "O2", "runs": 240}, {"version": "O3", "runs": 240}]
+
+
+def test_a_list_of_files(tmp_path: Path, speedproof: Callable[..., Outcome]) -> None:
+    names = tmp_path / "list"
+    names.write_text(f"{GCC / 'O2.json'}\n\n{GCC / 'O3.json'}\n")
+    assert speedproof("corpus", "build", "--files-from", names, "-o", tmp_path / "c")[0] == 0
+    assert speedproof("corpus", "info", tmp_path / "c", "--json")[1].count('"O') == 2
+
+
+def test_small_commands_pay_for_nothing_of_it() -> None:
+    """Comparing two files imports neither Arrow nor DuckDB nor Dask, and help not even NumPy."""
+    code = (
+        "import sys; from speedproof.cli.main import main; main(sys.argv[1:]); "
+        "print({'pyarrow', 'duckdb', 'distributed', 'dask'} & set(sys.modules), file=sys.stderr)"
+    )
+    for argv in (["compare", "O2.json", "O3.json"], ["corpus", "--help"]):
+        done = subprocess.run(
+            [sys.executable, "-c", code, *argv], capture_output=True, text=True, check=True, cwd=GCC
+        )
+        assert done.stderr.endswith("set()\n")
