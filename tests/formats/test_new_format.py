@@ -19,7 +19,7 @@ MANUAL = Path(__file__).parents[2] / "CONTRIBUTING.md"
 @pytest.fixture
 def ticks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The example as a module, its name in the list, and one of its files."""
-    (example,) = re.findall(r"```python\n(.*?)```", MANUAL.read_text(encoding="utf-8"), re.DOTALL)
+    (example,) = re.findall(r'```python\n("""ticks:.*?)```', MANUAL.read_text(encoding="utf-8"), re.DOTALL)
     (tmp_path / "ticks.py").write_text(example)
     monkeypatch.setattr(speedproof.formats, "__path__", [*speedproof.formats.__path__, str(tmp_path)])
     monkeypatch.setattr(registry, "TEXT", [*registry.TEXT, "ticks"])

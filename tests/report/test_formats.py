@@ -103,7 +103,7 @@ def test_against_the_csv_reader(which: str, delimiter: str, request: pytest.Fixt
     made = csv_format.render(sheet.report(result), delimiter=delimiter)
     rows = list(csv.DictReader(io.StringIO(made), delimiter=delimiter))
     assert len(rows) == len(result.comparisons)
-    assert tuple(rows[0]) == COLUMNS
+    assert tuple(rows[0]) == ("reference", "candidate", *COLUMNS)
     for row, c in zip(rows, result.comparisons, strict=True):
         assert (row["benchmark"], row["protocol"], row["verdict"]) == (c.benchmark, c.protocol, c.verdict)
         for name, value in (

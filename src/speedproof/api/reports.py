@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +16,7 @@ from speedproof.api.suites import SuiteResult
 from speedproof.data.suite import Suite
 from speedproof.errors import UsageError
 from speedproof.protocols.suite import SuiteComparison
+from speedproof.report.formats import FORMATS, Reported
 from speedproof.report.stored import Context
 
 __all__ = ["report"]
@@ -52,36 +53,24 @@ def report(result: Shown, path: str | Path) -> None:
         raise UsageError(f"a result is wanted, of sp.compare(...) for example, not a {type(result).__name__}")
     path = Path(path)
     ending = path.suffix.lower()
-    endings = [*_FORMATS, ".txt", *((".json",) if hasattr(result, "to_json") else ())]
+    writers = {ending: found.write for found in FORMATS.values() for ending in found.endings}
+    endings = [*writers, ".txt", *((".json",) if hasattr(result, "to_json") else ())]
     if ending not in endings:
         raise UsageError(f"{path}: a {type(result).__name__} is written as {', '.join(endings)}")
     try:
-        path.write_text(_text(result, ending), encoding="utf-8")
+        path.write_text(_text(result, ending, writers.get(ending)), encoding="utf-8")
     except OSError as error:
         raise UsageError(f"cannot write {path}: {error.strerror}") from None
 
 
-_FORMATS = {
-    ".html": "html",
-    ".md": "markdown",
-    ".csv": "csv",
-    ".tsv": "csv",
-    ".tex": "latex",
-    ".xml": "junit",
-}
-
-
-def _text(result: Shown, ending: str) -> str:
+def _text(result: Shown, ending: str, write: Callable[[Reported, str], str] | None) -> str:
+    if write is not None:
+        suite, results = _drawn(result)
+        return write(Reported(tuple(result.reports()), suite, _context(), results), ending)
     if ending == ".txt":
         return f"{result}\n"
-    if ending == ".json":
-        text: str = getattr(result, "to_json")()  # noqa: B009  # only some results have it
-        return text
-    from speedproof.report.formats import FORMATS, Reported
-
-    suite, results = _drawn(result)
-    reported = Reported(tuple(result.reports()), suite, _context(), results)
-    return FORMATS[_FORMATS[ending]](reported, ending)
+    text: str = getattr(result, "to_json")()  # noqa: B009  # only some results have it
+    return text
 
 
 def _drawn(result: Shown) -> tuple[Suite | None, Sequence[SuiteComparison]]:

@@ -10,6 +10,7 @@ import click
 import speedproof as sp
 from speedproof.api.given import proportion, risk_of
 from speedproof.cli.command import Args, Argument, Option, ParamType, in_group
+from speedproof.report.formats import FORMATS
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -328,24 +329,14 @@ def pages(html: str = "one HTML page", markdown: str = "Markdown") -> list[Optio
 
 
 def outputs() -> list[Option]:
-    """What writes comparisons to a file; ``-`` is standard output, in place of the table."""
-    return [
-        *pages(
-            "a page with the forest plot and a panel of charts and checks for each benchmark",
-            "Markdown for a pull request: what is proven, the rest folded",
-        ),
-        *in_group(
-            "output",
-            *(
-                Option(option, metavar="FILE", help=f"write {what}; - is standard output")
-                for option, what in (
-                    ("--csv", "the table with all digits (tab-separated when FILE ends with .tsv)"),
-                    ("--latex", "the table for a paper (booktabs)"),
-                    ("--junit", "JUnit XML: a slowdown is a failure, undecided is skipped"),
-                )
-            ),
-        ),
+    """What writes comparisons to a file, one option a format; ``-`` is standard output, in place of the sheet."""
+    of_pages = {name: FORMATS[name].help for name in ("html", "markdown")}
+    more = [
+        Option(f"--{name}", metavar="FILE", help=f"write {found.help}; - is standard output")
+        for name, found in FORMATS.items()
+        if name not in of_pages
     ]
+    return [*pages(**of_pages), *in_group("output", *more)]
 
 
 def mixture() -> list[Option]:

@@ -132,7 +132,7 @@ def write_outputs(args: Args, reported: Reported, console: Console) -> bool:
     UsageError
         A file that cannot be written.
     """
-    makers = {name: partial(writer, reported) for name, writer in FORMATS.items()}
+    makers = {name: partial(found.write, reported) for name, found in FORMATS.items()}
     return write_texts(args, makers, console)
 
 

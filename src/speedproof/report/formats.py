@@ -13,7 +13,26 @@ if TYPE_CHECKING:
     from speedproof.protocols.suite import SuiteComparison
     from speedproof.report.stored import Context
 
-__all__ = ["FORMATS", "Reported"]
+__all__ = ["FORMATS", "Format", "Reported"]
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A way to write what there is to report.
+
+    Attributes
+    ----------
+    endings : tuple of str
+        Of files that hold it.
+    help : str
+        What it is, for the option's help.
+    write : callable
+        From what there is to report, and the file that it goes to, to a text.
+    """
+
+    endings: tuple[str, ...]
+    help: str
+    write: Callable[[Reported, str], str]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,11 +94,13 @@ def _junit(reported: Reported, target: str) -> str:
     return render(*reported.reports)
 
 
-FORMATS: dict[str, Callable[[Reported, str], str]] = {
-    "html": _html,
-    "markdown": _markdown,
-    "csv": _csv,
-    "latex": _latex,
-    "junit": _junit,
+FORMATS: dict[str, Format] = {
+    "html": Format((".html",), "a page with a panel of charts and checks for each benchmark", _html),
+    "markdown": Format((".md",), "Markdown for a pull request: what is proven, the rest folded", _markdown),
+    "csv": Format(
+        (".csv", ".tsv"), "the table with all digits (tab-separated when FILE ends with .tsv)", _csv
+    ),
+    "latex": Format((".tex",), "the table for a paper (booktabs)", _latex),
+    "junit": Format((".xml",), "JUnit XML: a slowdown is a failure, undecided is skipped", _junit),
 }
-"""From what there is to report, and the file that it goes to, to a text."""
+"""By the name of the option that writes it; ``sp.report`` knows each by its endings."""

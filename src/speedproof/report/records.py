@@ -2,52 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
+from operator import attrgetter
 
-from speedproof.protocols.results import Comparison, Summary
+from speedproof.protocols.results import Check, Comparison
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.report.model import Records, Value
 
 __all__ = ["COLUMNS", "records"]
 
-COLUMNS = (
-    "reference", "candidate", "metric", "unit", "benchmark", "protocol", "verdict", "speedup", "low", "high",
-    "confidence", "state", "test", "pvalue", "pvalue_slower", "failed_checks", "doubts",
-    *(f"{side}_{number}" for side in ("reference", "candidate")
-      for number in ("n", "observations", "mean", "median", "minimum", "maximum", "deviation", "mad", "needed")),
-)  # fmt: skip
+
+def _names(checks: tuple[Check, ...]) -> str:
+    return "; ".join(dict.fromkeys(check.name for check in checks))
+
+
+_OF_A_SIDE = ("n", "observations", "mean", "median", "minimum", "maximum", "deviation", "mad")
+
+
+def _of_side(side: str) -> dict[str, Callable[[Comparison], Value]]:
+    numbers = {f"{side}_{name}": attrgetter(f"{side}.{name}") for name in _OF_A_SIDE}
+    return {**numbers, f"{side}_needed": lambda c: getattr(c.needed, side) if c.needed else None}
+
+
+COLUMNS: dict[str, Callable[[Comparison], Value]] = {
+    "metric": lambda c: c.metric,
+    "unit": lambda c: c.reference.unit,
+    "benchmark": lambda c: c.benchmark,
+    "protocol": lambda c: c.protocol,
+    "verdict": lambda c: c.verdict.value,
+    "speedup": lambda c: c.speedup.value,
+    "low": lambda c: c.speedup.low,
+    "high": lambda c: c.speedup.high,
+    "confidence": lambda c: c.speedup.confidence,
+    "state": lambda c: c.state.value,
+    "test": lambda c: c.test,
+    "pvalue": lambda c: c.pvalue,
+    "pvalue_slower": lambda c: c.pvalue_slower,
+    "failed_checks": lambda c: _names(c.failed_checks),
+    "doubts": lambda c: _names(c.doubts),
+    **_of_side("reference"),
+    **_of_side("candidate"),
+}
+"""After the names of both versions. Values are in the base unit of ``unit``; NaN and None are no number."""
 
 
 def records(result: SuiteComparison) -> Records:
-    """The numbers of a suite.
-
-    Parameters
-    ----------
-    result : SuiteComparison
-        Of one metric.
-
-    Returns
-    -------
-    Records
-        NaN and None where there is no number, infinity for an end that nothing is known about. Values are in the
-        base unit, which the column ``unit`` names.
-    """
-    return Records(COLUMNS, tuple(tuple(_row(result, c)) for c in result.comparisons))
-
-
-def _row(result: SuiteComparison, c: Comparison) -> Iterator[Value]:
-    needed = (c.needed.reference, c.needed.candidate) if c.needed else (None, None)
-    yield from (result.reference, result.candidate, c.metric, c.reference.unit, c.benchmark, c.protocol)
-    yield c.verdict.value
-    yield from (c.speedup.value, c.speedup.low, c.speedup.high, c.speedup.confidence)
-    yield from (c.state.value, c.test, c.pvalue, c.pvalue_slower)
-    for checks in (c.failed_checks, c.doubts):
-        yield "; ".join(dict.fromkeys(check.name for check in checks))
-    for side, runs in zip((c.reference, c.candidate), needed, strict=True):
-        yield from _side(side)
-        yield runs
-
-
-def _side(side: Summary) -> Iterator[Value]:
-    yield from (side.n, side.observations)
-    yield from (side.mean, side.median, side.minimum, side.maximum, side.deviation, side.mad)
+    """The numbers of a suite, of one metric."""
+    rows = (
+        (result.reference, result.candidate, *(of(c) for of in COLUMNS.values())) for c in result.comparisons
+    )
+    return Records(("reference", "candidate", *COLUMNS), tuple(rows))

@@ -1,0 +1,69 @@
+"""What CONTRIBUTING.md promises to those who extend speedproof: its examples, put into the registries it names."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import speedproof as sp
+from speedproof.cli.options import outputs
+from speedproof.protocols import questions
+from speedproof.report import formats, records
+
+MANUAL = Path(__file__).parents[1] / "CONTRIBUTING.md"
+
+
+def example(section: str, **names: Any) -> tuple[dict[str, Any], Any]:
+    """The module and the entry that a section shows, carried out."""
+    text = MANUAL.read_text(encoding="utf-8").partition(f"### {section}: ")[2].partition("\n###")[0]
+    *modules, entry = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    for module in modules:
+        exec(module, names)
+    return names, eval(entry, names)
+
+
+@pytest.fixture
+def suite() -> sp.Suite:
+    return sp.read("O2=examples/gcc/O2.json", "O3=examples/gcc/O3.json")
+
+
+def test_a_question_costs_a_module_and_an_entry(
+    suite: sp.Suite, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """It is then in a pair's answers, in a suite's, in the words, in JSON and in the table."""
+    _, own = example("A question", Question=questions.Question, one_by_one=questions.one_by_one)
+    monkeypatch.setitem(questions.QUESTIONS, own.name, own)
+    s = sp.compare_suite(suite, protocols=("median", own.name))
+    assert s["matmul"].by(own.name).verdict is sp.Verdict.FASTER
+    assert own.name in s.to_json()
+    sp.report(s, tmp_path / "table.csv")
+    assert ",slower half,faster," in (tmp_path / "table.csv").read_text(encoding="utf-8")
+    alone = sp.compare_suite(suite["matmul"], protocols=own.name)
+    assert "faster than O2 in the slower half" in str(alone)
+
+
+def test_a_column_costs_an_entry(suite: sp.Suite, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Values of CSV and of a frame, beside the two numbers that it is made of."""
+    _, entry = example("A column")
+    for name, of in entry.items():
+        monkeypatch.setitem(records.COLUMNS, name, of)
+    frame = sp.compare_suite(suite).to_frame()
+    expected = frame["reference_deviation"] / frame["reference_mean"]
+    assert frame["reference_spread"].to_list() == expected.to_list()
+
+
+def test_a_format_of_reports_costs_a_module_and_an_entry(
+    suite: sp.Suite, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The option and the ending of sp.report come with it."""
+    _, entry = example("A format of reports", Format=formats.Format)
+    for name, made in entry.items():
+        monkeypatch.setitem(formats.FORMATS, name, made)
+    assert "--asciidoc" in {option.long for option in outputs()}
+    sp.report(sp.compare_suite(suite), tmp_path / "out.adoc")
+    text = (tmp_path / "out.adoc").read_text(encoding="utf-8")
+    assert text.startswith("O3 against O2: ")
+    assert re.search(r"^\|matmul \|2\.752 ms \|2\.415 ms \|1\.14x faster", text, re.MULTILINE)
