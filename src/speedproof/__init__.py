@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from speedproof import formats as formats
     from speedproof import mixture as mixture
     from speedproof import plot as plot
+    from speedproof.api.bisections import BisectResult as BisectResult
+    from speedproof.api.bisections import bisect as bisect
     from speedproof.api.corpus import Corpus as Corpus
     from speedproof.api.gates import GateResult as GateResult
     from speedproof.api.gates import gate as gate
@@ -54,6 +56,7 @@ if TYPE_CHECKING:
 _HOME = {
     "Assumption": "protocols.assumptions",
     "Corpus": "api.corpus",
+    "BisectResult": "api.bisections",
     "GateResult": "api.gates",
     "History": "api.history",
     "HistoryResult": "history.result",
@@ -68,6 +71,7 @@ _HOME = {
     "Suite": "data.suite",
     "SuiteResult": "api.suites",
     "Verdict": "protocols.results",
+    "bisect": "api.bisections",
     "compare": "api.pairs",
     "compare_suite": "api.suites",
     "formats": "",

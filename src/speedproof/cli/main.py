@@ -29,6 +29,7 @@ CLOSED_PIPE = 141
 # A command is a module of this package with ``COMMAND`` and ``run(args, console) -> int``.
 COMMANDS = {
     "run": "measure versions in random order until the comparison is proven",
+    "bisect": "find the commit that changed the speed, or learn that none did",
     "compare": "compare versions: verdicts with certified speedups",
     "suite": "the Speedup-Test of a configuration file, with the original tool's four files",
     "history": "keep measurements of commits; what changed, when and by how much",

@@ -185,17 +185,12 @@ class BuildCache:
         RunError
             The reference cannot be built, or nothing else can.
         """
-        made_with = tools(variables)
-        try:
-            self._folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise UsageError(f"{self._folder}: no builds can be kept there: {error.strerror}") from None
-        with contextlib.ExitStack() as stack:
+        with self.one_by_one(top, command, inside=inside, variables=variables, tell=tell) as build:
             builds: list[Build] = []
             failure: RunError | None = None
             for number, revision in enumerate(revisions):
                 try:
-                    builds.append(self._build(stack, top, revision, (inside, command), made_with, tell))
+                    builds.append(build(revision))
                 except RunError as error:
                     if number == 0 or len(revisions) == 2:
                         raise
@@ -204,6 +199,31 @@ class BuildCache:
             if len(builds) < 2 and failure is not None:
                 raise RunError(f"no revision but {revisions[0].name} can be built; the last: {failure}")
             yield builds
+
+    @contextlib.contextmanager
+    def one_by_one(
+        self,
+        top: Path,
+        command: str,
+        *,
+        inside: str = "",
+        variables: Sequence[str] = (),
+        tell: Callable[[str], object] = print,
+    ) -> Iterator[Callable[[Revision], Build]]:
+        """As :meth:`all`, for whoever learns only while measuring what to build next.
+
+        Yields
+        ------
+        callable
+            Builds a revision, or raises RunError.
+        """
+        made_with = tools(variables)
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UsageError(f"{self._folder}: no builds can be kept there: {error.strerror}") from None
+        with contextlib.ExitStack() as stack:
+            yield lambda revision: self._build(stack, top, revision, (inside, command), made_with, tell)
         self.trim()
 
     def _build(

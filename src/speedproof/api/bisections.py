@@ -1,0 +1,476 @@
+"""Which commit changed the speed: a bisection that may say "nothing changed"."""
+
+from __future__ import annotations
+
+import math
+import secrets
+import time
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+import msgspec
+
+from speedproof.api.given import risk_of
+from speedproof.api.shown import Shown
+from speedproof.data.session_file import (
+    SCHEMA,
+    EndLine,
+    Line,
+    PlannedBenchmark,
+    PlannedVersion,
+    RunLine,
+    SessionLine,
+)
+from speedproof.errors import FormatError, SpeedproofError, UsageError
+from speedproof.measure.build import BuildCache
+from speedproof.measure.environment import snapshot
+from speedproof.measure.execute import RunError
+from speedproof.measure.executor import CommandExecutor
+from speedproof.measure.plan import Hooks, plan_trees
+from speedproof.measure.programs import not_found
+from speedproof.measure.revisions import Revision, repository, resolve
+from speedproof.measure.schedule import block_order
+from speedproof.measure.store import Store, read_sessions
+from speedproof.protocols.bisection import Bisection, BisectionFinding
+from speedproof.report.bisection import bisection_report
+from speedproof.report.model import Report
+
+__all__ = ["INTERRUPTED", "BisectRequest", "BisectResult", "BisectState", "bisect", "bisect_revisions"]
+
+INTERRUPTED = "interrupted"
+"""Why a bisection ended that Ctrl-C ended."""
+_PAIR = 2
+_BENCHMARK = "command"
+
+
+@dataclass(frozen=True, slots=True)
+class BisectState:
+    """Where a bisection stands after a pair of runs.
+
+    Attributes
+    ----------
+    stage : str
+        What was measured: the ends, the search or the confirmation.
+    pair : tuple of str
+        The two commits.
+    finding : BisectionFinding
+        What is known.
+    """
+
+    stage: str
+    pair: tuple[str, str]
+    finding: BisectionFinding
+
+
+@dataclass(frozen=True, repr=False)
+class BisectResult(Shown):
+    """Which commit changed the speed. ``print`` says it in words.
+
+    Attributes
+    ----------
+    finding : BisectionFinding
+        In numbers; positions count from the oldest commit.
+    commits : tuple of str
+        Oldest first.
+    min_change : float
+        What was looked for.
+    file : str
+        Where the runs are; empty when they were not kept.
+    reason : str
+        Why it ended; empty when that is not kept.
+    """
+
+    finding: BisectionFinding
+    commits: tuple[str, ...]
+    min_change: float
+    file: str = ""
+    reason: str = ""
+
+    @property
+    def culprit(self) -> str | None:
+        """The commit that changed the speed, confirmed against its parent; None when there is none."""
+        found = self.finding
+        return self.commits[found.culprit] if found.outcome.value == "culprit" and found.culprit else None
+
+    @property
+    def credible(self) -> tuple[str, ...]:
+        """The fewest commits that hold the change with the confidence asked for, given that there is one."""
+        return tuple(self.commits[i] for i in self.finding.credible)
+
+    def reports(self) -> Iterable[Report]:
+        """The result in words, for every format."""
+        return [bisection_report(self.finding, self.commits, self.min_change, self.file)]
+
+    def __repr__(self) -> str:
+        return f"<BisectResult: {self.finding.outcome.value}, culprit {self.culprit}>"
+
+
+def bisect(
+    commits: Sequence[str],
+    run: Callable[[str], float],
+    *,
+    confidence: float = 0.95,
+    min_change: float = 0.01,
+    max_pairs: int = 200,
+    seed: int | None = None,
+) -> BisectResult:
+    """Find the commit that changed the speed, or learn that none did.
+
+    Parameters
+    ----------
+    commits : sequence of str
+        Oldest first, both ends included; different from each other.
+    run : callable
+        Measures one run of a commit: its time, positive. A SpeedproofError that it raises leaves the commit out,
+        as one that cannot be built.
+    confidence : float
+        That a change is claimed only where there is one, and that the culprit differs from its parent.
+    min_change : float
+        Relative: the search ends when the ends are proven to differ by less.
+    max_pairs : int
+        Of runs.
+    seed : int, optional
+        Of the order within pairs; a fresh one by default.
+
+    Returns
+    -------
+    BisectResult
+        ``culprit``, ``credible`` and the proofs in ``finding``.
+
+    Raises
+    ------
+    SpeedproofError
+        Fewer than two commits, one given twice, a time that is not positive, or an end that cannot be measured.
+
+    Examples
+    --------
+    >>> import speedproof as sp
+    >>> seconds = {"v1": 1.0, "a": 1.01, "b": 1.3, "c": 1.31, "v2": 1.3}
+    >>> r = sp.bisect(list(seconds), seconds.__getitem__, seed=1)
+    >>> r.culprit, round(r.finding.step, 2)
+    ('b', 1.29)
+    """
+    _check(commits, min_change)
+    search = Bisection(len(commits), alpha=risk_of(confidence), min_change=min_change)
+    for _ in _searched(search, commits, run, secrets.randbits(32) if seed is None else seed):
+        if search.pairs >= max_pairs:
+            break
+    return BisectResult(search.finding(), tuple(commits), min_change)
+
+
+def _check(commits: Sequence[str], min_change: float) -> None:
+    if len(commits) < _PAIR:
+        raise UsageError("a bisection needs two commits at least: one before, one after")
+    if twice := {name for name in commits if commits.count(name) > 1}:
+        raise UsageError(f"{min(twice)} is among the commits twice")
+    if not 0 < min_change < 1:
+        raise UsageError(f"the least change must lie between 0 and 1, not be {min_change:g}: 0.01 for 1 %")
+
+
+def _searched(
+    search: Bisection,
+    commits: Sequence[str],
+    run: Callable[[str], float],
+    seed: int,
+    left_out: Callable[[str], object] = lambda told: None,
+) -> Iterator[BisectState]:
+    """Measure pair by pair, each in random order, until all is proven."""
+    while (pair := search.next()) is not None:
+        stage = search.stage()
+        times: dict[int, float] = {}
+        for position in block_order(pair, seed=seed, benchmark=0, block=search.pairs):
+            try:
+                times[position] = run(commits[position])
+            except SpeedproofError as error:
+                if position in (0, len(commits) - 1):
+                    raise
+                search.skip(position)
+                left_out(str(error))
+                break
+            if not (times[position] > 0 and math.isfinite(times[position])):
+                raise UsageError(
+                    f"{commits[position]} took {times[position]!r}; a time is positive and finite"
+                )
+        else:
+            search.add(*pair, times[pair[0]], times[pair[1]])
+            yield BisectState(stage.value, (commits[pair[0]], commits[pair[1]]), search.finding())
+
+
+class BisectRequest(msgspec.Struct, frozen=True):
+    """What is bisected, and how; a session's file keeps it, so that it can be gone on with.
+
+    Attributes
+    ----------
+    repository, inside : str
+        The repository, and the folder in it where commands run.
+    commits : tuple of str
+        Whole hashes, oldest first.
+    command : str or tuple of str
+        The benchmark.
+    build : str
+        Builds a commit; empty for nothing to build.
+    build_env : tuple of str
+        Variables that builds depend on.
+    shell : str
+        The shell that carries the benchmark out; none by default.
+    confidence, min_change : float
+        As :func:`bisect` takes them.
+    timeout : float or None
+        Seconds after which a run is ended.
+    seed : int
+        Of the order within pairs.
+    """
+
+    repository: str
+    inside: str
+    commits: tuple[str, ...]
+    command: str | tuple[str, ...]
+    build: str = ""
+    build_env: tuple[str, ...] = ()
+    shell: str = ""
+    confidence: float = 0.95
+    min_change: float = 0.01
+    timeout: float | None = None
+    seed: int = 0
+
+    @classmethod
+    def of(
+        cls,
+        folder: Path,
+        names: Sequence[str],
+        command: str | Sequence[str],
+        *,
+        build: str = "",
+        build_env: Sequence[str] = (),
+        shell: str = "",
+        confidence: float = 0.95,
+        min_change: float = 0.01,
+        timeout: float | None = None,
+        seed: int | None = None,
+    ) -> BisectRequest:
+        """Look the commits up.
+
+        Raises
+        ------
+        SpeedproofError
+            No repository, an unknown revision, or ends that are one commit.
+        """
+        top = repository(folder)
+        commits = [revision.commit for revision in resolve(top, names)]
+        _check(commits, min_change)
+        risk_of(confidence)
+        return cls(
+            str(top),
+            "" if folder == top else str(folder.relative_to(top)),
+            tuple(commits),
+            command if isinstance(command, str) else tuple(command),
+            build,
+            tuple(build_env),
+            shell,
+            confidence,
+            min_change,
+            timeout,
+            secrets.randbits(32) if seed is None else seed,
+        )
+
+    @classmethod
+    def stored(cls, path: Path) -> BisectRequest:
+        """What a session's file keeps.
+
+        Raises
+        ------
+        SpeedproofError
+            It is no session of a bisection.
+        """
+        head = read_sessions(path)[-1].head
+        try:
+            return msgspec.json.decode(head.options.get("bisect", ""), type=cls)
+        except (msgspec.MsgspecError, ValueError):
+            raise FormatError(str(path), f"session {head.session}", "is no session of a bisection") from None
+
+
+def bisect_revisions(
+    request: BisectRequest,
+    file: Path,
+    *,
+    max_seconds: float | None = 600.0,
+    tell: Callable[[str], object] = lambda told: None,
+    clock: Callable[[], float] = time.monotonic,
+) -> Generator[BisectState, None, BisectResult]:
+    """Bisect revisions of a repository, building what is needed; every run is kept in a file.
+
+    Parameters
+    ----------
+    request : BisectRequest
+        What is bisected.
+    file : Path
+        Sessions are appended to it; pairs that are in it already count.
+    max_seconds : float or None
+        Of measuring; building is not counted.
+    tell : callable
+        Told what is being built, and what is left out.
+    clock : callable
+        Seconds.
+
+    Yields
+    ------
+    BisectState
+        After every pair; close it to stop.
+
+    Returns
+    -------
+    BisectResult
+        Of what was measured until then.
+
+    Raises
+    ------
+    SpeedproofError
+        An end cannot be built or fails; the file is of another bisection.
+    """
+    top = Path(request.repository)
+    revisions = {revision.name: revision for revision in resolve(top, request.commits)}
+    names = tuple(revisions)
+    search = Bisection(len(names), alpha=risk_of(request.confidence), min_change=request.min_change)
+    before = _recalled(file, request, names, search) if file.exists() and file.stat().st_size else ()
+    head = _head(request, names, before)
+    with (
+        Store(file) as store,
+        _runner(request, revisions, store.append, head.session, search, tell, clock) as runner,
+    ):
+        store.append(head)
+        reason = "stopped"
+        try:
+            for state in _searched(search, names, runner.run, request.seed, tell):
+                yield state
+                if max_seconds is not None and runner.spent >= max_seconds:
+                    reason = f"{max_seconds:g} s were allowed"
+                    break
+            else:
+                reason = "decided"
+        except KeyboardInterrupt:
+            reason = INTERRUPTED
+        finally:
+            store.append(EndLine(head.session, reason))
+    return BisectResult(search.finding(), names, request.min_change, str(file), reason)
+
+
+def _head(request: BisectRequest, names: Sequence[str], before: Sequence[str]) -> SessionLine:
+    started = datetime.now().astimezone()
+    text = request.command if isinstance(request.command, str) else " ".join(request.command)
+    versions = tuple(PlannedVersion(name, (text,), text) for name in names)
+    return SessionLine(
+        schema=SCHEMA,
+        session=f"{started:%Y%m%dT%H%M%S}-{secrets.token_hex(3)}",
+        started=started.isoformat(timespec="seconds"),
+        seed=request.seed,
+        benchmarks=(PlannedBenchmark(_BENCHMARK, versions),),
+        options={"bisect": msgspec.json.encode(request).decode()},
+        environment=snapshot(),
+        resumes=tuple(before),
+    )
+
+
+def _recalled(file: Path, request: BisectRequest, names: Sequence[str], search: Bisection) -> list[str]:
+    """Take over the whole pairs of earlier sessions; their names."""
+    sessions = read_sessions(file)
+    for session in sessions:
+        if BisectRequest.stored(file) != request:
+            raise FormatError(str(file), f"session {session.head.session}", "is of another bisection")
+        blocks: dict[int, dict[int, float]] = {}
+        for run in session.runs:
+            if not run.warmup and run.exit == 0 and not run.timed_out and run.version in names:
+                blocks.setdefault(run.block, {})[names.index(run.version)] = run.metrics["time"]
+        for times in blocks.values():
+            if len(times) == _PAIR:
+                first, last = sorted(times)
+                search.add(first, last, times[first], times[last])
+    return [session.head.session for session in sessions]
+
+
+class _Runner:
+    """Builds what is asked for the first time, warms it up, and measures."""
+
+    def __init__(
+        self,
+        build: Callable[[str], PlannedVersion],
+        executor: CommandExecutor,
+        append: Callable[[Line], None],
+        session: str,
+        search: Bisection,
+        clock: Callable[[], float],
+    ) -> None:
+        self._build, self._executor, self._append = build, executor, append
+        self._session, self._search, self._clock = session, search, clock
+        self._planned: dict[str, PlannedVersion] = {}
+        self._block, self._position = -1, 0
+        self._started = clock()
+        self.spent = 0.0
+
+    def run(self, name: str) -> float:
+        """One run's time."""
+        if name not in self._planned:
+            planned = self._build(name)
+            self._measured(planned, warmup=True)
+            self._planned[name] = planned
+        began = self._clock()
+        seconds = self._measured(self._planned[name], warmup=False)
+        self.spent += self._clock() - began
+        return seconds
+
+    def _measured(self, version: PlannedVersion, *, warmup: bool) -> float:
+        if not warmup:
+            block = self._search.pairs
+            self._position = self._position + 1 if block == self._block else 0
+            self._block = block
+        at = round(self._clock() - self._started, 6)
+        run = self._executor.measure(version)
+        self._append(
+            RunLine(
+                self._session,
+                _BENCHMARK,
+                version.name,
+                self._search.pairs,
+                self._position,
+                at,
+                run.metrics,
+                run.exit,
+                run.timed_out,
+                warmup,
+                run.left_behind,
+            )
+        )
+        if run.failed:
+            raise RunError(f"{version.name}: {version.text!r} {run.describe_failure()}")
+        return run.metrics["time"]
+
+
+@contextmanager
+def _runner(
+    request: BisectRequest,
+    revisions: dict[str, Revision],
+    append: Callable[[Line], None],
+    session: str,
+    search: Bisection,
+    tell: Callable[[str], object],
+    clock: Callable[[], float],
+) -> Iterator[_Runner]:
+    cache = BuildCache()
+    with cache.one_by_one(
+        Path(request.repository),
+        request.build,
+        inside=request.inside,
+        variables=request.build_env,
+        tell=tell,
+    ) as build:
+
+        def planned(name: str) -> PlannedVersion:
+            folder = build(revisions[name]).folder
+            (benchmark,) = plan_trees(request.command, {name: str(folder)}, {}, Hooks(request.shell))
+            if missing := not_found([benchmark]):
+                raise RunError(f"{name}: has no {missing} after its build")
+            return benchmark.versions[0]
+
+        yield _Runner(planned, CommandExecutor(timeout=request.timeout), append, session, search, clock)

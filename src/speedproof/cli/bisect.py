@@ -1,0 +1,152 @@
+"""``speedproof bisect``: which commit changed the speed, or that none did."""
+
+from __future__ import annotations
+
+import platform
+import time
+from pathlib import Path
+
+import click
+
+from speedproof.cli.command import Args, Argument, Command, Option, in_group
+from speedproof.cli.console import Console
+from speedproof.cli.options import confidence, positive_seconds, seconds, share, whole
+from speedproof.errors import UsageError
+from speedproof.report.bisection import progress_line
+from speedproof.report.json import to_json
+
+__all__ = ["COMMAND", "run"]
+
+NOT_FOUND = 3
+CTRL_C = 130
+_QUIET_SECONDS = 10.0
+
+
+class _Bisect(Command):
+    """Takes all words after ``--`` as one command: ``args.words``."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Split the words at the dashes."""
+        at = args.index("--") if "--" in args else len(args)
+        left = super().parse_args(ctx, args[:at])
+        ctx.params["words"] = args[at + 1 :]
+        return left
+
+
+COMMAND = _Bisect(
+    (
+        "Find the commit that made a program slower or faster. The ends must be proven to differ first, so it "
+        "may say that nothing changed; what it blames is proven against its parent. Commits that do not build "
+        "are left out."
+    ),
+    "  speedproof bisect v1.2..main --build 'make' './bench'\n"
+    "  speedproof bisect --good v1.2 --bad HEAD --build make -- ./bench input\n"
+    "  speedproof bisect v1.2..main --min-change 2% './bench.py'\n"
+    "  speedproof bisect --resume bisect-20261122-101500.jsonl\n"
+    "\n"
+    "exit codes: 0 a commit is found, or nothing changed; 3 undecided;\n"
+    "            2 error; 130 interrupted",
+    [
+        Argument(
+            "what",
+            metavar="[A..B] [COMMAND]",
+            help="the range, by first parents, and the benchmark, which runs in each commit's own tree",
+            many=True,
+            required=False,
+            type=str,
+        ),
+        *in_group(
+            "what is bisected",
+            Option("--good", metavar="REV", help="the older end, instead of A..B"),
+            Option("--bad", metavar="REV", help="the newer end (default: HEAD)"),
+            Option("--build", default="", metavar="CMD", help="builds a commit, in a tree of its own"),
+            Option("--build-env", many=True, metavar="NAME", help="a variable that builds depend on, as CFLAGS"),
+            Option("--shell", flag=True, help="let sh carry out the benchmark"),
+            Option("--timeout", parse=positive_seconds, metavar="S", help="a run that takes longer failed"),
+            Option("--seed", parse=whole, metavar="N", help="of the random order (default: a fresh one)"),
+        ),
+        *in_group(
+            "when it ends",
+            Option(
+                "--min-change", parse=share, metavar="SHARE", default="1%", show_default=True,
+                help="end when the ends are proven to differ by less",
+            ),
+            Option(
+                "--confidence", parse=confidence, metavar="LEVEL", default="0.95", show_default=True,
+                help="of the proofs, and of the set of commits",
+            ),
+            Option(
+                "--max-time", parse=seconds, metavar="S", default="600", show_default=True,
+                help="seconds of measuring, builds not counted; 0 for no limit",
+            ),
+        ),
+        *in_group(
+            "files",
+            Option("--save", metavar="FILE", help="where every run is kept (default: a fresh name)"),
+            Option("--resume", metavar="FILE", help="go on with a bisection"),
+            Option("--json", flag=True, help="the result as JSON"),
+        ),
+    ],
+)  # fmt: skip
+
+
+def run(args: Args, console: Console) -> int:
+    """Carry the command out."""
+    if platform.system() != "Linux":
+        raise UsageError("'speedproof bisect' measures on Linux only")
+    from speedproof.api.bisections import INTERRUPTED, BisectRequest, bisect_revisions
+    from speedproof.cli.run_session import ends_as_ctrl_c
+
+    if args.resume is not None:
+        kept = ("resume", "max_time", "json")
+        if args.what or args.words or any(name not in kept for name in args.given):
+            raise UsageError(
+                "--resume takes everything but --max-time and --json from the file; leave it out"
+            )
+        request, path = BisectRequest.stored(Path(args.resume)), Path(args.resume)
+    else:
+        names, command = _asked(args)
+        request = BisectRequest.of(
+            Path.cwd(), names, command,
+            build=args.build, build_env=args.build_env, shell="sh" if args.shell else "",
+            confidence=args.confidence, min_change=args.min_change, timeout=args.timeout, seed=args.seed,
+        )  # fmt: skip
+        path = Path(args.save or f"bisect-{time.strftime('%Y%m%d-%H%M%S')}.jsonl")
+    steps = bisect_revisions(request, path, max_seconds=args.max_time or None, tell=console.remark)
+    shown, stage = time.monotonic(), ""
+    with ends_as_ctrl_c():
+        while True:
+            try:
+                state = next(steps)
+            except StopIteration as end:
+                result = end.value
+                break
+            if state.stage != stage or time.monotonic() - shown >= _QUIET_SECONDS:
+                console.remark(progress_line(state.stage, state.finding))
+                shown, stage = time.monotonic(), state.stage
+    console.remark(f"every run is in {path}")
+    if args.json:
+        console.out.write(to_json("bisect", [report.data for report in result.reports()]))
+    else:
+        console.write(*result.reports())
+    if result.reason == INTERRUPTED:
+        return CTRL_C
+    return NOT_FOUND if result.finding.open else 0
+
+
+def _asked(args: Args) -> tuple[list[str], str | list[str]]:
+    """The ends and the command."""
+    what = list(args.what)
+    if args.good is None and args.bad is None:
+        if not what or ".." not in what[0]:
+            raise UsageError("give the range A..B first, as v1.2..main, or --good REV [--bad REV]")
+        names = what.pop(0)
+    elif args.good is None:
+        raise UsageError("--bad needs --good, the end from before the change")
+    else:
+        names = f"{args.good}..{args.bad or 'HEAD'}"
+    commands: list[str | list[str]] = [*what, *([args.words] if args.words else [])]
+    if len(commands) != 1:
+        given = f"not {len(commands)}" if commands else "quoted, or after --"
+        raise UsageError(f"give one benchmark command, {given}")
+    return [names], commands[0]

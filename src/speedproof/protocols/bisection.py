@@ -1,0 +1,325 @@
+"""Which commit changed the speed: a search that may say "nothing changed", and proves what it blames.
+
+1. The ends are compared, in pairs of runs, until a difference is proven, or until it is proven to be smaller
+   than what matters.
+2. The commit in the middle of the posterior is paired with one of the ends, again and again.
+3. When one step holds most of the posterior, the commit is paired with its parent until that is proven, too.
+
+The proofs are those of the runner (:mod:`speedproof.stats.sequential`) and rest on no model; the posterior only
+chooses what is measured next, and says how sure the place is.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from speedproof.stats.culprit import step_probabilities
+from speedproof.stats.resolution import Resolution
+from speedproof.stats.sequential import PairedSequence
+from speedproof.stats.special import t_quantile
+
+__all__ = ["Bisection", "BisectionFinding", "BisectionOutcome", "Stage"]
+
+# A step that holds this much of the posterior is put to the proof, and stays there until it holds less than that.
+_CONFIRM_FROM = 0.75
+_CONFIRM_TO = 0.4
+# A commit is measured until the step lies to one side of it with this probability of error.
+_TOLD = 0.2
+_LEAST_PAIRS = 6
+_LEAST_FOR_REST = 3
+
+
+class Stage(enum.Enum):
+    """What the next pair is for."""
+
+    ENDS = "the ends"
+    SEARCH = "the search"
+    CONFIRM = "the confirmation"
+    DONE = "nothing"
+
+
+class BisectionOutcome(enum.Enum):
+    """What was found.
+
+    ``CULPRIT``: one step, confirmed against its parent. ``NOTHING``: the ends are proven to differ by less than
+    what matters. ``UNPROVEN``: no difference of the ends is proven. ``OPEN``: they differ, but the place is not
+    confirmed.
+    """
+
+    CULPRIT = "culprit"
+    NOTHING = "nothing changed"
+    UNPROVEN = "no change proven"
+    OPEN = "not found"
+
+
+@dataclass(frozen=True, slots=True)
+class BisectionFinding:
+    """What a bisection has found so far. Positions count from the oldest commit, 0.
+
+    Attributes
+    ----------
+    outcome : BisectionOutcome
+        What can be said.
+    alpha : float
+        The risk of the proof that the ends differ, and of the confirmation.
+    credible : tuple of int
+        The fewest positions that hold the step with a posterior probability of at least 1 - alpha, oldest first.
+    probability : float
+        Theirs, given that something changed.
+    parent, culprit : int or None
+        The step that is most likely: the last position before it and the first from it on that can be measured.
+    change : float
+        Time at the newest end over time at the oldest; NaN before the first pair.
+    change_low, change_high : float
+        Its certified bounds, each with risk alpha / 2.
+    step, step_low, step_high : float
+        The same of the culprit against its parent; NaN, 0 and infinity before the first pair.
+    rest_low, rest_high : float
+        Interval, with confidence 1 - alpha, of the factor that the step leaves unexplained; NaN while unknown.
+    pairs : int
+        Pairs of runs so far.
+    skipped : tuple of int
+        Positions that could not be measured.
+    """
+
+    outcome: BisectionOutcome
+    alpha: float
+    credible: tuple[int, ...]
+    probability: float
+    parent: int | None
+    culprit: int | None
+    change: float
+    change_low: float
+    change_high: float
+    step: float
+    step_low: float
+    step_high: float
+    rest_low: float
+    rest_high: float
+    pairs: int
+    skipped: tuple[int, ...]
+
+    @property
+    def open(self) -> bool:
+        """Whether more runs could tell more."""
+        return self.outcome in (BisectionOutcome.OPEN, BisectionOutcome.UNPROVEN)
+
+    @property
+    def more(self) -> bool:
+        """Whether another change remains beside the step."""
+        return not (self.rest_low <= 1 <= self.rest_high) and not math.isnan(self.rest_low)
+
+
+class Bisection:
+    """The state of a search; ask :meth:`next`, measure that pair, :meth:`add` it.
+
+    Parameters
+    ----------
+    count : int
+        Number of commits, both ends included; at least 2.
+    alpha : float
+        The risk of claiming a change where there is none, both directions together, and of a wrong confirmation.
+    min_change : float
+        Relative; the search ends when the ends are proven to differ by less.
+
+    Examples
+    --------
+    >>> search = Bisection(9)
+    >>> seconds = [1.0, 1.001, 0.999, 1.0, 1.1, 1.101, 1.099, 1.1, 1.1]
+    >>> while (pair := search.next()) is not None:
+    ...     search.add(*pair, *(seconds[i] for i in pair))
+    >>> found = search.finding()
+    >>> found.culprit, found.credible
+    (4, (4,))
+    """
+
+    def __init__(self, count: int, *, alpha: float = 0.05, min_change: float = 0.01) -> None:
+        self._last = count - 1
+        self._alpha = alpha
+        self._min_change = min_change
+        self._sequences: dict[tuple[int, int], PairedSequence] = {}
+        self._suspects: list[tuple[int, int]] = []
+        self._rows: list[tuple[int, int, float]] = []
+        self._skipped: set[int] = set()
+        self._resolution = Resolution()
+        self._masses: npt.NDArray[np.float64] | None = None
+
+    @property
+    def pairs(self) -> int:
+        """Number of pairs so far."""
+        return len(self._rows)
+
+    def add(self, before: int, after: int, time_before: float, time_after: float) -> None:
+        """Add a pair of runs, measured in random order, of two positions; for higher-is-better swap the values."""
+        for value in (time_before, time_after):
+            self._resolution.add(value)
+        sequence = self._sequences.setdefault((before, after), PairedSequence(risk=self._alpha / 2))
+        sequence.add(time_before, time_after, resolution=self._resolution.step)
+        self._rows.append((before, after, math.log(time_after) - math.log(time_before)))
+        if (
+            all(i in self._skipped for i in range(before + 1, after))
+            and (before, after) not in self._suspects
+        ):
+            self._suspects.append((before, after))
+        self._masses = None
+
+    def skip(self, position: int) -> None:
+        """Leave a position out that cannot be built or run; not an end."""
+        self._skipped.add(position)
+        self._masses = None
+
+    def stage(self) -> Stage:
+        """What the next pair is for."""
+        if not self._differ():
+            return Stage.DONE if self._nothing() else Stage.ENDS
+        masses = self._posterior()
+        best = int(np.argmax(masses))
+        step = self._step(best)
+        if self._confirmed(step):
+            return Stage.DONE
+        least = _CONFIRM_TO if step in self._suspects else _CONFIRM_FROM
+        return Stage.CONFIRM if masses[best] >= least else Stage.SEARCH
+
+    def next(self) -> tuple[int, int] | None:
+        """The pair to measure next; None when all is proven."""
+        stage = self.stage()
+        if stage is Stage.DONE:
+            return None
+        if stage is Stage.ENDS:
+            return 0, self._last
+        masses = self._posterior()
+        return self._step(int(np.argmax(masses))) if stage is Stage.CONFIRM else self._probe(masses)
+
+    def _probe(self, masses: npt.NDArray[np.float64]) -> tuple[int, int]:
+        """A commit with one of the ends in turn: the same until it has told its side, then the middle."""
+        low, high = self._range()
+        positions = self._positions()
+        if len(positions) == 2:
+            return low, high
+        inner = positions[1:-1]
+        before = np.cumsum(masses)[: inner.size]  # the probability of a step up to there
+        last = next((i for i in self._rows[-1][:2] if i in inner), None)
+        place = int(np.searchsorted(inner, last)) if last is not None else -1
+        if place < 0 or not _TOLD < before[place] < 1 - _TOLD:
+            place = int(np.argmin(np.abs(before - 0.5)))
+        middle = int(inner[place])
+        return (low, middle) if len(self._rows) % 2 else (middle, high)
+
+    def _range(self) -> tuple[int, int]:
+        """Where the search is: a part of the whole when both parts are proven to hold a step."""
+        low, high = 0, self._last
+        while inside := [
+            c
+            for c in {i for pair in self._sequences for i in pair}
+            if low < c < high and self._proven((low, c)) and self._proven((c, high))
+        ]:
+            low, high = max(
+                (pair for c in inside for pair in ((low, c), (c, high))),
+                key=lambda pair: abs(math.log(self._sequences[pair].middle())),
+            )
+        return low, high
+
+    def _positions(self) -> npt.NDArray[np.int64]:
+        low, high = self._range()
+        return np.array([i for i in range(low, high + 1) if i not in self._skipped], dtype=np.int64)
+
+    def _step(self, number: int) -> tuple[int, int]:
+        positions = self._positions()
+        return int(positions[number]), int(positions[number + 1])
+
+    def _posterior(self) -> npt.NDArray[np.float64]:
+        """Of the steps between positions that can be measured, given that there is one."""
+        if self._masses is None:
+            low, high = self._range()
+            rows = [row for row in self._rows if low <= row[0] and row[1] <= high]
+            before, after, differences = zip(*rows, strict=True)
+            masses = step_probabilities(
+                np.array(before), np.array(after), np.array(differences), self._positions()
+            )
+            self._masses = masses[:-1] / max(float(masses[:-1].sum()), 1e-300)
+        return self._masses
+
+    def _ends(self) -> PairedSequence | None:
+        return self._sequences.get((0, self._last))
+
+    def _differ(self) -> bool:
+        """Proven by the pairs of the ends alone, with alpha / 2 for each direction."""
+        ends = self._ends()
+        if ends is None or ends.blocks < _LEAST_PAIRS:
+            return False
+        result = ends.result()
+        return result.faster or result.slower
+
+    def _nothing(self) -> bool:
+        ends = self._ends()
+        return ends is not None and ends.blocks >= _LEAST_PAIRS and ends.result().equivalent(self._min_change)
+
+    def _proven(self, pair: tuple[int, int], share: float = 0.5) -> bool:
+        """Whether a pair is proven to differ in the direction of the ends, at a share of the risk."""
+        ends, sequence = self._ends(), self._sequences.get(pair)
+        if ends is None or sequence is None or sequence.blocks < _LEAST_PAIRS:
+            return False
+        whole, result = ends.result(), sequence.result()
+        pvalue = result.pvalue_faster if whole.pvalue_faster < whole.pvalue_slower else result.pvalue_slower
+        return not result.contradictory and pvalue <= share * self._alpha
+
+    def _confirmed(self, step: tuple[int, int]) -> bool:
+        """Proven; suspects share the risk, the first gets half of it."""
+        if step not in self._suspects:
+            return False
+        turn = self._suspects.index(step) + 1
+        return self._proven(step, 1 / (turn * (turn + 1)))
+
+    def finding(self) -> BisectionFinding:
+        """What is found so far."""
+        ends = self._ends()
+        whole = _bounds(ends)
+        if ends is None or not self._differ():
+            outcome = BisectionOutcome.NOTHING if self._nothing() else BisectionOutcome.UNPROVEN
+            return BisectionFinding(
+                outcome, self._alpha, (), math.nan, None, None, *whole, math.nan, 0.0, math.inf,
+                math.nan, math.nan, self.pairs, tuple(sorted(self._skipped)),
+            )  # fmt: skip
+        masses = self._posterior()
+        order = np.argsort(-masses, kind="stable")
+        count = int(np.searchsorted(np.cumsum(masses[order]), 1 - self._alpha)) + 1
+        chosen = sorted(order[:count].tolist())
+        credible = tuple(i for n in chosen for i in range(self._step(n)[0] + 1, self._step(n)[1] + 1))
+        parent, culprit = self._step(int(order[0]))
+        done = self.stage() is Stage.DONE
+        return BisectionFinding(
+            BisectionOutcome.CULPRIT if done else BisectionOutcome.OPEN,
+            self._alpha, credible, float(masses[chosen].sum()), parent, culprit, *whole,
+            *_bounds(self._sequences.get((parent, culprit))), *self._rest((parent, culprit)),
+            self.pairs, tuple(sorted(self._skipped)),
+        )  # fmt: skip
+
+    def _rest(self, step: tuple[int, int]) -> tuple[float, float]:
+        """Welch's interval of the ends' change over the step's."""
+        samples = [self._sequences.get(pair) for pair in ((0, self._last), step)]
+        if step == (0, self._last) or any(s is None or s.blocks < _LEAST_FOR_REST for s in samples):
+            return math.nan, math.nan
+        whole, part = (s.differences for s in samples if s is not None)
+        squares = [float(d.var(ddof=1)) / d.size for d in (whole, part)]
+        error = math.sqrt(sum(squares))
+        middle = float(part.mean() - whole.mean())
+        if error == 0:
+            return math.exp(middle), math.exp(middle)
+        freedom = sum(squares) ** 2 / sum(
+            q * q / (d.size - 1) for q, d in zip(squares, (whole, part), strict=True)
+        )
+        reach = error * float(t_quantile(1 - self._alpha / 2, freedom))
+        return math.exp(middle - reach), math.exp(middle + reach)
+
+
+def _bounds(sequence: PairedSequence | None) -> tuple[float, float, float]:
+    """Time after over time before: estimate and bounds."""
+    if sequence is None:
+        return math.nan, 0.0, math.inf
+    result = sequence.result()
+    return 1 / sequence.estimate(), 1 / result.high, 1 / result.low if result.low > 0 else math.inf

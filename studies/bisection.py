@@ -1,0 +1,128 @@
+"""How often a bisection is right, and how many runs it takes: the table of docs/bisect.md.
+
+Histories of 64 commits with 1 % noise a run; the place of the change is drawn. Columns: right (the culprit, or
+"nothing" where nothing changed), wrong, still open after 400 runs; runs; commits built; "another change remains".
+
+    python -m studies.bisection [--histories 1000] [--noise NAME]
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from speedproof.protocols.bisection import Bisection, BisectionOutcome
+
+COMMITS = 64
+NOISE = 0.01
+MOST_PAIRS = 200
+Noise = Callable[[], float]
+
+
+def _normal(rng: np.random.Generator) -> Noise:
+    return lambda: float(rng.normal())
+
+
+def _heavy(rng: np.random.Generator) -> Noise:
+    """Student's t with 3 degrees of freedom, of standard deviation 1."""
+    return lambda: float(rng.standard_t(3)) / 3.0**0.5
+
+
+def _spiky(rng: np.random.Generator) -> Noise:
+    """One run in ten is up to 10 % slower."""
+    return lambda: float(rng.normal() + (rng.random() < 0.1) * rng.uniform(0, 10))
+
+
+def _related(rng: np.random.Generator) -> Noise:
+    """AR(1) with .6, of standard deviation 1."""
+    state = float(rng.normal())
+
+    def drawn() -> float:
+        nonlocal state
+        state = 0.6 * state + 0.8 * float(rng.normal())
+        return state
+
+    return drawn
+
+
+NOISES = {"normal": _normal, "t(3)": _heavy, "spikes": _spiky, "AR .6": _related}
+
+
+class History(NamedTuple):
+    """What became of one: right and wrong exclude each other, and neither is open."""
+
+    right: bool
+    wrong: bool
+    runs: int
+    built: int
+    more: bool
+
+
+def bisected(seed: int, noise: str, change: float, broken: float = 0.0, second: float = 0.0) -> History:
+    """Bisect one history.
+
+    Parameters
+    ----------
+    seed : int
+        Of its noise and of the places of its changes.
+    noise : str
+        One of :data:`NOISES`.
+    change, second : float
+        Relative; the second one is at another place, 0 for none.
+    broken : float
+        The share of commits that do not build.
+    """
+    rng = np.random.default_rng(np.random.SeedSequence(20, spawn_key=(seed,)))
+    level = np.zeros(COMMITS)
+    places = rng.choice(np.arange(1, COMMITS), 2, replace=False)
+    level[places[0] :] += np.log1p(change)
+    level[places[1] :] += np.log1p(second)
+    unbuildable = set(np.flatnonzero(rng.random(COMMITS) < broken).tolist()) - {0, COMMITS - 1}
+    draw = NOISES[noise](rng)
+    search = Bisection(COMMITS, min_change=0.01)
+    built: set[int] = set()
+    while (pair := search.next()) is not None and search.pairs < MOST_PAIRS:
+        if failing := [i for i in pair if i in unbuildable]:
+            search.skip(failing[0])
+            continue
+        built |= set(pair)
+        order = [pair[i] for i in rng.permutation(2).tolist()]
+        times = {i: float(np.exp(level[i] + NOISE * draw())) for i in order}
+        search.add(*pair, times[pair[0]], times[pair[1]])
+    found = search.finding()
+    claimed = found.outcome is BisectionOutcome.CULPRIT
+    blamed = range((found.parent or 0) + 1, (found.culprit or 0) + 1)
+    true = set(places[: (change > 0) + (second > 0)].tolist()) & set(blamed)
+    nothing = not change and found.outcome in (BisectionOutcome.NOTHING, BisectionOutcome.UNPROVEN)
+    wrong = (claimed and not true) or (not change and not nothing)
+    return History(nothing or (claimed and bool(true)), wrong, 2 * search.pairs, len(built), found.more)
+
+
+def _main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--histories", type=int, default=1000)
+    parser.add_argument("--noise", choices=list(NOISES), action="append")
+    asked = parser.parse_args()
+    print("| noise | change | broken | right | wrong | open | runs | median | 90 % | built | more |")
+    print("|---|---|---|---|---|---|---|---|---|---|---|")
+    cells = ((0.0, 0.0, 0.0), (0.02, 0, 0), (0.05, 0, 0), (0.02, 0.2, 0), (0.05, 0.2, 0), (0.03, 0, 0.03))
+    for noise in asked.noise or NOISES:
+        for change, broken, second in cells:
+            rows = [bisected(seed, noise, change, broken, second) for seed in range(asked.histories)]
+            right, wrong, runs, built, more = np.array(rows, dtype=float).T
+            shown = f"{change:.0%} and {second:.0%}" if second else f"{change:.0%}"
+            print(
+                f"| {noise} | {shown} | {broken:.0%} | {right.mean():.1%} | {wrong.mean():.1%} "
+                f"| {1 - right.mean() - wrong.mean():.1%} | {runs.mean():.0f} | {np.median(runs):.0f} "
+                f"| {np.quantile(runs, 0.9):.0f} | {built.mean():.1f} | {more.mean():.0%} |",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    _main()
