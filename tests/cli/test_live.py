@@ -16,8 +16,8 @@ from speedproof.measure.results import Progress
 from speedproof.protocols.calibration import Calibration
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.sequential import Finding, SequentialComparison, StopRules
-from speedproof.report.blocks import plain
-from speedproof.report.findings import calibration_blocks, finding_blocks
+from speedproof.report import calibration
+from speedproof.report.text import render
 from speedproof.stats.sequential import PairedSequence
 
 PLAN = PlannedBenchmark("b", (PlannedVersion("X", ("x",), "x"), PlannedVersion("Y", ("y",), "y")))
@@ -40,10 +40,6 @@ def found(pairs: list[tuple[float, float]], rules: StopRules | None = None) -> F
     return race_of(pairs, rules).findings()[0]
 
 
-def first_line(finding: Finding, margin: float | None = None) -> str:
-    return plain(next(iter(finding_blocks([finding], risk=0.05, margin=margin)))).strip()
-
-
 def watch(
     err: io.StringIO, seconds: float, warmup: bool = False, pairs: list[tuple[float, float]] | None = None
 ) -> str:
@@ -60,7 +56,7 @@ def watch(
 def test_pipe_gets_a_line_every_ten_seconds() -> None:
     lines = watch(io.StringIO(), 1.0).splitlines()
     assert len(lines) == 2
-    assert lines[0].startswith("speedproof: b: 10 s, 10 runs; Y: speedup 1.1")
+    assert lines[0].startswith("speedproof: b: 10 s, 10 runs; Y: 1.1")
     assert lines[0].endswith("undecided, too early to say how many more")
 
 
@@ -98,61 +94,9 @@ def test_a_short_session_in_a_pipe_is_quiet() -> None:
 def test_terminal_gets_a_picture_between_runs() -> None:
     text = watch(Terminal(), 1.0)
     assert "b: 20 s, 20 runs" in text
-    assert "Y: speedup 1.1" in text
+    assert "Y: 1.1" in text
     assert "█" in text
     assert "warming up" in watch(Terminal(), 1.0, warmup=True)
-
-
-def test_conclusions_in_words() -> None:
-    faster = found([(2.0, 1.0)] * 10)
-    assert first_line(faster) == "Y is typically faster than X by a factor of at least 1.999, confidence 95 %"
-    slower = found([(1.0, 2.0)] * 10)
-    assert first_line(slower) == "Y is typically slower than X by a factor of at least 1.999, confidence 95 %"
-    same = found([(1.0, 1.0)] * 10, StopRules(margin=0.01, min_blocks=5))
-    assert first_line(same, 0.01) == "Y is typically as fast as X within 1 %, confidence 95 %"
-    nothing = found([])
-    assert first_line(nothing) == "Y against X: undecided, no complete block was measured"
-    open_end = found([(1.0, 1.1), (1.1, 1.0)] * 20)
-    assert first_line(open_end).endswith(
-        "undecided after 40 blocks; no difference shows yet; --margin asks for a proof that there is none"
-    )
-    assert first_line(open_end, 0.01).endswith("; neither a difference nor equality within 1 % comes nearer")
-    near = found([(1.0, 1.1), (1.2, 1.0)] * 5)
-    forecast = "; about [1-9]0* more runs of each would be enough if the speedup is what it seems$"
-    assert re.search(forecast, first_line(near))
-    few = found([(1.0, 0.9)] * 3)
-    assert first_line(few).endswith("after 3 blocks; too early to say how many more would be enough")
-    reached = found([(1.0, 1.01), (1.01, 1.0), (1.01, 1.0), (1.0, 1.01)] * 20, StopRules(precision=0.05))
-    assert first_line(reached).endswith("undecided after 80 blocks; the precision is reached")
-
-
-def test_a_changed_speedup_is_told() -> None:
-    changed = found(
-        [(1.2, 1.0), (1.21, 1.0)] * 20 + [(0.8, 1.0), (0.81, 1.0)] * 40, StopRules(min_blocks=1000)
-    )
-    assert "no single speedup fits all blocks" in first_line(changed)
-
-
-def test_printed_bounds_never_claim_more_than_was_proven() -> None:
-    for ratio in (1.00004, 1.0299999, 3.14159, 123.456):
-        finding = found([(ratio, 1.0)] * 12)
-        printed = float(first_line(finding).split("at least ")[1].split(",")[0])
-        assert printed <= finding.result.low
-
-
-def test_several_benchmarks_are_named() -> None:
-    text = [plain(b) for b in finding_blocks([found([(2.0, 1.0)] * 9), _renamed()], risk=0.05, margin=None)]
-    assert text[0] == "Y is proven faster than X in 2 of 2 benchmarks\n"
-    assert text[1].startswith("b: Y is typically faster")
-    assert text[2].startswith("c: Y is typically faster")
-    assert list(finding_blocks([], risk=0.05, margin=None)) == []
-
-
-def _renamed() -> Finding:
-    race = SequentialComparison("c", ["X", "Y"], StopRules(min_blocks=5))
-    for _ in range(9):
-        race.add({"X": 2.0, "Y": 1.0})
-    return race.findings()[0]
 
 
 def test_calibration_in_words() -> None:
@@ -168,13 +112,14 @@ def test_calibration_in_words() -> None:
         0.2,
         ((10.0, 50.0, 1.01), (600.0, 3.0, math.inf)),
     )
-    quiet = "".join(map(plain, calibration_blocks(c, found([(1.0, 1.1), (1.1, 1.0)]))))
-    assert "single runs vary by 1 %" in quiet
-    assert "Neighbouring runs: rank correlation +0.30 (p 0.001: blocks are needed" in quiet
-    assert "rank correlation with order undefined" in quiet
-    assert "10 min       3  none" in quiet
-    alarm = "".join(map(plain, calibration_blocks(c, found([(2.0, 1.0)] * 10))))
-    assert "The second copy was found faster" in alarm
+    quiet = render(calibration.report(c, found([(1.0, 1.1), (1.1, 1.0)])))
+    assert "single runs vary" in quiet
+    assert "Neighbouring runs: rank correlation +0.30 (p = 0.001); pairs in random order" in quiet
+    assert "Drift with the order: rank correlation undefined (p = -)" in quiet
+    assert re.search(r"^ +10 min +3 +none$", quiet, re.MULTILINE)
+    assert max(map(len, quiet.splitlines())) <= 80
+    alarm = render(calibration.report(c, found([(2.0, 1.0)] * 10)))
+    assert "The second copy was found 2.00x faster" in alarm
 
 
 def test_forecasts_to_a_precision_and_a_margin() -> None:

@@ -35,21 +35,9 @@ def bimodal(tmp_path: Path) -> str:
 def test_table_tells_components_states_and_test(bimodal: str) -> None:
     code, out, _ = speedproof("model", bimodal, "--unit", "ms", "--bootstrap", "50")
     assert code == 0
-    header, row = out.splitlines()[:2]
-    assert header.split() == [
-        "benchmark",
-        "version",
-        "n",
-        "K",
-        "model",
-        "modes",
-        "distance",
-        "p",
-        "fit",
-        "order",
-    ]
-    assert row.split()[2:6] == ["80", "2", "E", "2"]
-    assert "not rejected" in row
+    told = " ".join(out.split())
+    assert told.startswith("times: 2 modes, ")
+    assert "fit not rejected (p = " in told
     assert "20." in out
     assert "ms" in out
     assert "█" in out
@@ -100,6 +88,7 @@ def test_what_cannot_be_modelled_is_left_out_with_the_reason(bimodal: str, tmp_p
     assert code == 0
     assert "all 20 values equal 2.5" in err
     assert "flat" not in out
+    assert len(out.splitlines()) <= 10
     code, _, err = speedproof("model", constant)
     assert code == 2
     assert "no sample could be modelled" in err

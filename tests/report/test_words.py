@@ -16,7 +16,8 @@ from speedproof.data.sample import Sample
 from speedproof.protocols.median import compare_medians
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.results import Comparison, Needed, Verdict
-from speedproof.report.words import about, change, effect, factor, interval, range_of, values, verdict
+from speedproof.report.numbers import factor, values
+from speedproof.report.words import about, change, effect, interval, range_of, verdict
 from speedproof.stats.estimate import Estimate
 
 RATIOS = st.floats(1.0, 1e9)

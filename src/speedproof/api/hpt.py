@@ -22,8 +22,9 @@ from speedproof.protocols.hpt import hpt as hpt_of_pairs
 from speedproof.protocols.hpt_claims import HptClaims, claims
 from speedproof.protocols.hpt_levels import HptRule
 from speedproof.protocols.hpt_speedup import RSpeedup
-from speedproof.report.blocks import Block, Text
-from speedproof.report.hpt import claims_blocks, hpt_blocks
+from speedproof.report import hpt as words
+from speedproof.report.model import Report
+from speedproof.stats.scaling import median
 
 __all__ = ["HptResult", "hpt"]
 
@@ -78,13 +79,25 @@ class HptResult(Shown):
             "claims": self.claims,
         }
 
-    def blocks(self) -> Iterable[Block]:
-        """What is shown."""
-        yield from hpt_blocks(self.result, self.reference, self.candidate)
-        yield Text("")
-        yield from claims_blocks(self.claims, self.reference, self.candidate)
-
-    _blocks = blocks
+    def reports(self, *, everything: bool = False, details: bool = False) -> Iterable[Report]:
+        """The result in words."""
+        medians = {
+            pair.key.benchmark: (
+                median(pair.reference.per_process("median").values),
+                median(pair.candidate.per_process("median").values),
+                pair.reference.unit,
+            )
+            for pair in self.pairs
+        }
+        yield words.report(
+            self.result,
+            self.claims,
+            self.reference,
+            self.candidate,
+            medians,
+            everything=everything,
+            details=details,
+        )
 
     def __repr__(self) -> str:
         return f"<HptResult: {self.result.winner.value} with confidence {self.confidence:.4g}>"

@@ -13,9 +13,9 @@ from speedproof.data.suite import Key, Suite
 from speedproof.data.units import parse_quantity
 from speedproof.errors import DataError, UsageError
 from speedproof.mixture.analysis import Analysis, analyse
-from speedproof.report.blocks import Block
-from speedproof.report.mixture_questions import Questions, answers, question_blocks
-from speedproof.report.mixtures import mixture_blocks
+from speedproof.report import mixtures
+from speedproof.report.mixtures import Questions, answers
+from speedproof.report.model import Report
 
 __all__ = ["ModelResult", "model"]
 
@@ -38,12 +38,9 @@ class ModelResult(Shown):
     problems: tuple[str, ...]
     asked: Questions = field(default_factory=Questions)
 
-    def blocks(self) -> Iterable[Block]:
-        """What is shown of every sample, and the answers to what was asked of all."""
-        yield from mixture_blocks(self.models)
-        yield from question_blocks(self.asked, self.models)
-
-    _blocks = blocks
+    def reports(self, *, everything: bool = False, details: bool = False) -> Iterable[Report]:
+        """The result in words, with the answers to what was asked of all samples."""
+        yield mixtures.report(self.models, self.asked, everything=everything, details=details)
 
     def to_json(self) -> str:
         """What ``speedproof model --json`` writes."""

@@ -12,10 +12,9 @@ from speedproof.data.suite import Key, Pair, Suite
 from speedproof.errors import DataError, UsageError
 from speedproof.protocols.modes import ModeComparison, compare_modes
 from speedproof.protocols.ranking import RankedRun, RunRanking, SuiteRanking, rank_runs, rank_suite
-from speedproof.report.blocks import Block, Text, as_report
+from speedproof.report import ranking as words
 from speedproof.report.model import Report
 from speedproof.report.ranking import advice
-from speedproof.report.run_ranking import run_ranking_blocks
 
 __all__ = ["BenchmarkRanking", "RankResult", "rank"]
 
@@ -116,16 +115,14 @@ class RankResult(Shown):
 
         return to_json("rank", [found.as_record() for found in self.benchmarks])
 
-    def blocks(self) -> Iterable[Block]:
-        """What is shown of every benchmark."""
-        for found in self.benchmarks:
-            yield from run_ranking_blocks(found.key, found.unit, found.ranking, found.changes)
-            yield Text("")
-
-    def reports(self) -> Iterable[Report]:
-        """The result in words, a report a benchmark."""
-        for found in self.benchmarks:
-            yield as_report(tuple(run_ranking_blocks(found.key, found.unit, found.ranking, found.changes)))
+    def reports(self, *, everything: bool = False, details: bool = False) -> Iterable[Report]:
+        """The result in words."""
+        found = [(b.key, b.unit, b.ranking, b.changes) for b in self.benchmarks]
+        note = "The commands of one file are ranked as versions of one thing." if self.suite.commands else ""
+        versions = [
+            v for v in self.suite.versions if any(r.version == v for b in found for r in b[2].versions)
+        ]
+        yield words.report(found, versions, everything=everything, details=details, note=note)
 
     def __repr__(self) -> str:
         return f"<RankResult: {len(self.benchmarks)} benchmarks, {len(self.suite.versions)} versions>"

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from speedproof.report import fragment, text
-from speedproof.report.blocks import Block, as_report
 from speedproof.report.model import Report
 
 __all__ = ["Shown"]
@@ -17,12 +16,9 @@ class Shown:
 
     __slots__ = ()
 
-    def _blocks(self) -> Iterable[Block]:
-        raise NotImplementedError
-
     def reports(self) -> Iterable[Report]:
         """The result in words, for every format."""
-        return [as_report(tuple(self._blocks()))]
+        raise NotImplementedError
 
     def __str__(self) -> str:
         # Hints name options of the command line.

@@ -16,8 +16,8 @@ from speedproof.formats import read as read_records
 from speedproof.protocols.median import KSRule
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.speedup_test_tool import Entry, SuiteReport, report_suite
-from speedproof.report.blocks import Block
-from speedproof.report.speedup_test import speedup_test_blocks
+from speedproof.report import speedup_test as words
+from speedproof.report.model import Report
 from speedproof.report.speedup_test_files import warning_lines, write_files
 
 __all__ = ["SpeedupTestResult", "speedup_test"]
@@ -53,11 +53,9 @@ class SpeedupTestResult(Shown):
         """The lines of the .warning file."""
         return tuple(warning_lines(self.report, self.problems))
 
-    def blocks(self) -> Iterable[Block]:
-        """What is shown."""
-        return speedup_test_blocks(self.report, self.config)
-
-    _blocks = blocks
+    def reports(self, *, everything: bool = False, details: bool = False) -> Iterable[Report]:
+        """The result in words."""
+        yield words.report(self.report, self.config, everything=everything, details=details)
 
     def to_json(self) -> str:
         """What ``speedproof suite --json`` writes."""

@@ -6,8 +6,8 @@ from datetime import datetime
 
 from speedproof.cli.command import Args, Command, Option
 from speedproof.cli.console import Console
-from speedproof.report.blocks import Cell, Column, Table, Text
-from speedproof.report.wording import plural
+from speedproof.report.model import Cell, Column, Report, Table, Text
+from speedproof.report.numbers import plural
 
 __all__ = ["COMMAND", "run"]
 
@@ -35,13 +35,13 @@ def run(args: Args, console: Console) -> int:
     if args.clear or args.limit is not None:
         gone = cache.trim(0 if args.clear else int(args.limit * _SIZE))
         freed = sum(build.size for build in gone) / _SIZE
-        console.show([Text(f"{plural(len(gone), 'build')} removed, {freed:.1f} MB")])
+        console.write(Report("", (Text(f"{plural(len(gone), 'build')} removed, {freed:.1f} MB"),)))
         return 0
     builds = cache.builds()
     if not builds:
-        console.show([Text("No build is kept. 'speedproof run --revisions' makes some.")])
+        console.write(Report("", (Text("No build is kept. 'speedproof run --revisions' makes some."),)))
         return 0
-    rows = tuple(
+    rows = (
         (
             Cell(build.name),
             Cell(f"{build.size / _SIZE:.1f} MB"),
@@ -51,11 +51,12 @@ def run(args: Args, console: Console) -> int:
         for build in builds
     )
     columns = (
-        Column("revision", wraps=True),
+        Column("revision", names=True),
         Column("size", right=True),
         Column("last used"),
         Column("folder"),
     )
     total = sum(build.size for build in builds) / _SIZE
-    console.show([Table(columns, rows), Text(f"{plural(len(builds), 'build')}, {total:.1f} MB")])
+    told = Text(f"{plural(len(builds), 'build')}, {total:.1f} MB")
+    console.write(Report("", (told,), (Table.of(columns, rows),)))
     return 0

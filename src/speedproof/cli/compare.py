@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
 import speedproof as sp
 from speedproof.api.suites import ASKED, DETAILS, QUESTIONS, QuestionName, SuiteComparison
@@ -11,9 +12,10 @@ from speedproof.cli.console import Console
 from speedproof.cli.inputs import load, report_leftovers, select
 from speedproof.cli.options import FAILING, files, outputs, reading, rule_options, rules_of, selecting
 from speedproof.cli.outputs import Reported, check_outputs, context_of, write_outputs
-from speedproof.report.blocks import as_report
+from speedproof.protocols.modes import ModeComparison
+from speedproof.report import modes as of_modes
 from speedproof.report.formats import FORMATS
-from speedproof.report.modes import modes_blocks
+from speedproof.report.model import Report
 
 __all__ = ["COMMAND", "run"]
 
@@ -101,10 +103,10 @@ def run(args: Args, console: Console) -> int:
     if args.modes:
         with console.progress("fitting mixtures", len(suite.keys) * len(candidates)) as ticker:
             modes = result.modes(done=ticker.advance)
-    found = [as_report(tuple(modes_blocks(m, (reference, name)))) for name, m in modes.items()]
     asked = {"everything": args.all, "details": args.details, "explain": args.explain}
     whole = result.reports(**{**asked, "details": True})
-    written = Reported((*whole, *found), suite, context_of(args), result.results)
+    found = partial(_of_modes, modes, reference, candidates if args.modes else ())
+    written = Reported((*whole, *found(details=True)), suite, context_of(args), result.results)
     taken = write_outputs(args, written, console)
     if args.json:
         more: dict[str, object] = {"modes": modes} if args.modes else {}
@@ -114,8 +116,14 @@ def run(args: Args, console: Console) -> int:
             more |= {"suite": store(suite), "context": context_of(args)}
         console.out.write(result.to_json(**more))
     elif not taken:
-        console.write(*result.reports(**asked), *found)
+        console.write(*result.reports(**asked), *found(everything=args.all, details=args.details))
     return FAILED if _fails(args.fail_on, result.results) else 0
+
+
+def _of_modes(
+    modes: Mapping[str, Sequence[ModeComparison]], reference: str, candidates: Sequence[str], **asked: bool
+) -> Iterator[Report]:
+    return (of_modes.report(modes.get(name, ()), (reference, name), **asked) for name in candidates)
 
 
 def _asked(args: Args) -> tuple[QuestionName, ...]:

@@ -6,32 +6,21 @@ import codecs
 import io
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from speedproof.report import text
-from speedproof.report.blocks import Block, Fitted, Style, Table, Text, plain, visible
+from speedproof.report.cells import visible
 from speedproof.report.model import Report
 
 if TYPE_CHECKING:
     import rich.console
-    import rich.table
     from rich.progress import Progress, TaskID
 
 __all__ = ["Console", "Ticker"]
-
-
-_STYLES: dict[Style, str] = {
-    "": "",
-    "good": "green",
-    "bad": "red",
-    "doubt": "yellow",
-    "dim": "dim",
-    "strong": "bold",
-}
 
 
 def _columns() -> int:
@@ -115,17 +104,6 @@ class Console:
                 self.out.write("\n")
             self.out.write(text.render(report, self.width, colour=self.colour, everything=everything))
 
-    def show(self, blocks: Iterable[Block]) -> None:
-        """Write the blocks of a report: with colour and fitted to the width on a terminal, whole in a pipe."""
-        for block in blocks:
-            if not self.terminal and not self.colour:
-                self.out.write(plain(block))
-            elif isinstance(block, Text):
-                self.rich.print(visible(block.text), style=_STYLES[block.style], markup=False, emoji=False)
-            else:
-                table = block.choose(self.width) if isinstance(block, Fitted) else block
-                self.rich.print(_rich_table(table))
-
     def remark(self, text: str) -> None:
         """Write a line for the person, not for the pipe."""
         lines = (visible(line) for line in text.split("\n"))
@@ -157,26 +135,6 @@ class Console:
             transient=True,
         ) as progress:
             yield Ticker((progress, progress.add_task(title, total=total)))
-
-
-def _rich_table(table: Table) -> rich.table.Table:
-    import rich.box
-    import rich.table
-    import rich.text
-
-    shown = rich.table.Table(
-        box=rich.box.SIMPLE_HEAD, title=table.title or None, pad_edge=False, padding=(0, 1, 0, 0)
-    )
-    for column, width in zip(table.columns, table.widths, strict=True):
-        justify: Literal["left", "right"] = "right" if column.right else "left"
-        title = rich.text.Text(visible(column.title))
-        if column.wraps:
-            shown.add_column(title, justify=justify, overflow="fold")
-        else:  # numbers are never cut: a bound without its last digits says something else
-            shown.add_column(title, justify=justify, no_wrap=True, min_width=width)
-    for row in table.rows:
-        shown.add_row(*(rich.text.Text(visible(cell.text), style=_STYLES[cell.style]) for cell in row))
-    return shown
 
 
 _ASCII = str.maketrans({"±": "+-", "µ": "u", "²": "^2", "×": "x", "–": "-", "…": "...", "é": "e"})

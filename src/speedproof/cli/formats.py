@@ -5,7 +5,7 @@ from __future__ import annotations
 import speedproof as sp
 from speedproof.cli.command import Args, Command
 from speedproof.cli.console import Console
-from speedproof.report.blocks import Cell, Column, Table, Text
+from speedproof.report.model import Cell, Column, Report, Table, Text
 
 __all__ = ["COMMAND", "run"]
 
@@ -22,7 +22,8 @@ COMMAND = Command(
 
 def run(args: Args, console: Console) -> int:
     """Carry the command out."""
-    rows = tuple((Cell(f.name, "strong"), Cell(f.title), Cell(f.description)) for f in sp.formats.FORMATS)
-    console.show([Table((Column("--format"), Column("tool"), Column("what is read")), rows), Text("")])
-    console.show([Text("Each may be compressed with gzip; - reads standard input.")])
+    rows = ((Cell(f.name, "strong"), Cell(f.title), Cell(f.description)) for f in sp.formats.FORMATS)
+    columns = (Column("--format"), Column("tool"), Column("what is read"))
+    note = Text("Each may be compressed with gzip; - reads standard input.")
+    console.write(Report("", (), (Table.of(columns, rows),), (note,)))
     return 0

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from functools import partial
+
 import speedproof as sp
+from speedproof.api.hpt import HptResult
 from speedproof.cli.command import Args, Command, Option, in_group
 from speedproof.cli.console import Console
 from speedproof.cli.inputs import load, report_leftovers, select
-from speedproof.cli.options import files, open_unit_interval, pages, positive, reading, selecting
+from speedproof.cli.options import files, folding, open_unit_interval, pages, positive, reading, selecting
 from speedproof.cli.outputs import check_outputs, write_pages
 from speedproof.errors import UsageError
-from speedproof.report.blocks import Block, Text
+from speedproof.report.model import Report
 
 __all__ = ["COMMAND", "run"]
 
@@ -71,6 +75,7 @@ COMMAND = Command(
                 help="say with which confidence the winner is more than this much faster; may be repeated",
             ),
         ),
+        *in_group("output", *folding("the bounds of the speedups, and what others would claim")),
         *in_group("output", Option("--json", flag=True, help="write everything as JSON")),
         *pages(),
         *reading(),
@@ -87,7 +92,6 @@ def run(args: Args, console: Console) -> int:
     reference, candidates = suite.sides(args.reference)
     report_leftovers(suite, console)
     results = []
-    blocks: list[Block] = []
     for candidate in candidates:
         result = sp.hpt(
             suite,
@@ -102,13 +106,16 @@ def run(args: Args, console: Console) -> int:
         )
         for problem in result.problems:
             console.remark(problem)
-        results.append(result.as_record())
-        blocks += [*([Text("")] if blocks else []), *result.blocks()]
-    taken = write_pages(args, blocks, console)
+        results.append(result)
+    taken = write_pages(args, partial(_reports, results, details=True), console)
     if args.json:
         from speedproof.report.json import to_json
 
-        console.out.write(to_json("hpt", results))
+        console.out.write(to_json("hpt", [result.as_record() for result in results]))
     elif not taken:
-        console.show(blocks)
+        console.write(*_reports(results, everything=args.all, details=args.details))
     return 0
+
+
+def _reports(results: Sequence[HptResult], **asked: bool) -> Iterable[Report]:
+    return (report for result in results for report in result.reports(**asked))

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Self
 
 from speedproof.cli.console import Console
 from speedproof.data.units import format_value
-from speedproof.report.findings import about, certified
+from speedproof.report.numbers import plural, rough
+from speedproof.report.words import interval
+from speedproof.stats.estimate import Estimate
 
 if TYPE_CHECKING:
     from rich.live import Live
@@ -144,8 +146,10 @@ class Watcher:
             elif math.isnan(to_go):
                 end = "too early to say how many more"
             elif math.isfinite(to_go):
-                end = f"{about(to_go, 'run')} of each to go"
+                end = f"about {plural(int(rough(max(math.ceil(to_go), 1), 1)), 'run')} of each to go"
             else:
                 end = "no end in sight"
-            lines.append(f"{finding.candidate}: speedup {certified(finding)}, {finding.verdict}, {end}")
+            result = finding.result
+            found = interval(Estimate(finding.estimate, result.low, result.high, 1 - result.risk))
+            lines.append(f"{finding.candidate}: {found}, {finding.verdict}, {end}")
         return lines

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import speedproof as sp
 from speedproof.cli.command import Args, Command, Option, in_group
 from speedproof.cli.console import Console
 from speedproof.cli.inputs import load, report_leftovers, select
-from speedproof.cli.options import files, mixture, open_unit_interval, pages, reading, selecting, share, whole
+from speedproof.cli.options import (
+    files,
+    folding,
+    mixture,
+    open_unit_interval,
+    pages,
+    reading,
+    selecting,
+    share,
+    whole,
+)
 from speedproof.cli.outputs import check_outputs, write_pages
-from speedproof.report.blocks import Text
 
 __all__ = ["COMMAND", "run"]
 
@@ -74,6 +85,7 @@ COMMAND = Command(
             Option("--metrics", flag=True, help="compare versions by I1 to I4, of samples and of mixtures"),
             Option("--delta", default="0", metavar="VALUE", help="head start in I2 = P[X < Y + VALUE]"),
         ),
+        *folding("the components of every mixture, with a histogram", what="sample"),
         Option("--json", flag=True, help="write the models as JSON"),
         *pages(),
         *reading(),
@@ -104,9 +116,9 @@ def run(args: Args, console: Console) -> int:
     for problem in result.problems:
         console.remark(problem)
     report_leftovers(suite, console)
-    taken = write_pages(args, [Text("Gaussian mixtures", "strong"), *result.blocks()], console)
+    taken = write_pages(args, partial(result.reports, details=True), console)
     if args.json:
         console.out.write(result.to_json())
     elif not taken:
-        console.show(result.blocks())
+        console.write(*result.reports(everything=args.all, details=args.details))
     return 0

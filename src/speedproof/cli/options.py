@@ -318,6 +318,14 @@ def json_option(help: str = "write everything as JSON") -> Option:
     return Option("--json", flag=True, help=help)
 
 
+def folding(details: str, what: str = "benchmark") -> list[Option]:
+    """What shows more than the sheet."""
+    return [
+        Option("--all", flag=True, help=f"every {what}, not only the clearest"),
+        Option("--details", flag=True, help=details),
+    ]
+
+
 def pages(html: str = "one HTML page", markdown: str = "Markdown") -> list[Option]:
     """What every command has that makes a report to read; ``-`` is standard output."""
     return in_group(

@@ -18,8 +18,8 @@ from speedproof import __version__
 from speedproof.cli.command import Args
 from speedproof.cli.console import Console
 from speedproof.errors import UsageError
-from speedproof.report.blocks import Block, as_report
 from speedproof.report.formats import FORMATS, Reported
+from speedproof.report.model import Report
 
 if TYPE_CHECKING:
     from speedproof.report.stored import Context
@@ -177,31 +177,11 @@ def write_texts(args: Args, makers: Mapping[str, Callable[[str], str]], console:
     return taken
 
 
-def write_pages(args: Args, blocks: Iterable[Block], console: Console) -> bool:
-    """Write the pages that were asked for of a result that is made of blocks.
-
-    Parameters
-    ----------
-    args : Args
-        With the options of :func:`speedproof.cli.options.pages`.
-    blocks : iterable of Block
-        As for the terminal; read only when a page is asked for.
-    console : Console
-        For standard output and remarks.
-
-    Returns
-    -------
-    bool
-        Whether standard output was taken by one of them.
-
-    Raises
-    ------
-    UsageError
-        A file that cannot be written.
-    """
+def write_pages(args: Args, reports: Callable[[], Iterable[Report]], console: Console) -> bool:
+    """The same for commands that write pages only; the reports are made where one is asked for."""
     if args.html is None and args.markdown is None and not args.github_summary:
         return False
-    return write_outputs(args, Reported((as_report(tuple(blocks)),), None, context_of(args)), console)
+    return write_outputs(args, Reported(tuple(reports()), context=context_of(args)), console)
 
 
 def write_whole(path: Path, text: str) -> None:

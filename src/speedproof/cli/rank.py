@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import speedproof as sp
 from speedproof.cli.command import Args, Command, Option, in_group
 from speedproof.cli.console import Console
 from speedproof.cli.inputs import load, report_leftovers, select
-from speedproof.cli.options import confidence, files, mixture, pages, reading, selecting, whole
+from speedproof.cli.options import confidence, files, folding, mixture, pages, reading, selecting, whole
 from speedproof.cli.outputs import check_outputs, write_pages
-from speedproof.report.blocks import Text
 
 __all__ = ["COMMAND", "run"]
 
@@ -37,6 +38,7 @@ COMMAND = Command(
             ),
             Option("--confidence", parse=confidence, default=0.95, metavar="LEVEL", help="default: 0.95"),
         ),
+        *folding("each benchmark's modes, mixtures and doubts"),
         Option("--json", flag=True, help="write the ranking as JSON"),
         *pages(),
         *reading(),
@@ -48,10 +50,6 @@ def run(args: Args, console: Console) -> int:
     """Carry the command out."""
     check_outputs(args)
     suite = select(load(args.files, args), args, console)
-    taken_as = []
-    if suite.commands:
-        taken_as = [f"{len(suite.versions)} commands of {args.files[0]} are ranked as versions of one thing"]
-        console.remark(f"note: {taken_as[0]}")
     with console.progress("ranking", len(suite.benchmarks)) as ticker:
         result = sp.rank(
             suite,
@@ -66,10 +64,9 @@ def run(args: Args, console: Console) -> int:
     for problem in result.problems:
         console.remark(problem)
     report_leftovers(suite, console)
-    heading = [Text("Ranking by single runs", "strong"), *map(Text, taken_as)]
-    taken = write_pages(args, [*heading, *result.blocks()], console)
+    taken = write_pages(args, partial(result.reports, details=True), console)
     if args.json:
         console.out.write(result.to_json())
     elif not taken:
-        console.show(result.blocks())
+        console.write(*result.reports(everything=args.all, details=args.details))
     return 0

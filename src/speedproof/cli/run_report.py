@@ -18,8 +18,9 @@ from speedproof.protocols.calibration import calibrate
 from speedproof.protocols.questions import QUESTIONS
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.sequential import Finding, StopRules
-from speedproof.report.blocks import Text, as_report
+from speedproof.report import calibration as of_calibration
 from speedproof.report.formats import Reported
+from speedproof.report.model import Report, Text
 from speedproof.report.session import report as session_report
 from speedproof.report.session import sides_of, spent_of
 from speedproof.sessions import SessionOrigin, SessionResult
@@ -55,8 +56,6 @@ def report(
     outcome : SessionResult
         What was found.
     """
-    from speedproof.report.findings import calibration_blocks
-
     sessions = [session for session in read_sessions(path) if session.head.session in names]
     _remark(console, outcome, sessions[-1])
     if args.export_hyperfine:
@@ -75,7 +74,7 @@ def report(
         suite, spent, results = _fixed_sample(path, sessions, rules, args.decide_by)
     findings = [_contradicted(finding, results) for finding in outcome.findings]
     if calibration is not None:
-        shown = as_report(list(calibration_blocks(calibration, findings[0])), "run")
+        shown = of_calibration.report(calibration, findings[0])
     else:
         shown = session_report(
             findings,
@@ -209,11 +208,5 @@ def _show_alone(console: Console, suite: Suite) -> None:
     for (key, version), sample in suite.samples.items():
         s = summarise(sample)
         middle, deviation, least = (format_value(v, s.unit) for v in (s.median, s.deviation, s.minimum))
-        console.show(
-            [
-                Text(
-                    f"{version} ({key.benchmark}): median {middle}, deviation {deviation}, minimum {least}, "
-                    f"{s.n} runs"
-                )
-            ]
-        )
+        told = f"{version} ({key.benchmark}): median {middle}, deviation {deviation}, minimum {least}, {s.n} runs"
+        console.write(Report("", (Text(told),)))

@@ -18,6 +18,7 @@ COMMAND = Command(
     ),
     [
         files(),
+        Option("--all", flag=True, help="every sample, not only the first"),
         Option("--json", flag=True, help="write the samples with all values as JSON"),
         *reading(),
     ],
@@ -33,7 +34,7 @@ def run(args: Args, console: Console) -> int:
 
         console.out.write(to_json("show", [store(suite)]))
     else:
-        from speedproof.report.samples import sample_blocks
+        from speedproof.report.samples import report
 
-        console.show(sample_blocks(suite))
+        console.write(report(suite, everything=args.all))
     return 0

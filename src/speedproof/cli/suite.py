@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import speedproof as sp
 from speedproof.cli.command import Args, Argument, Command, Option
 from speedproof.cli.console import Console
-from speedproof.cli.options import open_unit_interval, pages
+from speedproof.cli.options import folding, open_unit_interval, pages
 from speedproof.cli.outputs import check_outputs, write_pages
 
 __all__ = ["COMMAND", "run"]
@@ -59,6 +61,7 @@ COMMAND = Command(
             "--ks-rule", choices=["legacy", "r422"], default="legacy", help="median: see 'compare --help'"
         ),
         Option("--unit", metavar="UNIT", help="unit of numbers whose file names none"),
+        *folding("the warnings on every benchmark"),
         Option("--json", flag=True, help="write everything as JSON"),
         *pages(),
     ],
@@ -83,11 +86,11 @@ def run(args: Args, console: Console) -> int:
         prefix = args.config.removesuffix(".csv")  # the tool always wrote its files
     if prefix is not None:
         console.remark(f"wrote {', '.join(str(path) for path in result.write(prefix))}")
-    taken = write_pages(args, result.blocks(), console)
+    taken = write_pages(args, partial(result.reports, details=True), console)
     if args.json:
         console.out.write(result.to_json())
     elif not taken:
-        console.show(result.blocks())
+        console.write(*result.reports(everything=args.all, details=args.details))
     for line in result.warnings:
         console.err.write(f"{line}\n")
     for note in result.notes:

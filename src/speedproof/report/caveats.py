@@ -10,8 +10,7 @@ from speedproof.protocols.machine_speeds import MachineSpeeds
 from speedproof.protocols.results import Caveat, Comparison, Verdict
 from speedproof.report.model import Text
 from speedproof.report.names import labels
-from speedproof.report.wording import plural
-from speedproof.report.words import factor
+from speedproof.report.numbers import factor, plural
 
 __all__ = ["caveats", "doubts", "failed", "two_speeds"]
 

@@ -10,22 +10,22 @@ from speedproof.protocols.questions import QUESTIONS
 from speedproof.protocols.results import Comparison, State, Verdict
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.protocols.suites import RANDOM_SELECTION
-from speedproof.report.hpt import hpt_conclusion
+from speedproof.report.hpt import conclusion
 from speedproof.report.model import Cell, Column, Report, Row, Table, Text
 from speedproof.report.names import common_prefix, labels
-from speedproof.report.wording import chance, level, percent, pvalue
+from speedproof.report.numbers import factor, level, percent, pvalue, values
 from speedproof.report.words import (
     STYLES,
     change,
+    direction,
     effect,
-    factor,
     gain_and_loss,
     interval,
     needs,
     proof,
     range_of,
-    values,
     verdict,
+    wins,
 )
 
 __all__ = ["details", "explain"]
@@ -107,7 +107,7 @@ def _told(c: Comparison) -> Cell:
     doubt = " !" if c.doubts else ""
     style = STYLES[c.verdict]
     if c.quantity == "probability":
-        return Cell(f"{chance(c.speedup)} {c.verdict.value}{doubt}", style)
+        return Cell(f"{wins(c)}{doubt}", style)
     if not c.test:
         why = needs(c)
         return Cell(f"~ {why}" if why else "~ not tested", "dim", ("~ not tested",))
@@ -155,11 +155,7 @@ def _whole(result: SuiteComparison) -> Iterator[Text]:
             yield Text(f"  Without a ratio, left out: {', '.join(means.left_out)}.", "doubt")
     for location, gain in result.overall:
         if math.isfinite(gain.speedup) and gain.speedup > 0:
-            ratio_told = (
-                f"{factor(gain.speedup)} {better}"
-                if gain.speedup >= 1
-                else f"{factor(1 / gain.speedup)} {worse}"
-            )
+            ratio_told = direction(gain.speedup, better, worse)
             yield Text(f"Total of the {_PLURALS[location]}, every benchmark run once: {ratio_told}.")
     yield from _dominant(result)
     for which, gain_2009 in result.gain_2009:
@@ -169,7 +165,7 @@ def _whole(result: SuiteComparison) -> Iterator[Text]:
                 f"{percent(gain_2009.gain)}, {percent(gain_2009.confidence)} confidence."
             )
     if result.hpt is not None:
-        yield Text(hpt_conclusion(result.hpt, result.reference, result.candidate))
+        yield Text(conclusion(result.hpt, result.reference, result.candidate))
     yield from _accelerated(result)
 
 

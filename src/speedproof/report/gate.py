@@ -17,19 +17,8 @@ from speedproof.report.caveats import caveats, doubts
 from speedproof.report.model import Cell, Column, Report, Row, Style, Table, Text
 from speedproof.report.model import Outcome as Meaning
 from speedproof.report.names import common_prefix, labels
-from speedproof.report.wording import level, percent, plural, pvalue
-from speedproof.report.words import (
-    asked_of,
-    change,
-    factor,
-    few,
-    gain_and_loss,
-    natural,
-    needs,
-    range_of,
-    share,
-    values,
-)
+from speedproof.report.numbers import factor, level, percent, plural, pvalue, share, values
+from speedproof.report.words import asked_of, change, few, gain_and_loss, natural, needs, range_of
 
 __all__ = ["as_comparisons", "report"]
 

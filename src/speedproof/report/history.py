@@ -10,8 +10,7 @@ from speedproof.history.changes import Change
 from speedproof.history.result import HistoryResult
 from speedproof.history.tracks import Track
 from speedproof.report.model import Cell, Column, Report, Row, Style, Table, Text
-from speedproof.report.wording import percent, plural
-from speedproof.report.words import factor
+from speedproof.report.numbers import factor, percent, plural
 from speedproof.stats.change_scan import LEAST
 
 __all__ = ["overview", "sparkline", "track_report"]

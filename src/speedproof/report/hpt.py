@@ -1,45 +1,38 @@
-"""Hierarchical Performance Testing as text: the conclusion first, then the benchmarks, then what to mind."""
+"""Hierarchical Performance Testing in words: who outperforms whom, then the benchmarks that say so."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from speedproof.protocols.hpt import Hpt, HptBenchmark, Winner
 from speedproof.protocols.hpt_claims import HptClaim, HptClaims
-from speedproof.protocols.hpt_speedup import RSpeedup
-from speedproof.report.blocks import Block, Cell, Column, Style, Table, Text
-from speedproof.report.wording import percent, plural, pvalue, ratio
+from speedproof.report.model import Cell, Column, Report, Row, Style, Table, Text, folded
+from speedproof.report.names import common_prefix, labels
+from speedproof.report.numbers import percent, plural, pvalue, values
 
-__all__ = ["claims_blocks", "hpt_blocks", "hpt_conclusion"]
+__all__ = ["Medians", "conclusion", "report"]
+
+Medians = Mapping[str, tuple[float, float, str]]
+"""By benchmark, the medians of reference and candidate with their unit."""
 
 _STYLES: dict[Winner, Style] = {Winner.CANDIDATE: "good", Winner.REFERENCE: "bad", Winner.TIE: "doubt"}
+_LABEL, _TITLE = 24, 14
 
 
-def hpt_conclusion(result: Hpt, reference: str, candidate: str) -> str:
-    """The answer in one line.
-
-    Parameters
-    ----------
-    result : Hpt
-        Of the two versions.
-    reference, candidate : str
-        Their names.
-
-    Returns
-    -------
-    str
-        Who outperforms whom with which confidence, and by which factor; no claim for a tie.
+def conclusion(result: Hpt, reference: str, candidate: str) -> str:
+    """The answer in one sentence.
 
     Examples
     --------
     >>> from speedproof.protocols.hpt import hpt_of_scores
     >>> result = hpt_of_scores([[1.0]] * 6, [[1.5]] * 6, confidences=[0.95, 0.99])
-    >>> hpt_conclusion(result, "old", "new")
+    >>> conclusion(result, "old", "new")
     'HPT: new outperforms old with confidence 98.4 %, by a factor of 1.49 with confidence 95 %.'
     """
+    reference, candidate = labels([reference, candidate], _LABEL)
     if result.winner is Winner.TIE:
-        return f"HPT: neither {candidate} nor {reference} outperforms the other."
+        return f"HPT: neither {candidate} nor {reference} is shown to outperform the other."
     ahead, behind = (candidate, reference) if result.winner is Winner.CANDIDATE else (reference, candidate)
     text = f"HPT: {ahead} outperforms {behind} with confidence {_floored(result.confidence)}"
     factors = [
@@ -50,87 +43,120 @@ def hpt_conclusion(result: Hpt, reference: str, candidate: str) -> str:
     return f"{', '.join([text, *factors])}."
 
 
-def hpt_blocks(result: Hpt, reference: str, candidate: str) -> Iterator[Block]:
-    """The whole answer.
-
-    Parameters
-    ----------
-    result : Hpt
-        Of the two versions.
-    reference, candidate : str
-        Their names.
-
-    Yields
-    ------
-    Text or Table
-        The conclusion, the counts, the r-speedups, the benchmarks, the notes.
-    """
+def report(
+    result: Hpt,
+    claims: HptClaims,
+    reference: str,
+    candidate: str,
+    medians: Medians,
+    *,
+    everything: bool = False,
+    details: bool = False,
+) -> Report:
+    """Two versions over a suite; ``details`` adds the bounds of the speedups and what others would claim."""
+    old, new = labels([reference, candidate], _LABEL)
     wins, losses, ties = (result.count(winner) for winner in (Winner.CANDIDATE, Winner.REFERENCE, Winner.TIE))
-    yield Text(hpt_conclusion(result, reference, candidate), _STYLES[result.winner])
-    yield Text(
-        f"{candidate} wins {wins} and loses {losses} of {plural(len(result.benchmarks), 'benchmark')}; "
-        f"{'1 is a tie' if ties == 1 else f'{ties} are ties'}. Confidence that {candidate} is better: "
-        f"{_floored(1 - result.pvalue_candidate)}; that {reference} is better: "
-        f"{_floored(1 - result.pvalue_reference)}."
+    counted = Text(
+        f"{new} wins {wins} and loses {losses} of {plural(len(result.benchmarks), 'benchmark')}; "
+        f"{'1 is a tie' if ties == 1 else f'{ties} are ties'}. Confidence that {new} is better: "
+        f"{_floored(1 - result.pvalue_candidate)}; that {old} is better: {_floored(1 - result.pvalue_reference)}."
     )
-    if result.speedups and result.winner is not Winner.TIE:
-        yield Text("")
-        yield _speedups(result.speedups)
-    yield Text("")
-    yield _benchmarks(result, reference, candidate)
-    yield Text("")
-    yield Text(f"scores: {result.scores}; {result.method}", "dim")
-    for note in result.notes:
-        yield Text(f"note: {note}", "doubt")
-
-
-def claims_blocks(found: HptClaims, reference: str, candidate: str) -> Iterator[Block]:
-    """What HPT thinks of the speedups that others state.
-
-    Parameters
-    ----------
-    found : HptClaims
-        Of the two versions.
-    reference, candidate : str
-        Their names.
-
-    Yields
-    ------
-    Text or Table
-        A sentence, then a row a claim.
-    """
-    ahead, behind = (candidate, reference) if found.candidate_wins else (reference, candidate)
-    yield Text(f"Confidence of HPT in other speedups of {ahead} over {behind}:")
-    columns = (
-        Column("speedup by"),
-        Column("speedup", right=True),
-        Column("confidence", right=True),
-        Column(f"loss to {percent(found.confidence, 4)}", right=True),
-        Column("error", right=True),
-    )
-    yield Table(columns, tuple(_claim_row(claim) for claim in found.claims))
-    yield Text(
-        "Error: against the speedup that HPT certifies. Paired t test: "
-        + (
-            f"confidence {_floored(found.t_confidence)} that {ahead} is better."
-            if not math.isnan(found.t_confidence)
-            else "needs two benchmarks."
+    notes = [Text(f"Scores: {result.scores}. Tests: {result.method}.", "dim")]
+    notes += [Text(f"{note[:1].upper()}{note[1:]}.", "doubt") for note in result.notes]
+    asked = [claim for claim in claims.claims if claim.method == "asked"]
+    sections = [_bounds(result)] if details and result.speedups and result.winner is not Winner.TIE else []
+    if details or asked:
+        sections.append(_claims(claims, old, new))
+    table = _benchmarks(result, reference, candidate, medians, folds=not everything)
+    folds = any(row.folded for row in table.rows)
+    return Report(
+        f"{candidate} against {reference}: HPT",
+        (Text(conclusion(result, reference, candidate), _STYLES[result.winner]), counted),
+        (table,),
+        tuple(notes),
+        (
+            *(("--all: every benchmark",) if folds else ()),
+            *(() if details else ("--details: bounds, claims",)),
         ),
-        "dim",
+        tuple(sections),
+        command="hpt",
+        data=result,
+        good=result.winner is not Winner.REFERENCE,
     )
 
 
-def _claim_row(claim: HptClaim) -> tuple[Cell, ...]:
+def _benchmarks(result: Hpt, reference: str, candidate: str, medians: Medians, *, folds: bool) -> Table:
+    """A row a benchmark: the winner's by size, then the loser's, then the ties."""
+    names = labels([reference, candidate], _TITLE)
+    shown = {Winner.CANDIDATE: names[1], Winner.REFERENCE: names[0], Winner.TIE: "tie"}
+    order = [Winner.CANDIDATE, Winner.REFERENCE, Winner.TIE]
+    if result.winner is Winner.REFERENCE:
+        order[:2] = order[1::-1]
+    prefix = common_prefix([b.benchmark for b in result.benchmarks])
+    ordered = sorted(result.benchmarks, key=lambda b: (order.index(b.winner), -abs(b.difference)))
+    rows = [_row(b, shown[b.winner], medians.get(b.benchmark), prefix, result.scores) for b in ordered]
+    columns = (
+        Column(f"{prefix}…" if prefix else "", names=True),
+        *(Column(name, right=True) for name in names),
+        Column("better"),
+        Column("p", right=True, drop=1),
+    )
+    return Table(columns, folded(rows, shown[order[0]], shown[order[1]]) if folds else tuple(rows))
+
+
+def _row(
+    b: HptBenchmark, winner: str, medians: tuple[float, float, str] | None, prefix: str, scores: str
+) -> Row:
+    sides = values(medians[:2], medians[2]) if medians else ["-", "-"]
+    size = abs(b.difference)
+    by = f"{size:.3g}" if scores.startswith("given") else percent(size)
+    told = "tie" if b.winner is Winner.TIE else f"{winner} by {by}"
+    p = pvalue(min(b.pvalue_candidate, b.pvalue_reference)) if b.level is not None else "-"
+    cells = (Cell(b.benchmark[len(prefix) :], "strong"), *map(Cell, sides), Cell(told, _STYLES[b.winner]))
+    kind = "ties" if b.winner is Winner.TIE else winner
+    return Row((*cells, Cell(p)), b.benchmark, message=told, kind=kind)
+
+
+def _bounds(result: Hpt) -> Report:
+    """The speedups with all digits: where the first smaller one fails, and the last that passes."""
+
+    def rows() -> Iterator[tuple[Cell, ...]]:
+        for s in result.speedups:
+            exact = ["none" if v is None else f"{v:.6g}" for v in (s.certified, s.supremum)]
+            hundredth = "none" if s.hundredth is None else f"{s.hundredth:.2f}"
+            yield tuple(map(Cell, (percent(s.confidence, 4), hundredth, *exact)))
+
+    titles = ("confidence", "speedup", "first that fails", "last that passes")
+    return Report("Speedups", (), (Table.of(tuple(Column(t, right=True) for t in titles), rows()),))
+
+
+def _claims(found: HptClaims, old: str, new: str) -> Report:
+    """How sure HPT is of the speedups that others state."""
+    ahead, behind = (new, old) if found.candidate_wins else (old, new)
+    columns = ("speedup by", "speedup", "confidence", f"short of {percent(found.confidence, 4)}", "error")
+    t = (
+        f"Paired t test: confidence {_floored(found.t_confidence)} that {ahead} is better."
+        if not math.isnan(found.t_confidence)
+        else "The paired t test needs two benchmarks."
+    )
+    return Report(
+        f"How sure HPT is of other speedups of {ahead} over {behind}",
+        (),
+        (Table.of(tuple(Column(c, right=i > 0) for i, c in enumerate(columns)), map(_claim, found.claims)),),
+        (Text(f"Error: against the speedup that HPT certifies. {t}", "dim"),),
+    )
+
+
+def _claim(claim: HptClaim) -> tuple[Cell, ...]:
     method = "--speedup" if claim.method == "asked" else claim.method
     if claim.speedup is None:
         return Cell(method), Cell("none"), Cell("-"), Cell("-"), Cell("-")
+    short = claim.loss > 0
     return (
         Cell(method),
         Cell(f"{claim.speedup:.4g}"),
         Cell(_floored(claim.confidence)),
-        Cell(
-            "none" if claim.loss <= 0 else f"{100 * claim.loss:.1f} points", "doubt" if claim.loss > 0 else ""
-        ),
+        Cell(f"{100 * claim.loss:.1f} points" if short else "no", "doubt" if short else ""),
         Cell("-" if math.isnan(claim.error) else f"{100 * claim.error:+.1f} %"),
     )
 
@@ -138,50 +164,3 @@ def _claim_row(claim: HptClaim) -> tuple[Cell, ...]:
 def _floored(confidence: float) -> str:
     """A confidence in percent, cut rather than rounded: never more than was shown, never 100 %."""
     return f"{math.floor(1000 * confidence + 1e-9) / 10:.1f} %"
-
-
-def _speedups(speedups: tuple[RSpeedup, ...]) -> Table:
-    rows = []
-    for s in speedups:
-        values = (s.certified, s.supremum)
-        shown = ["none" if v is None else f"{v:.6g}" for v in values]
-        rows.append(
-            (
-                Cell(percent(s.confidence, 4)),
-                Cell("none" if s.hundredth is None else f"{s.hundredth:.2f}", "strong"),
-                Cell(shown[0]),
-                Cell(shown[1], "" if shown[0] == shown[1] else "doubt"),
-            )
-        )
-    columns = (
-        Column("confidence", right=True),
-        Column("speedup", right=True),
-        Column("first that fails", right=True),
-        Column("last that passes", right=True),
-    )
-    return Table(columns, tuple(rows))
-
-
-def _benchmarks(result: Hpt, reference: str, candidate: str) -> Table:
-    names = {Winner.CANDIDATE: candidate, Winner.REFERENCE: reference, Winner.TIE: "tie"}
-    columns = (
-        Column("benchmark"),
-        Column("better"),
-        Column("difference", right=True),
-        Column("rank", right=True),
-        Column("p", right=True),
-        Column("runs", right=True),
-    )
-    return Table(columns, tuple(_row(row, names[row.winner]) for row in result.benchmarks))
-
-
-def _row(row: HptBenchmark, winner: str) -> tuple[Cell, ...]:
-    smaller = pvalue(min(row.pvalue_candidate, row.pvalue_reference)) if row.level is not None else "-"
-    return (
-        Cell(row.benchmark),
-        Cell(winner, _STYLES[row.winner]),
-        Cell(ratio(row.difference)),
-        Cell(f"{row.rank:g}"),
-        Cell(smaller),
-        Cell(f"{row.reference_runs}, {row.candidate_runs}"),
-    )

@@ -1,81 +1,287 @@
-"""Fitted mixtures as blocks of a report: what was chosen, whether the fit was rejected, the components."""
+"""Fitted mixtures in words: how many modes, whether the fit is rejected, and what was asked of them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key
 from speedproof.data.units import format_value, format_values
-from speedproof.mixture.analysis import Analysis
-from speedproof.report.blocks import Block, Cell, Column, Style, Table, Text
+from speedproof.errors import UsageError
+from speedproof.mixture.analysis import ALPHA, Analysis
+from speedproof.mixture.metrics import compare
+from speedproof.mixture.model import MixtureModel
+from speedproof.mixture.modes import FEW_RUNS
+from speedproof.report.model import MANY, Cell, Column, Report, Row, Style, Table, Text, folded
+from speedproof.report.names import labels
+from speedproof.report.numbers import case_share, percent, plural, pvalue
 from speedproof.stats.scaling import usual
 
-__all__ = ["mixture_blocks"]
+__all__ = ["Models", "Questions", "answers", "report"]
 
-ALPHA = 0.05
+Models = Sequence[tuple[Key, str, Sample, Analysis]]
 _BARS = " ▁▂▃▄▅▆▇█"
+_REJECTED, _SEVERAL, _ONE = "without a fit", "with several modes", "with one mode"
+_ORDERS = {
+    "blocks": "in blocks: drift, frequency or neighbours",
+    "alternating": "alternating",
+    "warm-up": "one of them only at the beginning: warm-up",
+}
 
 
-def mixture_blocks(analyses: Sequence[tuple[Key, str, Sample, Analysis]]) -> Iterator[Block]:
-    """A table of all samples, then the components and the histogram of each."""
-    columns = (
-        Column("benchmark", wraps=True), Column("version"), Column("n", right=True), Column("K", right=True),
-        Column("model"), Column("modes", right=True), Column("distance", right=True), Column("p", right=True),
-        Column("fit"), Column("order"),
-    )  # fmt: skip
-    rows = []
-    for key, version, _, a in analyses:
-        verdict, style = _verdict(a)
-        rows.append(
-            (
-                Cell(key.benchmark, "strong"), Cell(version), Cell(str(a.n)), Cell(str(len(a.components))),
-                Cell(a.kind), Cell(str(len(a.modes))),
-                Cell(f"{a.test.distance:.3f}" if a.test else "-"),
-                Cell(f"{a.test.pvalue:.3f}" if a.test else "-"),
-                Cell(verdict, style), Cell(a.order.kind, "doubt" if a.order.kind not in _CALM else ""),
-            )
+@dataclass(frozen=True, slots=True)
+class Questions:
+    """What is asked of every mixture.
+
+    Attributes
+    ----------
+    quantiles : tuple of float
+        Probabilities.
+    below : tuple of (float, str)
+        Values with their base unit.
+    metrics : bool
+        Whether the versions of a benchmark are compared by I1 to I4.
+    delta : (float, str)
+        Head start in I2.
+    """
+
+    quantiles: tuple[float, ...] = ()
+    below: tuple[tuple[float, str], ...] = ()
+    metrics: bool = False
+    delta: tuple[float, str] = (0.0, "")
+
+
+def answers(asked: Questions, sample: Sample, a: Analysis) -> dict[str, list[tuple[float, float]]]:
+    """Pairs of probability and quantile, and of value and P[X <= value]."""
+    model = _model(a)
+    return {
+        "quantiles": [(p, float(model.ppf(p))) for p in asked.quantiles],
+        "below": [(v, float(model.cdf(v))) for v, unit in asked.below if _fits(unit, sample)],
+    }
+
+
+def report(
+    models: Models, asked: Questions | None = None, *, everything: bool = False, details: bool = False
+) -> Report:
+    """One sample: its components. Several: a row each, ``details`` adds the components of each."""
+    asked = asked or Questions()
+    if len(models) == 1:
+        made = _one(*models[0], asked)
+        return Report(
+            made.title, made.headline, made.tables, made.notes, command="model", data=models,
+            sections=tuple(_metrics(asked, models)),
         )  # fmt: skip
-    yield Table(columns, tuple(rows))
-    for key, version, sample, a in analyses:
-        yield Text("")
-        yield Text(f"{key.benchmark} ({version})", "strong")
-        if a.note:
-            yield Text(a.note, "doubt")
-        if a.test is not None and a.test.drawn is not None:
-            yield Text(f"tested on {a.test.drawn:,} of the {a.n:,} values, drawn at random")
-        if a.resolution is not None:
-            step = format_value(a.resolution, sample.unit)
-            yield Text(f"values lie on a grid of {step}; fit and test know of it")
-        yield _components(sample, a)
-        yield Text(_histogram(sample), "dim")
+    kinds = [_kind(a) for *_, a in models]
+    several = sum(len(_modes(a)) > 1 for *_, a in models)
+    tested = sum(a.test is not None for *_, a in models)
+    fits = (
+        "not tested"
+        if not tested
+        else f"{kinds.count(_REJECTED) or 'none'} rejected (risk {percent(ALPHA)} each)"
+    )
+    has = f"{several or 'None'} of {len(models)} samples {'has' if several < 2 else 'have'}"
+    table = _samples(models, asked)
+    rows = table.rows if everything else folded(table.rows, _REJECTED, _SEVERAL)
+    hints = ["--all: every sample"] if any(row.folded for row in rows) else []
+    return Report(
+        "Gaussian mixtures",
+        (Text(f"{has} several modes; fits: {fits}", "strong"),),
+        (Table(table.columns, rows),),
+        (Text(f"A mode is a peak of at least {FEW_RUNS} runs; fewer are outliers.", "dim"),),
+        tuple(hints) if details else (*hints, "--details: components"),
+        (*(_one(*model) for model in models if details), *_metrics(asked, models)),
+        command="model",
+        data=models,
+    )
 
 
-_CALM = ("one mode", "mixed")
+def _modes(a: Analysis) -> list[tuple[float, float]]:
+    """Places and shares of the modes that enough runs fall into."""
+    return [(m.place, m.share) for m in a.modes if m.share * a.n >= FEW_RUNS - 0.5]
 
 
-def _verdict(a: Analysis) -> tuple[str, Style]:
+def _kind(a: Analysis) -> str:
+    if a.test is not None and a.test.pvalue <= ALPHA:
+        return _REJECTED
+    return _SEVERAL if len(_modes(a)) > 1 else _ONE
+
+
+def _fit(a: Analysis) -> tuple[str, Style]:
     if a.test is None:
         return "not tested", "dim"
-    return ("rejected", "bad") if a.test.pvalue <= ALPHA else ("not rejected", "")
+    rejected = a.test.pvalue <= ALPHA
+    return (
+        f"{'rejected' if rejected else 'not rejected'} (p = {pvalue(a.test.pvalue)})",
+        "bad" if rejected else "",
+    )
+
+
+def _samples(models: Models, asked: Questions) -> Table:
+    """A row a sample; those that no mixture describes first, then those with several modes."""
+    columns = [
+        Column("benchmark", names=True),
+        Column("version", names=True),
+        Column("modes"),
+        Column("fit"),
+        Column("order", drop=2),
+        Column("K", right=True, drop=3),
+        Column("runs", right=True, drop=1),
+        *_asked_columns(asked),
+    ]
+    order = (_REJECTED, _SEVERAL, _ONE)
+    # Of few samples the order of the files says more than any other.
+    key = (lambda m: order.index(_kind(m[3]))) if len(models) > MANY else (lambda m: 0)
+    versions = list(dict.fromkeys(version for _, version, *_ in models))
+    alone = len({key for key, *_ in models}) == 1
+    short = dict(zip(versions, labels(versions, 40 if alone else 14), strict=True))
+    rows = []
+    for found in sorted(models, key=key):
+        benchmark, version, sample, a = found[0].benchmark, *found[1:]
+        modes = _modes(a)
+        places = format_values([place for place, _ in modes], sample.unit) if modes else []
+        told = ", ".join(f"{p} {case_share(s)}" for p, (_, s) in zip(places, modes, strict=True)) or "none"
+        brief = ", ".join(places) or "none"
+        fit, style = _fit(a)
+        kind = a.order.kind
+        cells = (
+            Cell(benchmark, "strong"),
+            Cell(short[version]),
+            Cell(told, shorter=(brief, plural(len(modes), "mode"))),
+            Cell(fit, style, (fit.partition(" (")[0],)),
+            Cell(kind, "doubt" if kind in _ORDERS else ""),
+            Cell(f"{len(a.components)}{a.kind if a.kind != 'X' else ''}"),
+            Cell(str(a.n)),
+            *map(Cell, _answered(asked, sample, a)),
+        )
+        rows.append(Row(cells, f"{benchmark} ({version})", message=told, kind=_kind(a)))
+    return _without_repeats(Table(tuple(columns), tuple(rows)))
+
+
+def _without_repeats(table: Table) -> Table:
+    """Without the benchmarks or the versions where there is only one of them."""
+    kept = [
+        i
+        for i, column in enumerate(table.columns)
+        if not column.names or len({row.cells[i].text for row in table.rows}) > 1
+    ]
+    if kept and not any(table.columns[i].names for i in kept):
+        kept.insert(0, 0)
+    rows = (Row(tuple(r.cells[i] for i in kept), r.name, message=r.message, kind=r.kind) for r in table.rows)
+    return Table(tuple(table.columns[i] for i in kept), tuple(rows))
+
+
+def _asked_columns(asked: Questions) -> Iterator[Column]:
+    for p in asked.quantiles:
+        yield Column(f"{100 * p:g} % quantile", right=True)
+    for v, unit in asked.below:
+        yield Column(f"P[X <= {format_value(v, unit)}]", right=True)
+
+
+def _answered(asked: Questions, sample: Sample, a: Analysis) -> Iterator[str]:
+    found = answers(asked, sample, a)
+    yield from (format_value(q, sample.unit) for _, q in found["quantiles"])
+    yield from (f"{100 * p:.4g} %" for _, p in found["below"])
+
+
+def _one(key: Key, version: str, sample: Sample, a: Analysis, asked: Questions | None = None) -> Report:
+    """One sample: its modes in a sentence, its components, its histogram."""
+    modes = _modes(a)
+    places = format_values([place for place, _ in modes], sample.unit) if modes else []
+    name = f"{key.benchmark} ({version})" if version != key.benchmark else version
+    if len(modes) > 1:
+        at = ", ".join(f"{case_share(s)} at {p}" for p, (_, s) in zip(places, modes, strict=True))
+        order = _ORDERS.get(a.order.kind)
+        told = f"{name}: {len(modes)} modes, {at}{f'; {order}' if order else ''}"
+    else:
+        told = f"{name}: one mode at {places[0]}" if modes else f"{name}: no mode of {FEW_RUNS} runs or more"
+    notes = [Text(_histogram(sample), "dim")]
+    if a.note:
+        notes.append(Text(f"{a.note[:1].upper()}{a.note[1:]}.", "doubt"))
+    if a.test is not None and a.test.drawn is not None:
+        notes.append(Text(f"Tested on {a.test.drawn:,} of the {a.n:,} values, drawn at random."))
+    if a.resolution is not None:
+        notes.append(
+            Text(
+                f"Values lie on a grid of {format_value(a.resolution, sample.unit)}; fit and test know of it."
+            )
+        )
+    if asked:
+        titles = (column.title for column in _asked_columns(asked))
+        answered = zip(titles, _answered(asked, sample, a), strict=True)
+        notes += [Text(f"{title}: {answer}") for title, answer in answered]
+    fit = f"fit {_fit(a)[0]}"
+    return Report(name, (Text(told, "strong", fit),), (_components(sample, a),), tuple(notes))
 
 
 def _components(sample: Sample, a: Analysis) -> Table:
-    columns = tuple(Column(title, right=True) for title in ("component", "weight", "mean", "deviation"))
     means = format_values([c.mean for c in a.components], sample.unit, 5)
     sds = format_values([c.sd for c in a.components], sample.unit, 3)
-    rows = tuple(
+    rows = (
         (Cell(str(k)), Cell(f"{100 * c.weight:.1f} %"), Cell(mean), Cell(sd))
         for k, (c, mean, sd) in enumerate(zip(a.components, means, sds, strict=True), start=1)
     )
-    return Table(columns, rows)
+    titles = ("component", "weight", "mean", "deviation")
+    return Table.of(tuple(Column(title, right=True) for title in titles), rows)
 
 
-def _histogram(sample: Sample, bins: int = 48) -> str:
+def _histogram(sample: Sample, bins: int = 44) -> str:
     """One line of block characters between the smallest and the largest value."""
     counts, _ = np.histogram(usual(sample.values), bins=bins)
     heights = np.ceil(counts / counts.max() * (len(_BARS) - 1)).astype(int)
     low, high = format_values([float(sample.values.min()), float(sample.values.max())], sample.unit)
     return f"{low} |{''.join(_BARS[h] for h in heights)}| {high}"
+
+
+def _metrics(asked: Questions, models: Models) -> Iterator[Report]:
+    """I1 to I4 of every benchmark, counted in the samples and by the mixtures."""
+    delta, unit = asked.delta
+    if not asked.metrics or (delta and not all(_fits(unit, sample) for _, _, sample, _ in models)):
+        return
+    for key in dict.fromkeys(key for key, *_ in models):
+        yield _metrics_of(key, [m for m in models if m[0] == key], delta, unit)
+
+
+def _metrics_of(key: Key, models: Models, delta: float, unit: str) -> Report:
+    names = [version for _, version, _, _ in models]
+    base = models[0][2].unit
+    samples = compare([s.values for _, _, s, _ in models], delta=delta)
+    mixtures = compare([_model(a) for _, _, _, a in models], delta=delta)
+    forms = (samples, mixtures)
+    rows = [
+        (
+            Cell(name, "strong"),
+            Cell(other),
+            *(Cell(format_value(float(m.gaps[i, j]), base, 3)) for m in forms),
+            *(Cell(f"{m.below[i, j]:.4f}") for m in forms),
+        )
+        for i, name in enumerate(names)
+        for j, other in enumerate(names)
+        if i != j
+    ]
+    ahead = f" + {format_value(delta, unit or base)}" if delta else ""
+    titles: tuple[str, ...] = ("I1 = E|X-Y|", "mixtures", f"I2 = P[X < Y{ahead}]", "mixtures")
+    columns = (Column("X", names=True), Column("Y", names=True), *(Column(t, right=True) for t in titles))
+    peaks = mixtures.modes or ()
+    own = [
+        (Cell(name, "strong"), *(Cell(f"{m.least[i]:.4f}") for m in forms), Cell(str(peaks[i])))
+        for i, name in enumerate(names)
+    ]
+    titles = ("I3 = P[X < all others]", "mixtures", "I4 = peaks")
+    versions = (Column("version", names=True), *(Column(t, right=True) for t in titles))
+    tables = (*((Table.of(columns, iter(rows)),) if rows else ()), Table.of(versions, iter(own)))
+    return Report(f"{key.benchmark}: I1 to I4, counted in the samples and by the mixtures", (), tables)
+
+
+def _model(a: Analysis) -> MixtureModel:
+    return MixtureModel(*zip(*((c.weight, c.mean, c.sd) for c in a.components), strict=True))
+
+
+def _fits(unit: str, sample: Sample) -> bool:
+    if unit in ("", sample.unit):
+        return True
+    raise UsageError(
+        f"the values of {sample.label or 'a sample'} are in {sample.unit or 'no unit'}, not in {unit}"
+    )

@@ -7,13 +7,15 @@ carrier of it: every coloured cell says in words what its colour says.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from speedproof.stats.estimate import Estimate
 
-__all__ = ["Cell", "Column", "Outcome", "Records", "Report", "Row", "Style", "Table", "Text", "Value"]
+__all__ = [
+    "Cell", "Column", "Outcome", "Records", "Report", "Row", "Style", "Table", "Text", "Value", "folded",
+]  # fmt: skip
 
 Value = str | int | float | None
 Style = Literal["", "good", "bad", "doubt", "dim", "strong"]
@@ -195,3 +197,30 @@ class Report:
         yield self
         for section in self.sections:
             yield from section.every()
+
+
+MANY = 12
+"""Rows from which on only the clearest are shown."""
+_SHOWN = 5
+
+
+def folded(rows: Sequence[Row], *clear: str) -> tuple[Row, ...]:
+    """Of more than a dozen rows, in order, only the first of the kinds that are clear stay open.
+
+    Examples
+    --------
+    >>> kinds = ["slower"] * 9 + ["faster"] * 2 + ["same"] * 9
+    >>> rows = [Row((), str(i), kind=kind) for i, kind in enumerate(kinds)]
+    >>> [row.name for row in folded(rows, "slower", "faster") if not row.folded]
+    ['0', '1', '2', '3', '4', '5', '6', '7', '9', '10']
+    """
+    if len(rows) <= MANY:
+        return tuple(rows)
+    counts = {kind: sum(row.kind == kind for row in rows) for kind in clear}
+    room = {k: max(_SHOWN, 2 * _SHOWN - sum(n for other, n in counts.items() if other != k)) for k in clear}
+    found = []
+    for row in rows:
+        left = room.get(row.kind, 0)
+        room[row.kind] = left - 1
+        found.append(replace(row, folded=left <= 0))
+    return tuple(found)

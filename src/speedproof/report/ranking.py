@@ -1,169 +1,268 @@
-"""Rankings of several versions as text: who is first, what is not told apart, what is doubtful."""
+"""Which version to run, by the chance that a single run of it beats one of every other."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from speedproof.protocols.assumptions import Assumption
-from speedproof.protocols.ranking import RankedRun, RankedVersion, RunRanking, SuiteRanking
-from speedproof.protocols.results import Verdict
-from speedproof.report.blocks import Block, Cell, Column, Style, Table, Text
-from speedproof.report.wording import MARKS, STYLES, bounds, percent, plural
+from speedproof.data.suite import Key
+from speedproof.mixture.modes import FEW_RUNS
+from speedproof.protocols.ranking import RankedRun, RunRanking
+from speedproof.report.model import Cell, Column, Report, Row, Table, Text, folded
+from speedproof.report.names import common_prefix, labels
+from speedproof.report.numbers import case_share, percent, plural, values
+from speedproof.stats.estimate import Estimate
 
-__all__ = ["advice", "place_cell", "ranking_blocks", "separation_blocks"]
+if TYPE_CHECKING:
+    from speedproof.protocols.modes import ModeComparison
 
-_SHORT = {
-    Assumption.NORMALITY: "normality",
-    Assumption.EQUAL_VARIANCES: "",  # no fault: Welch's test takes over
-    Assumption.SHIFT: "shift",
-    Assumption.FACTOR: "factor",
-    Assumption.TIES: "ties",
-    Assumption.NESTING: "nesting",
-    Assumption.INDEPENDENCE: "dependence",
-    Assumption.SEVERAL_PROCESSES: "one process",
-    Assumption.SEVERAL_RUNS: "one run",
-    Assumption.UNTOUCHED: "trimmed",
-    Assumption.RUN_ORDER: "order",
-    Assumption.DRIFT: "drift",
-    Assumption.STEADINESS: "warm-up",
-    Assumption.POSITIVE_VALUES: "zeros",
-    Assumption.TWO_MEASUREMENTS: "same values",
-    Assumption.SUCCESSFUL_RUNS: "failed runs",
-    Assumption.PLANNED_SIZE: "stopped on it",
-    Assumption.ONE_PROGRAM: "two programs",
-    Assumption.RESOLUTION: "coarse values",
-}
-"""A word for each kind of check that did not hold."""
+__all__ = ["Ranked", "advice", "report"]
+
+Ranked = tuple[Key, str, RunRanking, "ModeComparison | None"]
+"""A benchmark, its unit, its versions in order, and for two of them what became of their modes."""
+_LABEL, _TITLE = 24, 12
 
 
-def ranking_blocks(ranking: SuiteRanking, metric: str) -> Iterator[Block]:
-    """Who is first, as far as that is proven.
-
-    Parameters
-    ----------
-    ranking : SuiteRanking
-        Of three versions or more.
-    metric : str
-        What was compared.
-
-    Yields
-    ------
-    Text or Table
-        A heading, the places, what was left out.
-    """
-    reference = next(v.version for v in ranking.versions if v.speedup.low == v.speedup.high == 1.0)
-    yield Text(f"Ranking of {plural(len(ranking.versions), 'version')}: {metric}", "strong")
-    yield Text(
-        f"By the geometric mean of the speedups in mean over {plural(len(ranking.benchmarks), 'benchmark')}. "
-        "A range of places means that the order inside it is not proven; all claims together carry a risk of "
-        f"{percent(ranking.alpha)} (Holm's procedure over every pair in both directions)."
+def report(
+    found: Sequence[Ranked],
+    versions: Sequence[str],
+    *,
+    everything: bool = False,
+    details: bool = False,
+    note: str = "",
+) -> Report:
+    """One benchmark: a row a version. Several: how often each comes first, then a row a benchmark."""
+    several = len(found) > 1
+    made = _suite(found, versions, everything=everything) if several else _benchmark(found[0])
+    sections = tuple(_details(one) for one in found) if details else ()
+    hints = ["--all: every benchmark"] if any(row.folded for row in made.tables[-1].rows) else []
+    if not details:
+        hints.append("--details: modes, mixtures, doubts")
+    return Report(
+        made.title,
+        made.headline,
+        made.tables,
+        (*([Text(note, "dim")] if note else []), *made.notes),
+        tuple(hints),
+        sections,
+        command="rank",
+        data=found,
     )
-    yield Table(
-        (Column("place", right=True), Column("version"), Column(f"speedup over {reference}")),
-        tuple(
-            (
-                place_cell(v, doubtful=bool(v.doubtful)),
-                Cell(v.version, "strong"),
-                Cell(bounds(v.speedup)),
-            )
-            for v in ranking.versions
-        ),
+
+
+def _benchmark(one: Ranked) -> Report:
+    key, _, ranking, _ = one
+    return Report(
+        f"{key.benchmark}: {key.metric}",
+        (Text(advice(ranking), "doubt" if _tied(ranking) or _doubtful(ranking) else "good"),),
+        (_places(one, Column(key.benchmark, names=True)),),
+        tuple(_separation(ranking)),
     )
-    if any(v.tied for v in ranking.versions):
-        yield Text(f"{MARKS[Verdict.UNDECIDED]} not told apart from a neighbour", "dim")
-    if doubtful := dict.fromkeys(name for v in ranking.versions for name in v.doubtful):
-        yield Text(
-            f"! in {plural(len(doubtful), 'benchmark')} of {len(ranking.benchmarks)} the runs are not what the "
-            "tests assume: the true risk is unknown and may be far larger",
-            "doubt",
-        )
-    if ranking.left_out:
-        yield Text(f"Left out, not measured in every version: {', '.join(ranking.left_out)}", "doubt")
 
 
-def place_cell(version: RankedVersion | RankedRun, *, doubtful: bool) -> Cell:
-    """A place, or the range of places that verdicts leave, with the marks that ``compare`` uses.
+def _places(one: Ranked, title: Column) -> Table:
+    """The versions of a benchmark by place; a range of places means that the order inside is not proven."""
+    _, unit, ranking, _ = one
+    medians = values([v.median for v in ranking.versions], unit)
+    means = values([v.mean for v in ranking.versions], unit)
+    names = labels([v.version for v in ranking.versions], 40)
+    columns = (
+        Column("place", right=True),
+        title,
+        Column("median", right=True),
+        Column("mean", right=True, drop=1),
+        Column("best single run", right=True, brief="best run"),
+        Column("runs", right=True, drop=2),
+    )
+    told = _wins if _bounded(ranking.versions[0], ranking) else lambda chance: Cell(case_share(chance.value))
+    rows = [
+        Row((Cell(_place(v)), Cell(name, "strong"), Cell(median), Cell(mean), told(v.chance), Cell(str(v.n))),
+            v.version, kind="versions", folded=i >= 10)
+        for i, (v, name, median, mean) in enumerate(zip(ranking.versions, names, medians, means, strict=True))
+    ]  # fmt: skip
+    return Table(columns, tuple(rows))
 
-    Parameters
-    ----------
-    version : RankedVersion or RankedRun
-        What was ranked.
-    doubtful : bool
-        Whether its runs undermine the verdicts.
 
-    Returns
-    -------
-    Cell
-        ``?`` before the place: not told apart from a neighbour; ``!``: the true risk is unknown.
+def _bounded(best: RankedRun, ranking: RunRanking) -> bool:
+    """Whether the interval of the chance says what the test behind the places says.
 
-    Examples
-    --------
-    >>> from speedproof.stats.estimate import Estimate
-    >>> place_cell(RankedVersion("a", Estimate(1.1, 0.9, 1.3, 0.95), 1, 2, tied=True), doubtful=True).text
-    '?! 1-2'
+    They are two procedures: among many versions a winner needs no majority, and of values nested in processes the
+    interval is the wider one.
     """
-    best, worst = version.best_rank, version.worst_rank
-    place = str(best) if best == worst else f"{best}-{worst}"
-    marks = f"{MARKS[Verdict.UNDECIDED] if version.tied else ''}{'!' if doubtful else ''}"
-    style: Style = STYLES[Verdict.UNDECIDED] if marks else ""
-    return Cell(f"{marks} {place}".lstrip(), style)
+    decided = best.best_rank == best.worst_rank == 1
+    return len(ranking.versions) == 2 and (not decided or best.chance.low > 0.5)
 
 
-def separation_blocks(found: RunRanking) -> Iterator[Block]:
-    """What single runs do not tell apart, and what makes that doubtful.
+def _wins(chance: Estimate) -> Cell:
+    told = case_share(chance.value)
+    low, high = case_share(chance.low, -1), case_share(chance.high, 1)
+    return Cell(f"{told} [{low}, {high}]", shorter=(told,))
 
-    Parameters
-    ----------
-    found : RunRanking
-        Of two versions or more.
 
-    Yields
-    ------
-    Text
-        One sentence on the order; with doubts one on the risk and one on each of their kinds.
-    """
-    risk = f"all claims on this benchmark together carry a risk of {percent(found.alpha)} (Holm's procedure)"
+def _place(v: RankedRun) -> str:
+    return str(v.best_rank) if v.best_rank == v.worst_rank else f"{v.best_rank}-{v.worst_rank}"
+
+
+def _suite(found: Sequence[Ranked], versions: Sequence[str], *, everything: bool) -> Report:
+    """How often each version comes first, then the benchmarks, the clearest first."""
+    firsts = {name: sum(_first(r) == name for _, _, r, _ in found) for name in versions}
+    open_ones = len(found) - sum(firsts.values())
+    leading = sorted(versions, key=lambda name: -firsts[name])
+    shown = dict(zip(leading, labels(leading, _LABEL), strict=True))
+    told = [f"{shown[name]} in {firsts[name]}" for name in leading if firsts[name]]
+    told += [f"undecided in {open_ones}"] if open_ones else []
+    alpha = found[0][2].alpha
+    headline = Text(
+        f"Best single runs in {len(found)} benchmarks: {', '.join(told)}",
+        "strong",
+        f"(risk {percent(alpha)} in each)",
+    )
+    tables = [_standing(found, shown)] if len(versions) > 2 else []
+    return Report(
+        f"Ranking of {len(versions)} versions",
+        (headline,),
+        (*tables, _matrix(found, versions, everything=everything)),
+        tuple(_doubts([r for _, _, r, _ in found])),
+    )
+
+
+def _first(ranking: RunRanking) -> str:
+    """The version that is proven to be first; empty where none is."""
+    leading = [v.version for v in ranking.versions if v.best_rank == 1]
+    return leading[0] if len(leading) == 1 else ""
+
+
+def _standing(found: Sequence[Ranked], shown: dict[str, str]) -> Table:
+    """How often each version is first, may be, and is last."""
+
+    def rows() -> Iterator[tuple[Cell, ...]]:
+        for name, label in shown.items():
+            places = [(v, len(r.versions)) for _, _, r, _ in found for v in r.versions if v.version == name]
+            first = sum(_first(r) == name for _, _, r, _ in found)
+            may = sum(v.best_rank == 1 for v, _ in places) - first
+            last = sum(v.best_rank == most for v, most in places)
+            yield Cell(label, "strong"), Cell(str(first)), Cell(str(may)), Cell(str(last))
+
+    titles = (Column("version", names=True), *(Column(t, right=True) for t in ("first", "may be", "last")))
+    return Table.of(titles, rows())
+
+
+def _matrix(found: Sequence[Ranked], versions: Sequence[str], *, everything: bool) -> Table:
+    """Benchmarks by versions: medians, and who wins how many single runs."""
+    prefix = common_prefix([key.benchmark for key, *_ in found])
+    names = dict(zip(versions, labels(versions, _TITLE), strict=True))
+    firsts = [_first(one[2]) for one in found]
+    leading = sorted(versions, key=lambda name: -firsts.count(name))
+    order = {name: i for i, name in enumerate(leading)}
+
+    def clearness(one: Ranked) -> tuple[int, float]:
+        first = _first(one[2])
+        return (order[first] if first else len(order), -one[2].versions[0].chance.value)
+
+    rows = []
+    for key, unit, ranking, _ in sorted(found, key=clearness):
+        by_name = {v.version: v for v in ranking.versions}
+        medians = values([by_name[n].median if n in by_name else float("nan") for n in versions], unit)
+        first, best = _first(ranking), ranking.versions[0]
+        mark = " !" if _doubtful(ranking) else ""
+        if first:
+            brief = f"{names[first]} wins {case_share(best.chance.value)}"
+            low = f" (at least {case_share(best.chance.low, -1)})" if _bounded(best, ranking) else ""
+            told = Cell(f"{brief}{low}{mark}", "good", (f"{brief}{mark}",))
+        else:
+            told = Cell(f"~ not told apart{mark}", "dim", (f"~{mark}",))
+        cells = (Cell(key.benchmark[len(prefix) :], "strong"), *map(Cell, medians), told)
+        kind = f"with {names[first]} first" if first else "undecided"
+        rows.append(Row(cells, key.benchmark, message=told.text, kind=kind))
+    columns = (
+        Column(f"{prefix}…" if prefix else "", names=True),
+        *(Column(names[n], right=True, drop=max(0, i - 1)) for i, n in enumerate(versions)),
+        Column("single runs"),
+    )
+    clear = [f"with {names[name]} first" for name in leading]
+    return Table(columns, tuple(rows) if everything else folded(rows, *clear))
+
+
+def _details(one: Ranked) -> Report:
+    """A benchmark with its modes, its mixtures and what makes its places doubtful."""
+    key, _, ranking, changes = one
+    columns = tuple(
+        Column(title, right=i > 0, names=i == 0)
+        for i, title in enumerate(("version", "modes", "ties add", "by mixtures"))
+    )
+
+    def rows() -> Iterator[tuple[Cell, ...]]:
+        for v in ranking.versions:
+            mixture = _wins(v.mixture_chance) if v.mixture_chance else Cell("-")
+            yield Cell(v.version, "strong"), Cell(_modes(v)), Cell(f"{100 * v.ties:.1f} %"), mixture
+
+    notes = [Text(f"  {advice(ranking)}"), *_separation(ranking)]
+    messages = {c.message: c for v in ranking.versions for c in v.doubts}
+    notes += [Text(f"  {c.kind.title}: {c.message}.", "dim") for c in messages.values()]
+    if changes is not None:
+        notes.append(Text(f"  Modes: {changes.conclusion}."))
+    return Report(key.benchmark, (), (_places(one, Column("version", names=True)), Table.of(columns, rows())),
+                  tuple(notes))  # fmt: skip
+
+
+def _modes(v: RankedRun) -> str:
+    """Modes of fewer than five runs each say nothing."""
+    if v.modes is None:
+        return "-"
+    return str(v.modes) if v.n >= FEW_RUNS * v.modes else "too few runs"
+
+
+def _separation(found: RunRanking) -> Iterator[Text]:
+    """What is not told apart, and what makes the places doubtful."""
+    risk = f"joint risk {percent(found.alpha)}"
     if found.groups:
-        groups = "; ".join(" and ".join(_names(group)) for group in found.groups)
-        yield Text(f"{MARKS[Verdict.UNDECIDED]} Not told apart on a single run: {groups}; {risk}.", "doubt")
+        groups = "; ".join(" and ".join((", ".join(g[:-1]), g[-1])) for g in map(_short, found.groups))
+        yield Text(f"Not told apart by single runs: {groups} ({risk}).", "doubt")
     else:
-        yield Text(f"On a single run all neighbours are told apart; {risk}.")
+        yield Text(f"All neighbours are told apart by single runs ({risk}).")
     if not found.enough_runs:
         yield Text(
-            f"  Fewer than {found.least_runs} runs of a version can never tell {len(found.versions)} versions "
-            "apart at this risk.",
+            f"Fewer than {found.least_runs} runs of a version never tell {len(found.versions)} versions apart.",
             "doubt",
         )
-    kinds: dict[tuple[str, str], list[str]] = {}
-    for place in found.versions:
-        for check in place.doubts:
-            kinds.setdefault((_SHORT.get(check.kind, check.kind.title), check.message), []).append(
-                place.version
-            )
-    if kinds:
-        yield Text(
-            "! The runs are not what tests and intervals assume: the true risk is unknown and may be far larger.",
-            "doubt",
-        )
-    for (word, message), versions in kinds.items():
-        yield Text(f"  {word} ({', '.join(versions)}): {message}.", "dim")
+    yield from _doubts([found])
+
+
+def _short(group: Sequence[str]) -> list[str]:
+    return labels(group, _LABEL)
+
+
+def _tied(found: RunRanking) -> bool:
+    return sum(v.best_rank == 1 for v in found.versions) > 1
+
+
+def _doubtful(found: RunRanking) -> bool:
+    return any(v.doubts for v in found.versions)
+
+
+def _doubts(rankings: Sequence[RunRanking]) -> Iterator[Text]:
+    """Which assumptions are not met, and of which versions, or in how many benchmarks."""
+    kinds: dict[str, set[str]] = {}
+    for i, ranking in enumerate(rankings):
+        for v in ranking.versions:
+            for check in v.doubts:
+                kinds.setdefault(check.kind.title, set()).add(v.version if len(rankings) == 1 else str(i))
+    if not kinds:
+        return
+    if len(rankings) == 1:
+        told = "; ".join(f"{kind} ({', '.join(sorted(_short(sorted(who))))})" for kind, who in kinds.items())
+        yield Text(f"! Not met: {told}. The true risk may be larger.", "doubt")
+        return
+    told = ", ".join(f"{kind} ({len(who)})" for kind, who in kinds.items())
+    count = sum(_doubtful(r) for r in rankings)
+    yield Text(f"! In {plural(count, 'benchmark')} the true risk may be larger; not met: {told}.", "doubt")
 
 
 def advice(found: RunRanking) -> str:
     """Which version to run often, and which rarely (section 8.3 of the report).
 
-    A program that runs often is paid for by its mean (the sum of all runs) or lived with by its median; one that
-    runs rarely should win the single run.
-
-    Parameters
-    ----------
-    found : RunRanking
-        Of two versions or more.
-
-    Returns
-    -------
-    str
-        An imperative only where the first place on a single run is proven.
+    A program that runs often is paid for by its mean or lived with by its median; one that runs rarely should win
+    the single run. An imperative only where the first place on a single run is proven.
 
     Examples
     --------
@@ -172,38 +271,28 @@ def advice(found: RunRanking) -> str:
     >>> from speedproof.protocols.ranking import rank_runs
     >>> x = np.linspace(1, 2, 12)
     >>> advice(rank_runs({"a": Sample(x), "b": Sample(x + 0.01)}))
-    'No version is shown to be the best. a looks best so far: in mean, ... with probability 54 % (30 % to 77 %).'
+    'No version is shown to be the best. a looks best so far: a run of it beats a run of b in 54 % of cases (...).'
     """
     first = found.versions[0]
     mean, median, rarely = found.best_in_mean, found.best_in_median, first.version
     rivals = [v.version for v in found.versions[1:]]
-    against = rivals[0] if len(rivals) == 1 else f"each of the {len(rivals)} other versions"
+    against = rivals[0] if len(rivals) == 1 else f"each of the {len(rivals)} others"
     c = first.chance
-    beats = (
-        f"beats one run of {against} with probability {100 * c.value:.0f} % "
-        f"({100 * c.low:.0f} % to {100 * c.high:.0f} %)"
-    )
+    limits = f" ({case_share(c.low, -1)} to {case_share(c.high, 1)})" if _bounded(first, found) else ""
+    beats = f"a run of it beats a run of {against} in {case_share(c.value)} of cases{limits}"
     agreed = mean == median == rarely
     leading = [v.version for v in found.versions if v.best_rank == 1]
     if leading != [rarely]:
         among = "" if len(leading) == len(found.versions) else f", {' or '.join(leading)} may be"
-        if agreed:
-            best = f"{mean} looks best so far: in mean, in median, and a single run of it {beats}."
-        else:
-            best = (
-                f"Best so far: {mean} in mean, {median} in median, {rarely} on a single run, which {beats}."
-            )
-        return f"No version is shown to be the best{among}. {best}"
+        also = "" if agreed else f" In mean it is {mean}, in median {median}."
+        return f"No version is shown to be the best{among}. {rarely} looks best so far: {beats}.{also}"
     if agreed:
-        text = f"Run {mean}: it has the best mean and the best median, and a single run of it {beats}."
-    else:
-        # Only the order on a single run was tested.
-        text = f"Run rarely: {rarely}, whose single run {beats}. Run often: observed best are "
-        text += f"{mean} in mean and {median} in median; 'speedproof compare' says what is proven of these."
-    if any(v.doubts for v in found.versions):
-        text = f"If the runs were what the tests assume: {text[0].lower()}{text[1:]}"
-    return text
-
-
-def _names(group: tuple[str, ...]) -> tuple[str, str]:
-    return ", ".join(group[:-1]), group[-1]
+        text = f"Run {mean}: {beats}, and it has the best mean and median."
+    else:  # only the order on a single run was tested
+        text = (
+            f"Run {rarely} where single runs count: {beats}. The best mean is that of {mean}, the best median "
+            f"that of {median}."
+        )
+    return (
+        f"If the runs were independent and steady: {text[0].lower()}{text[1:]}" if _doubtful(found) else text
+    )

@@ -1,74 +1,143 @@
-"""What was read, before anything is concluded from it, as blocks of a report."""
+"""What was read, before anything is concluded from it."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
 
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Suite
-from speedproof.data.units import format_values
-from speedproof.report.blocks import Block, Cell, Column, Table, Text
-from speedproof.report.wording import plural
-from speedproof.stats.scaling import mean, median, usual, with_headroom
+from speedproof.protocols.results import summarise
+from speedproof.report.model import Cell, Column, Report, Row, Style, Table, Text
+from speedproof.report.names import labels
+from speedproof.report.numbers import plural, values
+from speedproof.stats.scaling import with_headroom
 
-__all__ = ["sample_blocks"]
+__all__ = ["report"]
 
 _FAR = 5.0
-_SHORT_TRAITS = {
+_MANY, _SHOWN = 24, 16
+_TRAITS = {
     Trait.TRIMMED: "trimmed",
     Trait.SORTED: "sorted",
-    Trait.WARMUP_REMOVED: "",
-    Trait.ORDER_KNOWN: "",
     Trait.SUMMARY_ONLY: "summary only",
     Trait.ONE_PROCESS: "one process",
 }
 
 
-def sample_blocks(suite: Suite) -> Iterator[Block]:
-    """A row a sample, then what was left out and why."""
-    columns = (
-        Column("benchmark"), Column("version"), Column("metric"), Column("n", right=True),
-        Column("processes", right=True), Column("mean", right=True), Column("median", right=True),
-        Column("min", right=True), Column("max", right=True), Column("spread", right=True), Column("better"),
-        Column("oddities"),
-    )  # fmt: skip
-    rows = []
-    for (key, version), sample in suite.samples.items():
-        v = sample.values
-        locations = [mean(v), median(v), float(v.min()), float(v.max())]
-        u = usual(v)
-        spread = f"{100 * u.std(ddof=1) / abs(u.mean()):.1f} %" if sample.n > 1 and u.mean() else "-"
-        rows.append(
-            (
-                Cell(key.benchmark, "strong"),
-                Cell(version),
-                Cell(key.metric),
-                Cell(str(sample.n)),
-                Cell(str(sample.process_count) if sample.processes is not None else "-"),
-                *(Cell(text) for text in format_values(locations, sample.unit)),
-                Cell(spread),
-                Cell(str(sample.direction)),
-                Cell(", ".join(_oddities(sample)), "doubt"),
-            )
+def report(suite: Suite, *, everything: bool = False) -> Report:
+    """A row a sample; of many those with something odd first. Then what was left out, and why."""
+    what = "command" if suite.commands else "version"
+    count = plural(len(suite.versions), what) + (" of one file" if suite.commands else "")
+    told = count if suite.commands else f"{plural(len(suite.keys), 'benchmark')} of {count}"
+    short = dict(zip(suite.versions, labels(suite.versions, 14), strict=True))
+    rows = [
+        _row(
+            key.benchmark,
+            version if suite.commands else short[version],
+            key.metric,
+            sample,
+            commands=suite.commands,
         )
-    yield Text(f"{plural(len(suite.keys), 'benchmark')}, {plural(len(suite.versions), 'version')}", "strong")
-    yield Table(columns, tuple(rows))
-    for note in dict.fromkeys(note for sample in suite.samples.values() for note in sample.notes):
-        yield Text(f"note: {note}", "dim")
-    for residue in suite.residue:
-        yield Text(f"note: {residue}", "doubt")
-    for skipped in suite.skipped:
-        if skipped.expected:
-            yield Text(f"not used, as always: {skipped}", "dim")
-        else:
-            yield Text(f"left out: {skipped}", "doubt")
+        for (key, version), sample in suite.samples.items()
+    ]
+    odd = sum(row.kind == "odd" for row in rows)
+    if len(rows) > _MANY and not everything:
+        rows.sort(key=lambda row: row.kind != "odd")
+        rows = [
+            Row(
+                r.cells,
+                r.name,
+                kind="with something odd" if r.kind == "odd" else "samples",
+                folded=i >= _SHOWN,
+            )
+            for i, r in enumerate(rows)
+        ]
+    columns: list[Column] = [
+        Column("command" if suite.commands else "benchmark", names=True),
+        Column("version", names=True),
+        Column("metric", drop=4),
+        Column("median", right=True),
+        Column("mean", right=True),
+        Column("min", right=True, drop=2),
+        Column("max", right=True, drop=3),
+        Column("runs", right=True),
+        Column("odd", drop=1),
+    ]
+    metrics = {key.metric for key in suite.keys}
+    hidden = {1 if suite.commands or len(suite.versions) == 1 else None, 2 if len(metrics) == 1 else None}
+    if not odd:
+        hidden.add(len(columns) - 1)
+    kept = [i for i in range(len(columns)) if i not in hidden]
+    table = Table(
+        tuple(columns[i] for i in kept),
+        tuple(Row(tuple(r.cells[i] for i in kept), r.name, kind=r.kind, folded=r.folded) for r in rows),
+    )
+    noted = f"; {odd} with something odd" if odd else ""
+    return Report(
+        "What was read",
+        (Text(f"{told}{noted}", "strong"),),
+        (table,) if rows else (),
+        tuple(_notes(suite, everything=everything)),
+        ("--all: every sample",) if any(row.folded for row in rows) else (),
+        command="show",
+        data=suite,
+    )
+
+
+def _row(benchmark: str, version: str, metric: str, sample: Sample, *, commands: bool) -> Row:
+    side = summarise(sample)
+    ends = [float(sample.values.min()), float(sample.values.max())]
+    median, mean, least, most = values([side.median, side.mean, *ends], sample.unit)
+    spread = side.deviation / side.mean if side.mean > 0 else math.nan
+    full = mean if math.isnan(spread) else f"{mean} ± {100 * spread:.{0 if spread >= 0.0995 else 1}f} %"
+    odd = _oddities(sample)
+    n = str(sample.n)
+    return Row(
+        (
+            Cell(version if commands else benchmark, "strong"),
+            Cell(version),
+            Cell(metric),
+            Cell(median),
+            Cell(full, shorter=(mean,)),
+            Cell(least),
+            Cell(most),
+            Cell(f"{n} in {sample.process_count}" if sample.nested else n, shorter=(n,)),
+            Cell(", ".join(odd), "doubt", (odd[0],) if odd else ()),
+        ),
+        f"{benchmark} ({version}): {metric}",
+        kind="odd" if odd else "samples",
+    )
+
+
+def _notes(suite: Suite, *, everything: bool) -> Iterator[Text]:
+    """What was done to the values, what told pooled ones apart, what was left out; the first few of each."""
+    if any(sample.nested for sample in suite.samples.values()):
+        yield Text("60 in 20: 60 values from 20 processes, which are the independent runs.", "dim")
+    groups: list[tuple[str, Style, list[str]]] = [
+        ("Note", "dim", [note for sample in suite.samples.values() for note in sample.notes]),
+        ("Note", "doubt", [str(residue) for residue in suite.residue]),
+        ("Left out", "doubt", [str(s) for s in suite.skipped if not s.expected]),
+    ]
+    expected = [str(s) for s in suite.skipped if s.expected]
+    if everything:
+        groups.append(("Not used, as always", "dim", expected))
+    elif expected:
+        yield Text(f"{plural(len(expected), 'part')} of the files not used, as always (--all).", "dim")
+    for title, style, lines in groups:
+        found = list(dict.fromkeys(lines))
+        shown = found if everything or len(found) <= 3 else found[:2]
+        for line in shown:
+            yield Text(f"{title}: {line}", style)
+        if len(found) > len(shown):
+            yield Text(f"{title}: {len(found) - len(shown)} more (--all)", "dim")
 
 
 def _oddities(sample: Sample) -> list[str]:
     v = sample.values
-    found = [word for trait, word in _SHORT_TRAITS.items() if trait in sample.traits and word]
+    found = [word for trait, word in _TRAITS.items() if trait in sample.traits]
     if sample.session_count > 1:
         found.insert(0, plural(sample.session_count, "session"))
     if sample.n == 1:

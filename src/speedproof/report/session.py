@@ -14,8 +14,7 @@ from speedproof.protocols.sequential import Finding
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.report import suite, versions
 from speedproof.report.model import Cell, Column, Report, Table, Text
-from speedproof.report.wording import percent, plural
-from speedproof.report.words import factor
+from speedproof.report.numbers import factor, percent, plural
 from speedproof.stats.estimate import Estimate
 
 __all__ = ["PROTOCOL", "report", "sides_of", "spent_of"]

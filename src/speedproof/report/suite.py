@@ -18,8 +18,8 @@ from speedproof.report import details as detailed
 from speedproof.report.caveats import caveats, doubts, failed, two_speeds
 from speedproof.report.model import Cell, Column, Outcome, Report, Row, Table, Text
 from speedproof.report.names import common_prefix, labels
+from speedproof.report.numbers import level, percent, plural, share, values
 from speedproof.report.records import records
-from speedproof.report.wording import level, percent, plural
 from speedproof.report.words import (
     STYLES,
     asked_of,
@@ -33,9 +33,8 @@ from speedproof.report.words import (
     natural,
     needs,
     proof,
-    share,
-    values,
     verdict,
+    wins,
 )
 
 __all__ = ["OUTCOMES", "counted", "leftovers", "report", "single_runs", "version_columns"]
@@ -376,7 +375,7 @@ def _open(ordered: Sequence[Comparison]) -> set[str]:
 def _row(result: SuiteComparison, head: Comparison, shown: str, *, folded: bool) -> Row:
     old, new = values([head.reference.median, head.candidate.median], head.reference.unit)
     if head.quantity == "probability":
-        told = Cell(_short_chance(head), STYLES[head.verdict], spans=True)
+        told = Cell(wins(head), STYLES[head.verdict], spans=True)
         proven = Cell("")
     elif head.verdict is Verdict.UNDECIDED:
         brief = few(head.needed)
@@ -418,17 +417,6 @@ def _row(result: SuiteComparison, head: Comparison, shown: str, *, folded: bool)
 
 def _where(c: Comparison) -> str:
     return QUESTIONS[c.protocol].where.removeprefix("in ").removeprefix("by ")
-
-
-def _short_chance(head: Comparison) -> str:
-    s = head.speedup
-    word = (
-        "~ undecided"
-        if head.verdict is Verdict.UNDECIDED
-        else gain_and_loss(head)[head.verdict is Verdict.SLOWER]
-    )
-    low, high = math.floor(1000 * s.low) / 1000, math.ceil(1000 * s.high) / 1000
-    return f"{word}: wins {percent(s.value)} [{percent(low)}, {percent(high)}]"
 
 
 def single_runs(result: SuiteComparison) -> bool:

@@ -14,10 +14,10 @@ from speedproof.report import details as detailed
 from speedproof.report.caveats import caveats, doubts
 from speedproof.report.model import Cell, Column, Records, Report, Row, Table, Text
 from speedproof.report.names import common_prefix, labels
+from speedproof.report.numbers import level, percent, plural, values
 from speedproof.report.records import records
 from speedproof.report.suite import OUTCOMES, single_runs
 from speedproof.report.suite import report as sheet
-from speedproof.report.wording import level, percent, plural
 from speedproof.report.words import (
     STYLES,
     asked_of,
@@ -28,7 +28,6 @@ from speedproof.report.words import (
     gain_and_loss,
     interval,
     proof,
-    values,
     verdict,
 )
 

@@ -7,15 +7,12 @@ bounds are rounded away from the claim, so that printing never adds to it.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 
-from speedproof.data.units import scale_of
 from speedproof.protocols.questions import HEADLINE, QUESTIONS
 from speedproof.protocols.results import Comparison, Needed, State, Verdict
 from speedproof.report.model import Style
-from speedproof.report.wording import level
+from speedproof.report.numbers import case_share, factor, level, rough, share
 from speedproof.stats.estimate import Estimate
 
 __all__ = [
@@ -25,8 +22,8 @@ __all__ = [
     "at_least",
     "chance",
     "change",
+    "direction",
     "effect",
-    "factor",
     "few",
     "gain_and_loss",
     "interval",
@@ -34,10 +31,9 @@ __all__ = [
     "needs",
     "proof",
     "range_of",
-    "share",
-    "values",
     "verdict",
     "where",
+    "wins",
 ]
 
 STYLES: dict[Verdict, Style] = {
@@ -46,42 +42,6 @@ STYLES: dict[Verdict, Style] = {
     Verdict.EQUIVALENT: "",
     Verdict.UNDECIDED: "doubt",
 }
-_SLACK = 1e-9
-"""Keeps a bound that is a short decimal from being moved by its binary representation."""
-
-
-def factor(ratio: float, towards: int = 0, most: int = 12) -> str:
-    """A ratio as a factor, with the digits that tell it from 1.
-
-    Parameters
-    ----------
-    ratio : float
-        Positive.
-    towards : {-1, 0, 1}
-        Rounded down, to the nearest, or up.
-    most : int
-        Decimal places that it may take to tell it from 1.
-
-    Examples
-    --------
-    >>> factor(1.1356), factor(1.0042), factor(12.345), factor(1234.5), factor(0.9873)
-    ('1.14x', '1.004x', '12.3x', '1234x', '0.99x')
-    >>> factor(1.1356, -1), factor(1.0042, 1), factor(1.00004, -1), factor(float("inf"))
-    ('1.13x', '1.005x', '1.00004x', '∞')
-    """
-    if not math.isfinite(ratio):
-        return "∞" if ratio > 0 else "-"
-    if ratio == 0:
-        return "0x"
-    exact = Decimal(repr(ratio))  # the shortest decimal that is this number: a bound of 1.1 stays 1.1
-    apart = abs(exact - 1)
-    if ratio >= 10 or ratio < 0.1:
-        digits = 2 - exact.adjusted() if ratio >= 1e6 else max(2 - exact.adjusted(), 0)
-    else:
-        digits = min(max(2, -apart.adjusted()), most)
-    rounding = {-1: ROUND_FLOOR, 0: ROUND_HALF_EVEN, 1: ROUND_CEILING}[towards]
-    rounded = exact.quantize(Decimal(1).scaleb(-digits), rounding)
-    return f"{rounded:f}x" if 1e-4 < ratio < 1e6 else f"{rounded:.3g}x"
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,11 +198,22 @@ def range_of(result: Comparison) -> str:
 
 def natural(result: Comparison) -> str:
     """The observed ratio alone, for what nothing is proven of: ``"1.38x slower"``."""
-    s = result.speedup.value
-    better, worse = gain_and_loss(result)
-    if not (math.isfinite(s) and s > 0):
+    return direction(result.speedup.value, *gain_and_loss(result))
+
+
+def direction(speedup: float, better: str = "faster", worse: str = "slower") -> str:
+    """A speedup in its natural direction.
+
+    Examples
+    --------
+    >>> direction(1.5), direction(0.5), direction(1.0), direction(float("nan"))
+    ('1.50x faster', '2.00x slower', '1.00x', '-')
+    """
+    if not (math.isfinite(speedup) and speedup > 0):
         return "-"
-    return "1.00x" if s == 1 else f"{factor(max(s, 1 / s))} {better if s > 1 else worse}"
+    if speedup == 1:
+        return "1.00x"
+    return f"{factor(max(speedup, 1 / speedup))} {better if speedup > 1 else worse}"
 
 
 def _natural(speedup: float, better: str, worse: str, towards: int) -> str:
@@ -282,31 +253,20 @@ def chance(
     >>> chance(Estimate(0.55, 0.391, 0.7, 0.95), "new", "old")
     'A run of new beats a run of old in 55 % of cases (39 % to 70 %)'
     """
-    low, high = _percent(estimate.low, -1), _percent(estimate.high, 1)
+    low, high = case_share(estimate.low, -1), case_share(estimate.high, 1)
     proven = {Verdict.FASTER: f"at least {low}", Verdict.SLOWER: f"at most {high}"}
     limits = proven.get(verdict, f"{low} to {high}")
-    told = f"A {run} of {new} beats a {run} of {old} in {_percent(estimate.value)} of cases"
+    told = f"A {run} of {new} beats a {run} of {old} in {case_share(estimate.value)} of cases"
     return told if math.isnan(estimate.low) else f"{told} ({limits})"
 
 
-def _percent(share: float, towards: int = 0) -> str:
-    if math.isnan(share):
-        return "-"
-    digits = 0 if 0.01 <= share <= 0.99 or share in (0, 1) else 1
-    scaled = 100 * share * 10**digits
-    whole = (
-        round(scaled)
-        if not towards
-        else math.floor(scaled + _SLACK)
-        if towards < 0
-        else math.ceil(scaled - _SLACK)
-    )
-    return f"{whole / 10**digits:.{digits if whole % 10**digits else 0}f} %"
-
-
-def share(value: float) -> str:
-    """A share that was asked for, in percent with all its digits: ``"2 %"``, ``"0.5 %"``."""
-    return f"{float(f'{100 * value:.10g}'):g} %"
+def wins(result: Comparison) -> str:
+    """The chance of a faster run as a cell: ``"faster: wins 97.5 % [90 %, 99.1 %]"``."""
+    s = result.speedup
+    better, worse = gain_and_loss(result)
+    words = {Verdict.FASTER: better, Verdict.SLOWER: worse, Verdict.EQUIVALENT: "the same"}
+    word = words.get(result.verdict, "~ undecided")
+    return f"{word}: wins {case_share(s.value)} [{case_share(s.low, -1)}, {case_share(s.high, 1)}]"
 
 
 def needs(result: Comparison) -> str:
@@ -330,7 +290,7 @@ def about(needed: Needed, reference: str, candidate: str, runs: str = "runs") ->
         (needed.reference, reference or "the reference"),
         (needed.candidate, candidate or "the candidate"),
     )
-    told = [(_rough(count), name) for count, name in sides if count is not None]
+    told = [(rough(count), name) for count, name in sides if count is not None]
     if not told:
         return needed.reason
     if len(told) == 2 and told[0][0] == told[1][0]:
@@ -340,56 +300,7 @@ def about(needed: Needed, reference: str, candidate: str, runs: str = "runs") ->
     return f"{first}{rest} would tell"
 
 
-def _rough(count: int) -> str:
-    """A forecast with the two digits that it is good for, rounded up."""
-    step = 10 ** max(0, len(str(count)) - 2)
-    return str(-(-count // step) * step)
-
-
 def few(needed: Needed | None) -> str:
     """The same for a narrow cell: the larger number alone."""
     counts = [n for n in (needed.reference, needed.candidate) if n is not None] if needed else []
-    return f"~{_rough(max(counts))} runs" if counts else ""
-
-
-def values(
-    measured: Sequence[float], unit: str, digits: int = 4, scale: tuple[float, str] | None = None
-) -> list[str]:
-    """Measured values in one scale, with as many digits each; more where two that differ would look the same.
-
-    Parameters
-    ----------
-    measured : sequence of float
-        In the base unit.
-    unit : str
-        The base unit.
-    digits : int
-        Significant ones.
-    scale : (float, str), optional
-        What to divide by, and its symbol; by default that of the largest value.
-
-    Examples
-    --------
-    >>> values([2.752e-3, 2.415e-3], "s"), values([18.5, 1.776], ""), values([1.0, 1.00001], "s")
-    (['2.752 ms', '2.415 ms'], ['18.50', '1.776'], ['1.00000 s', '1.00001 s'])
-    """
-    finite = [abs(v) for v in measured if math.isfinite(v)]
-    divisor, symbol = scale or scale_of(max(finite, default=1.0), unit)
-    for more in range(3):
-        found = [_digits(v / divisor, digits + more) for v in measured]
-        if len(set(found)) == len(set(measured)):
-            break
-    else:
-        found = [_digits(v / divisor, digits) for v in measured]
-    return [f"{text} {symbol}".rstrip() if text != "-" else text for text in found]
-
-
-def _digits(value: float, digits: int) -> str:
-    if not math.isfinite(value):
-        return "-"
-    if value == 0:
-        return "0"
-    places = digits - 1 - math.floor(math.log10(abs(value)))
-    if abs(value) >= 1e9 or places > 9:
-        return f"{value:.{digits}g}"
-    return f"{value:.{max(places, 0)}f}"
+    return f"~{rough(max(counts))} runs" if counts else ""

@@ -14,8 +14,8 @@ from speedproof.data.units import format_value, format_values
 from speedproof.protocols.results import Check, Comparison, Summary
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.report.html.axis import linear_ticks
-from speedproof.report.wording import plural, pvalue
-from speedproof.report.words import proof, values, verdict
+from speedproof.report.numbers import plural, pvalue, values
+from speedproof.report.words import proof, verdict
 from speedproof.stats.scaling import with_headroom
 
 __all__ = ["Panel", "panels"]

@@ -1,0 +1,177 @@
+"""Numbers as people read them: enough digits to tell, bounds rounded away from the claim."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
+
+from speedproof.data.units import scale_of
+
+__all__ = ["case_share", "factor", "level", "percent", "plural", "pvalue", "rough", "share", "values"]
+
+_SLACK = 1e-9
+"""Keeps a bound that is a short decimal from being moved by its binary representation."""
+
+
+def factor(ratio: float, towards: int = 0, most: int = 12) -> str:
+    """A ratio as a factor, with the digits that tell it from 1.
+
+    Parameters
+    ----------
+    ratio : float
+        Positive.
+    towards : {-1, 0, 1}
+        Rounded down, to the nearest, or up.
+    most : int
+        Decimal places that it may take to tell it from 1.
+
+    Examples
+    --------
+    >>> factor(1.1356), factor(1.0042), factor(12.345), factor(1234.5), factor(0.9873)
+    ('1.14x', '1.004x', '12.3x', '1234x', '0.99x')
+    >>> factor(1.1356, -1), factor(1.0042, 1), factor(1.00004, -1), factor(float("inf"))
+    ('1.13x', '1.005x', '1.00004x', '∞')
+    """
+    if not math.isfinite(ratio):
+        return "∞" if ratio > 0 else "-"
+    if ratio == 0:
+        return "0x"
+    exact = Decimal(repr(ratio))  # the shortest decimal that is this number: a bound of 1.1 stays 1.1
+    apart = abs(exact - 1)
+    if ratio >= 10 or ratio < 0.1:
+        digits = 2 - exact.adjusted() if ratio >= 1e6 else max(2 - exact.adjusted(), 0)
+    else:
+        digits = min(max(2, -apart.adjusted()), most)
+    rounding = {-1: ROUND_FLOOR, 0: ROUND_HALF_EVEN, 1: ROUND_CEILING}[towards]
+    rounded = exact.quantize(Decimal(1).scaleb(-digits), rounding)
+    return f"{rounded:f}x" if 1e-4 < ratio < 1e6 else f"{rounded:.3g}x"
+
+
+def percent(share: float, digits: int = 3) -> str:
+    """A share in percent.
+
+    Examples
+    --------
+    >>> percent(0.05), percent(0.978)
+    ('5 %', '97.8 %')
+    """
+    return f"{100 * share:.{digits}g} %" if math.isfinite(share) else "-"
+
+
+def share(value: float) -> str:
+    """A share that was asked for, in percent with all its digits: ``"2 %"``, ``"0.5 %"``."""
+    return f"{float(f'{100 * value:.10g}'):g} %"
+
+
+def case_share(share: float, towards: int = 0) -> str:
+    """A chance in whole percent, rounded to the nearest, down (-1) or up (1); never to 0 or 100 %.
+
+    Examples
+    --------
+    >>> case_share(0.874), case_share(0.9996, -1), case_share(0.0004), case_share(1.0)
+    ('87 %', '99.9 %', '0 %', '100 %')
+    """
+    if math.isnan(share):
+        return "-"
+    digits = 0 if 0.01 <= share <= 0.99 or share in (0, 1) else 1
+    scaled = 100 * share * 10**digits
+    whole = (
+        round(scaled)
+        if not towards
+        else math.floor(scaled + _SLACK)
+        if towards < 0
+        else math.ceil(scaled - _SLACK)
+    )
+    return f"{whole / 10**digits:.{digits if whole % 10**digits else 0}f} %"
+
+
+def level(confidence: float) -> str:
+    """A confidence level in percent, rounded down: never more than it is, never 100 %.
+
+    Examples
+    --------
+    >>> level(0.95), level(0.9999), level(1.0), level(0.98996)
+    ('95 %', '99.99 %', '99.9999 %', '98.9 %')
+    """
+    confidence = min(confidence, 1 - 1e-9)  # 1 minus a p-value below 1e-16 is 1 in binary
+    for digits in range(1, 5):
+        floored = math.floor(confidence * 10 ** (digits + 2) + 1e-9) / 10 ** (digits + 2)
+        if digits == 4 or (floored < 1 and confidence - floored < (1 - confidence) / 2):
+            break
+    return f"{100 * floored:.{digits}f}".rstrip("0").rstrip(".") + " %"
+
+
+def pvalue(p: float) -> str:
+    """A p-value; never "0".
+
+    Examples
+    --------
+    >>> pvalue(0.0123456), pvalue(3e-9), pvalue(1e-320)
+    ('0.0123', '3e-09', '<1e-300')
+    """
+    if math.isnan(p):
+        return "-"
+    if p < 1e-300:
+        return "<1e-300"
+    return f"{p:.3g}"
+
+
+def plural(count: int, noun: str) -> str:
+    """A count with its noun.
+
+    Examples
+    --------
+    >>> plural(1, "benchmark"), plural(2, "benchmark")
+    ('1 benchmark', '2 benchmarks')
+    """
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def rough(count: int, digits: int = 2) -> str:
+    """A forecast with the digits that it is good for, rounded up."""
+    step = 10 ** max(0, len(str(count)) - digits)
+    return str(-(-count // step) * step)
+
+
+def values(
+    measured: Sequence[float], unit: str, digits: int = 4, scale: tuple[float, str] | None = None
+) -> list[str]:
+    """Measured values in one scale, with as many digits each; more where two that differ would look the same.
+
+    Parameters
+    ----------
+    measured : sequence of float
+        In the base unit.
+    unit : str
+        The base unit.
+    digits : int
+        Significant ones.
+    scale : (float, str), optional
+        What to divide by, and its symbol; by default that of the largest value.
+
+    Examples
+    --------
+    >>> values([2.752e-3, 2.415e-3], "s"), values([18.5, 1.776], ""), values([1.0, 1.00001], "s")
+    (['2.752 ms', '2.415 ms'], ['18.50', '1.776'], ['1.00000 s', '1.00001 s'])
+    """
+    finite = [abs(v) for v in measured if math.isfinite(v)]
+    divisor, symbol = scale or scale_of(max(finite, default=1.0), unit)
+    for more in range(3):
+        found = [_digits(v / divisor, digits + more) for v in measured]
+        if len(set(found)) == len(set(measured)):
+            break
+    else:
+        found = [_digits(v / divisor, digits) for v in measured]
+    return [f"{text} {symbol}".rstrip() if text != "-" else text for text in found]
+
+
+def _digits(value: float, digits: int) -> str:
+    if not math.isfinite(value):
+        return "-"
+    if value == 0:
+        return "0"
+    places = digits - 1 - math.floor(math.log10(abs(value)))
+    if abs(value) >= 1e9 or places > 9:
+        return f"{value:.{digits}g}"
+    return f"{value:.{max(places, 0)}f}"
