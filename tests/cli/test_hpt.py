@@ -100,7 +100,7 @@ def test_what_cannot_be_compared_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("options", "message"),
-    [(("--alpha-benchmark", "0.6"), "below 0.5"), (("--metric", "all"), "name one metric")],
+    [(("--alpha-benchmark", "0.6"), "between 0 and 0.5"), (("--metric", "all"), "name one metric")],
 )
 def test_errors_name_the_remedy(suite: tuple[str, str], options: tuple[str, ...], message: str) -> None:
     code, out, err = speedproof("hpt", *suite, *options)
