@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Sequence
 
 import speedproof as sp
 from speedproof.api.suites import ASKED, DETAILS, QUESTIONS, QuestionName, SuiteComparison
@@ -12,7 +11,6 @@ from speedproof.cli.console import Console
 from speedproof.cli.inputs import load, report_leftovers, select
 from speedproof.cli.options import FAILING, files, outputs, reading, rule_options, rules_of, selecting
 from speedproof.cli.outputs import Reported, check_outputs, context_of, write_outputs
-from speedproof.protocols.modes import ModeComparison
 from speedproof.report import modes as of_modes
 from speedproof.report.formats import FORMATS
 from speedproof.report.model import Report
@@ -103,9 +101,13 @@ def run(args: Args, console: Console) -> int:
     if args.modes:
         with console.progress("fitting mixtures", len(suite.keys) * len(candidates)) as ticker:
             modes = result.modes(done=ticker.advance)
+
+    def found(**asked: bool) -> list[Report]:
+        versions = candidates if args.modes else ()
+        return [of_modes.report(modes.get(name, ()), (reference, name), **asked) for name in versions]
+
     asked = {"everything": args.all, "details": args.details, "explain": args.explain}
     whole = result.reports(**{**asked, "details": True})
-    found = partial(_of_modes, modes, reference, candidates if args.modes else ())
     written = Reported((*whole, *found(details=True)), suite, context_of(args), result.results)
     taken = write_outputs(args, written, console)
     if args.json:
@@ -118,12 +120,6 @@ def run(args: Args, console: Console) -> int:
     elif not taken:
         console.write(*result.reports(**asked), *found(everything=args.all, details=args.details))
     return FAILED if _fails(args.fail_on, result.results) else 0
-
-
-def _of_modes(
-    modes: Mapping[str, Sequence[ModeComparison]], reference: str, candidates: Sequence[str], **asked: bool
-) -> Iterator[Report]:
-    return (of_modes.report(modes.get(name, ()), (reference, name), **asked) for name in candidates)
 
 
 def _asked(args: Args) -> tuple[QuestionName, ...]:
