@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from speedproof.protocols.bisection import BisectionFinding, BisectionOutcome
 from speedproof.report.model import Report, Style, Text
-from speedproof.report.wording import percent, plural
-from speedproof.report.words import factor
+from speedproof.report.numbers import factor, percent, plural
 
 __all__ = ["bisection_report", "progress_line"]
 

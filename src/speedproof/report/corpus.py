@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from speedproof.data.names import enumerate_names
 from speedproof.report.model import Cell, Column, Report, Table, Text
 from speedproof.report.names import labels
-from speedproof.report.wording import plural
+from speedproof.report.numbers import plural
 
 if TYPE_CHECKING:
     from speedproof.corpus.info import CorpusInfo
