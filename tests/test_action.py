@@ -56,8 +56,9 @@ class Runner:
         path.write_text(f"#!/bin/bash\n{text}\n", encoding="utf-8")
         path.chmod(0o755)
 
-    def run(self, **inputs: str) -> Ran:
-        values = {f"inputs.{name}": spec.get("default", "") for name, spec in ACTION["inputs"].items()}
+    def run(self, pull: str = "", **inputs: str) -> Ran:
+        values = {"github.event.pull_request.number": pull, "github.token": "secret"}
+        values |= {f"inputs.{name}": spec.get("default", "") for name, spec in ACTION["inputs"].items()}
         values |= {f"inputs.{name}": value for name, value in inputs.items()}
         files = {name: self.home / name for name in ("output", "step_summary")}
         for file in files.values():
@@ -70,6 +71,7 @@ class Runner:
             "GITHUB_ACTION_PATH": str(ROOT),
             "GITHUB_OUTPUT": str(files["output"]),
             "GITHUB_STEP_SUMMARY": str(files["step_summary"]),
+            "GITHUB_REPOSITORY": "owner/project",
         }
         code, log = 0, ""
         for step in STEPS:
@@ -144,6 +146,34 @@ def test_an_error_leaves_no_stale_summary(runner: Runner) -> None:
     assert "nowhere.json" in ran.log
 
 
+def test_one_comment_is_kept_up_to_date(runner: Runner) -> None:
+    """The comment with the report's marker is replaced, else one is made; only where that is asked for."""
+    base = write(runner.work, "base.csv", 1, 1)
+    log = runner.home / "gh"
+    for found, method, place in (
+        ("", "POST", "repos/owner/project/issues/7/comments"),
+        ("11\n12", "PATCH", "repos/owner/project/issues/comments/11"),
+    ):
+        log.unlink(missing_ok=True)
+        runner._script(
+            runner.home / "bin" / "gh",
+            f"echo \"$GH_TOKEN $*\" >> {log}; case $* in *--paginate*) printf '{found}' ;; esac",
+        )
+        assert runner.run(baseline=base, candidate=base, comment="true", pull="7").verdict == "pass"
+        asked, written = log.read_text().splitlines()
+        assert asked.startswith("secret api --paginate repos/owner/project/issues/7/comments --jq ")
+        summary = runner.home / "temp" / "speedproof-gate.md"
+        assert written == f"secret api --silent --method {method} {place} --field body=@{summary}"
+    log.unlink()
+    for inputs, pull in (({}, "7"), ({"comment": "true"}, "")):
+        assert runner.run(baseline=base, candidate=base, pull=pull, **inputs).code == 0
+        assert not log.exists()
+    runner._script(runner.home / "bin" / "gh", "exit 1")
+    ran = runner.run(baseline=base, candidate=base, comment="true", pull="7")
+    assert (ran.code, ran.verdict) == (0, "pass")
+    assert "::warning" in ran.log
+
+
 def test_settings_are_found(runner: Runner) -> None:
     """speedproof.toml of the checkout applies, an input goes before it."""
     base, slow = write(runner.work, "base.csv", 1, 1), write(runner.work, "new.csv", 1.2, 1)
@@ -165,16 +195,14 @@ def test_inputs_are_data(runner: Runner) -> None:
 def test_every_input_is_an_option() -> None:
     """The action offers the deciding and choosing options of the command, under their names."""
     options = {o.removeprefix("--") for p in command("gate").params for o in p.opts}
-    assert set(ACTION["inputs"]) <= options
+    assert set(ACTION["inputs"]) - {"comment"} <= options
     assert {"policy", "margin", "confidence", "protocol", "multiplicity", "undecided"} <= set(
         ACTION["inputs"]
     )
-    used = {
-        m[1].removeprefix("inputs.") for value in GATE["env"].values() for m in EXPRESSION.finditer(value)
-    }
-    assert used == set(ACTION["inputs"])
+    used = {m[1] for value in GATE["env"].values() for m in EXPRESSION.finditer(value)}
+    assert {u.removeprefix("inputs.") for u in used if u.startswith("inputs.")} == set(ACTION["inputs"])
     for variable in GATE["env"]:
-        assert f"${variable}" in GATE["run"]
+        assert f"${variable}" in GATE["run"] or f"export {variable}" in GATE["run"]
 
 
 def test_the_manuals_pipelines() -> None:
