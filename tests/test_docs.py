@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import speedproof as sp
 from speedproof.cli.console import Console
 from speedproof.cli.main import main
 
@@ -67,3 +68,12 @@ def test_links_between_pages_lead_somewhere() -> None:
     for page in PAGES:
         for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_the_reference_has_every_public_name() -> None:
+    """Of ``sp.__all__``, but for the version and the modules that are documented by their functions."""
+    text = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    missing = {
+        name for name in sp.__all__ if not re.search(rf"speedproof\.(\w+\.)*{name}$", text, re.MULTILINE)
+    }
+    assert missing == {"__version__", "mixture"}

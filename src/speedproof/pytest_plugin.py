@@ -46,8 +46,8 @@ class Racer:
         reference: Callable[..., object],
         candidate: Callable[..., object],
         *,
-        margin: float = 0.05,
-        confidence: float = 0.99,
+        margin: float | str = 0.05,
+        confidence: float | str = 0.99,
         args: Sequence[Any] = (),
         kwargs: Mapping[str, Any] | None = None,
         max_seconds: float | None = None,
@@ -59,9 +59,9 @@ class Racer:
         ----------
         reference, candidate : callable
             Called as ``f(*args, **kwargs)``, interleaved in random order.
-        margin : float
-            The share of time that the candidate may lose.
-        confidence : float
+        margin : float or str
+            The share of time that the candidate may lose, ``0.05`` or ``"5%"``.
+        confidence : float or str
             1 - the risk that a test fails although the candidate is within the margin.
         args, kwargs
             What both are called with.
@@ -75,8 +75,11 @@ class Racer:
         RaceResult
             For further assertions: ``assert race(old, new).lower > 1.1``.
         """
+        from speedproof.api.given import proportion_given
         from speedproof.api.sessions import race_against
 
+        margin = proportion_given("margin", margin)
+        confidence = proportion_given("confidence", confidence, '0.99 or "99%"')
         result = race_against(
             reference,
             candidate,

@@ -141,7 +141,14 @@ def test_cells_are_raced() -> None:
     r = race_cell("margin=5% max_seconds=20", "sum(range(n))\n# --- quick\nn\n", {"n": 5000})
     assert (r.finding.candidate, r.margin) == ("quick", 0.05)
     assert r.verdict is sp.Verdict.FASTER
-    for line, cell, message in (("", "a", "separate"), ("speed=1", "a\n---\nb", "options are")):
+    plain = race_cell("max_seconds=20", "sum(range(n))\n---\nn\n---\n-n", {"n": 5000})
+    assert [f.candidate for f in plain.findings] == ["candidate 1", "candidate 2"]
+    for line, cell, message in (
+        ("", "a", "separate"),
+        ("speed=1", "a\n---\nb", "options are"),
+        ("margin=x", "1\n---\n2", "margin='x' is not a number"),
+        ("max_seconds=x", "1\n---\n2", "a number of seconds"),
+    ):
         with pytest.raises(sp.SpeedproofError, match=message):
             race_cell(line, cell, {})
 

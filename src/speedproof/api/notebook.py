@@ -12,8 +12,8 @@ from speedproof.errors import UsageError
 
 __all__ = ["load", "race_cell"]
 
-_SEPARATOR = re.compile(r"^(?:#\s*)?---+\s*(.*?)\s*$", re.MULTILINE)
-_NUMBERS = {"margin", "confidence", "precision", "max_seconds"}
+_SEPARATOR = re.compile(r"^(?:#[ \t]*)?---+[ \t]*(.*?)[ \t]*$", re.MULTILINE)
+_OPTIONS = ("confidence", "margin", "max_seconds", "precision")
 
 
 def race_cell(line: str, cell: str, namespace: dict[str, Any]) -> RaceResult:
@@ -48,10 +48,10 @@ def race_cell(line: str, cell: str, namespace: dict[str, Any]) -> RaceResult:
     for word in line.split():
         name, equals, value = word.partition("=")
         name = name.lstrip("-").replace("-", "_")
-        if not equals or name not in _NUMBERS:
-            known = ", ".join(f"{n}=..." for n in sorted(_NUMBERS))
+        if not equals or name not in _OPTIONS:
+            known = ", ".join(f"{n}=..." for n in _OPTIONS)
             raise UsageError(f"%%speedproof {word}: the options are {known}")
-        options[name] = float(value.removesuffix("%")) / (100 if value.endswith("%") else 1)
+        options[name] = _seconds(word, value) if name == "max_seconds" else value
     first, *rest = _SEPARATOR.split(cell)
     named = [("reference", first), *zip(rest[::2], rest[1::2], strict=True)]
     pieces = [(name or f"candidate {i}" if i > 1 or len(named) > 2 else name or "candidate", code)
@@ -61,6 +61,13 @@ def race_cell(line: str, cell: str, namespace: dict[str, Any]) -> RaceResult:
         raise UsageError("%%speedproof races pieces of code: separate them by a line '---'")
     functions = [_function(name, code, namespace) for name, code in pieces]
     return race(functions[0], *functions[1:], names=[name for name, _ in pieces], **options)
+
+
+def _seconds(word: str, value: str) -> float:
+    try:
+        return float(value)
+    except ValueError:
+        raise UsageError(f"%%speedproof {word}: a number of seconds is wanted") from None
 
 
 def _function(name: str, code: str, namespace: dict[str, Any]) -> Callable[[], object]:
