@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Literal
 
+from speedproof.api.given import risk_of
+from speedproof.api.shown import Shown
 from speedproof.corpus.build import Builder, build
+from speedproof.corpus.compare import pairs_in_file
 from speedproof.corpus.info import CorpusInfo, info
 from speedproof.corpus.place import Place
 from speedproof.corpus.read import opened, query
+from speedproof.data.names import enumerate_names
 from speedproof.data.record import FileResults, Record
 from speedproof.data.suite import Suite
 from speedproof.errors import UsageError
@@ -20,15 +24,42 @@ from speedproof.formats import read_suite
 from speedproof.formats.options import ReadOptions
 from speedproof.formats.stream import read_files
 from speedproof.formats.versions import named, stem_of, versions_by_field
+from speedproof.protocols.pair import Rules
+from speedproof.protocols.questions import ASKED, QuestionName
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Corpus", "CorpusInfo"]
+    from speedproof.corpus.conclude import Conclusion
+    from speedproof.report.model import Report
+
+__all__ = ["Corpus", "CorpusComparison", "CorpusInfo", "listed", "pairs_in_file", "query"]
 
 
 def _no_step() -> None:
     return
+
+
+@dataclass(frozen=True, repr=False)
+class CorpusComparison(Shown):
+    """Many comparisons as a whole; each single one is a row of the Parquet files in ``conclusion.answers``.
+
+    Attributes
+    ----------
+    conclusion : Conclusion
+        Counts, geometric means, what holds together at one risk, the clearest changes.
+    """
+
+    conclusion: Conclusion
+
+    def reports(self, *, details: bool = False) -> Iterable[Report]:
+        """The conclusion in words."""
+        from speedproof.report.corpus import comparisons
+
+        return (comparisons(self.conclusion, details=details),)
+
+    def __repr__(self) -> str:
+        return f"<CorpusComparison: {self.conclusion.comparisons} comparisons>"
 
 
 class Corpus:
@@ -121,6 +152,90 @@ class Corpus:
     def read(self, where: str | None = None) -> Suite:
         """The rows that a condition lets through, in memory, as :func:`speedproof.read` gives them."""
         return read_suite(self.place, where=where)
+
+    def compare(
+        self,
+        reference: str | None = None,
+        candidate: str | None = None,
+        *,
+        pairs: Literal["all", "consecutive"] | Sequence[tuple[str, str]] | None = None,
+        metric: str | None = None,
+        confidence: float = 0.95,
+        margin: float | None = None,
+        protocols: Sequence[QuestionName] = ASKED,
+        rules: Rules | None = None,
+        where: str | None = None,
+        out: str | os.PathLike[str] | None = None,
+        workers: int | None = None,
+        dask: str | None = None,
+        started: Callable[[int, int], None] = lambda parts, done: None,
+        done: Callable[[], None] = _no_step,
+    ) -> CorpusComparison:
+        """Compare versions on every benchmark, on all cores or on a cluster.
+
+        Parameters
+        ----------
+        reference, candidate : str, optional
+            Two versions; of a corpus of two these by default.
+        pairs : {"all", "consecutive"} or sequence of (str, str), optional
+            Many pairs instead: every two versions of a benchmark, each with the next in order of first appearance,
+            or these.
+        metric : str, optional
+            Time by default, or what the corpus has most of.
+        confidence, margin, protocols, rules
+            As :func:`speedproof.compare_suite` takes them.
+        where : str, optional
+            An SQL condition on the rows.
+        out : str or path, optional
+            Where the answers go, a Parquet file a part; by default ``answers/`` in the corpus, under a name of the
+            question's own. What is there already is not computed again.
+        workers : int, optional
+            Processes; all cores by default. The answer is the same for any number.
+        dask : str, optional
+            Address of a Dask scheduler, whose workers see the same files, in place of processes.
+        started, done : callable
+            Called with the number of parts and how many are done already; after each part.
+
+        Returns
+        -------
+        CorpusComparison
+            ``print`` shows what ``speedproof corpus compare`` shows.
+
+        Raises
+        ------
+        SpeedproofError
+            An unknown version or metric, a folder of other answers, a cluster that cannot be used or is lost.
+        """
+        from speedproof.corpus.compare import Asked, compare
+        from speedproof.corpus.conclude import conclude
+        from speedproof.corpus.engine import cores
+
+        place, manifest = opened(self.place)
+        wanted = tuple(pairs) if pairs is not None and not isinstance(pairs, str) else pairs
+        if wanted is None:
+            versions = tuple(manifest.versions)
+            if (reference is None or candidate is None) and len(versions) != 2:
+                raise UsageError(
+                    f"{place.name}: name two versions, or pairs of them; there are {enumerate_names(versions)}"
+                )
+            first = reference or next(v for v in versions if v != candidate)
+            wanted = ((first, candidate or next(v for v in versions if v != first)),)
+        if metric is not None and metric not in manifest.metrics:
+            raise UsageError(f"no metric is called {metric}: there are {', '.join(manifest.metrics)}")
+        chosen = metric or (
+            "time" if "time" in manifest.metrics else max(manifest.metrics, key=manifest.metrics.__getitem__)
+        )
+        rules = Rules(alpha=risk_of(confidence), margin=margin) if rules is None else rules
+        found = compare(
+            self.place,
+            Asked(wanted, chosen, rules, tuple(protocols), where),
+            out=out,
+            workers=cores() if workers is None else workers,
+            dask=dask,
+            started=started,
+            done=done,
+        )
+        return CorpusComparison(conclude(found, place.name))
 
     def __repr__(self) -> str:
         return f"<Corpus: {self.place}>"

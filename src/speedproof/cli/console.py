@@ -35,6 +35,12 @@ class Ticker:
     def __init__(self, shown: tuple[Progress, TaskID] | None = None) -> None:
         self._shown = shown
 
+    def of(self, total: float, done: float = 0) -> None:
+        """Say how many steps there are, of which some were made before."""
+        if self._shown is not None:
+            progress, task = self._shown
+            progress.update(task, total=total, completed=done)
+
     def advance(self, steps: float = 1) -> None:
         """Move the bar on."""
         if self._shown is not None:

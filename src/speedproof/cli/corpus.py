@@ -8,8 +8,8 @@ import speedproof as sp
 from speedproof.cli.command import Args, Argument, Command, Option, in_group
 from speedproof.cli.console import Console
 from speedproof.cli.inputs import columns_of
-from speedproof.cli.options import reading
-from speedproof.errors import UsageError
+from speedproof.cli.options import reading, rule_options, rules_of, whole
+from speedproof.errors import SpeedproofError, UsageError
 
 __all__ = ["COMMAND", "run"]
 
@@ -23,14 +23,21 @@ COMMAND = Command(
         "  speedproof corpus build '*.json' -o corpus --append\n"
         "  find . -name '*.json' | speedproof corpus build --files-from - -o corpus\n"
         "  speedproof corpus info corpus\n"
+        "  speedproof corpus compare corpus --reference 3.12 --candidate 3.13\n"
+        "  speedproof corpus compare corpus --pairs consecutive --dask tcp://host:8786\n"
         "  speedproof corpus query corpus 'SELECT version, sum(n) FROM corpus GROUP BY 1'\n"
         "  speedproof compare corpus --where \"version in ('3.12', '3.13')\""
     ),
     [
-        Argument("words", metavar="ACTION [...]", help="build, info, query", many=True),
+        Argument("words", metavar="ACTION [...]", help="build, info, query, compare", many=True),
         *in_group(
             "building",
-            Option("-o", "--output", metavar="DIR", help="where the corpus goes: a folder or a URL"),
+            Option(
+                "-o",
+                "--output",
+                metavar="DIR",
+                help="where the corpus goes, with compare the answers: a folder or a URL",
+            ),
             Option("--append", flag=True, help="add to a complete corpus; unchanged files are left out"),
             Option(
                 "--files-from",
@@ -40,6 +47,25 @@ COMMAND = Command(
             Option(
                 "--by", metavar="FIELD", help="tell versions apart by a field of the files (several: a,b)"
             ),
+        ),
+        *in_group(
+            "comparing",
+            Option("--reference", metavar="VERSION", help="the version to compare against"),
+            Option("--candidate", metavar="VERSION", help="the version under trial"),
+            Option(
+                "--pairs",
+                metavar="WHICH",
+                help="many pairs instead: all, consecutive (in order of first appearance), or a file with a "
+                "reference and a candidate on each line",
+            ),
+            Option("--metric", metavar="NAME", help="the metric to compare (default: time)"),
+            Option("--details", flag=True, help="ask every protocol; corrections and numbers of the whole"),
+            *rule_options(),
+        ),
+        *in_group(
+            "computing",
+            Option("--workers", parse=whole, metavar="N", help="processes (default: all cores)"),
+            Option("--dask", metavar="ADDRESS", excludes="workers", help="a Dask scheduler: tcp://host:8786"),
         ),
         *in_group(
             "output",
@@ -55,6 +81,9 @@ _ALLOWED = {
               "version_column"},
     "info": {"json"},
     "query": {"json", "all"},
+    "compare": {"output", "reference", "candidate", "pairs", "metric", "details", "where", "workers", "dask",
+                "json", "alpha", "confidence", "margin", "nested", "rigorous", "always_welch", "ks_rule",
+                "bootstrap"},
 }  # fmt: skip
 _ROWS = 40
 
@@ -67,7 +96,9 @@ def run(args: Args, console: Console) -> int:
     for name, option in args.given.items():
         if name not in _ALLOWED[action]:
             raise UsageError(f"{option}: corpus {action} does not take it")
-    return {"build": _build, "info": _info, "query": _query}[action](words, args, console)
+    return {"build": _build, "info": _info, "query": _query, "compare": _compare}[action](
+        words, args, console
+    )
 
 
 def _only(words: list[str], what: str, count: int = 1) -> list[str]:
@@ -120,9 +151,58 @@ def _tell(corpus: sp.Corpus, args: Args, console: Console) -> int:
     return 0
 
 
+def _compare(words: list[str], args: Args, console: Console) -> int:
+    from speedproof.api.corpus import pairs_in_file
+    from speedproof.api.suites import ASKED, DETAILS
+
+    (place,) = _only(words, "a corpus")
+    if args.pairs and (args.reference or args.candidate):
+        raise UsageError("--pairs and --reference or --candidate exclude each other")
+    known = args.pairs in ("all", "consecutive", None)
+    pairs = args.pairs if known else pairs_in_file(args.pairs)
+    try:
+        with console.progress("comparing parts", None) as ticker:
+
+            def started(parts: int, there: int) -> None:
+                ticker.of(parts, there)
+
+            found = sp.Corpus(place).compare(
+                args.reference,
+                args.candidate,
+                pairs=pairs,
+                metric=args.metric,
+                rules=rules_of(args),
+                protocols=DETAILS if args.details else ASKED,
+                where=args.where,
+                out=args.output,
+                workers=args.workers,
+                dask=args.dask,
+                started=started,
+                done=ticker.advance,
+            )
+    except KeyboardInterrupt:
+        console.remark("interrupted; what is done is kept, and the same command goes on")
+        return 130
+    if args.json:
+        from speedproof.report.json import to_json
+
+        console.out.write(to_json("corpus compare", [found.conclusion]))
+    else:
+        console.write(*found.reports(details=args.details))
+    failures = found.conclusion.failures
+    if failures:
+        raise SpeedproofError(
+            f"{len(failures)} of {found.conclusion.parts} parts of the corpus have no answer:"
+            + "".join(f"\n  {reason}" for reason in failures[:3])
+        )
+    return 0
+
+
 def _query(words: list[str], args: Args, console: Console) -> int:
+    from speedproof.api.corpus import query
+
     place, sql = _only(words, "a corpus and a query", 2)
-    found = sp.Corpus(place).query(sql)
+    found = query(place, sql)
     if not found.column_names:
         return 0
     if args.json:

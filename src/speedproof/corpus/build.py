@@ -132,8 +132,12 @@ class Builder:
         """Write what has gathered and make it the state of the corpus."""
         pa = arrow()
         if self._rows:
-            for _, version, _ in self._rows:
-                self.manifest.versions[version] = self.manifest.versions.get(version, 0) + 1
+            for _, version, record in self._rows:
+                for counts, name in (
+                    (self.manifest.versions, version),
+                    (self.manifest.metrics, record.metric),
+                ):
+                    counts[name] = counts.get(name, 0) + 1
             self._put("", table(self._rows))
             self.manifest.values += self._values
             self._rows, self._values = [], 0

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
 
-__all__ = ["Part", "database", "opened", "parts_of", "query", "read_records", "rows_of"]
+__all__ = ["ANSWER", "Part", "database", "opened", "parts_of", "query", "read_records", "register", "rows_of"]
+
+ANSWER = "comparison.json"
+"""What a folder of answers says of itself."""
 
 _TASK = 1 << 13  # rows that are worth a task
 _TASK_VALUES = 1 << 21
@@ -131,10 +134,13 @@ def run(connection: duckdb.DuckDBPyConnection, sql: str, shown: str) -> pa.Table
 
 
 def query(name: str | os.PathLike[str], sql: str) -> pa.Table:
-    """What a query over the tables ``corpus`` and ``rejects`` gives."""
-    place, manifest = opened(name)
+    """What a query gives: over ``corpus`` and ``rejects``, in a folder of answers over ``answers``."""
+    place = Place.of(name)
     with database() as connection:
-        of_corpus(connection, place, manifest)
+        if place.has(ANSWER):
+            register(connection, "answers", place, [f for f in place.files() if f.endswith(".parquet")])
+        else:
+            of_corpus(connection, *opened(name))
         found = run(connection, sql, sql)
     return found.cast(_plain(found.schema))
 
@@ -150,19 +156,26 @@ def _plain(given: pa.Schema) -> pa.Schema:
 
 def of_corpus(connection: duckdb.DuckDBPyConnection, place: Place, manifest: Manifest) -> None:
     """Give a database the tables of a corpus."""
-    files = [file.path for file in manifest.files]
-    for name, own in (("corpus", files), ("rejects", [REJECTS] if place.has(REJECTS) else [])):
-        if not own:
-            pa = arrow()
-            text = pa.string()
-            empty = columns() if name == "corpus" else pa.schema(
-                [(field, text) for field in ("file", "place", "benchmark", "reason")]
-            )  # fmt: skip
-            connection.register(name, empty.empty_table())
-        elif place.local:
-            paths = [place.at(file) for file in own]
-            connection.read_parquet(paths, hive_partitioning=False).create_view(name)
-        else:
-            import pyarrow.dataset as ds
+    pa = arrow()
+    rejects = pa.schema([(field, pa.string()) for field in ("file", "place", "benchmark", "reason")])
+    register(connection, "corpus", place, [file.path for file in manifest.files], columns())
+    register(connection, "rejects", place, [REJECTS] if place.has(REJECTS) else [], rejects)
 
-            connection.register(name, ds.dataset([place.at(file) for file in own], filesystem=place.fs))
+
+def register(
+    connection: duckdb.DuckDBPyConnection,
+    name: str,
+    place: Place,
+    files: Sequence[str],
+    empty: pa.Schema | None = None,
+) -> None:
+    """Make a table of Parquet files; with the given columns where there are none."""
+    if not files:
+        connection.register(name, (empty or arrow().schema([])).empty_table())
+    elif place.local:
+        paths = [place.at(file) for file in files]
+        connection.read_parquet(paths, hive_partitioning=False).create_view(name)
+    else:
+        import pyarrow.dataset as ds
+
+        connection.register(name, ds.dataset([place.at(file) for file in files], filesystem=place.fs))

@@ -48,7 +48,8 @@ class File(msgspec.Struct, frozen=True):
 class Manifest(msgspec.Struct):
     """What a corpus says of itself, in ``corpus.json``.
 
-    ``serial`` numbers files and states, ``complete`` is false while a build goes on, ``versions`` counts rows.
+    ``serial`` numbers files and states, ``complete`` is false while a build goes on, ``versions`` and
+    ``metrics`` count rows.
     """
 
     schema: int = SCHEMA
@@ -60,6 +61,7 @@ class Manifest(msgspec.Struct):
     inputs: int = 0
     rejects: int = 0
     versions: dict[str, int] = {}
+    metrics: dict[str, int] = {}
     files: list[File] = []
 
     @classmethod

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from speedproof.data.names import enumerate_names
-from speedproof.report.model import Cell, Column, Report, Table, Text
-from speedproof.report.names import labels
-from speedproof.report.numbers import plural
+from speedproof.protocols.questions import QUESTIONS
+from speedproof.protocols.results import Verdict
+from speedproof.report.caveats import caveats
+from speedproof.report.model import Cell, Column, Report, Row, Table, Text
+from speedproof.report.names import common_prefix, labels
+from speedproof.report.numbers import factor, level, percent, plural, values
+from speedproof.report.suite import version_columns
+from speedproof.report.words import STYLES, asked_of, at_least, change, effect, gain_and_loss, interval
 
 if TYPE_CHECKING:
+    from speedproof.corpus.conclude import Conclusion
     from speedproof.corpus.info import CorpusInfo
+    from speedproof.corpus.partial import Whole
 
-__all__ = ["contents", "size_of", "table_of"]
-
-_SHOWN = 20
+__all__ = ["comparisons", "contents", "size_of", "table_of"]
 
 
 def size_of(count: int) -> str:
@@ -99,3 +106,177 @@ def _said(value: Any) -> str:
     if isinstance(value, list | tuple) and len(value) > 4:
         return f"[{', '.join(_said(v) for v in value[:3])}, ... {len(value)}]"
     return str(value)
+
+
+def comparisons(found: Conclusion, *, details: bool = False) -> Report:
+    """What ``speedproof corpus compare`` shows: the answer as of two versions, then the clearest changes."""
+    asked = f"({asked_of(found.headline)}, {level(1 - found.alpha)})"
+    unread = [Text(f"Left out: {reason}", "bad") for reason in found.failures[:3]]
+    if len(found.failures) > 3:
+        unread.append(Text(f"... and {len(found.failures) - 3} more parts", "bad"))
+    title = f"corpus {found.corpus}: {found.metric}"
+    if not found.comparisons:
+        return Report(
+            title, (Text("No benchmark was measured with both versions.", "bad"), *unread), data=found
+        )
+    better, worse = gain_and_loss(found.clearest[0]) if found.clearest else ("faster", "slower")
+    words = {Verdict.FASTER: better, Verdict.SLOWER: worse, Verdict.EQUIVALENT: "the same",
+             Verdict.UNDECIDED: "undecided"}  # fmt: skip
+    two = found.versions == 1
+    old, new = labels(list(found.wholes[0][:2]), 24) if two else ("", "")
+    what = "" if found.metric == "time" else f"{found.metric}: "
+    of = f"{new} against {old}" if two else f"{plural(found.versions, 'pair')} of versions"
+    headline = [
+        Text(f"{what}{of}: {_counted(found.counts[found.headline], words)}", "strong", asked),
+        *unread,
+    ]
+    if two:
+        whole = found.wholes[0][2]
+        if whole.geometric_means is not None and math.isfinite(whole.geometric_means.these.value):
+            told = interval(whole.geometric_means.these, better, worse)
+            headline.append(Text(f"Geometric mean of the ratios of means: {told}"))
+    for joint in found.joint:
+        if (joint.protocol, joint.method) == (found.headline, "holm"):
+            kept = ", ".join(f"{n} {words[v]}" for v, n in joint.counts.items() if n) or "none"
+            headline.append(Text(f"At a joint risk of {percent(found.alpha)} (Holm): {kept}"))
+    if two:
+        headline += caveats(found.wholes[0][2].caveats)
+    titles = ("over 5 %", "2 to 5 %", "below 2 %")
+    columns = (Column("proven by"), *(Column(title, right=True) for title in titles))
+    bands = Table.of(
+        columns,
+        ((Cell(words[v], STYLES[v]), *(Cell(str(n)) for n in numbers)) for v, numbers in found.bands.items()),
+    )
+    notes = list(_rest(found, words))
+    if found.doubtful:
+        kinds = ", ".join(f"{kind.title} ({count})" for kind, count in found.doubts)
+        many = plural(found.doubtful, "benchmark" if two else "comparison")
+        notes.append(Text(f"! In {many} the true risk may be larger; not met: {kinds}.", "doubt"))
+    if two:
+        notes += _lacking(found.wholes[0][2], (old, new))
+    return Report(
+        title,
+        tuple(headline),
+        (bands, _clearest(found, two)) if found.clearest else (),
+        tuple(notes),
+        hints=(
+            f"Every row: speedproof corpus query {found.answers} 'FROM answers'",
+            *(() if details else ("--details: other protocols, corrections, HPT",)),
+        ),
+        sections=tuple(_details(found, words)) if details else (),
+        command="corpus compare",
+        data=found,
+        good=not found.counts[found.headline][Verdict.SLOWER],
+    )  # fmt: skip
+
+
+def _counted(counts: Mapping[Verdict, int], words: Mapping[Verdict, str]) -> str:
+    order = sorted((Verdict.FASTER, Verdict.SLOWER), key=lambda v: -counts[v])
+    shown = [v for v in (*order, Verdict.EQUIVALENT, Verdict.UNDECIDED) if counts[v]]
+    return f"{', '.join(f'{counts[v]} {words[v]}' for v in shown)} of {sum(counts.values())}"
+
+
+def _clearest(found: Conclusion, two: bool) -> Table:
+    """A row a change, the larger ones first."""
+    prefix = common_prefix([c.benchmark for c in found.clearest])
+    first = version_columns(*found.wholes[0][:2]) if two else (
+        Column("from"), Column("to"), Column("before", right=True), Column("after", right=True)
+    )  # fmt: skip
+    columns = (
+        Column(f"{prefix}…" if prefix else "", names=True),
+        *first,
+        Column("change"),
+        Column("proven at least", brief="proven"),
+        Column(""),
+    )
+    rows = []
+    names = list(dict.fromkeys(v for c in found.clearest for v in (c.reference.label, c.candidate.label)))
+    short = dict(zip(names, labels(names, 12), strict=True))
+    for c in found.clearest:
+        old, new = values([c.reference.median, c.candidate.median], c.reference.unit)
+        versions = () if two else (Cell(short[c.reference.label]), Cell(short[c.candidate.label]))
+        rows.append(
+            Row(
+                (
+                    Cell(c.benchmark[len(prefix) :], "strong"),
+                    *versions,
+                    Cell(old),
+                    Cell(new),
+                    Cell(change(c), STYLES[c.verdict], speedup=c.speedup),
+                    Cell(at_least(effect(c).bound)),
+                    Cell("!" if c.doubts else "", "doubt"),
+                ),
+                name=c.benchmark,
+                kind=effect(c).word,
+            )
+        )
+    if not any(row.cells[-1].text for row in rows):
+        columns, rows = columns[:-1], [Row(r.cells[:-1], r.name, kind=r.kind) for r in rows]
+    return Table(columns, tuple(rows))
+
+
+def _rest(found: Conclusion, words: Mapping[Verdict, str]) -> Iterator[Text]:
+    counts = found.counts[found.headline]
+    shown = Counter(c.verdict for c in found.clearest)
+    rest = [f"{counts[v] - shown[v]} {word}" for v, word in words.items() if counts[v] > shown[v]]
+    if rest:
+        yield Text(f"... and {', '.join(rest)}", "dim")
+
+
+def _lacking(whole: Whole, versions: tuple[str, str]) -> Iterator[Text]:
+    seen = whole.seen
+    for name, count in zip(versions, (seen.only_reference, seen.only_candidate), strict=True):
+        if count:
+            yield Text(f"Only in {name}: {plural(count, 'benchmark')}", "doubt")
+    if seen.incomparable:
+        more = f" (and {seen.incomparable - 1} more)" if seen.incomparable > 1 else ""
+        yield Text(f"Left out: {seen.problems[0]}{more}", "doubt")
+
+
+def _details(found: Conclusion, words: Mapping[Verdict, str]) -> Iterator[Report]:
+    """Every protocol with what holds together, the proportions, the whole of the suite."""
+    joint = {(j.protocol, j.method): j for j in found.joint}
+    proportions = dict(found.accelerated)
+
+    def cells() -> Iterator[tuple[Cell, ...]]:
+        for protocol, counts in found.counts.items():
+            row = [Cell(QUESTIONS[protocol].title), *(Cell(str(counts[v])) for v in words)]
+            for method in ("holm", "benjamini-hochberg"):
+                own = joint.get((protocol, method))
+                kept = (own.counts.get(v, 0) for v in (Verdict.FASTER, Verdict.SLOWER)) if own else ()
+                row.append(Cell(" / ".join(map(str, kept)) or "-"))
+            share = proportions.get(protocol)
+            told = ""
+            if share is not None:
+                low, high = percent(share.proportion.low), percent(share.proportion.high)
+                told = f"{percent(share.proportion.value)} [{low}, {high}]"
+            row.append(Cell(told or "-"))
+            yield tuple(row)
+
+    columns = (
+        Column("protocol"),
+        *(Column(word, right=True) for word in words.values()),
+        Column("Holm", right=True, drop=1),
+        Column("BH", right=True, drop=2),
+        Column("share faster", right=True, drop=3),
+    )
+    notes = []
+    if found.versions == 1:
+        whole = found.wholes[0][2]
+        means = whole.geometric_means
+        if means is not None and math.isfinite(means.these.value):
+            told = interval(means.like_these, words[Verdict.FASTER], words[Verdict.SLOWER])
+            notes.append(Text(f"Geometric mean, for benchmarks like these: {told}"))
+        for location, gain in whole.overall:
+            if math.isfinite(gain.speedup):
+                notes.append(Text(f"Total of all {location}s: {factor(gain.speedup)} the candidate's"))
+        if found.hpt is not None:
+            best = min(found.hpt.pvalue_candidate, found.hpt.pvalue_reference)
+            side = "candidate" if found.hpt.pvalue_candidate <= found.hpt.pvalue_reference else "reference"
+            notes.append(
+                Text(
+                    f"Hierarchical Performance Testing: the {side} is better with confidence "
+                    f"{percent(1 - best, 4)} ({found.hpt.benchmarks} benchmarks, {found.hpt.method})"
+                )
+            )
+    yield Report("All protocols", (), (Table.of(columns, cells()),), tuple(notes))

@@ -1,0 +1,370 @@
+"""Two versions, or many pairs of them, on every benchmark of a corpus: a row a comparison, written while it goes.
+
+Each part of the corpus is a task: its worker reads the samples, asks the protocols, writes the answers as one
+Parquet file and keeps what it adds to the whole in that file's footer. A file that is there is done.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from itertools import combinations, pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+
+from speedproof import __version__
+from speedproof.corpus.engine import Failure, run
+from speedproof.corpus.partial import Seen, seen_in
+from speedproof.corpus.place import Place, arrow
+from speedproof.corpus.read import ANSWER, Part, opened, parts_of, rows_of
+from speedproof.corpus.schema import Manifest, records
+from speedproof.data.names import enumerate_names
+from speedproof.data.sample import Sample
+from speedproof.data.suite import Key, Pair, Suite
+from speedproof.errors import DataError, SpeedproofError, UsageError
+from speedproof.protocols.pair import DEFAULT, PreparedPairs, Rules
+from speedproof.protocols.questions import ASKED, DETAILS, QUESTIONS, QuestionName
+from speedproof.protocols.results import Comparison
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["SIDES", "Answer", "Asked", "Pairs", "compare", "pairs_in_file"]
+
+_NOTE = "speedproof"
+_TOGETHER = 512
+
+Pairs = Literal["all", "consecutive"] | tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is asked of a corpus."""
+
+    pairs: Pairs
+    metric: str
+    rules: Rules = DEFAULT
+    protocols: tuple[QuestionName, ...] = ASKED
+    where: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """A part of a corpus with the question and the file of the answers."""
+
+    part: Part
+    asked: Asked
+    order: tuple[str, ...]
+    out: str
+    file: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.part.place}/{self.part.files[0]}"
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """A folder of answers: the question, and how many parts it has."""
+
+    speedproof: str
+    corpus: str
+    serial: int
+    parts: int
+    asked: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What became of a question.
+
+    Attributes
+    ----------
+    place : Place
+        The folder of answers.
+    asked : Asked
+        The question.
+    files : tuple of str
+        The answers' files that are there, in the order of the parts.
+    parts : int
+        How many there should be.
+    failures : tuple of str
+        Parts without an answer, and why.
+    """
+
+    place: Place
+    asked: Asked
+    files: tuple[str, ...]
+    parts: int
+    failures: tuple[str, ...]
+
+    def seen(self) -> Iterator[dict[tuple[str, str], Seen]]:
+        """What each part says of each pair of versions."""
+        for file in self.files:
+            note = msgspec.convert(self.place.note(file, _NOTE), list[tuple[tuple[str, str], Seen]])
+            yield dict(note)
+
+
+def compare(
+    corpus: str | os.PathLike[str],
+    asked: Asked,
+    *,
+    out: str | os.PathLike[str] | None = None,
+    workers: int = 1,
+    dask: str | None = None,
+    started: Callable[[int, int], None] = lambda parts, done: None,
+    done: Callable[[], None] = lambda: None,
+) -> Found:
+    """Ask about every pair of versions; what an earlier call has answered is not asked again.
+
+    Raises
+    ------
+    UsageError
+        A version that the corpus does not have, or a folder that holds other answers.
+    """
+    place, manifest = opened(corpus)
+    if not manifest.complete:
+        raise UsageError(
+            f"{place.name}: the build was cut short; finish it with the same 'corpus build' command"
+        )
+    _known(asked.pairs, manifest, place)
+    parts = parts_of(place, manifest.files)
+    answer = Answer(__version__, place.lasting, manifest.serial, len(parts), _told(asked))
+    target = Place.of(out if out is not None else place.name.rstrip("/") + f"/answers/{_digest(answer)}")
+    _claim(target, answer)
+    names = [f"part-{i:05d}.parquet" for i in range(len(parts))]
+    there = set(target.files())
+    order = tuple(manifest.versions)
+    tasks = [
+        _Task(part, asked, order, target.lasting, name)
+        for part, name in zip(parts, names, strict=True)
+        if name not in there
+    ]
+    started(len(parts), len(parts) - len(tasks))
+    failures = []
+    for _, outcome in run(compare_part, tasks, workers=workers, dask=dask):
+        if isinstance(outcome, Failure):
+            failures.append(outcome.reason)
+        done()
+    there = set(target.files())
+    return Found(
+        target, asked, tuple(name for name in names if name in there), len(parts), tuple(sorted(failures))
+    )
+
+
+def _told(asked: Asked) -> dict[str, Any]:
+    """The question as JSON."""
+    told: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(asked))
+    return told
+
+
+def _digest(answer: Answer) -> str:
+    return blake2b(msgspec.json.encode(answer, order="sorted"), digest_size=6).hexdigest()
+
+
+def _claim(target: Place, answer: Answer) -> None:
+    """Make a folder the one of this question."""
+    if target.has(ANSWER):
+        try:
+            known = msgspec.json.decode(target.read(ANSWER), type=Answer)
+        except msgspec.MsgspecError as error:
+            raise SpeedproofError(f"{target.name}/{ANSWER}: damaged: {error}") from None
+        if known != answer:
+            raise UsageError(
+                f"{target.name}: holds the answers to another question, or of another state of the corpus; "
+                "name another folder"
+            )
+        return
+    if target.files():
+        raise UsageError(f"{target.name}: holds other files; name a new folder for the answers")
+    target.write(ANSWER, msgspec.json.format(msgspec.json.encode(answer), indent=1))
+
+
+def _known(pairs: Pairs, manifest: Manifest, place: Place) -> None:
+    for pair in pairs if isinstance(pairs, tuple) else ():
+        for version in pair:
+            if version not in manifest.versions:
+                raise UsageError(
+                    f"{place.name}: there is no version {version}; there are {enumerate_names(manifest.versions)}"
+                )
+        if pair[0] == pair[1]:
+            raise UsageError(f"{pair[0]}: a version is not compared with itself")
+    if len(manifest.versions) < 2:
+        raise UsageError(f"{place.name}: there is one version only; two are compared")
+
+
+def pairs_in_file(path: str) -> tuple[tuple[str, str], ...]:
+    """Pairs of versions in a file: reference and candidate on each line, separated by a comma or a tab."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from None
+    found = []
+    for i, row in enumerate(csv.reader(text.splitlines(), delimiter="\t" if "\t" in text else ","), 1):
+        cells = [cell.strip() for cell in row if cell.strip()]
+        if not cells or (i == 1 and cells == ["reference", "candidate"]):
+            continue
+        if len(cells) != 2:
+            raise UsageError(f"{path}: line {i}: name two versions, the reference and the candidate")
+        found.append((cells[0], cells[1]))
+    if not found:
+        raise UsageError(f"{path}: names no pairs of versions")
+    return tuple(dict.fromkeys(found))
+
+
+def compare_part(task: _Task) -> int:
+    """Answer one part; how many comparisons that were."""
+    asked = task.asked
+    rows = _chosen(rows_of(task.part, asked.where), asked)
+    suite = Suite.from_records((record.version or "", record) for _, record in records(rows))
+    by_versions = _pairs(suite, asked.pairs, task.order)
+    table = _Rows()
+    flat = [(versions, pair) for versions, (pairs, _) in by_versions.items() for pair in pairs]
+    answers: dict[str, list[Comparison]] = {protocol: [] for protocol in asked.protocols}
+    for at in range(0, len(flat), _TOGETHER):
+        prepared = PreparedPairs([pair for _, pair in flat[at : at + _TOGETHER]], asked.rules)
+        for protocol in asked.protocols:
+            answers[protocol] += QUESTIONS[protocol].ask(prepared)
+    for found in answers.values():
+        table.add([versions for versions, _ in flat], found)
+    if set(DETAILS) <= set(asked.protocols):
+        table.columns["hpt"][: len(flat)] = _hpt_differences([pair for _, pair in flat])
+    note = []
+    for versions, (pairs, rest) in by_versions.items():
+        seen = seen_in(pairs, versions, asked.rules.nested)
+        seen.only_reference, seen.only_candidate, seen.lacking = (
+            rest.only_reference,
+            rest.only_candidate,
+            rest.lacking,
+        )
+        seen.problems, seen.incomparable = rest.problems, rest.incomparable
+        note.append((versions, msgspec.to_builtins(seen)))
+    rows = table.table().replace_schema_metadata({_NOTE: json.dumps(note)})
+    Place.of(task.out).write_table(task.file, rows, use_dictionary=_REPEATED, write_page_checksum=True)
+    return len(flat)
+
+
+def _hpt_differences(pairs: Sequence[Pair]) -> list[float | None]:
+    """What the first level of Hierarchical Performance Testing leaves of each benchmark: 0 for a tie."""
+    from fractions import Fraction
+
+    from speedproof.protocols.hpt import entries_of_pairs
+    from speedproof.protocols.hpt_levels import within_benchmark
+
+    found: list[float | None] = []
+    for pair in pairs:
+        try:
+            (entry,) = entries_of_pairs([pair])
+        except DataError:  # a zero or a negative value: there is no score
+            found.append(None)
+        else:
+            found.append(float(within_benchmark(entry.duel, Fraction(1), "exact").d))
+    return found
+
+
+def _chosen(rows: pa.Table, asked: Asked) -> pa.Table:
+    """The rows of the metric, and of the versions that are named."""
+    pa = arrow()
+    keep = pa.compute.equal(rows["metric"], asked.metric)
+    if isinstance(asked.pairs, tuple):
+        wanted = pa.array(sorted({version for pair in asked.pairs for version in pair}))
+        keep = pa.compute.and_(keep, pa.compute.is_in(rows["version"], value_set=wanted))
+    return rows.filter(keep)
+
+
+def _pairs(
+    suite: Suite, wanted: Pairs, order: Sequence[str]
+) -> dict[tuple[str, str], tuple[list[Pair], Seen]]:
+    """By pair of versions, the samples of both and what has no partner."""
+    place = {version: i for i, version in enumerate(order)}
+    by_key: dict[Key, dict[str, Sample]] = {}
+    for (key, version), sample in suite.samples.items():
+        by_key.setdefault(key, {})[version] = sample
+    found: dict[tuple[str, str], tuple[list[Pair], Seen]] = {}
+    for key, own in by_key.items():
+        there = sorted(own, key=lambda v: place[v])
+        pairs = (
+            pairwise(there)
+            if wanted == "consecutive"
+            else combinations(there, 2)
+            if wanted == "all"
+            else wanted
+        )
+        for x, y in pairs:
+            of_two, rest = found.setdefault((x, y), ([], Seen()))
+            if x in own and y in own:
+                if (own[x].unit, own[x].direction) == (own[y].unit, own[y].direction):
+                    of_two.append(Pair(key, own[x], own[y]))
+                else:
+                    rest.incomparable += 1
+                    rest.problems.append(f"{key.benchmark}: {x} is in {own[x].unit or 'plain numbers'}, {y} in "
+                                         f"{own[y].unit or 'plain numbers'}; they cannot be compared")  # fmt: skip
+            elif x in own:
+                rest.only_reference += 1
+                rest.lacking.append(key.benchmark)
+            elif y in own:
+                rest.only_candidate += 1
+    for skipped in suite.skipped:
+        for _, rest in list(found.values())[:1]:
+            rest.incomparable += 1
+            rest.problems.append(str(skipped))
+    for _, rest in found.values():
+        rest.lacking, rest.problems = rest.lacking[:20], rest.problems[:20]
+    return found
+
+
+SIDES = ("n", "observations", "mean", "median", "minimum", "maximum", "deviation", "mad")
+_REPEATED = ["metric", "reference", "candidate", "protocol", "verdict", "state", "test", "unit"]
+
+
+class _Rows:
+    """Comparisons as columns."""
+
+    def __init__(self) -> None:
+        self.columns: dict[str, list[Any]] = {name: [] for name in answer_columns().names}
+
+    def add(self, versions: Sequence[tuple[str, str]], answers: Sequence[Comparison]) -> None:
+        """Take the answers of one protocol."""
+        columns = list(self.columns.values())
+        for (x, y), c in zip(versions, answers, strict=True):
+            chance, needed, certified = c.chance, c.needed, c.certified
+            row = (
+                c.benchmark, c.metric, x, y, c.protocol, c.verdict.value, c.state.value, c.test, c.reference.unit,
+                c.pvalue, c.pvalue_slower, c.at_margin.equivalent if c.at_margin else None,
+                c.speedup.value, certified.low, certified.high,
+                *((chance.value, chance.low, chance.high) if chance else (None, None, None)),
+                *((needed.reference, needed.candidate) if needed else (None, None)),
+                [check.kind.value for check in c.failed_checks],
+                *(getattr(c.reference, name) for name in SIDES),
+                *(getattr(c.candidate, name) for name in SIDES),
+                None,
+            )  # fmt: skip
+            for column, value in zip(columns, row, strict=True):
+                column.append(value)
+
+    def table(self) -> pa.Table:
+        """As Arrow."""
+        return arrow().table(self.columns, schema=answer_columns())
+
+
+def answer_columns() -> pa.Schema:
+    """The columns of an answer."""
+    pa = arrow()
+    number, whole, text = pa.float64(), pa.int64(), pa.string()
+    return pa.schema(
+        [
+            *((name, text) for name in ("benchmark", "metric", "reference", "candidate", "protocol", "verdict",
+                                        "state", "test", "unit")),
+            *((name, number) for name in ("pvalue", "pvalue_slower", "pvalue_equivalent", "speedup", "low", "high",
+                                          "chance", "chance_low", "chance_high")),
+            ("needed_reference", whole), ("needed_candidate", whole), ("failed", pa.list_(text)),
+            *((f"{side}_{name}", whole if name in ("n", "observations") else number)
+              for side in ("reference", "candidate") for name in SIDES),
+            ("hpt", number),
+        ]
+    )  # fmt: skip

@@ -1,0 +1,333 @@
+"""The whole of many comparisons, from the files that hold them: counts by SQL, sums from the footers.
+
+Nothing here grows with the number of comparisons but the columns that DuckDB streams through.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from speedproof.corpus.compare import SIDES, Found
+from speedproof.corpus.partial import Seen, Whole, whole_of
+from speedproof.corpus.read import database, register
+from speedproof.protocols.assumptions import UNDERMINING, Assumption
+from speedproof.protocols.multiplicity import Control
+from speedproof.protocols.questions import HEADLINE, QUESTIONS, QuestionName
+from speedproof.protocols.results import Check, Comparison, Needed, State, Summary, Verdict
+from speedproof.protocols.suites import Accelerated, accelerated
+from speedproof.protocols.touati2009_suite import accelerated_2009
+from speedproof.stats.estimate import Estimate
+from speedproof.stats.signed_rank import signed_rank
+
+if TYPE_CHECKING:
+    import duckdb
+
+__all__ = ["Conclusion", "Joint", "OverBenchmarks", "conclude", "survivors"]
+
+_BANDS = (0.05, 0.02)
+_PAIRS = 20
+_KINDS = {kind.value: kind for kind in Assumption}
+_LEAST_FOR_HPT = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Joint:
+    """The verdicts of one protocol that hold together at one risk."""
+
+    protocol: str
+    method: Control
+    family: int
+    counts: dict[Verdict, int]
+
+
+@dataclass(frozen=True, slots=True)
+class OverBenchmarks:
+    """The second level of Hierarchical Performance Testing, at a speedup of 1."""
+
+    benchmarks: int
+    pvalue_candidate: float
+    pvalue_reference: float
+    method: str
+
+
+@dataclass(frozen=True, slots=True)
+class Conclusion:
+    """What all comparisons of a corpus say together.
+
+    Attributes
+    ----------
+    corpus, answers : str
+        Where they are; the answers are a row a comparison and protocol.
+    metric : str
+        What was compared.
+    alpha, margin : float, float or None
+        The risk of each side of each comparison; of equivalence.
+    headline : str
+        The protocol whose verdicts are counted first.
+    comparisons, benchmarks, versions : int
+        How many comparisons, of how many benchmarks, between how many pairs of versions.
+    counts : dict of str to dict of Verdict to int
+        By protocol.
+    joint : tuple of Joint
+        After control of multiplicity over all comparisons, by Holm and by Benjamini and Hochberg.
+    accelerated : tuple of (str, Accelerated)
+        The proportion of accelerated benchmarks, by protocol.
+    bands : dict of Verdict to tuple of int
+        Proven by over 5 %, by 2 to 5 %, by less.
+    clearest : tuple of Comparison
+        The largest proven changes, slower ones first; their sides are called by their versions.
+    wholes : tuple of (str, str, Whole)
+        Of each pair of versions its sums; the first twenty.
+    doubtful : int
+        Comparisons with a verdict whose true risk may be larger.
+    doubts : tuple of (Assumption, int)
+        Why.
+    hpt : OverBenchmarks or None
+        When everything was asked of two versions.
+    parts, failures : int, tuple of str
+        Parts of the corpus, and why some have no answer.
+    """
+
+    corpus: str
+    answers: str
+    metric: str
+    alpha: float
+    margin: float | None
+    headline: str
+    comparisons: int
+    benchmarks: int
+    versions: int
+    counts: dict[str, dict[Verdict, int]]
+    joint: tuple[Joint, ...]
+    accelerated: tuple[tuple[str, Accelerated], ...]
+    bands: dict[Verdict, tuple[int, ...]]
+    clearest: tuple[Comparison, ...]
+    wholes: tuple[tuple[str, str, Whole], ...]
+    doubtful: int
+    doubts: tuple[tuple[Assumption, int], ...]
+    hpt: OverBenchmarks | None
+    parts: int
+    failures: tuple[str, ...]
+
+
+def conclude(found: Found, corpus: str, *, shown: int = 5, precision: float = 0.05) -> Conclusion:
+    """Put the answers together; ``shown`` of either direction, or more where the other has fewer, are kept."""
+    asked = found.asked
+    alpha, margin = asked.rules.alpha, asked.rules.margin
+    headline = HEADLINE if HEADLINE in asked.protocols else asked.protocols[0]
+    with database() as connection:
+        register(connection, "answers", found.place, found.files)
+
+        def rows(sql: str, *values: Any) -> list[tuple[Any, ...]]:
+            return connection.execute(sql, values).fetchall()
+
+        counts: dict[str, dict[Verdict, int]] = {
+            protocol: dict.fromkeys(Verdict, 0) for protocol in asked.protocols
+        }
+        for protocol, verdict, count in rows("SELECT protocol, verdict, count(*) FROM answers GROUP BY ALL"):
+            counts[protocol][Verdict(verdict)] = count
+        total = sum(counts[headline].values())
+        ((benchmarks, versions),) = rows(
+            "SELECT count(DISTINCT benchmark), count(DISTINCT (reference, candidate)) FROM answers "
+            "WHERE protocol = ?",
+            headline,
+        )
+        proven = [protocol for protocol in asked.protocols if protocol != "single run" and total]
+        faster, slower = (counts[headline][v] for v in (Verdict.FASTER, Verdict.SLOWER))
+        most = {
+            Verdict.SLOWER: max(shown, 2 * shown - faster),
+            Verdict.FASTER: max(shown, 2 * shown - slower),
+        }
+        doubtful, doubts = _doubts(rows, headline)
+        wholes = _wholes(found, 1 - alpha)
+        return Conclusion(
+            corpus=corpus,
+            answers=found.place.name,
+            metric=asked.metric,
+            alpha=alpha,
+            margin=margin,
+            headline=headline,
+            comparisons=total,
+            benchmarks=benchmarks,
+            versions=versions,
+            counts=counts,
+            joint=tuple(
+                _joint(rows, protocol, method, alpha, margin is not None)
+                for protocol in proven
+                for method in ("holm", "benjamini-hochberg")
+                if total > 1
+            ),
+            accelerated=tuple(
+                (
+                    protocol,
+                    (accelerated_2009 if protocol == "touati2009" else accelerated)(
+                        counts[protocol][Verdict.FASTER], total, 1 - alpha, precision
+                    ),
+                )
+                for protocol in proven
+            ),
+            bands={v: _bands(rows, headline, v) for v in (Verdict.SLOWER, Verdict.FASTER)},
+            clearest=_clearest(connection, headline, most, alpha),
+            wholes=wholes,
+            doubtful=doubtful,
+            doubts=doubts,
+            hpt=_hpt(connection, headline) if versions == 1 else None,
+            parts=found.parts,
+            failures=found.failures,
+        )
+
+
+_Query = Callable[..., list[tuple[Any, ...]]]
+
+
+def survivors(count: Callable[[float], int], family: int, alpha: float, method: Control) -> float:
+    """The factor that an adjusted claim's p-value is multiplied by: claims with ``factor * p <= alpha`` survive.
+
+    Holm's steps and those of Benjamini and Hochberg end at a fixed point, which counting alone finds: the first
+    from below, the second from above. ``count`` says how many p-values times a factor are at most alpha.
+    """
+    rejected = 0 if method == "holm" else family
+    while True:
+        factor = float(family - rejected) if method == "holm" else family / rejected if rejected else math.inf
+        now = count(factor) if math.isfinite(factor) else 0
+        if now == rejected or not math.isfinite(factor):
+            return factor
+        rejected = now
+
+
+_OWN = {"faster": "pvalue", "slower": "pvalue_slower", "equivalent": "pvalue_equivalent"}
+
+
+def _joint(rows: _Query, protocol: str, method: Control, alpha: float, equivalence: bool) -> Joint:
+    claims = list(_OWN.values())[: 3 if equivalence else 2]
+    usable = {c: f"({c} IS NOT NULL AND NOT isnan({c}))" for c in claims}
+    known = " + ".join(f"count(*) FILTER {test}" for test in (f"(WHERE {u})" for u in usable.values()))
+    ((family,),) = rows(f"SELECT {known} FROM answers WHERE protocol = ?", protocol)
+
+    def count(factor: float) -> int:
+        hits = " + ".join(f"count(*) FILTER (WHERE {u} AND ? * {c} <= ?)" for c, u in usable.items())
+        ((found,),) = rows(
+            f"SELECT {hits} FROM answers WHERE protocol = ?", *[factor, alpha] * len(claims), protocol
+        )
+        return int(found)
+
+    factor = survivors(count, family, alpha, method)
+    kept = {}
+    for verdict, claim in _OWN.items():
+        if claim in claims and math.isfinite(factor):
+            ((kept[Verdict(verdict)],),) = rows(
+                f"SELECT count(*) FROM answers WHERE protocol = ? AND verdict = ? AND {usable[claim]} "
+                f"AND ? * {claim} <= ?",
+                protocol, verdict, factor, alpha,
+            )  # fmt: skip
+    return Joint(protocol, method, family, kept)
+
+
+# How clearly a verdict is proven: its bound, or 1 where none is.
+_BOUND = {
+    Verdict.FASTER: "CASE WHEN low >= 1 THEN low ELSE 1 END",
+    Verdict.SLOWER: "CASE WHEN high = 0 THEN 'infinity'::DOUBLE WHEN 1 / high >= 1 THEN 1 / high ELSE 1 END",
+}
+
+
+def _bands(rows: _Query, headline: str, verdict: Verdict) -> tuple[int, ...]:
+    wide, narrow = _BANDS
+    (found,) = rows(
+        f"SELECT count(*) FILTER (WHERE b - 1 >= {wide}), "
+        f"count(*) FILTER (WHERE b - 1 < {wide} AND b - 1 >= {narrow}), "
+        f"count(*) FILTER (WHERE b - 1 < {narrow}) FROM "
+        f"(SELECT {_BOUND[verdict]} AS b FROM answers WHERE protocol = ? AND verdict = ?)",
+        headline,
+        verdict.value,
+    )
+    return tuple(map(int, found))
+
+
+def _doubts(rows: _Query, headline: str) -> tuple[int, tuple[tuple[Assumption, int], ...]]:
+    kinds = sorted(kind.value for kind in UNDERMINING)
+    chosen = "FROM answers WHERE protocol = ? AND verdict <> 'undecided'"
+    ((doubtful,),) = rows(f"SELECT count(*) {chosen} AND list_has_any(failed, ?)", headline, kinds)
+    counted = rows(
+        f"SELECT kind, count(*) FROM (SELECT unnest(list_distinct(failed)) AS kind {chosen}) "
+        "WHERE list_contains(?, kind) GROUP BY kind ORDER BY count(*) DESC, kind",
+        headline,
+        kinds,
+    )
+    return doubtful, tuple((_KINDS[kind], count) for kind, count in counted)
+
+
+def _wholes(found: Found, confidence: float) -> tuple[tuple[str, str, Whole], ...]:
+    """By pair of versions the parts merged in their order; of many pairs the first ones."""
+    parts: dict[tuple[str, str], list[Seen]] = {}
+    for part in found.seen():
+        for versions, seen in part.items():
+            if versions in parts or len(parts) < _PAIRS:
+                parts.setdefault(versions, []).append(seen)
+    return tuple((*versions, whole_of(seen, confidence)) for versions, seen in parts.items())
+
+
+def _clearest(
+    connection: duckdb.DuckDBPyConnection, headline: QuestionName, shown: dict[Verdict, int], alpha: float
+) -> tuple[Comparison, ...]:
+    found = []
+    for verdict, most in shown.items():
+        rows: Any = connection.sql(
+            f"SELECT * FROM answers WHERE protocol = ? AND verdict = ? "
+            f"ORDER BY {_BOUND[verdict]} DESC, benchmark, reference, candidate LIMIT ?",
+            params=[headline, verdict.value, most],
+        )
+        found += [_comparison(row, alpha) for row in rows.to_arrow_table().to_pylist()]
+    return tuple(found)
+
+
+def _comparison(row: dict[str, Any], alpha: float) -> Comparison:
+    """A row as the comparison that it was, but for the texts of its checks."""
+    sides = [
+        Summary(
+            label=row[side],
+            **{name: row[f"{side}_{name}"] for name in SIDES},
+            unit=row["unit"],
+        )
+        for side in ("reference", "candidate")
+    ]  # fmt: skip
+    needed = (row["needed_reference"], row["needed_candidate"])
+    chance = (
+        None
+        if row["chance"] is None
+        else Estimate(row["chance"], row["chance_low"], row["chance_high"], 1 - alpha)
+    )
+    return Comparison(
+        benchmark=row["benchmark"],
+        metric=row["metric"],
+        protocol=row["protocol"],
+        question="",
+        alpha=alpha,
+        reference=sides[0],
+        candidate=sides[1],
+        state=State(row["state"]),
+        test=row["test"],
+        pvalue=row["pvalue"],
+        pvalue_slower=row["pvalue_slower"],
+        speedup=Estimate(row["speedup"], row["low"], row["high"], 1 - alpha),
+        verdict=Verdict(row["verdict"]),
+        checks=tuple(Check(_KINDS[kind], "", math.nan, math.nan, False, "") for kind in row["failed"]),
+        needed=Needed(*needed, "") if any(n is not None for n in needed) else None,
+        quantity=QUESTIONS[row["protocol"]].quantity,
+        chance=chance,
+    )
+
+
+def _hpt(connection: duckdb.DuckDBPyConnection, headline: str) -> OverBenchmarks | None:
+    found: Any = connection.execute(
+        "SELECT hpt FROM answers WHERE protocol = ? AND hpt IS NOT NULL", [headline]
+    ).fetchnumpy()
+    differences = np.asarray(found["hpt"], dtype=np.float64)
+    if differences.size < _LEAST_FOR_HPT:
+        return None
+    test = signed_rank(differences)
+    return OverBenchmarks(differences.size, test.pvalue_positive, test.pvalue_negative, test.method)

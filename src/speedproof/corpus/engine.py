@@ -1,0 +1,237 @@
+"""Many tasks on one process, on several, or on a Dask cluster; their outcomes do not depend on which.
+
+A task is a picklable function of one argument that reads its data itself and returns little. At most a few tasks a
+worker are handed out at a time, so neither a queue nor a scheduler ever holds the whole.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from itertools import islice
+from typing import Any, TypeVar
+
+from speedproof import __version__
+from speedproof.errors import FormatError, SpeedproofError, UsageError
+
+__all__ = ["Failure", "Interrupted", "cores", "run"]
+
+T = TypeVar("T")
+R = TypeVar("R")
+_TRIES = 3
+_AHEAD = 2  # tasks a worker has waiting
+_WAIT = 20.0  # seconds until a cluster must have answered
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A task that gave nothing, and why."""
+
+    reason: str
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C, after what was under way has been kept."""
+
+
+def cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def run(
+    work: Callable[[T], R], tasks: Sequence[T], *, workers: int = 1, dask: str | None = None
+) -> Iterator[tuple[int, R | Failure]]:
+    """Every task's number with its outcome, in the order in which they end.
+
+    A task that finds a damaged file, or whose worker dies three times, is a failure; the others go on.
+    """
+    if dask is not None:
+        yield from _on_cluster(work, tasks, dask)
+    elif workers == 1 or len(tasks) == 1:
+        for i, task in enumerate(tasks):
+            yield i, _kept(work, task)
+    else:
+        yield from _on_processes(work, tasks, min(workers, len(tasks)))
+
+
+def _kept(work: Callable[[T], R], task: T) -> R | Failure:
+    try:
+        return work(task)
+    except FormatError as error:
+        return Failure(str(error))
+
+
+def _quiet() -> None:
+    """A worker leaves Ctrl-C to its parent, and threads to the other workers."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    import pyarrow as pa
+
+    pa.set_cpu_count(1)
+
+
+@contextmanager
+def _one_thread_each() -> Iterator[None]:
+    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+    known = {name: os.environ.get(name) for name in names}
+    os.environ.update(dict.fromkeys(names, "1"))
+    try:
+        yield
+    finally:
+        for name, value in known.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+def _on_processes(
+    work: Callable[[T], R], tasks: Sequence[T], workers: int
+) -> Iterator[tuple[int, R | Failure]]:
+    from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+    from concurrent.futures.process import BrokenProcessPool
+    from multiprocessing import get_context
+
+    waiting = list(range(len(tasks)))[::-1]
+    suspects: list[
+        int
+    ] = []  # were at work when a worker died: each tries alone, so that one cannot fell others
+    tries = dict.fromkeys(waiting, 0)
+    alone = False
+    with _one_thread_each():
+        pool = ProcessPoolExecutor(workers, get_context("spawn"), initializer=_quiet)
+        running: dict[Future[Any], int] = {}
+        try:
+            while waiting or suspects or running:
+                broken = False
+                try:
+                    if not running:
+                        alone = bool(suspects)
+                    while len(running) < (1 if alone or suspects else _AHEAD * workers) and (
+                        suspects or waiting
+                    ):
+                        chosen = suspects or waiting
+                        running[pool.submit(_kept, work, tasks[chosen[-1]])] = chosen[-1]
+                        chosen.pop()
+                except BrokenProcessPool:
+                    broken = True
+                done, _ = wait(running, return_when=FIRST_COMPLETED)
+                for future in done:
+                    i = running.pop(future)
+                    try:
+                        outcome: R | Failure = future.result()
+                    except BrokenProcessPool:
+                        broken = True
+                        tries[i] += alone
+                        if tries[i] < _TRIES:
+                            suspects.append(i)
+                            continue
+                        name = getattr(tasks[i], "name", tasks[i])
+                        outcome = Failure(f"{name}: its worker was killed {_TRIES} times; is memory short?")
+                    yield i, outcome
+                if broken and not running:
+                    pool.shutdown(wait=False)
+                    pool = ProcessPoolExecutor(workers, get_context("spawn"), initializer=_quiet)
+        except KeyboardInterrupt:
+            for future in running:
+                future.cancel()
+            wait([future for future in running if not future.cancelled()])
+            for future, i in running.items():
+                if not future.cancelled() and future.exception() is None:
+                    yield i, future.result()
+            raise Interrupted from None
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _versions() -> tuple[str, str, str]:
+    """What a worker runs; it must be what its client runs, or answers could differ."""
+    import platform
+
+    import numpy as np
+
+    return __version__, platform.python_version().rpartition(".")[0], np.__version__
+
+
+def _on_cluster(
+    work: Callable[[T], R], tasks: Sequence[T], address: str
+) -> Iterator[tuple[int, R | Failure]]:
+    try:
+        distributed: Any = import_module("distributed")
+    except ImportError:
+        raise UsageError("--dask needs Dask: pip install 'speedproof[cluster]'") from None
+    from asyncio import CancelledError as LostInLoop
+    from concurrent.futures import CancelledError
+
+    try:
+        client = distributed.Client(address, timeout=_WAIT, set_as_default=False)
+    except (OSError, ValueError, TypeError) as error:
+        raise UsageError(f"{address}: no Dask scheduler answers: {error}") from None
+    left = len(tasks)
+    try:
+        with client:
+            _same_versions(client, address)
+            numbers = iter(range(len(tasks)))
+            ahead = max(4, _AHEAD * sum(client.nthreads().values()))
+
+            def start(count: int) -> list[Any]:
+                return [
+                    client.submit(_numbered, work, tasks[i], i, pure=False, retries=_TRIES)
+                    for i in islice(numbers, count)
+                ]
+
+            running = distributed.as_completed(start(ahead))
+            for future in running:
+                failed = future.exception()
+                if isinstance(failed, distributed.scheduler.KilledWorker):
+                    left -= 1
+                    yield -1, Failure("a task's workers were killed again and again; is memory short?")
+                elif failed is not None:
+                    raise failed
+                else:
+                    left -= 1
+                    yield future.result()
+                future.release()
+                for more in start(1):
+                    running.add(more)
+    except (LostInLoop, CancelledError, OSError) as error:
+        raise SpeedproofError(
+            f"{address}: the scheduler is lost ({type(error).__name__}) with {left} of {len(tasks)} tasks to do; "
+            "what is done is kept, and the same command goes on when there is a scheduler"
+        ) from None
+    except KeyboardInterrupt:
+        raise Interrupted from None
+
+
+def _numbered(work: Callable[[T], R], task: T, number: int) -> tuple[int, R | Failure]:
+    return number, _kept(work, task)
+
+
+def _same_versions(client: Any, address: str) -> None:
+    """Refuse a cluster without workers, or of another version."""
+    try:
+        client.wait_for_workers(1, timeout=_WAIT)
+    except TimeoutError:
+        raise UsageError(
+            f"{address}: the cluster has no workers; start some with 'dask worker {address}'"
+        ) from None
+    own = _versions()
+    try:
+        found = client.run(_versions)
+    except (ImportError, AttributeError) as error:
+        raise UsageError(
+            f"{address}: a worker cannot import this speedproof ({error}); install speedproof {own[0]} there"
+        ) from None
+    for worker, theirs in found.items():
+        if tuple(theirs) != own:
+            said = ", ".join(
+                f"{name} {v}" for name, v in zip(("speedproof", "Python", "NumPy"), theirs, strict=True)
+            )
+            here = ", ".join(
+                f"{name} {v}" for name, v in zip(("speedproof", "Python", "NumPy"), own, strict=True)
+            )
+            raise UsageError(f"{address}: worker {worker} runs {said}, here is {here}; use the same on both")

@@ -1,0 +1,255 @@
+"""Comparing a corpus gives what comparing its files gives, whoever works on it and whatever happens meanwhile."""
+
+from __future__ import annotations
+
+import math
+import os
+import signal
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import speedproof as sp
+from speedproof.api.corpus import query
+from speedproof.corpus import compare as comparing
+from speedproof.corpus.compare import Asked, compare, pairs_in_file
+from speedproof.corpus.conclude import survivors
+from speedproof.corpus.engine import Failure, Interrupted, run
+from speedproof.data.record import FileResults
+from speedproof.errors import FormatError, UsageError
+from speedproof.protocols.pair import Rules
+from speedproof.protocols.questions import DETAILS
+from speedproof.protocols.results import Verdict
+from speedproof.stats.multiplicity import benjamini_hochberg, holm
+
+Results = list[tuple[str, FileResults]]
+Make = Callable[..., Results]
+Put = Callable[[Results, Path], Path]
+
+
+@pytest.fixture
+def corpus(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small_leaves: None, made_up: Make, put: Put
+) -> Path:
+    """Sixty benchmarks in three versions, in several parts."""
+    monkeypatch.setattr("speedproof.corpus.read._TASK", 60)
+    return put(made_up(60, 3, n=12), tmp_path / "c")
+
+
+def answers(folder: Path) -> dict[str, bytes]:
+    return {p.name: p.read_bytes() for p in sorted(folder.glob("part-*.parquet"))}
+
+
+def test_against_comparing_the_files(corpus: Path, tmp_path: Path) -> None:
+    """Every comparison; the counts, sums and corrections of the whole."""
+    suite = sp.read(corpus, where="metric = 'time' AND version IN ('v0', 'v1')")
+    rules = Rules(margin=0.05)
+    expected = sp.compare_suite(suite, rules=rules, protocols=DETAILS).result
+    found = sp.Corpus(corpus).compare(
+        "v0", "v1", rules=rules, protocols=DETAILS, out=tmp_path / "a", workers=1
+    )
+    c = found.conclusion
+    assert c.parts > 3
+    table = query(tmp_path / "a", "FROM answers").to_pylist()
+    by_place = {(row["benchmark"], row["protocol"]): row for row in table}
+    assert len(by_place) == len(table) == len(expected.comparisons)
+    for one in expected.comparisons:
+        row = by_place[one.benchmark, one.protocol]
+        assert row["verdict"] == one.verdict.value
+        own = (
+            row["speedup"],
+            row["low"],
+            row["high"],
+            row["pvalue"],
+            row["pvalue_slower"],
+            row["reference_median"],
+        )
+        other = (one.speedup.value, one.certified.low, one.certified.high, one.pvalue, one.pvalue_slower,
+                 one.reference.median)  # fmt: skip
+        # Kernels round the last bit by how many pairs they are given at a time.
+        assert own == pytest.approx(other, rel=1e-12, nan_ok=True), one.benchmark
+        assert row["failed"] == [check.kind.value for check in one.failed_checks]
+    for protocol, counts in c.counts.items():
+        assert counts == {v: expected.count(protocol, v) for v in Verdict}
+    for joint in c.joint:
+        own_joint = next(
+            k for k in expected.controlled if (k.protocol, k.method) == (joint.protocol, joint.method)
+        )
+        assert joint.family == own_joint.family
+        assert joint.counts == {v: own_joint.count(v) for v in joint.counts}
+    assert dict(c.accelerated) == dict(expected.accelerated)
+    whole, means = c.wholes[0][2], expected.geometric_means
+    assert means is not None
+    assert whole.geometric_means is not None
+    for name in ("these", "like_these"):
+        a, b = getattr(whole.geometric_means, name), getattr(means, name)
+        assert (a.value, a.low, a.high) == pytest.approx((b.value, b.low, b.high), rel=1e-12)
+    assert [g.speedup for _, g in whole.overall] == pytest.approx([g.speedup for _, g in expected.overall])
+    assert {(k.kind, k.versions, len(k.benchmarks)) for k in whole.caveats} == {
+        (k.kind, k.versions, len(k.benchmarks)) for k in expected.caveats
+    }
+    assert expected.hpt is not None
+    assert c.hpt is not None
+    assert (c.hpt.pvalue_candidate, c.hpt.pvalue_reference) == (
+        expected.hpt.pvalue_candidate, expected.hpt.pvalue_reference
+    )  # fmt: skip
+
+
+def test_the_short_answer_is_that_of_compare(corpus: Path) -> None:
+    suite = sp.read(corpus, where="metric = 'time' AND version IN ('v0', 'v1')")
+    direct = str(sp.compare_suite(suite)).splitlines()
+    stored = str(sp.Corpus(corpus).compare("v0", "v1", workers=1)).splitlines()
+    head = direct.index(next(line for line in direct if line.startswith("bench/")))
+    assert stored[:head] == direct[:head]
+    assert [line.split() for line in stored if "faster" in line][1:4] == [
+        line.split() for line in direct if "faster" in line
+    ][1:4]
+
+
+def test_one_process_two_processes_any_order(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The files of answers are the same, byte by byte, and so is the whole."""
+    asked = Asked((("v0", "v1"),), "time")
+    compare(corpus, asked, out=tmp_path / "1", workers=1)
+    compare(corpus, asked, out=tmp_path / "2", workers=2)
+    backwards = lambda work, tasks, **how: run(work, tasks[::-1])  # noqa: E731
+    monkeypatch.setattr(comparing, "run", backwards)
+    compare(corpus, asked, out=tmp_path / "3")
+    assert answers(tmp_path / "1")
+    assert answers(tmp_path / "1") == answers(tmp_path / "2") == answers(tmp_path / "3")
+
+
+def test_what_is_done_is_not_done_again(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = Asked("consecutive", "time")
+    whole = compare(corpus, asked, out=tmp_path / "whole")
+    real, calls = comparing.compare_part, 0
+
+    def dying(task: Any) -> int:
+        nonlocal calls
+        calls += 1
+        if calls == 3:
+            raise KeyboardInterrupt
+        return real(task)
+
+    monkeypatch.setattr(comparing, "compare_part", dying)
+    with pytest.raises(KeyboardInterrupt):
+        compare(corpus, asked, out=tmp_path / "cut")
+    assert len(answers(tmp_path / "cut")) == 2
+    calls = 10
+    seen = []
+    compare(corpus, asked, out=tmp_path / "cut", started=lambda parts, there: seen.append((parts, there)))
+    assert seen == [(whole.parts, 2)]
+    assert calls == 10 + whole.parts - 2
+    assert answers(tmp_path / "cut") == answers(tmp_path / "whole")
+    with pytest.raises(UsageError, match="answers to another question"):
+        compare(corpus, replace(asked, metric="memory"), out=tmp_path / "cut")
+
+
+def test_a_damaged_part_is_named_and_the_rest_goes_on(corpus: Path, tmp_path: Path) -> None:
+    file = sorted((corpus / "data").rglob("*.parquet"))[3]
+    content = bytearray(file.read_bytes())
+    content[len(content) // 3] ^= 0xFF
+    file.write_bytes(content)
+    found = compare(corpus, Asked("all", "time"), out=tmp_path / "a")
+    assert len(found.failures) == 1
+    assert str(file) in found.failures[0]
+    assert len(found.files) == found.parts - 1
+    file.unlink()
+    assert "damaged or gone" in compare(corpus, Asked("all", "time"), out=tmp_path / "a").failures[0]
+
+
+def test_pairs(corpus: Path, tmp_path: Path) -> None:
+    rows = "SELECT DISTINCT reference || candidate AS p FROM answers ORDER BY p"
+    expected = {"all": ["v0v1", "v0v2", "v1v2"], "consecutive": ["v0v1", "v1v2"]}
+    for which, pairs in expected.items():
+        sp.Corpus(corpus).compare(pairs=which, out=tmp_path / which, workers=1)  # type: ignore[arg-type]
+        assert query(tmp_path / which, rows)["p"].to_pylist() == pairs
+    (tmp_path / "pairs.csv").write_text("reference,candidate\nv2, v0\n\nv2,v0\n")
+    assert pairs_in_file(str(tmp_path / "pairs.csv")) == (("v2", "v0"),)
+    (tmp_path / "bad.csv").write_text("v2\n")
+    with pytest.raises(UsageError, match="line 1: name two versions"):
+        pairs_in_file(str(tmp_path / "bad.csv"))
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"reference": "v9", "candidate": "v1"}, "there is no version v9; there are v0, v1, v2"),
+        ({"reference": "v1", "candidate": "v1"}, "not compared with itself"),
+        ({"reference": "v1"}, "name two versions"),
+        ({"pairs": "all", "metric": "energy"}, "no metric is called energy"),
+        ({"pairs": "all", "where": "foo > 1"}, "there is no column foo"),
+    ],
+)
+def test_wrong_questions(corpus: Path, asked: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        sp.Corpus(corpus).compare(**asked, workers=1)
+
+
+def test_mixed_units_are_said(tmp_path: Path, made_up: Make, put: Put) -> None:
+    """Units that differ between versions of a benchmark are never compared, and named."""
+    results = made_up(20)
+    ((label, first), *rest) = results
+    records = tuple(
+        replace(r, unit="B/s", metric="time") if i == 3 else r for i, r in enumerate(first.records)
+    )
+    folder = put([(label, replace(first, records=records)), *rest], tmp_path / "c")
+    found = sp.Corpus(folder).compare("v0", "v1", workers=1)
+    seen = found.conclusion.wholes[0][2].seen
+    assert seen.incomparable == 1
+    assert "they cannot be compared" in seen.problems[0]
+    assert "Left out: " in str(found)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_counting_alone_finds_what_holds_together(seed: int) -> None:
+    """The fixed points are Holm's and Benjamini and Hochberg's steps, ties and ones and zeros among them."""
+    rng = np.random.default_rng(seed)
+    p = np.concatenate(
+        [rng.random(rng.integers(0, 30)), rng.random(rng.integers(1, 30)) ** 6, [0.0, 1.0, 0.01, 0.01]]
+    )
+    for method, adjust in (("holm", holm), ("benjamini-hochberg", benjamini_hochberg)):
+        factor = survivors(lambda f: int((f * p <= 0.05).sum()), p.size, 0.05, method)  # type: ignore[arg-type]
+        kept = int((factor * p <= 0.05).sum()) if math.isfinite(factor) else 0
+        assert kept == int((adjust(p) <= 0.05).sum())
+
+
+def _work(task: tuple[int, str]) -> int:
+    number, folder = task
+    if number == 3:
+        raise FormatError("x.parquet", "", "the file is damaged")
+    if number == 2:
+        mark = Path(folder, f"tried{len(list(Path(folder).iterdir()))}")
+        mark.touch()
+        if mark.name == "tried0":
+            os.kill(os.getpid(), signal.SIGKILL)
+    if number == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number * number
+
+
+def test_killed_workers_lose_nothing(tmp_path: Path) -> None:
+    """One task is killed once and comes again, one is killed always and is named, one finds a damaged file."""
+    found = dict(run(_work, [(i, str(tmp_path)) for i in range(6)], workers=2))
+    assert {i: v for i, v in found.items() if not isinstance(v, Failure)} == {0: 0, 2: 4, 4: 16, 5: 25}
+    assert "killed" in found[1].reason  # type: ignore[union-attr]
+    assert found[3] == Failure("x.parquet: the file is damaged")
+
+
+def _slow(task: int) -> int:
+    return task
+
+
+def test_ctrl_c_keeps_what_was_under_way() -> None:
+    outcomes: Iterator[Any] = run(_slow, list(range(50)), workers=2)
+    found = [next(outcomes)]
+    with pytest.raises(Interrupted):
+        found += [outcomes.throw(KeyboardInterrupt), *outcomes]  # type: ignore[attr-defined]
+    assert all(i == value for i, value in found)
