@@ -10,7 +10,6 @@ import pytest
 
 import speedproof as sp
 from speedproof.api.given import proportion
-from speedproof.cli.options import share
 
 OLD, NEW = [1.0, 1.1, 1.2, 1.05, 1.0], [0.9, 0.8, 0.85, 0.9, 0.95]
 sp_: Any = sp  # what types forbid is what is tried here
@@ -79,7 +78,6 @@ def test_it_is_refused(call: Callable[[sp.Suite], object], message: str, suite: 
 def test_a_percentage_is_a_share() -> None:
     """In Python as on the command line, which has the same parser."""
     assert proportion("2%") == proportion("2 %") == proportion(0.02) == proportion(np.float32(0.5)) / 25
-    assert share("2%") == proportion("2%")
     one, other = (sp.compare(OLD, NEW, margin=m, confidence=c) for m, c in (("2%", "99%"), (0.02, 0.99)))
     assert str(one) == str(other)
 

@@ -84,22 +84,7 @@ class GateResult(Shown):
 
 
 def refuse_unusable(suite: Suite, reference: str, only: Sequence[str] = (), skip: Sequence[str] = ()) -> None:
-    """Refuse a reference some of whose benchmarks cannot be used: a gate must not pass without looking at them.
-
-    Parameters
-    ----------
-    suite : Suite
-        As read.
-    reference : str
-        The version.
-    only, skip : sequence of str
-        Patterns of the benchmarks that are chosen and left out.
-
-    Raises
-    ------
-    UsageError
-        Naming all of them.
-    """
+    """Refuse a reference some of whose benchmarks cannot be used: a gate must not pass without looking at them."""
     usable = {key.benchmark for key in suite.of(reference)}
     lost = [
         skipped

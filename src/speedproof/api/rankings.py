@@ -23,19 +23,7 @@ _LEAST_RESAMPLES = 10
 
 @dataclass(frozen=True, slots=True)
 class BenchmarkRanking:
-    """One benchmark.
-
-    Attributes
-    ----------
-    key : Key
-        Benchmark and metric.
-    unit : str
-        The base unit of its values.
-    ranking : RunRanking
-        The versions, best first, and which of them are told apart.
-    changes : ModeComparison or None
-        For two versions: what became of the modes of their mixtures.
-    """
+    """One benchmark."""
 
     key: Key
     unit: str

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from speedproof.api.given import callable_given, margin_given, proportion_given, risk_of
 from speedproof.api.pairs import Bound
@@ -33,8 +33,44 @@ from speedproof.sessions import ComparedSession, SessionResult
 __all__ = ["Measurement", "RaceResult", "RaceState", "measure", "race", "race_against"]
 
 
+class _HasFinding(Protocol):
+    @property
+    def finding(self) -> Finding: ...
+
+
+class Found:
+    """What a finding says; it holds however often one looks."""
+
+    __slots__ = ()
+
+    @property
+    def verdict(self: _HasFinding) -> Verdict:
+        """Faster, slower, equivalent (within the margin) or undecided."""
+        return self.finding.verdict
+
+    @property
+    def speedup(self: _HasFinding) -> float:
+        """The typical speedup X / Y: above 1 the candidate is faster; NaN before the first block."""
+        return self.finding.estimate
+
+    @property
+    def lower(self: _HasFinding) -> Bound:
+        """The speedup is at least this."""
+        return Bound(self.finding.result.low, 1 - self.finding.result.risk)
+
+    @property
+    def upper(self: _HasFinding) -> Bound:
+        """The speedup is at most this."""
+        return Bound(self.finding.result.high, 1 - self.finding.result.risk)
+
+    @property
+    def blocks(self: _HasFinding) -> int:
+        """How many blocks were measured: runs of each version."""
+        return self.finding.result.blocks
+
+
 @dataclass(frozen=True, slots=True)
-class RaceState:
+class RaceState(Found):
     """Where a comparison stands after a block, in which every version ran once.
 
     Attributes
@@ -56,34 +92,9 @@ class RaceState:
         """What is measured."""
         return self.finding.benchmark
 
-    @property
-    def verdict(self) -> Verdict:
-        """What is proven so far; it holds whenever one looks."""
-        return self.finding.verdict
-
-    @property
-    def speedup(self) -> float:
-        """Estimated so far; NaN before the first block."""
-        return self.finding.estimate
-
-    @property
-    def lower(self) -> Bound:
-        """The speedup is at least this; it holds whenever one looks."""
-        return Bound(self.finding.result.low, 1 - self.finding.result.risk)
-
-    @property
-    def upper(self) -> Bound:
-        """The speedup is at most this; it holds whenever one looks."""
-        return Bound(self.finding.result.high, 1 - self.finding.result.risk)
-
-    @property
-    def blocks(self) -> int:
-        """How many blocks were measured."""
-        return self.finding.result.blocks
-
 
 @dataclass(frozen=True, repr=False)
-class RaceResult(Shown):
+class RaceResult(Found, Shown):
     """What measuring has proven. ``print`` says it in words.
 
     Attributes
@@ -119,31 +130,6 @@ class RaceResult(Shown):
         if len(self.findings) == 1:
             return self.findings[0]
         raise UsageError(f"there are {len(self.findings)} comparisons; see .findings")
-
-    @property
-    def verdict(self) -> Verdict:
-        """Faster, slower, equivalent (within the margin) or undecided."""
-        return self.finding.verdict
-
-    @property
-    def speedup(self) -> float:
-        """The typical speedup X / Y: above 1 the candidate is faster."""
-        return self.finding.estimate
-
-    @property
-    def lower(self) -> Bound:
-        """The speedup is at least this, however often one looked."""
-        return Bound(self.finding.result.low, 1 - self.finding.result.risk)
-
-    @property
-    def upper(self) -> Bound:
-        """The speedup is at most this, however often one looked."""
-        return Bound(self.finding.result.high, 1 - self.finding.result.risk)
-
-    @property
-    def blocks(self) -> int:
-        """How many blocks were measured: runs of each version."""
-        return self.finding.result.blocks
 
     def reports(self) -> Iterable[Report]:
         """The result in words, for every format."""
@@ -263,11 +249,11 @@ def measure(
         Version to command, the reference first: text, or program and arguments already apart.
     benchmark : str
         What the commands have in common.
-    confidence : float
+    confidence : float or str
         Of each direction and each bound, at whatever moment one looks.
-    margin : float, optional
+    margin : float or str, optional
         Stop also when the speedup is proven to lie within 1 / (1 + margin) and 1 + margin.
-    precision : float, optional
+    precision : float or str, optional
         Stop when both bounds are this close, instead of at the first proof.
     max_seconds : float or None
         After which it ends undecided.
@@ -387,16 +373,8 @@ def race(
         What they are called with.
     names : sequence of str, optional
         Of all of them; by default their own.
-    confidence : float
-        Of each direction and each bound, however often one looks.
-    margin : float, optional
-        Stop also when the speedup is proven to lie within 1 / (1 + margin) and 1 + margin.
-    precision : float, optional
-        Stop when both bounds are this close, instead of at the first proof.
-    max_seconds : float or None
-        After which it ends undecided.
-    min_runs, max_runs : int
-        Of each function.
+    confidence, margin, precision, max_seconds, min_runs, max_runs
+        As of :func:`measure`.
     seed : int, optional
         Of the random order; a fresh one by default.
     clock : callable

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import click
 
+from speedproof.api.given import proportion
 from speedproof.cli.command import Args, Argument, Command, Option, in_group
 from speedproof.cli.console import Console
-from speedproof.cli.options import confidence, positive_seconds, seconds, share, whole
+from speedproof.cli.options import confidence, positive_seconds, seconds, whole
 from speedproof.errors import UsageError
 from speedproof.report.bisection import progress_line
 from speedproof.report.json import to_json
@@ -68,7 +69,7 @@ COMMAND = _Bisect(
         *in_group(
             "when it ends",
             Option(
-                "--min-change", parse=share, metavar="SHARE", default="1%", show_default=True,
+                "--min-change", parse=proportion, metavar="SHARE", default="1%", show_default=True,
                 help="end when the ends are proven to differ by less",
             ),
             Option(

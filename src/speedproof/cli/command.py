@@ -64,27 +64,7 @@ class Argument(click.Argument):
 
 
 class Option(click.Option):
-    """An option.
-
-    Parameters
-    ----------
-    *names : str
-        ``"--margin"``; the first long one names the value.
-    help : str
-        What it does.
-    choices : sequence of str, optional
-        The values that it takes.
-    parse : callable, optional
-        From the text to the value; raises ValueError.
-    many : bool
-        May be repeated; the value is a list.
-    flag : bool
-        Takes no value.
-    excludes : str
-        The name of an option that cannot be given, too.
-    **more
-        As :class:`click.Option` takes it.
-    """
+    """An option."""
 
     def __init__(
         self,
@@ -145,17 +125,7 @@ def common() -> list[Option]:
 
 
 class Command(click.Command):
-    """A command.
-
-    Parameters
-    ----------
-    description : str
-        What it does, in a paragraph.
-    examples : str
-        One a line, and what else is to be said below the options, as written.
-    params : sequence of click.Parameter
-        Arguments and options.
-    """
+    """A command."""
 
     def __init__(self, description: str, examples: str, params: Sequence[click.Parameter]) -> None:
         super().__init__(

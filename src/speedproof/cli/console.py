@@ -49,13 +49,7 @@ class Ticker:
 
 
 class Console:
-    """The two text streams of a command.
-
-    Parameters
-    ----------
-    out, err : text stream, optional
-        Standard output and error by default.
-    """
+    """The two text streams of a command."""
 
     def __init__(self, out: TextIO | None = None, err: TextIO | None = None) -> None:
         self.out = _stream(sys.stdout) if out is None else out
@@ -117,15 +111,7 @@ class Console:
 
     @contextmanager
     def progress(self, title: str, total: float | None) -> Iterator[Ticker]:
-        """Show a progress bar on ``err`` while it is a terminal.
-
-        Parameters
-        ----------
-        title : str
-            What is going on.
-        total : float
-            Number of steps; None where nobody knows it.
-        """
+        """Show a progress bar on ``err`` while it is a terminal."""
         if not self.err.isatty():
             yield Ticker()
             return

@@ -7,10 +7,11 @@ from typing import Any
 
 import speedproof as sp
 from speedproof.api.gates import MULTIPLICITIES, Demand, Outcome, Policy, refuse_unusable
+from speedproof.api.given import proportion
 from speedproof.cli.command import Args, Command, Option, in_group
 from speedproof.cli.console import Console
 from speedproof.cli.inputs import load, report_leftovers, select
-from speedproof.cli.options import choosing, confidence, pages, reading, share
+from speedproof.cli.options import choosing, confidence, pages, reading
 from speedproof.cli.outputs import check_outputs, context_of, write_outputs
 from speedproof.cli.settings import FILE, UNDECIDED, GateSettings, Undecided, demand_of, read_settings
 from speedproof.errors import UsageError
@@ -59,7 +60,7 @@ COMMAND = Command(
             ),
             Option(
                 "--margin",
-                parse=share,
+                parse=proportion,
                 metavar="SHARE",
                 help="speedups down to 1/(1+SHARE) are no regression (default: 2%)",
             ),

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Literal
 
 import speedproof as sp
+from speedproof.api.given import proportion
 from speedproof.cli.command import Args, Argument, Command, Option, in_group
 from speedproof.cli.console import Console
-from speedproof.cli.options import open_unit_interval
 from speedproof.errors import UsageError
 from speedproof.report import text
 from speedproof.report.history import overview, track_report
@@ -84,9 +84,7 @@ COMMAND = Command(
                 "--benchmark", metavar="NAME", help="only this one; with add: name of the only one in a file"
             ),
             Option("--metric", metavar="NAME", help="only this metric"),
-            Option(
-                "--confidence", parse=open_unit_interval, default=0.95, metavar="LEVEL", help="default: 0.95"
-            ),
+            Option("--confidence", parse=proportion, default=0.95, metavar="LEVEL", help="default: 0.95"),
             Option(
                 "--fdr", flag=True, help="allow a share of false changes (Benjamini and Hochberg): finds more"
             ),

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 
 import speedproof as sp
+from speedproof.api.given import proportion
 from speedproof.api.hpt import HptResult
 from speedproof.cli.command import Args, Command, Option, in_group
 from speedproof.cli.console import Console
 from speedproof.cli.inputs import load, report_leftovers, select
-from speedproof.cli.options import files, folding, open_unit_interval, pages, positive, reading, selecting
+from speedproof.cli.options import files, folding, pages, positive, reading, selecting
 from speedproof.cli.outputs import check_outputs, write_pages
 from speedproof.errors import UsageError
 from speedproof.report.model import Report
@@ -37,13 +38,13 @@ COMMAND = Command(
             Option(
                 "--r",
                 many=True,
-                parse=open_unit_interval,
+                parse=proportion,
                 metavar="LEVEL",
                 help="confidence of the speedup; may be repeated (default: 0.95 and 0.99)",
             ),
             Option(
                 "--alpha-benchmark",
-                parse=open_unit_interval,
+                parse=proportion,
                 metavar="RISK",
                 help="risk of the test within a benchmark, below 0.5 (default: 0.05 from 5 runs, 0.10 below)",
             ),

@@ -18,13 +18,7 @@ __all__ = [
 
 
 def load(paths: Sequence[str], args: Args) -> sp.Suite:
-    """Read all files of a command into one suite.
-
-    Raises
-    ------
-    FormatError, UsageError
-        As :func:`speedproof.read`; a ``--column`` that is not ROLE=NAME with a known role.
-    """
+    """Read all files of a command into one suite."""
     return sp.read(
         *paths,
         format=args.format,

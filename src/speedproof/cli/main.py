@@ -130,20 +130,7 @@ PROGRAM = Program()
 
 
 def main(argv: Sequence[str] | None = None, console: Console | None = None) -> int:
-    """Run the program.
-
-    Parameters
-    ----------
-    argv : sequence of str, optional
-        Arguments without the program's name; those of the process by default.
-    console : Console, optional
-        Where to write; the standard streams by default.
-
-    Returns
-    -------
-    int
-        The exit code.
-    """
+    """Run the program."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     console = Console() if console is None else console
     code = CLOSED_PIPE

@@ -5,20 +5,11 @@ from __future__ import annotations
 from functools import partial
 
 import speedproof as sp
+from speedproof.api.given import proportion
 from speedproof.cli.command import Args, Command, Option, in_group
 from speedproof.cli.console import Console
 from speedproof.cli.inputs import load, report_leftovers, select
-from speedproof.cli.options import (
-    files,
-    folding,
-    mixture,
-    open_unit_interval,
-    pages,
-    reading,
-    selecting,
-    share,
-    whole,
-)
+from speedproof.cli.options import files, folding, mixture, pages, reading, selecting, whole
 from speedproof.cli.outputs import check_outputs, write_pages
 
 __all__ = ["COMMAND", "run"]
@@ -56,7 +47,7 @@ COMMAND = Command(
             ),
             Option(
                 "--undersampling",
-                parse=share,
+                parse=proportion,
                 metavar="C",
                 help="bootstrap samples hold C n values (default: 0.9, from 200 values on 0.8)",
             ),
@@ -72,7 +63,7 @@ COMMAND = Command(
             Option(
                 "--quantile",
                 many=True,
-                parse=open_unit_interval,
+                parse=proportion,
                 metavar="P",
                 help="the value below which a run stays with probability P",
             ),

@@ -25,7 +25,6 @@ __all__ = [
     "files",
     "json_option",
     "mixture",
-    "open_unit_interval",
     "outputs",
     "pages",
     "positive",
@@ -36,7 +35,6 @@ __all__ = [
     "rules_of",
     "seconds",
     "selecting",
-    "share",
     "whole",
 ]
 
@@ -50,64 +48,24 @@ FAILING = {
 LEAST_RISK = 1e-9
 
 
-def open_unit_interval(text: str) -> float:
-    """Parse a number between 0 and 1, or a percentage; neither end is allowed.
-
-    Examples
-    --------
-    >>> open_unit_interval("0.95"), open_unit_interval("95%"), open_unit_interval("0.7%")
-    (0.95, 0.95, 0.007)
-    """
-    return proportion(text)
-
-
-def share(text: str) -> float:
-    """Parse a share of the whole, as a number or a percentage: ``2`` is refused where ``2%`` is meant.
-
-    Examples
-    --------
-    >>> share("2%"), share("0.02")
-    (0.02, 0.02)
-    """
-    return open_unit_interval(text)
-
-
 def risk(text: str) -> float:
-    """Parse a risk, from 1e-9 on.
-
-    Examples
-    --------
-    >>> risk("5%")
-    0.05
-    """
-    value = open_unit_interval(text)
+    """Parse a risk, from 1e-9 on."""
+    value = proportion(text)
     if value < LEAST_RISK:
         raise ValueError(f"{text!r} is a risk below {LEAST_RISK:g}, of which the tests say nothing")
     return value
 
 
 def confidence(text: str) -> float:
-    """Parse a confidence level, one minus a risk.
-
-    Examples
-    --------
-    >>> confidence("0.95"), confidence("99%")
-    (0.95, 0.99)
-    """
-    value = open_unit_interval(text)
+    """Parse a confidence level, one minus a risk."""
+    value = proportion(text)
     if 1 - value < 0.999999 * LEAST_RISK:
         raise ValueError(f"{text!r} leaves a risk below {LEAST_RISK:g}, of which the tests say nothing")
     return value
 
 
 def positive(text: str) -> float:
-    """Parse a factor: positive and finite.
-
-    Examples
-    --------
-    >>> positive("1.5")
-    1.5
-    """
+    """Parse a factor: positive and finite."""
     try:
         value = float(text)
     except ValueError:
@@ -118,13 +76,7 @@ def positive(text: str) -> float:
 
 
 def seconds(text: str) -> float:
-    """Parse a time to wait, in seconds: finite and not negative.
-
-    Examples
-    --------
-    >>> seconds("2.5")
-    2.5
-    """
+    """Parse a time to wait, in seconds: finite and not negative."""
     try:
         value = float(text)
     except ValueError:
@@ -135,13 +87,7 @@ def seconds(text: str) -> float:
 
 
 def positive_seconds(text: str) -> float:
-    """Parse a time that something may take, in seconds: finite and above 0.
-
-    Examples
-    --------
-    >>> positive_seconds("0.1")
-    0.1
-    """
+    """Parse a time that something may take, in seconds: finite and above 0."""
     value = seconds(text)
     if value == 0:
         raise ValueError(f"{text!r} leaves no time at all; give seconds above 0")
@@ -149,13 +95,7 @@ def positive_seconds(text: str) -> float:
 
 
 def whole(text: str) -> int:
-    """Parse a whole number that is not negative.
-
-    Examples
-    --------
-    >>> whole("7")
-    7
-    """
+    """Parse a whole number that is not negative."""
     if not (text.isascii() and text.isdigit()):
         raise ValueError(f"{text!r} is not a whole number from 0 on")
     return int(text)
@@ -260,13 +200,7 @@ def risk_options() -> list[Option]:
 
 
 def confidence_of(args: Args, default: float = 0.95) -> float:
-    """The confidence that ``--confidence`` or ``--alpha`` asks for.
-
-    Examples
-    --------
-    >>> confidence_of(Args(alpha=0.05, confidence=None)), confidence_of(Args(alpha=None, confidence=0.99))
-    (0.95, 0.99)
-    """
+    """The confidence that ``--confidence`` or ``--alpha`` asks for."""
     if args.alpha is not None:
         return float(1 - Decimal(repr(args.alpha)))
     return default if args.confidence is None else float(args.confidence)
@@ -277,7 +211,7 @@ def rule_options() -> list[Option]:
     return [
         *risk_options(),
         Option(
-            "--margin", parse=share, metavar="SHARE",
+            "--margin", parse=proportion, metavar="SHARE",
             help="speedups proven to lie within 1/(1+SHARE) and 1+SHARE are equivalent, for example 2%",
         ),
         Option(

@@ -38,13 +38,7 @@ STDOUT = "-"
 
 
 def check_outputs(args: Args) -> None:
-    """Find out before the work whether its results can be written.
-
-    Raises
-    ------
-    UsageError
-        Two reports for standard output, a folder that does not exist, no Jinja2, no $GITHUB_STEP_SUMMARY.
-    """
+    """Find out before the work whether its results can be written."""
     check_distinct(args)
     targets = {name: target for name in FORMATS if (target := getattr(args, name, None)) is not None}
     to_stdout = [f"--{name}" for name, target in targets.items() if target == STDOUT]
@@ -67,13 +61,7 @@ _READ = ("files", "file", "config", "baseline", "candidate", "input", "resume", 
 
 
 def check_distinct(args: Args) -> None:
-    """Refuse to write a report over the measurements that it is made from.
-
-    Raises
-    ------
-    UsageError
-        A file that is both read and written, or written by two options.
-    """
+    """Refuse to write a report over the measurements that it is made from."""
     taken: dict[Path, str] = {}
     for name in _READ:
         value = getattr(args, name, None)
@@ -111,53 +99,13 @@ def context_of(args: Args) -> Context:
 
 
 def write_outputs(args: Args, reported: Reported, console: Console) -> bool:
-    """Write every report that was asked for.
-
-    Parameters
-    ----------
-    args : Args
-        With the options of :func:`speedproof.cli.options.outputs`.
-    reported : Reported
-        What to write.
-    console : Console
-        For standard output and remarks.
-
-    Returns
-    -------
-    bool
-        Whether standard output was taken by one of them.
-
-    Raises
-    ------
-    UsageError
-        A file that cannot be written.
-    """
+    """Write every report that was asked for."""
     makers = {name: partial(found.write, reported) for name, found in FORMATS.items()}
     return write_texts(args, makers, console)
 
 
 def write_texts(args: Args, makers: Mapping[str, Callable[[str], str]], console: Console) -> bool:
-    """Write the texts that were asked for, and append the Markdown to the summary of a GitHub job.
-
-    Parameters
-    ----------
-    args : Args
-        The target of each text, by its name.
-    makers : Mapping of str to callable
-        Makes the text for a target; ``"markdown"`` among them.
-    console : Console
-        For standard output and remarks.
-
-    Returns
-    -------
-    bool
-        Whether standard output was taken by one of them.
-
-    Raises
-    ------
-    UsageError
-        A file that cannot be written.
-    """
+    """Write the texts that were asked for, and append the Markdown to the summary of a GitHub job."""
     taken = False
     for name, make in makers.items():
         target: str | None = getattr(args, name, None)
@@ -185,20 +133,7 @@ def write_pages(args: Args, reports: Callable[[], Iterable[Report]], console: Co
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a file so that it is the old one or the new one whole, whatever happens in between.
-
-    Parameters
-    ----------
-    path : Path
-        A link is followed; a device or a pipe is written to.
-    text : str
-        All of it.
-
-    Raises
-    ------
-    UsageError
-        Naming the file and what stood in the way: no such folder, no right to write, a full disk.
-    """
+    """Write a file so that it is the old one or the new one whole, whatever happens in between."""
     path = path.resolve()
     try:
         mode = path.stat().st_mode if path.exists() else None

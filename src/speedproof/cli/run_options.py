@@ -9,8 +9,9 @@ from pathlib import PurePath
 
 import click
 
+from speedproof.api.given import proportion
 from speedproof.cli.command import Argument, Command, Option, in_group
-from speedproof.cli.options import FAILING, pages, positive_seconds, risk_options, seconds, share, whole
+from speedproof.cli.options import FAILING, pages, positive_seconds, risk_options, seconds, whole
 
 __all__ = ["COMMAND"]
 
@@ -191,8 +192,10 @@ COMMAND = _Run(
         *in_group(
             "stopping",
             *risk_options(),
-            Option("--margin", parse=share, metavar="SHARE", help="stop when proven this equal"),
-            Option("--precision", parse=share, metavar="SHARE", help="stop when the bounds are this close"),
+            Option("--margin", parse=proportion, metavar="SHARE", help="stop when proven this equal"),
+            Option(
+                "--precision", parse=proportion, metavar="SHARE", help="stop when the bounds are this close"
+            ),
             Option("--min-runs", parse=whole, metavar="N", help="of each version (default: 10)"),
             Option("--max-runs", parse=whole, metavar="N", help="of each version"),
             Option("--runs", "-r", parse=whole, metavar="N", help="of each version, neither more nor fewer"),

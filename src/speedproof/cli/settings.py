@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Literal, TypeVar
 
 from speedproof.api.gates import MULTIPLICITIES, Demand, Location, Multiplicity, Policy
-from speedproof.cli.options import confidence, share
+from speedproof.api.given import proportion
+from speedproof.cli.options import confidence
 from speedproof.errors import FormatError
 
 __all__ = [
@@ -36,19 +37,7 @@ S = TypeVar("S", bound=str)
 
 @dataclass(frozen=True, slots=True)
 class BenchmarkSettings:
-    """One ``[[gate.benchmark]]`` table: what it says of the benchmarks that its pattern matches.
-
-    Attributes
-    ----------
-    pattern : str
-        A name, or a pattern with ``*``, ``?`` and ``[...]``.
-    margin : float or None
-        As a share. None leaves what the tables before say.
-    policy : Policy or None
-        What must be proven.
-    ignore : bool or None
-        Whether the benchmark is left out.
-    """
+    """One ``[[gate.benchmark]]`` table: what it says of the benchmarks that its pattern matches."""
 
     pattern: str
     margin: float | None = None
@@ -56,30 +45,13 @@ class BenchmarkSettings:
     ignore: bool | None = None
 
     def matches(self, name: str) -> bool:
-        """Whether this table speaks of a benchmark.
-
-        Examples
-        --------
-        >>> entry = BenchmarkSettings("json_*")
-        >>> entry.matches("json_dumps"), entry.matches("xml")
-        (True, False)
-        """
+        """Whether this table speaks of a benchmark."""
         return name == self.pattern or fnmatch.fnmatchcase(name, self.pattern)
 
 
 @dataclass(frozen=True, slots=True)
 class GateSettings:
-    """The ``[gate]`` table; None where it is silent.
-
-    Attributes
-    ----------
-    margin, confidence : float or None
-        As shares.
-    multiplicity, policy, undecided, protocol
-        As the options of those names.
-    benchmark : tuple of BenchmarkSettings
-        In the order of the file.
-    """
+    """The ``[gate]`` table; None where it is silent."""
 
     margin: float | None = None
     confidence: float | None = None
@@ -91,28 +63,7 @@ class GateSettings:
 
 
 def demand_of(name: str, base: Demand, entries: Iterable[BenchmarkSettings]) -> Demand | None:
-    """What a benchmark must prove: every table whose pattern matches is applied, a later one over an earlier.
-
-    Parameters
-    ----------
-    name : str
-        The benchmark.
-    base : Demand
-        Where no table says otherwise.
-    entries : iterable of BenchmarkSettings
-        In the order of the file.
-
-    Returns
-    -------
-    Demand or None
-        None when the benchmark is ignored.
-
-    Examples
-    --------
-    >>> entries = [BenchmarkSettings("*_io", ignore=True), BenchmarkSettings("disk_io", margin=0.2, ignore=False)]
-    >>> demand_of("net_io", Demand(), entries), demand_of("disk_io", Demand(), entries).margin
-    (None, 0.2)
-    """
+    """What a benchmark must prove: every table whose pattern matches is applied, a later one over an earlier."""
     policy, margin, ignored = base.policy, base.margin, False
     for entry in entries:
         if entry.matches(name):
@@ -123,25 +74,7 @@ def demand_of(name: str, base: Demand, entries: Iterable[BenchmarkSettings]) -> 
 
 
 def read_settings(path: str | Path) -> GateSettings:
-    """Read the settings of the gate.
-
-    Parameters
-    ----------
-    path : str or Path
-        A TOML file.
-
-    Returns
-    -------
-    GateSettings
-        All None when the file has no ``[gate]`` table.
-
-    Raises
-    ------
-    FormatError
-        No TOML, an unknown table or key, or a value that its key cannot have.
-    OSError
-        A file that cannot be read.
-    """
+    """Read the settings of the gate."""
     name = str(path)
     try:
         document = tomllib.loads(Path(path).read_text(encoding="utf-8"))
@@ -209,7 +142,7 @@ def _number(value: object, example: str) -> str:
 
 
 def _margin(value: object) -> float:
-    return share(_number(value, '"2%" or 0.02'))
+    return proportion(_number(value, '"2%" or 0.02'))
 
 
 def _confidence(value: object) -> float:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from functools import partial
 
 import speedproof as sp
+from speedproof.api.given import proportion
 from speedproof.cli.command import Args, Argument, Command, Option
 from speedproof.cli.console import Console
-from speedproof.cli.options import folding, open_unit_interval, pages
+from speedproof.cli.options import folding, pages
 from speedproof.cli.outputs import check_outputs, write_pages
 
 __all__ = ["COMMAND", "run"]
@@ -30,7 +31,7 @@ COMMAND = Command(
         Option(
             "--confidence",
             "--conf-level",
-            parse=open_unit_interval,
+            parse=proportion,
             metavar="LEVEL",
             help="confidence level of every benchmark; without it each row's ConfLevel, else the highest "
             "level at which the speedup is significant",
@@ -44,7 +45,7 @@ COMMAND = Command(
         ),
         Option(
             "--precision",
-            parse=open_unit_interval,
+            parse=proportion,
             default=0.05,
             metavar="R",
             help="half width for the number of benchmarks needed (default: 0.05)",

@@ -34,14 +34,8 @@ def ecdf(
 
     Parameters
     ----------
-    values : array_like, shape (n,)
-        The sample.
-    model : MixtureModel, optional
-        Its mixture.
-    ax : matplotlib Axes, optional
-        Where to draw.
-    axis, title : str
-        Texts.
+    values, model, ax, axis, title
+        As of :func:`histogram`.
 
     Returns
     -------
@@ -99,14 +93,8 @@ def run_order(
 
     Parameters
     ----------
-    values : array_like, shape (n,)
-        The sample in run order.
-    model : MixtureModel, optional
-        Its mixture.
-    ax : matplotlib Axes, optional
-        Where to draw.
-    axis, title : str
-        Texts.
+    values, model, ax, axis, title
+        As of :func:`histogram`.
 
     Returns
     -------
