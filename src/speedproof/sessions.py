@@ -7,13 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
+import numpy as np
+
+from speedproof.data.record import Record
+from speedproof.data.sample import FloatArray
 from speedproof.data.session_file import EndLine, Line, SessionLine, StoredSession, control_name
 from speedproof.measure.results import Limits, Measured, Progress, Tally, Warmup
-from speedproof.measure.session import Executor, Session
+from speedproof.measure.session import Executor, Harness, Session
 from speedproof.protocols.sequential import Finding, SequentialComparison, StopRules, withheld
 
-__all__ = ["ComparedSession", "SessionOrigin", "SessionResult"]
+__all__ = ["ComparedSession", "SessionOrigin", "SessionResult", "tool_times"]
 
 # Where more blocks than this are cut short, their lengths choose which blocks count.
 _CUT_SHARE = 0.1
@@ -85,7 +90,7 @@ class ComparedSession:
         When each benchmark ends.
     executor : Executor
         What executes.
-    clock, append, warmup, metric, ignore_failure, changed
+    clock, append, warmup, metric, ignore_failure, changed, harness
         As :class:`speedproof.measure.session.Session` takes them.
     watch : callable
         Told after each run how it was, and where the comparison stands.
@@ -110,6 +115,7 @@ class ComparedSession:
         ignore_failure: bool = False,
         changed: Callable[[], Iterable[tuple[str, str, str]]] = tuple,
         control: bool = False,
+        harness: Harness | None = None,
     ) -> None:
         self._metric = metric
         self._control = control
@@ -132,6 +138,7 @@ class ComparedSession:
             metric=metric,
             ignore_failure=ignore_failure,
             changed=changed,
+            harness=harness,
         )
 
     def recall(self, sessions: Sequence[StoredSession]) -> int:
@@ -217,3 +224,31 @@ def _of_blocks(cut: int, blocks: int) -> Iterator[str]:
             f"{cut} of {blocks} earlier blocks were cut short and left out: long ones are cut more often, which "
             "may favour a version"
         )
+
+
+def tool_times(format: str) -> Callable[[Path], dict[str, float]]:
+    """The reader of one invocation of another tool: the median time of each benchmark, in seconds.
+
+    A rate counts as the time that one of it takes, so that lower is better for all.
+    """
+
+    def read(path: Path) -> dict[str, float]:
+        from speedproof.formats import read as read_records
+
+        times: dict[str, list[float]] = {}
+        for record in read_records(path, format=format):
+            if isinstance(record, Record) and (values := _as_times(record)) is not None:
+                times.setdefault(record.benchmark, []).extend(values.tolist())
+        return {name: float(np.median(values)) for name, values in times.items()}
+
+    return read
+
+
+def _as_times(record: Record) -> FloatArray | None:
+    if record.version == "base":  # criterion's copy of the run before
+        return None
+    if record.unit == "s" and record.metric in ("time", "single-shot time"):
+        return record.values
+    if record.metric == "throughput" and record.unit == "ops/s" and np.all(record.values > 0):
+        return 1.0 / record.values
+    return None

@@ -693,10 +693,15 @@ def test_the_same_noise_has_the_same_bars() -> None:
     assert steady == "▁▁▁▁"
 
 
+def manual() -> str:
+    folder = Path(__file__).parents[2] / "docs"
+    return "\n".join((folder / page).read_text(encoding="utf-8") for page in ("run.md", "code.md"))
+
+
 def test_every_command_of_the_manual_is_understood() -> None:
     """Each ``speedproof run`` line of the page parses, and the suite of the page is one."""
-    page = (Path(__file__).parents[2] / "docs" / "run.md").read_text(encoding="utf-8")
-    lines = re.findall(r"^(?:    |\$ )(speedproof run .*)$", page, re.MULTILINE)
+    page = manual()
+    lines = re.findall(r"^(?:    |\$ |)(speedproof run .*)$", page, re.MULTILINE)
     assert len(lines) >= 12
     for line in lines:
         args = parse(shlex.split(line)[1:])
@@ -708,7 +713,7 @@ def test_every_command_of_the_manual_is_understood() -> None:
 
 def test_manual_names_every_option() -> None:
     """An option that the page does not mention is an option that nobody finds."""
-    page = (Path(__file__).parents[2] / "docs" / "run.md").read_text(encoding="utf-8")
+    page = manual()
     for parameter in command("run").params:
         if parameter.name not in ("help", "color", "commands"):
             assert any(option in page for option in parameter.opts), parameter.opts

@@ -98,7 +98,7 @@ class Watcher:
         """Take note of a run."""
         if progress.benchmark.name != self._benchmark:
             self._benchmark = progress.benchmark.name
-            self._runs = 0
+            self._runs = comparison.blocks * len(comparison.runners)
             self._recent = {v.name: deque(maxlen=_SHOWN) for v in progress.benchmark.versions}
         if not progress.warmup:
             self._runs += 1

@@ -15,6 +15,7 @@ from speedproof.cli.options import FAILING, pages, positive_seconds, risk_option
 
 __all__ = ["COMMAND"]
 
+DRIVERS = ["criterion", "go", "google-benchmark", "hyperfine", "jmh", "pyperf", "pytest-benchmark"]
 _SHELL = "--shell"
 _REVISIONS = "--revisions"
 _SHELLS = frozenset(["ash", "bash", "csh", "dash", "fish", "ksh", "sh", "tcsh", "zsh"])
@@ -69,6 +70,8 @@ COMMAND = _Run(
     "  speedproof run './old' './new' --fail-on slower   exit 1 at a proven slowdown\n"
     "  speedproof run --revisions main HEAD --build 'make -j2' -- ./bench input.txt\n"
     "                                                    what a change of code did\n"
+    "  speedproof run --driver go --revisions main HEAD -- go test -bench=. ./sort\n"
+    "                                                    another tool's benchmarks\n"
     "  speedproof run --suite bench.toml                 benchmarks x versions\n"
     "  speedproof run --calibrate ./old                  what this machine can prove\n"
     "  speedproof run --resume speedproof-1.jsonl        go on where it stopped\n"
@@ -123,6 +126,12 @@ COMMAND = _Run(
                 flag=True,
                 help="build the reference once more and measure that, too: verdicts no larger than what two "
                 "builds of one source differ by are withheld",
+            ),
+            Option(
+                "--driver",
+                choices=DRIVERS,
+                help="each command is this tool's: its benchmarks are compared one by one, from short "
+                "invocations in random order, and those that are decided are measured no longer",
             ),
             Option("--reference", metavar="NAME", help="the version to compare against (default: the first)"),
             Option("--calibrate", flag=True, help="measure one command against itself"),

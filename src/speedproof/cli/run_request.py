@@ -47,6 +47,7 @@ __all__ = ["Metrics", "inherit", "kept", "metrics_of", "pin", "plan_of", "rules_
 # What a resumed session takes over from the last: these change what is measured ...
 _MEASURED = (
     "input", "output", "timeout", "metric", "perf", "energy", "ignore_failure", "calibrate", "control",
+    "driver",
 )  # fmt: skip
 # ... and these what is asked; a new answer to one of them may be wanted, but not to how long to measure.
 _ASKED = ("decide_by", "alpha", "confidence", "margin", "precision")
@@ -217,6 +218,8 @@ def _present(benchmark: PlannedBenchmark, console: Console) -> PlannedBenchmark:
 
 def plan_of(args: Args, console: Console, held: ExitStack) -> tuple[PlannedBenchmark, ...]:
     """What is measured; placeholders that nothing fills are remarked."""
+    if args.driver:
+        _check_driver(args)
     if args.no_shell and args.shell:
         raise UsageError(f"--shell={args.shell} and --no-shell exclude each other")
     commands: list[str | list[str]] = [*args.commands, *([args.words] if args.words else [])]
@@ -263,6 +266,17 @@ def plan_of(args: Args, console: Console, held: ExitStack) -> tuple[PlannedBench
                 "and the same command"
             )
     return plan if args.reference is None else tuple(_led_by(args.reference, b) for b in plan)
+
+
+def _check_driver(args: Args) -> None:
+    """Refuse what another tool does itself, or would not be told of."""
+    own = ("suite", "calibrate", "shell", "parameter_list", "parameter_scan", "benchmark", "input",
+           "metric", "decide_by", "perf", "energy", "warmup")  # fmt: skip
+    if needless := [args.given[name] for name in own if name in args.given]:
+        raise UsageError(
+            f"--driver {args.driver} starts the tool itself and takes its benchmarks and times from it; leave out "
+            f"{', '.join(needless)}"
+        )
 
 
 def _scans(args: Args) -> Iterator[tuple[str, list[str]]]:

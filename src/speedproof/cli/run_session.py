@@ -16,6 +16,8 @@ from itertools import chain, count
 from pathlib import Path
 from types import FrameType
 
+import msgspec
+
 from speedproof.cli.command import Args
 from speedproof.cli.console import Console
 from speedproof.cli.options import FAILING
@@ -32,6 +34,7 @@ from speedproof.data.session_file import (
 )
 from speedproof.errors import FormatError, SpeedproofError, UsageError
 from speedproof.measure.cache import untold
+from speedproof.measure.drivers import ToolExecutor, planned
 from speedproof.measure.environment import differences, disturbances, snapshot
 from speedproof.measure.execute import shell_command
 from speedproof.measure.executor import CommandExecutor, shell_start
@@ -40,7 +43,7 @@ from speedproof.measure.results import Warmup
 from speedproof.measure.store import Store, read_sessions
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.sequential import StopRules
-from speedproof.sessions import ComparedSession, SessionResult
+from speedproof.sessions import ComparedSession, SessionResult, tool_times
 
 __all__ = ["carry_out", "ends_as_ctrl_c"]
 
@@ -49,6 +52,7 @@ ERROR = 2
 INTERRUPTED = 130
 _ALONE_RUNS = 30
 _SAME_EVENT_SECONDS = 1.0
+_LONG_INVOCATION_SECONDS = 3.0
 
 
 def carry_out(args: Args, console: Console) -> int:
@@ -63,9 +67,9 @@ def carry_out(args: Args, console: Console) -> int:
 def _carry_out(args: Args, console: Console, held: ExitStack) -> int:
     stored = _stored(args, console, args.resume)
     rules = rules_of(args)
-    warmup = warmup_of(args.warmup)
     plan = stored[-1].head.benchmarks if stored else plan_of(args, console, held)
     files = _same_files(args, stored, plan)
+    warmup = Warmup(0) if args.driver else warmup_of(args.warmup)
     if (
         max(len(benchmark.versions) for benchmark in plan) == 1
         and args.max_runs is None
@@ -79,6 +83,11 @@ def _carry_out(args: Args, console: Console, held: ExitStack) -> int:
     with ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="speedproof-"))
         metrics = metrics_of(args, Path(folder), console)
+        tool = (
+            ToolExecutor(args.driver, metrics.executor, Path(folder), tool_times(args.driver))
+            if args.driver
+            else None
+        )
         environment = snapshot()
         warnings = disturbances(environment)
         for warning in untold(warnings):
@@ -106,7 +115,11 @@ def _carry_out(args: Args, console: Console, held: ExitStack) -> int:
             console.remark(f"note: the machine differs from the last session's: {'; '.join(changed)}")
         stack.enter_context(ends_as_ctrl_c())
         try:
-            outcome = _measure(args, console, stack, path, head, stored, rules, warmup, metrics)
+            if tool is not None:
+                head = msgspec.structs.replace(
+                    head, benchmarks=_found_by(tool, head.benchmarks, stored, console)
+                )
+            outcome = _measure(args, console, stack, path, head, stored, rules, warmup, metrics, tool)
         except (SpeedproofError, OSError):
             _say_what_is_left(console, path, head.session)
             raise
@@ -115,6 +128,28 @@ def _carry_out(args: Args, console: Console, held: ExitStack) -> int:
         console.remark(f"to go on: speedproof run --resume {shlex.quote(str(path))}")
     report(args, console, path, [*head.resumes, head.session], rules, outcome)
     return INTERRUPTED if outcome.measured.interrupted else _code(args, outcome)
+
+
+def _found_by(
+    tool: ToolExecutor,
+    plan: Sequence[PlannedBenchmark],
+    stored: Sequence[StoredSession],
+    console: Console,
+) -> tuple[PlannedBenchmark, ...]:
+    """The benchmarks of another tool: what one invocation of each side finds, which counts for nothing else."""
+    versions = {v.name: v for benchmark in plan for v in benchmark.versions}
+    sides = list(versions.values())
+    console.remark(f"looking for the benchmarks of {tool.driver}")
+    begun = time.monotonic()
+    found, tool.aliases, absent = planned(sides, {v.name: tool.discover(v) for v in sides})
+    each = (time.monotonic() - begun) / len(sides)
+    if each > _LONG_INVOCATION_SECONDS:
+        console.remark(
+            f"note: an invocation takes {each:.0f} s; shorter ones, by the tool's own options, decide sooner"
+        )
+    for told in absent:
+        console.remark(f"left out: {told}")
+    return tuple(plan) if stored else found
 
 
 def _code(args: Args, outcome: SessionResult) -> int:
@@ -212,6 +247,7 @@ def _measure(
     rules: StopRules,
     warmup: Warmup,
     metrics: Metrics,
+    tool: ToolExecutor | None,
 ) -> SessionResult:
     from speedproof.cli.live import Watcher
 
@@ -229,6 +265,7 @@ def _measure(
         control=args.control,
         ignore_failure=args.ignore_failure,
         changed=lambda: replaced(head.benchmarks, head.files, fingerprints(head.benchmarks)),
+        harness=tool,
     )
     if stored:
         console.remark(f"{session.recall(stored)} blocks taken over from {path}")

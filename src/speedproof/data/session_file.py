@@ -194,7 +194,7 @@ class SessionOptions(msgspec.Struct, frozen=True):
 
     Attributes
     ----------
-    input, output, timeout, metric, perf, energy, ignore_failure, calibrate, control
+    input, output, timeout, metric, perf, energy, ignore_failure, calibrate, control, driver
         These change what is measured.
     decide_by, alpha, confidence, margin, precision
         These are the question.
@@ -211,6 +211,7 @@ class SessionOptions(msgspec.Struct, frozen=True):
     ignore_failure: bool = False
     calibrate: bool = False
     control: bool = False
+    driver: str | None = None
     decide_by: str | None = None
     alpha: _Risk | None = None
     confidence: Annotated[float, msgspec.Meta(gt=0.5, le=1 - 1e-9)] | None = None

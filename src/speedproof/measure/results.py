@@ -94,6 +94,8 @@ class Progress:
         Whether it was a warm-up run.
     elapsed : float
         Seconds since the benchmark's start.
+    together : int
+        How many benchmarks are measured at once, and open.
     """
 
     benchmark: PlannedBenchmark
@@ -101,6 +103,7 @@ class Progress:
     run: Run
     warmup: bool
     elapsed: float
+    together: int = 1
 
 
 @dataclass(slots=True)
@@ -133,6 +136,14 @@ class Tally:
     left_behind: int = 0
     metrics: tuple[str, ...] = ()
     absent: dict[str, str] = field(default_factory=dict)
+
+    def count(self, metrics: Mapping[str, float], *, failed: bool, left: int, deciding: bool) -> None:
+        """Take note of a run."""
+        self.runs += 1
+        self.failed += failed
+        self.lacking += not failed and not deciding
+        self.left_behind += left > 0
+        self.metrics = tuple(dict.fromkeys((*self.metrics, *metrics)))
 
     @property
     def useless(self) -> bool:

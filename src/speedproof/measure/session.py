@@ -21,7 +21,7 @@ from speedproof.measure.execute import Run, RunError
 from speedproof.measure.results import Decider, Limits, Measured, Progress, Tally, Warmup
 from speedproof.measure.schedule import block_order
 
-__all__ = ["Executor", "Session"]
+__all__ = ["Executor", "Harness", "Session"]
 
 # "Steady": the median of the last three rounds is not below 98 % of that of the three before, for any version.
 _STEADY_ROUNDS = 3
@@ -47,6 +47,13 @@ class Executor(Protocol):
 
     def explain(self, run: Run, metric: str) -> str:
         """Why a run has no value of a metric; empty when nothing is known."""
+
+
+class Harness(Executor, Protocol):
+    """What measures several benchmarks at once: another tool, which may be asked for some of them only."""
+
+    def measure_all(self, version: PlannedVersion, wanted: Sequence[str]) -> Mapping[str, Run]:
+        """Execute once; a run for every benchmark that is wanted."""
 
 
 def _ignore(progress: Progress) -> None:
@@ -81,6 +88,8 @@ class Session:
     changed : callable
         Tells benchmark, version and path of each program that was replaced since the session began; asked
         once, at its end.
+    harness : Harness, optional
+        Measures all benchmarks at once, in place of the executor, which measures them one after the other.
     """
 
     def __init__(
@@ -97,8 +106,11 @@ class Session:
         metric: str = "time",
         ignore_failure: bool = False,
         changed: Callable[[], Iterable[tuple[str, str, str]]] = tuple,
+        harness: Harness | None = None,
     ) -> None:
         self._head = head
+        self._harness = harness
+        self._groups = [head.benchmarks] if harness else [(b,) for b in head.benchmarks]
         self._deciders = deciders
         self._limits = limits
         self._executor = executor
@@ -141,7 +153,12 @@ class Session:
                 if tally is None or run.warmup:
                     continue
                 blocks.setdefault((run.benchmark, run.block), {})[run.version] = run
-                self._count(tally, run.metrics, failed=run.exit != 0 or run.timed_out, left=run.left_behind)
+                tally.count(
+                    run.metrics,
+                    failed=run.exit != 0 or run.timed_out,
+                    left=run.left_behind,
+                    deciding=self._deciding(run.metrics),
+                )
             for (benchmark, _), runs in blocks.items():
                 decider = self._deciders[benchmark]
                 self._recalled[benchmark] = self._recalled.get(benchmark, 0) + 1
@@ -199,12 +216,13 @@ class Session:
         interrupted = False
         end = EndLine(self._head.session, "error")
         try:
-            for number, benchmark in enumerate(self._head.benchmarks):
+            for number, group in enumerate(self._groups):
+                ended: dict[str, str] = {}
                 try:
-                    reason = yield from self._measure(number, benchmark)
+                    yield from self._measure(number, group, ended)
                 except KeyboardInterrupt:
-                    reason, interrupted = "interrupted", True
-                reasons.append((benchmark.name, reason))
+                    interrupted = True
+                reasons += [(b.name, ended.get(b.name, "interrupted")) for b in group]
                 if interrupted:
                     break
             try:
@@ -217,8 +235,8 @@ class Session:
             reason = reasons[-1][1] if reasons else "nothing to measure"
             end = EndLine(self._head.session, reason, measured.on_result, measured.changed)
         except GeneratorExit:
-            started = self._head.benchmarks[: len(reasons) + 1]
-            watched = self._measured([(b.name, "") for b in started], True)
+            started = self._head.benchmarks[: len(reasons) + len(group)]
+            watched = self._measured([(b.name, "interrupted") for b in started], True)
             end = EndLine(self._head.session, "left early", watched.on_result, watched.changed)
             raise
         finally:
@@ -228,10 +246,10 @@ class Session:
     def _measured(self, reasons: Sequence[tuple[str, str]], interrupted: bool) -> Measured:
         names = [name for name, _ in reasons]
         on_result: dict[str, tuple[str, ...]] = {}
-        for name in names:
+        for name, reason in reasons:
             decider = self._deciders[name]
             # Ctrl-C comes from somebody who may have seen the numbers.
-            watched = decider.open() if interrupted and name == names[-1] else ()
+            watched = decider.open() if interrupted and reason == "interrupted" else ()
             stopped = {*decider.stopped(), *watched}
             if left := tuple(candidate for candidate in decider.candidates if candidate in stopped):
                 on_result[name] = left
@@ -246,36 +264,53 @@ class Session:
             dict(self._recalled),
         )
 
-    def _measure(self, number: int, benchmark: PlannedBenchmark) -> Generator[Progress, None, str]:
-        decider = self._deciders[benchmark.name]
-        versions = {version.name: version for version in benchmark.versions}
+    def _measure(
+        self, number: int, group: Sequence[PlannedBenchmark], ended: dict[str, str]
+    ) -> Generator[Progress, None, None]:
+        """Block by block, until every benchmark of the group has ended; why each did is told as it does."""
+        versions = {version.name: version for benchmark in group for version in benchmark.versions}
         begun: list[PlannedVersion] = []
         start = self._clock()
+
+        def still_open() -> list[PlannedBenchmark]:
+            for benchmark in group:
+                if benchmark.name not in ended and (reason := self._ended(benchmark.name, start, len(group))):
+                    ended[benchmark.name] = reason
+            return [benchmark for benchmark in group if benchmark.name not in ended]
+
         # What earlier sessions decided needs no setup.
-        if reason := self._ended(benchmark.name, decider, start):
-            return reason
+        if not still_open():
+            return
         try:
-            for version in benchmark.versions:
+            for version in versions.values():
                 begun.append(version)
                 self._executor.begin(version)
-            yield from self._warm_up(benchmark, start)
+            yield from self._warm_up(group, versions, start)
             block = 0
             # A seed given again must not draw the orders of the earlier blocks again.
-            before = self._recalled.get(benchmark.name, 0)
-            upcoming = self._drawn(number, benchmark, before)
-            while not (reason := self._ended(benchmark.name, decider, start)):
-                values: dict[str, float] = {}
+            before = max(self._recalled.get(benchmark.name, 0) for benchmark in group)
+            upcoming = self._drawn(number, versions, before)
+            while remaining := still_open():
+                values: dict[str, dict[str, float]] = {benchmark.name: {} for benchmark in remaining}
+                wanted = {
+                    name: [b for b in remaining if name in self._deciders[b.name].runners]
+                    for name in upcoming
+                }
                 # Those left of a random order are in random order.
-                order = [name for name in upcoming if name in decider.runners]
+                order = [name for name in upcoming if wanted[name]]
                 for position, name in enumerate(order):
                     if position == len(order) - 1:
                         # The comparison, before the first run, leaves it cold caches: this is for the last one.
-                        upcoming = self._drawn(number, benchmark, before + block + 1)
-                    run = self._execute(benchmark, versions[name], block, position, warmup=False)
-                    yield Progress(benchmark, name, run, False, self._clock() - start)
-                    if not run.failed and self._deciding(run.metrics):
-                        values[name] = run.metrics[self._metric]
-                decider.add(values)
+                        upcoming = self._drawn(number, versions, before + block + 1)
+                    place = (block, position)
+                    runs = self._execute(wanted[name], versions[name], place, warmup=False)
+                    elapsed = self._clock() - start
+                    for benchmark, run in zip(wanted[name], runs, strict=True):
+                        yield Progress(benchmark, name, run, False, elapsed, len(remaining))
+                        if not run.failed and self._deciding(run.metrics):
+                            values[benchmark.name][name] = run.metrics[self._metric]
+                for benchmark in remaining:
+                    self._deciders[benchmark.name].add(values[benchmark.name])
                 block += 1
         except RunError as error:
             raise RunError("\n".join([str(error), *self._finish(begun)])) from None
@@ -284,7 +319,6 @@ class Session:
             raise
         # What was measured is as good as it was: a failed cleanup is told, and the verdict given.
         self._unfinished += self._finish(begun)
-        return reason
 
     def _finish(self, begun: Sequence[PlannedVersion]) -> list[str]:
         """Clean up after every version, whatever becomes of the others; what went wrong."""
@@ -300,11 +334,12 @@ class Session:
                 )
         return problems
 
-    def _drawn(self, number: int, benchmark: PlannedBenchmark, block: int) -> tuple[str, ...]:
-        names = [version.name for version in benchmark.versions]
-        return block_order(names, seed=self._head.seed, benchmark=number, block=block)
+    def _drawn(self, number: int, versions: Iterable[str], block: int) -> tuple[str, ...]:
+        return block_order(list(versions), seed=self._head.seed, benchmark=number, block=block)
 
-    def _ended(self, benchmark: str, decider: Decider, start: float) -> str:
+    def _ended(self, benchmark: str, start: float, together: int) -> str:
+        """Why a benchmark is measured no longer; empty while it is."""
+        decider = self._deciders[benchmark]
         if decider.decided:
             return "decided"
         for name in decider.runners:
@@ -318,34 +353,62 @@ class Session:
         if most is not None and decider.blocks >= most:
             return f"{most} runs of each version were allowed"
         # The first block is always measured: without it there is nothing to say.
-        if longest is not None and decider.blocks and self._clock() - start >= longest:
-            return f"{longest:g} s were allowed"
+        if longest is not None and decider.blocks and self._clock() - start >= longest * together:
+            return f"{longest * together:g} s were allowed"
         return ""
 
-    def _warm_up(self, benchmark: PlannedBenchmark, start: float) -> Generator[Progress, None, None]:
+    def _warm_up(
+        self, group: Sequence[PlannedBenchmark], versions: Mapping[str, PlannedVersion], start: float
+    ) -> Generator[Progress, None, None]:
         rounds = self._warmup.rounds
         times: list[list[float]] = []
         while len(times) < (_STEADY_MAX if rounds is None else rounds):
             if rounds is None and _steady(times):
                 return
             times.append([])
-            for position, version in enumerate(benchmark.versions):
-                run = self._execute(benchmark, version, len(times) - 1, position, warmup=True)
-                yield Progress(benchmark, version.name, run, True, self._clock() - start)
-                times[-1].append(run.metrics["time"])
+            for position, version in enumerate(versions.values()):
+                own = [b for b in group if version.name in self._deciders[b.name].runners]
+                runs = self._execute(own, version, (len(times) - 1, position), warmup=True)
+                for benchmark, run in zip(own, runs, strict=True):
+                    yield Progress(benchmark, version.name, run, True, self._clock() - start, len(group))
+                    times[-1].append(run.metrics.get("time", 0.0))
 
     def _execute(
-        self, benchmark: PlannedBenchmark, version: PlannedVersion, block: int, position: int, *, warmup: bool
-    ) -> Run:
+        self,
+        wanted: Sequence[PlannedBenchmark],
+        version: PlannedVersion,
+        place: tuple[int, int],
+        *,
+        warmup: bool,
+    ) -> list[Run]:
+        """Run a version once, at its place in its block, for the benchmarks that want it."""
         at = self._clock() - self._started
-        run = self._executor.measure(version)
+        if self._harness is None:
+            runs = [self._executor.measure(version)]
+        else:
+            found = self._harness.measure_all(version, [benchmark.name for benchmark in wanted])
+            runs = [found[benchmark.name] for benchmark in wanted]
+        for benchmark, run in zip(wanted, runs, strict=True):
+            self._keep(benchmark, version, run, place, at, warmup=warmup)
+        return runs
+
+    def _keep(
+        self,
+        benchmark: PlannedBenchmark,
+        version: PlannedVersion,
+        run: Run,
+        place: tuple[int, int],
+        at: float,
+        *,
+        warmup: bool,
+    ) -> None:
+        """Store a run; one that failed ends the session, unless that is ignored."""
         self._append(
             RunLine(
                 self._head.session,
                 benchmark.name,
                 version.name,
-                block,
-                position,
+                *place,
                 round(at, 6),
                 run.metrics,
                 run.exit,
@@ -357,8 +420,9 @@ class Session:
         lacks = not self._deciding(run.metrics)
         if (run.failed or lacks) and not self._ignore_failure:
             how = run.describe_failure() if run.failed else self._describe_lack(run)
+            of = f" ({benchmark.name})" if self._harness else ""
             raise RunError(
-                f"{version.text!r} {how}\n"
+                f"{version.text!r}{of} {how}\n"
                 "(--ignore-failure leaves such runs out; --output capture also shows standard output)"
             )
         if not warmup:
@@ -366,20 +430,12 @@ class Session:
             for metric in () if run.failed else self._head.units:
                 if metric not in run.metrics and metric not in tally.absent:
                     tally.absent[metric] = self._executor.explain(run, metric)
-            self._count(tally, run.metrics, failed=run.failed, left=run.left_behind)
-        return run
+            tally.count(run.metrics, failed=run.failed, left=run.left_behind, deciding=not lacks)
 
     def _deciding(self, metrics: Mapping[str, float]) -> bool:
         """Whether a run has the metric that decides, and a value that a speedup can be made of."""
         value = metrics.get(self._metric, 0.0)
         return value > 0.0 and math.isfinite(value)
-
-    def _count(self, tally: Tally, metrics: Mapping[str, float], *, failed: bool, left: int) -> None:
-        tally.runs += 1
-        tally.failed += failed
-        tally.lacking += not failed and not self._deciding(metrics)
-        tally.left_behind += left > 0
-        tally.metrics = tuple(dict.fromkeys((*tally.metrics, *metrics)))
 
     def _describe_lack(self, run: Run) -> str:
         if self._metric in run.metrics:

@@ -1,0 +1,266 @@
+"""Other tools' benchmarks: how each is asked for a file that can be read, and for some of its benchmarks only.
+
+An invocation of the tool is one run; what it measured inside is nested in it, so its median stands for it. The
+table knows words only: what a tool wrote is read by the format of the same name.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from speedproof.data.session_file import PlannedBenchmark, PlannedVersion
+from speedproof.errors import UsageError
+from speedproof.measure.execute import Run, RunError
+from speedproof.measure.executor import CommandExecutor
+
+__all__ = ["DRIVERS", "Driver", "ToolExecutor", "planned"]
+
+Words = list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Driver:
+    """A tool.
+
+    Attributes
+    ----------
+    ask : callable
+        From the user's words and the place for results to words that also write them there.
+    narrow : callable
+        From those words, the wanted benchmarks and the others to words that measure as few of the others as the
+        tool can leave out.
+    printed : bool
+        Whether the results are what it prints.
+    env : callable
+        From the place for results to variables that name it.
+    """
+
+    ask: Callable[[Words, str], Words]
+    narrow: Callable[[Words, Sequence[str], Sequence[str]], Words]
+    printed: bool = False
+    env: Callable[[str], dict[str, str]] = field(default=lambda place: {})
+
+
+def _all(words: Words, wanted: Sequence[str], others: Sequence[str]) -> Words:
+    """For a tool that has no filter."""
+    return words
+
+
+def _any_of(names: Collection[str]) -> str:
+    return f"^({'|'.join(re.escape(name) for name in names)})$"
+
+
+def _without(words: Words, wanted: Sequence[str], others: Sequence[str]) -> Words:
+    """What hyperfine measures are the commands that it is given."""
+    return [word for word in words if word not in others]
+
+
+def _deselect(words: Words, wanted: Sequence[str], others: Sequence[str]) -> Words:
+    return [*words, *(f"--deselect={name}" for name in others)]
+
+
+def _google_filter(words: Words, wanted: Sequence[str], others: Sequence[str]) -> Words:
+    # The library's own and POSIX's expressions know no escaped slash or colon.
+    names = (re.sub(r"([.^$*+?()\[\]{}|\\])", r"\\\1", name) for name in wanted)
+    return [*words, f"--benchmark_filter=^({'|'.join(names)})$"]
+
+
+def _go_option(words: Words) -> str:
+    return "-bench" if words[1:2] == ["test"] else "-test.bench"
+
+
+def _ask_go(words: Words, place: str) -> Words:
+    option = _go_option(words)
+    given = any(word.lstrip("-").partition("=")[0] == option[1:] for word in words)
+    return words if given else [*words, f"{option}=.", option.replace("bench", "run") + "=^$"]
+
+
+def _go_filter(words: Words, wanted: Sequence[str], others: Sequence[str]) -> Words:
+    """An expression a level; no deeper than the shallowest name, which a deeper one would leave out."""
+    bare = [re.sub(r"^.*\.(?=[A-Z_]\w*(/|$))", "", re.sub(r"-\d+$", "", name)) for name in wanted]
+    levels = [name.split("/") for name in bare]
+    depth = min(map(len, levels))
+    parts = (dict.fromkeys(level[i] for level in levels) for i in range(depth))
+    pattern = "/".join(
+        f"^({'|'.join(('Benchmark' if i == 0 else '') + re.escape(name) for name in part)})$"
+        for i, part in enumerate(parts)
+    )
+    return [*words, f"{_go_option(words)}={pattern}"]
+
+
+def _ask_pyperf(words: Words, place: str) -> Words:
+    """After a subcommand, whose own words may be a program and its options."""
+    named = [i for i, word in enumerate(words) if word in ("timeit", "command") and "pyperf" in words[:i]]
+    at = named[0] + 1 if named else len(words)
+    return [*words[:at], "-o", place, *words[at:]]
+
+
+def _jmh_excludes(words: Words, wanted: Sequence[str], others: Sequence[str]) -> Words:
+    """Methods of which no set of parameters is wanted."""
+    kept = {name.partition(":")[0] for name in wanted}
+    gone = {name.partition(":")[0] for name in others} - kept
+    return [*words, "-e", _any_of(sorted(gone))] if gone else words
+
+
+def _after_dashes(words: Words) -> Words:
+    return words if "--" in words or words[1:2] != ["bench"] else [*words, "--"]
+
+
+def _criterion_filter(words: Words, wanted: Sequence[str], others: Sequence[str]) -> Words:
+    return [*_after_dashes(words), _any_of(wanted)]
+
+
+DRIVERS = {
+    "criterion": Driver(
+        lambda words, place: words, _criterion_filter, env=lambda place: {"CRITERION_HOME": place}
+    ),
+    "go": Driver(_ask_go, _go_filter, printed=True),
+    "google-benchmark": Driver(
+        lambda words, place: [*words, f"--benchmark_out={place}", "--benchmark_out_format=json"],
+        _google_filter,
+    ),
+    "hyperfine": Driver(lambda words, place: [*words, "--export-json", place], _without),
+    "jmh": Driver(lambda words, place: [*words, "-rf", "json", "-rff", place], _jmh_excludes),
+    "pyperf": Driver(_ask_pyperf, _all),
+    "pytest-benchmark": Driver(lambda words, place: [*words, f"--benchmark-json={place}"], _deselect),
+}
+"""By the name of the format that reads what they write."""
+
+
+@dataclass(slots=True)
+class ToolExecutor:
+    """Runs a tool, and takes from its file one value for each of its benchmarks.
+
+    Attributes
+    ----------
+    driver : str
+        Which tool.
+    executor : CommandExecutor
+        Starts it.
+    folder : Path
+        For its files; none outlives its run.
+    read : callable
+        From a file to the median seconds of each benchmark in it.
+    aliases : mapping of str to mapping of str to str
+        By version, what it calls a benchmark that has another name in the session.
+    """
+
+    driver: str
+    executor: CommandExecutor
+    folder: Path
+    read: Callable[[Path], Mapping[str, float]]
+    aliases: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    _seen: dict[str, list[str]] = field(default_factory=dict)
+    _whole: bool = False
+
+    def begin(self, version: PlannedVersion) -> None:
+        """Carry out the setup command."""
+        self.executor.begin(version)
+
+    def finish(self, version: PlannedVersion) -> None:
+        """Carry out the cleanup command."""
+        self.executor.finish(version)
+
+    def measure(self, version: PlannedVersion) -> Run:
+        """Run the tool once, whole."""
+        return self._invoke(version, ())[0]
+
+    def explain(self, run: Run, metric: str) -> str:
+        """Say why a benchmark has no value."""
+        return "the tool measured it in another run, and not in this one"
+
+    def discover(self, version: PlannedVersion) -> dict[str, float]:
+        """Run the tool once for what its benchmarks are."""
+        run, found = self._invoke(version, ())
+        if run.failed:
+            raise RunError(f"{version.text!r} {run.describe_failure()}")
+        if not found:
+            raise RunError(f"{version.text!r} measured nothing that {self.driver}'s reader finds a time in")
+        return found
+
+    def measure_all(self, version: PlannedVersion, wanted: Sequence[str]) -> dict[str, Run]:
+        """Run the tool once for these benchmarks; all of it from then on where its filter loses some."""
+        own = self.aliases.get(version.name, {})
+        names = [own.get(name, name) for name in wanted]
+        run, found = self._invoke(version, () if self._whole else names)
+        if not (run.failed or self._whole or found.keys() >= set(names)):
+            self._whole = True
+            run, found = self._invoke(version, ())
+        return {
+            name: replace(run, metrics={"time": found[called]} if called in found else {})
+            for name, called in zip(wanted, names, strict=True)
+        }
+
+    def _invoke(self, version: PlannedVersion, wanted: Sequence[str]) -> tuple[Run, dict[str, float]]:
+        place = self.folder / "results"
+        tool = DRIVERS[self.driver]
+        # A tool that is asked for what it would measure anyway is better not asked: its own choice may say more.
+        known = self._seen.get(version.name, [])
+        others = [name for name in known if name not in wanted]
+        words = tool.ask(list(version.command), str(place))
+        if wanted and others:
+            words = tool.narrow(words, wanted, others)
+        env = {**version.env, **tool.env(str(place))}
+        executor = replace(self.executor, capture=self.executor.capture or tool.printed)
+        run = executor.measure(PlannedVersion(
+            version.name, tuple(words), version.text, env, version.cwd,
+            prepare=version.prepare, conclude=version.conclude,
+        ))  # fmt: skip
+        try:
+            if tool.printed and not run.failed:
+                place.write_bytes(run.stdout)
+            found = dict(self.read(place)) if place.exists() and not run.failed else {}
+        finally:
+            if place.is_dir():
+                shutil.rmtree(place)
+            else:
+                place.unlink(missing_ok=True)
+        if not wanted:
+            self._seen[version.name] = list(found)
+        return run, found
+
+
+def planned(
+    versions: Sequence[PlannedVersion], found: Mapping[str, Mapping[str, float]]
+) -> tuple[tuple[PlannedBenchmark, ...], dict[str, dict[str, str]], list[str]]:
+    """The benchmarks that the reference and some candidate have.
+
+    Parameters
+    ----------
+    versions : sequence of PlannedVersion
+        The reference first.
+    found : mapping of str to mapping
+        By version, its benchmarks.
+
+    Returns
+    -------
+    tuple of PlannedBenchmark, dict, list of str
+        The plan; by version, what it calls a benchmark otherwise; and, in sentences, what is absent where.
+
+    Raises
+    ------
+    UsageError
+        Nothing in common.
+    """
+    first, *others = versions
+    base = list(found[first.name])
+    aliases: dict[str, dict[str, str]] = {}
+    if len(base) == 1 and all(len(found[v.name]) == 1 for v in others):
+        # One benchmark a side: commands that differ are what is compared, whatever they are called.
+        aliases = {v.name: {base[0]: next(iter(found[v.name]))} for v in others}
+    plan, told = [], []
+    for name in base:
+        sides = [v for v in others if aliases.get(v.name, {}).get(name, name) in found[v.name]]
+        if absent := [v.name for v in others if v not in sides]:
+            told.append(f"{name}: not in {', '.join(absent)}")
+        if sides:
+            plan.append(PlannedBenchmark(name, (first, *sides)))
+    new = dict.fromkeys(n for v in others for n in found[v.name] if n not in base and v.name not in aliases)
+    told += [f"{name}: not in {first.name}, the reference" for name in new]
+    if not plan:
+        raise UsageError(f"{first.name} and the others have no benchmark in common: " + "; ".join(told[:6]))
+    return tuple(plan), aliases, told
