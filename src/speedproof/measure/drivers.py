@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from speedproof.data.session_file import PlannedBenchmark, PlannedVersion
-from speedproof.errors import UsageError
+from speedproof.errors import FormatError, UsageError
 from speedproof.measure.execute import Run, RunError
 from speedproof.measure.executor import CommandExecutor
 
@@ -211,9 +211,13 @@ class ToolExecutor:
             prepare=version.prepare, conclude=version.conclude,
         ))  # fmt: skip
         try:
-            if tool.printed and not run.failed:
+            if tool.printed and not run.failed and run.stdout.strip():
                 place.write_bytes(run.stdout)
             found = dict(self.read(place)) if place.exists() and not run.failed else {}
+        except FormatError as error:
+            raise RunError(
+                f"{version.text!r} wrote results that cannot be read: {error.message}; {run.describe_output()}"
+            ) from None
         finally:
             if place.is_dir():
                 shutil.rmtree(place)
