@@ -17,6 +17,7 @@ from speedproof.data.session_file import (
     EndLine,
     Line,
     PlannedBenchmark,
+    PlannedBuild,
     PlannedVersion,
     RunLine,
     SessionLine,
@@ -179,6 +180,113 @@ def test_precision_goes_on_after_the_proof() -> None:
     assert finding.reason == "the precision is reached"
     assert finding.result.precision <= 0.01
     assert finding.result.blocks > 50
+
+
+def test_every_block_has_builds_of_its_own_and_their_runs_are_one_value() -> None:
+    """Each build of each version once, paired at random; its runs in random order, their median its value."""
+    folders = {name: tuple(PlannedBuild(f"{name}{i}", i + 1) for i in range(12)) for name in "XY"}
+    plan = PlannedBenchmark(
+        "b", tuple(PlannedVersion(n, (n,), n, cwd=f"{n}0", builds=folders[n]) for n in "XY")
+    )
+    ran: list[PlannedVersion] = []
+    values = {"X": itertools.cycle([1.0, 1.2, 9.0]), "Y": itertools.cycle([1.1, 1.0, 1.05])}
+
+    class Executor(FakeExecutor):
+        def measure(self, version: PlannedVersion) -> Run:
+            ran.append(version)
+            return Run({"time": next(values[version.name])})
+
+    bench = Bench({"X": 1.0, "Y": 1.0}, plan, rules=StopRules(max_blocks=12), repeats=3)
+    executor = Executor(FakeClock(), {})
+    session = ComparedSession(
+        head(plan), StopRules(max_blocks=12), executor, clock=FakeClock(), append=bench.lines.append,
+        warmup=Warmup(0), repeats=3,
+    )  # fmt: skip
+    (finding,) = session.run().findings
+    assert finding.result.blocks == 12
+    # Every median is 1.2 against 1.05.
+    assert finding.estimate == pytest.approx(1.2 / 1.05)
+    runs = [(r.version, r.block, r.build) for r in bench.runs]
+    for name in "XY":
+        used = [build for version, _, build in runs if version == name]
+        assert [used[i : i + 3] for i in range(0, 36, 3)] == [[b] * 3 for b in used[::3]]
+        assert sorted(b for b in used[::3] if b is not None) == list(range(12))
+    assert [b for v, _, b in runs if v == "X"] != [b for v, _, b in runs if v == "Y"]
+    for version, (name, _, build) in zip(ran, runs, strict=True):
+        assert build is not None
+        assert (version.cwd, version.env) == (f"{name}{build}", {"SPEEDPROOF_PADDING": "x" * (build + 1)})
+    firsts = {tuple(v for v, _, _ in runs[i : i + 2]) for i in range(0, len(runs), 2)}
+    assert firsts == {("X", "Y"), ("Y", "X")}
+    # Looked at again, it is the same; one block cut short counts for nothing.
+    lines = [r for r in bench.runs if (r.block, r.position) != (11, 5)]
+    stored = StoredSession(head(plan), tuple(lines))
+    again = Bench({"X": 1.0, "Y": 1.0}, plan, rules=StopRules(max_blocks=12), repeats=3).session
+    assert again.recall([stored]) == 11
+    assert again.review().findings[0].estimate == pytest.approx(1.2 / 1.05)
+
+
+def test_a_build_is_run_before_it_is_measured() -> None:
+    """A fresh build is not in the machine's caches: each has the warm-up that the session has."""
+    builds = tuple(PlannedBuild(str(i), 1) for i in range(4))
+    plan = PlannedBenchmark("b", tuple(PlannedVersion(n, (n,), n, builds=builds) for n in "XY"))
+    bench = Bench({"X": 1.0, "Y": 1.0}, plan, rules=StopRules(min_blocks=4, max_blocks=4), warmup=1)
+    bench.session.run()
+    kinds = [(r.block, r.warmup) for r in bench.runs]
+    assert kinds == [(block, warm) for block in range(4) for warm in (True, True, False, False)]
+    assert len({(r.version, r.build) for r in bench.runs if r.warmup}) == 8
+
+
+def test_the_positional_trap_stays_undecided() -> None:
+    """A program whose second start in a row is always faster is not faster than itself."""
+    faster = 0
+    for seed in range(60):
+        noise = np.random.default_rng(seed)
+        place = itertools.count()
+
+        def time(_: int, noise: np.random.Generator = noise, place: Iterator[int] = place) -> float:
+            return float((0.9 if next(place) % 2 else 1.0) * np.exp(0.01 * noise.standard_normal()))
+
+        bench = Bench({"X": time, "Y": time}, rules=StopRules(stop_at_proof=True, max_blocks=40))
+        session = ComparedSession(
+            head(benchmark("X", "Y"), seed=seed), StopRules(stop_at_proof=True, max_blocks=40), bench.executor,
+            clock=bench.clock, append=bench.lines.append, warmup=Warmup(0),
+        )  # fmt: skip
+        (finding,) = session.run().findings
+        faster += finding.verdict is not Verdict.UNDECIDED
+    # Both directions at 5 % each: sessions that err are no more than that allows.
+    assert faster <= stats.binom.ppf(0.999, 60, 0.1)
+
+
+@pytest.mark.parametrize(("drift", "given"), [(1.0, True), (1.05, False)])
+def test_what_the_change_cannot_touch_holds_smaller_verdicts_back(drift: float, given: bool) -> None:
+    """When a negative control moves by 5 %, 2 % is withheld and 30 % is not."""
+    plan = [benchmark("X", "Y", name=name) for name in ("small", "large", "control")]
+    slower = {"small": 1.02, "large": 1.3, "control": drift}
+    noise = np.random.default_rng(5)
+
+    class Executor(FakeExecutor):
+        now = ""
+
+        def measure(self, version: PlannedVersion) -> Run:
+            factor = slower[self.now] if version.name == "Y" else 1.0
+            return Run({"time": float(factor * np.exp(0.001 * noise.standard_normal()))})
+
+    executor = Executor(FakeClock(), {})
+    session = ComparedSession(
+        head(*plan), StopRules(max_blocks=20), executor, clock=FakeClock(), append=lambda line: None,
+        warmup=Warmup(0), unaffected=["control"],
+    )  # fmt: skip
+    order = iter([b.name for b in plan])
+
+    def begin(version: PlannedVersion) -> None:
+        if version.name == "X":
+            executor.now = next(order)
+
+    executor.begin = begin  # type: ignore[method-assign]
+    found = {f.benchmark: f for f in session.run().findings}
+    assert found["large"].verdict is Verdict.SLOWER
+    assert found["small"].verdict is (Verdict.SLOWER if given else Verdict.UNDECIDED)
+    assert any("the change can have done nothing" in w for w in found["small"].warnings) is not given
 
 
 def test_time_budget() -> None:

@@ -16,7 +16,7 @@ from speedproof.data.sample import FloatArray
 from speedproof.data.session_file import EndLine, Line, SessionLine, StoredSession, control_name
 from speedproof.measure.results import Limits, Measured, Progress, Tally, Warmup
 from speedproof.measure.session import Executor, Harness, Session
-from speedproof.protocols.sequential import Finding, SequentialComparison, StopRules, withheld
+from speedproof.protocols.sequential import Finding, SequentialComparison, StopRules, withheld, withheld_by
 
 __all__ = ["ComparedSession", "SessionOrigin", "SessionResult", "tool_times"]
 
@@ -90,7 +90,7 @@ class ComparedSession:
         When each benchmark ends.
     executor : Executor
         What executes.
-    clock, append, warmup, metric, ignore_failure, changed, harness
+    clock, append, warmup, metric, ignore_failure, changed, harness, repeats
         As :class:`speedproof.measure.session.Session` takes them.
     watch : callable
         Told after each run how it was, and where the comparison stands.
@@ -98,6 +98,8 @@ class ComparedSession:
         Direction of the metric that decides.
     control : bool
         Whether a version is the reference built again: verdicts no larger than its difference are withheld.
+    unaffected : sequence of str
+        Benchmarks that the change cannot touch: when one differs, verdicts no larger are withheld.
     """
 
     def __init__(
@@ -116,9 +118,12 @@ class ComparedSession:
         changed: Callable[[], Iterable[tuple[str, str, str]]] = tuple,
         control: bool = False,
         harness: Harness | None = None,
+        repeats: int = 1,
+        unaffected: Sequence[str] = (),
     ) -> None:
         self._metric = metric
         self._control = control
+        self._unaffected = unaffected
         self._last_end: EndLine | None = None
         self.comparisons = {
             b.name: SequentialComparison(
@@ -139,6 +144,7 @@ class ComparedSession:
             ignore_failure=ignore_failure,
             changed=changed,
             harness=harness,
+            repeats=repeats,
         )
 
     def recall(self, sessions: Sequence[StoredSession]) -> int:
@@ -180,7 +186,9 @@ class ComparedSession:
             for name, _ in measured.reasons
             for finding in self.comparisons[name].findings()
         )
-        return SessionResult(withheld(findings, control_name) if self._control else findings, measured)
+        if self._control:
+            findings = withheld(findings, control_name)
+        return SessionResult(withheld_by(findings, self._unaffected), measured)
 
     def _warnings(self, finding: Finding, measured: Measured) -> Iterator[str]:
         name, sides = finding.benchmark, (finding.reference, finding.candidate)

@@ -20,6 +20,7 @@ import pytest
 from speedproof.cli.console import Console
 from speedproof.cli.main import main
 from speedproof.errors import UsageError
+from speedproof.formats import read_suite
 from speedproof.measure.build import BuildCache
 from speedproof.measure.execute import Job, Run, RunError
 from speedproof.measure.revisions import WORKTREE, check_out, repository, resolve
@@ -255,6 +256,55 @@ def test_a_control_holds_small_verdicts_back(
     for text in (out, run("--review", "r.jsonl")[1]):
         assert text.startswith("The noise floor is not met: ") == withheld
         assert ("the verdict is withheld" in " ".join(text.split())) == withheld
+
+
+def test_many_builds_of_each_revision(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every build has a layout of its own and one block; its runs are nested in it: it is said of the code."""
+
+    def execute(job: Job) -> Run:
+        layout = Path(job.cwd) / "layout"
+        seed = int(layout.read_text()) if layout.exists() else len(job.env["SPEEDPROOF_PADDING"])
+        text = (Path(job.cwd) / job.command[0]).read_text()
+        # The layout moves a build by up to 5 %.
+        return Run({"time": float(text.rpartition(" ")[2]) * (1 + 0.05 * (seed % 997) / 997)})
+
+    monkeypatch.setattr("speedproof.measure.executor.execute", execute)
+    words = (
+        "./bench",
+        "--revisions",
+        "main~2",
+        "main~1",
+        "--builds",
+        "12",
+        "--runs",
+        "2",
+        "--save",
+        "r.jsonl",
+    )
+    code, out, err = run(*words, "--build", f"echo {{seed}} > layout; {BUILD}")
+    assert code == 0, err
+    assert err.count("building") == 24
+    assert "this is said of the code" in " ".join(out.split())
+    (session,) = read_sessions(Path("r.jsonl"))
+    counted = [r for r in session.runs if not r.warmup]
+    assert len({(r.version, r.build) for r in counted}) == 2 * len({r.block for r in counted})
+    seeds = [
+        (Path(b.cwd) / "layout").read_text() for v in session.head.benchmarks[0].versions for b in v.builds
+    ]
+    assert len(set(seeds)) == 24
+    assert len({b.padding for v in session.head.benchmarks[0].versions for b in v.builds}) > 20
+    (sample, _) = read_suite("r.jsonl", metric="time").samples.values()
+    assert sample.process_count == sample.n // 2
+    assert "this is said of the code" in " ".join(run("--review", "r.jsonl")[1].split())
+    code, out, _ = run(*words[:-2], "--build", BUILD)
+    assert "this is said of these builds" in " ".join(out.split())
+    for more, message in (
+        (("--min-runs", "3"), "leave out --min-runs"),
+        (("--resume", "r.jsonl"), "leave out"),
+    ):
+        code, _, err = run(*words[:-2], "--build", BUILD, *more)
+        assert code == 2
+        assert message in err
 
 
 def test_a_program_that_a_revision_lacks_is_named(repo: Path) -> None:

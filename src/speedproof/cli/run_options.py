@@ -122,6 +122,13 @@ COMMAND = _Run(
                 help="a variable that builds depend on, as CFLAGS",
             ),
             Option(
+                "--builds",
+                parse=whole,
+                metavar="K",
+                help="build each revision K times, {seed} in --build being another number every time, and give "
+                "every block builds of its own: what is proven is then of the code; --runs are those of one build",
+            ),
+            Option(
                 "--control",
                 flag=True,
                 help="build the reference once more and measure that, too: verdicts no larger than what two "
@@ -132,6 +139,12 @@ COMMAND = _Run(
                 choices=DRIVERS,
                 help="each command is this tool's: its benchmarks are compared one by one, from short "
                 "invocations in random order, and those that are decided are measured no longer",
+            ),
+            Option(
+                "--unaffected",
+                many=True,
+                metavar="NAME",
+                help="a benchmark that the change cannot touch: when it differs, verdicts no larger are withheld",
             ),
             Option("--reference", metavar="NAME", help="the version to compare against (default: the first)"),
             Option("--calibrate", flag=True, help="measure one command against itself"),

@@ -84,6 +84,8 @@ def report(
             spent=spent_of(spent),
             file=shlex.quote(str(path)),
             control=args.control,
+            unaffected=args.unaffected,
+            builds=(args.builds, "{seed}" in args.build) if args.builds else None,
         )
     taken = write_outputs(args, Reported((shown,), suite, context_of(args), results), console)
     if args.json:

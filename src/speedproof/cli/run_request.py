@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from decimal import Decimal, InvalidOperation
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,7 +16,13 @@ from speedproof.api.given import risk_of
 from speedproof.cli.command import Args
 from speedproof.cli.console import Console
 from speedproof.cli.options import confidence_of
-from speedproof.data.session_file import PlannedBenchmark, PlannedVersion, SessionOptions, StoredSession
+from speedproof.data.session_file import (
+    PlannedBenchmark,
+    PlannedBuild,
+    PlannedVersion,
+    SessionOptions,
+    StoredSession,
+)
 from speedproof.errors import UsageError
 from speedproof.measure.build import BuildCache
 from speedproof.measure.executor import CommandExecutor
@@ -42,12 +49,22 @@ from speedproof.measure.results import Warmup
 from speedproof.measure.revisions import control_of, repository, resolve
 from speedproof.protocols.sequential import StopRules
 
-__all__ = ["Metrics", "inherit", "kept", "metrics_of", "pin", "plan_of", "rules_of", "warmup_of"]
+__all__ = [
+    "Metrics",
+    "inherit",
+    "kept",
+    "metrics_of",
+    "pin",
+    "plan_of",
+    "rules_of",
+    "unaffected_of",
+    "warmup_of",
+]
 
 # What a resumed session takes over from the last: these change what is measured ...
 _MEASURED = (
     "input", "output", "timeout", "metric", "perf", "energy", "ignore_failure", "calibrate", "control",
-    "driver",
+    "driver", "build", "builds", "runs", "unaffected",
 )  # fmt: skip
 # ... and these what is asked; a new answer to one of them may be wanted, but not to how long to measure.
 _ASKED = ("decide_by", "alpha", "confidence", "margin", "precision")
@@ -65,13 +82,15 @@ _PLANNED = {
     "env": "env = { KEY = 'VALUE' } in [benchmarks.NAME] or [versions.NAME]",
     "cwd": "cwd = 'DIR' in [benchmarks.NAME] or [versions.NAME]",
 }
-_BUILT = ("revisions", "build", "build_env")
+_BUILT = ("revisions", "build_env")
 # What means something when nothing is measured.
 _LOOKED_AT = (
     "review", *_ASKED, "fail_on", "export_hyperfine", "json", "html", "markdown", "github_summary",
 )  # fmt: skip
 _LEAST_RUNS = 10
 _MOST_VALUES = 10_000
+# Bytes that a build adds to the environment: a page, within which the stack then begins anywhere.
+_MOST_PADDING = 4096
 
 
 def kept(args: Args) -> dict[str, str]:
@@ -136,7 +155,13 @@ def rules_of(args: Args) -> StopRules:
     """When each benchmark ends, and at which risk."""
     risk = risk_of(confidence_of(args))
     least, most, longest = args.min_runs, args.max_runs, args.max_time
-    if args.runs is not None:
+    if args.builds is not None:
+        # Every block has a build of its own, so there are as many; --runs are those of one build.
+        if taken := [args.given[name] for name in ("min_runs", "max_runs") if name in args.given]:
+            raise UsageError(f"--builds {args.builds} is how many blocks there are; leave out {taken[0]}")
+        least, most = min(_LEAST_RUNS, args.builds), args.builds
+        longest = longest if "max_time" in args.given else None
+    elif args.runs is not None:
         if taken := [args.given[name] for name in ("min_runs", "max_runs") if name in args.given]:
             raise UsageError(f"--runs {args.runs} is both the least and the most; leave out {taken[0]}")
         least = most = args.runs
@@ -147,6 +172,18 @@ def rules_of(args: Args) -> StopRules:
         # The question is how large the noise is, not whether A differs from A.
         least = 10**9 if most is None else most
     return StopRules(risk, args.margin, args.precision, least, most, longest, args.stop_at_proof)
+
+
+def unaffected_of(args: Args, plan: Sequence[PlannedBenchmark]) -> tuple[str, ...]:
+    """The benchmarks that the change cannot touch; each pattern must mean some, and not all."""
+    names = [benchmark.name for benchmark in plan]
+    for pattern in args.unaffected:
+        if not any(fnmatchcase(name, pattern) for name in names):
+            raise UsageError(f"--unaffected {pattern}: no such benchmark; there are {', '.join(names)}")
+    found = tuple(name for name in names if any(fnmatchcase(name, p) for p in args.unaffected))
+    if found and len(found) == len(names):
+        raise UsageError("--unaffected leaves no benchmark that the change can touch")
+    return found
 
 
 def warmup_of(text: str) -> Warmup:
@@ -190,12 +227,21 @@ def _revisions(
         revisions = (revisions[0], control_of(revisions[0]), *revisions[1:])
     inside = str(Path.cwd().relative_to(top)) if Path.cwd() != top else ""
     cache = BuildCache().all(
-        top, revisions, args.build, inside=inside, variables=args.build_env, tell=console.remark
+        top,
+        revisions,
+        args.build,
+        inside=inside,
+        variables=args.build_env,
+        copies=args.builds,
+        tell=console.remark,
     )
     builds = held.enter_context(cache)
     if reused := sum(build.cached for build in builds):
         console.remark(f"{reused} of {len(builds)} builds are from the cache (see: speedproof cache)")
-    trees = {build.revision.name: str(build.folder) for build in builds}
+    trees: dict[str, list[PlannedBuild]] = {}
+    for build in builds:
+        padding = 1 + build.revision.seed % _MOST_PADDING if args.builds else 0
+        trees.setdefault(build.revision.name, []).append(PlannedBuild(str(build.folder), padding))
     plan = plan_trees(command, trees, _parameters(args), hooks, benchmark=args.benchmark)
     return tuple(_present(benchmark, console) for benchmark in plan)
 
@@ -223,8 +269,8 @@ def plan_of(args: Args, console: Console, held: ExitStack) -> tuple[PlannedBench
     if args.no_shell and args.shell:
         raise UsageError(f"--shell={args.shell} and --no-shell exclude each other")
     commands: list[str | list[str]] = [*args.commands, *([args.words] if args.words else [])]
-    if (args.build or args.build_env or args.control) and not args.revisions:
-        raise UsageError("--build, --build-env and --control are about --revisions; name them, too")
+    if (args.build or args.build_env or args.control or args.builds) and not args.revisions:
+        raise UsageError("--build, --build-env, --builds and --control are about --revisions; name them, too")
     if args.suite is not None:
         if args.revisions:
             raise UsageError("--revisions measures one command; leave --suite out")

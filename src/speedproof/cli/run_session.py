@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
+from fnmatch import fnmatchcase
 from itertools import chain, count
 from pathlib import Path
 from types import FrameType
@@ -23,7 +24,17 @@ from speedproof.cli.console import Console
 from speedproof.cli.options import FAILING
 from speedproof.cli.outputs import check_outputs
 from speedproof.cli.run_report import report
-from speedproof.cli.run_request import Metrics, inherit, kept, metrics_of, pin, plan_of, rules_of, warmup_of
+from speedproof.cli.run_request import (
+    Metrics,
+    inherit,
+    kept,
+    metrics_of,
+    pin,
+    plan_of,
+    rules_of,
+    unaffected_of,
+    warmup_of,
+)
 from speedproof.data.session_file import (
     SCHEMA,
     Line,
@@ -157,7 +168,12 @@ def _code(args: Args, outcome: SessionResult) -> int:
     if outcome.measured.fruitless or outcome.measured.unfinished:
         return ERROR
     failing = frozenset[Verdict]().union(*(FAILING[name] for name in args.fail_on))
-    judged = [f for f in outcome.findings if not (args.control and f.candidate == control_name(f.reference))]
+    judged = [
+        f
+        for f in outcome.findings
+        if not (args.control and f.candidate == control_name(f.reference))
+        and not any(fnmatchcase(f.benchmark, pattern) for pattern in args.unaffected)
+    ]
     return FAILED if any(finding.verdict in failing for finding in judged) else 0
 
 
@@ -180,6 +196,8 @@ def _review(args: Args, console: Console) -> int:
         metric=args.decide_by,
         higher_is_better=higher,
         control=args.control,
+        repeats=args.runs if args.builds and args.runs else 1,
+        unaffected=unaffected_of(args, head.benchmarks),
     )
     session.recall(stored)
     outcome = session.review()
@@ -266,6 +284,8 @@ def _measure(
         ignore_failure=args.ignore_failure,
         changed=lambda: replaced(head.benchmarks, head.files, fingerprints(head.benchmarks)),
         harness=tool,
+        repeats=args.runs if args.builds and args.runs else 1,
+        unaffected=unaffected_of(args, head.benchmarks),
     )
     if stored:
         console.remark(f"{session.recall(stored)} blocks taken over from {path}")

@@ -20,8 +20,9 @@ import msgspec
 from speedproof.errors import FormatError
 
 __all__ = [
-    "SCHEMA", "Damage", "EndLine", "Line", "PlannedBenchmark", "PlannedVersion", "RunLine", "SessionLine",
-    "SessionOptions", "StoredSession", "control_name", "decode_lines", "is_header", "read_sessions",
+    "SCHEMA", "Damage", "EndLine", "Line", "PlannedBenchmark", "PlannedBuild", "PlannedVersion", "RunLine",
+    "SessionLine", "SessionOptions", "StoredSession", "control_name", "decode_lines", "is_header",
+    "read_sessions",
 ]  # fmt: skip
 
 SCHEMA = 1
@@ -29,6 +30,13 @@ SCHEMA = 1
 _Count = Annotated[int, msgspec.Meta(ge=0)]
 _Share = Annotated[float, msgspec.Meta(gt=0.0, lt=1.0)]
 _Risk = Annotated[float, msgspec.Meta(ge=1e-9, lt=0.5)]
+
+
+class PlannedBuild(msgspec.Struct, frozen=True, array_like=True):
+    """One of several builds of a version: its folder, and by how many bytes it enlarges the environment."""
+
+    cwd: str
+    padding: _Count
 
 
 class PlannedVersion(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -48,6 +56,8 @@ class PlannedVersion(msgspec.Struct, frozen=True, omit_defaults=True):
         Working directory; empty for that of the runner.
     setup, prepare, conclude, cleanup : str
         Shell commands: once before all runs, before and after each run, once after all.
+    builds : tuple of PlannedBuild
+        Where the version was built several times: every block has one of its own.
     """
 
     name: str
@@ -59,6 +69,7 @@ class PlannedVersion(msgspec.Struct, frozen=True, omit_defaults=True):
     prepare: str = ""
     conclude: str = ""
     cleanup: str = ""
+    builds: tuple[PlannedBuild, ...] = ()
 
 
 class PlannedBenchmark(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -149,6 +160,8 @@ class RunLine(msgspec.Struct, frozen=True, tag="run", omit_defaults=True):
         Whether the run only warmed the machine up; such runs decide nothing.
     left_behind : int
         Processes of the command that went on when it had ended.
+    build : int or None
+        Which of the version's builds it was, where there are several.
     """
 
     session: str
@@ -162,6 +175,7 @@ class RunLine(msgspec.Struct, frozen=True, tag="run", omit_defaults=True):
     timed_out: bool = False
     warmup: bool = False
     left_behind: _Count = 0
+    build: _Count | None = None
 
 
 class EndLine(msgspec.Struct, frozen=True, tag="end", omit_defaults=True):
@@ -194,7 +208,8 @@ class SessionOptions(msgspec.Struct, frozen=True):
 
     Attributes
     ----------
-    input, output, timeout, metric, perf, energy, ignore_failure, calibrate, control, driver
+    input, output, timeout, metric, perf, energy, ignore_failure, calibrate, control, driver,
+    build, builds, runs, unaffected
         These change what is measured.
     decide_by, alpha, confidence, margin, precision
         These are the question.
@@ -212,6 +227,10 @@ class SessionOptions(msgspec.Struct, frozen=True):
     calibrate: bool = False
     control: bool = False
     driver: str | None = None
+    build: str = ""
+    builds: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    runs: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    unaffected: tuple[str, ...] = ()
     decide_by: str | None = None
     alpha: _Risk | None = None
     confidence: Annotated[float, msgspec.Meta(gt=0.5, le=1 - 1e-9)] | None = None
@@ -452,7 +471,8 @@ def _twice(where: str, names: list[str]) -> Iterator[tuple[str, str]]:
 
 
 def _strings(version: PlannedVersion) -> Iterator[str]:
-    for value in msgspec.structs.astuple(version):
+    yield from (build.cwd for build in version.builds)
+    for value in msgspec.structs.astuple(version)[:-1]:
         yield from [value] if isinstance(value, str) else value
     yield from version.env.values()
 

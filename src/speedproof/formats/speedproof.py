@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 import numpy as np
 
 from speedproof.data.record import Record, Skipped
-from speedproof.data.sample import Trait
+from speedproof.data.sample import IntArray, Trait
 from speedproof.data.session_file import Damage, EndLine, RunLine, SessionLine, decode_lines
 from speedproof.data.units import Direction
 from speedproof.formats.moments import epoch
@@ -96,6 +96,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     left_behind: dict[tuple[str, str, str], int] = {}
     unitless: set[str] = set()
     moments: dict[tuple[str, str, str], list[float]] = {}
+    builds: dict[tuple[str, str, str, str], list[int]] = {}
     for number, line in decode_lines(source.name, source.lines):
         if isinstance(line, Damage):
             unitless |= {line.session} if line.field.partition("[")[0] in _UNIT_FIELDS else set()
@@ -116,6 +117,8 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
                 if metric in KERNEL_METRICS or line.session not in unitless:
                     samples.setdefault((*place, metric), []).append(value)
                     places.setdefault((*place, metric), f"line {number}")
+                    if line.build is not None:
+                        builds.setdefault((*place, metric), []).append(line.build)
     if not heads:
         raise source.error("", "holds no session of 'speedproof run'")
     for (session, benchmark, version, why), count in left_out.items():
@@ -140,6 +143,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
             metric=metric,
             direction=Direction(direction) if direction else None,
             version=version,
+            processes=_nesting(builds.get((session, benchmark, version, metric), []), len(values)),
             path=source.name,
             where=places[session, benchmark, version, metric],
             fields=_fields(head, benchmark),
@@ -148,6 +152,11 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
             session=head.experiment,
             span=_span(head, moments[session, benchmark, version]),
         )
+
+
+def _nesting(builds: Sequence[int], count: int) -> IntArray | None:
+    """Runs of one build are nested in it, as values are in a process."""
+    return np.array(builds, dtype=np.int64) if len(builds) == count else None
 
 
 def _span(head: SessionLine, moments: Sequence[float]) -> tuple[float, float] | None:

@@ -9,8 +9,9 @@ import json
 import os
 import shutil
 import subprocess
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from speedproof.errors import UsageError
@@ -42,11 +43,14 @@ class Build:
         Where its commands run; paths of all builds are of one length, because a path's length moves the stack.
     cached : bool
         Whether it was there already.
+    seconds : float
+        How long it took.
     """
 
     revision: Revision
     folder: Path
     cached: bool
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +160,7 @@ class BuildCache:
         *,
         inside: str = "",
         variables: Sequence[str] = (),
+        copies: int | None = None,
         tell: Callable[[str], object] = print,
     ) -> Iterator[list[Build]]:
         """Build every revision before any is measured; what is built is in use until the end.
@@ -172,13 +177,15 @@ class BuildCache:
             The folder of the repository in which commands run; empty for its top.
         variables : sequence of str
             Environment variables that the build depends on.
+        copies : int, optional
+            How often each is built, ``{seed}`` in the command being another number every time.
         tell : callable
             Told what is being done, and which builds failed.
 
         Yields
         ------
         list of Build
-            Those that succeeded.
+            Those that succeeded, all of a revision together.
 
         Raises
         ------
@@ -190,13 +197,14 @@ class BuildCache:
             failure: RunError | None = None
             for number, revision in enumerate(revisions):
                 try:
-                    builds.append(build(revision))
+                    wanted = [replace(revision, number=n) for n in range(copies)] if copies else [revision]
+                    builds += [build(one) for one in wanted]
                 except RunError as error:
                     if number == 0 or len(revisions) == 2:
                         raise
                     failure = error
                     tell(f"left out: {error}")
-            if len(builds) < 2 and failure is not None:
+            if len({build.revision.name for build in builds}) < 2 and failure is not None:
                 raise RunError(f"no revision but {revisions[0].name} can be built; the last: {failure}")
             yield builds
 
@@ -242,6 +250,7 @@ class BuildCache:
             "build": list(how),
         }
         parts |= {"again": "yes"} if revision.again else {}
+        parts |= {} if revision.number is None else {"number": revision.number}
         whole = json.dumps(parts | {"with": dict(made_with)}, sort_keys=True)
         key = hashlib.sha256(whole.encode(errors="surrogateescape")).hexdigest()[:_KEY]
         folder = self._folder / key
@@ -251,19 +260,29 @@ class BuildCache:
         self._lock(stack, key, fcntl.LOCK_SH)
         if stamp.exists():
             os.utime(stamp)
-            return Build(revision, inside, cached=True)
+            return Build(revision, inside, cached=True, seconds=_seconds(stamp))
         with contextlib.ExitStack() as building:
             self._lock(building, f"{key}.building", fcntl.LOCK_EX)
             if not stamp.exists():
                 shutil.rmtree(folder, ignore_errors=True)
                 folder.mkdir(parents=True)
-                tell(f"building {revision.name}")
+                which = "" if revision.number is None else f", build {revision.number + 1}"
+                tell(f"building {revision.name}{which}")
+                begun = time.monotonic()
                 check_out(top, revision, tree)
                 if not inside.is_dir():
                     raise RunError(f"{revision.name}: has no folder {how[0]}")
-                _carry_out(how[1], inside, folder / "build.log", revision)
-                stamp.write_text(json.dumps({"name": revision.name, **json.loads(whole)}), encoding="utf-8")
-        return Build(revision, inside, cached=False)
+                command = how[1].replace("{seed}", str(revision.seed))
+                _carry_out(command, inside, folder / "build.log", revision)
+                took = round(time.monotonic() - begun, 3)
+                known = {"name": revision.name, "seconds": took, **json.loads(whole)}
+                stamp.write_text(json.dumps(known), encoding="utf-8")
+        return Build(revision, inside, cached=False, seconds=_seconds(stamp))
+
+
+def _seconds(stamp: Path) -> float:
+    """How long a build took; 0 for one of an older program, which did not say."""
+    return float(json.loads(stamp.read_text(encoding="utf-8")).get("seconds", 0.0))
 
 
 def _carry_out(command: str, tree: Path, log: Path, revision: Revision) -> None:

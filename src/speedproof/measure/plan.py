@@ -11,7 +11,9 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from speedproof.data.session_file import PlannedBenchmark, PlannedVersion
+import msgspec
+
+from speedproof.data.session_file import PlannedBenchmark, PlannedBuild, PlannedVersion
 from speedproof.errors import FormatError, UsageError
 from speedproof.measure.execute import shell_command
 from speedproof.measure.shell_syntax import shell_syntax
@@ -143,7 +145,10 @@ def _version(
         text,
         {key: _filled(value, values) for key, value in hooks.env.items()},
         cwd,
-        *(_filled(hook, values) for hook in (hooks.setup, hooks.prepare, hooks.conclude, hooks.cleanup)),
+        setup=_filled(hooks.setup, values),
+        prepare=_filled(hooks.prepare, values),
+        conclude=_filled(hooks.conclude, values),
+        cleanup=_filled(hooks.cleanup, values),
     )
 
 
@@ -253,7 +258,7 @@ def plan_commands(
 
 def plan_trees(
     command: str | Sequence[str],
-    trees: Mapping[str, str],
+    trees: Mapping[str, Sequence[PlannedBuild]],
     parameters: Mapping[str, Sequence[str]],
     hooks: Hooks,
     *,
@@ -265,8 +270,8 @@ def plan_trees(
     ----------
     command : str or sequence of str
         The same for all.
-    trees : Mapping of str to str
-        Folder by name of the version, the reference first; the working directory of the hooks is inside it.
+    trees : Mapping of str to sequence of PlannedBuild
+        Builds by name of the version, the reference first; the working directory of the hooks is inside each.
     parameters : Mapping
         Values for ``{name}``; every combination is a benchmark of its own.
     hooks : Hooks
@@ -283,13 +288,20 @@ def plan_trees(
     for combination in itertools.product(*parameters.values()):
         values = dict(zip(parameters, combination, strict=True))
         versions = tuple(
-            _version(
-                name, command, replace(hooks, cwd=str(Path(folder) / hooks.cwd)), {"version": name, **values}
+            _in_tree(
+                _version(name, command, replace(hooks, cwd=""), {"version": name, **values}), hooks, builds
             )
-            for name, folder in trees.items()
+            for name, builds in trees.items()
         )
         benchmarks.append(PlannedBenchmark(f"{benchmark} {_suffix(values)}".strip(), versions, values))
     return tuple(benchmarks)
+
+
+def _in_tree(version: PlannedVersion, hooks: Hooks, builds: Sequence[PlannedBuild]) -> PlannedVersion:
+    """A version in the folder of its build, or of each of its builds in turn."""
+    inside = tuple(PlannedBuild(str(Path(build.cwd) / hooks.cwd), build.padding) for build in builds)
+    several = inside if builds[0].padding or len(builds) > 1 else ()
+    return msgspec.structs.replace(version, cwd=inside[0].cwd, builds=several)
 
 
 def plan_calibration(command: str | Sequence[str], hooks: Hooks) -> tuple[PlannedBenchmark, ...]:

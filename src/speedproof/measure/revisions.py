@@ -46,12 +46,21 @@ class Revision:
         Tells two states of one commit apart: empty, or a hash of what is not committed.
     again : bool
         Whether it is the control: the same source, checked out and built once more.
+    number : int or None
+        Which of several builds of it.
     """
 
     name: str
     commit: str
     content: str = ""
     again: bool = False
+    number: int | None = None
+
+    @property
+    def seed(self) -> int:
+        """For the layout of the build: another one for every build of every revision, and the same tomorrow."""
+        text = f"{self.commit} {self.content} {self.again} {self.number}"
+        return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big") >> 1
 
 
 def control_of(reference: Revision) -> Revision:

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import numpy as np
 
-__all__ = ["block_order"]
+__all__ = ["block_order", "build_of"]
 
 T = TypeVar("T")
 
@@ -40,3 +40,18 @@ def block_order(versions: Sequence[T], *, seed: int, benchmark: int, block: int)
     child = np.random.SeedSequence(seed, spawn_key=(benchmark, block))
     order = np.random.Generator(np.random.PCG64(child)).permutation(len(versions))
     return tuple(versions[i] for i in order.tolist())
+
+
+def build_of(count: int, *, seed: int, benchmark: int, version: int, block: int) -> int:
+    """Which of a version's builds a block has: all of them in random order, before any comes again.
+
+    Every version has an order of its own, so that the builds of a block are paired at random.
+
+    Examples
+    --------
+    >>> sorted(build_of(5, seed=1, benchmark=0, version=0, block=b) for b in range(5))
+    [0, 1, 2, 3, 4]
+    """
+    turn, place = divmod(block, count)
+    child = np.random.SeedSequence(seed, spawn_key=(benchmark, turn, version, count))
+    return int(np.random.Generator(np.random.PCG64(child)).permutation(count)[place])

@@ -7,6 +7,7 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
+from msgspec import structs
 
 from speedproof.data.session_file import (
     EndLine,
@@ -17,9 +18,10 @@ from speedproof.data.session_file import (
     SessionLine,
     StoredSession,
 )
+from speedproof.measure.earlier import blocks_of, counted
 from speedproof.measure.execute import Run, RunError
 from speedproof.measure.results import Decider, Limits, Measured, Progress, Tally, Warmup
-from speedproof.measure.schedule import block_order
+from speedproof.measure.schedule import block_order, build_of
 
 __all__ = ["Executor", "Harness", "Session"]
 
@@ -29,6 +31,8 @@ _STEADY_SHARE = 0.98
 _STEADY_MAX = 30
 # A version of which nothing else was seen in so many runs will not succeed in the next thousand.
 _HOPELESS = 10
+# Only its length matters: it moves the stack.
+_PADDING = "SPEEDPROOF_PADDING"
 _ONE_ROUND = Warmup()
 _LIMITS = Limits()
 
@@ -90,6 +94,8 @@ class Session:
         once, at its end.
     harness : Harness, optional
         Measures all benchmarks at once, in place of the executor, which measures them one after the other.
+    repeats : int
+        Runs of each version in a block, whose median is its value.
     """
 
     def __init__(
@@ -107,8 +113,10 @@ class Session:
         ignore_failure: bool = False,
         changed: Callable[[], Iterable[tuple[str, str, str]]] = tuple,
         harness: Harness | None = None,
+        repeats: int = 1,
     ) -> None:
         self._head = head
+        self._repeats = repeats
         self._harness = harness
         self._groups = [head.benchmarks] if harness else [(b,) for b in head.benchmarks]
         self._deciders = deciders
@@ -147,19 +155,14 @@ class Session:
         for session in sessions:
             for name, versions in (session.end.changed if session.end else {}).items():
                 self._replaced.setdefault(name, {}).update(dict.fromkeys(versions))
-            blocks: dict[tuple[str, int], dict[str, RunLine]] = {}
-            for run in session.runs:
-                tally = self._tallies.get((run.benchmark, run.version))
-                if tally is None or run.warmup:
-                    continue
-                blocks.setdefault((run.benchmark, run.block), {})[run.version] = run
+            for tally, run in counted(session, self._tallies):
                 tally.count(
                     run.metrics,
                     failed=run.exit != 0 or run.timed_out,
                     left=run.left_behind,
                     deciding=self._deciding(run.metrics),
                 )
-            for (benchmark, _), runs in blocks.items():
+            for benchmark, runs in blocks_of(session, self._tallies):
                 decider = self._deciders[benchmark]
                 self._recalled[benchmark] = self._recalled.get(benchmark, 0) + 1
                 if decider.candidates and (decider.reference not in runs or len(runs) == 1):
@@ -167,9 +170,9 @@ class Session:
                     continue
                 decider.add(
                     {
-                        name: run.metrics[self._metric]
-                        for name, run in runs.items()
-                        if run.exit == 0 and not run.timed_out and self._deciding(run.metrics)
+                        name: float(np.median([run.metrics[self._metric] for run in lines]))
+                        for name, lines in runs.items()
+                        if all(r.exit == 0 and not r.timed_out and self._deciding(r.metrics) for r in lines)
                     }
                 )
                 count += 1
@@ -285,32 +288,49 @@ class Session:
             for version in versions.values():
                 begun.append(version)
                 self._executor.begin(version)
-            yield from self._warm_up(group, versions, start)
+            if not any(version.builds for version in versions.values()):
+                yield from self._warm_up(group, versions, start)
             block = 0
             # A seed given again must not draw the orders of the earlier blocks again.
             before = max(self._recalled.get(benchmark.name, 0) for benchmark in group)
-            upcoming = self._drawn(number, versions, before)
+            upcoming = self._drawn(number, versions, before * self._repeats)
             while remaining := still_open():
-                values: dict[str, dict[str, float]] = {benchmark.name: {} for benchmark in remaining}
+                values: dict[str, dict[str, list[float]]] = {benchmark.name: {} for benchmark in remaining}
                 wanted = {
                     name: [b for b in remaining if name in self._deciders[b.name].runners]
                     for name in upcoming
                 }
-                # Those left of a random order are in random order.
-                order = [name for name in upcoming if wanted[name]]
-                for position, name in enumerate(order):
-                    if position == len(order) - 1:
-                        # The comparison, before the first run, leaves it cold caches: this is for the last one.
-                        upcoming = self._drawn(number, versions, before + block + 1)
-                    place = (block, position)
-                    runs = self._execute(wanted[name], versions[name], place, warmup=False)
-                    elapsed = self._clock() - start
-                    for benchmark, run in zip(wanted[name], runs, strict=True):
-                        yield Progress(benchmark, name, run, False, elapsed, len(remaining))
-                        if not run.failed and self._deciding(run.metrics):
-                            values[benchmark.name][name] = run.metrics[self._metric]
+                place = 0
+                now = self._as_built(versions, number, before + block)
+                if any(version.builds for version in versions.values()):
+                    for name in upcoming if self._warmup.rounds != 0 else ():
+                        # A build that has not run yet is not in the machine's caches.
+                        for benchmark, run in self._execute(wanted[name], now[name], (block, 0), warmup=True):
+                            yield Progress(benchmark, name, run, True, self._clock() - start, len(remaining))
+                for repeat in range(self._repeats):
+                    # Those left of a random order are in random order.
+                    order = [name for name in upcoming if wanted[name]]
+                    for name in order:
+                        if name == order[-1]:
+                            # The comparison leaves the next run cold caches: drawing is for the last one.
+                            turn = (before + block) * self._repeats + repeat + 1
+                            upcoming = self._drawn(number, versions, turn)
+                        for benchmark, run in self._execute(
+                            wanted[name], now[name], (block, place), warmup=False
+                        ):
+                            elapsed = self._clock() - start
+                            yield Progress(benchmark, name, run, False, elapsed, len(remaining))
+                            if not run.failed and self._deciding(run.metrics):
+                                of = values[benchmark.name].setdefault(name, [])
+                                of.append(run.metrics[self._metric])
+                        place += 1
                 for benchmark in remaining:
-                    self._deciders[benchmark.name].add(values[benchmark.name])
+                    complete = {
+                        name: float(np.median(found))
+                        for name, found in values[benchmark.name].items()
+                        if len(found) == self._repeats
+                    }
+                    self._deciders[benchmark.name].add(complete)
                 block += 1
         except RunError as error:
             raise RunError("\n".join([str(error), *self._finish(begun)])) from None
@@ -333,6 +353,20 @@ class Session:
                     f"the cleanup of {version.name} was interrupted and may have left something behind"
                 )
         return problems
+
+    def _as_built(
+        self, versions: Mapping[str, PlannedVersion], number: int, block: int
+    ) -> dict[str, tuple[PlannedVersion, int | None]]:
+        """Every version as the build that this block has of it, and which one that is."""
+        found: dict[str, tuple[PlannedVersion, int | None]] = {}
+        for v, (name, version) in enumerate(versions.items()):
+            if not (builds := version.builds):
+                found[name] = (version, None)
+                continue
+            at = build_of(len(builds), seed=self._head.seed, benchmark=number, version=v, block=block)
+            env = {**version.env, _PADDING: "x" * builds[at].padding}
+            found[name] = (structs.replace(version, cwd=builds[at].cwd, env=env), at)
+        return found
 
     def _drawn(self, number: int, versions: Iterable[str], block: int) -> tuple[str, ...]:
         return block_order(list(versions), seed=self._head.seed, benchmark=number, block=block)
@@ -368,20 +402,22 @@ class Session:
             times.append([])
             for position, version in enumerate(versions.values()):
                 own = [b for b in group if version.name in self._deciders[b.name].runners]
-                runs = self._execute(own, version, (len(times) - 1, position), warmup=True)
-                for benchmark, run in zip(own, runs, strict=True):
+                for benchmark, run in self._execute(
+                    own, (version, None), (len(times) - 1, position), warmup=True
+                ):
                     yield Progress(benchmark, version.name, run, True, self._clock() - start, len(group))
                     times[-1].append(run.metrics.get("time", 0.0))
 
     def _execute(
         self,
         wanted: Sequence[PlannedBenchmark],
-        version: PlannedVersion,
+        built: tuple[PlannedVersion, int | None],
         place: tuple[int, int],
         *,
         warmup: bool,
-    ) -> list[Run]:
+    ) -> list[tuple[PlannedBenchmark, Run]]:
         """Run a version once, at its place in its block, for the benchmarks that want it."""
+        version = built[0]
         at = self._clock() - self._started
         if self._harness is None:
             runs = [self._executor.measure(version)]
@@ -389,13 +425,13 @@ class Session:
             found = self._harness.measure_all(version, [benchmark.name for benchmark in wanted])
             runs = [found[benchmark.name] for benchmark in wanted]
         for benchmark, run in zip(wanted, runs, strict=True):
-            self._keep(benchmark, version, run, place, at, warmup=warmup)
-        return runs
+            self._keep(benchmark, built, run, place, at, warmup=warmup)
+        return list(zip(wanted, runs, strict=True))
 
     def _keep(
         self,
         benchmark: PlannedBenchmark,
-        version: PlannedVersion,
+        built: tuple[PlannedVersion, int | None],
         run: Run,
         place: tuple[int, int],
         at: float,
@@ -403,6 +439,7 @@ class Session:
         warmup: bool,
     ) -> None:
         """Store a run; one that failed ends the session, unless that is ignored."""
+        version, build = built
         self._append(
             RunLine(
                 self._head.session,
@@ -415,6 +452,7 @@ class Session:
                 run.timed_out,
                 warmup,
                 run.left_behind,
+                build,
             )
         )
         lacks = not self._deciding(run.metrics)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,7 +16,7 @@ from speedproof.stats.resolution import Resolution
 from speedproof.stats.sequential import PairedSequence, SequentialResult
 from speedproof.stats.symmetry import symmetry
 
-__all__ = ["PROVEN", "Finding", "SequentialComparison", "StopRules", "withheld"]
+__all__ = ["PROVEN", "Finding", "SequentialComparison", "StopRules", "withheld", "withheld_by"]
 
 
 PROVEN = "proven"
@@ -341,37 +341,40 @@ class SequentialComparison:
         return float(np.fmin.reduce(ways))
 
 
+_DECIDED = (Verdict.FASTER, Verdict.SLOWER)
+
+
 def withheld(findings: Sequence[Finding], control: Callable[[str], str]) -> tuple[Finding, ...]:
-    """Take back the verdicts that are smaller than what two builds of one source differ by.
+    """Take back the verdicts that are no larger than what two builds of one source differ by.
 
-    Parameters
-    ----------
-    findings : sequence of Finding
-        Those of the control among them.
-    control : callable
-        From the name of a reference to that of its second build.
-
-    Returns
-    -------
-    tuple of Finding
-        In the same order; where the control is undecided, as they were.
+    ``control`` tells from the name of a reference that of its second build, which is among the candidates.
     """
-    decided = (Verdict.FASTER, Verdict.SLOWER)
     floors = {
         f.benchmark: abs(math.log(f.estimate))
         for f in findings
-        if f.candidate == control(f.reference) and f.verdict in decided
+        if f.candidate == control(f.reference) and f.verdict in _DECIDED
     }
+    why = "its difference is no larger than that of two builds of the reference: the verdict is withheld"
+    return tuple(
+        f if f.candidate == control(f.reference) else _above(f, floors.get(f.benchmark, -1.0), why)
+        for f in findings
+    )
 
-    def judged(f: Finding) -> Finding:
-        floor = floors.get(f.benchmark, -1.0)
-        if (
-            f.candidate == control(f.reference)
-            or f.verdict not in decided
-            or abs(math.log(f.estimate)) > floor
-        ):
-            return f
-        told = "its difference is no larger than that of two builds of the reference: the verdict is withheld"
-        return replace(f, verdict=Verdict.UNDECIDED, reason="withheld", warnings=(*f.warnings, told))
 
-    return tuple(map(judged, findings))
+def withheld_by(findings: Sequence[Finding], unaffected: Collection[str]) -> tuple[Finding, ...]:
+    """Take back the verdicts that are no larger than what the change did where it can have done nothing."""
+    floors: dict[str, float] = {}
+    for f in findings:
+        if f.benchmark in unaffected and f.verdict in _DECIDED:
+            floors[f.candidate] = max(floors.get(f.candidate, 0.0), abs(math.log(f.estimate)))
+    why = "its difference is no larger than where the change can have done nothing: the verdict is withheld"
+    return tuple(
+        f if f.benchmark in unaffected else _above(f, floors.get(f.candidate, -1.0), why) for f in findings
+    )
+
+
+def _above(f: Finding, floor: float, why: str) -> Finding:
+    """A finding as it is, or without its verdict when its difference does not exceed the floor."""
+    if f.verdict not in _DECIDED or abs(math.log(f.estimate)) > floor:
+        return f
+    return replace(f, verdict=Verdict.UNDECIDED, reason="withheld", warnings=(*f.warnings, why))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from fnmatch import fnmatchcase
 
 from speedproof.data.session_file import control_name
 from speedproof.data.suite import Suite
@@ -31,6 +32,8 @@ def report(
     spent: Mapping[tuple[str, str], Mapping[str, str]] | None = None,
     file: str = "",
     control: bool = False,
+    unaffected: Sequence[str] = (),
+    builds: tuple[int, bool] | None = None,
 ) -> Report:
     """The ending of a session.
 
@@ -50,6 +53,10 @@ def report(
         Where the runs are, for the line that says how to see more.
     control : bool
         Whether a version is the reference built again.
+    unaffected : sequence of str
+        Benchmarks, or patterns of them, that the change cannot touch.
+    builds : (int, bool), optional
+        How often each version was built, and whether every time with another layout.
 
     Returns
     -------
@@ -71,8 +78,13 @@ def report(
         made = replace(made, tables=(_with_spent(made.tables[0], findings[0], spent), *made.tables[1:]))
     return replace(
         made,
-        headline=(*(_floor(findings) if control else ()), *made.headline),
-        notes=(*made.notes, *dict.fromkeys((*why, *warnings)), Text(_risks(findings, risk), "dim")),
+        headline=(*(_floor(findings) if control else ()), *_moved(findings, unaffected), *made.headline),
+        notes=(
+            *made.notes,
+            *dict.fromkeys((*why, *warnings)),
+            *([Text(_of_builds(*builds), "dim")] if builds else []),
+            Text(_risks(findings, risk), "dim"),
+        ),
         hints=(f"More: speedproof compare {file} --details",) if file else (),
         command="run",
         data=tuple(findings),
@@ -125,6 +137,32 @@ def _floor(findings: Sequence[Finding]) -> Iterator[Text]:
                 f" ({f.benchmark}). No smaller verdict is given.",
                 "bad",
             )
+
+
+def _moved(findings: Sequence[Finding], unaffected: Sequence[str]) -> Iterator[Text]:
+    """The benchmarks that differ though the change cannot touch them."""
+    for f in findings:
+        if f.verdict in (Verdict.FASTER, Verdict.SLOWER) and any(
+            fnmatchcase(f.benchmark, name) for name in unaffected
+        ):
+            size = factor(f.estimate if f.verdict is Verdict.FASTER else 1 / f.estimate)
+            yield Text(
+                f"{f.benchmark}, which the change cannot touch, is {size} {f.verdict.value}: something else "
+                "differs. No smaller verdict is given.",
+                "bad",
+            )
+
+
+def _of_builds(count: int, varied: bool) -> str:
+    """What the builds stand for."""
+    if varied:
+        return (
+            f"Every block has builds of its own, {count} of each, layouts varied: this is said of the code."
+        )
+    return (
+        f"Every block has builds of its own, {count} of each, all of one layout: this is said of these builds. "
+        "{seed} in --build varies it."
+    )
 
 
 def _risks(findings: Sequence[Finding], risk: float) -> str:
