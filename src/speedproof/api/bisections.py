@@ -20,6 +20,7 @@ from speedproof.data.session_file import (
     EndLine,
     Line,
     PlannedBenchmark,
+    PlannedBuild,
     PlannedVersion,
     RunLine,
     SessionLine,
@@ -467,8 +468,8 @@ def _runner(
     ) as build:
 
         def planned(name: str) -> PlannedVersion:
-            folder = build(revisions[name]).folder
-            (benchmark,) = plan_trees(request.command, {name: str(folder)}, {}, Hooks(request.shell))
+            built = [PlannedBuild(str(build(revisions[name]).folder), 0)]
+            (benchmark,) = plan_trees(request.command, {name: built}, {}, Hooks(request.shell))
             if missing := not_found([benchmark]):
                 raise RunError(f"{name}: has no {missing} after its build")
             return benchmark.versions[0]
