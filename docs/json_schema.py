@@ -19,6 +19,7 @@ from speedproof.protocols.gate import GateResult
 from speedproof.protocols.hpt import Hpt
 from speedproof.protocols.hpt_claims import HptClaims
 from speedproof.protocols.modes import ModeComparison
+from speedproof.protocols.planning import RunPlan
 from speedproof.protocols.ranking import RunRanking, SuiteRanking
 from speedproof.protocols.sequential import Finding
 from speedproof.protocols.speedup_test_tool import SuiteReport
@@ -39,7 +40,7 @@ RESULTS: dict[str, list[Any]] = {
     ],
     "gate": [GateResult],
     "history": [ToldHistory, Added],
-    "run": [Finding, Calibration],
+    "run": [Finding, Calibration, RunPlan],
     "model": [
         defstruct(
             "Modelled",

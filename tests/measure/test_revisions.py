@@ -300,11 +300,49 @@ def test_many_builds_of_each_revision(repo: Path, monkeypatch: pytest.MonkeyPatc
     assert "this is said of these builds" in " ".join(out.split())
     for more, message in (
         (("--min-runs", "3"), "leave out --min-runs"),
-        (("--resume", "r.jsonl"), "leave out"),
+        (("--resume", "r.jsonl"), "--resume takes commands"),
     ):
         code, _, err = run(*words[:-2], "--build", BUILD, *more)
         assert code == 2
         assert message in err
+
+
+def test_a_plan_before_measuring(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Builds that vary by 2 % and runs by 4 %: the plan says so, and what a proof needs."""
+    rng = np.random.default_rng(2)
+    layout: dict[str, float] = {}
+
+    def execute(job: Job) -> Run:
+        build = layout.setdefault(job.cwd, float(np.exp(0.02 * rng.standard_normal())))
+        return Run({"time": build * float(np.exp(0.04 * rng.standard_normal()))})
+
+    monkeypatch.setattr("speedproof.measure.executor.execute", execute)
+    words = (
+        "./bench",
+        "--revisions",
+        "main~2",
+        "main~1",
+        "--build",
+        BUILD,
+        "--plan",
+        "--builds",
+        "20",
+        "--json",
+    )
+    code, out, err = run(*words, "--runs", "10", "--save", "r.jsonl")
+    assert code == 0, err
+    (plan,) = [found for found in json.loads(out)["results"] if "runs_per_build" in found]
+    assert plan["between"] == pytest.approx(0.02, rel=0.35)
+    assert plan["within"] == pytest.approx(0.04, rel=0.1)
+    assert plan["run_seconds"] == pytest.approx(1.0, rel=0.05)
+    # A build takes far less than the second that a run is said to take here.
+    assert plan["runs_per_build"] in (1, 2)
+    needed = [size["builds"] for size in plan["sizes"]]
+    assert needed == sorted(needed)
+    assert len({r.build for r in read_sessions(Path("r.jsonl"))[0].runs}) == 20
+    text = run("--review", "r.jsonl")[1]
+    assert "of each build give most for their time" in text
+    assert "--builds" in text
 
 
 def test_a_program_that_a_revision_lacks_is_named(repo: Path) -> None:

@@ -129,6 +129,12 @@ COMMAND = _Run(
                 "every block builds of its own: what is proven is then of the code; --runs are those of one build",
             ),
             Option(
+                "--plan",
+                flag=True,
+                help="measure a pilot only (3 builds of each, 5 runs a build), and say how many builds and runs "
+                "a proof needs, and what they cost",
+            ),
+            Option(
                 "--control",
                 flag=True,
                 help="build the reference once more and measure that, too: verdicts no larger than what two "

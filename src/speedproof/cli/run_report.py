@@ -8,6 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from speedproof.cli.command import Args
 from speedproof.cli.console import Console
 from speedproof.cli.outputs import context_of, write_outputs, write_whole
@@ -15,10 +17,12 @@ from speedproof.data.session_file import StoredSession
 from speedproof.data.suite import Record, Suite
 from speedproof.measure.store import read_sessions
 from speedproof.protocols.calibration import calibrate
+from speedproof.protocols.planning import RunPlan, plan_runs
 from speedproof.protocols.questions import QUESTIONS
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.sequential import Finding, StopRules
 from speedproof.report import calibration as of_calibration
+from speedproof.report import planning as of_planning
 from speedproof.report.formats import Reported
 from speedproof.report.model import Report, Text
 from speedproof.report.session import report as session_report
@@ -73,7 +77,10 @@ def report(
     if calibration is None and any(not tally.useless and tally.runs for tally in outcome.measured.tallies):
         suite, spent, results = _fixed_sample(path, sessions, rules, args.decide_by)
     findings = [_contradicted(finding, results) for finding in outcome.findings]
-    if calibration is not None:
+    planned = _plan(sessions, rules.risk) if args.plan else None
+    if planned is not None:
+        shown = of_planning.report(planned)
+    elif calibration is not None:
         shown = of_calibration.report(calibration, findings[0])
     else:
         shown = session_report(
@@ -102,7 +109,7 @@ def report(
             outcome.measured.interrupted,
             outcome.measured.tallies,
         )
-        results_found = [*findings, *([calibration] if calibration else [])]
+        results_found = [*findings, *(found for found in (calibration, planned) if found is not None)]
         console.out.write(to_json("run", results_found, session=how))
     elif not taken:
         if calibration is not None or len(suite.versions) != 1:
@@ -155,6 +162,23 @@ def _calibration_runs(
         in_order += [run.metrics["time"] for run in runs]
         seconds += runs[-1].at + runs[-1].metrics["time"] - runs[0].at
     return [(b[0], b[1]) for b in blocks.values() if len(b) == 2], in_order, seconds
+
+
+def _plan(sessions: Sequence[StoredSession], risk: float) -> RunPlan:
+    """From a pilot: the times of every version by build, and what builds and runs took."""
+    times: dict[str, dict[tuple[str, int], list[float]]] = {}
+    for session in sessions:
+        for run in session.runs:
+            if not run.warmup and run.exit == 0 and run.build is not None and "time" in run.metrics:
+                place = (run.benchmark, run.build)
+                times.setdefault(run.version, {}).setdefault(place, []).append(run.metrics["time"])
+    pilot = []
+    for builds in times.values():
+        runs = min(map(len, builds.values()))
+        pilot.append(np.array([values[:runs] for values in builds.values()]))
+    took = [b.seconds for p in sessions[-1].head.benchmarks for v in p.versions for b in v.builds]
+    each = [value for builds in times.values() for values in builds.values() for value in values]
+    return plan_runs(pilot, float(np.mean(took)), float(np.mean(each)), risk=risk)
 
 
 def _fixed_sample(

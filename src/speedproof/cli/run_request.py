@@ -64,7 +64,7 @@ __all__ = [
 # What a resumed session takes over from the last: these change what is measured ...
 _MEASURED = (
     "input", "output", "timeout", "metric", "perf", "energy", "ignore_failure", "calibrate", "control",
-    "driver", "build", "builds", "runs", "unaffected",
+    "driver", "build", "builds", "runs", "unaffected", "plan",
 )  # fmt: skip
 # ... and these what is asked; a new answer to one of them may be wanted, but not to how long to measure.
 _ASKED = ("decide_by", "alpha", "confidence", "margin", "precision")
@@ -89,6 +89,8 @@ _LOOKED_AT = (
 )  # fmt: skip
 _LEAST_RUNS = 10
 _MOST_VALUES = 10_000
+# Builds of each revision and runs of each build from which --plan plans.
+_PILOT = (3, 5)
 # Bytes that a build adds to the environment: a page, within which the stack then begins anywhere.
 _MOST_PADDING = 4096
 
@@ -159,7 +161,7 @@ def rules_of(args: Args) -> StopRules:
         # Every block has a build of its own, so there are as many; --runs are those of one build.
         if taken := [args.given[name] for name in ("min_runs", "max_runs") if name in args.given]:
             raise UsageError(f"--builds {args.builds} is how many blocks there are; leave out {taken[0]}")
-        least, most = min(_LEAST_RUNS, args.builds), args.builds
+        least, most = args.builds if args.plan else min(_LEAST_RUNS, args.builds), args.builds
         longest = longest if "max_time" in args.given else None
     elif args.runs is not None:
         if taken := [args.given[name] for name in ("min_runs", "max_runs") if name in args.given]:
@@ -241,7 +243,9 @@ def _revisions(
     trees: dict[str, list[PlannedBuild]] = {}
     for build in builds:
         padding = 1 + build.revision.seed % _MOST_PADDING if args.builds else 0
-        trees.setdefault(build.revision.name, []).append(PlannedBuild(str(build.folder), padding))
+        trees.setdefault(build.revision.name, []).append(
+            PlannedBuild(str(build.folder), padding, build.seconds)
+        )
     plan = plan_trees(command, trees, _parameters(args), hooks, benchmark=args.benchmark)
     return tuple(_present(benchmark, console) for benchmark in plan)
 
@@ -266,11 +270,15 @@ def plan_of(args: Args, console: Console, held: ExitStack) -> tuple[PlannedBench
     """What is measured; placeholders that nothing fills are remarked."""
     if args.driver:
         _check_driver(args)
+    if args.plan:
+        args.builds, args.runs = args.builds or _PILOT[0], args.runs or _PILOT[1]
     if args.no_shell and args.shell:
         raise UsageError(f"--shell={args.shell} and --no-shell exclude each other")
     commands: list[str | list[str]] = [*args.commands, *([args.words] if args.words else [])]
     if (args.build or args.build_env or args.control or args.builds) and not args.revisions:
-        raise UsageError("--build, --build-env, --builds and --control are about --revisions; name them, too")
+        raise UsageError(
+            "--build, --build-env, --builds, --plan and --control are about --revisions; name them, too"
+        )
     if args.suite is not None:
         if args.revisions:
             raise UsageError("--revisions measures one command; leave --suite out")

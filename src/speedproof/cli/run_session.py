@@ -77,8 +77,8 @@ def carry_out(args: Args, console: Console) -> int:
 
 def _carry_out(args: Args, console: Console, held: ExitStack) -> int:
     stored = _stored(args, console, args.resume)
-    rules = rules_of(args)
     plan = stored[-1].head.benchmarks if stored else plan_of(args, console, held)
+    rules = rules_of(args)
     files = _same_files(args, stored, plan)
     warmup = Warmup(0) if args.driver else warmup_of(args.warmup)
     if (

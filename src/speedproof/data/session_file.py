@@ -33,10 +33,11 @@ _Risk = Annotated[float, msgspec.Meta(ge=1e-9, lt=0.5)]
 
 
 class PlannedBuild(msgspec.Struct, frozen=True, array_like=True):
-    """One of several builds of a version: its folder, and by how many bytes it enlarges the environment."""
+    """One of several builds of a version: its folder, the bytes that it adds to the environment, what it took."""
 
     cwd: str
     padding: _Count
+    seconds: float = 0.0
 
 
 class PlannedVersion(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -209,7 +210,7 @@ class SessionOptions(msgspec.Struct, frozen=True):
     Attributes
     ----------
     input, output, timeout, metric, perf, energy, ignore_failure, calibrate, control, driver,
-    build, builds, runs, unaffected
+    build, builds, runs, unaffected, plan
         These change what is measured.
     decide_by, alpha, confidence, margin, precision
         These are the question.
@@ -231,6 +232,7 @@ class SessionOptions(msgspec.Struct, frozen=True):
     builds: Annotated[int, msgspec.Meta(ge=1)] | None = None
     runs: Annotated[int, msgspec.Meta(ge=1)] | None = None
     unaffected: tuple[str, ...] = ()
+    plan: bool = False
     decide_by: str | None = None
     alpha: _Risk | None = None
     confidence: Annotated[float, msgspec.Meta(gt=0.5, le=1 - 1e-9)] | None = None

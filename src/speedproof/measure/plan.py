@@ -299,7 +299,7 @@ def plan_trees(
 
 def _in_tree(version: PlannedVersion, hooks: Hooks, builds: Sequence[PlannedBuild]) -> PlannedVersion:
     """A version in the folder of its build, or of each of its builds in turn."""
-    inside = tuple(PlannedBuild(str(Path(build.cwd) / hooks.cwd), build.padding) for build in builds)
+    inside = tuple(msgspec.structs.replace(build, cwd=str(Path(build.cwd) / hooks.cwd)) for build in builds)
     several = inside if builds[0].padding or len(builds) > 1 else ()
     return msgspec.structs.replace(version, cwd=inside[0].cwd, builds=several)
 

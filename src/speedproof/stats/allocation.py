@@ -1,0 +1,110 @@
+"""How many builds, processes and iterations: the cheapest way to a given precision, from a pilot.
+
+A measurement has levels, the highest first: builds, processes of a build, iterations of a process. The grand mean
+of ``N[0]`` builds with ``N[1]`` processes in all and ``N[2]`` iterations in all has the variance
+``V = sum_i s[i]**2 / N[i]``, where ``s[i]**2`` is what level i adds, and costs ``C = sum_i c[i] N[i]`` where
+``c[i]`` is what one more unit of level i costs beside the levels below it.
+
+By the inequality of Cauchy and Schwarz ``V C >= (sum_i s[i] sqrt(c[i]))**2``, with equality exactly when
+``N[i]`` is proportional to ``s[i] / sqrt(c[i])``. So each unit of level i - 1 gets
+
+    r[i] = N[i] / N[i - 1] = (s[i] / s[i - 1]) sqrt(c[i - 1] / c[i])
+
+units of level i, whatever precision is asked (equation 6 of the paper, which derives it by Lagrange multipliers);
+the number of the highest level follows from the precision. Whole numbers are the better of the neighbours.
+
+References
+----------
+T. Kalibera and R. Jones, "Rigorous benchmarking in reasonable time", ISMM 2013.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["repetitions", "variance_components"]
+
+# A level above that adds nothing would ask for any number of units below: one more is then never wasted by much.
+_MOST = 1000
+
+
+def variance_components(values: npt.ArrayLike) -> tuple[float, ...]:
+    """What each level adds to the variance of one value, the highest level first.
+
+    Parameters
+    ----------
+    values : array_like
+        A pilot: one axis a level, the highest first, with at least two units each.
+
+    Returns
+    -------
+    tuple of float
+        Unbiased, but for those below 0, which are 0: the variance of the means of a level's units, less what
+        the levels below make of it.
+
+    Examples
+    --------
+    >>> variance_components([[1.0, 3.0], [5.0, 7.0]])
+    (7.0, 2.0)
+    """
+    means = np.asarray(values, dtype=np.float64)
+    found: list[float] = []
+    below = 0.0  # the variance that the levels below give to the mean of one unit
+    while means.ndim:
+        variance = float(np.var(means, axis=-1, ddof=1).mean())
+        found.append(max(variance - below, 0.0))
+        below = variance / means.shape[-1]
+        means = means.mean(axis=-1)
+    return tuple(reversed(found))
+
+
+def repetitions(variances: Sequence[float], costs: Sequence[float]) -> tuple[int, ...]:
+    """How many units of each lower level one unit of the level above it gets.
+
+    Parameters
+    ----------
+    variances : sequence of float
+        What each level adds, the highest first.
+    costs : sequence of float
+        Of one more unit of each, in any unit; of the lowest, positive.
+
+    Returns
+    -------
+    tuple of int
+        One fewer than levels.
+
+    Examples
+    --------
+    A build of 10 s, runs of 0.1 s, which vary as much as builds do:
+
+    >>> repetitions([1.0, 1.0], [10.0, 0.1])
+    (10,)
+    """
+    choices = []
+    for i in range(1, len(variances)):
+        above, own = variances[i - 1], variances[i]
+        exact = (
+            math.inf
+            if above == 0 < own
+            else 0.0
+            if own == 0
+            else math.sqrt(own / above * costs[i - 1] / costs[i])
+        )
+        low = max(1, min(math.floor(exact), _MOST)) if exact < math.inf else _MOST
+        choices.append((low, min(low + 1, _MOST)))
+
+    def product(counts: tuple[int, ...]) -> float:
+        variance = cost = 0.0
+        units = 1
+        for s, c, n in zip(variances, costs, (1, *counts), strict=True):
+            units *= n
+            variance += s / units
+            cost += c * units
+        return variance * cost
+
+    return min(itertools.product(*choices), key=product)
