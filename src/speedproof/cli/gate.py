@@ -64,7 +64,12 @@ COMMAND = Command(
                 metavar="SHARE",
                 help="speedups down to 1/(1+SHARE) are no regression (default: 2%)",
             ),
-            Option("--confidence", parse=confidence, metavar="LEVEL", help="1 - alpha (default: 0.95)"),
+            Option(
+                "--confidence",
+                parse=confidence,
+                metavar="LEVEL",
+                help="1 - the risk of a false pass, and of a false fail (default: 0.95)",
+            ),
             Option(
                 "--protocol",
                 choices=["typical", "mean", "median"],

@@ -155,8 +155,15 @@ def choosing() -> list[Option]:
     return in_group(
         "choosing",
         Option("--metric", metavar="NAME", help="the metric to compare, or 'all' (default: time)"),
-        Option("--only", many=True, metavar="PATTERN", help="benchmarks to compare"),
-        Option("--skip", many=True, metavar="PATTERN", help="benchmarks to leave out"),
+        Option(
+            "--only",
+            many=True,
+            metavar="PATTERN",
+            help="only benchmarks that match, as 'json_*'; may be repeated",
+        ),
+        Option(
+            "--skip", many=True, metavar="PATTERN", help="leave out benchmarks that match; may be repeated"
+        ),
     )
 
 
@@ -195,7 +202,12 @@ def risk_options() -> list[Option]:
             excludes="confidence",
             help="risk of a wrong verdict, in each direction (default: 0.05)",
         ),
-        Option("--confidence", parse=confidence, metavar="LEVEL", help="1 - alpha (default: 0.95)"),
+        Option(
+            "--confidence",
+            parse=confidence,
+            metavar="LEVEL",
+            help="1 - alpha: how sure every bound is (default: 0.95)",
+        ),
     ]
 
 
@@ -292,6 +304,14 @@ def mixture() -> list[Option]:
             metavar="K",
             help="largest number of components (default: 9)",
         ),
-        Option("--seed", parse=whole, default=0, metavar="SEED", help="of all random numbers (default: 0)"),
-        Option("--jobs", parse=whole, default=1, metavar="THREADS", help="threads (default: 1)"),
+        Option(
+            "--seed", parse=whole, default=0, metavar="SEED", help="seed of all random numbers (default: 0)"
+        ),
+        Option(
+            "--jobs",
+            parse=whole,
+            default=1,
+            metavar="THREADS",
+            help="threads that share the work (default: 1)",
+        ),
     )

@@ -34,8 +34,14 @@ COMMAND = Command(
     ),
     [
         files(),
-        Option("-o", "--output", required=True, metavar="PATH", help="ends in .svg, .png, .pdf or .html"),
-        Option("--kind", choices=KINDS, default="histogram", help="default: histogram"),
+        Option(
+            "-o",
+            "--output",
+            required=True,
+            metavar="PATH",
+            help="the file of the picture; ends in .svg, .png, .pdf or .html",
+        ),
+        Option("--kind", choices=KINDS, default="histogram", help="which picture (default: histogram)"),
         *selecting(),
         *mixture(),
         *reading(),

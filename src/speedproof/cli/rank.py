@@ -36,7 +36,13 @@ COMMAND = Command(
             Option(
                 "--resamples", parse=whole, default=200, metavar="N", help="bootstrap samples (default: 200)"
             ),
-            Option("--confidence", parse=confidence, default=0.95, metavar="LEVEL", help="default: 0.95"),
+            Option(
+                "--confidence",
+                parse=confidence,
+                default=0.95,
+                metavar="LEVEL",
+                help="of each interval, and of all claims on a benchmark together (default: 0.95)",
+            ),
         ),
         *folding("each benchmark's modes, mixtures and doubts"),
         Option("--json", flag=True, help="write the ranking as JSON"),

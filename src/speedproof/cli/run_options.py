@@ -86,7 +86,9 @@ COMMAND = _Run(
         ),
         *in_group(
             "what is measured",
-            Option("--name", "-n", many=True, metavar="NAME", help="of the next version"),
+            Option(
+                "--name", "-n", many=True, metavar="NAME", help="name of the next version; may be repeated"
+            ),
             Option("--benchmark", default="command", metavar="NAME", help="what the commands have in common"),
             Option(
                 "-L",
@@ -154,7 +156,9 @@ COMMAND = _Run(
             ),
             Option("--reference", metavar="NAME", help="the version to compare against (default: the first)"),
             Option("--calibrate", flag=True, help="measure one command against itself"),
-            Option("--seed", parse=whole, metavar="N", help="of the random order (default: a fresh one)"),
+            Option(
+                "--seed", parse=whole, metavar="N", help="seed of the random order (default: a fresh one)"
+            ),
         ),
         *in_group(
             "around the runs",
@@ -163,7 +167,7 @@ COMMAND = _Run(
                 "-w",
                 default="1",
                 metavar="N",
-                help="runs of each before those that count, or 'auto'",
+                help="runs of each version that do not count, before those that do (default: 1), or 'auto'",
             ),
             Option("--setup", default="", metavar="CMD", help="once for each version before its runs"),
             Option("--prepare", default="", metavar="CMD", help="before each run, not measured"),
@@ -220,19 +224,29 @@ COMMAND = _Run(
         *in_group(
             "stopping",
             *risk_options(),
-            Option("--margin", parse=proportion, metavar="SHARE", help="stop when proven this equal"),
             Option(
-                "--precision", parse=proportion, metavar="SHARE", help="stop when the bounds are this close"
+                "--margin",
+                parse=proportion,
+                metavar="SHARE",
+                help="stop also when proven equal within this, for example 1%",
             ),
-            Option("--min-runs", parse=whole, metavar="N", help="of each version (default: 10)"),
-            Option("--max-runs", parse=whole, metavar="N", help="of each version"),
-            Option("--runs", "-r", parse=whole, metavar="N", help="of each version, neither more nor fewer"),
+            Option(
+                "--precision",
+                parse=proportion,
+                metavar="SHARE",
+                help="stop when the bounds are this close, for example 0.5%",
+            ),
+            Option(
+                "--min-runs", parse=whole, metavar="N", help="no fewer runs of each version (default: 10)"
+            ),
+            Option("--max-runs", parse=whole, metavar="N", help="no more runs of each version"),
+            Option("--runs", "-r", parse=whole, metavar="N", help="exactly so many runs of each version"),
             Option(
                 "--max-time",
                 parse=seconds,
                 default=60.0,
                 metavar="S",
-                help="for each benchmark (default: 60)",
+                help="seconds for each benchmark (default: 60)",
             ),
             Option(
                 "--stop-at-proof",
