@@ -17,7 +17,7 @@ from speedproof.protocols.aggregates import GeometricMeans
 from speedproof.protocols.multiplicity import Control, Controlled
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.questions import ASKED, DETAILS, HEADLINE, QUESTIONS, QuestionName
-from speedproof.protocols.ranking import SuiteRanking, rank_suite
+from speedproof.protocols.ranking import SuiteRanking, rank_benchmark, rank_suite
 from speedproof.protocols.results import Check
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.protocols.suite import compare_suite as compare_pairs
@@ -374,7 +374,12 @@ def _rankings(
     found: dict[str, SuiteRanking] = {}
     for metric in metrics if len(versions) > 2 else ():
         with suppress(DataError):  # no benchmark in common: the pairwise results say which are missing
-            found[metric] = rank_suite(suite, metric=metric, versions=versions, alpha=alpha)
+            keys = [key for key in suite.keys if key.metric == metric]
+            found[metric] = (
+                rank_benchmark(suite, keys[0], versions, alpha)
+                if len(keys) == 1
+                else rank_suite(suite, metric=metric, versions=versions, alpha=alpha)
+            )
     return found
 
 

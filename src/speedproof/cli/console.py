@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import io
 import os
+import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, TextIO
 from speedproof.report import text
 from speedproof.report.cells import visible
 from speedproof.report.model import Report
+from speedproof.report.text import wrapped
 
 if TYPE_CHECKING:
     import rich.console
@@ -106,8 +108,11 @@ class Console:
 
     def remark(self, text: str) -> None:
         """Write a line for the person, not for the pipe."""
-        lines = (visible(line) for line in text.split("\n"))
-        self.err.write("speedproof: " + "\n".join(lines) + "\n")
+        lines = f"speedproof: {text}".split("\n")
+        if self.err.isatty():
+            width = shutil.get_terminal_size().columns
+            lines = [part for line in lines for part in wrapped(line, width)]
+        self.err.write("\n".join(map(visible, lines)) + "\n")
 
     @contextmanager
     def progress(self, title: str, total: float | None) -> Iterator[Ticker]:

@@ -10,6 +10,7 @@ from speedproof.data.order import Order, order_of_measuring
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Pair
 from speedproof.protocols.assumptions import Assumption
+from speedproof.protocols.pair import same_values
 from speedproof.protocols.results import Caveat
 from speedproof.protocols.units import LEAST_SESSIONS
 
@@ -32,21 +33,25 @@ def caveats_of(pairs: Sequence[Pair], versions: tuple[str, str]) -> tuple[Caveat
         ``INTERLEAVED`` when one version was measured first (that one is named first), ``ONE_SESSION`` when they
         were measured one after the other and nobody knows which came first, ``SEVERAL_SESSIONS`` with how much the
         sessions of a version differ where they are too few to be the unit, ``SEVERAL_PROCESSES`` where a side is
-        one process.
+        one process, ``TWO_MEASUREMENTS`` where both hold the same values.
 
     Examples
     --------
     >>> from speedproof.data.suite import Key
-    >>> early, late = (Sample(np.array([1.0, 2.0]), span=(t, t + 9), tool="pyperf") for t in (0.0, 20.0))
+    >>> early, late = (Sample(np.array([1.0, t]), span=(t, t + 9), tool="pyperf") for t in (2.0, 20.0))
     >>> [(c.kind.name, c.versions) for c in caveats_of([Pair(Key("b"), late, early)], ("old", "new"))]
     [('INTERLEAVED', ('new', 'old'))]
     """
     by_order: dict[Order, list[str]] = {}
     single: dict[tuple[str, ...], list[str]] = {}
     few_sessions: list[str] = []
+    twice: list[str] = []
     spreads: list[float] = []
     for pair in pairs:
         sides, name = (pair.reference, pair.candidate), pair.key.benchmark
+        if same_values(*sides):
+            twice.append(name)
+            continue
         counts = [side.session_count for side in sides]
         if min(counts) < LEAST_SESSIONS:
             order = order_of_measuring(*sides)
@@ -62,7 +67,7 @@ def caveats_of(pairs: Sequence[Pair], versions: tuple[str, str]) -> tuple[Caveat
     def where(names: list[str]) -> tuple[str, ...]:
         return () if len(names) == len(pairs) else tuple(names)
 
-    found = []
+    found = [Caveat(Assumption.TWO_MEASUREMENTS, versions, where(twice))] if twice else []
     meanings = {
         Order.X_FIRST: (Assumption.INTERLEAVED, versions),
         Order.Y_FIRST: (Assumption.INTERLEAVED, versions[::-1]),

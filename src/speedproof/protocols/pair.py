@@ -98,7 +98,7 @@ _DRIFT_WITHIN = (
     "the values drift inside the processes, as in a warm-up: what a process stands for depends on how many "
     "values it gives"
 )
-_ORDER_LEVEL = 0.01
+ORDER_LEVEL = 0.01
 _UNRELATED = 2.0  # von Neumann's ratio of independent values
 
 
@@ -458,7 +458,7 @@ def _of_order(measured: Sample, used: Sample, side: str, order: OrderTests | Non
     if within is not None:
         tests.append((Assumption.STEADINESS, *within, _STEADY_WITHIN, _DRIFT_WITHIN))
     return [
-        Check(kind, side, statistic, p, p > _ORDER_LEVEL, good if p > _ORDER_LEVEL else bad)
+        Check(kind, side, statistic, p, p > ORDER_LEVEL, good if p > ORDER_LEVEL else bad)
         for kind, statistic, p, good, bad in tests
         if not math.isnan(p)
     ]

@@ -21,7 +21,7 @@ from speedproof.data.suite import Key, Pair, Suite
 from speedproof.errors import DataError
 from speedproof.protocols.aggregates import LogRatio, log_ratio, mean_log_ratio
 from speedproof.protocols.assumptions import UNDERMINING
-from speedproof.protocols.pair import of_sample, same_values
+from speedproof.protocols.pair import Rules, of_sample, same_values
 from speedproof.protocols.results import Check, Verdict
 from speedproof.stats.bounds import probability_greater
 from speedproof.stats.estimate import Estimate
@@ -41,6 +41,7 @@ __all__ = [
     "Scope",
     "SuiteRanking",
     "places",
+    "rank_benchmark",
     "rank_runs",
     "rank_suite",
 ]
@@ -499,6 +500,57 @@ def rank_suite(
         pairs=pairs,
         benchmarks=tuple(key.benchmark for key in common),
         left_out=tuple(key.benchmark for key in keys if not ratios[key]),
+    )
+
+
+def rank_benchmark(suite: Suite, key: Key, versions: Sequence[str], alpha: float = 0.05) -> SuiteRanking:
+    """Rank the versions of one benchmark by the typical run: every pair by the headline's test, at one risk.
+
+    Parameters
+    ----------
+    suite : Suite
+        With two versions or more of the benchmark.
+    key : Key
+        The benchmark.
+    versions : sequence of str
+        The reference first.
+    alpha : float
+        The risk that any of the pairwise verdicts is false.
+
+    Returns
+    -------
+    SuiteRanking
+        Of this benchmark; each interval by itself at risk ``alpha`` a side, as in a comparison of two.
+    """
+    from speedproof.protocols.typical import compare_typical
+
+    samples = {v: suite.samples[key, v] for v in versions if (key, v) in suite.samples}
+    if len(samples) < len(versions):
+        raise DataError(f"{key.benchmark} was not measured in all of {', '.join(versions)}")
+    rules = Rules(alpha=alpha)
+    found = {(i, j): compare_typical(samples[i], samples[j], rules) for i, j in combinations(versions, 2)}
+    adjusted = holm([p for c in found.values() for p in (c.pvalue, c.pvalue_slower)]).reshape(-1, 2)
+    pairs = tuple(
+        PairVerdict(i, j, c.speedup, *_decide(c.speedup.value >= 1, p, alpha))
+        for ((i, j), c), p in zip(found.items(), adjusted.tolist(), strict=True)
+    )
+    own = Estimate(1.0, 1.0, 1.0, 1 - alpha)
+    speedups = {v: found[versions[0], v].speedup if v != versions[0] else own for v in versions}
+    order = sorted(versions, key=lambda v: -speedups[v].value)
+    ranks = places(versions, pairs)
+    undecided = _open(pairs)
+    tied = {v for pair in pairwise(order) if frozenset(pair) in undecided for v in pair}
+    doubted = {v for (i, j), c in found.items() if c.doubts for v in (i, j)}
+    return SuiteRanking(
+        "these",
+        alpha,
+        tuple(
+            RankedVersion(v, speedups[v], *ranks[v], v in tied, (key.benchmark,) if v in doubted else ())
+            for v in order
+        ),
+        pairs,
+        (key.benchmark,),
+        (),
     )
 
 

@@ -155,6 +155,8 @@ class Summary:
         The base unit.
     notes : tuple of str
         Remarks made while reading.
+    repeated : str
+        What the values used are of: ``"run"``, ``"process"`` or ``"session"``.
     """
 
     label: str
@@ -168,6 +170,7 @@ class Summary:
     mad: float
     unit: str
     notes: tuple[str, ...] = ()
+    repeated: str = "run"
 
 
 @dataclass(frozen=True, slots=True)
@@ -352,6 +355,12 @@ class Comparison:
         """Whether the protocol worked on processes instead of single values, on either side."""
         return any(side.n < side.observations for side in (self.reference, self.candidate))
 
+    @property
+    def repeated(self) -> str:
+        """What was repeated independently: ``"run"``, ``"process"`` or ``"session"``."""
+        sides = {self.reference.repeated, self.candidate.repeated}
+        return next(name for name in ("session", "process", "run") if name in sides)
+
 
 def summarise(sample: Sample, used: Sample | None = None) -> Summary:
     """Reduce a sample to its summary.
@@ -406,8 +415,16 @@ def summarise_all(samples: Sequence[Sample], used: Sequence[Sample]) -> list[Sum
                     mad,
                     sample.unit,
                     sample.notes,
+                    _repeated(sample, n),
                 )
     return [found[i] for i in range(len(samples))]
+
+
+def _repeated(sample: Sample, used: int) -> str:
+    """What so many values of a sample are of."""
+    if used == sample.n:
+        return "run"
+    return "session" if sample.session_count == used > 1 else "process"
 
 
 def _numbers(values: FloatArray) -> list[tuple[float, ...]]:

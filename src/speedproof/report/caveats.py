@@ -35,7 +35,7 @@ def caveats(found: Sequence[Caveat]) -> Iterator[Text]:
         yield Text(_sentence(first, others), "doubt")
 
 
-_OF_TWO = (Assumption.INTERLEAVED, Assumption.ONE_SESSION)
+_OF_TWO = (Assumption.INTERLEAVED, Assumption.ONE_SESSION, Assumption.TWO_MEASUREMENTS)
 """What concerns two versions, so that several may have it with the same one."""
 
 
@@ -68,6 +68,8 @@ def _sentence(caveat: Caveat, same: Sequence[Caveat]) -> str:
         joint = f"{names[0]}, {names[1]} and {last}"
         names = [names[0], f"{names[1]} and {last}"]
     some = f" in {plural(len(caveat.benchmarks), 'benchmark')}" if caveat.benchmarks else ""
+    if caveat.kind is Assumption.TWO_MEASUREMENTS and len(names) == 2:
+        return f"{names[0]} and {names[1]} hold the same values{some}: one measurement, given twice"
     if caveat.kind is Assumption.INTERLEAVED and len(names) == 2:
         return f"{names[0]} ran before {names[1]}{some}, so drift counts as change. Cure: speedproof run"
     if caveat.kind is Assumption.ONE_SESSION and len(names) == 2:
@@ -91,6 +93,7 @@ def failed(found: Sequence[Comparison], *, undermining: bool) -> dict[Assumption
         (check.kind, result.benchmark)
         for result in found
         for check in (result.doubts if undermining else result.failed_checks)
+        if check.kind is not Assumption.TWO_MEASUREMENTS  # said once, as a caveat
     }
     counts = Counter(kind for kind, _ in seen)
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0].value)))

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from speedproof.data.units import format_values
+from speedproof.protocols.pair import ORDER_LEVEL
 from speedproof.protocols.questions import QUESTIONS
 from speedproof.protocols.results import Comparison, State, Verdict
 from speedproof.protocols.suite import SuiteComparison
@@ -209,7 +210,14 @@ def explain(result: SuiteComparison) -> Iterator[Report]:
     for c in result.comparisons:
         by_benchmark.setdefault(c.benchmark, []).append(c)
     for name, found in by_benchmark.items():
-        yield Report(f"{name}: X is {result.reference}, Y is {result.candidate}", tuple(_why(found)))
+        levels = Text(
+            f"  A check fails where p <= {result.alpha:g}; one of the order of runs, of which there are several, "
+            f"where p <= {ORDER_LEVEL:g}.",
+            "dim",
+        )
+        tested = any(not math.isnan(check.pvalue) for c in found for check in c.checks)
+        why = (*_why(found), *((levels,) if tested else ()))
+        yield Report(f"{name}: X is {result.reference}, Y is {result.candidate}", why)
 
 
 def _why(found: Sequence[Comparison]) -> Iterator[Text]:
@@ -242,4 +250,8 @@ def _why(found: Sequence[Comparison]) -> Iterator[Text]:
             gaps = "" if highest.upward_closed else " (not at every lower one: the JSON has all)"
             yield Text(f"  Significant up to {level(highest.value)} confidence{gaps}.")
         told_proof = proof(c)
-        yield Text(f"  {verdict(c)}{'; ' + told_proof if told_proof else ''}.", STYLES[c.verdict])
+        # Another test than the headline's, so another bound of the same chance.
+        told_verdict = verdict(c)
+        if c.quantity == "probability":
+            told_verdict = f"By this test {told_verdict[0].lower()}{told_verdict[1:]}"
+        yield Text(f"  {told_verdict}{'; ' + told_proof if told_proof else ''}.", STYLES[c.verdict])

@@ -61,6 +61,7 @@ def report(
         f"{'1 is a tie' if ties == 1 else f'{ties} are ties'}. Confidence that {new} is better: "
         f"{_floored(1 - result.pvalue_candidate)}; that {old} is better: {_floored(1 - result.pvalue_reference)}."
     )
+    first = Text(conclusion(result, reference, candidate), _STYLES[result.winner])
     notes = [Text(f"Scores: {result.scores}. Tests: {result.method}.", "dim")]
     notes += [Text(f"{note[:1].upper()}{note[1:]}.", "doubt") for note in result.notes]
     asked = [claim for claim in claims.claims if claim.method == "asked"]
@@ -71,7 +72,7 @@ def report(
     folds = any(row.folded for row in table.rows)
     return Report(
         f"{candidate} against {reference}: HPT",
-        (Text(conclusion(result, reference, candidate), _STYLES[result.winner]), counted),
+        (first, counted) if len(result.benchmarks) > 1 else (first,),
         (table,),
         tuple(notes),
         (

@@ -58,7 +58,7 @@ def report(suite: Suite, *, everything: bool = False) -> Report:
     columns: list[Column] = [
         Column("command" if suite.commands else "benchmark", names=True),
         Column("version", names=True),
-        Column("metric", drop=4),
+        Column("metric", names=True),
         Column("median", right=True),
         Column("mean", right=True),
         Column("min", right=True, drop=2),

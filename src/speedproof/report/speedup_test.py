@@ -94,10 +94,10 @@ def _table(found: SuiteReport, *, everything: bool) -> Table:
     columns = (
         Column(f"{prefix}…" if prefix else "", names=True),
         Column("mean"),
-        Column("level", right=True),
+        Column("level", right=True, drop=1),
         Column("median"),
-        Column("level", right=True),
-        Column("minimum", drop=1),
+        Column("level", right=True, drop=1),
+        Column("minimum", drop=2),
     )
     rows = [
         Row(
@@ -139,7 +139,7 @@ def _bounds(found: SuiteReport) -> Report:
     columns = (Column("", names=True), Column("mean"), Column("median"))
 
     def told(bounds: Estimate | None) -> Cell:
-        return Cell(interval(bounds) if bounds else "-")
+        return Cell(interval(bounds), shorter=(direction(bounds.value),)) if bounds else Cell("-")
 
     rows = ((Cell(r.name, "strong"), told(r.mean.bounds), told(r.median.bounds)) for r in found.rows)
     title = f"Bounds, each at the row's own level, or at {DEFAULT_LEVEL:g}"

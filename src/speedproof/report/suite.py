@@ -33,6 +33,7 @@ from speedproof.report.words import (
     natural,
     needs,
     proof,
+    several,
     verdict,
     wins,
 )
@@ -113,7 +114,9 @@ def _one(result: SuiteComparison, head: Comparison) -> Report:
     old, new = labels([result.reference, result.candidate], _LABEL)
     head = _named(head, old, new)
     lost = [kind.title for kind in failed([head], undermining=False) if kind.undermines != "nothing"]
-    held = f"Not met: {', '.join(lost)}." if lost else "All checks hold."
+    others = any(not c.held and c.kind.undermines != "nothing" for o in result.comparisons for c in o.checks)
+    held = "All checks of the typical run hold." if others else "All checks hold."
+    held = f"Not met: {', '.join(lost)}." if lost else "" if head.failed_checks else held
     doubtful = tuple(doubts([head]))
     return Report(
         "",
@@ -122,7 +125,7 @@ def _one(result: SuiteComparison, head: Comparison) -> Report:
         (
             *_chances(result, head),
             *_opposed(result, head, old, new),
-            *(doubtful or ((Text(held, "dim"),) if head.checks else ())),
+            *(doubtful or ((Text(held, "dim"),) if head.checks and held else ())),
         ),
         ("Why: --explain", "Page: --html report.html"),
     )
@@ -140,14 +143,13 @@ def _sides(head: Comparison, margin: float | None) -> Table:
     unit = sides[0].unit
     scale = scale_of(max((abs(s.median) for s in sides if math.isfinite(s.median)), default=1.0), unit)
     medians = values([s.median for s in sides], unit, scale=scale)
-    runs = "processes" if head.nested else "runs"
     columns = (
         Column(head.benchmark, names=True),
         Column("median", right=True),
         Column("mean", right=True),
         Column("min", right=True, drop=1),
         Column("max", right=True, drop=2),
-        Column(runs, right=True),
+        Column(several(head.repeated), right=True),
     )
     rows = []
     for side, median in zip(sides, medians, strict=True):
@@ -199,8 +201,7 @@ def _chances(result: SuiteComparison, head: Comparison) -> Iterator[Text]:
     if estimate is None or math.isnan(estimate.value):
         return
     shown = head.verdict if found else single.verdict if single else Verdict.UNDECIDED
-    run = "process" if head.nested else "run"
-    yield Text(f"{chance(estimate, head.candidate.label, head.reference.label, shown, run)}.")
+    yield Text(f"{chance(estimate, head.candidate.label, head.reference.label, shown, head.repeated)}.")
 
 
 def _opposed(result: SuiteComparison, head: Comparison, old: str, new: str) -> Iterator[Text]:

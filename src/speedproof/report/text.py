@@ -11,7 +11,7 @@ from speedproof.report.cells import pad, visible, width_of
 from speedproof.report.model import Report, Row, Style, Table, Text
 from speedproof.report.names import shortened
 
-__all__ = ["lines", "render"]
+__all__ = ["lines", "render", "wrapped"]
 
 Paint = Callable[..., str]
 
@@ -131,6 +131,12 @@ def _wrapped(text: Text, width: int) -> Iterator[list[tuple[str, Style]]]:
         yield [(last, text.style)]
         for line in _fill(aside, width, ""):
             yield [(line, "dim")]
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """A remark in lines, those after the first indented."""
+    indent = text[: len(text) - len(text.lstrip())]
+    return _fill(text, width, f"{indent}  ") or [text]
 
 
 def _fill(text: str, width: int, indent: str) -> list[str]:

@@ -195,7 +195,7 @@ def _risk(results: Sequence[SuiteComparison], ranking: SuiteRanking | None) -> s
     if ranking is None:
         return f"({asked_of(results[0].headlines[0].protocol)}, {level(1 - results[0].alpha)})"
     over = len(ranking.benchmarks)
-    where = "" if over == 1 else f"geometric mean of {over} ratios, "
+    where = "" if over == 1 else f"geometric mean of {over} ratios of means, "
     return f"({where}all claims at a joint risk of {percent(ranking.alpha)})"
 
 

@@ -31,6 +31,7 @@ __all__ = [
     "needs",
     "proof",
     "range_of",
+    "several",
     "verdict",
     "where",
     "wins",
@@ -269,13 +270,17 @@ def wins(result: Comparison) -> str:
     return f"{word}: wins {case_share(s.value)} [{case_share(s.low, -1)}, {case_share(s.high, 1)}]"
 
 
+def several(repeated: str) -> str:
+    """The plural of what was repeated: runs, processes, sessions."""
+    return "processes" if repeated == "process" else f"{repeated}s"
+
+
 def needs(result: Comparison) -> str:
     """What would decide an undecided comparison, in a clause; empty when nothing is known."""
     needed = result.needed
     if needed is None:
         return "the samples have no spread" if result.state is State.UNDEFINED else ""
-    runs = "processes" if result.nested else "runs"
-    return about(needed, result.reference.label, result.candidate.label, runs)
+    return about(needed, result.reference.label, result.candidate.label, several(result.repeated))
 
 
 def about(needed: Needed, reference: str, candidate: str, runs: str = "runs") -> str:

@@ -1,0 +1,214 @@
+"""Every command on real files and at every width: its lines, its names, its times, its numbers."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from speedproof.cli.console import Console
+from speedproof.cli.main import main
+from speedproof.data.sample import Sample
+from speedproof.protocols.results import Summary, summarise
+from speedproof.protocols.sequential import Finding, SequentialComparison, StopRules
+from speedproof.report import session
+from speedproof.report.cells import width_of
+from speedproof.report.model import Report, Table
+from speedproof.report.text import render
+
+ROOT = Path(__file__).parents[2]
+SHARED = ROOT.parent / "shared" / "data"
+GCC = [str(ROOT / "examples" / "gcc" / name) for name in ("O2.json", "O3.json")]
+CONFIG = str(ROOT / "tests" / "data" / "speedup_test_tool" / "plain.csv")
+WIDTHS = (60, 80, 100, 200)
+COMMANDS = {
+    "compare": ["compare"],
+    "gate": ["gate"],
+    "hpt": ["hpt"],
+    "rank": ["rank", "--resamples", "10", "--components", "2"],
+    "model": ["model", "--bootstrap", "0", "--components", "2"],
+    "modes": ["compare", "--modes"],
+    "show": ["show"],
+}
+REAL = {
+    "pyperf": (
+        "pyperf-jit-pairs/bm-20260507-3.16.0a0-49918f5",
+        "pyperf-jit-pairs/bm-20260507-3.16.0a0-49918f5-JIT",
+    ),
+    "go": ("go/cmd/benchstat/testdata/crc-old.txt", "go/cmd/benchstat/testdata/crc-new.txt"),
+}
+TIME = re.compile(r"[\d.]+(e[+-]\d+)? ?(ns|µs|ms|s)")
+
+
+class Kept(Console):
+    """A console that keeps the reports that it is given."""
+
+    def __init__(self) -> None:
+        super().__init__(io.StringIO(), io.StringIO())
+        self.reports: list[Report] = []
+
+    def write(self, *reports: Report, everything: bool = False) -> None:
+        self.reports += reports
+        super().write(*reports, everything=everything)
+
+
+def reports_of(*argv: str) -> list[Report]:
+    """What a command shows, before it is text."""
+    console = Kept()
+    if argv[0] == "gate":
+        argv = ("gate", "--baseline", argv[1], "--candidate", argv[2], *argv[3:])
+    assert main(argv, console) in (0, 1, 3)
+    return console.reports
+
+
+def check(reports: list[Report], benchmarks: int = 0) -> None:
+    """What holds for every report: at every width, and within its budget of lines from 80 columns on."""
+    for report in reports:
+        for part in report.every():
+            for table in part.tables:
+                columns = [i for i, column in enumerate(table.columns) if column.names]
+                names = [tuple(row.cells[i].text for i in columns) for row in table.rows]
+                assert len(set(names)) == len(names) or not columns, names
+        for width in WIDTHS:
+            text = render(report, width)
+            check_numbers(text)
+            assert max(map(width_of, text.splitlines())) <= width
+            for table in report.tables:
+                check_times(table, text)
+    if benchmarks:
+        lines = sum(len(render(report, 80).splitlines()) for report in reports)
+        assert lines <= budget(benchmarks), "\n".join(render(report, 80) for report in reports)
+
+
+def budget(benchmarks: int) -> int:
+    """Lines that a sheet may have."""
+    return 10 if benchmarks == 1 else 16 if benchmarks <= 6 else 32
+
+
+def check_numbers(text: str) -> None:
+    """Factors agree with their words, estimates lie in their intervals, and every number is one."""
+    assert not re.search(r"(?<![\w…])(nan|inf|None(?! of)|1 (benchmarks|runs|samples))(?![\w…])", text), text
+    for shown in re.findall(r"([\d.]+)x (?:faster|slower|better|worse)", text):
+        assert float(shown) >= 1
+    for value, low, high in re.findall(r"([\d.]+)x(?: \w+)? \[([\d.]+)x, ([\d.]+)x\]", text):
+        assert float(low) <= float(value) <= float(high)
+    for value, low, high in re.findall(r"([\d.]+) %(?: of cases)? [\[(]([\d.]+) %(?:,| to) ([\d.]+) %", text):
+        assert float(low) <= float(value) <= float(high)
+    for value, low in re.findall(r"wins ([\d.]+) % \(at least ([\d.]+) %\)", text):
+        assert 50 <= float(low) <= float(value)
+
+
+def check_times(table: Table, text: str) -> None:
+    """The times of every row that is shown are there, whatever else has gone."""
+    for row in table.rows:
+        times = [cell.text for cell in row.cells if TIME.fullmatch(cell.text)]
+        if times and not row.folded:
+            assert times[0] in text, (times[0], text)
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """Forty benchmarks of three versions, each gain and loss among them."""
+    folder = tmp_path_factory.mktemp("many")
+    rng = np.random.default_rng(12)
+    files = []
+    for v, version in enumerate(("release-1.0", "release-1.1", "release-1.2")):
+        rows = ["benchmark,value"]
+        for i in range(40):
+            size = 10.0 ** (i % 7 - 6) * (1 + (i % 5 - 2) * v / 50)
+            values = size * rng.lognormal(0.0, 0.02, 12)
+            rows += [f"suite/group_{i % 4}/a_benchmark_with_a_long_name_{i},{t!r}" for t in values.tolist()]
+        path = folder / f"{version}.csv"
+        path.write_text("\n".join(rows), encoding="utf-8")
+        files.append(str(path))
+    return files
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("only", ["matmul", "*"])
+def test_committed_files(name: str, only: str) -> None:
+    """One benchmark takes at most 10 lines, six 16, with one row a sample where samples are shown."""
+    command, *options = COMMANDS[name]
+    found = (
+        reports_of(command, *GCC, "--only", only, *options) if name != "show" else reports_of("show", *GCC)
+    )
+    if name == "modes":  # a second report, asked for
+        check(found[:1], 1 if only == "matmul" else 6)
+        check(found[1:], 6)
+    else:
+        check(
+            found,
+            12
+            if name in ("model", "show") and only == "*"
+            else 1
+            if only == "matmul" and name != "show"
+            else 12
+            if name == "show"
+            else 6,
+        )
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_forty_benchmarks(name: str, many: list[str]) -> None:
+    """Two versions and three."""
+    command, *options = COMMANDS[name]
+    found = reports_of(command, *many[:2], "--unit", "s", *options)
+    check(found[:1], 40)
+    check(found[1:], 40)
+    if name not in ("gate", "modes", "hpt"):
+        check(reports_of(command, *many, "--unit", "s", *options), 40)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("real", REAL)
+def test_real_files(name: str, real: str) -> None:
+    """The files of other tools."""
+    paths = [str(SHARED / part) for part in REAL[real]]
+    if not all(Path(path).exists() for path in paths):
+        pytest.skip("the shared files are not here")
+    command, *options = COMMANDS[name]
+    found = reports_of(command, *paths, *options)
+    check(found[:1], 122)
+    check(found[1:], 122)
+
+
+def test_everything_that_can_be_asked_for() -> None:
+    """All rows and all parts are as narrow and as consistent as the sheet."""
+    for name in ("compare", "hpt", "rank", "model"):
+        command, *options = COMMANDS[name]
+        more = ["--all", "--details", *(["--explain"] if name == "compare" else [])]
+        check(reports_of(command, *GCC, *options, *more))
+    check(reports_of("suite", CONFIG), 16)
+    check(reports_of("suite", CONFIG, "--all", "--details"))
+    check(reports_of("show", GCC[0]))
+    check(reports_of("formats"))
+
+
+def sessions(
+    benchmarks: int,
+) -> Iterator[tuple[SequentialComparison, dict[tuple[str, str], npt.NDArray[np.float64]]]]:
+    """Races with every ending."""
+    rng = np.random.default_rng(7)
+    for i in range(benchmarks):
+        name = f"benchmark_{i}"
+        race = SequentialComparison(name, ["old", "new"], StopRules())
+        values = rng.lognormal(0.0, 0.01, (2, 20)) * [[1.0], [(1.0, 0.9, 1.1)[i % 3]]]
+        for x, y in values.T.tolist():
+            race.add({"old": x, "new": y})
+        yield race, {(name, "old"): values[0], (name, "new"): values[1]}
+
+
+@pytest.mark.parametrize("benchmarks", [1, 6, 40])
+def test_the_ending_of_a_session(benchmarks: int) -> None:
+    """What ``run`` and ``run --review`` end with."""
+    findings: list[Finding] = []
+    sides: dict[tuple[str, str], Summary] = {}
+    for race, values in sessions(benchmarks):
+        findings += race.findings()
+        sides |= {key: summarise(Sample(v, "s", label=key[1])) for key, v in values.items()}
+    check([session.report(findings, sides, risk=0.05, file="speedproof-1.jsonl")], benchmarks)
