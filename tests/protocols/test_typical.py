@@ -159,6 +159,64 @@ def test_false_alarms_of_dependent_series(r: float, n: int, most: float) -> None
         assert share < most + 4 * np.sqrt(most / 1500)
 
 
+@pytest.mark.parametrize("n", [20, 50, 100])
+def test_random_walks_are_undecided(n: int) -> None:
+    """Two walks differ somewhere; that is no change. Of 200 pairs at most the stated 10 %, with four errors."""
+    rng = np.random.default_rng(n)
+    x, y = (1000.0 + np.cumsum(rng.normal(size=(200, n)), axis=1) for _ in range(2))
+    pairs = [
+        Pair(Key(""), Sample(a, traits=ORDER), Sample(b, traits=ORDER)) for a, b in zip(x, y, strict=True)
+    ]
+    results = typical_runs(PreparedPairs(pairs, Rules()))
+    decided = np.mean([result.verdict is not Verdict.UNDECIDED for result in results])
+    assert decided < 0.1 + 4 * np.sqrt(0.09 / 200)
+    told = [check.message for result in results for check in result.failed_checks]
+    assert sum("the runs drift" in message for message in told) > 60
+
+
+def test_a_gap_larger_than_the_drift_is_decided() -> None:
+    """Both sides rise by 10 %: a factor of 2 is none of it, a factor of 1.15 may be."""
+    rising = np.linspace(1.0, 1.1, 20)
+    twice = compare_typical(Sample(2 * rising, traits=ORDER), Sample(rising, traits=ORDER))
+    assert twice.verdict is Verdict.FASTER
+    assert twice.doubts == ()
+    # 2 / 1.1 between the sides, less 1.1 for the drift
+    assert twice.speedup.low == pytest.approx(2 / 1.1 / 1.1)
+    assert twice.speedup.high == pytest.approx(2 * 1.1 * 1.1)
+    slight = compare_typical(Sample(1.15 * rising, traits=ORDER), Sample(rising, traits=ORDER))
+    assert slight.verdict is Verdict.UNDECIDED
+    assert [check.kind for check in slight.doubts] == [Assumption.RUN_ORDER]
+    assert compare_typical(Sample(1.15 * rising), Sample(rising)).verdict is Verdict.FASTER
+
+
+def test_the_same_runs_get_the_same_check_whatever_the_margin() -> None:
+    series = autoregressive(np.random.default_rng(8), 30, 20, 0.6)
+    for x, y in zip(series[::2] + 100.0, series[1::2] + 100.0, strict=True):
+        samples = Sample(x, traits=ORDER), Sample(y, traits=ORDER)
+        checks = {compare_typical(*samples, Rules(margin=margin)).checks for margin in (None, 1e-6, 0.5)}
+        assert len(checks) == 1
+
+
+def test_a_forecast_with_a_margin_is_for_equivalence() -> None:
+    """So many runs prove it in four of five cases, about, where a difference would take far more."""
+    at = (np.arange(8) + 0.5) / 8
+    x, y = (Sample(100.0 + stats.norm.ppf(at + shift)) for shift in (-0.01, 0.01))
+    margin = Rules(margin=0.007)
+    plain, needed = compare_typical(x, y).needed, compare_typical(x, y, margin).needed
+    assert plain is not None
+    assert plain.reference is not None
+    assert needed is not None
+    assert needed.reference is not None
+    assert plain.reference > 5 * needed.reference
+    rng = np.random.default_rng(11)
+    pairs = [
+        Pair(Key(""), *(Sample(rng.normal(100.0, 1.0, needed.reference)) for _ in range(2)))
+        for _ in range(200)
+    ]
+    share = np.mean([r.verdict is Verdict.EQUIVALENT for r in typical_runs(PreparedPairs(pairs, margin))])
+    assert 0.7 < share < 0.95
+
+
 def test_inflation_of_an_autoregressive_series() -> None:
     """Theory: (1 + r) / (1 - r); independent series of any distribution have about 1."""
     rng = np.random.default_rng(9)
@@ -168,7 +226,9 @@ def test_inflation_of_an_autoregressive_series() -> None:
         ranks = 6 / np.pi * np.arcsin(r / 2)  # Spearman's correlation of a bivariate normal distribution
         assert found == pytest.approx((1 + ranks) / (1 - ranks), rel=0.05)
     independent = stats.expon.rvs(size=(400, 30), random_state=1)
-    assert np.mean(variance_inflation(independent[::2], independent[1::2]) == 1.0) > 0.8
+    factors = variance_inflation(independent[::2], independent[1::2])
+    assert np.mean(factors == 1.0) > 0.6  # a normal deviate is below 1/2 in 69 %
+    assert np.mean(factors > 1.5) < 0.1
 
 
 def test_randomised_order_is_not_adjusted() -> None:

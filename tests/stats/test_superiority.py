@@ -8,34 +8,46 @@ import numpy.typing as npt
 import pytest
 from scipy import stats
 
-from speedproof.stats.permutation import null_distribution, one_order, tied_pvalue
+from speedproof.stats.permutation import Studentised, null_distribution, one_order, tied_pvalue
 from speedproof.stats.superiority import typical_ratio, typical_ratio_test
 
 FloatArray = npt.NDArray[np.float64]
 
 
-def naive_statistic(x: FloatArray, y: FloatArray) -> float:
-    """Brunner and Munzel (2000) from all pairs, a tie counting one half; infinite when separated."""
+FLOOR = 0.85
+
+
+def naive_statistic(x: FloatArray, y: FloatArray, of_equals: float) -> float:
+    """Brunner and Munzel (2000) from all pairs, a tie counting one half; infinite when separated.
+
+    The variance is not taken below 0.85 of that of equals.
+    """
     n, m = len(x), len(y)
     won = 0.5 + 0.5 * np.sign(np.subtract.outer(x, y))
     px, py = won.mean(axis=1), won.mean(axis=0)
     variance = px.var(ddof=1) / n + py.var(ddof=1) / m
     if variance < 1e-20:
         return 0.0 if abs(won.mean() - 0.5) < 1e-9 else math.copysign(math.inf, won.mean() - 0.5)
-    return float((won.mean() - 0.5) / math.sqrt(variance))
+    return float((won.mean() - 0.5) / math.sqrt(max(variance, FLOOR * of_equals)))
+
+
+def divisions(pooled: FloatArray, n: int) -> list[tuple[FloatArray, FloatArray]]:
+    """All ways to take n of the pooled values for X and the rest for Y."""
+    ways = [list(chosen) for chosen in itertools.combinations(range(pooled.size), n)]
+    return [(pooled[chosen], np.delete(pooled, chosen)) for chosen in ways]
+
+
+def variance_of_equals(ways: list[tuple[FloatArray, FloatArray]]) -> float:
+    return float(np.var([np.mean(0.5 + 0.5 * np.sign(np.subtract.outer(a, b))) for a, b in ways]))
 
 
 def naive_pvalue(x: FloatArray, y: FloatArray) -> float:
     """The share of all ways to divide the pooled values that have a statistic at least as large."""
-    pooled = np.concatenate([x, y])
-    seen = naive_statistic(x, y)
-    count = total = 0
-    for chosen in itertools.combinations(range(pooled.size), len(x)):
-        rest = np.setdiff1d(np.arange(pooled.size), chosen)
-        statistic = naive_statistic(pooled[list(chosen)], pooled[rest])
-        count += statistic >= seen - 1e-9 or statistic == seen
-        total += 1
-    return count / total
+    ways = divisions(np.concatenate([x, y]), len(x))
+    variance = variance_of_equals(ways)
+    seen = naive_statistic(x, y, variance)
+    found = np.array([naive_statistic(a, b, variance) for a, b in ways])
+    return float(np.mean((found >= seen - 1e-9) | (found == seen)))
 
 
 def values(rng: np.random.Generator, n: int, digits: int | None) -> FloatArray:
@@ -98,11 +110,13 @@ def test_approximation_against_random_permutations(n: int, m: int) -> None:
     of_x = (below_x**2).sum(axis=1) - n * chance**2
     of_y = (below_y**2).sum(axis=1) - m * (1 - chance) ** 2
     shares = of_x / (n * (n - 1)), of_y / (m * (m - 1))
-    statistic = (chance - 0.5) / np.sqrt(shares[0] + shares[1])
-    df = (shares[0] + shares[1]) ** 2 / (shares[0] ** 2 / (n - 1) + shares[1] ** 2 / (m - 1))
+    variance = shares[0] + shares[1]
+    df = variance**2 / (shares[0] ** 2 / (n - 1) + shares[1] ** 2 / (m - 1))
+    most = np.abs(chance - 0.5) / math.sqrt(FLOOR * (n + m + 1) / (12 * n * m))
     null = null_distribution(n, m)
     assert not null.exact
-    pvalues = null.pvalue(null.score(statistic, df))
+    found = Studentised((chance - 0.5) / np.sqrt(variance), np.sqrt(variance), df, most)
+    pvalues = null.pvalue(null.score(found))
     for level in (0.2, 0.1, 0.05, 0.025, 0.01, 0.003):
         share = np.mean(pvalues <= level)
         error = 4 * math.sqrt(level / 100_000)
@@ -191,7 +205,8 @@ def test_searching_gives_what_sorting_gives(seed: int, digits: int, monkeypatch:
     x, y = rng.lognormal(0.05, 0.2, 60).round(digits), rng.lognormal(0.0, 0.3, 80).round(digits)
     sorted_ = typical_ratio(x, y, 0.05)
     monkeypatch.setattr("speedproof.stats.superiority._MOST_RATIOS", 0)
-    monkeypatch.setattr("speedproof.stats.superiority._LISTED", 1 << (2 * seed))
+    monkeypatch.setattr("speedproof.stats.superiority._AT_ONCE", 0)
+    monkeypatch.setattr("speedproof.stats.rank_search._LISTED", 1 << (2 * seed))
     searched = typical_ratio(x, y, 0.05)
     for name in ("low", "high", "estimate"):
         assert float(getattr(searched, name)) == pytest.approx(float(getattr(sorted_, name)), rel=1e-11)
@@ -202,7 +217,8 @@ def test_ties_at_gamma_one_count_one_half() -> None:
     found = typical_ratio(x, y, 0.1)
     assert found.chance == 0.875
     assert found.pvalue == pytest.approx(5 / 70)
-    assert tied_pvalue((3, 5), 4, naive_statistic(x, y)) == pytest.approx(5 / 70)
+    seen = naive_statistic(x, y, variance_of_equals(divisions(np.concatenate([x, y]), 4)))
+    assert tied_pvalue((3, 5), 4, seen) == pytest.approx(5 / 70)
 
 
 def test_a_coarse_step_widens_the_bounds_and_leaves_the_verdict() -> None:

@@ -25,6 +25,7 @@ from speedproof.protocols.results import AtMargin, Needed, State, Verdict
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.power import RunsNeeded
 from speedproof.stats.ratio import RatioTest
+from speedproof.stats.scaling import in_common_unit
 
 __all__ = [
     "SIGNIFICANT",
@@ -118,9 +119,14 @@ def forecasts(
     fast: FloatArray,
     rules: Rules,
     wanted: Sequence[int],
-    runs_needed: Callable[[FloatArray, FloatArray, float], RunsNeeded],
+    runs_needed: Callable[..., RunsNeeded],
+    speedups: Sequence[float] = (),
 ) -> dict[int, Needed]:
-    """By row, the runs that would find the difference that was observed, or why none can be named."""
+    """By row, the runs that would decide if what was observed is the truth, or why none can be named.
+
+    They find the difference or, where the speedup that was observed lies within a margin, prove that it does,
+    whichever takes fewer.
+    """
     found: dict[int, Needed] = {}
     if min(slow.shape[-1], fast.shape[-1]) < _LEAST_FOR_FORECAST:
         reason = f"fewer than {_LEAST_FOR_FORECAST} runs tell nothing of the spread: measure 5 or more a side"
@@ -129,28 +135,34 @@ def forecasts(
         return found
     rows = np.asarray(wanted)
     runs = runs_needed(slow[rows], fast[rows], rules.alpha)
+    of_slow, of_fast, within = runs.x, runs.y, np.zeros(rows.size, dtype=np.bool_)
+    if rules.margin is not None and speedups:
+        ends = 1.0 / (1.0 + rules.margin), 1.0 + rules.margin
+        observed = np.asarray(speedups)[rows]
+        values = in_common_unit(slow[rows], fast[rows])
+        # Both one-sided tests have to reject, so that each gets half of the risk of missing it.
+        both = [runs_needed(values[0], end * values[1], rules.alpha, power=0.9) for end in ends]
+        same = [np.maximum(getattr(both[0], side), getattr(both[1], side)) for side in ("x", "y")]
+        within = (observed > ends[0]) & (observed < ends[1]) & (same[0] < of_slow)
+        of_slow, of_fast = np.where(within, same[0], of_slow), np.where(within, same[1], of_fast)
     flat = (np.ptp(slow[rows], axis=-1) == 0) & (np.ptp(fast[rows], axis=-1) == 0)
-    for i, of_slow, of_fast, no_spread in zip(
-        wanted, runs.x.tolist(), runs.y.tolist(), flat.tolist(), strict=True
-    ):
-        x, y = (of_fast, of_slow) if sides[i].turned else (of_slow, of_fast)
-        if no_spread:
-            needed = Needed(None, None, "neither sample has any spread: use a finer clock or longer runs")
-        elif not (math.isfinite(x) and math.isfinite(y)):
-            needed = Needed(None, None, "no difference was observed, so no number of runs can be named")
-        elif max(x, y) > _MOST_FORECAST:
-            reason = (
-                f"the observed difference is so small that more than {_MOST_FORECAST} runs would be needed"
-            )
-            needed = Needed(None, None, reason)
-        else:
-            needed = Needed(
-                max(math.ceil(x), sides[i].x.n + 1),
-                max(math.ceil(y), sides[i].y.n + 1),
-                "to find a difference with power 0.8 if the observed one is the true one",
-            )
-        found[i] = needed
+    for i, x, y, no_spread, equal in zip(wanted, *lists(of_slow, of_fast, flat, within), strict=True):
+        found[i] = _needed(sides[i], x, y, no_spread=no_spread, equal=equal)
     return found
+
+
+def _needed(side: Sides, of_slow: float, of_fast: float, *, no_spread: bool, equal: bool) -> Needed:
+    if no_spread:
+        return Needed(None, None, "neither sample has any spread: use a finer clock or longer runs")
+    if not (math.isfinite(of_slow) and math.isfinite(of_fast)):
+        return Needed(None, None, "no difference was observed, so no number of runs can be named")
+    if max(of_slow, of_fast) > _MOST_FORECAST:
+        told = "the observed difference is so small"
+        return Needed(None, None, f"{told} that more than {_MOST_FORECAST} runs would be needed")
+    x, y = (of_fast, of_slow) if side.turned else (of_slow, of_fast)
+    what = "prove equivalence" if equal else "find a difference"
+    reason = f"to {what} with power 0.8 if the observed speedup is the true one"
+    return Needed(max(math.ceil(x), side.x.n + 1), max(math.ceil(y), side.y.n + 1), reason)
 
 
 def needed_runs(
@@ -159,11 +171,13 @@ def needed_runs(
     rules: Rules,
     verdicts: Sequence[Verdict],
     lacking: Sequence[tuple[bool, bool]],
-    runs_needed: Callable[[FloatArray, FloatArray, float], RunsNeeded],
+    runs_needed: Callable[..., RunsNeeded],
+    speedups: Sequence[float],
 ) -> list[Needed | None]:
     """What would decide each pair that is undecided: what the figure asks for, else what a forecast says."""
     open_ = [i for i, verdict in enumerate(verdicts) if verdict is Verdict.UNDECIDED]
-    found = forecasts(sides, *values, rules, [i for i in open_ if not any(lacking[i])], runs_needed)
+    asked = [i for i in open_ if not any(lacking[i])]
+    found = forecasts(sides, *values, rules, asked, runs_needed, speedups)
     reason = f"the protocol asks for more than {SMALL} runs where its assumption does not hold"
     for i in open_:
         if any(lacking[i]):

@@ -258,7 +258,8 @@ def _answers(own: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: Ru
     state, lacking_x, lacking_y = lists(decision.state, decision.lacking_x, decision.lacking_y)
     lacking = list(zip(lacking_x, lacking_y, strict=True))
     verdicts = [verdict_of(*p, rules.alpha) for p in zip(pvalue, slower, margins, strict=True)]
-    needed = needed_runs(own, (slow, fast), rules, verdicts, lacking, runs_needed_means)
+    observed = [location_ratio(mean, *pair) for pair in zip(slow, fast, strict=True)]
+    needed = needed_runs(own, (slow, fast), rules, verdicts, lacking, runs_needed_means, observed)
     all_checks = _checks(tests, decision, [side.turned for side in own])
     return [
         Comparison(
@@ -273,7 +274,7 @@ def _answers(own: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: Ru
             test="" if math.isnan(pvalue[i]) else "Student's t test" if equal[i] else "Welch's t test",
             pvalue=pvalue[i],
             pvalue_slower=slower[i],
-            speedup=estimate(location_ratio(mean, slow[i], fast[i]), low[i], high[i], pvalue[i], rules),
+            speedup=estimate(observed[i], low[i], high[i], pvalue[i], rules),
             verdict=verdicts[i],
             checks=(*all_checks[i], *side.checks),
             needed=needed[i],

@@ -203,7 +203,8 @@ def _answers(own: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: Ru
     state, lacking_x, lacking_y = lists(decision.state, decision.lacking_x, decision.lacking_y)
     lacking = list(zip(lacking_x, lacking_y, strict=True))
     verdicts = [verdict_of(*p, rules.alpha) for p in zip(pvalue, slower, margins, strict=True)]
-    needed = needed_runs(own, (slow, fast), rules, verdicts, lacking, runs_needed_ranks)
+    observed = [location_ratio(median, *pair) for pair in zip(slow, fast, strict=True)]
+    needed = needed_runs(own, (slow, fast), rules, verdicts, lacking, runs_needed_ranks, observed)
     all_checks = _checks(tests, decision, slow, fast, rules.alpha)
     return [
         Comparison(

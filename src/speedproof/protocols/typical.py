@@ -30,7 +30,7 @@ from speedproof.protocols.results import (
     summarise,
 )
 from speedproof.protocols.units import independent_units
-from speedproof.stats.dependence import variance_inflation
+from speedproof.stats.dependence import drifting, variance_inflation
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.permutation import one_order
 from speedproof.stats.power import runs_needed_ranks
@@ -123,9 +123,9 @@ def _answers(own: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: Ru
         verdict_of(pvalue, slower, margin, rules.alpha)
         for pvalue, slower, margin in zip(*pvalues, margins, strict=True)
     ]
-    needed = _needed(own, slow, fast, rules, verdicts, factors)
-    order = _of_order(own, slow, fast, rules, verdicts, factors)
     ratios = lists(found.estimate, found.low, found.high)
+    needed = _needed(own, slow, fast, rules, verdicts, factors, ratios[0])
+    order = _of_order(own, slow, fast, rules, pvalues, factors)
     chances = lists(found.chance, found.chance_low, found.chance_high)
     return [
         Comparison(
@@ -157,26 +157,29 @@ def _of_order(
     slow: FloatArray,
     fast: FloatArray,
     rules: Rules,
-    verdicts: Sequence[Verdict],
+    pvalues: Sequence[Sequence[float]],
     factors: FloatArray,
 ) -> dict[int, tuple[Check, ...]]:
-    """What the likeness of neighbouring runs did: it held the verdict back, or did not."""
+    """What the likeness of neighbouring runs did: it holds when the answer at a ratio of 1 stayed what it was."""
     alike = np.flatnonzero(factors > 1.0)
     if not alike.size:
         return {}
     plain = typical_ratio_test(slow[alike], fast[alike], 1.0)
     decided = np.minimum(plain.above, plain.below) <= rules.alpha
+    loose = drifting(slow.shape[-1], fast.shape[-1], factors[alike])
     found: dict[int, tuple[Check, ...]] = {}
-    for i, was_decided in zip(alike.tolist(), decided.tolist(), strict=True):
+    for i, was_decided, drifts in zip(*lists(alike, decided, loose), strict=True):
         factor = float(factors[i])
+        runs = f"{own[i].x.n} and {own[i].y.n} runs"
         sizes = " and ".join(f"{side.n / factor:.3g}" for side in (own[i].x, own[i].y))
         message = (
-            f"neighbouring runs are alike: {own[i].x.n} and {own[i].y.n} runs tell as much as {sizes} would"
+            f"the runs drift: {runs} tell no more than {sizes} would, so only a gap larger than the drift counts"
+            if drifts
+            else f"neighbouring runs are alike: the test takes {runs} for {sizes}"
         )
-        held_back = was_decided and verdicts[i] is Verdict.UNDECIDED
-        message += ", which is too few for a verdict" if held_back else "; the test takes them for so many"
+        held = not was_decided or min(pvalues[0][i], pvalues[1][i]) <= rules.alpha
         likeness = (factor - 1.0) / (factor + 1.0)
-        found[i] = (Check(Assumption.RUN_ORDER, "", likeness, math.nan, not held_back, message),)
+        found[i] = (Check(Assumption.RUN_ORDER, "", likeness, math.nan, held, message),)
     return found
 
 
@@ -193,12 +196,13 @@ def _needed(
     rules: Rules,
     verdicts: Sequence[Verdict],
     factors: FloatArray,
+    speedups: Sequence[float],
 ) -> dict[int, Needed]:
     """Runs that can decide at all, or that would find the difference that was observed."""
     undecided = [i for i, verdict in enumerate(verdicts) if verdict is Verdict.UNDECIDED]
     n, m = slow.shape[-1], fast.shape[-1]
     if one_order(n, m) <= rules.alpha:
-        found = forecasts(own, slow, fast, rules, undecided, runs_needed_ranks)
+        found = forecasts(own, slow, fast, rules, undecided, runs_needed_ranks, speedups)
         return {i: _more(needed, float(factors[i])) for i, needed in found.items()}
     enough = next(k for k in range(2, 100) if one_order(k, k) <= rules.alpha)
     reason = "fewer runs can never decide at this risk, even if all of them are won"

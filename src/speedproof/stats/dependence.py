@@ -16,6 +16,7 @@ __all__ = [
     "Drift",
     "drift",
     "drift_within",
+    "drifting",
     "hurst_factor",
     "lag1",
     "midranks",
@@ -25,7 +26,7 @@ __all__ = [
 FloatArray = npt.NDArray[np.float64]
 _FEW_PROCESSES = 5
 _FEWEST_IN_ORDER, _ENOUGH_IN_ORDER = 8, 20
-_MOST_ALIKE = 0.95
+_MOST_ALIKE = 0.999
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,9 +148,9 @@ def variance_inflation(x: npt.ArrayLike, y: npt.ArrayLike) -> FloatArray:
     Notes
     -----
     r is the autocorrelation of the ranks at lag 1, of both series together, each corrected for its bias,
-    -(1 + 4 r) / n (Marriott and Pope 1954). It stands out when it exceeds its standard error; with fewer than
-    20 runs a side, where the correction would cost much power, when it exceeds more. docs/typical-run.md tells
-    what that does to the risk and to the power.
+    -(1 + 4 r) / n (Marriott and Pope 1954). It stands out when it exceeds half of its standard error; with fewer
+    than 20 runs a side, where the correction would cost much power, when it exceeds more. docs/typical-run.md
+    tells what that does to the risk and to the power.
 
     References
     ----------
@@ -174,9 +175,24 @@ def variance_inflation(x: npt.ArrayLike, y: npt.ArrayLike) -> FloatArray:
         found = (centred[..., 1:] * centred[..., :-1]).sum(axis=-1) / np.where(squares > 0.0, squares, np.inf)
         shares.append(size * found + np.where(squares > 0.0, 1.0 + 4.0 * found, 0.0))
     r = (shares[0] + shares[1]) / (n + m)
-    least = max(1.0, np.sqrt(2.0 * _ENOUGH_IN_ORDER / (n + m))) / np.sqrt(n + m)
+    least = 0.5 * max(1.0, (2.0 * _ENOUGH_IN_ORDER / (n + m)) ** (4.0 / 3.0)) / np.sqrt(n + m)
     r = np.where(r > least, np.minimum(r, _MOST_ALIKE), 0.0)
     return np.asarray(np.minimum((1.0 + r) / (1.0 - r), 0.5 * min(n, m)))
+
+
+def drifting(n: int, m: int, inflation: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+    """Whether runs are so alike that the series may be a random walk, of which no test of a difference holds.
+
+    That is with an effective size below 4, below 3 up to 15 runs a side: there independent runs are that alike by
+    chance in 4 % of pairs, too.
+
+    Examples
+    --------
+    >>> drifting(20, 20, [1.0, 4.0, 6.0]).tolist()
+    [False, False, True]
+    """
+    smaller, factor = min(n, m), np.asarray(inflation)
+    return np.asarray((factor > 1.0) & (smaller / factor < min(max(smaller / 5.0, 3.0), 4.0)))
 
 
 def drift(x: npt.ArrayLike, ranks: FloatArray | None = None) -> Drift:
