@@ -54,8 +54,9 @@ def test_a_file_with_a_comma_in_its_name_is_a_file(tmp_path: Path) -> None:
 def test_processes_are_nested_in_sessions(files: Path, tmp_path: Path) -> None:
     """Two pyperf files of ten processes each are twenty processes, in two sessions."""
     names = [tmp_path / name for name in ("one.json", "two.json", "other.json")]
-    for path in names:
-        path.write_bytes((files / "pyperf.json").read_bytes())
+    for k, path in enumerate(names):
+        text = (files / "pyperf.json").read_text()
+        path.write_text(text.replace("6.4", f"6.{k}"))
     suite = read_suite(f"v={names[0]},{names[1]}", names[2])
     sample = next(iter(suite.samples.values()))
     assert sample.processes is not None
@@ -146,3 +147,19 @@ def test_sessions_of_the_runner_are_mixed_and_share_their_names(files: Path) -> 
 def test_nobody_knows_the_order_of_plain_numbers() -> None:
     x, y = Sample(np.array([1.0])), Sample(np.array([2.0]))
     assert order_of_measuring(x, y) is Order.UNKNOWN
+
+
+def test_a_file_given_twice_is_one_session(tmp_path: Path) -> None:
+    """Also under another name; two measurements never agree in all values."""
+    files = []
+    for name, text in {"a": "12 13 15", "b": "12 13 15", "c": "12 13 14", "d": "9 9 9", "e": "9 9 9"}.items():
+        path = tmp_path / f"{name}.txt"
+        path.write_text("\n".join(text.split()) + "\n")
+        files.append(str(path))
+    a, b, c, d, e = files
+    suite = read_suite(f"old={a},{a},{b},{c}", f"new={d},{e}", unit="ms")
+    old, new = suite.samples.values()
+    assert (old.session_count, old.n) == (2, 6)
+    assert (new.session_count, new.n) == (2, 6)  # equal by their steps, perhaps
+    assert [skipped.path for skipped in suite.skipped] == [a, b]
+    assert "the same measurements as in" in suite.skipped[0].reason

@@ -1,5 +1,7 @@
 """The typical run: units, direction, dependence, and what is said of it."""
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -11,9 +13,10 @@ from speedproof.data.units import Direction
 from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.caveats import caveats_of
 from speedproof.protocols.pair import PreparedPairs, Rules
+from speedproof.protocols.questions import QuestionName, compare_samples
 from speedproof.protocols.results import State, Verdict
 from speedproof.protocols.typical import compare_typical, typical_runs
-from speedproof.protocols.units import independent_units
+from speedproof.protocols.units import typical_units
 from speedproof.stats.dependence import variance_inflation
 
 FloatArray = npt.NDArray[np.float64]
@@ -91,7 +94,7 @@ def test_unequal_processes_that_warm_up_are_cut_to_what_both_have() -> None:
 
     long, short = sample(40), sample(20)
     pair = Pair(Key("b"), long, short)
-    kept = independent_units(pair, Rules(), warming=True)[0].values
+    kept = typical_units(pair, warming=True)[0].values
     expected = [np.median(long.values[40 * k + 20 : 40 * k + 40]) for k in range(12)]
     assert kept.tolist() == pytest.approx(expected)
     result = compare_typical(long, short)
@@ -124,6 +127,38 @@ def test_four_sessions_are_the_unit_and_fewer_are_told() -> None:
         Assumption.INTERLEAVED,
         Assumption.SEVERAL_SESSIONS,
     ]
+
+
+def test_four_sessions_are_the_unit_of_mean_and_median_too() -> None:
+    """As if the mean or median of each session had been measured; runs of a session tell nothing more."""
+    rng = np.random.default_rng(12)
+
+    def sample(sessions: int) -> Sample:
+        values = np.repeat(10.0 + rng.normal(0, 1, sessions), 10) + rng.normal(0, 0.01, 10 * sessions)
+        return Sample(values, sessions=np.repeat(np.arange(sessions), 10))
+
+    x, y = sample(6), sample(5)
+    asked: dict[QuestionName, Any] = {"mean": np.mean, "median": np.median, "single run": np.median}
+    for protocol, location in asked.items():
+        (found,) = compare_samples(x, y, protocols=(protocol,))
+        one, two = (Sample(location(side.values.reshape(-1, 10), axis=1)) for side in (x, y))
+        (expected,) = compare_samples(one, two, protocols=(protocol,))
+        assert (found.reference.n, found.candidate.n) == (6, 5)
+        assert found.pvalue == pytest.approx(expected.pvalue, nan_ok=True)
+        assert found.speedup.value == pytest.approx(expected.speedup.value)
+        assert "60 values in 6 sessions" in " ".join(check.message for check in found.checks)
+    (few,) = compare_samples(sample(6), sample(3), protocols=("mean",))
+    assert (few.reference.n, few.candidate.n) == (60, 30)
+    assert compare_typical(x, y).repeated == "session"
+
+
+def test_stopping_on_a_result_is_said_once_and_marks_no_row() -> None:
+    rng = np.random.default_rng(13)
+    stopped = frozenset({Trait.STOPPED_ON_RESULT, Trait.RANDOM_ORDER, Trait.ORDER_KNOWN})
+    x, y = (Sample(rng.normal(m, 0.1, 20), traits=stopped, session_names=("s",)) for m in (2.0, 1.0))
+    assert compare_typical(x, y).doubts == ()
+    (caveat,) = caveats_of([Pair(Key("b"), x, y)], ("old", "new"))
+    assert caveat.kind is Assumption.PLANNED_SIZE
 
 
 def test_a_verdict_held_back_by_dependence_says_so() -> None:

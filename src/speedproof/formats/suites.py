@@ -25,6 +25,7 @@ from speedproof.formats.folder import read
 from speedproof.formats.options import ReadOptions
 from speedproof.formats.versions import (
     by_position,
+    counted_once,
     labels_of,
     named,
     one_thing,
@@ -114,9 +115,10 @@ def read_suite(
     found = [_records(path, format, options) for _, path in files]
     if len(files) > 1:
         found = one_thing(found)
-    joined: list[list[Record | Skipped]] = [[] for _ in arguments]
+    parts: list[list[list[Record | Skipped]]] = [[] for _ in arguments]
     for (k, _), records in zip(files, found, strict=True):
-        joined[k] += records
+        parts[k].append(records)
+    joined = [counted_once(own) for own in parts] if len(files) > 1 else parts[0]
     if rows:
         from speedproof.formats.dimensions import onto_benchmarks
 

@@ -15,6 +15,7 @@ from speedproof.errors import UsageError
 __all__ = [
     "Named",
     "by_position",
+    "counted_once",
     "labels_of",
     "named",
     "one_thing",
@@ -23,6 +24,9 @@ __all__ = [
     "versions_of_one",
     "versions_of_several",
 ]
+
+
+_TELLING = 3  # different values that two files do not share by chance
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +117,31 @@ def labels_of(arguments: Sequence[Named]) -> list[str]:
         if seen[label] > 1:
             labels[i] = f"{label} ({seen[label]})"
     return labels
+
+
+def counted_once(read_all: Sequence[Sequence[Record | Skipped]]) -> list[Record | Skipped]:
+    """What the paths of one version hold, less the files that hold what another one does: they are no sessions.
+
+    The same benchmarks with the same three or more different values at the same moments are one measurement.
+    """
+    files: dict[tuple[int, str], list[Record]] = {}
+    for k, records in enumerate(read_all):
+        for record in records:
+            if isinstance(record, Record):
+                files.setdefault((k, record.path), []).append(record)
+    first: dict[object, tuple[int, str]] = {}
+    again: dict[tuple[int, str], str] = {}
+    for file, own in files.items():
+        if len({value for record in own for value in record.values.tolist()}) >= _TELLING:
+            content = tuple((r.benchmark, r.metric, r.version, r.span, r.values.tobytes()) for r in own)
+            if first.setdefault(content, file) != file:
+                again[file] = first[content][1]
+    kept = [r for k, records in enumerate(read_all) for r in records if (k, r.path) not in again]
+    repeated = [
+        Skipped(path, "", "", f"the same measurements as in {other}: counted once")
+        for (_, path), other in again.items()
+    ]
+    return [*kept, *repeated]
 
 
 def versions_of_several(

@@ -33,7 +33,8 @@ def caveats_of(pairs: Sequence[Pair], versions: tuple[str, str]) -> tuple[Caveat
         ``INTERLEAVED`` when one version was measured first (that one is named first), ``ONE_SESSION`` when they
         were measured one after the other and nobody knows which came first, ``SEVERAL_SESSIONS`` with how much the
         sessions of a version differ where they are too few to be the unit, ``SEVERAL_PROCESSES`` where a side is
-        one process, ``TWO_MEASUREMENTS`` where both hold the same values.
+        one process, ``TWO_MEASUREMENTS`` where both hold the same values, ``PLANNED_SIZE`` where measuring went on
+        until it had a result.
 
     Examples
     --------
@@ -46,6 +47,7 @@ def caveats_of(pairs: Sequence[Pair], versions: tuple[str, str]) -> tuple[Caveat
     single: dict[tuple[str, ...], list[str]] = {}
     few_sessions: list[str] = []
     twice: list[str] = []
+    stopped: list[str] = []
     spreads: list[float] = []
     for pair in pairs:
         sides, name = (pair.reference, pair.candidate), pair.key.benchmark
@@ -60,6 +62,8 @@ def caveats_of(pairs: Sequence[Pair], versions: tuple[str, str]) -> tuple[Caveat
                 spreads += [_spread_of_sessions(side) for side in sides if side.session_count > 1]
                 order = Order.UNKNOWN if order is Order.APART else order
             by_order.setdefault(order, []).append(name)
+        if any(Trait.STOPPED_ON_RESULT in side.traits for side in sides):
+            stopped.append(name)
         alone = tuple(version for version, side in zip(versions, sides, strict=True) if _one_process(side))
         if alone:
             single.setdefault(alone, []).append(name)
@@ -79,6 +83,8 @@ def caveats_of(pairs: Sequence[Pair], versions: tuple[str, str]) -> tuple[Caveat
     if few_sessions:
         detail = f"those of one version differ by {100 * float(np.median(spreads)):.2g} %"
         found.append(Caveat(Assumption.SEVERAL_SESSIONS, versions, where(few_sessions), detail))
+    if stopped:
+        found.append(Caveat(Assumption.PLANNED_SIZE, versions, where(stopped)))
     found += [Caveat(Assumption.SEVERAL_PROCESSES, who, where(names)) for who, names in single.items()]
     return tuple(found)
 

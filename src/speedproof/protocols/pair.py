@@ -17,6 +17,7 @@ from speedproof.data.sample import FloatArray, Sample, Trait
 from speedproof.data.suite import Key, Pair
 from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.results import Check, Comparison, Summary, summarise_all
+from speedproof.protocols.units import LEAST_SESSIONS, independent_units
 from speedproof.stats.dependence import drift, drift_within, lag1, midranks
 from speedproof.stats.resolution import last_place
 from speedproof.stats.scaling import exponent, with_headroom
@@ -112,7 +113,8 @@ class Rules:
         The risk of each of the two sides, from 1e-9 to below 1; above one half a lower bound exceeds the
         estimate, which is of use only to repeat what others did.
     nested : {"process", "pool"}
-        Whether values of one process are replaced by their mean (median) or treated as independent.
+        Whether values of one process, or of one of four or more sessions a side, are replaced by their mean
+        (median) or treated as independent.
     always_welch : bool
         Leave the pre-test on variances out of the mean protocol.
     ks_rule : {"legacy", "r422"}
@@ -206,13 +208,15 @@ class PreparedPairs:
                 )
         self.pairs, self.rules = tuple(pairs), rules
         self._reduced = rules.nested == "process" and any(
-            sample.nested for pair in pairs for sample in (pair.reference, pair.candidate)
+            sample.nested or sample.session_count >= LEAST_SESSIONS
+            for pair in pairs
+            for sample in (pair.reference, pair.candidate)
         )
         self._sides: dict[StandsForAProcess, tuple[Sides, ...]] = {}
         self._steadiness: list[tuple[float, float] | None] | None = None
 
     def sides(self, location: StandsForAProcess) -> tuple[Sides, ...]:
-        """The pairs, in order, with the mean or the median of a process in the place of its values."""
+        """The pairs, in order, with the mean or the median of a unit in the place of its values."""
         location = location if self._reduced else "median"
         if location not in self._sides:
             self._sides[location] = self._prepare(location)
@@ -220,7 +224,9 @@ class PreparedPairs:
 
     def _prepare(self, location: StandsForAProcess) -> tuple[Sides, ...]:
         measured = [sample for pair in self.pairs for sample in (pair.reference, pair.candidate)]
-        used = [sample.per_process(location) for sample in measured] if self._reduced else measured
+        used = measured
+        if self._reduced:
+            used = [sample for pair in self.pairs for sample in independent_units(pair, location)]
         summaries = summarise_all(measured, used)
         if self._steadiness is None:  # the same, whatever stands for a process
             self._steadiness = [_steadiness(sample) for sample in measured]
@@ -386,10 +392,13 @@ def _of_history(measured: Sample, side: str) -> list[Check]:
 def _of_nesting(measured: Sample, used: Sample, side: str, other_nested: bool) -> list[Check]:
     if Trait.ONE_PROCESS in measured.traits and measured.n > 1:
         return [Check(Assumption.SEVERAL_PROCESSES, side, math.nan, math.nan, False, _ONE_PROCESS)]
-    if not measured.nested:
+    if not measured.nested and used.n == measured.n:
         if other_nested and measured.processes is None and measured.n > 1:
             return [Check(Assumption.NESTING, side, math.nan, math.nan, False, _UNKNOWN_PROCESSES)]
         return []
+    if used.n == measured.session_count >= LEAST_SESSIONS:
+        message = f"{measured.n} values in {used.n} sessions: one value a session was used"
+        return [Check(Assumption.NESTING, side, math.nan, math.nan, True, message)]
     sizes = np.unique(np.asarray(measured.processes), return_counts=True)[1]
     each = f"{sizes.min()}" if sizes.min() == sizes.max() else f"{sizes.min()} to {sizes.max()}"
     processes = f"{sizes.size} process{'es' if sizes.size > 1 else ''}"

@@ -29,7 +29,7 @@ from speedproof.protocols.results import (
     Verdict,
     summarise,
 )
-from speedproof.protocols.units import independent_units
+from speedproof.protocols.units import typical_units
 from speedproof.stats.dependence import drifting, variance_inflation
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.permutation import one_order
@@ -53,7 +53,8 @@ _ADJUSTED = frozenset(
         Assumption.DRIFT,
         Assumption.STEADINESS,
         Assumption.RESOLUTION,
-        Assumption.SEVERAL_PROCESSES,  # said once of a suite, by its caveats
+        Assumption.SEVERAL_PROCESSES,  # said once of a suite, by its caveats; so is the next
+        Assumption.PLANNED_SIZE,
     }
 )
 
@@ -81,7 +82,7 @@ def typical_runs(prepared: PreparedPairs) -> list[Comparison]:
 def _with_units(side: Sides, pair: Pair, rules: Rules) -> Sides:
     """The pair with the units of this question, and with the checks that it cannot take care of."""
     warming = any(check.kind is Assumption.STEADINESS and not check.held for check in side.checks)
-    x, y = independent_units(pair, rules, warming=warming)
+    x, y = (side.x, side.y) if rules.nested == "pool" else typical_units(pair, warming=warming)
     checks = tuple(check for check in side.checks if check.kind not in _ADJUSTED)
     if np.array_equal(x.values, side.x.values) and np.array_equal(y.values, side.y.values):
         return replace(side, checks=checks)

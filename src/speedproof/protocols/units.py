@@ -3,61 +3,67 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Pair
-from speedproof.protocols.pair import Rules
 
-__all__ = ["LEAST_SESSIONS", "independent_units"]
+__all__ = ["LEAST_SESSIONS", "independent_units", "typical_units"]
 
 LEAST_SESSIONS = 4
 """So many sessions a side, and the session is the unit: with fewer no test could decide."""
 
 
-def independent_units(pair: Pair, rules: Rules, *, warming: bool = False) -> tuple[Sample, Sample]:
+def independent_units(pair: Pair, location: Literal["mean", "median"]) -> tuple[Sample, Sample]:
     """Both samples with one value for each unit.
 
-    Parameters
-    ----------
-    pair : Pair
-        As measured.
-    rules : Rules
-        Whether values of one process are pooled.
-    warming : bool
-        Whether a warm-up was seen inside the processes of a side.
+    A mean or median a session where both sides have :data:`LEAST_SESSIONS` or more; else one a process.
 
-    Returns
-    -------
-    tuple of Sample
-        A median a session where both sides have :data:`LEAST_SESSIONS` or more; else a median a process; where a
-        side has one process only, its values: what is said then is about that process. Where the processes of both
-        sides give different numbers of values and warm up, the last values that every process has.
+    Examples
+    --------
+    >>> from speedproof.data.suite import Key
+    >>> one = Sample(np.array([1.0, 2.0, 3.0]))
+    >>> two = Sample(np.array([1.0, 2.0, 3.0, 5.0]), processes=np.array([0, 0, 1, 1]))
+    >>> [sample.values.tolist() for sample in independent_units(Pair(Key("b"), one, two), "median")]
+    [[1.0, 2.0, 3.0], [1.5, 4.0]]
+    """
+    x, y = pair.reference, pair.candidate
+    if min(x.session_count, y.session_count) >= LEAST_SESSIONS:
+        return x.per_session(location), y.per_session(location)
+    return x.per_process(location), y.per_process(location)
+
+
+def typical_units(pair: Pair, *, warming: bool) -> tuple[Sample, Sample]:
+    """The same for the typical run: of a side that is one process its values, of processes that warm up the last.
 
     Examples
     --------
     >>> from speedproof.data.suite import Key
     >>> one = Sample(np.array([1.0, 2.0, 3.0]), processes=np.array([0, 0, 0]))
     >>> two = Sample(np.array([1.0, 2.0, 3.0, 5.0]), processes=np.array([0, 0, 1, 1]))
-    >>> [sample.values.tolist() for sample in independent_units(Pair(Key("b"), one, two), Rules())]
+    >>> [sample.values.tolist() for sample in typical_units(Pair(Key("b"), one, two), warming=False)]
     [[1.0, 2.0, 3.0], [1.5, 4.0]]
     """
+    if min(pair.reference.session_count, pair.candidate.session_count) >= LEAST_SESSIONS:
+        return independent_units(pair, "median")
+    used = _last_values(pair) if warming else pair
+    x, y = used.reference, used.candidate
+    units = independent_units(used, "median")
+    return x if x.process_count == 1 else units[0], y if y.process_count == 1 else units[1]
+
+
+def _last_values(pair: Pair) -> Pair:
+    """Of processes that give different numbers of values the last ones that every process has."""
     x, y = pair.reference, pair.candidate
-    if rules.nested == "pool":
-        return x, y
-    if min(x.session_count, y.session_count) >= LEAST_SESSIONS:
-        return x.per_session("median"), y.per_session("median")
-    if warming and x.nested and y.nested and min(x.process_count, y.process_count) > 1:
-        sizes = [np.unique(np.asarray(side.processes), return_counts=True)[1] for side in (x, y)]
-        few = int(min(sizes[0].min(), sizes[1].min()))
-        if any(size.max() > few for size in sizes):
-            x, y = _last(x, few), _last(y, few)
-    return _per_process(x), _per_process(y)
-
-
-def _per_process(sample: Sample) -> Sample:
-    return sample if sample.process_count == 1 else sample.per_process("median")
+    if not (x.nested and y.nested and min(x.process_count, y.process_count) > 1):
+        return pair
+    sizes = [np.unique(np.asarray(side.processes), return_counts=True)[1] for side in (x, y)]
+    few = int(min(sizes[0].min(), sizes[1].min()))
+    if all(size.max() == few for size in sizes):
+        return pair
+    return Pair(pair.key, _last(x, few), _last(y, few))
 
 
 def _last(sample: Sample, count: int) -> Sample:

@@ -78,6 +78,8 @@ def _sentence(caveat: Caveat, same: Sequence[Caveat]) -> str:
         return f"{who}, which may differ, too. Cure: speedproof run"
     if caveat.kind is Assumption.SEVERAL_SESSIONS:
         return f"Few sessions{some}, of which {caveat.detail}. Cure: four of each version"
+    if caveat.kind is Assumption.PLANNED_SIZE:
+        return f"Stopped on its result{some}. The verdict that holds: speedproof run --review FILE"
     if caveat.kind is Assumption.SEVERAL_PROCESSES:
         who = "Each side" if len(names) != 1 else names[0]
         return f"{who} is one process{some}: another start may differ more. Repeat whole processes."
