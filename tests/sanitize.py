@@ -59,7 +59,17 @@ def hostile(module: Any) -> int:
         )
         climb = (special, floats[2], starts, floats[3], ints, rows, n, K, rules, kernel)
         ks = (special, floats[2], starts, floats[3], rows, n, K)
-        for call, arguments in ((module.search, search), (module.climb, climb), (module.ks, ks)):
+        points = rng.choice([0.0, 1.0, 2.0, np.nan, np.inf, -1e308], size=(2, 9))
+        few, many = np.sort(rng.integers(0, 10, 2)).tolist()
+        wide = max(K, 1)
+        cells = np.empty(2 * wide), np.empty(6 * wide * wide), np.empty(2 * wide, np.int32)
+        table = (points[0, :many], points[1, :few], *cells, n + 4, K, 10.0**-rows, special[:1].sum(), kernel)
+        for call, arguments in (
+            (module.search, search),
+            (module.climb, climb),
+            (module.ks, ks),
+            (module.table, table),
+        ):
             try:
                 call(*arguments)
             except ValueError:
@@ -74,6 +84,7 @@ def hostile(module: Any) -> int:
 
 
 if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).parents[1]))  # of the studies
     compiled = load(str(Path(sys.argv[1]).resolve()))
-    print(f"{hostile(compiled)} of 9000 hostile calls were refused", flush=True)  # noqa: T201
+    print(f"{hostile(compiled)} of 12000 hostile calls were refused", flush=True)  # noqa: T201
     sys.exit(pytest.main(["-q", "-x", "-W", "ignore::pytest.PytestAssertRewriteWarning", *TESTS]))

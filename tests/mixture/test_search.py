@@ -1,53 +1,18 @@
 """The best mixture is found: against random starts, against every partition, and on data that mislead EM."""
 
-from collections.abc import Iterator
 from itertools import combinations
 from math import log, pi
 
 import numpy as np
 import numpy.typing as npt
 import pytest
+from studies.mixture_best_fits import best_of_random_starts, samples
 
 from speedproof.mixture import em, search, starts
 from speedproof.mixture.fitting import fit, standardise
 from speedproof.mixture.model import MixtureModel
 
 Floats = npt.NDArray[np.float64]
-
-
-def samples(count: int, seed: int) -> Iterator[Floats]:
-    """Shapes that benchmarks take: outliers, ticks, tails, modes of every width."""
-    rng = np.random.default_rng(seed)
-    for i in range(count):
-        n = int(rng.choice([20, 30, 50, 80, 100]))
-        k = int(rng.integers(2, 6))
-        z = rng.integers(0, k, n)
-        yield (
-            np.append(rng.normal(0, 1, n - 1), rng.choice([8, 20, 100])),
-            rng.lognormal(0, 1, n),
-            np.where(rng.random(n) < 0.3, rng.normal(4, 0.5, n), rng.normal(0, 1, n)),
-            rng.standard_t(3, n),
-            rng.exponential(1, n) + 5,
-            rng.normal(0, 5, k)[z] + rng.lognormal(-1, 1, k)[z] * rng.normal(0, 1, n),
-        )[i % 6]
-
-
-def best_of_random_starts(x: Floats, tries: int, rng: np.random.Generator) -> float:
-    """The largest BIC of a sound mixture that EM reaches from random values as means."""
-    u, _, scale = standardise(x)
-    n, widest = u.size, 9
-    rules = em.Rules(1e-5, 0.0, 1e-14, 3000, accelerate=True, extra_step=False, clamp=True)
-    places = [(K, model) for K in range(2, widest + 1) for model in (em.E, em.V) for _ in range(tries)]
-    mixtures = np.zeros((len(places), 3, widest))
-    for mixture, (K, _) in zip(mixtures, places, strict=True):
-        mixture[:, :K] = np.full(K, 1 / K), rng.choice(u, K, replace=False), np.full(K, 1 / K**2)
-    loglik, _ = em.climb(u, mixtures, places, rules)
-    sound = search.sound(mixtures, n, search.spread_of_neighbours(u))
-    best = -n * (log(2 * pi * float((u**2).mean())) + 1) - 2 * log(n)
-    for height, good, (K, model) in zip(loglik.tolist(), sound.tolist(), places, strict=True):
-        if good or model == em.E:
-            best = max(best, 2 * height - (2 * K if model == em.E else 3 * K - 1) * log(n))
-    return best - 2 * n * log(scale)
 
 
 def test_never_worse_than_the_best_of_random_starts() -> None:
@@ -128,6 +93,30 @@ def test_large_samples_are_condensed() -> None:
     assert (f.kind, f.components) == ("V", 2)
     assert f.loglik == pytest.approx(f.model.loglik(x), rel=1e-3)
     np.testing.assert_allclose(f.model.means, truth.means, rtol=2e-3)
+
+
+def test_the_compiled_search_against_its_twin(kernels: list[str]) -> None:
+    """It scouts in single precision, and ends in the same mixtures to the last digits of a long climb."""
+    for i, x in enumerate(samples(12, 10)):
+        u, _, _ = standardise(x)
+        floor = 0.1 if i % 2 else 0.0
+        values = np.round(u / 0.25) * 0.25 if i % 2 else u
+        naive = search.table(values, 9, floor, kernel="numpy")
+        for kernel in kernels:
+            found = search.table(values, 9, floor, kernel=kernel)
+            assert found.keys() == naive.keys()
+            best = max(found, key=lambda place: bic(found, place, u.size))
+            expected = naive[best]
+            assert found[best].loglik == pytest.approx(expected.loglik, rel=1e-12, abs=1e-9), (i, kernel)
+            order, other = (np.argsort(m[1]) for m in (found[best].mixture, expected.mixture))
+            np.testing.assert_allclose(
+                found[best].mixture[:, order], expected.mixture[:, other], rtol=1e-4, atol=1e-4
+            )
+
+
+def bic(found: dict[tuple[int, int], search.Found], place: tuple[int, int], n: int) -> float:
+    K, model = place
+    return 2 * found[place].loglik - (2 if K == 1 else 2 * K if model == em.E else 3 * K - 1) * log(n)
 
 
 def test_kernels_climb_alike(kernels: list[str]) -> None:

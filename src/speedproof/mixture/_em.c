@@ -8,7 +8,7 @@
  *   with S0, S1, S2 = sum_i r_ik (1, d, d^2), d = x_i - mu_k: moments about the old mean lose no digits.
  * Steps are accelerated by squared extrapolation (Varadhan & Roland 2008, scheme SqS3).
  *
- * Two kernels: _em_data.h runs one EM in double precision with its vector lanes over the data;
+ * Three kernels: _em_data.h runs one EM in double precision with its vector lanes over the data, _em_scout.h in single;
  * _em_runs.h runs many at once in single precision, one a lane. Both do the same operations in the same
  * order whatever the width of the machine's vectors, so the instruction sets with fused multiply-add give
  * the same bits; "plain" has none, rounds once more, and differs in the last digits. (The compiler must not
@@ -29,6 +29,8 @@
 #include <string.h>
 
 #define K_LIMIT 32
+#define BLOCK 16 /* observations that an E-step takes at once */
+#define SMALL 256 /* observations on which single precision scouts */
 #define MOST_STEPS 100000000 /* ten times as many, for what single precision leaves, fit an int */
 #define INLINE static inline __attribute__((always_inline))
 #define LOG_2PI 1.8378770664093453
@@ -66,6 +68,13 @@ typedef struct {
     int steps;
     int state;
 } Outcome;
+
+static void copy_mixture(int K, const Mixture *from, Mixture *to) {
+    const size_t size = (size_t)K * sizeof *from->w;
+    memcpy(to->w, from->w, size);
+    memcpy(to->mu, from->mu, size);
+    memcpy(to->v, from->v, size);
+}
 
 /* The M-step; returns 0 when a component is empty or its variance vanished. */
 static int m_step(int n, int K, int model, const Mixture *old, const Sums *s, const Rules *rules,
@@ -127,14 +136,14 @@ static void extrapolate(int K, const Mixture *t0, const Mixture *t1, const Mixtu
         ADD(v);
     }
 #undef ADD
-    *out = *t2;
+    copy_mixture(K, t2, out);
     double a = vv > 0.0 ? sqrt(rr / vv) : 1.0;
     if (a >= *longest) {
         a = *longest;
         *longest *= 4.0;
     }
     if (!(a > 1.0)) return;
-    Mixture t = *t2;
+    Mixture t;
 #define MOVE(field)                                                                             \
     (t0->field[k] + 2.0 * a * (t1->field[k] - t0->field[k]) +                                   \
      a * a * ((t2->field[k] - t1->field[k]) - (t1->field[k] - t0->field[k])))
@@ -145,7 +154,100 @@ static void extrapolate(int K, const Mixture *t0, const Mixture *t1, const Mixtu
         if (!(t.w[k] > 0.0) || !(t.v[k] >= min_variance)) return;
     }
 #undef MOVE
-    *out = t;
+    copy_mixture(K, &t, out);
+}
+
+/* Responsibilities and their moments; returns the log-likelihood. */
+typedef double (*EStep)(const void *x, int n, int K, const Mixture *m, Sums *sums);
+
+/* A copy that ends in whole blocks; NULL without memory. */
+static double *padded(const double *x, int n) {
+    size_t size = ((size_t)n + BLOCK - 1) / BLOCK * BLOCK;
+    double *copy = malloc(size * sizeof *copy);
+    for (size_t i = 0; copy && i < size; i++) copy[i] = x[i < (size_t)n ? i : (size_t)n - 1];
+    return copy;
+}
+
+/* Plain EM, as mclust stops it. */
+static Outcome em_plain(EStep e_step, const void *x, int n, int K, int model, const Rules *rules, Mixture *m) {
+    Outcome o = {0.0, 0, RUN_UNFINISHED};
+    Sums sums;
+    Mixture next;
+    double last = NAN;
+    while (o.steps < rules->max_steps) {
+        o.loglik = e_step(x, n, K, m, &sums);
+        o.steps++;
+        int sound = m_step(n, K, model, m, &sums, rules, &next);
+        double gain = fabs(o.loglik - last);
+        if (gain <= rules->gain_relative * (1.0 + fabs(o.loglik)) + rules->gain_absolute) {
+            double moved = 0.0;
+            for (int k = 0; k < K; k++) moved += (next.w[k] - m->w[k]) * (next.w[k] - m->w[k]);
+            if (rules->extra_step && sound && moved > SQRT_EPSILON) copy_mixture(K, &next, m);
+            o.state = RUN_OK;
+            return o;
+        }
+        if (!sound) {
+            o.state = RUN_SINGULAR;
+            return o;
+        }
+        last = o.loglik;
+        copy_mixture(K, &next, m);
+    }
+    return o;
+}
+
+/* EM accelerated: at each start t0 two steps t0 -> t1 -> t2, then an extrapolation as the next start; a start
+ * that is less likely than the t1 before it is replaced by that t2. */
+static Outcome em_accelerated(EStep e_step, const void *x, int n, int K, int model, const Rules *rules,
+                              Mixture *m) {
+    Outcome o = {-INFINITY, 0, RUN_UNFINISHED};
+    Sums sums;
+    Mixture t0, t1, t2;
+    double longest = 1.0;
+    while (o.steps < rules->max_steps) {
+        double start = e_step(x, n, K, m, &sums);
+        int sound = m_step(n, K, model, m, &sums, rules, &t1);
+        o.steps++;
+        if (o.steps > 1 && (!sound || start < o.loglik)) {
+            copy_mixture(K, &t2, m);
+            longest = 1.0 > longest / 16 ? 1.0 : longest / 16;
+            start = e_step(x, n, K, m, &sums);
+            sound = m_step(n, K, model, m, &sums, rules, &t1);
+            o.steps++;
+        }
+        if (sound) {
+            o.loglik = e_step(x, n, K, &t1, &sums);
+            sound = m_step(n, K, model, &t1, &sums, rules, &t2);
+            o.steps++;
+        }
+        if (!sound) {
+            o.state = RUN_SINGULAR;
+            return o;
+        }
+        if (o.loglik - start <= rules->gain_relative * (1.0 + fabs(o.loglik)) + rules->gain_absolute) {
+            copy_mixture(K, &t1, m);
+            o.state = RUN_OK;
+            return o;
+        }
+        copy_mixture(K, m, &t0);
+        extrapolate(K, &t0, &t1, &t2, rules->min_variance, &longest, m);
+    }
+    return o;
+}
+
+/* EM on data that is padded as its E-step asks. */
+static Outcome em_padded(EStep e_step, const void *x, int n, int K, int model, const Rules *rules, Mixture *m) {
+    return rules->accelerate ? em_accelerated(e_step, x, n, K, model, rules, m)
+                             : em_plain(e_step, x, n, K, model, rules, m);
+}
+
+static Outcome em_run(EStep e_step, const double *x, int n, int K, int model, const Rules *rules, Mixture *m) {
+    Outcome failed = {0.0, 0, RUN_NO_MEMORY};
+    double *copy = padded(x, n);
+    if (!copy) return failed;
+    Outcome o = em_padded(e_step, copy, n, K, model, rules, m);
+    free(copy);
+    return o;
 }
 
 static double bic_of(double loglik, int n, int K, int model) {
@@ -168,6 +270,7 @@ static double bic_of(double loglik, int n, int K, int model) {
 #define FMA_F(a, b, c) ((VecF_avx512)_mm512_fmadd_ps((__m512)(a), (__m512)(b), (__m512)(c)))
 #include "_em_data.h"
 #include "_em_runs.h"
+#include "_em_scout.h"
 #undef ISA
 #undef TARGET
 #undef DOUBLES
@@ -186,6 +289,7 @@ static double bic_of(double loglik, int n, int K, int model) {
 #define FMA_F(a, b, c) ((VecF_avx2)_mm256_fmadd_ps((__m256)(a), (__m256)(b), (__m256)(c)))
 #include "_em_data.h"
 #include "_em_runs.h"
+#include "_em_scout.h"
 #undef ISA
 #undef TARGET
 #undef DOUBLES
@@ -201,26 +305,28 @@ static double bic_of(double loglik, int n, int K, int model) {
 #define FLOATS 4
 #include "_em_data.h"
 #include "_em_runs.h"
+#include "_em_scout.h"
 #undef ISA
 #undef TARGET
 #undef DOUBLES
 #undef FLOATS
 
-typedef Outcome (*EmRun)(const double *, int, int, int, const Rules *, Mixture *);
+typedef void (*Density)(const double *, int, int, const Mixture *, double *);
 typedef int (*EmRuns)(const float *, int, int, const RunQueue *, const Rules *);
 
 typedef struct {
     const char *name;
-    EmRun run;
+    EStep e_step, e_scout;
     EmRuns runs;
+    Density density;
 } Kernels;
 
 static const Kernels KERNELS[] = {
 #if defined(__x86_64__)
-    {"avx512", em_run_avx512, em_runs_avx512},
-    {"avx2", em_run_avx2, em_runs_avx2},
+    {"avx512", e_step_avx512, e_scout_avx512, em_runs_avx512, density_avx512},
+    {"avx2", e_step_avx2, e_scout_avx2, em_runs_avx2, density_avx2},
 #endif
-    {"plain", em_run_plain, em_runs_plain},
+    {"plain", e_step_plain, e_scout_plain, em_runs_plain, density_plain},
 };
 #define KERNEL_COUNT ((int)(sizeof KERNELS / sizeof KERNELS[0]))
 
@@ -236,6 +342,7 @@ static int usable(int kernel) {
 }
 
 #include "_em_search.h"
+#include "_em_table.h"
 
 /* ---- Python ---------------------------------------------------------------------------------------- */
 
@@ -350,7 +457,7 @@ static PyObject *climb(PyObject *self, PyObject *args) {
             memcpy(m.w, to, (size_t)K * sizeof *to);
             memcpy(m.mu, to + width, (size_t)K * sizeof *to);
             memcpy(m.v, to + 2 * width, (size_t)K * sizeof *to);
-            Outcome o = KERNELS[kernel].run(x.buf, n, K, place[1] == MODEL_V ? MODEL_V : MODEL_E, &rules, &m);
+            Outcome o = em_run(KERNELS[kernel].e_step, x.buf, n, K, place[1] == MODEL_V ? MODEL_V : MODEL_E, &rules, &m);
             memcpy(to, m.w, (size_t)K * sizeof *to);
             memcpy(to + width, m.mu, (size_t)K * sizeof *to);
             memcpy(to + 2 * width, m.v, (size_t)K * sizeof *to);
@@ -366,6 +473,52 @@ static PyObject *climb(PyObject *self, PyObject *args) {
     PyBuffer_Release(&places);
     PyBuffer_Release(&loglik);
     PyBuffer_Release(&steps);
+    if (!valid || !done) return NULL;
+    Py_RETURN_NONE;
+}
+
+PyDoc_STRVAR(table_doc, "table(x, small, loglik, mixtures, converged, n, K_max, floor, apart, kernel)\n\nThe best mixture of"
+                        " one sorted sample for every K and model; see search.py.");
+
+static PyObject *table(PyObject *self, PyObject *args) {
+    Py_buffer x, small, loglik, mixtures, converged;
+    int n, K_max, kernel, done = 1;
+    double floor, apart;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "y*y*w*w*w*iiddi", &x, &small, &loglik, &mixtures, &converged, &n, &K_max, &floor,
+                          &apart, &kernel))
+        return NULL;
+    const Py_ssize_t size = x.len / (Py_ssize_t)sizeof(double), few = small.len / (Py_ssize_t)sizeof(double);
+    int valid = size >= 2 && size <= n && few >= 2 && few <= SMALL && few <= size && K_max >= 1 && K_max <= K_LIMIT &&
+                K_max <= size && floor > 0.0 && kernel >= 0 && kernel < KERNEL_COUNT && usable(kernel);
+    if (!valid) PyErr_SetString(PyExc_ValueError, "sizes, K_max, floor or kernel out of range");
+    valid = valid && sized(&x, (size_t)size, sizeof(double), "x") &&
+            sized(&small, (size_t)few, sizeof(double), "small") &&
+            sized(&loglik, (size_t)K_max * 2, sizeof(double), "loglik") &&
+            sized(&mixtures, (size_t)K_max * 6 * (size_t)K_max, sizeof(double), "mixtures") &&
+            sized(&converged, (size_t)K_max * 2, sizeof(int32_t), "converged");
+    if (valid) {
+        Py_BEGIN_ALLOW_THREADS
+        Table *t = calloc(1, sizeof *t);
+        double *points = padded(x.buf, (int)size), *some = padded(small.buf, (int)few);
+        done = t && points && some;
+        if (done) {
+            *t = (Table){.kernels = &KERNELS[kernel], .x = points, .small = some, .size = (int)size,
+                         .small_size = (int)few, .n = n, .K_max = K_max, .floor = floor, .apart = apart};
+            done = search_table(t);
+            hand_out(t, loglik.buf, mixtures.buf, converged.buf);
+        }
+        free(points);
+        free(some);
+        free(t);
+        Py_END_ALLOW_THREADS
+        if (!done) PyErr_NoMemory();
+    }
+    PyBuffer_Release(&x);
+    PyBuffer_Release(&small);
+    PyBuffer_Release(&loglik);
+    PyBuffer_Release(&mixtures);
+    PyBuffer_Release(&converged);
     if (!valid || !done) return NULL;
     Py_RETURN_NONE;
 }
@@ -421,6 +574,7 @@ static PyObject *kernels(PyObject *self, PyObject *args) {
 static PyMethodDef methods[] = {
     {"search", search, METH_VARARGS, search_doc},
     {"climb", climb, METH_VARARGS, climb_doc},
+    {"table", table, METH_VARARGS, table_doc},
     {"ks", ks, METH_VARARGS, ks_doc},
     {"kernels", kernels, METH_NOARGS, kernels_doc},
     {NULL, NULL, 0, NULL},

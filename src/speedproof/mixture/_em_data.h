@@ -4,7 +4,6 @@
  */
 #ifndef EM_DATA_LANES
 #define EM_DATA_LANES 8
-#define BLOCK 16
 static const double EXP2_D[12] = {
     4.4359413579063079e-10, 7.0741055795244508e-09, 1.0178193291787892e-07, 1.3215433086106491e-06,
     1.5252733502429299e-05, 1.5403530462533731e-04, 1.3333558146775423e-03, 9.6181291075883024e-03,
@@ -120,20 +119,25 @@ TARGET INLINE double NAME(e_step_of)(const double *x, int n, const int K, const 
     NAME(Partial) p;
     double c[K_LIMIT], h[K_LIMIT], logs = 0.0;
     for (int k = 0; k < K; k++) {
-        c[k] = log2(m->w[k]) - 0.5 * log2(m->v[k]);
+        c[k] = 0.5 * log2(m->w[k] * m->w[k] / m->v[k]);
         h[k] = 0.5 * LOG2_E / m->v[k];
         for (int j = 0; j < H; j++) p.s0[k][j] = p.s1[k][j] = p.s2[k][j] = zero;
     }
     for (int j = 0; j < H; j++) p.height[j] = zero;
     for (int start = 0; start < n;) {
         const int end = start + 32 * BLOCK < n ? start + 32 * BLOCK : n;
+        const int few = end - start <= 12 * BLOCK; /* a sum is at most 32: 192 of them make 2^960 */
         double lane[EM_DATA_LANES];
         for (int j = 0; j < H; j++) p.product[j] = zero + 1.0; /* grows to at most 32^64 = 2^320 */
         for (; start + BLOCK <= end; start += BLOCK) NAME(e_block)(x + start, K, m->mu, c, h, BLOCK, &p);
         if (start < end) NAME(e_block)(x + start, K, m->mu, c, h, end - start, &p);
         start = end;
         memcpy(lane, p.product, sizeof lane);
-        for (int l = 0; l < EM_DATA_LANES; l++) logs += log2(lane[l]);
+        for (int l = 0; l < EM_DATA_LANES / 2; l++) lane[l] *= lane[l + EM_DATA_LANES / 2];
+        if (few)
+            logs += log2((lane[0] * lane[2]) * (lane[1] * lane[3]));
+        else
+            for (int l = 0; l < EM_DATA_LANES / 2; l++) logs += log2(lane[l]);
     }
     for (int k = 0; k < K; k++) {
         sums->s0[k] = NAME(total)(p.s0[k]);
@@ -143,7 +147,8 @@ TARGET INLINE double NAME(e_step_of)(const double *x, int n, const int K, const 
     return LN_2 * (logs + NAME(total)(p.height)) - 0.5 * n * LOG_2PI;
 }
 
-TARGET static double NAME(e_step)(const double *x, int n, int K, const Mixture *m, Sums *sums) {
+TARGET static double NAME(e_step)(const void *data, int n, int K, const Mixture *m, Sums *sums) {
+    const double *x = data;
     switch (K) {
     case 2: return NAME(e_step_of)(x, n, 2, m, sums);
     case 3: return NAME(e_step_of)(x, n, 3, m, sums);
@@ -157,84 +162,19 @@ TARGET static double NAME(e_step)(const double *x, int n, int K, const Mixture *
     }
 }
 
-/* Plain EM, as mclust stops it. */
-TARGET static Outcome NAME(em_plain)(const double *x, int n, int K, int model, const Rules *rules, Mixture *m) {
-    Outcome o = {0.0, 0, RUN_UNFINISHED};
-    Sums sums;
-    Mixture next;
-    double last = NAN;
-    while (o.steps < rules->max_steps) {
-        o.loglik = NAME(e_step)(x, n, K, m, &sums);
-        o.steps++;
-        int sound = m_step(n, K, model, m, &sums, rules, &next);
-        double gain = fabs(o.loglik - last);
-        if (gain <= rules->gain_relative * (1.0 + fabs(o.loglik)) + rules->gain_absolute) {
-            double moved = 0.0;
-            for (int k = 0; k < K; k++) moved += (next.w[k] - m->w[k]) * (next.w[k] - m->w[k]);
-            if (rules->extra_step && sound && moved > SQRT_EPSILON) *m = next;
-            o.state = RUN_OK;
-            return o;
+/* The density of a mixture at padded values, up to a factor; room in `out` for whole blocks. */
+TARGET static void NAME(density)(const double *x, int n, int K, const Mixture *m, double *out) {
+    const VecD zero = {0.0}, lowest = zero - 1000.0;
+    for (int i = 0; i < n; i += DOUBLES) {
+        VecD obs, sum = zero + 1e-300;
+        memcpy(&obs, x + i, sizeof obs);
+        for (int k = 0; k < K; k++) {
+            VecD d = obs - m->mu[k];
+            VecD q = NAME(max_d)(d * d * (-0.5 * LOG2_E / m->v[k]), lowest);
+            sum += NAME(exp2_d)(q) * (m->w[k] / sqrt(m->v[k]));
         }
-        if (!sound) {
-            o.state = RUN_SINGULAR;
-            return o;
-        }
-        last = o.loglik;
-        *m = next;
+        memcpy(out + i, &sum, sizeof sum);
     }
-    return o;
-}
-
-/* EM accelerated: at each start t0 two steps t0 -> t1 -> t2, then an extrapolation as the next start; a start
- * that is less likely than the t1 before it is replaced by that t2. */
-TARGET static Outcome NAME(em_accelerated)(const double *x, int n, int K, int model, const Rules *rules,
-                                           Mixture *m) {
-    Outcome o = {-INFINITY, 0, RUN_UNFINISHED};
-    Sums sums;
-    Mixture t1, t2;
-    double longest = 1.0;
-    while (o.steps < rules->max_steps) {
-        double start = NAME(e_step)(x, n, K, m, &sums);
-        int sound = m_step(n, K, model, m, &sums, rules, &t1);
-        o.steps++;
-        if (o.steps > 1 && (!sound || start < o.loglik)) {
-            *m = t2;
-            longest = 1.0 > longest / 16 ? 1.0 : longest / 16;
-            start = NAME(e_step)(x, n, K, m, &sums);
-            sound = m_step(n, K, model, m, &sums, rules, &t1);
-            o.steps++;
-        }
-        if (sound) {
-            o.loglik = NAME(e_step)(x, n, K, &t1, &sums);
-            sound = m_step(n, K, model, &t1, &sums, rules, &t2);
-            o.steps++;
-        }
-        if (!sound) {
-            o.state = RUN_SINGULAR;
-            return o;
-        }
-        if (o.loglik - start <= rules->gain_relative * (1.0 + fabs(o.loglik)) + rules->gain_absolute) {
-            *m = t1;
-            o.state = RUN_OK;
-            return o;
-        }
-        Mixture t0 = *m;
-        extrapolate(K, &t0, &t1, &t2, rules->min_variance, &longest, m);
-    }
-    return o;
-}
-
-TARGET static Outcome NAME(em_run)(const double *x, int n, int K, int model, const Rules *rules, Mixture *m) {
-    size_t padded = ((size_t)n + BLOCK - 1) / BLOCK * BLOCK;
-    Outcome failed = {0.0, 0, RUN_NO_MEMORY};
-    double *copy = malloc(padded * sizeof *copy);
-    if (!copy) return failed;
-    memcpy(copy, x, (size_t)n * sizeof *copy);
-    for (size_t i = (size_t)n; i < padded; i++) copy[i] = x[n - 1];
-    Outcome o = rules->accelerate ? NAME(em_accelerated)(copy, n, K, model, rules, m)
-                                  : NAME(em_plain)(copy, n, K, model, rules, m);
-    free(copy);
-    return o;
 }
 
 #undef VecD

@@ -76,7 +76,7 @@ static int finish(const Search *s, int row, const Rules *rules, const Kernels *k
             int cell = 2 * (K - 1) + model;
             if (!(bic_of(loglik[cell], s->n, K, model) >= bar)) continue;
             Mixture *m = &mixtures[cell];
-            Outcome o = kernels->run(x, s->n, K, model, &fine, m);
+            Outcome o = em_run(kernels->e_step, x, s->n, K, model, &fine, m);
             if (o.state == RUN_NO_MEMORY) return 0;
             loglik[cell] = o.state == RUN_SINGULAR ? NAN : o.loglik;
             steps[cell] = (o.state == RUN_UNFINISHED ? -1 : 1) * (abs(steps[cell]) + o.steps);
@@ -100,7 +100,7 @@ static int search_in_double(const Search *s, const Rules *rules, const Kernels *
                 Mixture *m = &mixtures[2 * (K - 1) + model];
                 Outcome o = {0.0, 0, RUN_SINGULAR};
                 if (from_classes(x, start_of(s, row, K), s->n, K, model, rules, m))
-                    o = kernels->run(x, s->n, K, model, rules, m);
+                    o = em_run(kernels->e_step, x, s->n, K, model, rules, m);
                 done = o.state != RUN_NO_MEMORY;
                 record(s, row, K, model, &o, m);
             }
@@ -140,7 +140,7 @@ static int search_in_single(const Search *s, const Rules *rules, const Rules *re
             if (run->undecided &&
                 from_classes(row, start_of(s, run->row, K), s->n, K, run->model, redo,
                              &run->mixture))
-                run->outcome = kernels->run(row, s->n, K, run->model, redo, &run->mixture);
+                run->outcome = em_run(kernels->e_step, row, s->n, K, run->model, redo, &run->mixture);
             done = run->outcome.state != RUN_NO_MEMORY;
             record(s, run->row, K, run->model, &run->outcome, &run->mixture);
         }

@@ -27,6 +27,7 @@ __all__ = [
     "Fits",
     "Rules",
     "climb",
+    "compiled",
     "kernel_names",
     "ks_distances",
     "over_blocks",
@@ -338,8 +339,8 @@ def _runner(kernel: str | None) -> Callable[[Floats, Ints, Request, Fits], None]
         from speedproof.mixture import em_numpy
 
         return em_numpy.search
-    compiled, chosen = _chosen(kernel)
-    fill = compiled.search
+    module, chosen = _chosen(kernel)
+    fill = module.search
 
     def run(rows: Floats, starts: Ints, request: Request, fits: Fits) -> None:
         chunk = np.ascontiguousarray(rows, dtype=np.float64)
@@ -359,6 +360,11 @@ def _chosen(kernel: str | None) -> tuple[ModuleType, int]:
         known = ", ".join(name for name in (*names, "numpy") if name)
         raise UsageError(f"no kernel {kernel!r} here; there are {known}")
     return _COMPILED, names.index(kernel) if kernel else next(i for i, name in enumerate(names) if name)
+
+
+def compiled(kernel: str | None = None) -> tuple[ModuleType, int] | None:
+    """The compiled module and the number of a kernel, the best by default; None where it was not built."""
+    return None if _COMPILED is None and kernel is None else _chosen(kernel)
 
 
 def climb(
@@ -390,9 +396,9 @@ def climb(
         from speedproof.mixture import em_numpy
 
         return em_numpy.climb(x, mixtures, kinds, rules)
-    compiled, chosen = _chosen(kernel)
+    module, chosen = _chosen(kernel)
     loglik, steps = np.empty(len(kinds)), np.empty(len(kinds), np.int32)
-    compiled.climb(
+    module.climb(
         x, mixtures, kinds, loglik, steps, len(kinds), x.size, mixtures.shape[2], rules.packed, chosen
     )
     return loglik, steps

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from speedproof.errors import DataError, UsageError
 from speedproof.mixture import em
-from speedproof.mixture.grid import detect_resolution
+from speedproof.mixture.grid import detect_resolution, tick
 from speedproof.mixture.model import MixtureModel, Modes
 from speedproof.mixture.search import table
 
@@ -295,7 +295,7 @@ def fit(
         raise UsageError(f"K must lie in 1..{em.K_LIMIT}, not {K_max}")
     if compatible:
         return _as_mclust(np.sort(np.asarray(values, dtype=np.float64).ravel()), K_max)
-    found = table(u, K_max, _rounding(values, u) / scale)
+    found = table(u, K_max, _rounding(values, u, scale))
     loglik = np.full((K_max, 2), np.nan)
     for (K, model), one in found.items():
         loglik[K - 1, model] = one.loglik
@@ -321,12 +321,10 @@ def fit(
     )
 
 
-def _rounding(values: npt.ArrayLike, u: Floats) -> float:
-    """Standard deviation of the error of values that were rounded to a grid; 0 when nothing shows one."""
-    if (np.diff(u) > 0).all():
-        return 0.0
-    step = detect_resolution(values)
-    return 0.0 if step is None else step / sqrt(2.0 * pi)
+def _rounding(values: npt.ArrayLike, u: Floats, scale: float) -> float:
+    """Smallest deviation, in the unit of u, that the grid or the ticks of the values leave; 0 without them."""
+    step = 0.0 if (np.diff(u) > 0).all() else (detect_resolution(values) or 0.0) / scale
+    return max(step, tick(u) or 0.0) / sqrt(2.0 * pi)
 
 
 def _as_mclust(x: Floats, K_max: int) -> MixtureFit:

@@ -1,11 +1,13 @@
-"""The grid that rounded values lie on."""
+"""The grid that values lie on: exactly, when they were rounded, or nearly, when a clock or a sleep ticks."""
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["detect_resolution"]
+__all__ = ["detect_resolution", "tick"]
+
+Floats = npt.NDArray[np.float64]
 
 FINEST = 1e6
 """A grid of more steps than this over the range is no rounding to reckon with."""
@@ -66,3 +68,43 @@ def _shortest(h: float, noise: float) -> float:
         if abs(rounded - h) <= noise:
             return rounded
     return h
+
+
+MANY = 10
+"""Ticks that values must lie on: fewer, and evenly spaced, may be states of the program."""
+
+
+def tick(values: Floats) -> float | None:
+    """The step of the ticks that sorted values crowd at: each within an eighth of it, ten or more of them in use.
+
+    None where there are none, or where less than a third of the values share one. There are more ticks than a
+    mixture has components: spikes on some of them would be no states.
+
+    Examples
+    --------
+    >>> x = np.sort(np.repeat(np.arange(12) * 0.2, 3) + np.tile([0.0, 0.01, 0.02], 12))
+    >>> round(tick(x), 6)
+    0.2
+    """
+    n = values.size
+    gaps = values[1:] - values[:-1]
+    order = np.sort(gaps)
+    # More lies between ticks than at them: a wide step in the ordered gaps, with as many above it as there may be.
+    first, last = max(n - 1 - 2 * n // 3, 0), n - MANY
+    if last <= first:
+        return None
+    low, high = order[first:last], order[first + 1 : last + 1]
+    wide = np.flatnonzero((high >= 3.0 * low) & (low > 0.0))  # values that tie exactly lie on a grid
+    if wide.size == 0:
+        return None
+    at = int(wide[np.argmax(high[wide] / low[wide])])
+    edges = np.flatnonzero(gaps > low[at]) + 1
+    counts = np.diff(np.concatenate([[0], edges, [n]]))
+    centres = np.add.reduceat(values, np.concatenate([[0], edges])) / counts
+    steps = np.diff(centres)
+    h = float(np.median(steps[steps < 1.5 * steps.min()]))
+    whole = np.concatenate([[0.0], np.cumsum(np.round(steps / h))])
+    middle = whole.mean()
+    h = float((whole - middle) @ (centres - centres.mean()) / ((whole - middle) @ (whole - middle)))
+    nearest = centres.mean() + h * (np.repeat(whole, counts) - middle)
+    return h if float(np.abs(values - nearest).max()) <= h / 8.0 else None

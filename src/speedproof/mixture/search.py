@@ -5,9 +5,9 @@ sample; the highest of them climbs on, on the sample itself. Where the BIC comes
 climb on, too, and what is highest then is taken to convergence.
 
 The likelihood of two values that lie close together grows without bound as a component narrows to them. So a
-component with a variance of its own is no narrower than rounding makes values (the step of their grid over
-sqrt(2 pi): no value is then more than certain), and one that rests on three values or fewer is no narrower than
-four values lie apart in the middle half.
+component is no narrower than rounding makes values (the step of their grid, or of the clock whose ticks they crowd
+at, over sqrt(2 pi): no value is then more than certain), and one with a variance of its own that rests on three
+values or fewer is no narrower than four values lie apart in the middle half.
 """
 
 from __future__ import annotations
@@ -30,8 +30,9 @@ SMALL = 256
 MOST = 10_000
 """Points on which long ones are made: of a larger sample its quantiles."""
 
-SHORT, LONG, FINE = 12, 3000, 30_000
+SHORT, LONG, FINE = 20, 3000, 30_000
 MARGIN = 10.0  # of BIC, within which a model may still win
+REACH = 30.0  # of BIC, from below which no later climb gets there
 TRIES = 3  # starts of such a model that climb on
 ROUNDS = 3  # of moves from the best mixtures, while they bring something
 
@@ -60,10 +61,10 @@ class _Search:
     found: dict[Place, Found]
     bics: dict[Place, float]
 
-    def bic(self, place: Place, loglik: float) -> float:
+    def bic(self, place: Place, loglik: float, points: int = 0) -> float:
         K, model = place
         df = 2 if K == 1 else 2 * K if model == em.E else 3 * K - 1
-        return 2.0 * loglik * self.n / self.x.size - df * log(self.n)
+        return 2.0 * loglik * self.n / (points or self.x.size) - df * log(self.n)
 
     def scout(self, mixtures: Floats, places: list[Place]) -> None:
         """Short climbs; what they reach waits, the highest first."""
@@ -76,22 +77,19 @@ class _Search:
         for queue in self.waiting.values():
             queue.sort(key=lambda item: -item[0])
 
-    def follow(self, places: list[Place], count: int) -> None:
-        """Long climbs of the highest that wait, those of one height once."""
-        jobs: list[Place] = []
-        chosen: list[Floats] = []
-        for place in places:
+    def follow(self, places: list[Place], count: int, reach: float) -> None:
+        """Long climbs of the highest that wait, those of one height once, none from far below the best."""
+        rules = em.Rules(1e-5, 0.0, self.floor, LONG, accelerate=True, extra_step=False, clamp=True)
+        for place in sorted(places):
             last, taken = np.inf, 0
             queue = self.waiting.get(place, [])
             while queue and taken < count:
+                if self.bic(place, queue[0][0], self.small.size) < self.bics[self.best()] - reach:
+                    break
                 height, mixture = queue.pop(0)
                 if last - height > 1e-3:
                     last, taken = height, taken + 1
-                    jobs.append(place)
-                    chosen.append(mixture)
-        self.climb(
-            jobs, chosen, em.Rules(1e-5, 0.0, self.floor, LONG, accelerate=True, extra_step=False, clamp=True)
-        )
+                    self.climb([place], [mixture], rules)
 
     def finish(self, places: list[Place]) -> None:
         rules = em.Rules(0.0, 1e-11, self.floor, FINE, accelerate=True, extra_step=False, clamp=True)
@@ -119,15 +117,15 @@ class _Search:
         bar = self.bics[self.best()] - MARGIN
         return [place for place, bic in self.bics.items() if place[0] > 1 and bic >= bar]
 
-    def move(self, K_max: int) -> None:
+    def move(self, K_max: int, margin: float) -> None:
         """Scout from the best mixtures of each model that may win, and from their neighbours in K."""
-        bar = self.bics[self.best()] - MARGIN
+        bar = self.bics[self.best()] - margin
         places: list[Place] = []
         groups: list[Floats] = []
         tops = {
             m: max((b, K) for (K, kind), b in self.bics.items() if kind == m or K == 1) for m in (em.E, em.V)
         }
-        for (K, model), one in list(self.found.items()):
+        for (K, model), one in sorted(self.found.items()):
             if not any(
                 b >= bar and abs(K - top) <= 1 and (m == model or K == 1) for m, (b, top) in tops.items()
             ):
@@ -180,26 +178,46 @@ def table(x: Floats, K_max: int, floor: float, *, kernel: str | None = None) -> 
     """
     on = starts.condensed(x, MOST)
     small = starts.condensed(on, SMALL)
-    s = _Search(
-        on, small, max(floor, 1e-7) ** 2, spread_of_neighbours(on), x.size, kernel, {}, {}, {}
-    )  # fmt: skip
+    smallest, apart = max(floor, 1e-7) ** 2, spread_of_neighbours(on)
+    compiled = None if kernel == "numpy" else em.compiled(kernel)
+    if compiled is None:
+        found = naive_table(on, small, x.size, K_max, smallest, apart, kernel)
+    else:
+        module, chosen = compiled
+        loglik, converged = np.empty((K_max, 2)), np.empty((K_max, 2), np.int32)
+        mixtures = np.empty((K_max, 2, 3, K_max))
+        module.table(on, small, loglik, mixtures, converged, x.size, K_max, smallest, apart, chosen)
+        found = {
+            (K, model): Found(height, mixtures[K - 1, model], bool(converged[K - 1, model]))
+            for K, pair in enumerate(loglik.tolist(), 1)
+            for model, height in enumerate(pair)
+            if height == height
+        }
+    share = x.size / on.size
+    return {p: Found(share * f.loglik, f.mixture[:, : p[0]], f.converged) for p, f in found.items()}
+
+
+def naive_table(
+    on: Floats, small: Floats, n: int, K_max: int, floor: float, apart: float, kernel: str | None
+) -> dict[Place, Found]:
+    """The twin of ``_em_table.h``, on what :func:`table` hands to it; kernel: of the climbs."""
+    s = _Search(on, small, floor, apart, n, kernel, {}, {}, {})
     s.found[1, em.E] = _single(on, K_max)
     s.bics[1, em.E] = s.bic((1, em.E), s.found[1, em.E].loglik)
     if K_max > 1:
         lines = starts.quantile_classes(small, K_max) + starts.partitions(small, K_max)
         classes, K = starts.from_classes(small, lines, K_max)
         s.scout(np.concatenate([classes, classes]), [(k, model) for model in (em.E, em.V) for k in K])
-        s.follow([(k, model) for k in range(2, K_max + 1) for model in (em.E, em.V)], 1)
-        for _ in range(ROUNDS):
+        s.follow([(k, model) for k in range(2, K_max + 1) for model in (em.E, em.V)], 1, np.inf)
+        for round_ in range(ROUNDS):
             before = s.bics[s.best()]
-            s.move(K_max)
-            s.follow(list(s.waiting), 1)
-            s.follow(s.near(), TRIES)
+            s.move(K_max, MARGIN if round_ else np.inf)
+            s.follow(list(s.waiting), 1, REACH)
+            s.follow(s.near(), TRIES, REACH)
             if s.bics[s.best()] - before < 1e-3:
                 break
         s.finish(s.near())
-    share = x.size / on.size
-    return {p: Found(share * f.loglik, f.mixture[:, : p[0]], f.converged) for p, f in s.found.items()}
+    return s.found
 
 
 def _single(x: Floats, K_max: int) -> Found:

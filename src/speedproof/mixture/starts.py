@@ -59,6 +59,7 @@ def from_classes(x: Floats, lines: list[Integers], width: int) -> tuple[Floats, 
 
 def quantile_classes(x: Floats, K_max: int) -> list[Integers]:
     """Classes cut at quantiles for each K from 2 on, but those of which ties leave one empty."""
+    K_max = min(K_max, 1 + int((x[1:] > x[:-1]).sum()))
     line = em.quantile_starts(x[np.newaxis], K_max)[0].astype(np.int64)
     lines = [line[em.start_of(K) : em.start_of(K) + K + 1] for K in range(2, K_max + 1)]
     return [c for c in lines if (c[1:] > c[:-1]).all()]
@@ -121,7 +122,7 @@ def insertions(x: Floats, mixture: Floats, K: int) -> Floats:
     n = x.size
     density = np.exp(-0.5 * (x[:, None] - mu) ** 2 / v) @ (w / np.sqrt(v)) + 1e-300
     windows = [(0, 2), (0, 3), (n - 2, 2), (n - 3, 3)]
-    for size in sorted({max(4, round(share * n)) for share in (0.06, 0.12, 0.25)} if n > 4 else ()):
+    for size in sorted({max(4, round(share * n)) for share in (0.0, 0.06, 0.12, 0.25)} if n > 4 else ()):
         width = x[size - 1 :] - x[: n - size + 1]
         explained = density[size // 2 : size // 2 + width.size]
         windows.append((int((np.maximum(width, 1e-6) * explained).argmin()), size))

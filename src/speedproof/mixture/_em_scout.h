@@ -1,0 +1,100 @@
+/* The E-step in single precision on at most SMALL observations, for climbs that only scout. Included once for each
+ * instruction set. Always sixteen lanes over the data, so that every machine sums in the same order.
+ */
+#define VecF JOIN(VecF, ISA)
+#define VecI JOIN(VecI, ISA)
+#define H (BLOCK / FLOATS)
+
+TARGET INLINE double NAME(lanes_total)(const VecF *v) {
+    float lane[BLOCK];
+    memcpy(lane, v, sizeof lane);
+    for (int l = 0; l < 8; l++) lane[l] += lane[l + 8];
+    for (int l = 0; l < 4; l++) lane[l] += lane[l + 4];
+    return (double)((lane[0] + lane[2]) + (lane[1] + lane[3]));
+}
+
+TARGET INLINE double NAME(e_scout_of)(const float *x, int n, const int K, const Mixture *m, Sums *sums) {
+    const VecF zero = {0.0f}, lowest = zero - 126.0f;
+    VecF s0[K_LIMIT][H], s1[K_LIMIT][H], s2[K_LIMIT][H], height[H], product[H];
+    float c[K_LIMIT], h[K_LIMIT], mu[K_LIMIT], lane[BLOCK];
+    for (int k = 0; k < K_LIMIT; k++) c[k] = k < K ? (float)(m->w[k] * m->w[k] / m->v[k]) : 1.0f;
+    for (int k = 0; k < K; k += FLOATS) {
+        VecF some;
+        memcpy(&some, c + k, sizeof some);
+        some = 0.5f * NAME(log2_f)(some);
+        memcpy(c + k, &some, sizeof some);
+    }
+    for (int k = 0; k < K; k++) {
+        h[k] = (float)(-0.5 * LOG2_E / m->v[k]);
+        mu[k] = (float)m->mu[k];
+        for (int j = 0; j < H; j++) s0[k][j] = s1[k][j] = s2[k][j] = zero;
+    }
+    for (int j = 0; j < H; j++) {
+        height[j] = zero;
+        product[j] = zero + 1.0f; /* of at most 16 sums: 2^80 */
+    }
+    for (int start = 0; start < n; start += BLOCK) {
+        VecF obs[H], top[H], sum[H], scale[H], e[K_LIMIT][H];
+        for (int j = 0; j < H; j++) {
+            memcpy(&obs[j], x + start + j * FLOATS, sizeof obs[j]);
+            top[j] = zero - INFINITY;
+            sum[j] = zero;
+        }
+        for (int k = 0; k < K; k++)
+            for (int j = 0; j < H; j++) {
+                VecF d = obs[j] - mu[k];
+                e[k][j] = NAME(fma_f)(d * d, zero + h[k], zero + c[k]);
+                top[j] = NAME(max_f)(e[k][j], top[j]);
+            }
+        for (int k = 0; k < K; k++)
+            for (int j = 0; j < H; j++) {
+                e[k][j] = NAME(exp2_f)(NAME(max_f)(e[k][j] - top[j], lowest));
+                sum[j] += e[k][j];
+            }
+        for (int j = 0; j < H; j++) {
+            scale[j] = 1.0f / sum[j];
+            for (int l = 0; start + BLOCK > n && l < FLOATS; l++)
+                if (start + j * FLOATS + l >= n) {
+                    scale[j][l] = top[j][l] = 0.0f;
+                    sum[j][l] = 1.0f;
+                }
+            height[j] += top[j];
+            product[j] *= sum[j];
+        }
+        for (int k = 0; k < K; k++)
+            for (int j = 0; j < H; j++) {
+                VecF d = obs[j] - mu[k], r = e[k][j] * scale[j], rd = r * d;
+                s0[k][j] += r;
+                s1[k][j] += rd;
+                s2[k][j] = NAME(fma_f)(rd, d, s2[k][j]);
+            }
+    }
+    for (int k = 0; k < K; k++) {
+        sums->s0[k] = NAME(lanes_total)(s0[k]);
+        sums->s1[k] = NAME(lanes_total)(s1[k]);
+        sums->s2[k] = NAME(lanes_total)(s2[k]);
+    }
+    memcpy(lane, product, sizeof lane);
+    double halves[2] = {1.0, 1.0}; /* of at most 128 sums each: 2^640 */
+    for (int l = 0; l < BLOCK; l++) halves[l % 2] *= (double)lane[l];
+    const double logs = n <= 192 ? log2(halves[0] * halves[1]) : log2(halves[0]) + log2(halves[1]);
+    return LN_2 * (logs + NAME(lanes_total)(height)) - 0.5 * n * LOG_2PI;
+}
+
+TARGET static double NAME(e_scout)(const void *x, int n, int K, const Mixture *m, Sums *sums) {
+    switch (K) {
+    case 2: return NAME(e_scout_of)(x, n, 2, m, sums);
+    case 3: return NAME(e_scout_of)(x, n, 3, m, sums);
+    case 4: return NAME(e_scout_of)(x, n, 4, m, sums);
+    case 5: return NAME(e_scout_of)(x, n, 5, m, sums);
+    case 6: return NAME(e_scout_of)(x, n, 6, m, sums);
+    case 7: return NAME(e_scout_of)(x, n, 7, m, sums);
+    case 8: return NAME(e_scout_of)(x, n, 8, m, sums);
+    case 9: return NAME(e_scout_of)(x, n, 9, m, sums);
+    default: return NAME(e_scout_of)(x, n, K, m, sums);
+    }
+}
+
+#undef VecF
+#undef VecI
+#undef H
