@@ -16,6 +16,7 @@ from speedproof.data.suite import Key, Pair
 from speedproof.data.units import Direction
 from speedproof.errors import DataError
 from speedproof.protocols.hpt import Hpt, Winner, hpt, hpt_of_scores
+from speedproof.protocols import hpt_levels, hpt_steps
 from speedproof.protocols.hpt_levels import Duel, HptRule, cost_duel, score_duel
 from speedproof.protocols.hpt_speedup import confidence_at, r_speedup
 
@@ -115,7 +116,7 @@ def naive_r_speedup(
     """Try every possible breakpoint and a point between each two, all in rational numbers."""
     points = {Fraction(1)}
     for x in duels:
-        points |= {Fraction(u, v) for u in x.upper for v in x.lower}
+        points |= {Fraction(u, v) for u in x.upper.values.tolist() for v in x.lower.values.tolist()}
         for y in duels:
             for sign in (-1, 1):
                 if bottom := x.b + sign * y.b:
@@ -404,3 +405,69 @@ class TestErrors:
     def test_level(self) -> None:
         with pytest.raises(ValueError, match="between 0 and 1/2"):
             hpt_of_scores([[1.0]], [[2.0]], level=0.5)
+
+
+class TestManyRuns:
+    """What is done in bounded memory is what is done at length."""
+
+    @pytest.mark.parametrize("rule", RULES)
+    @pytest.mark.parametrize("digits", [None, 2, 1])
+    def test_windows_hold_every_change_of_mind(
+        self, digits: int | None, rule: HptRule, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Ratios listed only around the changes, against all of them listed."""
+        rng = np.random.default_rng(7)
+        changes = 0
+        for gain in (0.8, 0.99, 1.0, 1.02, 1.3):
+            n, m = rng.integers(31, 90, 2)
+            a, b = rng.lognormal(0, 0.1, n), gain * rng.lognormal(0, 0.1, m)
+            if digits is not None:
+                a, b = np.round(a, digits) + 0.1, np.round(b, digits) + 0.1
+            duel = cost_duel(a, b)
+            monkeypatch.setattr(hpt_steps, "LISTED", 1 << 30)
+            whole = hpt_steps.level1_steps(duel, rule)
+            monkeypatch.setattr(hpt_steps, "LISTED", 0)
+            found = hpt_steps.level1_steps(duel, rule)
+            assert found.start == whole.start
+            for name in ("points", "at", "after"):
+                np.testing.assert_array_equal(getattr(found, name), getattr(whole, name))
+            assert [m.tolist() for m in found.members] == [m.tolist() for m in whole.members]
+            changes += whole.points.size
+        assert changes > 2
+
+    def test_digits_are_those_that_a_double_prints_as(self) -> None:
+        rng = np.random.default_rng(3)
+        values = np.concatenate(
+            [
+                10.0 ** rng.uniform(-300, 300, 500),
+                rng.lognormal(0, 1, 500),
+                np.nextafter(10.0 ** np.arange(-20, 21), 0),
+                10.0 ** np.arange(-20, 21),
+                [5e-324, 1.7e308, 0.1 + 0.2, 999999999999999.5, 1.0000000000000005],
+            ]
+        )
+        mantissas, exponents = hpt_levels._printed(values)
+        for value, m, e in zip(values.tolist(), mantissas.tolist(), exponents.tolist(), strict=True):
+            assert Fraction(m) * Fraction(10) ** e == hpt_levels.decimal(value)
+
+    @pytest.mark.parametrize("speedup", [Fraction(1), Fraction(11, 10), Fraction(1234567890123457, 10**15)])
+    @pytest.mark.parametrize("digits", [1, 15])
+    def test_pairs_won_against_a_loop(self, digits: int, speedup: Fraction) -> None:
+        rng = np.random.default_rng(11)
+        a, b = (np.array([float(f"{v:.{digits}g}") for v in rng.lognormal(0, 0.3, 40)]) for _ in range(2))
+        a[:20] = b[:20] * 1.1  # ties at 11/10, as far as the digits say so
+        a[20:30] = b[20:30]
+        duel = score_duel(a, b)
+        twice = [
+            2 * (x > y) + (x == y)
+            for x in map(hpt_levels.decimal, a.tolist())
+            for y in (speedup * hpt_levels.decimal(v) for v in b.tolist())
+        ]
+        assert hpt_levels.pairs_won(duel, speedup)[0] == sum(twice)
+
+    def test_runs_over_the_whole_range_of_doubles(self) -> None:
+        """Beyond what any double tells apart, whole numbers decide."""
+        a, b = [1e-320, 2e-320, 3e-320, 1e300, 1.5e308], [1e-320, 1.5e-320, 3e-320, 1e299, 1e308]
+        found = hpt_levels.pairs_won(score_duel(a, b), Fraction(3, 2))[0]
+        x, y = [[hpt_levels.decimal(v) for v in side] for side in (a, b)]
+        assert found == sum(2 * (u > v) + (u == v) for u in x for v in (Fraction(3, 2) * w for w in y))

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal, get_args
 
 from speedproof.api.given import one_of, proportion_given, suite_given
 from speedproof.api.shown import Shown
 from speedproof.data.names import enumerate_names
-from speedproof.data.suite import Pair, Suite
+from speedproof.data.suite import Suite
 from speedproof.errors import UsageError
 from speedproof.protocols.hpt import (
+    AS_GIVEN,
     CONFIDENCES,
+    RELATIVE,
     Hpt,
     entries_of_pairs,
     entries_of_scores,
-    hpt_of_scores,
+    hpt_of_entries,
 )
-from speedproof.protocols.hpt import hpt as hpt_of_pairs
 from speedproof.protocols.hpt_claims import HptClaims, claims
 from speedproof.protocols.hpt_levels import HptRule
 from speedproof.protocols.hpt_speedup import RSpeedup
@@ -43,18 +45,18 @@ class HptResult(Shown):
         The whole answer.
     claims : HptClaims
         What other speedups are worth to it.
-    pairs : tuple of Pair
-        The samples, for speedups at further confidences.
     problems : tuple of str
         Benchmarks that were left out, and why.
+    at : callable
+        The same test at another confidence, for ``r_speedup``.
     """
 
     reference: str
     candidate: str
     result: Hpt
     claims: HptClaims
-    pairs: tuple[Pair, ...]
     problems: tuple[str, ...]
+    at: Callable[[Sequence[float]], Hpt]
 
     @property
     def confidence(self) -> float:
@@ -67,7 +69,7 @@ class HptResult(Shown):
         for found in self.result.speedups:
             if found.confidence == confidence:
                 return found
-        (found,) = hpt_of_pairs(self.pairs, confidences=[confidence]).speedups
+        (found,) = self.at([confidence]).speedups
         return found
 
     def as_record(self) -> dict[str, object]:
@@ -183,15 +185,11 @@ def hpt(
         )
     found = tuple(dict.fromkeys(confidences)) or CONFIDENCES
     if scores == "relative":
-        entries = entries_of_pairs(pairs, level)
-        result = hpt_of_pairs(pairs, confidences=found, level=level, rule=rule, literal_signs=literal_signs)
+        entries, told = entries_of_pairs(pairs, level), RELATIVE
     else:
         x = [pair.reference.per_process("median").values for pair in pairs]
         y = [pair.candidate.per_process("median").values for pair in pairs]
-        entries = entries_of_scores(x, y, level=level)
-        result = hpt_of_scores(
-            x, y, names=[pair.key.benchmark for pair in pairs], confidences=found, level=level, rule=rule,
-            literal_signs=literal_signs,
-        )  # fmt: skip
+        entries, told = entries_of_scores(x, y, [pair.key.benchmark for pair in pairs], level), AS_GIVEN
+    test = partial(hpt_of_entries, entries, level=level, rule=rule, literal=literal_signs, scores=told)
     said = claims(entries, confidence=found[0], speedups=speedups, rule=rule, literal_signs=literal_signs)
-    return HptResult(first, second, result, said, pairs, problems)
+    return HptResult(first, second, test(found), said, problems, test)

@@ -42,10 +42,12 @@ __all__ = [
     "entries_of_pairs",
     "entries_of_scores",
     "hpt",
+    "hpt_of_entries",
     "hpt_of_scores",
 ]
 
 CONFIDENCES = (0.95, 0.99)
+RELATIVE, AS_GIVEN = "relative to the reference's median", "as given"
 
 
 class Winner(StrEnum):
@@ -190,7 +192,7 @@ def hpt(
     ('candidate', 0.984375, 1.21)
     """
     entries = entries_of_pairs(pairs, level)
-    return _test(entries, confidences, level, rule, literal_signs, "relative to the reference's median")
+    return hpt_of_entries(entries, confidences, level, rule, literal_signs, RELATIVE)
 
 
 def hpt_of_scores(
@@ -236,7 +238,7 @@ def hpt_of_scores(
     0.984375
     """
     entries = entries_of_scores(reference, candidate, names, level)
-    return _test(entries, confidences, level, rule, literal_signs, "as given")
+    return hpt_of_entries(entries, confidences, level, rule, literal_signs, AS_GIVEN)
 
 
 class Entry(NamedTuple):
@@ -257,11 +259,10 @@ def entries_of_pairs(pairs: Sequence[Pair], level: float | None = None) -> list[
         x, y = (s.per_process("median") for s in (pair.reference, pair.candidate))
         for sample in (x, y):
             _all_positive(sample.values, sample.source or f"{pair.key.benchmark}, {sample.label}")
-        reference, candidate = x.values.tolist(), y.values.tolist()
         duel = (
-            score_duel(candidate, reference, level=level, relative=True)
+            score_duel(y.values, x.values, level=level, relative=True)
             if x.higher_is_better
-            else cost_duel(candidate, reference, level=level)
+            else cost_duel(y.values, x.values, level=level)
         )
         entries.append(Entry(pair.key.benchmark, duel, y.n, x.n))
     return entries
@@ -285,7 +286,7 @@ def entries_of_scores(
         a, b = np.asarray(own, dtype=np.float64).ravel(), np.asarray(other, dtype=np.float64).ravel()
         _all_positive(a, f"{name}, candidate")
         _all_positive(b, f"{name}, reference")
-        entries.append(Entry(name, score_duel(a.tolist(), b.tolist(), level=level), a.size, b.size))
+        entries.append(Entry(name, score_duel(a, b, level=level), a.size, b.size))
     return entries
 
 
@@ -301,7 +302,7 @@ def _all_positive(values: npt.NDArray[np.float64], place: str) -> None:
         )
 
 
-def _test(
+def hpt_of_entries(
     entries: Sequence[Entry],
     confidences: Sequence[float],
     level: float | None,
@@ -309,6 +310,7 @@ def _test(
     literal: bool,
     scores: str,
 ) -> Hpt:
+    """The test of benchmarks that are ready for it; ``scores`` says which they are, for the report."""
     if not entries:
         raise DataError(
             "no benchmark was measured on both sides; Hierarchical Performance Testing needs some"

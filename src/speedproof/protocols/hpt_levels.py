@@ -8,6 +8,7 @@ a rounding error of the arithmetic that made the value does not reach its digits
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,6 +16,7 @@ from math import comb, erfc, sqrt
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from speedproof.stats.conditional_rank_sum import EXACT_BELOW, normal_pvalue, rank_sum_tails
 from speedproof.stats.signed_rank import SignedRank, signed_rank
@@ -24,9 +26,11 @@ __all__ = [
     "Duel",
     "HptRule",
     "Level1",
+    "Side",
     "across_benchmarks",
     "cost_duel",
     "decimal",
+    "pairs_won",
     "score_duel",
     "tested_state",
     "too_few_runs",
@@ -35,30 +39,67 @@ __all__ = [
 ]
 
 HptRule = Literal["exact", "paper"]
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+WholeArray = npt.NDArray[np.int64] | npt.NDArray[np.object_]
 
 PAPER_EXACT_BELOW = (
     12  # Chen et al. (2015), section IV-A: tables for m < 12, the normal distribution from 12.
 )
 _DIGITS = 15
+_SPARE_DIGITS = 3  # that 64 bits hold beyond 15
+_USUAL = (1e-250, 1e250)
+_UNSURE = 3e-14  # relative error of a value times a speedup, with room
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
+class Side:
+    """The runs of one side on one benchmark: each different value once, as a whole number, ascending.
+
+    Whole numbers beyond 64 bits are Python's own, in an array of objects.
+    """
+
+    values: WholeArray
+    counts: IntArray
+    below: IntArray  # how many runs lie below the k-th value, and at last how many there are
+    rounded: (
+        FloatArray  # the values as doubles, in a unit that both sides share; zeros when they span too much
+    )
+
+    @property
+    def n(self) -> int:
+        """Number of runs."""
+        return int(self.below[-1])
+
+    @property
+    def ties(self) -> int:
+        """Sum of t^3 - t over groups of t equal runs."""
+        return sum(t**3 - t for t in self.counts[self.counts > 1].tolist())
+
+    def middle(self) -> list[int]:
+        """The one or two values that make the median."""
+        places = np.searchsorted(self.below, [(self.n - 1) // 2, self.n // 2], "right") - 1
+        found = [int(self.values[at]) for at in places]
+        return found[: 1 + (self.n % 2 == 0)]
+
+    @property
+    def median(self) -> Fraction:
+        """Of the whole numbers."""
+        middle = self.middle()
+        return Fraction(sum(middle), len(middle))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Duel:
     """The runs of A and B on one benchmark, as exact numbers.
 
-    Attributes
-    ----------
-    upper, lower : tuple of int
-        A's run k beats B's run l at speedup g exactly when ``upper[.] > g * lower[.]``. For scores ``upper``
-        holds A's; for costs, such as times, it holds B's.
-    a, b : Fraction
-        Medians of the scores of A and of B.
-    level : float or None
-        Risk of the rank-sum test; None when there are too few runs for it ever to reject.
+    A's run k beats B's run l at speedup g exactly when ``upper[.] > g * lower[.]``. For scores ``upper`` holds
+    A's; for costs, such as times, it holds B's. ``a`` and ``b`` are the medians of the scores of A and of B;
+    ``level`` is the risk of the rank-sum test, None when there are too few runs for it ever to reject.
     """
 
-    upper: tuple[int, ...]
-    lower: tuple[int, ...]
+    upper: Side
+    lower: Side
     a: Fraction
     b: Fraction
     level: float | None
@@ -69,7 +110,7 @@ class Duel:
 
     def exact(self, rule: HptRule) -> bool:
         """Whether the rank-sum test counts splits, or takes the normal distribution."""
-        most = max(len(self.upper), len(self.lower))
+        most = max(self.upper.n, self.lower.n)
         return most < (EXACT_BELOW if rule == "exact" else PAPER_EXACT_BELOW)
 
 
@@ -107,34 +148,78 @@ def decimal(value: float) -> Fraction:
     return Fraction(format(value, f".{_DIGITS}g"))
 
 
-def _whole(values: Sequence[float]) -> tuple[list[int], int]:
+def _whole(values: FloatArray) -> tuple[WholeArray, int]:
     """Decimals as whole numbers of ten to a common power."""
-    given = np.asarray(values, dtype=np.float64)
-    for places in range(_DIGITS + 1):  # the common case, at once: decimals of few places
-        whole = np.rint(given * 10.0**places)
+    for places in range(_DIGITS + 1):  # the common case: decimals of few places
+        whole = np.rint(values * 10.0**places)
         if not np.abs(whole).max(initial=0.0) < 10.0**_DIGITS:
             break
         # Of at most 15 digits, so it is the decimal that the double prints as when it rounds to it.
-        if np.array_equal(whole / 10.0**places, given):
-            return whole.astype(np.int64).tolist(), -places
-    mantissas, exponents = [], []
-    for value in values:
-        digits, _, exponent = format(value, f".{_DIGITS - 1}e").partition("e")
-        mantissas.append(int(digits.replace(".", "")))
-        exponents.append(int(exponent) - _DIGITS + 1)
-    least = min(exponents)
-    return [m * 10 ** (e - least) for m, e in zip(mantissas, exponents, strict=True)], least
+        if np.array_equal(whole / 10.0**places, values):
+            return whole.astype(np.int64), -places
+    mantissas, exponents = _printed(values)
+    least = int(exponents.min())
+    if exponents.max() - least <= _SPARE_DIGITS:
+        return mantissas * 10 ** (exponents - least), least
+    powers = [10**e for e in range(int(exponents.max()) - least + 1)]
+    exact = [m * powers[e - least] for m, e in zip(mantissas.tolist(), exponents.tolist(), strict=True)]
+    return np.array(exact, dtype=object), least
 
 
-def _middle(values: Sequence[int]) -> list[int]:
-    """The one or two values that make the median."""
-    ordered = sorted(values)
-    return ordered[(len(ordered) - 1) // 2 : len(ordered) // 2 + 1]
+def _printed(values: FloatArray) -> tuple[IntArray, IntArray]:
+    """The 15 digits that each double prints as, and their power of ten: ``format(value, ".14e")`` of all."""
+    mantissas = np.zeros(values.size, dtype=np.int64)
+    exponents = np.zeros(values.size, dtype=np.int64)
+    open_ = np.ones(values.size, dtype=bool)
+    usual = np.flatnonzero((values > _USUAL[0]) & (values < _USUAL[1]))
+    if usual.size:
+        power = np.floor(np.log10(values[usual])).astype(np.int64) + 1 - _DIGITS
+        for shift in np.unique(power).tolist():
+            at = usual[power == shift]
+            # value / 10^shift in twice the precision: the power of ten is a sum of two doubles, the product's
+            # rounding error is exact (Dekker 1971).
+            ten = Fraction(10) ** -shift
+            high = float(ten)
+            product = values[at] * high
+            error = _product_error(values[at], high, product) + values[at] * float(ten - Fraction(high))
+            whole = np.floor(product)
+            rest = (product - whole) + error
+            whole += rest > 0.5
+            sure = (np.abs(rest - 0.5) > 1e-9) & (whole >= 10.0 ** (_DIGITS - 1)) & (whole <= 10.0**_DIGITS)
+            mantissas[at], exponents[at], open_[at] = whole.astype(np.int64), shift, ~sure
+    for at in np.flatnonzero(open_).tolist():
+        digits, _, exponent = format(values[at], f".{_DIGITS - 1}e").partition("e")
+        mantissas[at], exponents[at] = int(digits.replace(".", "")), int(exponent) - _DIGITS + 1
+    return mantissas, exponents
 
 
-def _median(values: Sequence[int]) -> Fraction:
-    middle = _middle(values)
-    return Fraction(sum(middle), len(middle))
+def _product_error(x: FloatArray, y: float, product: FloatArray) -> FloatArray:
+    """``x * y - product``, exactly, when neither is near the ends of what a double holds."""
+    (x_high, x_low), (y_high, y_low) = _halves(x), _halves(np.array([y]))
+    return x_low * y_low - (((product - x_high * y_high) - x_low * y_high) - x_high * y_low)
+
+
+def _halves(x: FloatArray) -> tuple[FloatArray, FloatArray]:
+    scaled = 134217729.0 * x  # 2^27 + 1
+    high = scaled - (scaled - x)
+    return high, x - high
+
+
+def _sides(a: npt.ArrayLike, b: npt.ArrayLike) -> tuple[Side, Side, int]:
+    """Both samples in whole numbers of ten to one power, and that power."""
+    given = [np.asarray(side, dtype=np.float64).ravel() for side in (a, b)]
+    joined = np.concatenate(given)
+    whole, exponent = _whole(joined)
+    rounded = np.ldexp(joined, -np.frexp(joined.max())[1])
+    if rounded.min() < _USUAL[0]:
+        rounded = np.zeros(joined.size)
+    n = given[0].size
+    return _side(whole[:n], rounded[:n]), _side(whole[n:], rounded[n:]), exponent
+
+
+def _side(whole: WholeArray, rounded: FloatArray) -> Side:
+    values, first, counts = np.unique(whole, return_index=True, return_counts=True)
+    return Side(values, counts, np.concatenate(([0], np.cumsum(counts))), rounded[first])
 
 
 def usual_level(n: int, m: int) -> float:
@@ -154,58 +239,33 @@ def too_few_runs(n: int, m: int) -> bool:
 
 
 def score_duel(
-    a: Sequence[float], b: Sequence[float], *, level: float | None = None, relative: bool = False
+    a: npt.ArrayLike, b: npt.ArrayLike, *, level: float | None = None, relative: bool = False
 ) -> Duel:
-    """Prepare scores, higher is better.
-
-    Parameters
-    ----------
-    a, b : sequence of float
-        Positive scores of A and B.
-    level : float, optional
-        Risk of the rank-sum test; :func:`usual_level` by default.
-    relative : bool
-        Divide all scores by B's median.
-    """
-    whole, exponent = _whole([*a, *b])
-    upper, lower = whole[: len(a)], whole[len(a) :]
-    top, bottom = _median(upper), _median(lower)
-    unit = 1 / bottom if relative else Fraction(10) ** exponent
-    return Duel(tuple(upper), tuple(lower), top * unit, bottom * unit, _level(a, b, level))
+    """Prepare positive scores of A and of B, higher is better; if asked relative to B's median."""
+    upper, lower, exponent = _sides(a, b)
+    unit = 1 / lower.median if relative else Fraction(10) ** exponent
+    return Duel(upper, lower, upper.median * unit, lower.median * unit, _level(upper.n, lower.n, level))
 
 
-def cost_duel(a: Sequence[float], b: Sequence[float], *, level: float | None = None) -> Duel:
-    """Prepare costs, lower is better: the score of a run is B's median cost over its own.
-
-    Parameters
-    ----------
-    a, b : sequence of float
-        Positive costs of A and B.
-    level : float, optional
-        Risk of the rank-sum test; :func:`usual_level` by default.
-    """
-    whole, _ = _whole([*a, *b])
-    own, other = whole[: len(a)], whole[len(a) :]
-    unit = _median(other)
+def cost_duel(a: npt.ArrayLike, b: npt.ArrayLike, *, level: float | None = None) -> Duel:
+    """Prepare positive costs of A and of B, lower is better: a run's score is B's median cost over its own."""
+    own, other, _ = _sides(a, b)
+    unit = other.median
     return Duel(
-        tuple(other),
-        tuple(own),
-        _median_score(unit, own),
-        _median_score(unit, other),
-        _level(a, b, level),
+        other, own, _median_score(unit, own), _median_score(unit, other), _level(own.n, other.n, level)
     )
 
 
-def _median_score(unit: Fraction, costs: Sequence[int]) -> Fraction:
+def _median_score(unit: Fraction, costs: Side) -> Fraction:
     """Median of ``unit / cost``; for an even number of runs that is not ``unit`` over the median cost."""
-    middle = _middle(costs)
+    middle = costs.middle()
     return sum((unit / cost for cost in middle), Fraction(0)) / len(middle)
 
 
-def _level(a: Sequence[float], b: Sequence[float], level: float | None) -> float | None:
-    if too_few_runs(len(a), len(b)):
+def _level(n: int, m: int, level: float | None) -> float | None:
+    if too_few_runs(n, m):
         return None
-    return usual_level(len(a), len(b)) if level is None else level
+    return usual_level(n, m) if level is None else level
 
 
 def within_benchmark(duel: Duel, speedup: Fraction, rule: HptRule, *, literal: bool = False) -> Level1:
@@ -249,13 +309,15 @@ def tested_state(duel: Duel, speedup: Fraction, rule: HptRule) -> tuple[int, flo
 
 
 def _rank_sum(duel: Duel, speedup: Fraction, rule: HptRule) -> tuple[float, float]:
-    n, m = len(duel.upper), len(duel.lower)
-    twice_u, sizes = _wins(duel, speedup)
+    n, m = duel.upper.n, duel.lower.n
+    twice_u, beaten, met = pairs_won(duel, speedup)
     if rule == "exact":
         if duel.exact(rule):
-            tails = rank_sum_tails(tuple(sizes), n)
+            tails = rank_sum_tails(_groups(duel, beaten, met), n)
             return float(tails.at_least[twice_u]), float(tails.at_most[twice_u])
-        ties = sum(size**3 - size for size in sizes)
+        # p runs of one side that equal q of the other add 3 p q (p + q) to the sum of t^3 - t.
+        joined = zip(duel.upper.counts[met].tolist(), duel.lower.counts[beaten[met]].tolist(), strict=True)
+        ties = duel.upper.ties + duel.lower.ties + sum(3 * p * q * (p + q) for p, q in joined)
         return normal_pvalue(twice_u / 2, n, m, ties), normal_pvalue(n * m - twice_u / 2, n, m, ties)
     if duel.exact(rule):
         # A table has neither ties nor half-integers: read against significance.
@@ -265,17 +327,51 @@ def _rank_sum(duel: Duel, speedup: Fraction, rule: HptRule) -> tuple[float, floa
     return 0.5 * erfc(z / sqrt(2)), 0.5 * erfc(-z / sqrt(2))
 
 
-def _wins(duel: Duel, speedup: Fraction) -> tuple[int, list[int]]:
-    """Twice the number of pairs that A wins, ties counting one half, and the sizes of groups of equal values."""
-    largest = max(
-        max(map(abs, duel.upper)) * speedup.denominator, max(map(abs, duel.lower)) * speedup.numerator
-    )
-    exact = np.int64 if largest < 2**63 else np.object_
-    upper = np.array(duel.upper, dtype=exact) * speedup.denominator
-    lower = np.sort(np.array(duel.lower, dtype=exact) * speedup.numerator)
-    before, upto = (np.searchsorted(lower, upper, side).sum() for side in ("left", "right"))
-    counts = np.unique(np.concatenate([upper, lower]), return_counts=True)[1]
-    return int(before) + int(upto), counts.tolist()
+def pairs_won(duel: Duel, speedup: Fraction) -> tuple[int, IntArray, IntArray]:
+    """Twice the number of pairs that A wins, ties counting one half.
+
+    Also how many of B's different values lie below each of A's, and which of A's meet one of B's.
+    """
+    upper, lower = duel.upper, duel.lower
+    # In doubles first: what is nearer than their error is decided in whole numbers.
+    reach = upper.rounded * float(1 / speedup)
+    beaten = np.searchsorted(lower.rounded, reach * (1 - _UNSURE), "left")
+    unsure = np.flatnonzero(np.searchsorted(lower.rounded, reach * (1 + _UNSURE), "right") > beaten)
+    equal = np.zeros(upper.values.size, dtype=bool)
+    top, bottom = speedup.denominator, speedup.numerator
+    largest = max(int(upper.values[-1]) * top, int(lower.values[-1]) * bottom)
+    if largest < 2**63:
+        reached, steps = upper.values[unsure] * top, lower.values * bottom
+        beaten[unsure] = np.searchsorted(steps, reached, "left")
+        equal[unsure] = steps[np.minimum(beaten[unsure], steps.size - 1)] == reached
+    else:
+        for at in unsure.tolist():
+            own = int(upper.values[at]) * top
+            place = bisect_left(lower.values, own, lo=int(beaten[at]), key=lambda v: int(v) * bottom)
+            beaten[at] = place
+            equal[at] = place < lower.values.size and int(lower.values[place]) * bottom == own
+    met = np.flatnonzero(equal)
+    won = 2 * lower.below[beaten]
+    won[met] += lower.counts[beaten[met]]
+    return int((upper.counts * won).sum()), beaten, met
+
+
+def _groups(duel: Duel, beaten: IntArray, met: IntArray) -> tuple[int, ...]:
+    """Sizes of the groups of equal values of both sides, ascending."""
+    places = np.concatenate([2 * beaten, 2 * np.arange(duel.lower.values.size) + 1])
+    places[met] += 1
+    order = np.argsort(places, kind="stable")  # A's values between two of B's stay ascending
+    counts = np.concatenate([duel.upper.counts, duel.lower.counts])[order].tolist()
+    joined = set((2 * beaten[met] + 1).tolist())
+    sizes: list[int] = []
+    last = -1
+    for place, count in zip(places[order].tolist(), counts, strict=True):
+        if place == last and place in joined:
+            sizes[-1] += count
+        else:
+            sizes.append(count)
+        last = place
+    return tuple(sizes)
 
 
 def across_benchmarks(differences: Sequence[Fraction | int], rule: HptRule) -> SignedRank:

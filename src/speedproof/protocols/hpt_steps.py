@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 
-from speedproof.protocols.hpt_levels import Duel, HptRule, tested_state
+from speedproof.protocols.hpt_levels import Duel, HptRule, Side, tested_state
 from speedproof.stats.conditional_rank_sum import rank_sum_tails
+from speedproof.stats.pair_ratios import Ratios
 from speedproof.stats.special import normal_quantile
 
 __all__ = ["FREE", "OPEN", "Steps", "level1_steps"]
@@ -21,7 +22,9 @@ StateArray = npt.NDArray[np.int8]
 
 FREE = 2  # too few runs for a test: the medians decide
 OPEN = 3  # left to exact arithmetic
-_TOGETHER = 1e-12
+LISTED = 1 << 16  # ratios of runs that are all listed, however far from a change
+_TOGETHER = 2e-15  # ratios nearer than this, relatively, may be one: four times the error of a quotient
+_EDGE = 1e-13
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,43 +58,85 @@ class Steps:
 
 
 def _ratio(duel: Duel, place: int) -> Fraction:
-    up, low = divmod(int(place), len(duel.lower))
-    return Fraction(duel.upper[up], duel.lower[low])
+    up, low = divmod(int(place), duel.lower.values.size)
+    return Fraction(int(duel.upper.values[up]), int(duel.lower.values[low]))
 
 
 def level1_steps(duel: Duel, rule: HptRule) -> Steps:
     """Follow the rank-sum test of one benchmark from a speedup of 1 upwards.
 
-    Parameters
-    ----------
-    duel : Duel
-        The benchmark.
-    rule : {"exact", "paper"}
-        The null distribution.
-
-    Returns
-    -------
-    Steps
-        With the points at which the state really changes, among all ratios of two runs.
+    The points are those among all ratios of two runs at which the state really changes. Where these are too many
+    to be listed, only those are around which the test can change its mind at all.
     """
-    empty = np.empty(0)
     if duel.level is None:
-        return Steps(duel, FREE, empty, empty.astype(np.int8), empty.astype(np.int8), ())
-    values, places, starts, ends = _ratios(duel)
-    met = ends - starts
+        return _joined(duel, FREE, [])
+    few = duel.upper.values.size * duel.lower.values.size <= LISTED or duel.exact(rule)
+    windows = [(1.0, math.inf)] if few else _windows(duel, rule)
+    parts = [_steps_between(duel, rule, low, high) for low, high in windows]
+    # Without a window the test has made up its mind before 1, for B.
+    return _joined(duel, parts[0].start if parts else -1, parts)
+
+
+def _joined(duel: Duel, start: int, parts: list[Steps]) -> Steps:
+    points = np.concatenate([np.empty(0), *(part.points for part in parts)])
+    at, after = (
+        np.concatenate([np.empty(0, np.int8), *(getattr(part, name) for part in parts)])
+        for name in ("at", "after")
+    )
+    return Steps(duel, start, points, at, after, tuple(m for part in parts for m in part.members))
+
+
+def _windows(duel: Duel, rule: HptRule) -> list[tuple[float, float]]:
+    """Where, from 1 on, the test of many runs can change from A to none, and from none to B.
+
+    Elsewhere the number of pairs won decides, however many runs tie: it falls as the speedup grows.
+    """
+    upper, lower = duel.upper, duel.lower
+    pairs = upper.n * lower.n
+    most = min(upper.n * int(lower.counts.max()), lower.n * int(upper.counts.max()))
+    surely, possibly = (limit / 2 for limit in _limits(duel, rule, np.array([0, most])))
+    sure, open_ = float(surely.max()), float(possibly.min())
+    ratios = Ratios(_doubles(upper), upper.counts, _doubles(lower), lower.counts)
+    found = []
+    for left, right in ((sure, open_), (pairs - open_, pairs - sure)):  # pairs won at the ends
+        low, high = (
+            ratios.order_statistic(min(max(int(pairs - won) + step, 0), pairs - 1))
+            for won, step in ((left, -2), (right, 2))
+        )
+        low, high = low * (1 - _EDGE), high * (1 + _EDGE)
+        if high >= 1:
+            found.append((max(low, 1.0), high))
+    if len(found) == 2 and found[0][1] >= found[1][0]:
+        return [(found[0][0], found[1][1])]
+    return found
+
+
+def _doubles(side: Side) -> FloatArray:
+    """The whole numbers, correctly rounded."""
+    return side.rounded if side.values.dtype == np.object_ else side.values.astype(np.float64)
+
+
+def _steps_between(duel: Duel, rule: HptRule, least_speedup: float, most_speedup: float) -> Steps:
+    values, places, weights, beyond = _ratios(duel, least_speedup, most_speedup)
+    apart = np.flatnonzero(np.diff(values) > _TOGETHER * values[1:]) + 1
+    starts = np.concatenate(([0], apart)) if values.size else apart
+    ends = np.append(starts[1:], values.size)[: starts.size]
+    upto = np.concatenate(([0], np.cumsum(weights)))
+    met = upto[ends] - upto[starts]
     clean = _clean(duel, places, starts, ends)
-    after = 2 * (values.size - ends)
+    after = 2 * (beyond + upto[-1] - upto[ends])
+    everything = 2 * (beyond + int(upto[-1]))
     # Cells in ascending order: below the first cluster, at it, after it, at the second, ... For each twice
     # the pairs won, at least and at most: different ratios that are judged together make the two differ.
-    least = np.append(2 * values.size, np.column_stack((np.where(clean, after + met, after), after)))
-    most = np.append(2 * values.size, np.column_stack((np.where(clean, after + met, after + 2 * met), after)))
+    least = np.append(everything, np.column_stack((np.where(clean, after + met, after), after)))
+    most = np.append(everything, np.column_stack((np.where(clean, after + met, after + 2 * met), after)))
     crossed = np.append(0, np.column_stack((met, np.zeros_like(met))))
     states = _bounded_states(duel, rule, least, most, crossed)
     firsts, lasts = values[starts], values[ends - 1]
     for cell in np.flatnonzero(states == OPEN).tolist():
         k, inside = divmod(cell, 2)
         if not inside:
-            left = float(lasts[k - 1]) if k else 1.0
+            left = float(lasts[k - 1]) if k else least_speedup
             right = float(firsts[k]) if k < firsts.size else 2 * left
             states[cell] = tested_state(duel, Fraction((left + right) / 2), rule)[0]
         elif clean[k]:
@@ -107,27 +152,22 @@ def level1_steps(duel: Duel, rule: HptRule) -> Steps:
     )
 
 
-def _ratios(duel: Duel) -> tuple[FloatArray, IntArray, IntArray, IntArray]:
-    """All ratios of runs from 1 on, ascending; their places; and where each cluster starts and ends."""
-    table = np.divide.outer(np.array(duel.upper, float), np.array(duel.lower, float)).ravel()
-    places = np.flatnonzero(table >= 1 - _TOGETHER)
-    places = places[np.argsort(table[places], kind="stable")]
-    values = table[places]
-    apart = np.flatnonzero(np.diff(values) > _TOGETHER * values[1:]) + 1
-    starts = np.concatenate(([0], apart)) if values.size else apart
-    return values, places, starts, np.append(starts[1:], values.size)[: starts.size]
+def _ratios(duel: Duel, least: float, most: float) -> tuple[FloatArray, IntArray, IntArray, int]:
+    """The ratios of different runs in a window, ascending; their places and weights; how many pairs are beyond."""
+    upper, lower = duel.upper, duel.lower
+    ratios = Ratios(_doubles(upper), upper.counts, _doubles(lower), lower.counts)
+    up, low, beyond = ratios.between(least * (1 - _TOGETHER), most)
+    values = ratios.xs[up] / ratios.ys[low]
+    order = np.argsort(values, kind="stable")
+    up, low = up[order], low[order]
+    return values[order], up * lower.values.size + low, upper.counts[up] * lower.counts[low], beyond
 
 
 def _clean(duel: Duel, places: IntArray, starts: IntArray, ends: IntArray) -> npt.NDArray[np.bool_]:
     """Whether the ratios of each cluster are one and the same number."""
     clean = np.ones(starts.size, dtype=bool)
-    width = len(duel.lower)
     for k in np.flatnonzero(ends - starts > 1).tolist():
-        met = [
-            (duel.upper[at // width], duel.lower[at % width]) for at in places[starts[k] : ends[k]].tolist()
-        ]
-        top, bottom = met[0]
-        clean[k] = all(top * low == up * bottom for up, low in met)
+        clean[k] = len({_ratio(duel, at) for at in places[starts[k] : ends[k]].tolist()}) == 1
     return clean
 
 
@@ -139,7 +179,7 @@ def _bounded_states(
     ``least`` and ``most`` bound twice the number of pairs won, ``crossed`` the pairs that tie across sides.
     """
     surely, possibly = _limits(duel, rule, crossed)
-    twice_all = 2 * len(duel.upper) * len(duel.lower)
+    twice_all = 2 * duel.upper.n * duel.lower.n
     states = np.full(least.size, OPEN, dtype=np.int8)
     states[(most < possibly) & (twice_all - least < possibly)] = 0
     states[least >= surely] = 1
@@ -150,8 +190,7 @@ def _bounded_states(
 def _limits(duel: Duel, rule: HptRule, crossed: IntArray) -> tuple[FloatArray, FloatArray]:
     """Twice the pairs won from which a side is surely better, and below which it is surely not."""
     assert duel.level is not None
-    n, m = len(duel.upper), len(duel.lower)
-    groups = [*Counter(duel.upper).values(), *Counter(duel.lower).values()]
+    n, m = duel.upper.n, duel.lower.n
     if duel.exact(rule):
         tail = rank_sum_tails((1,) * (n + m), n).at_least
         # The tail descends; the first index at or below the level, one past the end when there is none.
@@ -163,7 +202,7 @@ def _limits(duel: Duel, rule: HptRule, crossed: IntArray) -> tuple[FloatArray, F
         # Breaking ties at random turns the conditional distribution into the one without ties, and moves
         # twice the pairs won by at most t^2 / 4 in a group of t; joining two groups of p and q values adds at
         # most p q to that.
-        slack = sum(size**2 // 4 for size in groups) + crossed
+        slack = sum(int((side.counts**2 // 4).sum()) for side in (duel.upper, duel.lower)) + crossed
         return limit + slack, limit - slack
     z = -normal_quantile(duel.level)
     total = n + m
@@ -172,8 +211,8 @@ def _limits(duel: Duel, rule: HptRule, crossed: IntArray) -> tuple[FloatArray, F
         limit = np.full(crossed.size, n * m + 2 * z * (n * m * (total + 1) / 12) ** 0.5)
         return limit + margin, limit - margin
     # p values of one side that equal q of the other add 3 p q (p + q) to the sum of t^3 - t.
-    within = sum(size**3 - size for size in groups)
-    most_ties = np.minimum(within + 3 * crossed * (crossed + 1), total**3 - total)
+    within = duel.upper.ties + duel.lower.ties
+    most_ties = np.minimum(within + 3.0 * crossed * (crossed + 1), float(total**3 - total))
     widest, narrowest = (
         np.sqrt(np.maximum(n * m / 12 * (total + 1 - ties / (total * (total - 1))), 0.0))
         for ties in (np.full(crossed.size, within), most_ties)

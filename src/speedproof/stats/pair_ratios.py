@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["ratio_order_statistic", "ratio_order_statistics"]
+__all__ = ["Ratios", "ratio_order_statistic", "ratio_order_statistics"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -63,11 +63,11 @@ def ratio_order_statistics(x: FloatArray, y: FloatArray, ranks: Sequence[int]) -
         elif k >= positive_x * positive_y:
             found.append(math.inf)
         else:
-            found.append(_Ratios(xs, weight_x, ys, weight_y).order_statistic(k))
+            found.append(Ratios(xs, weight_x, ys, weight_y).order_statistic(k))
     return found
 
 
-class _Ratios:
+class Ratios:
     """The ratios of distinct positive values with their weights."""
 
     def __init__(self, xs: FloatArray, weight_x: IntArray, ys: FloatArray, weight_y: IntArray) -> None:
@@ -84,6 +84,12 @@ class _Ratios:
     def count(self, places: IntArray) -> int:
         """How many ratios these are."""
         return int(self.upto_x[places] @ self.weight_y)
+
+    def between(self, low: float, high: float) -> tuple[IntArray, IntArray, int]:
+        """The places of x and of y of the ratios above one number up to another, and how many are beyond."""
+        first, last = self.places(low), self.places(high)
+        beyond = int(self.upto_x[-1] * self.upto_y[-1]) - self.count(last)
+        return (*_listed(first, np.maximum(last, first) - first), beyond)
 
     def order_statistic(self, k: int) -> float:
         """The k-th smallest ratio."""
@@ -133,12 +139,17 @@ class _Ratios:
             # More ties than ratios can be listed: the interval is down to rounding, all of them are one value.
             j = int(np.argmax(lengths))
             return float(self.xs[first[j]] / self.ys[j])
-        of_y = np.repeat(np.arange(self.ys.size), lengths)
-        of_x = np.arange(of_y.size) - np.repeat(np.cumsum(lengths) - lengths - first, lengths)
+        of_x, of_y = _listed(first, lengths)
         ratios = self.xs[of_x] / self.ys[of_y]
         order = np.argsort(ratios)
         reached = self.count(first) + np.cumsum((self.weight_x[of_x] * self.weight_y[of_y])[order])
         return float(ratios[order[min(int(np.searchsorted(reached, k, side="right")), order.size - 1)]])
+
+
+def _listed(first: IntArray, lengths: IntArray) -> tuple[IntArray, IntArray]:
+    """The places of x and of y of the pairs (first_j .. first_j + length_j, j)."""
+    of_y = np.repeat(np.arange(first.size), lengths)
+    return np.arange(of_y.size) - np.repeat(np.cumsum(lengths) - lengths - first, lengths), of_y
 
 
 def _between(low: float, high: float, share: float, turn: int) -> float:
