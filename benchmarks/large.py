@@ -3,8 +3,8 @@
     python benchmarks/large.py [runs|suite|everything] [COMMAND ...]
 
 ``runs`` writes two files of a million values each, one a line, distinct and again rounded to four digits (many
-ties), and ``suite`` two of 1,000 benchmarks x 1,000 runs in the format of Go. Every command is a process of its own. Its CPU time is also given
-as a ratio to that of a script that only turns the files' lines into floats.
+ties), and ``suite`` two of 1,000 benchmarks x 1,000 runs in the format of Go. Every command is a process of its
+own. Its CPU time is also given as a ratio to that of a script that only turns the files' lines into floats.
 """
 
 from __future__ import annotations

@@ -15,8 +15,8 @@ from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair
 from speedproof.data.units import Direction
 from speedproof.errors import DataError
+from speedproof.protocols import hpt_levels, hpt_speedup, hpt_steps
 from speedproof.protocols.hpt import Hpt, Winner, hpt, hpt_of_scores
-from speedproof.protocols import hpt_levels, hpt_steps
 from speedproof.protocols.hpt_levels import Duel, HptRule, cost_duel, score_duel
 from speedproof.protocols.hpt_speedup import confidence_at, r_speedup
 
@@ -471,3 +471,34 @@ class TestManyRuns:
         found = hpt_levels.pairs_won(score_duel(a, b), Fraction(3, 2))[0]
         x, y = [[hpt_levels.decimal(v) for v in side] for side in (a, b)]
         assert found == sum(2 * (u > v) + (u == v) for u in x for v in (Fraction(3, 2) * w for w in y))
+
+    @pytest.mark.parametrize("rule", RULES)
+    @pytest.mark.parametrize("digits", [None, 1])
+    def test_narrowed_line_against_the_whole(
+        self, digits: int | None, rule: HptRule, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """What is left out of a long half-line of speedups would not have changed the answer."""
+        rng = np.random.default_rng(5)
+        for runs in (1, 6, 35):
+            duels = []
+            for _ in range(25):
+                a, b = 5 * rng.lognormal(0, 0.1, runs), 5 * rng.normal(1.1, 0.1) * rng.lognormal(0, 0.1, runs)
+                if digits is not None:
+                    a, b = np.round(a, digits), np.round(b, digits)
+                duels.append(cost_duel(a, b))
+            found = []
+            for listed in (1 << 40, 0):
+                monkeypatch.setattr(hpt_speedup, "LISTED", listed)
+                found.append(r_speedup(duels, [0.6, 0.95, 0.999], rule))
+            assert found[0] == found[1]
+            assert found[0][0].certified is not None
+
+    def test_more_benchmarks_than_sign_changes_can_be_counted(self) -> None:
+        """Definition, for 1,050 benchmarks: the confidence breaks at the certified speedup."""
+        rng = np.random.default_rng(2)
+        duels = [
+            cost_duel([v], [1.05 * v * g]) for v, g in zip(*rng.lognormal(0, 0.1, (2, 1050)), strict=True)
+        ]
+        (found,) = r_speedup(duels, [0.95], "exact")
+        at, step = Fraction(found.certified_exact), Fraction(1, 10**9)
+        assert confidence_at(duels, at - step, "exact") >= 0.95 > confidence_at(duels, at + step, "exact")

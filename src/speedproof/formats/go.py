@@ -73,7 +73,7 @@ _RESULT_LINE = re.compile(rb"^Benchmark\S*[ \t]+[0-9]+[ \t]+[0-9.eE+-]+[ \t]+\S"
 
 def sniff(head: bytes) -> bool:
     """Whether there is a result line."""
-    return _RESULT_LINE.search(head) is not None
+    return b"Benchmark" in head and _RESULT_LINE.search(head) is not None
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:

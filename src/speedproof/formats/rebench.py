@@ -103,7 +103,7 @@ _HEADER = re.compile(
 
 def sniff(head: bytes) -> bool:
     """Whether there is a header line of ReBench's, or a row of an old file without one."""
-    return _HEADER.search(head) is not None
+    return b"\t" in head and _HEADER.search(head) is not None
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:

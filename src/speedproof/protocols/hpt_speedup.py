@@ -14,19 +14,20 @@ that of exact arithmetic, in a small part of its time.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 from itertools import pairwise
-from math import floor, lcm
+from math import erfc, floor, lcm, sqrt
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from speedproof.protocols.hpt_levels import Duel, HptRule, across_benchmarks, decimal, within_benchmark
-from speedproof.protocols.hpt_steps import FREE, OPEN, level1_steps
-from speedproof.stats.signed_rank import table_pvalue, upper_tail
+from speedproof.protocols.hpt_steps import FREE, OPEN, StateArray, Steps, level1_steps
+from speedproof.stats.signed_rank import COUNTS_BELOW, table_pvalue
 
 __all__ = ["RSpeedup", "confidence_at", "r_speedup"]
 
@@ -39,6 +40,9 @@ _ERROR = 1e-12
 # Differences of medians nearer than this, relative to the scores, may tie or vanish.
 _NEAR = 1e-9
 _ROWS = 4096
+LISTED = 1 << 21  # states of benchmarks that are all looked at, however far from the speedup sought
+_SAMPLED = 130
+_ROUNDS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +123,7 @@ def r_speedup(
     risks = [float(1 - decimal(r)) for r in confidences]
     if all(at_one > risk for risk in risks):
         return tuple(RSpeedup(r) for r in confidences)
-    line = _Line(duels, rule, literal)
+    line = _Line(duels, rule, literal, [risk for risk in risks if at_one <= risk])
     return tuple(
         RSpeedup(r) if at_one > risk else line.solve(r, risk)
         for r, risk in zip(confidences, risks, strict=True)
@@ -133,7 +137,7 @@ class _Line:
     after it.
     """
 
-    def __init__(self, duels: Sequence[Duel], rule: HptRule, literal: bool) -> None:
+    def __init__(self, duels: Sequence[Duel], rule: HptRule, literal: bool, risks: Sequence[float]) -> None:
         self.duels, self.rule, self.literal = duels, rule, literal
         self.a = np.array([float(duel.a) for duel in duels])
         self.b = np.array([float(duel.b) for duel in duels])
@@ -142,6 +146,7 @@ class _Line:
         self._whole_a = [int(duel.a * unit) for duel in duels]
         self._whole_b = [int(duel.b * unit) for duel in duels]
         self._find_breakpoints()
+        self._narrow(min(risks), max(risks))
         self._bound()
         self._known: dict[Fraction, float] = {}
 
@@ -215,6 +220,31 @@ class _Line:
     def _exact_points(self, cluster: int) -> list[Fraction]:
         return sorted(point for point in self._meeting(cluster) if point >= 1)
 
+    def _narrow(self, least: float, most: float) -> None:
+        """Leave out the clusters at which every risk is surely kept, or surely exceeded.
+
+        Where no state ever rises, each difference of medians, ties and conflicts counting as zero, falls as the
+        speedup grows. Then so do the sum of Walsh's signs, which is the rank sum but for ties, and the
+        confidence. With e pairs of benchmarks tied, the squares of the sizes of the groups sum to 4 e at most.
+        """
+        clusters = self._starts.size
+        if self.literal or clusters * len(self.duels) <= LISTED or not all(map(_falls, self.steps)):
+            return
+        lines = Counter((duel.a, duel.b) for duel in self.duels)
+        tied = int((self._ends - self._starts).max()) + sum(t * (t - 1) // 2 for t in lines.values())
+        first, last = 0, clusters - 1
+        for _ in range(_ROUNDS):
+            at = np.unique(np.linspace(first, last, _SAMPLED).astype(int)[1:-1])
+            gaps = (self._values[self._ends[at] - 1] + self._values[self._starts[at + 1]]) / 2
+            states = np.column_stack([_states_after(steps, gaps) for steps in self.steps])
+            lower, upper = self._bound_rows(gaps, states, tied)
+            first = int(at[upper <= least].max(initial=first))
+            last = int(at[lower > most].min(initial=last))
+            if last - first < _SAMPLED:
+                break
+        kept = slice(first, last + 2)
+        self._starts, self._ends = self._starts[kept], self._ends[kept]
+
     def _bound(self) -> None:
         """Bounds of the p-value in every cell."""
         clusters = self._starts.size
@@ -224,11 +254,7 @@ class _Line:
         speedups[1:-1:2] = (high[:-1] + low[1:]) / 2
         speedups[-1] = 2 * high[-1]
         self._rows, self._middles = self._states(clusters), speedups
-        self._lower = np.zeros(2 * clusters)
-        self._upper = np.ones(2 * clusters)
-        for start in range(0, 2 * clusters, _ROWS):
-            rows = slice(start, start + _ROWS)
-            self._lower[rows], self._upper[rows] = self._bound_rows(speedups[rows], self._rows[rows])
+        self._lower, self._upper = self._bound_rows(speedups, self._rows)
         self._bound_unsure(np.flatnonzero((self._rows == OPEN).sum(axis=1) == 1))
         wide = 2 * np.flatnonzero(high - low > 10 * _TOGETHER * high)
         self._lower[wide], self._upper[wide], self._rows[wide] = 0.0, 1.0, OPEN
@@ -252,9 +278,10 @@ class _Line:
         states = np.empty((2 * clusters, len(self.duels)), dtype=np.int8)
         points = np.flatnonzero(self._kinds == 2)
         homes = np.searchsorted(self._starts, points, "right") - 1
+        homes[points >= self._ends[-1]] = clusters
         crowded = {
             int(home)
-            for home in np.unique(homes)
+            for home in np.unique(homes[(homes >= 0) & (homes < clusters)])
             if self._ends[home] - self._starts[home] > 1 and len(self._meeting(int(home))) > 1
         }
         for at, steps in enumerate(self.steps):
@@ -262,13 +289,33 @@ class _Line:
             mine = homes[self._first[points] == at].tolist()
             for home, here, after in zip(mine, steps.at.tolist(), steps.after.tolist(), strict=True):
                 # Among different breakpoints judged together the state may be any.
-                states[2 * home, at] = OPEN if home in crowded else here
-                states[2 * home + 1 :, at] = after
+                if 0 <= home < clusters:
+                    states[2 * home, at] = OPEN if home in crowded else here
+                states[max(2 * home + 1, 0) :, at] = after
         return states
 
     def _bound_rows(
-        self, speedups: FloatArray, states: npt.NDArray[np.int8]
+        self, speedups: FloatArray, states: StateArray, tied: int = 0
     ) -> tuple[FloatArray, FloatArray]:
+        """Bounds of the p-value at speedups, were another so many pairs of benchmarks tied."""
+        parts = [
+            self._rank_sums(speedups[at : at + _ROWS], states[at : at + _ROWS])
+            for at in range(0, speedups.size, _ROWS)
+        ]
+        positive, squares, zeros, doubtful = (np.concatenate(column) for column in zip(*parts, strict=True))
+        squares += 4 * tied
+        # A group of t ties moves a rank sum by at most t^2 / 8: the sum at hand from its middle, each sum of
+        # the null distribution, and the sum at hand once more if the group only seemed to tie.
+        slack = 3 / 8 * squares
+        lower = self._pvalues(positive + slack, zeros, squares, -1)
+        upper = self._pvalues(positive - slack, zeros, squares, 1)
+        lower[doubtful], upper[doubtful] = 0.0, 1.0
+        return lower, upper
+
+    def _rank_sums(
+        self, speedups: FloatArray, states: StateArray
+    ) -> tuple[FloatArray, FloatArray, IntArray, npt.NDArray[np.bool_]]:
+        """Positive rank sums, the squares of what may tie, the zeros, and whether a row is to be doubted."""
         n = len(self.duels)
         scores = speedups[:, None] * self.b
         d = self.a - scores
@@ -281,27 +328,36 @@ class _Line:
         order = np.argsort(np.abs(d), axis=1)
         d = np.take_along_axis(d, order, axis=1)
         zeros = (d == 0).sum(axis=1)
-        positive = np.where(d > 0, np.arange(1, n + 1), 0).sum(axis=1)
+        positive = np.where(d > 0, np.arange(1, n + 1), 0).sum(axis=1).astype(np.float64)
         size = np.abs(d)
-        # A group of t ties moves a rank sum by at most t^2 / 8: the sum at hand from its middle, each sum of
-        # the null distribution, and the sum at hand once more if the group only seemed to tie.
-        slack = 3 / 8 * _squares_of_runs((np.diff(size, axis=1) <= near) & (size[:, :-1] > 0))
-        lower, upper = self._pvalues(positive + slack, zeros), self._pvalues(positive - slack, zeros)
-        lower[doubtful], upper[doubtful] = 0.0, 1.0
-        return lower, upper
+        squares = _squares_of_runs((np.diff(size, axis=1) <= near) & (size[:, :-1] > 0))
+        return positive, squares, zeros, doubtful
 
-    def _pvalues(self, positive: FloatArray, zeros: IntArray) -> FloatArray:
-        """P-values of positive rank sums (zeros' halves not counted in) when nothing but zeros ties."""
+    def _pvalues(
+        self, positive: FloatArray, zeros: IntArray, squares: FloatArray, side: Literal[-1, 1]
+    ) -> FloatArray:
+        """P-values of positive rank sums (zeros' halves not counted in) when nothing but zeros ties.
+
+        Of the normal distribution the side that ties may move them to, at most so far as ``squares`` allow.
+        """
         n = len(self.duels)
-        pvalues = np.empty(positive.size)
         if self.rule == "paper":
             fourfold = np.clip(4 * positive + zeros * (zeros + 1), 0, 2 * n * (n + 1)).astype(int)
             different, place = np.unique(fourfold, return_inverse=True)
             return np.array([table_pvalue(k / 4, n) for k in different.tolist()])[place]
-        for z in np.unique(zeros).tolist():
+        pvalues = np.empty(positive.size)
+        many = n - zeros >= COUNTS_BELOW
+        for z, tail in _tails_above(np.unique(zeros[~many]).tolist(), n):
             rows = zeros == z
-            tail = _tail_above(z, n)
             pvalues[rows] = tail[np.clip(np.ceil(positive[rows]), 0, tail.size - 1).astype(int)]
+        for at in np.flatnonzero(many).tolist():
+            ranks = np.arange(int(zeros[at]) + 1, n + 1)
+            whole = float(np.square(ranks).sum())
+            excess = float(positive[at]) - ranks.sum() / 2 - 0.5
+            # A group of t ties lessens the sum of squares by (t^3 - t) / 12.
+            least = max(whole - float(squares[at]) ** 1.5 / 12, 1.0)
+            smaller = least if (excess > 0) == (side < 0) else whole
+            pvalues[at] = 0.5 * erfc(excess / (sqrt(smaller) / 2) / sqrt(2))
         return pvalues
 
     def _exact(self, cell: int, speedup: Fraction, risk: float) -> bool:
@@ -381,8 +437,25 @@ def _squares_of_runs(marks: npt.NDArray[np.bool_]) -> FloatArray:
     return total
 
 
-@lru_cache(maxsize=512)
-def _tail_above(zeros: int, n: int) -> FloatArray:
-    """P[S >= s], s = 0, 1, ..., for the ranks above those of the zeros."""
-    tail = upper_tail(tuple(range(2 * zeros + 2, 2 * n + 1, 2)))[::2]
-    return np.append(tail, 0.0)
+def _falls(steps: Steps) -> bool:
+    """Whether the state of a benchmark never rises with the speedup, as far as it is known."""
+    states = [steps.start, *np.column_stack((steps.at, steps.after)).ravel().tolist()]
+    return OPEN not in states and all(left >= right for left, right in pairwise(states))
+
+
+def _states_after(steps: Steps, speedups: FloatArray) -> StateArray:
+    """The state at speedups that are no points of change."""
+    return np.append(np.int8(steps.start), steps.after)[np.searchsorted(steps.points, speedups)]
+
+
+def _tails_above(zeros: Sequence[int], n: int) -> Iterator[tuple[int, FloatArray]]:
+    """P[S >= s], s = 0, 1, ..., for the ranks above those of z zeros, for several z: each from the next larger."""
+    ways = np.ones(1)
+    rank = n
+    for z in sorted(zeros, reverse=True):
+        while rank > z:
+            longer = np.concatenate([ways, np.zeros(rank)])
+            longer[rank:] += ways
+            ways, rank = longer, rank - 1
+        tail = np.minimum(np.ldexp(np.cumsum(ways[::-1])[::-1], z - n), 1.0)
+        yield z, np.append(tail, 0.0)

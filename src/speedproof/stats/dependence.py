@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from speedproof.stats.pooled import sample_ends
 from speedproof.stats.scaling import usual
 from speedproof.stats.special import betainc, t_sf
 
@@ -68,7 +67,8 @@ def midranks(x: FloatArray) -> FloatArray:
     """Ranks 1 ... n along the last axis, equal values sharing their mean rank."""
     order = np.argsort(x, axis=-1, kind="stable")
     position = np.arange(1, x.shape[-1] + 1)
-    ends = sample_ends(x)
+    ends = np.ones(x.shape, dtype=np.bool_)
+    np.greater(np.diff(np.take_along_axis(x, order, axis=-1), axis=-1), 0.0, out=ends[..., :-1])
     before = np.maximum.accumulate(np.where(ends, position, 0), axis=-1)
     before = np.concatenate([np.zeros_like(before[..., :1]), before[..., :-1]], axis=-1)
     upto = np.where(ends, position, x.shape[-1] + 1)

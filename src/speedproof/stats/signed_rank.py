@@ -19,13 +19,13 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["SignedRank", "SignedRankRule", "signed_rank", "table_pvalue", "upper_tail"]
+__all__ = ["COUNTS_BELOW", "SignedRank", "SignedRankRule", "signed_rank", "table_pvalue", "upper_tail"]
 
 SignedRankRule = Literal["conditional", "table"]
 FloatArray = npt.NDArray[np.float64]
 
 TABLE_BELOW = 25  # Chen et al. (2014), section 3.2: the normal approximation from n = 25.
-_COUNTS_BELOW = 1000  # 2**n must be a double.
+COUNTS_BELOW = 1000  # 2**n must be a double.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,7 +108,7 @@ def signed_rank(d: npt.ArrayLike, *, rule: SignedRankRule = "conditional") -> Si
         method = "exact table" if n < TABLE_BELOW else "normal"
     else:
         moving = doubled[values != 0]
-        if moving.size < _COUNTS_BELOW:
+        if moving.size < COUNTS_BELOW:
             tail = upper_tail(tuple(sorted(moving.tolist())))
             p_up, p_down = float(tail[up]), float(tail[down])
             method = "exact, conditional on ties and zeros"
