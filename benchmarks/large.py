@@ -113,7 +113,7 @@ def main() -> None:
             names = [f"B{i}" for i in range(BENCHMARKS)]
             gains = np.exp(rng.normal(0.0, 0.02, (BENCHMARKS, 1)))
             files = [Path(folder) / f"{side}.txt" for side in ("old", "new")]
-            for path, gain in zip(files, (gains, 1.0), strict=True):
+            for path, gain in zip(files, (gains, np.ones_like(gains)), strict=True):
                 write_suite(path, names, 1e9 * gain * rng.lognormal(0.0, 0.03, (BENCHMARKS, RUNS)), 8)
             table(f"{BENCHMARKS:,} benchmarks x {RUNS:,} runs", files, ON_A_SUITE, chosen)
 

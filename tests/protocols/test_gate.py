@@ -476,3 +476,20 @@ def test_false_alarms_within_binomial_bounds(study: ModuleType) -> None:
     assert max(s.errors / s.gates for s in uncorrected) > 0.25
     assert len(study.table(shares).splitlines()) == 2 + 3 * 3 * 3 * 2
     assert len(study.summary(shares).splitlines()) == 2 + 9
+
+
+@pytest.mark.parametrize("n", [5, 6, 12])
+@pytest.mark.parametrize(("x", "y"), [(1.0, 1.1), (1.1, 1.0), (1.0, 1.5), (100.0, 101.0)])
+def test_constants_are_judged_as_compare_judges_them(n: int, x: float, y: float) -> None:
+    """Where compare certifies no bound beyond the margin, the gate says that the size of the change is hidden."""
+    pair = np.full(n, x), np.full(n, y)
+    (row,) = hold(suite_of({"b": pair}), REGRESSION, 0.02).rows
+    (plain,) = compare_samples(Sample(pair[0]), Sample(pair[1]), Rules(), protocols=("typical",))
+    bounds, c = plain.speedup, 1 / 1.02
+    assert row.comparison.verdict is plain.verdict
+    assert (row.outcome is Outcome.FAIL) == (bounds.high < c)
+    assert (row.outcome is Outcome.PASS) == (bounds.low > c)
+    if row.outcome is Outcome.UNDECIDED:
+        assert plain.verdict is Verdict.SLOWER
+        assert row.comparison.needed is not None
+        assert row.comparison.needed.reason.startswith("slower, but readings this coarse hide by how much")

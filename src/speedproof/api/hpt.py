@@ -10,7 +10,7 @@ from typing import Literal, get_args
 from speedproof.api.given import one_of, proportion_given, suite_given
 from speedproof.api.shown import Shown
 from speedproof.data.names import enumerate_names
-from speedproof.data.suite import Suite
+from speedproof.data.suite import Pair, Suite
 from speedproof.errors import UsageError
 from speedproof.protocols.hpt import (
     AS_GIVEN,
@@ -45,6 +45,8 @@ class HptResult(Shown):
         The whole answer.
     claims : HptClaims
         What other speedups are worth to it.
+    pairs : tuple of Pair
+        The samples.
     problems : tuple of str
         Benchmarks that were left out, and why.
     at : callable
@@ -55,6 +57,7 @@ class HptResult(Shown):
     candidate: str
     result: Hpt
     claims: HptClaims
+    pairs: tuple[Pair, ...]
     problems: tuple[str, ...]
     at: Callable[[Sequence[float]], Hpt]
 
@@ -192,4 +195,4 @@ def hpt(
         entries, told = entries_of_scores(x, y, [pair.key.benchmark for pair in pairs], level), AS_GIVEN
     test = partial(hpt_of_entries, entries, level=level, rule=rule, literal=literal_signs, scores=told)
     said = claims(entries, confidence=found[0], speedups=speedups, rule=rule, literal_signs=literal_signs)
-    return HptResult(first, second, test(found), said, problems, test)
+    return HptResult(first, second, test(found), said, pairs, problems, test)

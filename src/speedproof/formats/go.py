@@ -31,6 +31,10 @@ DESCRIPTION = "Go benchmark text: every unit a metric"
 _CONFIGURATION = re.compile(r"(?P<key>[^\sA-Z:]+):(?:[ \t]+(?P<value>.*))?")
 _RESULT = re.compile(r"Benchmark(?![a-z])")
 _CLEAN = re.compile(r"\S+\s+[0-9]+(?:\s+[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\s+\S+)+\s*")
+# The commonest line by itself, for speed: one value with its unit.
+_SINGLE = re.compile(
+    r"(Benchmark(?![a-z])\S*)\s+[0-9]+\s+([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)\s+(\S+)\s*"
+)
 _FAILED = re.compile(r"\s*--- FAIL: Benchmark(?P<name>\S*)")
 _PROCS = re.compile(r"(?P<name>.+)-(?P<procs>\d+)")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
@@ -130,7 +134,11 @@ def _scan(source: Source) -> _Content:
     known: dict[tuple[str, ...], list[_Group]] = {}  # of the configuration that holds
     invocation, measured = 0, False
     for number, line in enumerate(source.lines, start=1):
-        if _RESULT.match(line):
+        if (single := _SINGLE.fullmatch(line)) and (seen := known.get((single[1], single[3]))):
+            seen[0].values.append(float(single[2]))
+            seen[0].invocations.append(invocation)
+            measured = True
+        elif _RESULT.match(line):
             name, *words = line.split()
             if not words:
                 continue  # a name alone announces a benchmark (go test -v)

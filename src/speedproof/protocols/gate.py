@@ -51,7 +51,7 @@ from speedproof.protocols.gate_claims import (
 )
 from speedproof.protocols.pair import PreparedPairs, Rules, Sides
 from speedproof.protocols.questions import QUESTIONS
-from speedproof.protocols.results import Caveat, Comparison, Needed
+from speedproof.protocols.results import Caveat, Comparison, Needed, Verdict
 from speedproof.stats.ratio import edges as edges_of
 from speedproof.stats.scaling import in_common_unit
 
@@ -364,7 +364,13 @@ def _needed(case: _Case, family: int, rules: GateRules) -> Needed | None:
         reason = "the speedup is so near the threshold that no number of runs can be named"
         return Needed(None, None, reason)
     if not (np.ptp(case.sides.slow) or np.ptp(case.sides.fast)):
-        return Needed(None, None, "neither sample has any spread: use a finer clock or longer runs")
+        proven = case.comparison.verdict
+        known = (
+            ""
+            if proven is Verdict.UNDECIDED
+            else f"{proven.value}, but readings this coarse hide by how much; "
+        )
+        return Needed(None, None, f"{known}neither sample has any spread: use a finer clock or longer runs")
     within = speedup > edges[0] and (len(edges) == 1 or speedup < edges[1])
     # A contradiction has to survive the correction, at worst that of the smallest p-value.
     alpha = rules.alpha if within or rules.multiplicity == "none" else rules.alpha / max(family, 1)

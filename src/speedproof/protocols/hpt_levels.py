@@ -218,7 +218,8 @@ def _sides(a: npt.ArrayLike, b: npt.ArrayLike) -> tuple[Side, Side, int]:
 
 
 def _side(whole: WholeArray, rounded: FloatArray) -> Side:
-    values, first, counts = np.unique(whole, return_index=True, return_counts=True)
+    values: WholeArray
+    values, first, counts = np.unique(whole, return_index=True, return_counts=True)  # type: ignore[assignment]
     return Side(values, counts, np.concatenate(([0], np.cumsum(counts))), rounded[first])
 
 
