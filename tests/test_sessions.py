@@ -28,7 +28,7 @@ from speedproof.measure.execute import Run, RunError
 from speedproof.measure.results import Progress, Warmup
 from speedproof.measure.schedule import block_order
 from speedproof.protocols.results import Verdict
-from speedproof.protocols.sequential import SequentialComparison, StopRules
+from speedproof.protocols.sequential import Gate, SequentialComparison, StopRules
 from speedproof.sessions import ComparedSession
 
 
@@ -287,6 +287,38 @@ def test_what_the_change_cannot_touch_holds_smaller_verdicts_back(drift: float, 
     assert found["large"].verdict is Verdict.SLOWER
     assert found["small"].verdict is (Verdict.SLOWER if given else Verdict.UNDECIDED)
     assert any("the change can have done nothing" in w for w in found["small"].warnings) is not given
+
+
+@pytest.mark.parametrize(("slower", "outcome"), [(1.0, "pass"), (1.1, "fail"), (1.02, "undecided")])
+def test_a_gate_measures_until_the_margin_is_proven_lost_or_kept(slower: float, outcome: str) -> None:
+    """At 2 % noise and a margin of 2 %: nothing lost passes, 10 % fails, and 2 % stays open."""
+    rules = StopRules(gate=Gate(0.02, 4), max_blocks=150, max_time=None)
+    bench = Bench({"X": noisy(1.0, 1, 0.02), "Y": noisy(slower, 2, 0.02)}, rules=rules)
+    (finding,) = bench.session.run().findings
+    assert finding.gate == outcome
+    assert (finding.result.blocks < 150) is (outcome != "undecided")
+
+
+def test_a_gate_errs_seldom_and_passes_what_did_not_change() -> None:
+    """40 suites of 5 benchmarks that lost just the margin: a pass needs all of them to be wrong at once."""
+    edge, outcomes = 1.02, []
+    for seed in range(40):
+        found = set()
+        for b in range(5):
+            rules = StopRules(gate=Gate(0.02, 5), max_blocks=60, max_time=None)
+            comparison = SequentialComparison("b", ["X", "Y"], rules)
+            rng = np.random.default_rng([seed, b])
+            # One lost the margin exactly, four lost nothing.
+            while not comparison.decided and comparison.blocks < 60:
+                x, y = np.exp(0.01 * rng.standard_normal(2))
+                comparison.add({"X": float(x), "Y": float(y * (edge if b == 0 else 1.0))})
+            found.add((b, comparison.findings()[0].gate))
+        outcomes.append(found)
+    wrong_pass = sum((0, "pass") in found for found in outcomes)
+    wrong_fail = sum(any(gate == "fail" for _, gate in found) for found in outcomes)
+    assert wrong_pass <= stats.binom.ppf(0.999, 40, 0.05)
+    assert wrong_fail <= stats.binom.ppf(0.999, 40, 0.05)
+    assert sum((b, "pass") in found for found in outcomes for b in range(1, 5)) > 0.9 * 160
 
 
 def test_time_budget() -> None:

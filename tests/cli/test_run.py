@@ -118,6 +118,21 @@ def test_the_verdict_is_an_exit_code(
     assert speedproof("run", "--review", "r.jsonl", *options)[0] == code
 
 
+@pytest.mark.parametrize(
+    ("seconds", "code", "said"),
+    [
+        ("0.001", 0, "Gate passed: no loss of more than 50 %"),
+        ("0.01", 1, "Gate failed: slower by more than 50 % is proven of command."),
+        ("0.0015", 3, "Gate undecided"),
+    ],
+)
+def test_a_gate_that_measures(seconds: str, code: int, said: str) -> None:
+    words = ("--gate", "--margin", "50%", "--max-runs", "25", "--save", "r.jsonl")
+    found, out, err = speedproof("run", *words, "sleep 0.001", f"sleep {seconds}")
+    assert (found, said in " ".join(out.split())) == (code, True), out + err
+    assert speedproof("run", "--review", "r.jsonl")[0] == code
+
+
 def test_dashes_make_one_command() -> None:
     """``-- PROGRAM ARG`` is one version, with or without others before it."""
     speedproof("run", "--max-runs", "3", "--save", "a.jsonl", "--", "sh", "-c", "exit 0")

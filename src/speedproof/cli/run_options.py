@@ -225,6 +225,12 @@ COMMAND = _Run(
             "stopping",
             *risk_options(),
             Option(
+                "--gate",
+                flag=True,
+                help="hold every benchmark to --margin (default: 2%): stop when it is proven lost or kept; exit "
+                "with 0 (pass), 1 (fail) or 3 (undecided)",
+            ),
+            Option(
                 "--margin",
                 parse=proportion,
                 metavar="SHARE",

@@ -92,6 +92,7 @@ def report(
             file=shlex.quote(str(path)),
             control=args.control,
             unaffected=args.unaffected,
+            gate=rules.gate,
             builds=(args.builds, "{seed}" in args.build) if args.builds else None,
         )
     taken = write_outputs(args, Reported((shown,), suite, context_of(args), results), console)

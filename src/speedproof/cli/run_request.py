@@ -47,10 +47,11 @@ from speedproof.measure.plan import (
 from speedproof.measure.programs import not_found
 from speedproof.measure.results import Warmup
 from speedproof.measure.revisions import control_of, repository, resolve
-from speedproof.protocols.sequential import StopRules
+from speedproof.protocols.sequential import Gate, StopRules
 
 __all__ = [
     "Metrics",
+    "comparisons",
     "inherit",
     "kept",
     "metrics_of",
@@ -64,7 +65,7 @@ __all__ = [
 # What a resumed session takes over from the last: these change what is measured ...
 _MEASURED = (
     "input", "output", "timeout", "metric", "perf", "energy", "ignore_failure", "calibrate", "control",
-    "driver", "build", "builds", "runs", "unaffected", "plan",
+    "driver", "build", "builds", "runs", "unaffected", "plan", "gate",
 )  # fmt: skip
 # ... and these what is asked; a new answer to one of them may be wanted, but not to how long to measure.
 _ASKED = ("decide_by", "alpha", "confidence", "margin", "precision")
@@ -89,6 +90,7 @@ _LOOKED_AT = (
 )  # fmt: skip
 _LEAST_RUNS = 10
 _MOST_VALUES = 10_000
+_GATE_MARGIN = 0.02
 # Builds of each revision and runs of each build from which --plan plans.
 _PILOT = (3, 5)
 # Bytes that a build adds to the environment: a page, within which the stack then begins anywhere.
@@ -153,8 +155,13 @@ class Metrics(NamedTuple):
     higher_is_better: bool
 
 
-def rules_of(args: Args) -> StopRules:
-    """When each benchmark ends, and at which risk."""
+def comparisons(plan: Sequence[PlannedBenchmark]) -> int:
+    """How many there are: every candidate of every benchmark."""
+    return sum(len(benchmark.versions) - 1 for benchmark in plan)
+
+
+def rules_of(args: Args, comparisons: int) -> StopRules:
+    """When each benchmark ends, and at which risk; a gate has so many comparisons."""
     risk = risk_of(confidence_of(args))
     least, most, longest = args.min_runs, args.max_runs, args.max_time
     if args.builds is not None:
@@ -173,7 +180,13 @@ def rules_of(args: Args) -> StopRules:
     if args.calibrate:
         # The question is how large the noise is, not whether A differs from A.
         least = 10**9 if most is None else most
-    return StopRules(risk, args.margin, args.precision, least, most, longest, args.stop_at_proof)
+    gate = None
+    if args.gate:
+        if args.precision is not None or args.calibrate:
+            raise UsageError("--gate asks whether a margin is lost; leave out --precision and --calibrate")
+        gate = Gate(args.margin or _GATE_MARGIN, max(comparisons, 1))
+    margin = None if gate else args.margin
+    return StopRules(risk, margin, args.precision, least, most, longest, args.stop_at_proof, gate)
 
 
 def unaffected_of(args: Args, plan: Sequence[PlannedBenchmark]) -> tuple[str, ...]:

@@ -26,6 +26,7 @@ from speedproof.cli.outputs import check_outputs
 from speedproof.cli.run_report import report
 from speedproof.cli.run_request import (
     Metrics,
+    comparisons,
     inherit,
     kept,
     metrics_of,
@@ -53,13 +54,14 @@ from speedproof.measure.programs import fingerprints, not_found, replaced, was_c
 from speedproof.measure.results import Warmup
 from speedproof.measure.store import Store, read_sessions
 from speedproof.protocols.results import Verdict
-from speedproof.protocols.sequential import StopRules
+from speedproof.protocols.sequential import Finding, StopRules
 from speedproof.sessions import ComparedSession, SessionResult, tool_times
 
 __all__ = ["carry_out", "ends_as_ctrl_c"]
 
 FAILED = 1
 ERROR = 2
+UNDECIDED = 3
 INTERRUPTED = 130
 _ALONE_RUNS = 30
 _SAME_EVENT_SECONDS = 1.0
@@ -78,7 +80,7 @@ def carry_out(args: Args, console: Console) -> int:
 def _carry_out(args: Args, console: Console, held: ExitStack) -> int:
     stored = _stored(args, console, args.resume)
     plan = stored[-1].head.benchmarks if stored else plan_of(args, console, held)
-    rules = rules_of(args)
+    rules = rules_of(args, comparisons(plan))
     files = _same_files(args, stored, plan)
     warmup = Warmup(0) if args.driver else warmup_of(args.warmup)
     if (
@@ -127,9 +129,9 @@ def _carry_out(args: Args, console: Console, held: ExitStack) -> int:
         stack.enter_context(ends_as_ctrl_c())
         try:
             if tool is not None:
-                head = msgspec.structs.replace(
-                    head, benchmarks=_found_by(tool, head.benchmarks, stored, console)
-                )
+                found = _found_by(tool, head.benchmarks, stored, console)
+                head = msgspec.structs.replace(head, benchmarks=found)
+                rules = rules_of(args, comparisons(found))
             outcome = _measure(args, console, stack, path, head, stored, rules, warmup, metrics, tool)
         except (SpeedproofError, OSError):
             _say_what_is_left(console, path, head.session)
@@ -167,21 +169,29 @@ def _code(args: Args, outcome: SessionResult) -> int:
     """2 when some version has no run that counts or a cleanup failed, 1 when a ``--fail-on`` condition is met."""
     if outcome.measured.fruitless or outcome.measured.unfinished:
         return ERROR
-    failing = frozenset[Verdict]().union(*(FAILING[name] for name in args.fail_on))
     judged = [
         f
         for f in outcome.findings
         if not (args.control and f.candidate == control_name(f.reference))
         and not any(fnmatchcase(f.benchmark, pattern) for pattern in args.unaffected)
     ]
+    if args.gate:
+        return _gate_code(judged)
+    failing = frozenset[Verdict]().union(*(FAILING[name] for name in args.fail_on))
     return FAILED if any(finding.verdict in failing for finding in judged) else 0
+
+
+def _gate_code(findings: Sequence[Finding]) -> int:
+    """0 when all pass, 1 when one fails, 3 when it is undecided."""
+    outcomes = {finding.gate for finding in findings}
+    return FAILED if "fail" in outcomes else 0 if outcomes == {"pass"} else UNDECIDED
 
 
 def _review(args: Args, console: Console) -> int:
     """The verdict on what a file holds; it is valid whenever, and for whatever reason, measuring stopped."""
     stored = _stored(args, console, args.review)
     head = stored[-1].head
-    rules = rules_of(args)
+    rules = rules_of(args, comparisons(head.benchmarks))
     higher = head.units.get(args.decide_by, ("", ""))[1] == "higher"
 
     def append(line: Line) -> None:

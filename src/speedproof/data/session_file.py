@@ -210,7 +210,7 @@ class SessionOptions(msgspec.Struct, frozen=True):
     Attributes
     ----------
     input, output, timeout, metric, perf, energy, ignore_failure, calibrate, control, driver,
-    build, builds, runs, unaffected, plan
+    build, builds, runs, unaffected, plan, gate
         These change what is measured.
     decide_by, alpha, confidence, margin, precision
         These are the question.
@@ -233,6 +233,7 @@ class SessionOptions(msgspec.Struct, frozen=True):
     runs: Annotated[int, msgspec.Meta(ge=1)] | None = None
     unaffected: tuple[str, ...] = ()
     plan: bool = False
+    gate: bool = False
     decide_by: str | None = None
     alpha: _Risk | None = None
     confidence: Annotated[float, msgspec.Meta(gt=0.5, le=1 - 1e-9)] | None = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
@@ -16,16 +17,41 @@ from speedproof.stats.resolution import Resolution
 from speedproof.stats.sequential import PairedSequence, SequentialResult
 from speedproof.stats.symmetry import symmetry
 
-__all__ = ["PROVEN", "Finding", "SequentialComparison", "StopRules", "withheld", "withheld_by"]
+__all__ = ["PROVEN", "Finding", "Gate", "SequentialComparison", "StopRules", "withheld", "withheld_by"]
 
 
 PROVEN = "proven"
 """Why measuring a candidate ended when there was a verdict."""
 # How much of the observed effect the bound is to hold; in logarithms, so that directions are alike.
 _SHARE = 0.5
+# The rounding of a sum of logarithms is far below this.
+_ROUNDING = 1e-9
 # A skew that changes no answer is told when it is beyond doubt, one that does as soon as it shows.
 _SKEW_LEVEL_AGREED = 0.01
 _SKEW_LEVEL = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """What every benchmark of a suite is held to: not slower by more than a margin.
+
+    Attributes
+    ----------
+    margin : float
+        Speedups down to ``1 / (1 + margin)`` pass.
+    family : int
+        How many comparisons there are in all. To pass wrongly, all tests must reject, also that of a benchmark
+        that lost too much, so a pass needs no correction; one false fail is enough, so a fail has the risk over
+        their number.
+    """
+
+    margin: float
+    family: int
+
+    @property
+    def edge(self) -> float:
+        """The least speedup that passes."""
+        return 1 / (1 + self.margin)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +75,8 @@ class StopRules:
     stop_at_proof : bool
         Stop when there is a verdict; otherwise only when its bound holds at least half of the observed effect,
         as "at least 1.001x" is of little use to somebody who sees 1.05x.
+    gate : Gate or None
+        Stop when it is proven that nothing was lost beyond the gate's margin, or that something was.
 
     Raises
     ------
@@ -63,6 +91,7 @@ class StopRules:
     max_blocks: int | None = None
     max_time: float | None = 60.0
     stop_at_proof: bool = False
+    gate: Gate | None = None
 
     def __post_init__(self) -> None:
         if self.min_blocks < 1:
@@ -98,6 +127,8 @@ class Finding:
     warnings : tuple of str
         What the risk does not cover, in sentences: runs that failed, a program that was replaced, block ratios
         that are skewed.
+    gate : {"", "pass", "fail", "undecided"}
+        What a gate says of it; empty where there is none.
     """
 
     benchmark: str
@@ -110,6 +141,7 @@ class Finding:
     blocks_to_go: float
     metric: str = "time"
     warnings: tuple[str, ...] = ()
+    gate: Literal["", "pass", "fail", "undecided"] = ""
 
 
 class SequentialComparison:
@@ -153,6 +185,7 @@ class SequentialComparison:
         self._sequences = {name: PairedSequence(risk=share) for name in self.candidates}
         self._proven: dict[int, set[str]] = {1: set(), -1: set()}
         self._reasons: dict[str, str] = {}
+        self._fails: set[str] = set()
         self._resolution = Resolution()
         self.blocks = 0
 
@@ -211,6 +244,11 @@ class SequentialComparison:
                 continue
             rejected = closed_test(evidence, risk=self._rules.risk)
             self._proven[side].update(n for n, r in zip(self.candidates, rejected, strict=True) if r)
+        if (gate := self._rules.gate) is not None:
+            threshold = math.log(gate.family / self._rules.risk) + _ROUNDING
+            for name in self.open():
+                if self._sequences[name].log_evidence(gate.edge, side=-1) >= threshold:
+                    self._fails.add(name)
         if self.blocks < self._rules.min_blocks:
             return
         if self._rules.max_blocks is not None and self.blocks >= self._rules.max_blocks:
@@ -224,6 +262,8 @@ class SequentialComparison:
         rules = self._rules
         if result.contradictory:
             return "no single speedup fits all blocks"
+        if rules.gate is not None:
+            return {"pass": "it passes", "fail": "it fails"}.get(self._at_gate(name, result), "")
         if rules.precision is not None:
             return "the precision is reached" if result.precision <= rules.precision else ""
         verdict = self._verdict(name, result)
@@ -232,6 +272,15 @@ class SequentialComparison:
         if rules.stop_at_proof or verdict is Verdict.EQUIVALENT:
             return PROVEN
         return PROVEN if self._missing(name, verdict, result) <= 0 else ""
+
+    def _at_gate(self, name: str, result: SequentialResult) -> Literal["", "pass", "fail", "undecided"]:
+        gate = self._rules.gate
+        if gate is None:
+            return ""
+        passes, fails = result.low > gate.edge, name in self._fails
+        if passes == fails or result.contradictory:
+            return "undecided"
+        return "pass" if passes else "fail"
 
     def _missing(self, name: str, verdict: Verdict, result: SequentialResult) -> float:
         """By how much the bound falls short of half of the effect, as a logarithm."""
@@ -315,6 +364,7 @@ class SequentialComparison:
                     self._reasons.get(name, ""),
                     0.0 if name in self._reasons else self._blocks_to_go(name, sequence, result),
                     self.metric,
+                    gate=self._at_gate(name, result),
                 )
             )
         return tuple(found)
@@ -328,6 +378,9 @@ class SequentialComparison:
                 return math.nan
             # The width shrinks with the square root of the number of blocks.
             return result.blocks * ((result.precision / rules.precision) ** 2 - 1)
+        if rules.gate is not None:
+            ways = [sequence.blocks_to_go(gamma=rules.gate.edge, side=side) for side in (1, -1)]
+            return float(np.fmin.reduce(ways))
         verdict = self._verdict(name, result)
         if verdict in (Verdict.FASTER, Verdict.SLOWER) and not rules.stop_at_proof:
             side = 1 if verdict is Verdict.FASTER else -1

@@ -11,7 +11,7 @@ from speedproof.data.session_file import control_name
 from speedproof.data.suite import Suite
 from speedproof.data.units import format_value
 from speedproof.protocols.results import Comparison, Needed, State, Summary, Verdict, summarise
-from speedproof.protocols.sequential import Finding
+from speedproof.protocols.sequential import Finding, Gate
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.report import suite, versions
 from speedproof.report.model import Cell, Column, Report, Table, Text
@@ -21,6 +21,7 @@ from speedproof.stats.estimate import Estimate
 __all__ = ["PROTOCOL", "report", "sides_of", "spent_of"]
 
 PROTOCOL = "sequential"
+_NAMED = 5
 
 
 def report(
@@ -34,6 +35,7 @@ def report(
     control: bool = False,
     unaffected: Sequence[str] = (),
     builds: tuple[int, bool] | None = None,
+    gate: Gate | None = None,
 ) -> Report:
     """The ending of a session.
 
@@ -57,6 +59,8 @@ def report(
         Benchmarks, or patterns of them, that the change cannot touch.
     builds : (int, bool), optional
         How often each version was built, and whether every time with another layout.
+    gate : Gate, optional
+        What every benchmark was held to.
 
     Returns
     -------
@@ -78,7 +82,12 @@ def report(
         made = replace(made, tables=(_with_spent(made.tables[0], findings[0], spent), *made.tables[1:]))
     return replace(
         made,
-        headline=(*(_floor(findings) if control else ()), *_moved(findings, unaffected), *made.headline),
+        headline=(
+            *(_floor(findings) if control else ()),
+            *_moved(findings, unaffected),
+            *([_at_gate(findings, gate)] if gate else []),
+            *made.headline,
+        ),
         notes=(
             *made.notes,
             *dict.fromkeys((*why, *warnings)),
@@ -137,6 +146,29 @@ def _floor(findings: Sequence[Finding]) -> Iterator[Text]:
                 f" ({f.benchmark}). No smaller verdict is given.",
                 "bad",
             )
+
+
+def _at_gate(findings: Sequence[Finding], gate: Gate) -> Text:
+    """The gate's answer."""
+    named: dict[str, list[str]] = {"pass": [], "fail": [], "undecided": []}
+    several = len({f.candidate for f in findings}) > 1
+    for f in findings:
+        named[f.gate or "undecided"].append(f"{f.benchmark} ({f.candidate})" if several else f.benchmark)
+    count, margin = len(findings), percent(gate.margin)
+    if failed := named["fail"]:
+        return Text(f"Gate failed: slower by more than {margin} is proven of {_listed(failed)}.", "bad")
+    if undecided := named["undecided"]:
+        passed = f"{len(named['pass'])} of {count} pass; " if named["pass"] else ""
+        return Text(
+            f"Gate undecided: {passed}a loss of more than {margin} is open of {_listed(undecided)}.", "doubt"
+        )
+    return Text(f"Gate passed: no loss of more than {margin} in {plural(count, 'comparison')}.", "good")
+
+
+def _listed(names: Sequence[str]) -> str:
+    """The first few, and how many more."""
+    shown = ", ".join(names[:_NAMED])
+    return shown if len(names) <= _NAMED else f"{shown} and {len(names) - _NAMED} more"
 
 
 def _moved(findings: Sequence[Finding], unaffected: Sequence[str]) -> Iterator[Text]:

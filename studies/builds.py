@@ -1,0 +1,160 @@
+"""Builds as the unit: how often layout alone is taken for a change, and a planted change found.
+
+A small C program of seven files is built many times from the same objects, with a shuffled link order and a
+padding of its own each time, as ``--builds`` does with ``{seed}``. Pairs of "commits" of identical code are
+compared twice: as one build of each that is measured again and again, and as K fresh builds of each, one block a
+pair of builds. Then the same with a change of 2 % planted in the code.
+
+Run ``python studies/builds.py [PAIRS]``; 200 pairs take some minutes. Processor time decides, so that
+a busy machine disturbs little.
+"""
+
+from __future__ import annotations
+
+import functools
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from speedproof.data.session_file import SCHEMA, PlannedBenchmark, PlannedBuild, PlannedVersion, SessionLine
+from speedproof.measure.execute import Run
+from speedproof.measure.executor import CommandExecutor
+from speedproof.measure.results import Warmup
+from speedproof.protocols.sequential import StopRules
+from speedproof.sessions import ComparedSession
+
+FLAGS = ["-O1", "-ffunction-sections", "-falign-functions=1", "-falign-loops=1", "-fno-align-jumps"]
+ROUNDS, MORE = 500, 10  # the planted change: 2 % more rounds
+FUNCTION = """
+unsigned f{k}(unsigned *x, int n) {{
+  unsigned s = {one};
+  for (int i = 0; i < n; i++) {{
+    s ^= x[i] + (s << {shift});
+    if (s & {bit}) s += {add}; else s ^= x[(s >> 20) & 255];
+  }}
+  return s;
+}}
+"""
+MAIN = """
+typedef unsigned function(unsigned *, int);
+function f0, f1, f2, f3, f4, f5;
+int main(void) {
+  static unsigned x[1024];
+  unsigned s = 0;
+  for (int i = 0; i < 1024; i++) x[i] = i * 2654435761u;
+  for (int r = 0; r < ROUNDS; r++)
+    s += f0(x,1024) + f1(x,1024) + f2(x,1024) + f3(x,1024) + f4(x,1024) + f5(x,1024);
+  return s == 42;
+}
+"""
+
+
+class Processor(CommandExecutor):
+    """Its processor time stands for its time."""
+
+    def measure(self, version: PlannedVersion) -> Run:
+        """Run once."""
+        run = super().measure(version)
+        return replace(run, metrics={"time": run.metrics["user"] + run.metrics["system"]})
+
+
+def compile_all(folder: Path) -> list[Path]:
+    """The objects that all builds are linked from."""
+    sources = {
+        f"f{k}": FUNCTION.format(k=k, one=k + 1, shift=k % 3 + 3, bit=1 << (k + 2), add=k + 7)
+        for k in range(6)
+    }
+    for name, text in sources.items():
+        (folder / f"{name}.c").write_text(text)
+        subprocess.run(["gcc", *FLAGS, "-c", f"{name}.c"], cwd=folder, check=True)
+    (folder / "main.c").write_text(MAIN)
+    for name, rounds in (("A", ROUNDS), ("B", ROUNDS + MORE)):
+        subprocess.run(
+            ["gcc", *FLAGS, f"-DROUNDS={rounds}", "-c", "main.c", "-o", f"main{name}.o"],
+            cwd=folder,
+            check=True,
+        )
+    return [folder / f"{name}.o" for name in sources]
+
+
+def link(folder: Path, objects: list[Path], code: str, seed: int) -> str:
+    """One build: the objects in an order of their own, after some bytes of padding."""
+    rng = np.random.default_rng([seed, ord(code)])
+    tree = folder / f"{code}{seed:05}"
+    tree.mkdir()
+    padding = int(rng.integers(64))
+    (tree / "pad.s").write_text(
+        f'.section .text.pad,"ax"\n.fill {padding},1,0x90\n.section .note.GNU-stack,"",@progbits\n'
+    )
+    order = [str(objects[i]) for i in rng.permutation(len(objects))]
+    subprocess.run(
+        ["gcc", str(folder / f"main{code}.o"), "pad.s", *order, "-o", "bench"], cwd=tree, check=True
+    )
+    return str(tree)
+
+
+def compared(sides: dict[str, list[str]], seed: int, *, repeats: int, blocks: int) -> str:
+    """The verdict on two lists of builds; a list of one is measured in every block."""
+    versions = []
+    for name, trees in sides.items():
+        rng = np.random.default_rng([seed, ord(name)])
+        builds = tuple(PlannedBuild(tree, int(rng.integers(1, 4096))) for tree in trees)
+        versions.append(PlannedVersion(name, ("./bench",), "./bench", cwd=trees[0], builds=builds))
+    session = ComparedSession(
+        SessionLine(
+            SCHEMA, "s", "2026-01-01T00:00:00+00:00", seed, (PlannedBenchmark("b", tuple(versions)),)
+        ),
+        StopRules(stop_at_proof=True, min_blocks=min(10, blocks), max_blocks=blocks, max_time=None),
+        Processor(),
+        clock=time.monotonic,
+        append=lambda line: None,
+        warmup=Warmup(1),
+        repeats=repeats,
+    )
+    return session.run().findings[0].verdict.value
+
+
+def main() -> None:
+    """Print the table."""
+    pairs = int(sys.argv[1]) if len(sys.argv) > 1 else 200
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        objects = compile_all(folder)
+        pool = 400
+        with ThreadPoolExecutor(2) as threads:
+            made = {
+                code: list(threads.map(functools.partial(link, folder, objects, code), range(pool)))
+                for code in "AB"
+            }
+        rng = np.random.default_rng(1)
+        cases = [
+            ("identical code, one build of each, 10 blocks", "A", 1, 1, 10, pairs),
+            ("identical code, K = 10 builds", "A", 10, 1, 10, pairs),
+            ("identical code, K = 10 builds, 3 runs each", "A", 10, 3, 10, pairs // 2),
+            ("2 % planted, K = 10 builds", "B", 10, 1, 10, pairs // 4),
+            ("2 % planted, K = 20 builds, 3 runs each", "B", 20, 3, 20, pairs // 4),
+            ("2 % planted, K = 40 builds, 3 runs each", "B", 40, 3, 40, pairs // 8),
+        ]
+        print("| compared | sessions | faster | slower | undecided |\n|---|---|---|---|---|")
+        for title, other, count, repeats, blocks, sessions in cases:
+            found: Counter[str] = Counter()
+            for number in range(sessions):
+                drawn = rng.permutation(pool)
+                sides = {
+                    "X": [made["A"][i] for i in drawn[:count]],
+                    "Y": [made[other][i] for i in drawn[count : 2 * count]],
+                }
+                found[compared(sides, number, repeats=repeats, blocks=blocks)] += 1
+            shares = " | ".join(f"{found[v] / sessions:.1%}" for v in ("faster", "slower", "undecided"))
+            print(f"| {title} | {sessions} | {shares} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
