@@ -1,8 +1,8 @@
 """A gate that measures: how many suites pass that did not change, and how many regressions are found.
 
 Suites of 20 benchmarks at a margin of 2 %: nothing changed; one benchmark lost 5 %; one lost exactly the margin,
-which must not pass. Every benchmark is measured in pairs until its margin is proven lost or kept, up to a number of
-pairs.
+which must not pass. Every benchmark is measured in pairs until its margin is proven lost or kept, up to a number
+of pairs.
 
 Run ``python studies/gate_measured.py [SUITES]``.
 """
