@@ -116,6 +116,13 @@ class Assumption(Enum):
         "measure both versions in a random order",
         "risk",
     )
+    EFFECTIVE_RUNS = (
+        "effective runs",
+        "enough independent runs",
+        "do the runs tell enough, taken for fewer as their neighbours are alike?",
+        "measure more runs, or both versions in a random order",
+        "power",
+    )
     DRIFT = (
         "drift",
         "no drift",

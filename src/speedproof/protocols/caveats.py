@@ -20,21 +20,11 @@ __all__ = ["caveats_of"]
 def caveats_of(pairs: Sequence[Pair], versions: tuple[str, str]) -> tuple[Caveat, ...]:
     """Everything that no test on these runs can see, each once for all benchmarks.
 
-    Parameters
-    ----------
-    pairs : sequence of Pair
-        Of two versions.
-    versions : (str, str)
-        Reference and candidate.
-
-    Returns
-    -------
-    tuple of Caveat
-        ``INTERLEAVED`` when one version was measured first (that one is named first), ``ONE_SESSION`` when they
-        were measured one after the other and nobody knows which came first, ``SEVERAL_SESSIONS`` with how much the
-        sessions of a version differ where they are too few to be the unit, ``SEVERAL_PROCESSES`` where a side is
-        one process, ``TWO_MEASUREMENTS`` where both hold the same values, ``PLANNED_SIZE`` where measuring went on
-        until it had a result.
+    ``INTERLEAVED`` when one version was measured first (that one is named first), ``ONE_SESSION`` when they were
+    measured one after the other and nobody knows which came first, ``SEVERAL_SESSIONS`` with how much the sessions
+    of a version differ where they are too few to be the unit, ``SEVERAL_PROCESSES`` where a side is one process,
+    ``TWO_MEASUREMENTS`` where both hold the same values, ``PLANNED_SIZE`` where measuring went on until it had a
+    result.
 
     Examples
     --------

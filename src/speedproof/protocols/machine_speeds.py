@@ -42,19 +42,11 @@ class MachineSpeeds:
 
 
 def machine_speeds(pairs: Sequence[Pair]) -> MachineSpeeds | None:
-    """Find two speeds that more than half of the benchmarks have in common, in both versions.
+    """Find two speeds that more than half of the benchmarks of a metric have in common, in both versions.
 
-    Parameters
-    ----------
-    pairs : sequence of Pair
-        Of one metric.
-
-    Returns
-    -------
-    MachineSpeeds or None
-        None unless at least three benchmarks, and more than half of all, have processes of two speeds whose
-        factors agree within a tenth of their logarithm. It is a description, no test: a common factor in many
-        benchmarks is not to be had by chance.
+    None unless at least three benchmarks, and more than half of all, have processes of two speeds whose factors
+    agree within a tenth of their logarithm. It is a description, no test: a common factor in many benchmarks is
+    not to be had by chance.
     """
     found: list[tuple[float, float, float]] = []
     for pair in pairs:

@@ -60,18 +60,7 @@ _ADJUSTED = frozenset(
 
 
 def typical_runs(prepared: PreparedPairs) -> list[Comparison]:
-    """Ask :func:`compare_typical` of several pairs.
-
-    Parameters
-    ----------
-    prepared : PreparedPairs
-        The pairs with the rules.
-
-    Returns
-    -------
-    list of Comparison
-        In the order of the pairs.
-    """
+    """Ask :func:`compare_typical` of several pairs, in their order."""
     sides = [
         _with_units(side, pair, prepared.rules)
         for side, pair in zip(prepared.sides("median"), prepared.pairs, strict=True)
@@ -180,7 +169,7 @@ def _of_order(
         )
         held = not was_decided or min(pvalues[0][i], pvalues[1][i]) <= rules.alpha
         likeness = (factor - 1.0) / (factor + 1.0)
-        found[i] = (Check(Assumption.RUN_ORDER, "", likeness, math.nan, held, message),)
+        found[i] = (Check(Assumption.EFFECTIVE_RUNS, "", likeness, math.nan, held, message),)
     return found
 
 
@@ -225,28 +214,11 @@ def _more(needed: Needed, factor: float) -> Needed:
 def compare_typical(
     reference: Sample, candidate: Sample, rules: Rules = DEFAULT, key: Key = UNNAMED
 ) -> Comparison:
-    """Ask how many times faster a typical run of the candidate is.
+    """Ask how many times faster a typical run of the candidate is; both in one unit and direction.
 
-    Parameters
-    ----------
-    reference, candidate : Sample
-        X and Y, in one unit and direction.
-    rules : Rules
-        The risk of each side; whether processes are the unit; the margin of equivalence.
-    key : Key
-        Names of benchmark and metric for the result.
-
-    Returns
-    -------
-    Comparison
-        ``speedup`` is the typical speedup with the bounds that the deciding test gives, ``chance`` the probability
-        that a run of the candidate beats one of the reference. Bounds and estimate are NaN where a value is
-        negative: the verdict stands, the ratio means nothing.
-
-    Raises
-    ------
-    ValueError
-        Samples of two units or directions.
+    ``speedup`` is the typical speedup with the bounds that the deciding test gives, ``chance`` the probability
+    that a run of the candidate beats one of the reference. Bounds and estimate are NaN where a value is negative:
+    the verdict stands, the ratio means nothing.
 
     Examples
     --------

@@ -79,24 +79,10 @@ def midranks(x: FloatArray) -> FloatArray:
 
 
 def lag1(x: npt.ArrayLike, ranks: FloatArray | None = None) -> Autocorrelation:
-    """Autocorrelation at lag 1 with the rank version of von Neumann's ratio test.
+    """Autocorrelation at lag 1 with the rank version of von Neumann's ratio test; NaN when n < 4 or constant.
 
-    Parameters
-    ----------
-    x : array_like, shape (..., n)
-        Samples in run order along the last axis, finite.
-    ranks : ndarray, optional
-        Their :func:`midranks`, when they are known.
-
-    Returns
-    -------
-    Autocorrelation
-        NaN when n < 4 or the sample is constant.
-
-    Notes
-    -----
-    On ranks the test keeps its risk whatever the distribution, and outliers do not hide dependence. Its
-    p-value is that of the beta distribution with the exact first two moments (Bartels 1982).
+    On ranks, which may be given, the test keeps its risk whatever the distribution, and outliers do not hide
+    dependence. Its p-value is that of the beta distribution with the exact first two moments (Bartels 1982).
 
     References
     ----------
@@ -133,20 +119,10 @@ def lag1(x: npt.ArrayLike, ranks: FloatArray | None = None) -> Autocorrelation:
 def variance_inflation(x: npt.ArrayLike, y: npt.ArrayLike) -> FloatArray:
     """By how much the likeness of neighbouring runs multiplies the variance of what two series tell.
 
-    Parameters
-    ----------
-    x, y : array_like, shapes (..., n) and (..., m)
-        Samples in run order along the last axis, finite.
+    (1 + r) / (1 - r), the long-run variance of a first-order autoregressive series over its variance, at most half
+    the smaller size; 1 where r does not stand out, and with fewer than eight runs of a side. The effective size of
+    a sample is its size divided by that.
 
-    Returns
-    -------
-    ndarray, shape (...)
-        (1 + r) / (1 - r), the long-run variance of a first-order autoregressive series over its variance, at most
-        half the smaller size; 1 where r does not stand out. The effective size of a sample is its size divided by
-        that. 1 also with fewer than eight runs of a side.
-
-    Notes
-    -----
     r is the autocorrelation of the ranks at lag 1, of both series together, each corrected for its bias,
     -(1 + 4 r) / n (Marriott and Pope 1954). It stands out when it exceeds half of its standard error; with fewer
     than 20 runs a side, where the correction would cost much power, when it exceeds more. docs/typical-run.md
@@ -196,20 +172,7 @@ def drifting(n: int, m: int, inflation: npt.ArrayLike) -> npt.NDArray[np.bool_]:
 
 
 def drift(x: npt.ArrayLike, ranks: FloatArray | None = None) -> Drift:
-    """Test for a trend over the runs: Spearman's correlation of value and order.
-
-    Parameters
-    ----------
-    x : array_like, shape (..., n)
-        Samples in run order along the last axis, finite.
-    ranks : ndarray, optional
-        Their :func:`midranks`, when they are known.
-
-    Returns
-    -------
-    Drift
-        NaN when n < 4 or the sample is constant. The p-value is that of Student's distribution with n - 2
-        degrees of freedom.
+    """Spearman's correlation of value and order, by Student's t with n - 2 degrees; NaN when n < 4 or constant.
 
     Examples
     --------
@@ -236,19 +199,9 @@ def drift(x: npt.ArrayLike, ranks: FloatArray | None = None) -> Drift:
 def drift_within(x: npt.ArrayLike, processes: npt.ArrayLike) -> Drift:
     """Trend of the values with their position inside a process: a warm-up that every process repeats.
 
-    Parameters
-    ----------
-    x : array_like, shape (n,)
-        Values in run order.
-    processes : array_like of int, shape (n,)
-        The process of each value.
-
-    Returns
-    -------
-    Drift
-        The mean over processes of the correlation of value and position, and the p-value of the one-sample
-        t test that the mean slope is 0: processes are independent, whatever happens inside them. NaN with
-        fewer than five processes of two values or more, or when all values are equal.
+    The mean over processes of the correlation of value and position, and the p-value of the one-sample t test that
+    the mean slope is 0: processes are independent, whatever happens inside them. NaN with fewer than five
+    processes of two values or more, or when all values are equal.
 
     Examples
     --------
@@ -293,16 +246,8 @@ def drift_within(x: npt.ArrayLike, processes: npt.ArrayLike) -> Drift:
 def hurst_factor(x: npt.ArrayLike) -> FloatArray:
     """Hurst factor log(R / S) / log(n / 2) of the 2009 protocol; independent runs are near 1/2.
 
-    Parameters
-    ----------
-    x : array_like, shape (..., n)
-        Samples in run order along the last axis, finite.
-
-    Returns
-    -------
-    ndarray, shape (...)
-        R is the range of the cumulated deviations from the mean, S the standard deviation with divisor n.
-        NaN for a constant sample and for n <= 2.
+    R is the range of the cumulated deviations from the mean, S the standard deviation with divisor n. NaN for a
+    constant sample and for n <= 2.
 
     References
     ----------

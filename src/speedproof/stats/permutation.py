@@ -118,19 +118,10 @@ def studentised(
     inflation: tuple[npt.ArrayLike, npt.ArrayLike] = (1.0, 1.0),
     tied: npt.ArrayLike = 0.0,
 ) -> Studentised:
-    """Brunner and Munzel's statistic and what goes with it.
+    """Brunner and Munzel's statistic and what goes with it, for two sizes of 2 or more.
 
-    Parameters
-    ----------
-    spread : Spread
-        Of the pair.
-    n, m : int
-        Sizes, 2 or more.
-    inflation : (array_like, array_like)
-        By how much dependence multiplies the variance of the mean of each side: its effective size is n or m
-        divided by that.
-    tied : array_like
-        The share by which ties lessen the variance of ranks.
+    Dependence multiplies the variance of the mean of each side by its `inflation`, so that its effective size is n
+    or m divided by that; ties lessen the variance of ranks by the share `tied`.
 
     Examples
     --------
@@ -345,16 +336,10 @@ def _tied(groups: tuple[int, ...], n: int) -> Table | None:
 
 
 def tied_pvalue(groups: tuple[int, ...], n: int, statistic: float) -> float:
-    """P[T >= statistic] over all orders of values that tie; NaN where that is too many to enumerate.
+    """P[T >= statistic], with the floor, over all orders of values that tie; NaN where they are too many.
 
-    Parameters
-    ----------
-    groups : tuple of int
-        How many values are equal, in ascending order of the values.
-    n : int
-        Size of X.
-    statistic : float
-        As observed, with the floor; NaN, all values equal, counts as 0.
+    `groups` says how many values are equal, in ascending order of the values, `n` the size of X; a statistic of
+    NaN, all values equal, counts as 0.
 
     Examples
     --------

@@ -38,16 +38,8 @@ def last_place(value: float) -> float:
 def coarse_step(values: npt.ArrayLike) -> float:
     """The step in which values were read, where it is coarse: a quarter of all pairs of runs or more tie.
 
-    Parameters
-    ----------
-    values : array_like, shape (n,)
-        Finite.
-
-    Returns
-    -------
-    float
-        The smallest difference between two of them, the last decimal place where all are equal; 0 where fewer tie:
-        normal values then spread by more than a step, and rounding moves their median by less than 1e-8 steps.
+    The smallest difference between two of them, the last decimal place where all are equal; 0 where fewer tie:
+    normal values then spread by more than a step, and rounding moves their median by less than 1e-8 steps.
 
     Examples
     --------
