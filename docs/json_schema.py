@@ -24,6 +24,7 @@ from speedproof.protocols.ranking import RunRanking, SuiteRanking
 from speedproof.protocols.sequential import Finding
 from speedproof.protocols.speedup_test_tool import SuiteReport
 from speedproof.protocols.suite import SuiteComparison
+from speedproof.report.mixtures import Indices
 from speedproof.report.schema import json_schema
 from speedproof.report.stored import Context, StoredSuite
 from speedproof.sessions import SessionOrigin
@@ -53,6 +54,8 @@ RESULTS: dict[str, list[Any]] = {
                 ("model", Analysis),
                 ("quantiles", list[tuple[float, float]]),
                 ("below", list[tuple[float, float]]),
+                ("observations", list[list[float]] | None),
+                ("metrics", Indices | None),
             ],
         )
     ],

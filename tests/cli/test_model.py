@@ -143,6 +143,29 @@ def test_quantiles_probabilities_and_metrics(tmp_path: Path) -> None:
     assert (p, at) == (0.99, 0.011)
     assert float(model.cdf(value)) == pytest.approx(0.99)
     assert share == pytest.approx(float(model.cdf(0.011)))
+    x, y = (np.loadtxt(path) for path in files)
+    versus = found["metrics"]["versus"][0]
+    assert versus["other"] == "new"
+    assert versus["gap"][0] == pytest.approx(np.abs(x[:, None] - y).mean())
+    assert versus["below"][0] == pytest.approx((x[:, None] < y + 0.0005).mean())
+    assert found["metrics"]["least"][0] == pytest.approx((x[:, None] < y).mean())
+    assert found["observations"] is None
     code, _, err = speedproof("model", *files, "--unit", "s", "--below", "11MB", "--bootstrap", "0")
     assert code == 2
     assert "not in B" in err
+
+
+def test_observations_of_each_component(tmp_path: Path) -> None:
+    """Every value once, in the component that is likelier for it; in words and as JSON."""
+    rng = np.random.default_rng(4)
+    values = rng.permutation(np.concatenate([rng.normal(10, 0.1, 30), rng.normal(12, 0.1, 20)]))
+    path = tmp_path / "times.txt"
+    path.write_text("\n".join(map(str, values.tolist())), encoding="utf-8")
+    asked = ["--unit", "ms", "--bootstrap", "0", "--observations"]
+    _, out, _ = speedproof("model", str(path), *asked)
+    assert "Component 1, 30 values: " in out
+    assert "Component 2, 20 values: " in out
+    _, out, _ = speedproof("model", str(path), *asked, "--json")
+    low, high = json.loads(out)["results"][0]["observations"]
+    assert sorted(low) == pytest.approx(sorted(values[values < 11] / 1000))
+    assert sorted(high) == pytest.approx(sorted(values[values > 11] / 1000))

@@ -14,7 +14,7 @@ from speedproof.data.units import parse_quantity
 from speedproof.errors import DataError, UsageError
 from speedproof.mixture.analysis import Analysis, analyse
 from speedproof.report import mixtures
-from speedproof.report.mixtures import Questions, answers
+from speedproof.report.mixtures import Questions, answers, indices
 from speedproof.report.model import Report
 
 __all__ = ["ModelResult", "model"]
@@ -57,8 +57,11 @@ class ModelResult(Shown):
                     "order_known": Trait.ORDER_KNOWN in sample.traits,
                     "model": found,
                     **answers(self.asked, sample, found),
+                    "metrics": compared,
                 }
-                for key, version, sample, found in self.models
+                for (key, version, sample, found), compared in zip(
+                    self.models, indices(self.asked, self.models), strict=True
+                )
             ],
         )
 
@@ -84,6 +87,7 @@ def model(
     below: Sequence[str] = (),
     metrics: bool = False,
     delta: str = "0",
+    observations: bool = False,
     done: Callable[[], None] = _no_step,
 ) -> ModelResult:
     """Fit a Gaussian mixture to each sample and test the fit.
@@ -114,6 +118,8 @@ def model(
         Compare the versions of each benchmark by I1 to I4, of the samples and of the mixtures.
     delta : str
         Head start in I2 = P[X < Y + delta], with unit.
+    observations : bool
+        List the values of each component.
     done : callable
         Called after each sample.
 
@@ -137,7 +143,9 @@ def model(
     suite_given(suite)
     if components < 1 or jobs < 1:
         raise UsageError("components and jobs are at least 1")
-    asked = Questions(tuple(quantiles), tuple(map(parse_quantity, below)), metrics, parse_quantity(delta))
+    asked = Questions(
+        tuple(quantiles), tuple(map(parse_quantity, below)), metrics, parse_quantity(delta), observations
+    )
     samples = list(suite.samples.items())
     inner = jobs if len(samples) == 1 else 1
 

@@ -25,7 +25,7 @@ COMMAND = Command(
         "  speedproof model results.json\n"
         "  speedproof model results.json --only 'json_*' --bootstrap 1000 --jobs 2\n"
         "  speedproof model times.txt --unit ms --json\n  speedproof model old.json new.json --fast --metrics\n"
-        "  speedproof model times.txt --quantile 0.99 --below 12ms"
+        "  speedproof model times.txt --quantile 0.99 --below 12ms --observations"
     ),
     [
         files(),
@@ -79,6 +79,7 @@ COMMAND = Command(
                 help="compare versions: mean distance (I1), chance to be faster (I2), chance to be the "
                 "fastest (I3), number of modes (I4)",
             ),
+            Option("--observations", flag=True, help="list the values that fall into each component"),
             Option("--delta", default="0", metavar="VALUE", help="head start in I2 = P[X < Y + VALUE]"),
         ),
         *folding("the components of every mixture, with a histogram", what="sample"),
@@ -107,6 +108,7 @@ def run(args: Args, console: Console) -> int:
             below=args.below or (),
             metrics=args.metrics,
             delta=args.delta,
+            observations=args.observations,
             done=ticker.advance,
         )
     for problem in result.problems:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from speedproof.data.suite import Key
 from speedproof.data.units import format_value, format_values
 from speedproof.errors import UsageError
 from speedproof.mixture.analysis import ALPHA, Analysis
-from speedproof.mixture.metrics import compare
+from speedproof.mixture.metrics import Metrics, compare
 from speedproof.mixture.model import MixtureModel
 from speedproof.mixture.modes import FEW_RUNS
 from speedproof.report.model import MANY, Cell, Column, Report, Row, Style, Table, Text, folded
@@ -20,7 +21,7 @@ from speedproof.report.names import labels
 from speedproof.report.numbers import case_share, percent, plural, pvalue
 from speedproof.stats.scaling import usual
 
-__all__ = ["Models", "Questions", "answers", "report"]
+__all__ = ["Indices", "Models", "Questions", "Versus", "answers", "indices", "report"]
 
 Models = Sequence[tuple[Key, str, Sample, Analysis]]
 _BARS = " ▁▂▃▄▅▆▇█"
@@ -46,21 +47,74 @@ class Questions:
         Whether the versions of a benchmark are compared by I1 to I4.
     delta : (float, str)
         Head start in I2.
+    observations : bool
+        Whether the values of each component are listed.
     """
 
     quantiles: tuple[float, ...] = ()
     below: tuple[tuple[float, str], ...] = ()
     metrics: bool = False
     delta: tuple[float, str] = (0.0, "")
+    observations: bool = False
 
 
-def answers(asked: Questions, sample: Sample, a: Analysis) -> dict[str, list[tuple[float, float]]]:
-    """Pairs of probability and quantile, and of value and P[X <= value]."""
+@dataclass(frozen=True, slots=True)
+class Versus:
+    """I1 = E|X - Y| and I2 = P[X < Y + delta] against another version: of the samples, of the mixtures."""
+
+    other: str
+    gap: tuple[float, float]
+    below: tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Indices:
+    """I1 and I2 against each other version, I3 = P[X < all others] in both forms, I4 = peaks of the mixture."""
+
+    versus: tuple[Versus, ...]
+    least: tuple[float, float]
+    peaks: int
+
+
+def answers(asked: Questions, sample: Sample, a: Analysis) -> dict[str, Any]:
+    """Pairs of probability and quantile, of value and P[X <= value], and the observations of each component."""
     model = _model(a)
     return {
         "quantiles": [(p, float(model.ppf(p))) for p in asked.quantiles],
         "below": [(v, float(model.cdf(v))) for v, unit in asked.below if _fits(unit, sample)],
+        "observations": [part.tolist() for part in model.clusters(sample.values)]
+        if asked.observations
+        else None,
     }
+
+
+def indices(asked: Questions, models: Models) -> list[Indices | None]:
+    """I1 to I4 of each version of each benchmark, where they are asked for."""
+    delta, unit = asked.delta
+    if not asked.metrics or (delta and not all(_fits(unit, sample) for _, _, sample, _ in models)):
+        return [None] * len(models)
+    of: dict[tuple[Key, str], Indices] = {}
+    for key in dict.fromkeys(key for key, *_ in models):
+        group = [m for m in models if m[0] == key]
+        forms = _both_forms(group, delta)
+        for i, (_, version, _, _) in enumerate(group):
+            others = tuple(
+                Versus(
+                    other,
+                    (float(forms[0].gaps[i, j]), float(forms[1].gaps[i, j])),
+                    (float(forms[0].below[i, j]), float(forms[1].below[i, j])),
+                )
+                for j, (_, other, _, _) in enumerate(group)
+                if i != j
+            )
+            least = (float(forms[0].least[i]), float(forms[1].least[i]))
+            of[key, version] = Indices(others, least, (forms[1].modes or ())[i])
+    return [of[key, version] for key, version, *_ in models]
+
+
+def _both_forms(models: Models, delta: float) -> tuple[Metrics, Metrics]:
+    samples = compare([s.values for _, _, s, _ in models], delta=delta)
+    return samples, compare([_model(a) for *_, a in models], delta=delta)
 
 
 def report(
@@ -74,6 +128,7 @@ def report(
             made.title, made.headline, made.tables, made.notes, command="model", data=models,
             sections=tuple(_metrics(asked, models)),
         )  # fmt: skip
+    listed = Questions(observations=asked.observations)
     kinds = [_kind(a) for *_, a in models]
     several = sum(len(_modes(a)) > 1 for *_, a in models)
     tested = sum(a.test is not None for *_, a in models)
@@ -92,7 +147,10 @@ def report(
         (Table(table.columns, rows),),
         (Text(f"A mode is a peak of at least {FEW_RUNS} runs; fewer are outliers.", "dim"),),
         tuple(hints) if details else (*hints, "--details: components"),
-        (*(_one(*model) for model in models if details), *_metrics(asked, models)),
+        (
+            *(_one(*model, listed) for model in models if details or listed.observations),
+            *_metrics(asked, models),
+        ),
         command="model",
         data=models,
     )
@@ -212,6 +270,12 @@ def _one(key: Key, version: str, sample: Sample, a: Analysis, asked: Questions |
         titles = (column.title for column in _asked_columns(asked))
         answered = zip(titles, _answered(asked, sample, a), strict=True)
         notes += [Text(f"{title}: {answer}") for title, answer in answered]
+    if asked and asked.observations:
+        parts = _model(a).clusters(sample.values)
+        for k, part in enumerate(parts, 1):
+            if part.size:
+                told_values = ", ".join(format_values(part.tolist(), sample.unit))
+                notes.append(Text(f"Component {k}, {plural(part.size, 'value')}: {told_values}"))
     fit = f"fit {_fit(a)[0]}"
     return Report(name, (Text(told, "strong", fit),), (_components(sample, a),), tuple(notes))
 
@@ -247,9 +311,7 @@ def _metrics(asked: Questions, models: Models) -> Iterator[Report]:
 def _metrics_of(key: Key, models: Models, delta: float, unit: str) -> Report:
     names = [version for _, version, _, _ in models]
     base = models[0][2].unit
-    samples = compare([s.values for _, _, s, _ in models], delta=delta)
-    mixtures = compare([_model(a) for _, _, _, a in models], delta=delta)
-    forms = (samples, mixtures)
+    forms = _both_forms(models, delta)
     rows = [
         (
             Cell(name, "strong"),
@@ -264,7 +326,7 @@ def _metrics_of(key: Key, models: Models, delta: float, unit: str) -> Report:
     ahead = f" + {format_value(delta, unit or base)}" if delta else ""
     titles: tuple[str, ...] = ("I1 = E|X-Y|", "mixtures", f"I2 = P[X < Y{ahead}]", "mixtures")
     columns = (Column("X", names=True), Column("Y", names=True), *(Column(t, right=True) for t in titles))
-    peaks = mixtures.modes or ()
+    peaks = forms[1].modes or ()
     own = [
         (Cell(name, "strong"), *(Cell(f"{m.least[i]:.4f}") for m in forms), Cell(str(peaks[i])))
         for i, name in enumerate(names)

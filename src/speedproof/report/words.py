@@ -231,8 +231,12 @@ def interval(estimate: Estimate, better: str = "faster", worse: str = "slower") 
     --------
     >>> interval(Estimate(1.02, 0.99, 1.05, 0.95)), interval(Estimate(0.8, 0.75, 0.9, 0.95))
     ('1.02x faster [0.99x, 1.05x]', '1.25x slower [1.11x, 1.34x]')
+    >>> interval(Estimate(1.15, 1.16, 1.14, 0.01))
+    '1.15x faster [1.14x, 1.16x]'
     """
     value, low, high = estimate.value, estimate.low, estimate.high
+    if low > high:  # at a risk above one half each bound lies beyond the estimate
+        low, high = high, low
     word = better
     if value < 1:
         value, low, high, word = _inverse(value), _inverse(high), _inverse(low), worse
