@@ -87,6 +87,14 @@ def test_one_benchmark_commit_by_commit(repository: Path) -> None:
     assert "Change 59" in out
 
 
+def test_pages_are_written(repository: Path, tmp_path: Path) -> None:
+    """A folder that opens from a file; without a name for it the command says what is missing."""
+    code, out, _ = run(repository, "page", "-o", str(tmp_path / "site"), "--compare", "main")
+    assert (code, "index.html" in out) == (0, True)
+    assert (tmp_path / "site" / "data" / "1.js").is_file()
+    assert "name the folder" in run(repository, "page")[2]
+
+
 def test_the_same_file_again_is_told(repository: Path) -> None:
     """Nothing is doubled."""
     code, out, _ = run(repository, "add", str(repository / "59.csv"), "--commit", "HEAD")

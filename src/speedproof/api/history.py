@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from speedproof import __version__
 from speedproof.api.given import risk_of
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Suite
 from speedproof.errors import SpeedproofError, UsageError
 from speedproof.formats import read_suite
-from speedproof.history.commits import Commit, current_branch, ordered, resolve
+from speedproof.history.commits import Commit, commit_address, current_branch, ordered, resolve, tags
 
 if TYPE_CHECKING:
     from speedproof.history.changes import Correction
@@ -214,6 +215,60 @@ class History:
             find_history_changes(tracks, risk_of(confidence), correction=how),
             decisions,
             noise_floor(tracks),
+        )
+
+    def page(
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        confidence: float = 0.95,
+        metric: str | None = None,
+        branch: str = "HEAD",
+        compare: Sequence[str] = (),
+        correction: Literal["holm", "bh"] = "holm",
+        done: Callable[[], None] = lambda: None,
+    ) -> int:
+        """Write the history as static pages, which open from a file and from any web server.
+
+        Parameters
+        ----------
+        folder : str or path
+            Made when absent.
+        confidence, metric, branch, correction
+            As in :meth:`changes`.
+        compare : sequence of str
+            Further branches to draw beside it.
+        done : callable
+            Called after every benchmark.
+
+        Returns
+        -------
+        int
+            Bytes that were written.
+
+        Raises
+        ------
+        UsageError
+            A folder that holds other files; a store without measurements.
+        """
+        from speedproof.report.site import write_site
+
+        def found(rev: str) -> HistoryResult:
+            return self.changes(confidence=confidence, metric=metric, branch=rev, correction=correction)
+
+        result = found(branch)
+        if not result.tracks:
+            raise UsageError(
+                f"{self.store.where}: nothing to show; fill it with 'speedproof history add FILE'"
+            )
+        return write_site(
+            result,
+            folder,
+            made=f"Made {datetime.now(UTC):%Y-%m-%d %H:%M} UTC by speedproof {__version__}",
+            link=commit_address(self.repository),
+            tags=tags(self.repository),
+            branches={name: found(name) for name in compare},
+            done=done,
         )
 
     def decide(

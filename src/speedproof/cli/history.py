@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Literal
 
 import speedproof as sp
@@ -27,6 +28,7 @@ COMMAND = Command(
         "  speedproof history add old.json --commit v1.2  at another commit\n"
         "  speedproof history                             the last changes\n"
         "  speedproof history show sort                   one benchmark, commit by commit\n"
+        "  speedproof history page -o site/                charts of everything, for a browser\n"
         "  speedproof history bless 3f2a9c1 'slower, but correct'\n"
         "  speedproof history invalid 3f2a9c1 'noisy machine' --benchmark sort\n"
         "  speedproof history fixed 3f2a9c1\n"
@@ -38,7 +40,7 @@ COMMAND = Command(
         Argument(
             "words",
             metavar="[ACTION] [...]",
-            help="add, show, bless, invalid, fixed, forget",
+            help="add, show, page, bless, invalid, fixed, forget",
             many=True,
             required=False,
         ),
@@ -94,6 +96,10 @@ COMMAND = Command(
                 help="exit 1 when a slowdown is shown that nobody has decided about",
             ),
             Option("--all", flag=True, help="show every change"),
+            Option("--output", "-o", metavar="DIR", help="page: the folder to write, for example site/"),
+            Option(
+                "--compare", metavar="REV", many=True, help="page: another branch to draw; may be repeated"
+            ),
             Option("--json", flag=True, help="write the changes, or what was added, as JSON"),
         ),
     ],
@@ -109,8 +115,10 @@ _STATES: dict[str, Literal["blessed", "invalid", "fixed"]] = {
 def run(args: Args, console: Console) -> int:
     """Carry the command out."""
     action, *words = args.words or ["changes"]
-    if action not in {"add", "show", "changes", "forget", *_STATES}:
-        raise UsageError(f"{action}: no such action; there are add, show, bless, invalid, fixed and forget")
+    if action not in {"add", "show", "changes", "forget", "page", *_STATES}:
+        raise UsageError(
+            f"{action}: no such action; there are add, show, page, bless, invalid, fixed and forget"
+        )
     history = sp.History(args.store, args.repository)
     if action == "add":
         return _add(history, words, args, console)
@@ -123,7 +131,26 @@ def run(args: Args, console: Console) -> int:
         history.decide(commit, _STATES[action], reason=" ".join(reason), benchmark=args.benchmark or "")
         console.out.write(f"{commit} is {_STATES[action]}\n")
         return 0
+    if action == "page":
+        return _page(history, args, console)
     return _tell(history, action, words, args, console)
+
+
+def _page(history: sp.History, args: Args, console: Console) -> int:
+    if not args.output:
+        raise UsageError("name the folder of the pages: speedproof history page -o site/")
+    with console.progress("drawing", len(history.store.all_series(metric=args.metric))) as ticker:
+        size = history.page(
+            args.output,
+            confidence=args.confidence,
+            metric=args.metric,
+            branch=args.branch,
+            compare=args.compare,
+            correction="bh" if args.fdr else "holm",
+            done=ticker.advance,
+        )
+    console.out.write(f"{args.output}: {size / 1e6:.1f} MB; open {Path(args.output, 'index.html')}\n")
+    return 0
 
 
 def _at_least_one(words: list[str], what: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from datetime import UTC, datetime
 
 from speedproof.errors import UsageError
 
-__all__ = ["Commit", "current_branch", "first_parent_order", "ordered", "resolve"]
+__all__ = ["Commit", "commit_address", "current_branch", "first_parent_order", "ordered", "resolve", "tags"]
 
 _FORMAT = "%H%x1f%s%x1f%cI"
 
@@ -127,3 +128,30 @@ def current_branch(folder: str = ".") -> str:
     """The branch that is checked out; empty where there is none."""
     name = _git(folder, "symbolic-ref", "--short", "-q", "HEAD")
     return name.strip() if name else ""
+
+
+def tags(folder: str = ".") -> dict[str, str]:
+    """From commits to the tags that stand on them."""
+    listed = _git(
+        folder, "for-each-ref", "--format=%(objectname) %(*objectname) %(refname:short)", "refs/tags"
+    )
+    found: dict[str, str] = {}
+    for line in (listed or "").splitlines():
+        own, peeled, name = line.split(" ", 2)
+        sha = peeled or own
+        found[sha] = f"{found[sha]}, {name}" if sha in found else name
+    return found
+
+
+def commit_address(folder: str = ".") -> str:
+    """What stands before a commit's name in its web address, from git's remote; empty where there is none.
+
+    Names and passwords in the remote's address are left out.
+    """
+    remote = (_git(folder, "remote", "get-url", "origin") or "").strip()
+    match = re.fullmatch(
+        r"(?:(?:https?|ssh|git)://)?(?:[^@/]*@)?([\w.-]+\.\w+)(?::\d+)?[:/]+(.+?)(?:\.git)?/?", remote
+    )
+    if match is None or not re.fullmatch(r"[\w./~-]+", match[2]):
+        return ""
+    return f"https://{match[1]}/{match[2]}/{'-/commit' if 'gitlab' in match[1] else 'commit'}/"

@@ -13,7 +13,7 @@ from speedproof.report.model import Cell, Column, Report, Row, Style, Table, Tex
 from speedproof.report.numbers import factor, percent, plural
 from speedproof.stats.change_scan import LEAST
 
-__all__ = ["overview", "sparkline", "track_report"]
+__all__ = ["gain", "overview", "sparkline", "track_report"]
 
 _SHOWN = 7
 _SPARK = "\u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588"
@@ -74,8 +74,8 @@ def overview(result: HistoryResult, *, everything: bool = False) -> Report:
         Column("change", right=True),
         Column(""),
         Column("at least", right=True, drop=1),
-        Column("possible since", drop=2),
-        Column("", drop=3),
+        Column("possible since", drop=3),
+        Column("decision" if any(result.decision(change) for change in changes) else "", drop=2),
     )
     rows = [_row(result, change) for change in changes]
     shown = rows if everything else rows[:_SHOWN]
@@ -97,7 +97,7 @@ def _place(result: HistoryResult, change: Change) -> tuple[int, float]:
     return order[change.commit.sha], abs(math.log(change.factor))
 
 
-def _gain(result: HistoryResult, change: Change) -> tuple[float, float, bool]:
+def gain(result: HistoryResult, change: Change) -> tuple[float, float, bool]:
     """How many times faster or slower, at least so many times, and which of both."""
     better = result.series[change.track.series].higher_is_better
     grew = change.factor >= 1.0
@@ -107,7 +107,7 @@ def _gain(result: HistoryResult, change: Change) -> tuple[float, float, bool]:
 
 def _row(result: HistoryResult, change: Change) -> Row:
     series = result.series[change.track.series]
-    times, least, faster = _gain(result, change)
+    times, least, faster = gain(result, change)
     time = series.key.metric == "time"
     word = ("faster" if faster else "slower") if time else ("better" if faster else "worse")
     style: Style = "good" if faster else "bad"
@@ -118,6 +118,8 @@ def _row(result: HistoryResult, change: Change) -> Row:
         else f"{change.earliest.sha[:_SHA]} to {change.latest.sha[:_SHA]}"
     )
     name = series.key.benchmark + ("" if time else f" ({series.key.metric})")
+    if sum(track.series == series.id for track in result.tracks) > 1:
+        name += f", {change.track.basis[:_SHA] if change.track.anchored else change.track.basis}"
     return Row(
         (
             Cell(change.commit.sha[:_SHA]),
