@@ -11,8 +11,9 @@ from typing import Any
 
 from msgspec import defstruct
 
+from speedproof.history.alarms import ToldAlarms
 from speedproof.history.result import ToldHistory
-from speedproof.history.store import Added
+from speedproof.history.rows import Added
 from speedproof.mixture.analysis import Analysis
 from speedproof.protocols.calibration import Calibration
 from speedproof.protocols.gate import GateResult
@@ -40,7 +41,7 @@ RESULTS: dict[str, list[Any]] = {
         )
     ],
     "gate": [GateResult],
-    "history": [ToldHistory, Added],
+    "history": [ToldHistory, ToldAlarms, Added],
     "run": [Finding, Calibration, RunPlan],
     "model": [
         defstruct(

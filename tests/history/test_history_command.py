@@ -95,6 +95,19 @@ def test_pages_are_written(repository: Path, tmp_path: Path) -> None:
     assert "name the folder" in run(repository, "page")[2]
 
 
+def test_an_alarm_names_the_command_that_confirms_it(repository: Path) -> None:
+    """Of the last 60 commits the slowdown is an alarm, exit code 1 until somebody decided; of the last 3, none."""
+    shas = git(repository, "rev-list", "--reverse", "HEAD").split()
+    (alarm,) = json.loads(run(repository, "watch", "--last", "60", "--json")[1])["results"][0]["alarms"]
+    assert abs(shas.index(alarm["bad"]) - SLOWER_FROM) <= 1
+    assert alarm["confirm"] == f"speedproof run --revisions {alarm['good']} {alarm['bad']}"
+    code, out, _ = run(repository, "watch", "--last", "60")
+    assert f"run --revisions {alarm['good'][:9]} {alarm['bad'][:9]}" in out or "blessed" in out
+    assert code == (0 if "blessed" in out else 1)
+    assert run(repository, "watch", "--last", "3")[0] == 0
+    assert run(repository, "watch", "--last", "0")[0] == 2
+
+
 def test_the_same_file_again_is_told(repository: Path) -> None:
     """Nothing is doubled."""
     code, out, _ = run(repository, "add", str(repository / "59.csv"), "--commit", "HEAD")

@@ -21,10 +21,12 @@ from speedproof.formats import read_suite
 from speedproof.history.commits import Commit, commit_address, current_branch, ordered, resolve, tags
 
 if TYPE_CHECKING:
+    from speedproof.history.alarms import AlarmResult
     from speedproof.history.changes import Correction
     from speedproof.history.result import HistoryResult
-    from speedproof.history.rows import Added, State
+    from speedproof.history.rows import Added, State, StoredSeries
     from speedproof.history.store import Store
+    from speedproof.history.tracks import Track
 
 __all__ = ["DEFAULT_STORE", "History"]
 
@@ -188,24 +190,9 @@ class History:
         from speedproof.history.changes import find_history_changes
         from speedproof.history.floor import noise_floor
         from speedproof.history.result import HistoryResult
-        from speedproof.history.tracks import tracks_of
 
         how: Correction = correction
-        series = {
-            s.id: s for s in self.store.all_series(metric=metric) if benchmark in (None, s.key.benchmark)
-        }
-        if benchmark is not None and not series:
-            raise UsageError(f"{self.store.where}: holds no benchmark {benchmark}")
-        commits = ordered(self.store.commits(), branch, self.repository)
-        decisions = self.store.decisions()
-        noise = {(d.commit, d.benchmark) for d in decisions if d.state == "invalid"}
-        measured = self.store.measurements(None if metric is benchmark is None else series)
-        numbers = {commit.sha: i for i, commit in enumerate(measured.commits)}
-        for sha, name in noise:
-            of = [number for number, s in series.items() if name in ("", s.key.benchmark)]
-            out = (measured.commit == numbers.get(sha, -1)) & np.isin(measured.series, of)
-            measured = measured.where(~out)
-        tracks = tracks_of(measured, commits, self.store.machines())
+        series, commits, tracks = self._tracks(metric, benchmark, branch)
         return HistoryResult(
             self.store.where,
             confidence,
@@ -213,9 +200,62 @@ class History:
             series,
             tracks,
             find_history_changes(tracks, risk_of(confidence), correction=how),
-            decisions,
+            self.store.decisions(),
             noise_floor(tracks),
         )
+
+    def alarms(
+        self,
+        *,
+        every: float = 1000.0,
+        last: int = 30,
+        metric: str | None = None,
+        benchmark: str | None = None,
+        branch: str = "HEAD",
+    ) -> AlarmResult:
+        """Alarms that the newest commits raised: earlier than a change can be shown, to be confirmed.
+
+        Parameters
+        ----------
+        every : float
+            Mean number of commits between false alarms, over all benchmarks together.
+        last : int
+            Look at what so many commits raised.
+        metric, benchmark, branch
+            As in :meth:`changes`.
+
+        Returns
+        -------
+        AlarmResult
+            ``undecided`` are the slowdowns that nobody has decided about.
+        """
+        from speedproof.history.alarms import AlarmResult, find_alarms
+
+        series, commits, tracks = self._tracks(metric, benchmark, branch)
+        found = find_alarms(tracks, series, self.store.decisions(), every=every, last=last)
+        watched = len({track.series for track in tracks})
+        return AlarmResult(self.store.where, every, last, len(commits), watched, series, found)
+
+    def _tracks(
+        self, metric: str | None, benchmark: str | None, branch: str
+    ) -> tuple[dict[int, StoredSeries], list[Commit], tuple[Track, ...]]:
+        """Series, commits in order and tracks, without what somebody called noise."""
+        from speedproof.history.tracks import tracks_of
+
+        series = {
+            s.id: s for s in self.store.all_series(metric=metric) if benchmark in (None, s.key.benchmark)
+        }
+        if benchmark is not None and not series:
+            raise UsageError(f"{self.store.where}: holds no benchmark {benchmark}")
+        commits = ordered(self.store.commits(), branch, self.repository)
+        noise = {(d.commit, d.benchmark) for d in self.store.decisions() if d.state == "invalid"}
+        measured = self.store.measurements(None if metric is benchmark is None else series)
+        numbers = {commit.sha: i for i, commit in enumerate(measured.commits)}
+        for sha, name in noise:
+            of = [number for number, s in series.items() if name in ("", s.key.benchmark)]
+            out = (measured.commit == numbers.get(sha, -1)) & np.isin(measured.series, of)
+            measured = measured.where(~out)
+        return series, commits, tracks_of(measured, commits, self.store.machines())
 
     def page(
         self,

@@ -11,12 +11,21 @@ from speedproof.cli.command import Args, Argument, Command, Option, in_group
 from speedproof.cli.console import Console
 from speedproof.errors import UsageError
 from speedproof.report import text
+from speedproof.report.alarms import alarm_report
 from speedproof.report.history import overview, track_report
 from speedproof.report.json import to_json
 
 __all__ = ["COMMAND", "run"]
 
 FAILED = 1
+
+
+def _count(text: str) -> int:
+    """A positive whole number."""
+    if not text.isdecimal() or int(text) < 1:
+        raise ValueError(f"{text} is no positive number")
+    return int(text)
+
 
 COMMAND = Command(
     (
@@ -28,7 +37,8 @@ COMMAND = Command(
         "  speedproof history add old.json --commit v1.2  at another commit\n"
         "  speedproof history                             the last changes\n"
         "  speedproof history show sort                   one benchmark, commit by commit\n"
-        "  speedproof history page -o site/                charts of everything, for a browser\n"
+        "  speedproof history watch                        alarms of the newest commits\n"
+        "  speedproof history page -o site/                charts, for a browser\n"
         "  speedproof history bless 3f2a9c1 'slower, but correct'\n"
         "  speedproof history invalid 3f2a9c1 'noisy machine' --benchmark sort\n"
         "  speedproof history fixed 3f2a9c1\n"
@@ -40,7 +50,7 @@ COMMAND = Command(
         Argument(
             "words",
             metavar="[ACTION] [...]",
-            help="add, show, page, bless, invalid, fixed, forget",
+            help="add, show, watch, page, bless, invalid, fixed, forget",
             many=True,
             required=False,
         ),
@@ -96,6 +106,20 @@ COMMAND = Command(
                 help="exit 1 when a slowdown is shown that nobody has decided about",
             ),
             Option("--all", flag=True, help="show every change"),
+            Option(
+                "--every",
+                parse=_count,
+                default=1000,
+                metavar="N",
+                help="watch: mean number of commits between false alarms (default: 1000)",
+            ),
+            Option(
+                "--last",
+                parse=_count,
+                default=30,
+                metavar="N",
+                help="watch: alarms that the last N commits raised (default: 30)",
+            ),
             Option("--output", "-o", metavar="DIR", help="page: the folder to write, for example site/"),
             Option(
                 "--compare", metavar="REV", many=True, help="page: another branch to draw; may be repeated"
@@ -115,9 +139,9 @@ _STATES: dict[str, Literal["blessed", "invalid", "fixed"]] = {
 def run(args: Args, console: Console) -> int:
     """Carry the command out."""
     action, *words = args.words or ["changes"]
-    if action not in {"add", "show", "changes", "forget", "page", *_STATES}:
+    if action not in {"add", "show", "changes", "forget", "page", "watch", *_STATES}:
         raise UsageError(
-            f"{action}: no such action; there are add, show, page, bless, invalid, fixed and forget"
+            f"{action}: no such action; there are add, show, watch, page, bless, invalid, fixed and forget"
         )
     history = sp.History(args.store, args.repository)
     if action == "add":
@@ -131,9 +155,23 @@ def run(args: Args, console: Console) -> int:
         history.decide(commit, _STATES[action], reason=" ".join(reason), benchmark=args.benchmark or "")
         console.out.write(f"{commit} is {_STATES[action]}\n")
         return 0
+    if action == "watch":
+        return _watch(history, args, console)
     if action == "page":
         return _page(history, args, console)
     return _tell(history, action, words, args, console)
+
+
+def _watch(history: sp.History, args: Args, console: Console) -> int:
+    result = history.alarms(
+        every=args.every, last=args.last, metric=args.metric, benchmark=args.benchmark, branch=args.branch
+    )
+    if args.json:
+        console.out.write(to_json("history", [result.told()]))
+    else:
+        report = alarm_report(result, everything=args.all)
+        console.out.write(text.render(report, min(console.width, 100), colour=console.colour))
+    return FAILED if result.undecided else 0
 
 
 def _page(history: sp.History, args: Args, console: Console) -> int:

@@ -1,0 +1,148 @@
+"""Alarms of the newest commits, before there are enough of them to show a change."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from speedproof.history.commits import Commit
+from speedproof.history.rows import StoredSeries, Triage
+from speedproof.history.tracks import Track
+from speedproof.stats.cusum import alarms
+
+__all__ = ["AlarmResult", "HistoryAlarm", "ToldAlarm", "ToldAlarms", "find_alarms"]
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryAlarm:
+    """An alarm on a track.
+
+    ``good`` is the last commit of the old level and ``bad`` the first one of the new by the best estimate,
+    ``raised`` the commit that raised it, ``factor`` the new level over the old as far as it is known.
+    """
+
+    track: Track
+    good: Commit
+    bad: Commit
+    raised: Commit
+    factor: float
+    decision: Triage | None
+
+
+@dataclass(frozen=True, slots=True)
+class ToldAlarm:
+    """An alarm as other programs read it; see :class:`HistoryAlarm`."""
+
+    benchmark: str
+    metric: str
+    basis: str
+    good: str
+    bad: str
+    raised: str
+    factor: float
+    slower: bool
+    decision: str | None
+    confirm: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToldAlarms:
+    """Alarms as other programs read them; ``every`` is the mean number of commits between false ones."""
+
+    store: str
+    every: float
+    last: int
+    alarms: tuple[ToldAlarm, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AlarmResult:
+    """The alarms that the last commits raised.
+
+    Attributes
+    ----------
+    store : str
+        Where the history is kept.
+    every : float
+        Mean number of commits between false alarms, over all benchmarks together.
+    last : int
+        How many commits were looked at for an alarm.
+    commits, series : int
+        How many were watched.
+    known : dict of int to StoredSeries
+        By their numbers in the tracks.
+    alarms : tuple of HistoryAlarm
+        The newest first.
+    """
+
+    store: str
+    every: float
+    last: int
+    commits: int
+    series: int
+    known: dict[int, StoredSeries]
+    alarms: tuple[HistoryAlarm, ...]
+
+    def slower(self, alarm: HistoryAlarm) -> bool:
+        """Whether it is for the worse."""
+        return (alarm.factor > 1.0) != self.known[alarm.track.series].higher_is_better
+
+    @property
+    def undecided(self) -> tuple[HistoryAlarm, ...]:
+        """Slowdowns that nobody has decided about."""
+        return tuple(a for a in self.alarms if self.slower(a) and a.decision is None)
+
+    def told(self) -> ToldAlarms:
+        """What other programs read."""
+        return ToldAlarms(self.store, self.every, self.last, tuple(self._told(a) for a in self.alarms))
+
+    def _told(self, alarm: HistoryAlarm) -> ToldAlarm:
+        key = self.known[alarm.track.series].key
+        return ToldAlarm(
+            key.benchmark, key.metric, alarm.track.basis, alarm.good.sha, alarm.bad.sha, alarm.raised.sha,
+            alarm.factor, self.slower(alarm), alarm.decision.state if alarm.decision else None,
+            f"speedproof run --revisions {alarm.good.sha} {alarm.bad.sha}",
+        )  # fmt: skip
+
+
+def find_alarms(
+    tracks: Sequence[Track],
+    known: dict[int, StoredSeries],
+    decisions: Sequence[Triage],
+    *,
+    every: float,
+    last: int,
+) -> tuple[HistoryAlarm, ...]:
+    """Alarms of the last commits; a track is watched from each change of its anchor on.
+
+    Of S tracks each may raise a false alarm every S times as many commits, so that all together keep the mean.
+    """
+    watched = sum(len(track.stretches()) > 0 for track in tracks)
+    found: list[tuple[int, HistoryAlarm]] = []
+    for track in tracks:
+        start, end = track.stretches()[-1]
+        level, newest = track.level[start:end], len(track.order) - last
+        if int(track.at[track.starts[end - 1]]) < newest:
+            continue
+        raised = alarms(level, every * watched)
+        for i, alarm in enumerate(raised):
+            at = int(track.at[track.starts[start + alarm.raised]])
+            if at < newest:
+                continue
+            old = level[raised[i - 1].since if i else 0 : alarm.since]
+            new = level[alarm.since : raised[i + 1].since if i + 1 < len(raised) else level.size]
+            good, bad, told = (track.commit(start + k) for k in (alarm.since - 1, alarm.since, alarm.raised))
+            span = {
+                commit.sha
+                for commit in track.order[int(track.at[track.starts[start + alarm.since]]) : at + 1]
+            }
+            benchmark = known[track.series].key.benchmark
+            said = [d for d in decisions if d.commit in span and d.benchmark in ("", benchmark)]
+            factor = math.exp(float(np.median(new) - np.median(old)))
+            found.append((at, HistoryAlarm(track, good, bad, told, factor, said[-1] if said else None)))
+    return tuple(
+        alarm for _, alarm in sorted(found, key=lambda pair: (-pair[0], -abs(math.log(pair[1].factor))))
+    )

@@ -1,0 +1,70 @@
+"""Alarms of a history in words, each with the command that confirms it."""
+
+from __future__ import annotations
+
+from speedproof.history.alarms import AlarmResult, HistoryAlarm
+from speedproof.report.model import Cell, Column, Report, Row, Style, Table, Text
+from speedproof.report.numbers import factor, plural
+
+__all__ = ["alarm_report"]
+
+_SHOWN = 7
+_SHA = 9
+
+
+def alarm_report(result: AlarmResult, *, everything: bool = False) -> Report:
+    """Ten lines: how rare false alarms are, the alarms, how to confirm the first of them."""
+    many = f"{plural(result.series, 'benchmark')}, last {plural(result.last, 'commit')} of {result.commits}"
+    told = plural(len(result.alarms), "alarm") if result.alarms else "No alarm"
+    headline = (
+        Text(f"{told} in {many}", "strong"),
+        Text(
+            f"Without a change an alarm comes about once in {result.every:,.0f} commits, all benchmarks together.",
+            "dim",
+        ),
+    )
+    rows = [_row(result, alarm) for alarm in result.alarms]
+    shown = rows if everything else rows[:_SHOWN]
+    notes = [Text(f"... {len(rows) - len(shown)} more alarms: --all")] if len(rows) > len(shown) else []
+    hints: tuple[str, ...] = ()
+    if result.undecided:
+        first = result.undecided[0]
+        revisions = f"{first.good.sha[:_SHA]} {first.bad.sha[:_SHA]}"
+        hints = (
+            f"Confirm: speedproof run --revisions {revisions} -- COMMAND",
+            "Accept: history bless COMMIT",
+        )
+    columns = (
+        Column("since"),
+        Column("benchmark", names=True),
+        Column("about", right=True),
+        Column(""),
+        Column("raised at", drop=1),
+        Column("decision" if any(a.decision for a in result.alarms) else "", drop=2),
+    )
+    return Report(
+        f"alarms in {result.store}", headline, (Table(columns, tuple(shown)),) if shown else (), tuple(notes),
+        hints=hints, command="history watch", data=result,
+    )  # fmt: skip
+
+
+def _row(result: AlarmResult, alarm: HistoryAlarm) -> Row:
+    key = result.known[alarm.track.series].key
+    slower, time = result.slower(alarm), key.metric == "time"
+    word = ("slower" if slower else "faster") if time else ("worse" if slower else "better")
+    style: Style = "bad" if slower else "good"
+    name = key.benchmark + ("" if time else f" ({key.metric})")
+    times = factor(max(alarm.factor, 1.0 / alarm.factor))
+    return Row(
+        (
+            Cell(alarm.bad.sha[:_SHA]),
+            Cell(name),
+            Cell(times, style),
+            Cell(word, style),
+            Cell(alarm.raised.sha[:_SHA]),
+            Cell(alarm.decision.state if alarm.decision else "", "dim"),
+        ),
+        name=name,
+        kind=word,
+        message=f"{name}: about {times} {word} since {alarm.bad.sha[:_SHA]}",
+    )
