@@ -13,7 +13,7 @@ from msgspec import defstruct
 
 from speedproof.history.alarms import ToldAlarms
 from speedproof.history.result import ToldHistory
-from speedproof.history.rows import Added
+from speedproof.history.rows import Added, Measured
 from speedproof.mixture.analysis import Analysis
 from speedproof.protocols.calibration import Calibration
 from speedproof.protocols.gate import GateResult
@@ -41,7 +41,7 @@ RESULTS: dict[str, list[Any]] = {
         )
     ],
     "gate": [GateResult],
-    "history": [ToldHistory, ToldAlarms, Added],
+    "history": [ToldHistory, ToldAlarms, Added, Measured],
     "run": [Finding, Calibration, RunPlan],
     "model": [
         defstruct(

@@ -9,20 +9,21 @@ a step of d deviations at commit 100, where one false alarm in 1,000 commits is 
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from speedproof.stats.cusum import alarms
 
 NOISES = ("normal", "log-normal", "bimodal", "AR .3", "AR .6")
 
 
-def noise(kind: str, rng: np.random.Generator, n: int) -> np.ndarray:
+def noise(kind: str, rng: np.random.Generator, n: int) -> npt.NDArray[np.float64]:
     """A series of unit variance."""
-    z = rng.standard_normal(n)
+    z: npt.NDArray[np.float64] = rng.standard_normal(n)
     if kind == "log-normal":
-        x = np.exp(z)
-        return (x - x.mean()) / x.std()
+        z = np.exp(z)
+        return np.asarray((z - z.mean()) / z.std())
     if kind == "bimodal":
-        return (z * 0.3 + np.where(rng.random(n) < 0.3, 2.0, 0.0)) / 0.96
+        return np.asarray((z * 0.3 + np.where(rng.random(n) < 0.3, 2.0, 0.0)) / 0.96)
     if kind.startswith("AR"):
         rho = float(kind.split()[1])
         z *= np.sqrt(1 - rho * rho)

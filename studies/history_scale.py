@@ -104,6 +104,9 @@ def main() -> None:
 COMMANDS = [
     ["changes"],
     ["show", "group0/bench0000"],
+    ["watch"],
+    ["query", "group0/bench0000"],
+    ["page", "-o", "SITE"],
     ["bless", "0000010", "as meant"],
 ]
 

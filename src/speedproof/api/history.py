@@ -19,12 +19,14 @@ from speedproof.data.suite import Key, Suite
 from speedproof.errors import SpeedproofError, UsageError
 from speedproof.formats import read_suite
 from speedproof.history.commits import Commit, commit_address, current_branch, ordered, resolve, tags
+from speedproof.history.importers import Imported, importer_of
+from speedproof.history.rows import Added
 
 if TYPE_CHECKING:
     from speedproof.history.alarms import AlarmResult
     from speedproof.history.changes import Correction
     from speedproof.history.result import HistoryResult
-    from speedproof.history.rows import Added, State, StoredSeries
+    from speedproof.history.rows import Measured, State, StoredSeries
     from speedproof.history.store import Store
     from speedproof.history.tracks import Track
 
@@ -118,6 +120,8 @@ class History:
             A file that cannot be read, a commit that cannot be named, a unit that differs from the store's.
         """
         path = os.fspath(path)
+        if format is None and (found := importer_of(Path(path))) is not None:
+            return self._import(path, found, session=session, anchor=anchor, machine=machine, unit=unit)
         suite = read_suite(path, format=format, unit=unit)
         versions = _as_one(suite, path) if commit is not None or not _several(suite) else suite
         if benchmark:
@@ -137,6 +141,64 @@ class History:
             started=started or _start(versions),
             branch=current_branch(self.repository),
             machine=machine,
+        )
+
+    def _import(
+        self,
+        path: str,
+        found: Iterable[Imported],
+        *,
+        session: str,
+        anchor: str | None,
+        machine: str,
+        unit: str | None,
+    ) -> Added:
+        """Every commit of another tool's history, each a session; files that cannot be read are told."""
+        parts: list[Added] = []
+        problems: list[str] = []
+        for i, part in enumerate(found):
+            if part.file is not None:
+                name = f"{session}/{part.file.name}" if session else ""
+                try:
+                    parts.append(self.add(part.file, session=name, anchor=anchor, machine=machine, unit=unit))
+                except SpeedproofError as error:
+                    problems.append(str(error).splitlines()[0])
+            elif part.suite is not None and part.commit is not None:
+                known = resolve(part.commit.sha, self.repository, date=part.commit.date)
+                commit = known if known.subject else part.commit
+                digest = hashlib.sha256(
+                    repr((part.commit.sha, part.started, _values(part.suite))).encode()
+                ).hexdigest()
+                parts.append(
+                    self.store.add(
+                        part.suite, {part.suite.versions[0]: commit}, path=path, digest=digest,
+                        session=f"{session}/{i}" if session else "", started=part.started, machine=machine,
+                    )
+                )  # fmt: skip
+        if not parts:
+            raise UsageError(f"{path}: nothing can be added; {problems[0] if problems else 'it is empty'}")
+        commits = tuple(dict.fromkeys(sha for part in parts for sha in part.commits))
+        count = sum(part.samples for part in parts)
+        return Added(path, count, commits, all(part.known for part in parts), tuple(problems))
+
+    def export(self, path: str | os.PathLike[str]) -> int:
+        """Write the whole store to one portable file; the number of its samples."""
+        from speedproof.history.transfer import export_store
+
+        return export_store(self.store, Path(path))
+
+    def import_(self, path: str | os.PathLike[str]) -> int:
+        """Merge what :meth:`export` wrote, from any database; how many samples are new."""
+        from speedproof.history.transfer import import_store
+
+        return import_store(self.store, Path(path))
+
+    def query(self, *patterns: str, metric: str | None = None, commit: str | None = None) -> list[Measured]:
+        """Samples without their values, one each, by benchmark (patterns take ``*``), metric and commit."""
+        from speedproof.history.query import query
+
+        return query(
+            self.store, patterns, metric=metric, commit=None if commit is None else self.find(commit)
         )
 
     def _commit_of(self, suite: Suite, version: str, commit: str | None, path: str) -> Commit:
@@ -382,6 +444,10 @@ def _renamed(suite: Suite, benchmark: str, path: str) -> Suite:
         (Key(benchmark, key.metric), version): sample for (key, version), sample in suite.samples.items()
     }
     return replace(suite, samples=samples)
+
+
+def _values(suite: Suite) -> list[tuple[Key, list[float]]]:
+    return [(key, sample.values.tolist()) for (key, _), sample in suite.samples.items()]
 
 
 def _digest(path: Path) -> str:

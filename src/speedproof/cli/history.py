@@ -9,6 +9,7 @@ import speedproof as sp
 from speedproof.api.given import proportion
 from speedproof.cli.command import Args, Argument, Command, Option, in_group
 from speedproof.cli.console import Console
+from speedproof.cli.history_rows import query, transfer
 from speedproof.errors import UsageError
 from speedproof.report import text
 from speedproof.report.alarms import alarm_report
@@ -39,6 +40,8 @@ COMMAND = Command(
         "  speedproof history show sort                   one benchmark, commit by commit\n"
         "  speedproof history watch                        alarms of the newest commits\n"
         "  speedproof history page -o site/                charts, for a browser\n"
+        "  speedproof history query 'json/*' -o json.csv   samples as rows\n"
+        "  speedproof history export all.jsonl.gz          the whole store\n"
         "  speedproof history bless 3f2a9c1 'slower, but correct'\n"
         "  speedproof history invalid 3f2a9c1 'noisy machine' --benchmark sort\n"
         "  speedproof history fixed 3f2a9c1\n"
@@ -50,7 +53,7 @@ COMMAND = Command(
         Argument(
             "words",
             metavar="[ACTION] [...]",
-            help="add, show, watch, page, bless, invalid, fixed, forget",
+            help="add, show, watch, page, query, export, import, bless, invalid, fixed, forget",
             many=True,
             required=False,
         ),
@@ -120,7 +123,12 @@ COMMAND = Command(
                 metavar="N",
                 help="watch: alarms that the last N commits raised (default: 30)",
             ),
-            Option("--output", "-o", metavar="DIR", help="page: the folder to write, for example site/"),
+            Option(
+                "--output",
+                "-o",
+                metavar="DIR",
+                help="page: a folder; query: a .csv or .parquet file",
+            ),
             Option(
                 "--compare", metavar="REV", many=True, help="page: another branch to draw; may be repeated"
             ),
@@ -129,6 +137,9 @@ COMMAND = Command(
     ],
 )
 
+_ACTIONS = (
+    "add", "show", "watch", "page", "query", "export", "import", "bless", "invalid", "fixed", "forget",
+)  # fmt: skip
 _STATES: dict[str, Literal["blessed", "invalid", "fixed"]] = {
     "bless": "blessed",
     "invalid": "invalid",
@@ -139,10 +150,8 @@ _STATES: dict[str, Literal["blessed", "invalid", "fixed"]] = {
 def run(args: Args, console: Console) -> int:
     """Carry the command out."""
     action, *words = args.words or ["changes"]
-    if action not in {"add", "show", "changes", "forget", "page", "watch", *_STATES}:
-        raise UsageError(
-            f"{action}: no such action; there are add, show, watch, page, bless, invalid, fixed and forget"
-        )
+    if action not in {*_ACTIONS, "changes"}:
+        raise UsageError(f"{action}: no such action; there are {', '.join(_ACTIONS)}")
     history = sp.History(args.store, args.repository)
     if action == "add":
         return _add(history, words, args, console)
@@ -155,6 +164,10 @@ def run(args: Args, console: Console) -> int:
         history.decide(commit, _STATES[action], reason=" ".join(reason), benchmark=args.benchmark or "")
         console.out.write(f"{commit} is {_STATES[action]}\n")
         return 0
+    if action == "query":
+        return query(history, words, args, console)
+    if action in ("export", "import"):
+        return transfer(history, action, words, console)
     if action == "watch":
         return _watch(history, args, console)
     if action == "page":
@@ -218,11 +231,12 @@ def _add(history: sp.History, words: list[str], args: Args, console: Console) ->
                 console.remark(f"error: {error}")
                 failed += 1
             else:
+                names = added.commits if len(added.commits) < 4 else [f"{len(added.commits)} commits"]
                 what = (
-                    "was there already"
-                    if added.known
-                    else f"{added.samples} samples of {', '.join(added.commits)}"
+                    "was there already" if added.known else f"{added.samples} samples of {', '.join(names)}"
                 )
+                for problem in added.problems:
+                    console.remark(f"not added: {problem}")
                 done.append(added)
                 if not args.json:
                     console.out.write(f"{path}: {what}\n")

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from speedproof.data.suite import Key
 from speedproof.history.commits import Commit
 
-__all__ = ["Added", "Measurement", "Measurements", "State", "StoredSeries", "Triage"]
+__all__ = ["Added", "Measured", "Measurement", "Measurements", "State", "StoredSeries", "Triage"]
 
 State = Literal["blessed", "invalid", "fixed"]
 FloatArray = npt.NDArray[np.float64]
@@ -33,12 +33,15 @@ class Added:
         Names of the commits they belong to.
     known : bool
         Whether the same file had been added before.
+    problems : tuple of str
+        Of another tool's history, why parts of it could not be added.
     """
 
     path: str
     samples: int
     commits: tuple[str, ...]
     known: bool
+    problems: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,3 +153,24 @@ class Measurements:
             self.sample[chosen],
             self.commits,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A sample of the store without its values; ``median``, ``low`` and ``high`` are in the base unit ``unit``."""
+
+    commit: str
+    date: str
+    subject: str
+    benchmark: str
+    metric: str
+    unit: str
+    n: int
+    median: float
+    low: float | None
+    high: float | None
+    anchor: bool
+    machine: str
+    session: str
+    started: str
+    file: str

@@ -68,7 +68,7 @@ class Store:
         if self._sqlite:
             event.listen(self._engine, "connect", _configure)
             event.listen(self._engine, "begin", _begin_at_once)
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             if not self._sqlite:
                 connection.execute(
                     text("SELECT pg_advisory_xact_lock(7351)")
@@ -76,7 +76,8 @@ class Store:
             schema.prepare(connection, where)
 
     @contextmanager
-    def _transaction(self) -> Iterator[Connection]:
+    def transaction(self) -> Iterator[Connection]:
+        """All or nothing; what the database says is told in words."""
         try:
             with self._engine.begin() as connection:
                 yield connection
@@ -135,20 +136,22 @@ class Store:
             [digest, session, anchor or "", *(f"{v}={c.sha}" for v, c in sorted(commits.items()))]
         )
         key = hashlib.sha256(as_what.encode()).hexdigest()
-        with self._transaction() as connection:
-            if not self._make(connection, schema.sources, {"digest": key, "path": path, "added": _now()}):
+        with self.transaction() as connection:
+            if not self.make(connection, schema.sources, {"digest": key, "path": path, "added": _now()}):
                 return Added(path, 0, (), True)
-            source = self._number(connection, schema.sources, {"digest": key})
+            source = self.number(connection, schema.sources, {"digest": key})
             identity = machine or identity_of(suite)
-            host = self._id(connection, schema.machines, {"key": identity}, {"label": machine or identity})
-            sitting = self._id(
+            host = self.make_or_find(
+                connection, schema.machines, {"key": identity}, {"label": machine or identity}
+            )
+            sitting = self.make_or_find(
                 connection,
                 schema.sessions,
                 {"key": session or digest},
                 {"machine": host, "started": started or _now()},
             )
             ids = {
-                version: self._id(
+                version: self.make_or_find(
                     connection,
                     schema.commits,
                     {"sha": commit.sha},
@@ -169,36 +172,40 @@ class Store:
                 }
                 for (key, version), sample in suite.samples.items()
             ]
-            self._insert(connection, rows, [packed(sample) for sample in suite.samples.values()])
+            self.insert(connection, rows, [packed(sample) for sample in suite.samples.values()])
         return Added(path, len(rows), tuple(dict.fromkeys(c.sha for c in commits.values())), False)
 
-    def _insert(
+    def insert(
         self, connection: Connection, rows: list[dict[str, Any]], values: list[dict[str, bytes | None]]
     ) -> None:
+        """Samples with their values."""
         made = insert(schema.samples).returning(schema.samples.c.id, sort_by_parameter_order=True)
         numbers = connection.execute(made, rows).scalars().all()
         of_samples = [{"sample": number, **own} for number, own in zip(numbers, values, strict=True)]
         connection.execute(insert(schema.observations), of_samples)
 
-    def _make(self, connection: Connection, table: Table, row: dict[str, Any]) -> bool:
+    def make(self, connection: Connection, table: Table, row: dict[str, Any]) -> bool:
         """Insert a row unless it is there; whether it was made. A writer of the same row is waited for."""
         into = sqlite.insert(table) if self._sqlite else postgresql.insert(table)
         made = into.values(**row).on_conflict_do_nothing().returning(table.c.id)
         return connection.execute(made).first() is not None
 
-    def _number(self, connection: Connection, table: Table, key: dict[str, Any]) -> int:
+    def number(self, connection: Connection, table: Table, key: dict[str, Any]) -> int:
+        """Of the row with such a key."""
         where = [table.c[name] == value for name, value in key.items()]
         return int(connection.execute(select(table.c.id).where(*where)).scalar_one())
 
-    def _id(self, connection: Connection, table: Table, key: dict[str, Any], more: dict[str, Any]) -> int:
+    def make_or_find(
+        self, connection: Connection, table: Table, key: dict[str, Any], more: dict[str, Any]
+    ) -> int:
         """The number of a row, which is made unless it is there."""
-        self._make(connection, table, key | more)
-        return self._number(connection, table, key)
+        self.make(connection, table, key | more)
+        return self.number(connection, table, key)
 
     def _series(self, connection: Connection, key: Key, suite: Suite, path: str) -> int:
         first = next(sample for (own, _), sample in suite.samples.items() if own == key)
         facts = {"unit": first.unit, "higher_is_better": first.higher_is_better}
-        number = self._id(
+        number = self.make_or_find(
             connection, schema.series, {"benchmark": key.benchmark, "metric": key.metric}, facts
         )
         row = connection.execute(select(schema.series).where(schema.series.c.id == number)).one()
@@ -215,7 +222,7 @@ class Store:
         query = select(schema.series).order_by(schema.series.c.benchmark, schema.series.c.metric)
         if metric is not None:
             query = query.where(schema.series.c.metric == metric)
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             return tuple(
                 StoredSeries(row.id, Key(row.benchmark, row.metric), row.unit, row.higher_is_better)
                 for row in connection.execute(query)
@@ -223,13 +230,13 @@ class Store:
 
     def commits(self) -> tuple[Commit, ...]:
         """Every commit, in no order."""
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             rows = connection.execute(select(schema.commits)).all()
         return tuple(Commit(row.sha, row.subject, row.date) for row in rows)
 
     def machines(self) -> dict[int, str]:
         """Labels of machines by number."""
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             return {row.id: row.label for row in connection.execute(select(schema.machines))}
 
     def measurements(self, series: Iterable[int] | None = None) -> Measurements:
@@ -237,7 +244,7 @@ class Store:
         s = schema.samples.c
         columns = (s.series, s.session, s.commit, s.anchor, s.location, s.low, s.high, s.id)
         wanted = None if series is None else sorted(set(series))
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             known = connection.execute(select(schema.commits)).all()
             sittings = connection.execute(select(schema.sessions.c.id, schema.sessions.c.machine)).all()
             query = select(*columns)
@@ -279,7 +286,7 @@ class Store:
             .join(schema.commits, s.c.commit == schema.commits.c.id)
         )  # fmt: skip
         found: dict[int, Sample] = {}
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             for start in range(0, len(numbers), _PAGE):
                 here = query.where(s.c.id.in_(numbers[start : start + _PAGE]))
                 found |= {row.id: unpacked(row) for row in connection.execute(here)}
@@ -287,7 +294,7 @@ class Store:
 
     def forget(self, sha: str) -> int:
         """Remove a commit's samples and the files they came from; their number."""
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             commit = connection.execute(
                 select(schema.commits.c.id).where(schema.commits.c.sha == sha)
             ).scalar()
@@ -308,7 +315,7 @@ class Store:
 
     def decide(self, sha: str, state: State, *, reason: str, who: str, benchmark: str = "") -> None:
         """Keep what somebody decided about a change; the last word counts."""
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             commit = connection.execute(
                 select(schema.commits.c.id).where(schema.commits.c.sha == sha)
             ).scalar()
@@ -337,7 +344,7 @@ class Store:
             .outerjoin(schema.series, t.c.series == schema.series.c.id)
             .order_by(t.c.id)
         )
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             return tuple(
                 Triage(row.sha, row.benchmark or "", cast(State, row.state), row.reason, row.who, row.at)
                 for row in connection.execute(query)

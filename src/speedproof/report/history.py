@@ -8,16 +8,18 @@ from collections.abc import Iterator, Sequence
 from speedproof.data.units import format_value
 from speedproof.history.changes import Change
 from speedproof.history.result import HistoryResult
+from speedproof.history.rows import Measured
 from speedproof.history.tracks import Track
 from speedproof.report.model import Cell, Column, Report, Row, Style, Table, Text
 from speedproof.report.numbers import factor, percent, plural
 from speedproof.stats.change_scan import LEAST
 
-__all__ = ["gain", "overview", "sparkline", "track_report"]
+__all__ = ["gain", "measured_report", "overview", "sparkline", "track_report"]
 
 _SHOWN = 7
 _SPARK = "\u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588"
 _SHA = 9
+_LISTED = 25
 
 
 def overview(result: HistoryResult, *, everything: bool = False) -> Report:
@@ -204,3 +206,35 @@ def _of_track(result: HistoryResult, track: Track, last: int) -> Report:
     title = f"{series.key.benchmark} ({series.key.metric}), {basis}: {plural(len(track), 'commit')}"
     spark = Text("  " + sparkline(track.level.tolist()))
     return Report(title, (spark,), (Table.of(columns, rows()),))
+
+
+def measured_report(rows: Sequence[Measured], store: str, *, everything: bool = False) -> Report:
+    """Samples a row each, the newest last; of many the last ones."""
+    shown = rows if everything else rows[-_LISTED:]
+    columns = (
+        Column("commit"),
+        Column("benchmark", names=True),
+        Column("median", right=True),
+        Column("95 % interval", right=True, drop=3),
+        Column("n", right=True, drop=2),
+        Column("measured", drop=1),
+        Column("machine", names=True, drop=4),
+    )
+
+    def cells() -> Iterator[tuple[Cell, ...]]:
+        for row in shown:
+            bounds = [format_value(v, row.unit) for v in (row.low, row.high) if v is not None]
+            name = row.benchmark + ("" if row.metric == "time" else f" ({row.metric})")
+            told = (
+                row.commit[:_SHA],
+                name,
+                format_value(row.median, row.unit),
+                " to ".join(bounds),
+                str(row.n),
+            )
+            yield tuple(Cell(text) for text in (*told, row.started[:16].replace("T", " "), row.machine))
+
+    count = plural(len(rows), "sample")
+    kept = "" if len(shown) == len(rows) else f", the last {len(shown)} (--all, or -o rows.csv)"
+    table = (Table.of(columns, cells()),) if shown else ()
+    return Report(f"history in {store}", (Text(f"{count}{kept}", "strong"),), table, command="history query")

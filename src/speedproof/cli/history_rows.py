@@ -1,0 +1,66 @@
+"""``speedproof history query``, ``export`` and ``import``: measurements as rows, the store as one file."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import astuple, fields
+from pathlib import Path
+
+import speedproof as sp
+from speedproof.cli.command import Args
+from speedproof.cli.console import Console
+from speedproof.cli.outputs import write_whole
+from speedproof.errors import UsageError
+from speedproof.history.rows import Measured
+from speedproof.report import text
+from speedproof.report.history import measured_report
+from speedproof.report.json import to_json
+
+__all__ = ["query", "transfer"]
+
+
+def query(history: sp.History, words: list[str], args: Args, console: Console) -> int:
+    """Samples as a table, as JSON, or in a CSV or Parquet file."""
+    rows = history.query(*words, *filter(None, [args.benchmark]), metric=args.metric, commit=args.commit)
+    if args.output:
+        _write(rows, args.output)
+        console.out.write(f"{args.output}: {len(rows)} samples\n")
+    elif args.json:
+        console.out.write(to_json("history", rows))
+    else:
+        report = measured_report(rows, args.store, everything=args.all)
+        console.out.write(text.render(report, min(console.width, 100), colour=console.colour))
+    return 0
+
+
+def _write(rows: list[Measured], output: str) -> None:
+    if output.endswith(".parquet"):
+        try:
+            import pyarrow as pa
+            from pyarrow import parquet
+        except ImportError:
+            raise UsageError(f"{output}: Parquet needs pyarrow: pip install pyarrow") from None
+        beside = Path(f"{output}.new")
+        columns = {f.name: [getattr(row, f.name) for row in rows] for f in fields(Measured)}
+        parquet.write_table(pa.table(columns), beside)
+        beside.replace(output)
+    elif output.endswith(".csv"):
+        told = io.StringIO(newline="")
+        writer = csv.writer(told, lineterminator="\n")
+        writer.writerow(field.name for field in fields(Measured))
+        writer.writerows(astuple(row) for row in rows)
+        write_whole(Path(output), told.getvalue())
+    else:
+        raise UsageError(f"{output}: rows are written as .csv or .parquet")
+
+
+def transfer(history: sp.History, action: str, words: list[str], console: Console) -> int:
+    """The whole store to one file, or what such a file holds into the store."""
+    if len(words) != 1:
+        raise UsageError(f"name one file: speedproof history {action} FILE")
+    if action == "export":
+        console.out.write(f"{words[0]}: {history.export(words[0])} samples\n")
+    else:
+        console.out.write(f"{history.import_(words[0])} new samples from {words[0]}\n")
+    return 0

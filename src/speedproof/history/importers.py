@@ -1,0 +1,140 @@
+"""Histories that other tools kept: each measured commit of theirs becomes one of ours.
+
+* github-action-benchmark: ``data.js``, one number a benchmark and commit (its README, "data.js").
+* Otava (Hunter): CSV with columns ``time`` and ``commit`` (or ``git.commit_id``), every other column a benchmark.
+* asv: the folder ``results`` with ``MACHINE/COMMIT-ENVIRONMENT.json``; pyperformance and faster-cpython's
+  bench_runner: a folder of pyperf files that name their commit. These files are read one by one.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from speedproof.data.record import Record
+from speedproof.data.sample import Trait
+from speedproof.data.suite import Suite
+from speedproof.data.units import Direction, parse_unit
+from speedproof.errors import FormatError
+from speedproof.history.commits import Commit, in_utc
+
+__all__ = ["Imported", "importer_of"]
+
+_DATA_JS = "window.BENCHMARK_DATA"
+_COMMIT_COLUMNS = ("commit", "git.commit_id", "git_commit", "revision")
+_SUMMARY = frozenset({Trait.SUMMARY_ONLY})
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """A commit in another tool's history: a file to be read, or the suite itself with its commit."""
+
+    file: Path | None = None
+    suite: Suite | None = None
+    commit: Commit | None = None
+    started: str = ""
+
+
+def importer_of(path: Path) -> Iterator[Imported] | None:
+    """The commits of a history of another tool; None for a file that is none."""
+    if path.is_dir():
+        files = _folder(path)
+        return (Imported(file) for file in files) if files else None
+    if not path.is_file():
+        return None
+    with path.open("rb") as opened:
+        head = opened.read(2000).decode("utf-8", "replace")
+    if head.lstrip().startswith(_DATA_JS):
+        return _data_js(path)
+    columns = next(csv.reader(head.splitlines()), [])
+    if "time" in columns and any(name in columns for name in _COMMIT_COLUMNS):
+        return _otava(path)
+    return None
+
+
+def _folder(path: Path) -> list[Path]:
+    """Asv's results, or dated pyperf files in folders of their own."""
+    if (path / "benchmarks.json").is_file():
+        files = sorted(path.glob("*/*.json"))
+        return [file for file in files if file.name not in {"machine.json", "benchmarks.json"}]
+    return sorted(path.rglob("bm-*.json"))
+
+
+def _data_js(path: Path) -> Iterator[Imported]:
+    text = path.read_text(encoding="utf-8").strip().rstrip(";")
+    try:
+        entries: dict[str, list[dict[str, Any]]] = json.loads(text.partition("=")[2])["entries"]
+        for suite, runs in entries.items():
+            for run in runs:
+                yield _of_run(run, f"{suite}/" if len(entries) > 1 else "")
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise FormatError(str(path), "", f"is no data.js of github-action-benchmark ({error!r})") from error
+
+
+def _of_run(run: dict[str, Any], prefix: str) -> Imported:
+    commit = run["commit"]
+    subject = (str(commit.get("message", "")).splitlines() or [""])[0]
+    started = (
+        datetime.fromtimestamp(run["date"] / 1000, UTC).isoformat(timespec="seconds")
+        if run.get("date")
+        else ""
+    )
+    records = []
+    for bench in run["benches"]:
+        unit = parse_unit(str(bench.get("unit", "")))
+        direction = Direction.HIGHER if run.get("tool") == "customBiggerIsBetter" else None
+        values = unit.to_base(np.array([float(bench["value"])]))
+        metric = {"s": "time", "B": "memory"}.get(unit.base, unit.base or "value")
+        record = Record(
+            f"{prefix}{bench['name']}", values, unit.base, metric, direction, traits=_SUMMARY,
+            tool="github-action-benchmark",
+        )  # fmt: skip
+        records.append((str(commit["id"]), record))
+    known = Commit(str(commit["id"]), subject, in_utc(str(commit.get("timestamp", ""))))
+    return Imported(suite=Suite.from_records(records), commit=known, started=started)
+
+
+def _otava(path: Path) -> Iterator[Imported]:
+    with path.open(encoding="utf-8", newline="") as opened:
+        rows = csv.DictReader(opened)
+        names = rows.fieldnames or []
+        told = next(name for name in _COMMIT_COLUMNS if name in names)
+        for row in rows:
+            records = []
+            for name in names:
+                if name in ("time", told) or row[name] in (None, ""):
+                    continue
+                value = _number(row[name])
+                if not math.isfinite(value):
+                    continue  # a column of words, such as the branch
+                record = Record(name, np.array([value]), "", "value", traits=_SUMMARY, tool="Otava")
+                records.append((row[told], record))
+            if not records or not row[told]:
+                raise FormatError(str(path), f"line {rows.line_num}", "names no commit or holds no number")
+            moment = _moment(row["time"])
+            yield Imported(
+                suite=Suite.from_records(records), commit=Commit(row[told], "", moment), started=moment
+            )
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
+
+
+def _moment(text: str) -> str:
+    """A date of any of Otava's ways: seconds since 1970, or ISO 8601."""
+    seconds = _number(text)
+    if math.isfinite(seconds):
+        return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
+    return in_utc(text)

@@ -1,0 +1,145 @@
+"""A store as one portable file, and back: gzip of JSON lines, a table after the other, whatever the database.
+
+The first line names the format and the schema; every other is ``[table, row]``. Bytes are in base64. Importing
+merges: what a store has already, by digests and names, stays as it is.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, insert, select
+
+from speedproof.errors import FormatError, SpeedproofError
+from speedproof.history import schema
+from speedproof.history.store import Store
+
+__all__ = ["export_store", "import_store"]
+
+_FORMAT = "speedproof history"
+_NAMED = {
+    "machine": (schema.machines, ("key",)),
+    "session": (schema.sessions, ("key",)),
+    "commit": (schema.commits, ("sha",)),
+    "series": (schema.series, ("benchmark", "metric")),
+}
+_TABLES = [*_NAMED.values(), (schema.sources, ()), (schema.samples, ()), (schema.triage, ())]
+_REFERS = {
+    "machine": "machine",
+    "session": "session",
+    "commit": "commit",
+    "series": "series",
+    "source": "source",
+}
+
+
+def export_store(store: Store, path: Path) -> int:
+    """Write a whole store; the number of its samples. The file appears whole or not at all."""
+    beside = path.with_name(path.name + ".new")
+    count = 0
+    try:
+        with (
+            beside.open("wb") as raw,
+            gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as out,  # no name and no date in it
+            store.transaction() as connection,
+        ):
+            out.write(_line({"format": _FORMAT, "schema": schema.SCHEMA}))
+            for table, _ in _TABLES:
+                for row in connection.execution_options(yield_per=1000).execute(_query(table)).mappings():
+                    out.write(_line([table.name, {k: _plain(v) for k, v in row.items()}]))
+                    count += table is schema.samples
+        beside.replace(path)
+    except OSError as error:
+        beside.unlink(missing_ok=True)
+        raise SpeedproofError(f"{path}: {error.strerror}; nothing was exported") from error
+    return count
+
+
+def _query(table: Any) -> Any:
+    if table is not schema.samples:
+        return select(table).order_by(table.c.id)
+    values = schema.observations.c
+    joined = table.join(schema.observations, values.sample == table.c.id)
+    return select(table, values.observations, values.processes).select_from(joined).order_by(table.c.id)
+
+
+def _line(value: object) -> bytes:
+    return (json.dumps(value, separators=(",", ":")) + "\n").encode()
+
+
+def _plain(value: Any) -> Any:
+    return base64.b64encode(value).decode() if isinstance(value, bytes) else value
+
+
+def import_store(store: Store, path: Path) -> int:
+    """Merge an exported store into one; how many samples are new. All of it in one transaction, or nothing."""
+    count = 0
+    with store.transaction() as connection:
+        numbers: dict[str, dict[int, int]] = {name: {} for name in ("source", *_NAMED)}
+        new: set[int] = set()
+        for name, row in _rows(path):
+            old = row.pop("id")
+            for column, table in _REFERS.items():
+                if row.get(column) is not None and column != name:
+                    row[column] = numbers[table].get(row[column], -1)
+            if name in _NAMED:
+                numbers[name][old] = _named(store, connection, name, row, path)
+            elif name == "source":
+                if store.make(connection, schema.sources, row):
+                    numbers[name][old] = store.number(connection, schema.sources, {"digest": row["digest"]})
+                    new.add(numbers[name][old])
+            elif name == "sample" and row["source"] in new:
+                values = {k: row.pop(k) for k in ("observations", "processes")}
+                bytes_of = {k: None if v is None else base64.b64decode(v) for k, v in values.items()}
+                store.insert(connection, [row], [bytes_of])
+                count += 1
+            elif name == "triage":
+                _decide(connection, row)
+    return count
+
+
+def _named(store: Store, connection: Connection, name: str, row: dict[str, Any], path: Path) -> int:
+    table, key = _NAMED[name]
+    number = store.make_or_find(
+        connection, table, {k: row[k] for k in key}, {k: v for k, v in row.items() if k not in key}
+    )
+    if name == "series":
+        there = connection.execute(select(table).where(table.c.id == number)).one()
+        if (there.unit, there.higher_is_better) != (row["unit"], row["higher_is_better"]):
+            raise SpeedproofError(
+                f"{path}: {row['benchmark']} ({row['metric']}) is in {row['unit'] or 'plain numbers'}, in "
+                f"{store.where} in {there.unit or 'plain numbers'}; nothing was imported"
+            )
+    return number
+
+
+def _decide(connection: Connection, row: dict[str, Any]) -> None:
+    t = schema.triage
+    same = select(t.c.id).where(*(t.c[k].is_(None) if v is None else t.c[k] == v for k, v in row.items()))
+    if connection.execute(same).first() is None:
+        connection.execute(insert(t).values(**row))
+
+
+def _rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    try:
+        with gzip.open(path, "rt", encoding="utf-8") as opened:
+            head = json.loads(opened.readline())
+            if not isinstance(head, dict) or head.get("format") != _FORMAT:
+                raise FormatError(str(path), "line 1", "is no exported history")
+            if head["schema"] != schema.SCHEMA:
+                raise FormatError(
+                    str(path),
+                    "line 1",
+                    f"is of schema {head['schema']}, this speedproof reads {schema.SCHEMA}",
+                )
+            for line in opened:
+                name, row = json.loads(line)
+                yield name, row
+    except (OSError, EOFError, ValueError, KeyError, TypeError, zlib.error) as error:
+        raise FormatError(str(path), "", f"is no exported history, or is cut off ({error})") from error

@@ -1,0 +1,161 @@
+"""A store as one file and back, its samples as rows, histories of other tools."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+import speedproof as sp
+from speedproof.cli.console import Console
+from speedproof.cli.main import main
+from speedproof.errors import FormatError
+
+pytest.importorskip("sqlalchemy")
+
+DATA = Path(__file__).parents[2].parent / "shared" / "data"
+
+
+def run(*words: str) -> tuple[int, str, str]:
+    """Exit code, output and remarks."""
+    out, err = io.StringIO(), io.StringIO()
+    return main(["history", *words, "--repository", "/"], Console(out, err)), out.getvalue(), err.getvalue()
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> str:
+    """Three commits of two benchmarks, a decision."""
+    where = str(tmp_path / "s.db")
+    history = sp.History(where, "/")
+    for i in range(3):
+        rows = [
+            "benchmark,value,unit",
+            *(f"parse,{10 + i + k / 10},ms" for k in range(8)),
+            f"print,{i + 1},s",
+        ]
+        (tmp_path / f"{i}.csv").write_text("\n".join(rows) + "\n")
+        history.add(tmp_path / f"{i}.csv", commit=f"c{i}", machine="ant")
+    history.decide("c1", "blessed", reason="meant", who="ann", benchmark="parse")
+    return where
+
+
+def test_a_round_trip_changes_nothing(store: str, where: str, tmp_path: Path) -> None:
+    """From SQLite into either database and out again: the same file; a second import adds nothing."""
+    first, second = tmp_path / "a.gz", tmp_path / "b.gz"
+    assert sp.History(store, "/").export(first) == 6
+    other = sp.History(where + ("2" if "://" not in where else ""), "/")
+    assert other.import_(first) == 6
+    assert other.import_(first) == 0
+    other.export(second)
+    assert first.read_bytes() == second.read_bytes()
+    numbers = other.store.measurements().sample.tolist()
+    assert other.samples(numbers)[0].values.tolist() == pytest.approx([0.01 + k / 1e4 for k in range(8)])
+    assert [d.who for d in other.store.decisions()] == ["ann"]
+
+
+def test_an_import_joins_what_is_there(store: str, tmp_path: Path) -> None:
+    """Commits of both, the shared ones once."""
+    sp.History(store, "/").export(tmp_path / "a.gz")
+    other = sp.History(tmp_path / "o.db", "/")
+    other.add(tmp_path / "2.csv", commit="c2", machine="ant")
+    (tmp_path / "9.csv").write_text("benchmark,value,unit\nparse,3,ms\n")
+    other.add(tmp_path / "9.csv", commit="c9", machine="bee")
+    assert other.import_(tmp_path / "a.gz") == 4
+    assert sorted(c.sha for c in other.store.commits()) == ["c0", "c1", "c2", "c9"]
+    assert len(other.store.measurements()) == 7
+
+
+def test_files_that_are_no_export(store: str, tmp_path: Path) -> None:
+    """Text, other JSON, a file that is cut off: told, and nothing is imported; another unit likewise."""
+    whole = tmp_path / "a.gz"
+    sp.History(store, "/").export(whole)
+    other = sp.History(tmp_path / "o.db", "/")
+    bad = tmp_path / "bad.gz"
+    for content in (
+        b"text",
+        gzip.compress(b"[1]\n"),
+        gzip.compress(b'{"format": "x"}\n'),
+        whole.read_bytes()[:-200],
+    ):
+        bad.write_bytes(content)
+        with pytest.raises(FormatError, match="exported history"):
+            other.import_(bad)
+    bad.write_bytes(gzip.compress(gzip.decompress(whole.read_bytes()).replace(b'"schema":2', b'"schema":99')))
+    with pytest.raises(FormatError, match="schema 99"):
+        other.import_(bad)
+    assert other.store.commits() == ()
+    with pytest.raises(FormatError, match=r"missing\.gz"):
+        other.import_(tmp_path / "missing.gz")
+
+
+def test_rows_in_every_format(store: str, tmp_path: Path) -> None:
+    """The table, JSON, CSV and Parquet hold the same samples; filters take patterns, commits and metrics."""
+    code, out, _ = run("query", "pa*", "--store", store)
+    assert code == 0
+    assert out.startswith("3 samples")
+    assert all(len(line) <= 100 for line in out.splitlines())
+    told = json.loads(run("query", "--json", "--commit", "c1", "--store", store)[1])["results"]
+    assert [(row["benchmark"], row["n"]) for row in told] == [("parse", 8), ("print", 1)]
+    assert (told[0]["median"], told[0]["low"], told[1]["low"]) == (pytest.approx(0.01135), 0.011, None)
+    assert run("query", "-o", str(tmp_path / "r.csv"), "--store", store)[0] == 0
+    with (tmp_path / "r.csv").open(encoding="utf-8", newline="") as opened:
+        rows = list(csv.DictReader(opened))
+    assert [row["commit"] for row in rows] == ["c0", "c0", "c1", "c1", "c2", "c2"]
+    parquet = pytest.importorskip("pyarrow.parquet")
+    assert run("query", "-o", str(tmp_path / "r.parquet"), "--store", store)[0] == 0
+    table = parquet.read_table(tmp_path / "r.parquet").to_pylist()
+    assert [str(row["median"]) for row in table] == [row["median"] for row in rows]
+    assert run("query", "-o", str(tmp_path / "r.xls"), "--store", store)[0] == 2
+
+
+def test_a_data_js_is_a_history(tmp_path: Path) -> None:
+    """github-action-benchmark: each entry a commit with its subject and date, values in base units."""
+
+    def entry(sha: str, value: float) -> dict[str, object]:
+        commit = {"id": sha, "message": f"Do {sha}\n\nmore", "timestamp": "2026-01-02T03:04:05+02:00"}
+        benches = [
+            {"name": "fib", "value": value, "unit": "ns/iter"},
+            {"name": "io", "value": 5, "unit": "ops/sec"},
+        ]
+        return {"commit": commit, "date": 1767312245000, "tool": "cargo", "benches": benches}
+
+    told = {"lastUpdate": 1, "repoUrl": "", "entries": {"Rust": [entry("a1", 20.0), entry("b2", 40.0)]}}
+    (tmp_path / "data.js").write_text("window.BENCHMARK_DATA = " + json.dumps(told))
+    history = sp.History(tmp_path / "s.db", "/")
+    added = history.add(tmp_path / "data.js")
+    assert (added.samples, added.commits) == (4, ("a1", "b2"))
+    assert history.add(tmp_path / "data.js").known
+    first = history.query("fib")[0]
+    assert (first.commit, first.subject, first.date) == ("a1", "Do a1", "2026-01-02T01:04:05+00:00")
+    assert first.median == pytest.approx(2e-8)
+    assert first.unit == "s"
+    (tmp_path / "data.js").write_text("window.BENCHMARK_DATA = {}")
+    with pytest.raises(FormatError, match=r"data\.js"):
+        history.add(tmp_path / "data.js")
+
+
+def test_otavas_csv_is_a_history(tmp_path: Path) -> None:
+    """Every numeric column is a benchmark; seconds and ISO dates are read."""
+    rows = "time,commit,branch,p50,p99\n1700000000,aaa,main,10,20\n2023-11-15 00:00:00 +0000,bbb,main,11,\n"
+    (tmp_path / "perf.csv").write_text(rows)
+    history = sp.History(tmp_path / "s.db", "/")
+    assert history.add(tmp_path / "perf.csv").samples == 3
+    assert [(r.commit, r.benchmark, r.median) for r in history.query()] == [
+        ("aaa", "p50", 10.0), ("aaa", "p99", 20.0), ("bbb", "p50", 11.0),
+    ]  # fmt: skip
+    assert history.query()[0].date == "2023-11-14T22:13:20+00:00"
+
+
+@pytest.mark.skipif(not DATA.exists(), reason="the real files are not part of the repository")
+def test_folders_of_real_histories(tmp_path: Path) -> None:
+    """bench_runner's eleven builds are eleven commits; of asv's folder what failed is told."""
+    history = sp.History(tmp_path / "s.db", "/")
+    added = history.add(DATA / "bench_runner" / "tests" / "data" / "results")
+    assert (len(added.commits), added.problems) == (11, ())
+    added = sp.History(tmp_path / "t.db", "/").add(DATA / "asv" / "test" / "example_results")
+    assert added.samples > 0
+    assert any("no measured values" in problem for problem in added.problems)
