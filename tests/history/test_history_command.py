@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import subprocess
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pytest
 
 import speedproof as sp
 from speedproof.cli.console import Console
-from speedproof.cli.main import main
+from speedproof.cli.main import main, parse
 
 pytest.importorskip("sqlalchemy")
 
@@ -106,6 +107,21 @@ def test_an_alarm_names_the_command_that_confirms_it(repository: Path) -> None:
     assert code == (0 if "blessed" in out else 1)
     assert run(repository, "watch", "--last", "3")[0] == 0
     assert run(repository, "watch", "--last", "0")[0] == 2
+
+
+def test_the_pipelines_of_the_manual() -> None:
+    """Both examples are YAML, and every speedproof command in them is one."""
+    yaml = pytest.importorskip("yaml")
+    page = (Path(__file__).parents[2] / "docs" / "history.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```yaml\n(.*?)```", page, re.S)
+    github, gitlab = (yaml.safe_load(block) for block in blocks)
+    steps = [step["run"] for step in github["jobs"]["history"]["steps"] if "run" in step]
+    lines = [line for text in (*steps, *gitlab["pages"]["script"]) for line in text.splitlines()]
+    commands = [line.split()[1:] for line in lines if line.startswith("speedproof")]
+    assert len(commands) == 6
+    for words in commands:
+        assert words[0] == "history"
+        assert parse(words).words[0] in {"add", "page", "watch"}
 
 
 def test_the_same_file_again_is_told(repository: Path) -> None:
