@@ -134,3 +134,9 @@ def test_groups_against_masks() -> None:
     for (key, label), sample in suite.samples.items():
         mask = (benchmark == int(key.benchmark)) & (version == int(label))
         np.testing.assert_array_equal(sample.values, t[mask])
+
+
+def test_a_column_of_values_called_as_its_unit() -> None:
+    """It holds values, not the unit of each."""
+    suite = sp.Suite.from_frame({"ms": [12.0, 13.0]}, value="ms", unit="ms")
+    assert [s.values.tolist() for s in suite.samples.values()] == [[0.012, 0.013]]

@@ -117,7 +117,7 @@ def hpt(
     confidences: Sequence[float] = CONFIDENCES,
     speedups: Sequence[float] = (),
     scores: Literal["relative", "given"] = "relative",
-    level: float | None = None,
+    alpha_benchmark: float | None = None,
     rule: HptRule = "exact",
     literal_signs: bool = False,
 ) -> HptResult:
@@ -138,7 +138,7 @@ def hpt(
     scores : {"relative", "given"}
         Relative to the reference's median, so that every benchmark counts alike, or the values as they are:
         scores, higher is better.
-    level : float, optional
+    alpha_benchmark : float, optional
         Risk of the test within a benchmark, below 0.5.
     rule : {"exact", "paper"}
         Null distributions: exact given the ties, or the article's tables and approximations.
@@ -166,8 +166,8 @@ def hpt(
     one_of("scores", scores, ("relative", "given"))
     one_of("rule", rule, get_args(HptRule))
     confidences = [proportion_given("confidences", r, "0.95") for r in confidences]
-    if level is not None and not 0 < level < 0.5:
-        raise UsageError(f"a risk of {level:g} within a benchmark: it must lie between 0 and 0.5")
+    if alpha_benchmark is not None and not 0 < alpha_benchmark < 0.5:
+        raise UsageError(f"a risk of {alpha_benchmark:g} within a benchmark: it must lie between 0 and 0.5")
     first, others = suite.sides(reference)
     if candidate is not None:
         one_of("candidate", candidate, others)
@@ -188,11 +188,16 @@ def hpt(
         )
     found = tuple(dict.fromkeys(confidences)) or CONFIDENCES
     if scores == "relative":
-        entries, told = entries_of_pairs(pairs, level), RELATIVE
+        entries, told = entries_of_pairs(pairs, alpha_benchmark), RELATIVE
     else:
         x = [pair.reference.per_process("median").values for pair in pairs]
         y = [pair.candidate.per_process("median").values for pair in pairs]
-        entries, told = entries_of_scores(x, y, [pair.key.benchmark for pair in pairs], level), AS_GIVEN
-    test = partial(hpt_of_entries, entries, level=level, rule=rule, literal=literal_signs, scores=told)
+        entries, told = (
+            entries_of_scores(x, y, [pair.key.benchmark for pair in pairs], alpha_benchmark),
+            AS_GIVEN,
+        )
+    test = partial(
+        hpt_of_entries, entries, level=alpha_benchmark, rule=rule, literal=literal_signs, scores=told
+    )
     said = claims(entries, confidence=found[0], speedups=speedups, rule=rule, literal_signs=literal_signs)
     return HptResult(first, second, test(found), said, pairs, problems, test)

@@ -101,7 +101,7 @@ def run(args: Args, console: Console) -> int:
             confidences=args.r,
             speedups=args.speedup,
             scores=args.scores,
-            level=args.alpha_benchmark,
+            alpha_benchmark=args.alpha_benchmark,
             rule=args.rule,
             literal_signs=args.literal_signs,
         )

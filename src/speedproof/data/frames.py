@@ -36,7 +36,8 @@ def suite_of_frame(
     columns = _Columns(frame)
     values = columns.numbers(value)
     order = np.arange(values.size) if run is None else np.argsort(columns.numbers(run), kind="stable")
-    by_row = unit if unit is not None and columns.has(unit) else None
+    # A column of values that is called as its unit does not name the unit of each.
+    by_row = unit if unit is not None and unit != value and columns.has(unit) else None
     if unit is None:
         unit = "s" if metric is None else ""
     roles = {
@@ -46,6 +47,8 @@ def suite_of_frame(
         "unit": columns.labels(by_row or (), unit),
     }
     codes, groups = _grouped([*roles.values()])
+    if codes.size < values.size:  # no column names anything: all rows are one sample
+        codes = np.repeat(codes, values.size)
     processes = None if process is None else _numbered(columns.column(process).tolist())[0]
     sessions = None if session is None else columns.labels(session, "")
     records: list[tuple[str, Record | Skipped]] = []
