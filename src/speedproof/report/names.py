@@ -10,7 +10,9 @@ from speedproof.report.cells import cut_left, cut_right, visible, width_of
 
 __all__ = ["common_prefix", "labels", "shortened"]
 
-_BOUNDARY = re.compile(r"[./:\\_\-\s]")
+_BOUNDARY = re.compile(r"\.(?!\d)|[/:\\_\-\s]")
+_SPACE = re.compile(r"\s")
+_PARTS = re.compile(r"([/\\\s_\-]+)")
 _SHARES = (0.5, 0.35, 0.65, 0.2, 0.8, 0.0, 1.0)
 """How much of the room the beginning of a name gets, in the order in which they are tried."""
 
@@ -27,7 +29,10 @@ def common_prefix(names: Sequence[str]) -> str:
         return ""
     first, last = min(names), max(names)
     same = next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))
-    ends = [match.end() for match in _BOUNDARY.finditer(first, 0, same)]
+    # Of commands whole words are told, never a part of a number or of what is in quotes.
+    boundary = _SPACE if _SPACE.search(first, 0, same) else _BOUNDARY
+    ends = [match.end() for match in boundary.finditer(first, 0, same)]
+    ends = [end for end in ends if not (first[:end].count('"') % 2 or first[:end].count("'") % 2)]
     # A short prefix costs the reader more to be told of than to read, and no name may become empty.
     while ends and any(len(name) == ends[-1] for name in names):
         ends.pop()
@@ -76,13 +81,42 @@ def labels(names: Sequence[str], width: int) -> list[str]:
     --------
     >>> labels(["results/2026-05/main/bench.json", "results/2026-05/jit/bench.json"], 12), labels(["O2", "O3"], 12)
     (['main', 'jit'], ['O2', 'O3'])
+    >>> labels([f"bm-{b}" for b in ("0507-3.16-49918f5", "0507-3.16-49918f5-JIT", "0514-3.16-461b1d9")], 12)
+    ['49918f5', '49918f5-JIT', '461b1d9']
+    >>> labels(['hyperfine -N "sleep 0.005" "sleep 0.003"', 'hyperfine -N "sleep 0.006" "sleep 0.003"'], 30)
+    ['"sleep 0.005"', '"sleep 0.006"']
     """
     names = [" ".join(visible(name).split()) for name in names]
     if max(map(width_of, names), default=0) > width:
         start = len(common_prefix(names))
         end = len(common_prefix([name[start:][::-1] for name in names]))
         names = [name[start : len(name) - end] for name in names]
+    if max(map(width_of, names), default=0) > width:
+        names = _told_apart(names, width)
     return shortened(names, width)
+
+
+def _told_apart(names: list[str], width: int) -> list[str]:
+    """Names without the parts that all have, then without those that are not needed to tell them apart."""
+    parts = [_PARTS.split(name) for name in names]
+    shared = set.intersection(*({*found[::2]} for found in parts))
+    kept = [
+        [(found[i - 1] if i else "", found[i]) for i in range(0, len(found), 2) if found[i] not in shared]
+        for found in parts
+    ]
+    if not all(kept):
+        return names
+
+    def joined(lists: list[list[tuple[str, str]]]) -> list[str]:
+        return ["".join([found[0][1], *(part for pair in found[1:] for part in pair)]) for found in lists]
+
+    told = joined(kept)
+    while max(map(width_of, told)) > width:
+        fewer = [found[1:] if len(found) > 1 else found for found in kept]
+        if fewer == kept or len(set(joined(fewer))) < len(set(names)):
+            break
+        kept, told = fewer, joined(fewer)
+    return told if len(set(told)) == len(set(names)) else names
 
 
 def _middle(text: str, width: int, share: float) -> str:

@@ -20,7 +20,7 @@ __all__ = ["Ranked", "advice", "report"]
 
 Ranked = tuple[Key, str, RunRanking, "ModeComparison | None"]
 """A benchmark, its unit, its versions in order, and for two of them what became of their modes."""
-_LABEL, _TITLE = 24, 12
+_LABEL, _TITLE = 24, 14
 
 
 def report(

@@ -201,12 +201,12 @@ def _risks(findings: Sequence[Finding], risk: float) -> str:
     """What the risk covers, and what it does not."""
     benchmarks = len({f.benchmark for f in findings})
     if findings[0].result.risk < risk:
-        told = f"Looked at after every block of runs; all candidates share a risk of {percent(risk)} a side."
+        told = f"Looked at after every block of runs; all candidates share the risk: {percent(risk)} a direction."
     else:
         blocks = (
             f"{plural(findings[0].result.blocks, 'pair')} of runs" if benchmarks == 1 else "Pairs of runs"
         )
-        told = f"{blocks} in random order, looked at after every one; risk {percent(risk)} a side."
+        told = f"{blocks} in random order, looked at after every one; risk {percent(risk)} in each direction."
     if benchmarks > 1:
         told += (
             f" Of {benchmarks} benchmarks that did not change, up to {2 * risk * benchmarks:.2g} would be called "

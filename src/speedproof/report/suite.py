@@ -30,6 +30,7 @@ from speedproof.report.words import (
     few,
     gain_and_loss,
     interval,
+    named,
     natural,
     needs,
     proof,
@@ -91,7 +92,7 @@ def report(
         headline=(
             *made.headline,
             *caveats(result.caveats),
-            *two_speeds(result.machine, labels([result.candidate], _LABEL)[0]),
+            *two_speeds(result.machine, labels([result.reference, result.candidate], _LABEL)[1]),
         ),
         tables=made.tables,
         notes=(*made.notes, *leftovers(result)),
@@ -112,7 +113,7 @@ def _not_given(hints: Sequence[str], *, details: bool, explain: bool) -> Iterato
 def _one(result: SuiteComparison, head: Comparison) -> Report:
     """One benchmark: a sentence, both sides in numbers, the chance of a faster run."""
     old, new = labels([result.reference, result.candidate], _LABEL)
-    head = _named(head, old, new)
+    head = named(head, old, new)
     lost = [kind.title for kind in failed([head], undermining=False) if kind.undermines != "nothing"]
     others = any(not c.held and c.kind.undermines != "nothing" for o in result.comparisons for c in o.checks)
     held = "All checks of the typical run hold." if others else "All checks hold."
@@ -128,12 +129,6 @@ def _one(result: SuiteComparison, head: Comparison) -> Report:
             *(doubtful or ((Text(held, "dim"),) if head.checks and held else ())),
         ),
         ("Why: --explain", "Page: --html report.html"),
-    )
-
-
-def _named(result: Comparison, old: str, new: str) -> Comparison:
-    return replace(
-        result, reference=replace(result.reference, label=old), candidate=replace(result.candidate, label=new)
     )
 
 
@@ -207,7 +202,7 @@ def _chances(result: SuiteComparison, head: Comparison) -> Iterator[Text]:
 def _opposed(result: SuiteComparison, head: Comparison, old: str, new: str) -> Iterator[Text]:
     """The protocols that prove the opposite, and a ratio of medians that points there."""
     for other in _opposite(result.comparisons, head):
-        told = verdict(_named(other, old, new), result.margin)
+        told = verdict(named(other, old, new), result.margin)
         yield Text(f"But {told}.", "doubt")
     if _turned(head):
         yield Text(

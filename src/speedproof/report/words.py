@@ -7,7 +7,7 @@ bounds are rounded away from the claim, so that printing never adds to it.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from speedproof.protocols.questions import HEADLINE, QUESTIONS
 from speedproof.protocols.results import Comparison, Needed, State, Verdict
@@ -27,6 +27,7 @@ __all__ = [
     "few",
     "gain_and_loss",
     "interval",
+    "named",
     "natural",
     "needs",
     "proof",
@@ -145,7 +146,7 @@ def verdict(result: Comparison, margin: float | None = None) -> str:
     """
     new, old = result.candidate.label or "the candidate", result.reference.label or "the reference"
     if result.quantity == "probability":
-        return chance(result.speedup, new, old, result.verdict)
+        return chance(result.speedup, new, old, result.verdict, result.repeated)
     if result.verdict is Verdict.UNDECIDED:
         s = result.speedup
         seen = f": {range_of(result)}" if math.isfinite(s.value) and not math.isnan(s.low) else ""
@@ -272,6 +273,13 @@ def wins(result: Comparison) -> str:
     words = {Verdict.FASTER: better, Verdict.SLOWER: worse, Verdict.EQUIVALENT: "the same"}
     word = words.get(result.verdict, "~ undecided")
     return f"{word}: wins {case_share(s.value)} [{case_share(s.low, -1)}, {case_share(s.high, 1)}]"
+
+
+def named(result: Comparison, old: str, new: str) -> Comparison:
+    """A comparison under shorter names of its versions."""
+    return replace(
+        result, reference=replace(result.reference, label=old), candidate=replace(result.candidate, label=new)
+    )
 
 
 def several(repeated: str) -> str:

@@ -159,7 +159,7 @@ def _near(points: Sequence[float], reach: float = 4.0, most: float = 0.1) -> lis
     if len(logs) < 8:
         return list(points)
     first, third = logs[len(logs) // 4], logs[(3 * len(logs)) // 4]
-    room = reach * max(third - first, math.log(1.1))
+    room = reach * max(third - first, math.log(1.25))
     near = [p for p in points if first - room <= math.log(p) <= third + room]
     return near if len(near) >= (1 - most) * len(points) else list(points)
 

@@ -71,8 +71,8 @@
     chart.append(svg("line", { class: "axis", x1: LEFT, x2: RIGHT, y1: BOTTOM, y2: BOTTOM }),
       axisText(along(1), BOTTOM + 15, "middle", "1"));
     if (most > 1) chart.append(axisText(along(most), BOTTOM + 15, "end", String(most)));
-    chart.append(axisText((LEFT + RIGHT) / 2, BOTTOM + 27, "middle", drawn.ordered ? "run" : "place in the file"));
-    return figure(chart, drawn.ordered ? "Run order" : "Order of the file",
+    chart.append(axisText((LEFT + RIGHT) / 2, BOTTOM + 27, "middle", drawn.ordered ? drawn.unit : "place in the file"));
+    return figure(chart, drawn.ordered ? "In order" : "Order of the file",
       (drawn.ordered ? "A trend, a step or a warm-up shows here." : "The files do not tell in which order the runs were made.") + remarks(drawn));
   }
 
@@ -88,11 +88,11 @@
       const w = half * 0.66;
       chart.append(svg("rect", { class: "box " + side, x: centre - w, width: 2 * w, y: q3, height: Math.max(q1 - q3, 0.5), rx: 3 }),
         svg("line", { class: "box median " + side, x1: centre - w, x2: centre + w, y1: q2, y2: q2 }),
-        axisText(centre, BOTTOM + 15, "middle", cut(labels[i], 24)),
+        axisText(centre, BOTTOM + 15, "middle", cut(labels[i], 22)),
         axisText(centre, BOTTOM + 28, "middle", "median " + sample.median));
     });
     chart.append(svg("line", { class: "axis", x1: LEFT, x2: RIGHT, y1: BOTTOM, y2: BOTTOM }));
-    return figure(chart, "Distribution", "Every value; boxes hold the middle half, bold lines are medians." + remarks(drawn));
+    return figure(chart, "Distribution", (drawn.unit === "run" ? "Every value; boxes" : "Boxes") + " hold the middle half, bold lines are medians." + remarks(drawn));
   }
   // Points of about the same height are spread sideways from the middle, as wide as they are many.
   function swarm(heights, widest) {
@@ -110,8 +110,9 @@
     return places;
   }
 
+  const units = (drawn) => (drawn.unit === "process" ? "processes" : drawn.unit + "s");
   function ecdf(drawn, labels) {
-    const chart = frame(`Share of runs up to a value: ${drawn.samples.map((s) => s.told).join("; ")}`);
+    const chart = frame(`Share of ${units(drawn)} up to a value: ${drawn.samples.map((s) => s.told).join("; ")}`);
     const left = 42, at = scale(0, STEPS, left + 8, RIGHT - 6), up = scale(0, 1, BOTTOM, TOP);
     for (const share of [0, 0.25, 0.5, 0.75, 1]) {
       chart.append(svg("line", { class: "grid", x1: left, x2: RIGHT, y1: up(share), y2: up(share) }),
@@ -130,7 +131,7 @@
       values.forEach((v, k) => { d += `H${at(v).toFixed(1)}V${up((k + 1) / values.length).toFixed(1)}`; });
       chart.append(svg("path", { class: SIDES[i], d: d + `H${RIGHT}` }));
     });
-    return figure(chart, "Share of runs up to a value", "The curve further left is the lower version; curves that cross depend on the run.");
+    return figure(chart, `Share of ${units(drawn)} up to a value`, "The curve further left is the lower version; curves that cross depend on the run.");
   }
   const cut = (text, most) => (text.length > most ? text.slice(0, most - 1) + "…" : text);
 
@@ -178,7 +179,7 @@
       table("Checks", ["", "Check", "What it asks", "p", "What it means and what to do"],
         checks.map(([held, name, asks, p, message]) => html("tr", {},
           html("td", { class: held === "holds" ? "held" : "held failed" }, MARKS[held]), html("th", { scope: "row" }, name),
-          ...[["", asks], ["p", p], ["", message]].map(([label, c]) => html("td", { "data-label": label }, c)))), "checks"),
+          ...[["", asks], ["p", p], ["", message]].map(([label, c]) => html("td", { "data-label": label, class: label ? "held" : "" }, c)))), "checks"),
       table("Tests", ["Protocol", "Test", "p, faster", "p, slower"], tests.map(line)),
       table("Both sides in numbers", ["", "Version", "Values", "Median", "Mean", "Minimum", "Maximum", "Standard deviation", "MAD"], found.summary.map(line))]);
     const cell = html("td", {}, html("ul", { class: "verdicts" },

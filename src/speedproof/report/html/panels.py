@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,11 @@ from speedproof.data.suite import Pair, Suite
 from speedproof.data.units import format_value, format_values
 from speedproof.protocols.results import Check, Comparison, Summary
 from speedproof.protocols.suite import SuiteComparison
+from speedproof.protocols.units import typical_units
 from speedproof.report.html.axis import linear_ticks
+from speedproof.report.names import labels
 from speedproof.report.numbers import plural, pvalue, values
-from speedproof.report.words import proof, verdict
+from speedproof.report.words import named, proof, verdict
 from speedproof.stats.scaling import with_headroom
 
 __all__ = ["Panel", "panels"]
@@ -56,17 +59,23 @@ def panels(result: SuiteComparison, suite: Suite, margin: float | None = None) -
     for comparison in result.comparisons:
         found.setdefault(comparison.benchmark, []).append(comparison)
     most = min(max(_BUDGET // (2 * max(len(found), 1)), _LEAST_DRAWN), _MOST_DRAWN)
-    return {name: _panel(of_one, pairs.get(name), most, margin) for name, of_one in found.items()}
-
-
-def _panel(found: Sequence[Comparison], pair: Pair | None, most: int, margin: float | None) -> Panel:
     return {
-        "said": [[c.verdict.value, ": ".join(filter(None, (verdict(c, margin), proof(c))))] for c in found],
-        "labels": [found[0].reference.label, found[0].candidate.label],
+        name: _panel(of_one, pairs.get(name), most, margin, result.nested) for name, of_one in found.items()
+    }
+
+
+def _panel(
+    found: Sequence[Comparison], pair: Pair | None, most: int, margin: float | None, nested: str
+) -> Panel:
+    old, new = labels([found[0].reference.label, found[0].candidate.label], 40)
+    found = [named(c, old, new) for c in found]
+    return {
+        "said": [[c.verdict.value, "; ".join(filter(None, (verdict(c, margin), proof(c))))] for c in found],
+        "labels": [old, new],
         "tests": [_test(c) for c in found],
         "checks": _checks(found),
         "summary": _summary(found),
-        "drawn": None if pair is None else _drawn(pair, most),
+        "drawn": None if pair is None else _drawn(*_independent(pair, nested), most),
     }
 
 
@@ -75,14 +84,15 @@ def _test(c: Comparison) -> list[str]:
 
 
 def _checks(found: Sequence[Comparison]) -> list[list[str]]:
-    """Every check once: first those that undermine the verdict, then those that fail, then those that hold."""
+    """Every check once: first those that undermine the headline, then those that fail, then those that hold."""
     seen: dict[tuple[str, str], Check] = {}
+    of_headline = found[0].checks
     for c in found:
         for check in c.checks:
             seen.setdefault((check.name, check.message), check)
 
     def rank(check: Check) -> int:
-        return 2 if check.held else 0 if check.kind.undermines == "risk" else 1
+        return 2 if check.held else 0 if check.kind.undermines == "risk" and check in of_headline else 1
 
     words = ("undermines", "fails", "holds")
     return [
@@ -111,7 +121,24 @@ def _numbers(side: Summary) -> tuple[str, ...]:
     )
 
 
-def _drawn(pair: Pair, most: int) -> dict[str, Any]:
+def _independent(pair: Pair, nested: str) -> tuple[Pair, str]:
+    """What repeats independently, as the verdict counts it: values of one process are not so many runs."""
+    if nested == "pool":
+        return pair, ""
+    x, y = typical_units(pair, warming=False)
+    used, measured = (x, y), (pair.reference, pair.candidate)
+    if all(u.n == m.n for u, m in zip(used, measured, strict=True)):
+        return pair, ""
+    unit = (
+        "session"
+        if any(u.n == m.session_count > 1 for u, m in zip(used, measured, strict=True))
+        else "process"
+    )
+    counts = " and ".join(f"{m.n} values in {u.n}" for u, m in zip(used, measured, strict=True))
+    return replace(pair, reference=x, candidate=y), f"Each point is the median of a {unit} ({counts})."
+
+
+def _drawn(pair: Pair, pooled_as: str, most: int) -> dict[str, Any]:
     x, y = pair.reference, pair.candidate
     low, high = _range(x.values, y.values)
     ticks = linear_ticks(low, high)
@@ -127,7 +154,8 @@ def _drawn(pair: Pair, most: int) -> dict[str, Any]:
         return found
 
     return {
-        "beyond": "" if not beyond.size else _beyond(beyond, high, x.unit),
+        "beyond": " ".join(filter(None, (pooled_as, _beyond(beyond, high, x.unit) if beyond.size else ""))),
+        "unit": pooled_as.partition("of a ")[2].partition(" ")[0] or "run",
         "ticks": list(zip(steps(np.array(ticks)), format_values(list(ticks), x.unit), strict=True)),
         "ordered": all(_in_order(s) for s in (x, y)),
         "samples": [_sample(s, steps, most) for s in (x, y)],
