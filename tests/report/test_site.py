@@ -11,8 +11,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from speedproof.report.site import write_site
-from speedproof.report.site.encode import encode_track
 
 from speedproof.data.suite import Key
 from speedproof.errors import UsageError
@@ -21,6 +19,8 @@ from speedproof.history.commits import Commit, commit_address
 from speedproof.history.result import HistoryResult
 from speedproof.history.rows import Measurement, Measurements, StoredSeries
 from speedproof.history.tracks import Track, tracks_of
+from speedproof.report.site import write_site
+from speedproof.report.site.encode import encode_track
 
 CHROMIUM, DRIVER = Path("/usr/bin/chromium"), Path("/usr/bin/chromedriver")
 HOSTILE = '"><img src=x onerror=alert(1)></script><script>alert(2)</script>'
