@@ -28,7 +28,7 @@ __all__ = ["REJECTS", "Builder", "build"]
 
 REJECTS = "rejects.parquet"
 _INPUTS = "inputs"
-_ROWS, _VALUES = 1 << 14, 1 << 22  # of a leaf at most: a task of some seconds, 32 MB
+_ROWS, _VALUES = 1 << 13, 1 << 22  # of a leaf at most: a task of some seconds, 32 MB
 _GROUP = 1 << 20  # values of a row group
 _DEPTH = 8
 _TEXTS = [

@@ -184,7 +184,7 @@ def _on_cluster(
                     for i in islice(numbers, count)
                 ]
 
-            running = distributed.as_completed(start(ahead))
+            running = distributed.as_completed(start(ahead), loop=client.loop)
             for future in running:
                 failed = future.exception()
                 if isinstance(failed, distributed.scheduler.KilledWorker):

@@ -9,16 +9,17 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
+from typing import Literal
 
 import msgspec
 
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Pair
-from speedproof.protocols.aggregates import GeometricMeans, MeanLogRatio, log_ratio
+from speedproof.protocols.aggregates import GeometricMeans, MeanLogRatio
 from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.caveats import caveats_of
-from speedproof.protocols.results import Caveat
-from speedproof.protocols.suites import LOCATIONS, Location, OverallGain, locate
+from speedproof.protocols.results import Caveat, Summary, summarise_all
+from speedproof.protocols.suites import LOCATIONS, Location, OverallGain
 
 __all__ = ["Ratios", "Seen", "Whole", "seen_in", "whole_of"]
 
@@ -99,20 +100,22 @@ _NAMED = 20
 def seen_in(pairs: Sequence[Pair], versions: tuple[str, str], nested: str) -> Seen:
     """What some pairs of two versions say of the whole."""
     seen = Seen(pairs=len(pairs), rates=bool(pairs) and pairs[0].reference.higher_is_better)
-    for pair in pairs:
-        ratio = log_ratio(pair)
-        if ratio is None:
-            seen.ratios.left_out += 1
-        else:
-            alone = 0 in ratio.df
-            variances = (0.0, 0.0) if alone else ratio.variances
-            weight = sum(v * v / df for v, df in zip(variances, ratio.df, strict=True) if df)
-            seen.ratios.add(
-                Ratios(1, ratio.value, ratio.unbiased, 0.0, sum(variances), weight, 0, int(alone))
-            )
-        for total, location in zip(seen.totals, LOCATIONS, strict=True):
-            for k, side in enumerate((pair.reference, pair.candidate)):
-                total[k] += locate(_used(side, location, nested).values, location)
+    measured = [sample for pair in pairs for sample in (pair.reference, pair.candidate)]
+    means = _summaries(measured, "mean")
+    # As in a benchmark's own row: of processes, where values are nested in them; the minimum is of all values.
+    pooled = means if not any(sample.nested for sample in measured) else summarise_all(measured, measured)
+    by_location = {
+        "min": [side.minimum for side in pooled],
+        "mean": [side.mean for side in (pooled if nested == "pool" else means)],
+        "median": [
+            s.median
+            for s in (pooled if nested == "pool" or pooled is means else _summaries(measured, "median"))
+        ],
+    }
+    for total, location in zip(seen.totals, LOCATIONS, strict=True):
+        total[:] = math.fsum(by_location[location][::2]), math.fsum(by_location[location][1::2])
+    for pair, x, y in zip(pairs, means[::2], means[1::2], strict=True):
+        _add_ratio(seen.ratios, *((y, x) if pair.reference.higher_is_better else (x, y)))
     seen.caveats = [
         (c.kind.name, c.versions, len(c.benchmarks) or len(pairs), c.detail)
         for c in caveats_of(pairs, versions)
@@ -120,8 +123,22 @@ def seen_in(pairs: Sequence[Pair], versions: tuple[str, str], nested: str) -> Se
     return seen
 
 
-def _used(sample: Sample, location: Location, nested: str) -> Sample:
-    return sample if nested == "pool" or location == "min" else sample.per_process(location)
+def _summaries(samples: Sequence[Sample], location: Literal["mean", "median"]) -> list[Summary]:
+    return summarise_all(samples, [sample.per_process(location) for sample in samples])
+
+
+def _add_ratio(ratios: Ratios, slow: Summary, fast: Summary) -> None:
+    """The logarithm of one speedup in mean, as :func:`speedproof.protocols.aggregates.log_ratio` has it."""
+    if not min(slow.mean, fast.mean) > 0:
+        ratios.left_out += 1
+        return
+    value = math.log(slow.mean) - math.log(fast.mean)
+    if min(slow.n, fast.n) < 2:
+        ratios.add(Ratios(1, value, value, single=1))
+        return
+    v, w = ((side.deviation / side.mean) ** 2 / side.n for side in (slow, fast))
+    weight = v * v / (slow.n - 1) + w * w / (fast.n - 1)
+    ratios.add(Ratios(1, value, value - (w - v) / 2, 0.0, v + w, weight))
 
 
 class Whole(msgspec.Struct, frozen=True):

@@ -23,7 +23,7 @@ __all__ = ["ANSWER", "Part", "database", "opened", "parts_of", "query", "read_re
 ANSWER = "comparison.json"
 """What a folder of answers says of itself."""
 
-_TASK = 1 << 13  # rows that are worth a task
+_TASK = 1 << 12  # rows that are worth a task
 _TASK_VALUES = 1 << 21
 
 

@@ -1,0 +1,146 @@
+"""A real Dask scheduler with workers in processes of their own: same answer, whatever is killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from speedproof.corpus import engine
+from speedproof.corpus.compare import Asked, compare
+from speedproof.corpus.engine import Failure, run
+from speedproof.data.record import FileResults
+from speedproof.errors import SpeedproofError, UsageError
+
+distributed = pytest.importorskip("distributed")
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore"),  # of Dask's own while its processes die
+]
+
+
+def _free() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@contextmanager
+def scheduler(port: int) -> Iterator[str]:
+    """The two lines that the manual gives, with one worker process more."""
+    address = f"tcp://127.0.0.1:{port}"
+
+    def start(*argv: str) -> subprocess.Popen[bytes]:
+        silent = subprocess.DEVNULL
+        return subprocess.Popen([sys.executable, "-m", "dask", *argv], stdout=silent, stderr=silent)
+
+    running = [start("scheduler", "--host", "127.0.0.1", "--port", str(port), "--no-dashboard")]
+    running += [
+        start("worker", address, "--nthreads", "1", "--no-dashboard", "--death-timeout", "60")
+        for _ in range(2)
+    ]
+    _pids[address] = running[0].pid
+    try:
+        yield address
+    finally:
+        for process in running:
+            process.kill()
+        for process in running:
+            process.wait()
+
+
+_pids: dict[str, int] = {}
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[str]:
+    with scheduler(_free()) as address:
+        yield address
+
+
+@pytest.fixture
+def corpus(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small_leaves: None, made_up: Callable[..., Any],
+    put: Callable[[list[tuple[str, FileResults]], Path], Path],
+) -> Path:  # fmt: skip
+    monkeypatch.setattr("speedproof.corpus.read._TASK", 60)
+    return put(made_up(60, 2), tmp_path / "c")
+
+
+def test_a_cluster_gives_the_same_bytes(cluster: str, corpus: Path, tmp_path: Path) -> None:
+    asked = Asked((("v0", "v1"),), "time")
+    compare(corpus, asked, out=tmp_path / "here")
+    found = compare(corpus, asked, out=tmp_path / "there", dask=cluster)
+    assert found.failures == ()
+    here, there = ({p.name: p.read_bytes() for p in (tmp_path / n).glob("part*")} for n in ("here", "there"))
+    assert len(here) > 1
+    assert here == there
+
+
+def _once_deadly(task: tuple[int, str]) -> int:
+    number, folder = task
+    mark = Path(folder, "killed")
+    if number == 2 and not mark.exists():
+        mark.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number
+
+
+def test_a_killed_worker_loses_nothing(cluster: str, tmp_path: Path) -> None:
+    """The nanny starts another; the task comes again."""
+    sys.path.insert(0, str(Path(__file__).parent))
+    found = dict(run(_shipped(_once_deadly), [(i, str(tmp_path)) for i in range(8)], dask=cluster))
+    assert found == {i: i for i in range(8)}
+    assert not any(isinstance(v, Failure) for v in found.values())
+
+
+def _shipped(work: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """A function of this file, which workers cannot import, sent by value."""
+    import cloudpickle
+
+    cloudpickle.register_pickle_by_value(sys.modules[work.__module__])
+    return work
+
+
+def _wait(task: tuple[int, str]) -> int:
+    number, _ = task
+    if number > 2:
+        time.sleep(0.3)
+    return number
+
+
+def test_a_lost_scheduler_is_said_and_the_next_goes_on(tmp_path: Path) -> None:
+    import dask
+
+    port = _free()
+    tasks = [(i, str(tmp_path)) for i in range(200)]
+    with scheduler(port) as address:
+        outcomes = run(_shipped(_wait), tasks, dask=address)
+        first = [next(outcomes) for _ in range(3)]
+        os.kill(_pids[address], signal.SIGKILL)
+        with (
+            dask.config.set({"distributed.comm.timeouts.connect": "3s"}),
+            pytest.raises(SpeedproofError, match=r"the scheduler is lost.*goes on"),
+        ):
+            list(outcomes)
+    assert len(first) == 3
+    with scheduler(port) as address:
+        assert dict(run(_shipped(_wait), tasks[:3], dask=address)) == {0: 0, 1: 1, 2: 2}
+
+
+def test_a_cluster_that_cannot_be_used(cluster: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "_WAIT", 2.0)
+    with pytest.raises(UsageError, match="no Dask scheduler answers"):
+        list(run(_wait, [(0, ""), (1, "")], dask=f"tcp://127.0.0.1:{_free()}"))
+    monkeypatch.setattr(engine, "__version__", "9.9")
+    with pytest.raises(UsageError, match=r"runs speedproof 0.*here is speedproof 9\.9.*use the same"):
+        list(run(_wait, [(0, ""), (1, "")], dask=cluster))
