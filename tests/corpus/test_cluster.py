@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from speedproof.corpus import engine
+from speedproof.corpus.answers import How
 from speedproof.corpus.compare import Asked, compare
 from speedproof.corpus.engine import Failure, run
 from speedproof.data.record import FileResults
@@ -78,8 +79,8 @@ def corpus(
 
 def test_a_cluster_gives_the_same_bytes(cluster: str, corpus: Path, tmp_path: Path) -> None:
     asked = Asked((("v0", "v1"),), "time")
-    compare(corpus, asked, out=tmp_path / "here")
-    found = compare(corpus, asked, out=tmp_path / "there", dask=cluster)
+    compare(corpus, asked, How(tmp_path / "here"))
+    found = compare(corpus, asked, How(tmp_path / "there", dask=cluster))
     assert found.failures == ()
     here, there = ({p.name: p.read_bytes() for p in (tmp_path / n).glob("part*")} for n in ("here", "there"))
     assert len(here) > 1

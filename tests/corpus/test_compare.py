@@ -15,7 +15,9 @@ import pytest
 
 import speedproof as sp
 from speedproof.api.corpus import query
+from speedproof.corpus import answers as answering
 from speedproof.corpus import compare as comparing
+from speedproof.corpus.answers import How
 from speedproof.corpus.compare import Asked, compare, pairs_in_file
 from speedproof.corpus.conclude import survivors
 from speedproof.corpus.engine import Failure, Interrupted, run
@@ -115,11 +117,11 @@ def test_one_process_two_processes_any_order(
 ) -> None:
     """The files of answers are the same, byte by byte, and so is the whole."""
     asked = Asked((("v0", "v1"),), "time")
-    compare(corpus, asked, out=tmp_path / "1", workers=1)
-    compare(corpus, asked, out=tmp_path / "2", workers=2)
+    compare(corpus, asked, How(tmp_path / "1", workers=1))
+    compare(corpus, asked, How(tmp_path / "2", workers=2))
     backwards = lambda work, tasks, **how: run(work, tasks[::-1])  # noqa: E731
-    monkeypatch.setattr(comparing, "run", backwards)
-    compare(corpus, asked, out=tmp_path / "3")
+    monkeypatch.setattr(answering, "run", backwards)
+    compare(corpus, asked, How(tmp_path / "3"))
     assert answers(tmp_path / "1")
     assert answers(tmp_path / "1") == answers(tmp_path / "2") == answers(tmp_path / "3")
 
@@ -128,7 +130,7 @@ def test_what_is_done_is_not_done_again(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = Asked("consecutive", "time")
-    whole = compare(corpus, asked, out=tmp_path / "whole")
+    whole = compare(corpus, asked, How(tmp_path / "whole"))
     real, calls = comparing.compare_part, 0
 
     def dying(task: Any) -> int:
@@ -140,16 +142,16 @@ def test_what_is_done_is_not_done_again(
 
     monkeypatch.setattr(comparing, "compare_part", dying)
     with pytest.raises(KeyboardInterrupt):
-        compare(corpus, asked, out=tmp_path / "cut")
+        compare(corpus, asked, How(tmp_path / "cut"))
     assert len(answers(tmp_path / "cut")) == 2
     calls = 10
     seen = []
-    compare(corpus, asked, out=tmp_path / "cut", started=lambda parts, there: seen.append((parts, there)))
+    compare(corpus, asked, How(tmp_path / "cut", started=lambda parts, there: seen.append((parts, there))))
     assert seen == [(whole.parts, 2)]
     assert calls == 10 + whole.parts - 2
     assert answers(tmp_path / "cut") == answers(tmp_path / "whole")
     with pytest.raises(UsageError, match="answers to another question"):
-        compare(corpus, replace(asked, metric="memory"), out=tmp_path / "cut")
+        compare(corpus, replace(asked, metric="memory"), How(tmp_path / "cut"))
 
 
 def test_a_damaged_part_is_named_and_the_rest_goes_on(corpus: Path, tmp_path: Path) -> None:
@@ -157,12 +159,12 @@ def test_a_damaged_part_is_named_and_the_rest_goes_on(corpus: Path, tmp_path: Pa
     content = bytearray(file.read_bytes())
     content[len(content) // 3] ^= 0xFF
     file.write_bytes(content)
-    found = compare(corpus, Asked("all", "time"), out=tmp_path / "a")
+    found = compare(corpus, Asked("all", "time"), How(tmp_path / "a"))
     assert len(found.failures) == 1
     assert str(file) in found.failures[0]
     assert len(found.files) == found.parts - 1
     file.unlink()
-    assert "damaged or gone" in compare(corpus, Asked("all", "time"), out=tmp_path / "a").failures[0]
+    assert "damaged or gone" in compare(corpus, Asked("all", "time"), How(tmp_path / "a")).failures[0]
 
 
 def test_pairs(corpus: Path, tmp_path: Path) -> None:

@@ -30,10 +30,22 @@ from speedproof.protocols.questions import ASKED, QuestionName
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from speedproof.corpus.changes import CorpusChanges
     from speedproof.corpus.conclude import Conclusion
+    from speedproof.corpus.model import CorpusModels
+    from speedproof.corpus.schema import Manifest
     from speedproof.report.model import Report
 
-__all__ = ["Corpus", "CorpusComparison", "CorpusInfo", "listed", "pairs_in_file", "query"]
+__all__ = [
+    "Corpus",
+    "CorpusChanged",
+    "CorpusComparison",
+    "CorpusInfo",
+    "CorpusModelled",
+    "listed",
+    "pairs_in_file",
+    "query",
+]
 
 
 def _no_step() -> None:
@@ -60,6 +72,38 @@ class CorpusComparison(Shown):
 
     def __repr__(self) -> str:
         return f"<CorpusComparison: {self.conclusion.comparisons} comparisons>"
+
+
+@dataclass(frozen=True, repr=False)
+class CorpusModelled(Shown):
+    """The mixtures of a corpus as a whole; each single one is a row of the Parquet files in ``models.answers``."""
+
+    models: CorpusModels
+
+    def reports(self) -> Iterable[Report]:
+        """What they say together, in words."""
+        from speedproof.report.corpus_models import modelled
+
+        return (modelled(self.models),)
+
+    def __repr__(self) -> str:
+        return f"<CorpusModelled: {self.models.samples} samples>"
+
+
+@dataclass(frozen=True, repr=False)
+class CorpusChanged(Shown):
+    """The changes along the versions of a corpus, in ``changes.changes``."""
+
+    changes: CorpusChanges
+
+    def reports(self, *, everything: bool = False) -> Iterable[Report]:
+        """The changes in words."""
+        from speedproof.report.corpus_models import changed
+
+        return (changed(self.changes, everything=everything),)
+
+    def __repr__(self) -> str:
+        return f"<CorpusChanged: {len(self.changes.changes)} changes>"
 
 
 class Corpus:
@@ -206,11 +250,13 @@ class Corpus:
         SpeedproofError
             An unknown version or metric, a folder of other answers, a cluster that cannot be used or is lost.
         """
+        from speedproof.corpus.answers import How
         from speedproof.corpus.compare import Asked, compare
         from speedproof.corpus.conclude import conclude
         from speedproof.corpus.engine import cores
 
         place, manifest = opened(self.place)
+        chosen = _metric(manifest, metric)
         wanted = tuple(pairs) if pairs is not None and not isinstance(pairs, str) else pairs
         if wanted is None:
             versions = tuple(manifest.versions)
@@ -220,25 +266,86 @@ class Corpus:
                 )
             first = reference or next(v for v in versions if v != candidate)
             wanted = ((first, candidate or next(v for v in versions if v != first)),)
-        if metric is not None and metric not in manifest.metrics:
-            raise UsageError(f"no metric is called {metric}: there are {', '.join(manifest.metrics)}")
-        chosen = metric or (
-            "time" if "time" in manifest.metrics else max(manifest.metrics, key=manifest.metrics.__getitem__)
-        )
         rules = Rules(alpha=risk_of(confidence), margin=margin) if rules is None else rules
-        found = compare(
-            self.place,
-            Asked(wanted, chosen, rules, tuple(protocols), where),
-            out=out,
-            workers=cores() if workers is None else workers,
-            dask=dask,
-            started=started,
-            done=done,
-        )
+        how = How(out, cores() if workers is None else workers, dask, started, done)
+        found = compare(self.place, Asked(wanted, chosen, rules, tuple(protocols), where), how)
         return CorpusComparison(conclude(found, place.name))
+
+    def model(
+        self,
+        *,
+        metric: str | None = None,
+        where: str | None = None,
+        components: int = 9,
+        bootstrap: int = 200,
+        fast: bool = False,
+        seed: int = 0,
+        out: str | os.PathLike[str] | None = None,
+        workers: int | None = None,
+        dask: str | None = None,
+        started: Callable[[int, int], None] = lambda parts, done: None,
+        done: Callable[[], None] = _no_step,
+    ) -> CorpusModelled:
+        """Fit a Gaussian mixture to every sample and test it, as :func:`speedproof.model` does.
+
+        The other parameters are those of :meth:`compare`; the answers are a row a sample.
+        """
+        from speedproof.corpus.answers import How
+        from speedproof.corpus.engine import cores
+        from speedproof.corpus.model import ModelAsked, model, summed_up
+
+        place, manifest = opened(self.place)
+        asked = ModelAsked(_metric(manifest, metric), where, components, bootstrap, fast, seed)
+        found = model(
+            self.place, asked, How(out, cores() if workers is None else workers, dask, started, done)
+        )
+        return CorpusModelled(summed_up(found, place.name))
+
+    def changes(
+        self,
+        *,
+        metric: str | None = None,
+        where: str | None = None,
+        confidence: float = 0.95,
+        correction: Literal["holm", "bh"] = "holm",
+        repository: str | None = None,
+        out: str | os.PathLike[str] | None = None,
+        workers: int | None = None,
+        dask: str | None = None,
+        started: Callable[[int, int], None] = lambda parts, done: None,
+        done: Callable[[], None] = _no_step,
+    ) -> CorpusChanged:
+        """Find the changes along the versions of every benchmark on every machine, as a history does.
+
+        Versions are ordered by git where ``repository`` names a folder whose commits they are, else by when they
+        were measured, else as they appeared. ``confidence`` is that a corpus without a change shows none;
+        ``correction="bh"`` allows a share of false ones. The other parameters are those of :meth:`compare`.
+        """
+        from speedproof.corpus.answers import How
+        from speedproof.corpus.changes import ChangesAsked, changes, found_changes
+        from speedproof.corpus.engine import cores
+
+        _, manifest = opened(self.place)
+        asked = ChangesAsked(_metric(manifest, metric), where)
+        found = changes(
+            self.place, asked, How(out, cores() if workers is None else workers, dask, started, done)
+        )
+        return CorpusChanged(
+            found_changes(
+                found, self.place, asked, risk_of(confidence), correction=correction, repository=repository
+            )
+        )
 
     def __repr__(self) -> str:
         return f"<Corpus: {self.place}>"
+
+
+def _metric(manifest: Manifest, name: str | None) -> str:
+    """The metric asked for; time, or what there is most of."""
+    known = manifest.metrics
+    if name is not None and name not in known:
+        raise UsageError(f"no metric is called {name}: there are {', '.join(known)}")
+    return name or ("time" if "time" in known else max(known, key=known.__getitem__, default="time"))
 
 
 def _labelled(

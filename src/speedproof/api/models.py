@@ -13,13 +13,12 @@ from speedproof.data.suite import Key, Suite
 from speedproof.data.units import parse_quantity
 from speedproof.errors import DataError, UsageError
 from speedproof.mixture.analysis import Analysis, analyse
+from speedproof.mixture.independent import independent
 from speedproof.report import mixtures
 from speedproof.report.mixtures import Questions, answers, indices
 from speedproof.report.model import Report
 
 __all__ = ["ModelResult", "model"]
-
-_LEAST_PROCESSES = 10
 
 
 @dataclass(frozen=True, repr=False)
@@ -150,7 +149,7 @@ def model(
     inner = jobs if len(samples) == 1 else 1
 
     def one(sample: Sample) -> Analysis | DataError:
-        used, note = _independent(sample)
+        used, note = independent(sample)
         try:
             found = analyse(
                 used.values, N=0 if used.nested else bootstrap, seed=seed, K_max=components, c=undersampling,
@@ -172,19 +171,6 @@ def model(
     if not models:
         raise UsageError("\n  ".join(["no sample could be modelled", *problems]))
     return ModelResult(tuple(models), tuple(problems), asked)
-
-
-def _independent(sample: Sample) -> tuple[Sample, str]:
-    """One value a process where there are processes enough for a mixture, and what was done, in words."""
-    if not sample.nested:
-        return sample, ""
-    count = sample.process_count
-    if count >= _LEAST_PROCESSES:
-        return sample.per_process("median"), f"{count} processes, one value each: the median of its values"
-    return sample, (
-        f"{sample.n} values of {count} process{'es' if count > 1 else ''} are not independent: no test; "
-        f"measure {_LEAST_PROCESSES} processes or more"
-    )
 
 
 def _shared_out(

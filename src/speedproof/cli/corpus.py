@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from itertools import chain
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import speedproof as sp
 from speedproof.cli.command import Args, Argument, Command, Option, in_group
 from speedproof.cli.console import Console
 from speedproof.cli.inputs import columns_of
-from speedproof.cli.options import reading, rule_options, rules_of, whole
+from speedproof.cli.options import confidence_of, reading, rule_options, rules_of, whole
 from speedproof.errors import SpeedproofError, UsageError
+
+if TYPE_CHECKING:
+    from speedproof.api.corpus import CorpusChanged, CorpusComparison, CorpusModelled
+    from speedproof.report.model import Report
 
 __all__ = ["COMMAND", "run"]
 
@@ -25,11 +31,15 @@ COMMAND = Command(
         "  speedproof corpus info corpus\n"
         "  speedproof corpus compare corpus --reference 3.12 --candidate 3.13\n"
         "  speedproof corpus compare corpus --pairs consecutive --dask tcp://host:8786\n"
+        "  speedproof corpus model corpus --fast\n"
+        "  speedproof corpus changes corpus --repository .\n"
         "  speedproof corpus query corpus 'SELECT version, sum(n) FROM corpus GROUP BY 1'\n"
         "  speedproof compare corpus --where \"version in ('3.12', '3.13')\""
     ),
     [
-        Argument("words", metavar="ACTION [...]", help="build, info, query, compare", many=True),
+        Argument(
+            "words", metavar="ACTION [...]", help="build, info, query, compare, model, changes", many=True
+        ),
         *in_group(
             "building",
             Option(
@@ -63,13 +73,43 @@ COMMAND = Command(
             *rule_options(),
         ),
         *in_group(
+            "modelling",
+            Option(
+                "--components",
+                parse=whole,
+                default=9,
+                metavar="K",
+                help="largest number of components (default: 9)",
+            ),
+            Option(
+                "--bootstrap-samples",
+                parse=whole,
+                default=200,
+                metavar="N",
+                help="of the test; 0: no test (default: 200)",
+            ),
+            Option("--fast", flag=True, help="stop adding components early in the bootstrap"),
+            Option(
+                "--seed", parse=whole, default=0, metavar="SEED", help="of all random numbers (default: 0)"
+            ),
+        ),
+        *in_group(
+            "changes",
+            Option(
+                "--repository", metavar="DIR", help="versions are commits here, in the order of its branch"
+            ),
+            Option(
+                "--fdr", flag=True, help="allow a share of false changes (Benjamini and Hochberg): finds more"
+            ),
+        ),
+        *in_group(
             "computing",
             Option("--workers", parse=whole, metavar="N", help="processes (default: all cores)"),
             Option("--dask", metavar="ADDRESS", excludes="workers", help="a Dask scheduler: tcp://host:8786"),
         ),
         *in_group(
             "output",
-            Option("--all", flag=True, help="query: every row on a terminal, too"),
+            Option("--all", flag=True, help="query: every row on a terminal, too; changes: every change"),
             Option("--json", flag=True, help="write JSON"),
         ),
         *reading(),
@@ -84,8 +124,13 @@ _ALLOWED = {
     "compare": {"output", "reference", "candidate", "pairs", "metric", "details", "where", "workers", "dask",
                 "json", "alpha", "confidence", "margin", "nested", "rigorous", "always_welch", "ks_rule",
                 "bootstrap"},
+    "model": {"output", "metric", "components", "bootstrap_samples", "fast", "seed", "where", "workers", "dask",
+              "json"},
+    "changes": {"output", "metric", "alpha", "confidence", "repository", "fdr", "where", "workers", "dask", "json",
+                "all"},
 }  # fmt: skip
 _ROWS = 40
+INTERRUPTED = 130
 
 
 def run(args: Args, console: Console) -> int:
@@ -96,9 +141,11 @@ def run(args: Args, console: Console) -> int:
     for name, option in args.given.items():
         if name not in _ALLOWED[action]:
             raise UsageError(f"{option}: corpus {action} does not take it")
-    return {"build": _build, "info": _info, "query": _query, "compare": _compare}[action](
-        words, args, console
-    )
+    try:
+        return _ACTIONS[action](words, args, console)
+    except KeyboardInterrupt:
+        console.remark("interrupted; what is done is kept, and the same command goes on")
+        return INTERRUPTED
 
 
 def _only(words: list[str], what: str, count: int = 1) -> list[str]:
@@ -116,22 +163,18 @@ def _build(words: list[str], args: Args, console: Console) -> int:
         raise UsageError("name result files, folders or archives, or --files-from LIST")
     files = chain(words, listed(args.files_from) if args.files_from is not None else ())
     by = args.by.split(",") if args.by else ()
-    try:
-        with console.progress("reading files", None) as ticker:
-            corpus = sp.Corpus.build(
-                files,
-                args.output,
-                append=args.append,
-                by=by,
-                format=args.format,
-                unit=args.unit,
-                columns=columns_of(args),
-                wide=args.wide,
-                done=ticker.advance,
-            )
-    except KeyboardInterrupt:
-        console.remark("interrupted; what was read is kept, and the same command goes on")
-        return 130
+    with console.progress("reading files", None) as ticker:
+        corpus = sp.Corpus.build(
+            files,
+            args.output,
+            append=args.append,
+            by=by,
+            format=args.format,
+            unit=args.unit,
+            columns=columns_of(args),
+            wide=args.wide,
+            done=ticker.advance,
+        )
     return _tell(corpus, args, console)
 
 
@@ -155,45 +198,75 @@ def _compare(words: list[str], args: Args, console: Console) -> int:
     from speedproof.api.corpus import pairs_in_file
     from speedproof.api.suites import ASKED, DETAILS
 
-    (place,) = _only(words, "a corpus")
     if args.pairs and (args.reference or args.candidate):
         raise UsageError("--pairs and --reference or --candidate exclude each other")
     known = args.pairs in ("all", "consecutive", None)
     pairs = args.pairs if known else pairs_in_file(args.pairs)
-    try:
-        with console.progress("comparing parts", None) as ticker:
+    protocols = DETAILS if args.details else ASKED
 
-            def started(parts: int, there: int) -> None:
-                ticker.of(parts, there)
+    def compare(corpus: sp.Corpus, **how: Any) -> CorpusComparison:
+        return corpus.compare(
+            args.reference, args.candidate, pairs=pairs, rules=rules_of(args), protocols=protocols, **how
+        )
 
-            found = sp.Corpus(place).compare(
-                args.reference,
-                args.candidate,
-                pairs=pairs,
-                metric=args.metric,
-                rules=rules_of(args),
-                protocols=DETAILS if args.details else ASKED,
-                where=args.where,
-                out=args.output,
-                workers=args.workers,
-                dask=args.dask,
-                started=started,
-                done=ticker.advance,
-            )
-    except KeyboardInterrupt:
-        console.remark("interrupted; what is done is kept, and the same command goes on")
-        return 130
+    found = _worked("comparing parts", compare, words, args, console)
+    return _shown(found.conclusion, found.reports(details=args.details), args, console)
+
+
+def _model(words: list[str], args: Args, console: Console) -> int:
+    def model(corpus: sp.Corpus, **how: Any) -> CorpusModelled:
+        return corpus.model(
+            components=args.components,
+            bootstrap=args.bootstrap_samples,
+            fast=args.fast,
+            seed=args.seed,
+            **how,
+        )
+
+    found = _worked("modelling parts", model, words, args, console)
+    return _shown(found.models, found.reports(), args, console)
+
+
+def _changes(words: list[str], args: Args, console: Console) -> int:
+    def changes(corpus: sp.Corpus, **how: Any) -> CorpusChanged:
+        return corpus.changes(
+            confidence=confidence_of(args),
+            correction="bh" if args.fdr else "holm",
+            repository=args.repository,
+            **how,
+        )
+
+    found = _worked("reducing parts", changes, words, args, console)
+    return _shown(found.changes, found.reports(everything=args.all), args, console)
+
+
+Result = TypeVar("Result")
+
+
+def _worked(
+    title: str, work: Callable[..., Result], words: list[str], args: Args, console: Console
+) -> Result:
+    """Let processes or a cluster work on the corpus that is named, under a progress bar."""
+    corpus = sp.Corpus(*_only(words, "a corpus"))
+    with console.progress(title, None) as ticker:
+        return work(
+            corpus, metric=args.metric, where=args.where, out=args.output, workers=args.workers, dask=args.dask,
+            started=ticker.of, done=ticker.advance,
+        )  # fmt: skip
+
+
+def _shown(found: Any, reports: Iterable[Report], args: Args, console: Console) -> int:
+    """Write the answer; parts without one are an error in the end."""
     if args.json:
         from speedproof.report.json import to_json
 
-        console.out.write(to_json("corpus compare", [found.conclusion]))
+        console.out.write(to_json(f"corpus {args.words[0]}", [found]))
     else:
-        console.write(*found.reports(details=args.details))
-    failures = found.conclusion.failures
-    if failures:
+        console.write(*reports)
+    if found.failures:
         raise SpeedproofError(
-            f"{len(failures)} of {found.conclusion.parts} parts of the corpus have no answer:"
-            + "".join(f"\n  {reason}" for reason in failures[:3])
+            f"{len(found.failures)} of {found.parts} parts of the corpus have no answer:"
+            + "".join(f"\n  {reason}" for reason in found.failures[:3])
         )
     return 0
 
@@ -222,3 +295,13 @@ def _query(words: list[str], args: Args, console: Console) -> int:
         for batch in found.to_batches():
             writer.writerows(row.values() for row in batch.to_pylist())
     return 0
+
+
+_ACTIONS = {
+    "build": _build,
+    "info": _info,
+    "query": _query,
+    "compare": _compare,
+    "model": _model,
+    "changes": _changes,
+}

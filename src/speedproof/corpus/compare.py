@@ -7,27 +7,24 @@ Parquet file and keeps what it adds to the whole in that file's footer. A file t
 from __future__ import annotations
 
 import csv
-import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
 from itertools import combinations, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from speedproof import __version__
-from speedproof.corpus.engine import Failure, run
+from speedproof.corpus.answers import HERE, Answers, How, Task, answered
 from speedproof.corpus.partial import Seen, seen_in
 from speedproof.corpus.place import Place, arrow
-from speedproof.corpus.read import ANSWER, Part, opened, parts_of, rows_of
+from speedproof.corpus.read import opened, rows_of
 from speedproof.corpus.schema import Manifest, records
 from speedproof.data.names import enumerate_names
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair, Suite
-from speedproof.errors import DataError, SpeedproofError, UsageError
+from speedproof.errors import DataError, UsageError
 from speedproof.protocols.pair import DEFAULT, PreparedPairs, Rules
 from speedproof.protocols.questions import ASKED, DETAILS, QUESTIONS, QuestionName
 from speedproof.protocols.results import Comparison
@@ -35,9 +32,8 @@ from speedproof.protocols.results import Comparison
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["SIDES", "Answer", "Asked", "Pairs", "compare", "pairs_in_file"]
+__all__ = ["SIDES", "Asked", "Found", "Pairs", "compare", "pairs_in_file"]
 
-_NOTE = "speedproof"
 _TOGETHER = 512
 
 Pairs = Literal["all", "consecutive"] | tuple[tuple[str, str], ...]
@@ -55,71 +51,18 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class _Task:
-    """A part of a corpus with the question and the file of the answers."""
+class Found(Answers):
+    """The files of all comparisons."""
 
-    part: Part
     asked: Asked
-    order: tuple[str, ...]
-    out: str
-    file: str
-
-    @property
-    def name(self) -> str:
-        return f"{self.part.place}/{self.part.files[0]}"
-
-
-class Answer(msgspec.Struct, frozen=True):
-    """A folder of answers: the question, and how many parts it has."""
-
-    speedproof: str
-    corpus: str
-    serial: int
-    parts: int
-    asked: dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """What became of a question.
-
-    Attributes
-    ----------
-    place : Place
-        The folder of answers.
-    asked : Asked
-        The question.
-    files : tuple of str
-        The answers' files that are there, in the order of the parts.
-    parts : int
-        How many there should be.
-    failures : tuple of str
-        Parts without an answer, and why.
-    """
-
-    place: Place
-    asked: Asked
-    files: tuple[str, ...]
-    parts: int
-    failures: tuple[str, ...]
 
     def seen(self) -> Iterator[dict[tuple[str, str], Seen]]:
         """What each part says of each pair of versions."""
-        for file in self.files:
-            note = msgspec.convert(self.place.note(file, _NOTE), list[tuple[tuple[str, str], Seen]])
-            yield dict(note)
+        for note in self.notes():
+            yield dict(msgspec.convert(note, list[tuple[tuple[str, str], Seen]]))
 
 
-def compare(
-    corpus: str | os.PathLike[str],
-    asked: Asked,
-    *,
-    out: str | os.PathLike[str] | None = None,
-    workers: int = 1,
-    dask: str | None = None,
-    started: Callable[[int, int], None] = lambda parts, done: None,
-    done: Callable[[], None] = lambda: None,
-) -> Found:
+def compare(corpus: str | os.PathLike[str], asked: Asked, how: How = HERE) -> Found:
     """Ask about every pair of versions; what an earlier call has answered is not asked again.
 
     Raises
@@ -128,61 +71,9 @@ def compare(
         A version that the corpus does not have, or a folder that holds other answers.
     """
     place, manifest = opened(corpus)
-    if not manifest.complete:
-        raise UsageError(
-            f"{place.name}: the build was cut short; finish it with the same 'corpus build' command"
-        )
     _known(asked.pairs, manifest, place)
-    parts = parts_of(place, manifest.files)
-    answer = Answer(__version__, place.lasting, manifest.serial, len(parts), _told(asked))
-    target = Place.of(out if out is not None else place.name.rstrip("/") + f"/answers/{_digest(answer)}")
-    _claim(target, answer)
-    names = [f"part-{i:05d}.parquet" for i in range(len(parts))]
-    there = set(target.files())
-    order = tuple(manifest.versions)
-    tasks = [
-        _Task(part, asked, order, target.lasting, name)
-        for part, name in zip(parts, names, strict=True)
-        if name not in there
-    ]
-    started(len(parts), len(parts) - len(tasks))
-    failures = []
-    for _, outcome in run(compare_part, tasks, workers=workers, dask=dask):
-        if isinstance(outcome, Failure):
-            failures.append(outcome.reason)
-        done()
-    there = set(target.files())
-    return Found(
-        target, asked, tuple(name for name in names if name in there), len(parts), tuple(sorted(failures))
-    )
-
-
-def _told(asked: Asked) -> dict[str, Any]:
-    """The question as JSON."""
-    told: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(asked))
-    return told
-
-
-def _digest(answer: Answer) -> str:
-    return blake2b(msgspec.json.encode(answer, order="sorted"), digest_size=6).hexdigest()
-
-
-def _claim(target: Place, answer: Answer) -> None:
-    """Make a folder the one of this question."""
-    if target.has(ANSWER):
-        try:
-            known = msgspec.json.decode(target.read(ANSWER), type=Answer)
-        except msgspec.MsgspecError as error:
-            raise SpeedproofError(f"{target.name}/{ANSWER}: damaged: {error}") from None
-        if known != answer:
-            raise UsageError(
-                f"{target.name}: holds the answers to another question, or of another state of the corpus; "
-                "name another folder"
-            )
-        return
-    if target.files():
-        raise UsageError(f"{target.name}: holds other files; name a new folder for the answers")
-    target.write(ANSWER, msgspec.json.format(msgspec.json.encode(answer), indent=1))
+    answers = answered(corpus, "compare", (asked, tuple(manifest.versions)), compare_part, how)
+    return Found(answers.place, answers.files, answers.parts, answers.failures, asked)
 
 
 def _known(pairs: Pairs, manifest: Manifest, place: Place) -> None:
@@ -217,12 +108,12 @@ def pairs_in_file(path: str) -> tuple[tuple[str, str], ...]:
     return tuple(dict.fromkeys(found))
 
 
-def compare_part(task: _Task) -> int:
+def compare_part(task: Task) -> int:
     """Answer one part; how many comparisons that were."""
-    asked = task.asked
+    asked, order = task.asked
     rows = _chosen(rows_of(task.part, asked.where), asked)
     suite = Suite.from_records((record.version or "", record) for _, record in records(rows))
-    by_versions = _pairs(suite, asked.pairs, task.order)
+    by_versions = _pairs(suite, asked.pairs, order)
     table = _Rows()
     flat = [(versions, pair) for versions, (pairs, _) in by_versions.items() for pair in pairs]
     answers: dict[str, list[Comparison]] = {protocol: [] for protocol in asked.protocols}
@@ -244,8 +135,7 @@ def compare_part(task: _Task) -> int:
         )
         seen.problems, seen.incomparable = rest.problems, rest.incomparable
         note.append((versions, msgspec.to_builtins(seen)))
-    rows = table.table().replace_schema_metadata({_NOTE: json.dumps(note)})
-    Place.of(task.out).write_table(task.file, rows, use_dictionary=_REPEATED, write_page_checksum=True)
+    task.keep(table.table(), note, use_dictionary=_REPEATED)
     return len(flat)
 
 

@@ -90,6 +90,11 @@ class Place:
         """Its name for another process, which may have another working directory."""
         return self.root if self.local else self.name
 
+    def below(self, folder: str) -> Place:
+        """A folder in it."""
+        path, question, rest = self.name.rstrip("/").partition("?")
+        return Place(f"{path}/{folder}{question}{rest}", self.fs, f"{self.root}/{folder}")
+
     def at(self, file: str) -> str:
         """The full name of a file in it."""
         return f"{self.root}/{file}" if file else self.root

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ANSWER", "Part", "database", "opened", "parts_of", "query", "read_records", "register", "rows_of"]
 
-ANSWER = "comparison.json"
+ANSWER = "answers.json"
 """What a folder of answers says of itself."""
 
 _TASK = 1 << 12  # rows that are worth a task

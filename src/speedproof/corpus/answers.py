@@ -1,0 +1,168 @@
+"""One question to every part of a corpus: a Parquet file of answers a part, which is there or is still to do.
+
+The folder of answers bears the name of its question, so that the same command goes on where another was killed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from speedproof import __version__
+from speedproof.corpus.engine import Failure, run
+from speedproof.corpus.place import Place
+from speedproof.corpus.read import ANSWER, Part, opened, parts_of
+from speedproof.errors import SpeedproofError, UsageError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["HERE", "Answers", "How", "Task", "answered"]
+
+_NOTE = "speedproof"
+
+
+@dataclass(frozen=True, slots=True)
+class How:
+    """Where answers go, who works, and who is told: of all parts and those done before, then of each part."""
+
+    out: str | os.PathLike[str] | None = None
+    workers: int = 1
+    dask: str | None = None
+    started: Callable[[int, int], None] = lambda parts, done: None
+    done: Callable[[], None] = lambda: None
+
+
+HERE = How()
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A part of a corpus, or a share of its benchmarks, with the question and the file of its answers."""
+
+    part: Part
+    asked: Any
+    out: str
+    file: str
+    share: tuple[int, int] = (0, 1)
+
+    @property
+    def name(self) -> str:
+        """What it works on, for messages."""
+        return f"{self.part.place}/{self.part.files[0]}"
+
+    def keep(self, rows: pa.Table, note: object = None, **options: Any) -> None:
+        """Write the answers, with a note in the footer."""
+        rows = rows.replace_schema_metadata({_NOTE: json.dumps(note)})
+        Place.of(self.out).write_table(self.file, rows, write_page_checksum=True, **options)
+
+
+class _Claim(msgspec.Struct, frozen=True):
+    """What a folder of answers says of itself."""
+
+    speedproof: str
+    corpus: str
+    serial: int
+    question: str
+    asked: Any
+    tasks: int
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """What became of a question.
+
+    Attributes
+    ----------
+    place : Place
+        The folder of answers.
+    files : tuple of str
+        The answers' files that are there, in the order of the parts.
+    parts : int
+        How many there should be.
+    failures : tuple of str
+        Parts without an answer, and why.
+    """
+
+    place: Place
+    files: tuple[str, ...]
+    parts: int
+    failures: tuple[str, ...]
+
+    def notes(self) -> Iterator[Any]:
+        """What each file says in its footer, in their order."""
+        for file in self.files:
+            yield self.place.note(file, _NOTE)
+
+
+def answered(
+    corpus: str | os.PathLike[str],
+    question: str,
+    asked: Any,
+    work: Callable[[Task], object],
+    how: How,
+    worth: int = 0,
+) -> Answers:
+    """Let ``work`` answer every part that has no answer yet.
+
+    ``asked`` is what tasks are given and what the folder is named by. Where a row is much work, ``worth`` rows are
+    a task: every task then takes a share of a part's benchmarks.
+    """
+    place, manifest = opened(corpus)
+    if not manifest.complete:
+        raise UsageError(
+            f"{place.name}: the build was cut short; finish it with the same 'corpus build' command"
+        )
+    rows = {file.path: file.rows for file in manifest.files}
+    shares = [
+        (part, (k, of))
+        for part in parts_of(place, manifest.files)
+        for of in [max(1, sum(rows[f] for f in part.files) // worth) if worth else 1]
+        for k in range(of)
+    ]
+    told = msgspec.json.decode(msgspec.json.encode(asked))
+    claim = _Claim(__version__, place.lasting, manifest.serial, question, told, len(shares))
+    name = blake2b(msgspec.json.encode(claim, order="sorted"), digest_size=6).hexdigest()
+    target = Place.of(how.out) if how.out is not None else place.below(f"answers/{name}")
+    _claim(target, claim)
+    names = [f"part-{i:05d}.parquet" for i in range(len(shares))]
+    there = set(target.files())
+    tasks = [
+        Task(part, asked, target.lasting, file, share)
+        for (part, share), file in zip(shares, names, strict=True)
+        if file not in there
+    ]
+    how.started(len(shares), len(shares) - len(tasks))
+    failures = []
+    for _, outcome in run(work, tasks, workers=how.workers, dask=how.dask):
+        if isinstance(outcome, Failure):
+            failures.append(outcome.reason)
+        how.done()
+    there = set(target.files())
+    return Answers(
+        target, tuple(n for n in names if n in there), len(shares), tuple(dict.fromkeys(sorted(failures)))
+    )
+
+
+def _claim(target: Place, claim: _Claim) -> None:
+    """Make a folder the one of this question."""
+    if target.has(ANSWER):
+        try:
+            known = msgspec.json.decode(target.read(ANSWER), type=_Claim)
+        except msgspec.MsgspecError as error:
+            raise SpeedproofError(f"{target.name}/{ANSWER}: damaged: {error}") from None
+        if known != claim:
+            raise UsageError(
+                f"{target.name}: holds the answers to another question, or of another state of the corpus; "
+                "name another folder"
+            )
+        return
+    if target.files():
+        raise UsageError(f"{target.name}: holds other files; name a new folder for the answers")
+    target.write(ANSWER, msgspec.json.format(msgspec.json.encode(claim), indent=1))

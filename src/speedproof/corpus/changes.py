@@ -1,0 +1,217 @@
+"""What changed over the versions of a corpus: history's tracks and change scan over every benchmark and machine.
+
+The parts reduce samples to one number a sitting; the scan needs no more, and its correction is over all series.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from speedproof.corpus.answers import HERE, Answers, How, Task, answered
+from speedproof.corpus.place import arrow
+from speedproof.corpus.read import database, opened, register, rows_of
+from speedproof.corpus.schema import records
+from speedproof.data.sample import Sample
+from speedproof.data.suite import Suite
+from speedproof.errors import UsageError
+from speedproof.history.changes import Change, Correction, find_history_changes
+from speedproof.history.commits import Commit, ordered
+from speedproof.history.tracks import Track
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["ChangesAsked", "CorpusChange", "CorpusChanges", "changes", "found_changes"]
+
+
+@dataclass(frozen=True, slots=True)
+class ChangesAsked:
+    """Which samples are followed."""
+
+    metric: str
+    where: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusChange:
+    """A change of one benchmark on one machine; the fields are those of a history's change."""
+
+    benchmark: str
+    machine: str
+    version: str
+    earliest: str
+    latest: str
+    factor: float
+    low: float
+    high: float
+    pvalue: float
+    slower: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusChanges:
+    """All changes at one risk.
+
+    Attributes
+    ----------
+    corpus, answers, metric : str
+        Where, and of what; the answers are a row a sample: its location.
+    confidence : float
+        Of all changes together.
+    versions, series : int
+        How many versions are in order, and how many benchmarks on machines were followed.
+    longest : int
+        Versions of the longest series.
+    changes : tuple of CorpusChange
+        The latest first, then the largest.
+    parts, failures : int, tuple of str
+        Parts of the corpus, and why some have no answer.
+    """
+
+    corpus: str
+    answers: str
+    metric: str
+    confidence: float
+    versions: int
+    series: int
+    longest: int
+    changes: tuple[CorpusChange, ...]
+    parts: int
+    failures: tuple[str, ...]
+
+
+def changes(corpus: str | os.PathLike[str], asked: ChangesAsked, how: How = HERE) -> Answers:
+    """Reduce every sample to its location; what an earlier call has done is not done again."""
+    return answered(corpus, "changes", asked, reduce_part, how)
+
+
+def reduce_part(task: Task) -> int:
+    """The location of every sample of one part: the median of its processes' medians, of each session."""
+    asked: ChangesAsked = task.asked
+    rows = rows_of(task.part, asked.where)
+    rows = rows.filter(arrow().compute.equal(rows["metric"], asked.metric))
+    machines = {
+        (benchmark, version): machine
+        for benchmark, version, machine in zip(
+            *(rows[name].to_pylist() for name in ("benchmark", "version", "machine")), strict=True
+        )
+    }
+    suite = Suite.from_records((record.version or "", record) for _, record in records(rows))
+    found = [
+        {
+            "benchmark": key.benchmark,
+            "version": version,
+            "machine": machines[key.benchmark, version] or "",
+            "unit": sample.unit,
+            "higher": sample.higher_is_better,
+            "began": sample.span[0] if sample.span else None,
+            "locations": _locations(sample),
+        }
+        for (key, version), sample in suite.samples.items()
+    ]
+    task.keep(arrow().Table.from_pylist(found, schema=_columns()))
+    return len(found)
+
+
+def _locations(sample: Sample) -> list[float]:
+    found: list[float] = sample.per_session("median").values.tolist()
+    return found
+
+
+def _columns() -> pa.Schema:
+    pa = arrow()
+    text = pa.string()
+    return pa.schema(
+        [("benchmark", text), ("version", text), ("machine", text), ("unit", text), ("higher", pa.bool_()),
+         ("began", pa.float64()), ("locations", pa.list_(pa.float64()))]
+    )  # fmt: skip
+
+
+def found_changes(
+    answers: Answers,
+    corpus: str,
+    asked: ChangesAsked,
+    alpha: float = 0.05,
+    *,
+    correction: Correction = "holm",
+    repository: str | None = None,
+) -> CorpusChanges:
+    """Follow every benchmark on every machine along the versions, in the order of a branch or of time."""
+    with database() as connection:
+        register(connection, "answers", answers.place, answers.files, _columns())
+        order = _order(connection, opened(corpus)[1].versions, repository)
+        table = connection.sql("FROM answers ORDER BY benchmark, machine, unit").to_arrow_table()
+    series = list(_series(table.to_pylist(), order))
+    tracks = [track for track, *_ in series]
+    told = {id(track): (benchmark, machine, higher) for track, benchmark, machine, higher in series}
+    found = find_history_changes(tracks, alpha, correction=correction)
+    place = {commit.sha: i for i, commit in enumerate(order)}
+
+    def shown(change: Change) -> CorpusChange:
+        benchmark, machine, higher = told[id(change.track)]
+        return CorpusChange(
+            benchmark, machine, change.commit.sha, change.earliest.sha, change.latest.sha, change.factor,
+            change.low, change.high, change.pvalue, (change.factor > 1.0) != higher,
+        )  # fmt: skip
+
+    return CorpusChanges(
+        corpus=corpus,
+        answers=answers.place.name,
+        metric=asked.metric,
+        confidence=1 - alpha,
+        versions=len(order),
+        series=len(tracks),
+        longest=max(map(len, tracks), default=0),
+        changes=tuple(
+            sorted(map(shown, found), key=lambda c: (-place[c.version], -abs(np.log(c.factor)), c.benchmark))
+        ),
+        parts=answers.parts,
+        failures=answers.failures,
+    )
+
+
+def _order(connection: Any, versions: dict[str, int], repository: str | None) -> list[Commit]:
+    """Versions in the order of git's first parents, else of their measuring, else of their appearance."""
+    began = dict(connection.execute("SELECT version, min(began) FROM answers GROUP BY version").fetchall())
+    if repository is not None:
+        found = ordered([Commit(version) for version in began], folder=repository)
+        if len(found) < 2:
+            raise UsageError(f"{repository}: its branch has none of the versions as commits")
+        return found
+    names = [version for version in versions if version in began]
+    if all(began[name] is not None for name in names):
+        names.sort(key=lambda name: began[name])
+    return [Commit(name) for name in names]
+
+
+def _series(
+    rows: Sequence[dict[str, Any]], order: Sequence[Commit]
+) -> Iterator[tuple[Track, str, str, bool]]:
+    """A track for each benchmark on each machine, with its names and whether higher is better."""
+    place = {commit.sha: i for i, commit in enumerate(order)}
+    for (benchmark, machine, _), group in groupby(
+        rows, key=lambda r: (r["benchmark"], r["machine"], r["unit"])
+    ):
+        usable = sorted(
+            (
+                (place[row["version"]], location, row["higher"])
+                for row in group
+                if row["version"] in place
+                for location in row["locations"]
+                if location > 0
+            ),
+            key=lambda one: one[0],
+        )
+        if usable:
+            at = np.array([k for k, *_ in usable], dtype=np.int64)
+            values = np.log([location for _, location, _ in usable])
+            unknown = np.full(at.size, np.nan)
+            none = np.zeros(at.size, dtype=np.int64)
+            track = Track(0, machine, False, order, at, values, unknown, unknown, none, none)
+            yield track, benchmark, machine, bool(usable[0][2])

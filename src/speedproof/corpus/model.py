@@ -1,0 +1,173 @@
+"""The Gaussian mixture behind every sample of a corpus, tested by bootstrap: a row a sample."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from speedproof.corpus.answers import HERE, Answers, How, Task, answered
+from speedproof.corpus.place import arrow
+from speedproof.corpus.read import database, register, rows_of
+from speedproof.corpus.schema import digest, records
+from speedproof.data.suite import Suite
+from speedproof.errors import DataError
+from speedproof.mixture.analysis import ALPHA, analyse
+from speedproof.mixture.independent import independent
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["CorpusModels", "ModelAsked", "model", "summed_up"]
+
+_WORTH = 64  # samples that are worth a task
+
+
+@dataclass(frozen=True, slots=True)
+class ModelAsked:
+    """What mixtures are asked for; as :func:`speedproof.model` takes it."""
+
+    metric: str
+    where: str | None = None
+    components: int = 9
+    bootstrap: int = 200
+    fast: bool = False
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusModels:
+    """Mixtures of all samples together.
+
+    Attributes
+    ----------
+    corpus, answers : str
+        Where they are; the answers are a row a sample.
+    samples, failed : int
+        How many have a mixture, and how many cannot have one.
+    components, modes : dict of int to int
+        Samples by number of components and of modes.
+    tested, rejected : int
+        How many fits were tested, and how many of these were rejected at 5 %.
+    several : tuple of (str, str, int, float)
+        Benchmark, version, modes and the ratio of the last mode's place to the first's, where it is largest.
+    parts, failures : int, tuple of str
+        Tasks, and why some have no answer.
+    """
+
+    corpus: str
+    answers: str
+    samples: int
+    failed: int
+    components: dict[int, int]
+    modes: dict[int, int]
+    tested: int
+    rejected: int
+    several: tuple[tuple[str, str, int, float], ...]
+    parts: int
+    failures: tuple[str, ...]
+
+
+def model(corpus: str | os.PathLike[str], asked: ModelAsked, how: How = HERE) -> Answers:
+    """Fit and test every sample; what an earlier call has done is not done again."""
+    return answered(corpus, "model", asked, model_part, how, _WORTH)
+
+
+def model_part(task: Task) -> int:
+    """Fit the samples of one task."""
+    asked: ModelAsked = task.asked
+    rows = _own(rows_of(task.part, asked.where), asked.metric, task.share)
+    suite = Suite.from_records((record.version or "", record) for _, record in records(rows))
+    found: list[dict[str, Any]] = []
+    for (key, version), sample in suite.samples.items():
+        row: dict[str, Any] = {
+            "benchmark": key.benchmark, "metric": key.metric, "version": version, "unit": sample.unit,
+        }  # fmt: skip
+        used, note = independent(sample)
+        try:
+            fitted = analyse(
+                used.values, N=0 if used.nested else asked.bootstrap, seed=asked.seed, K_max=asked.components,
+                fast=asked.fast,
+            )  # fmt: skip
+        except DataError as error:
+            found.append(row | {"note": str(error)})
+            continue
+        row |= {"n": fitted.n, "kind": fitted.kind, "components": len(fitted.components), "bic": fitted.bic}
+        row |= {
+            f"{name}s": [getattr(c, name) for c in fitted.components] for name in ("weight", "mean", "sd")
+        }
+        row |= {
+            "places": [mode.place for mode in fitted.modes],
+            "shares": [mode.share for mode in fitted.modes],
+        }
+        if fitted.test is not None:
+            row |= {"distance": fitted.test.distance, "pvalue": fitted.test.pvalue}
+        found.append(row | {"note": note})
+    task.keep(arrow().Table.from_pylist(found, schema=_columns()))
+    return len(found)
+
+
+def _own(rows: pa.Table, metric: str, share: tuple[int, int]) -> pa.Table:
+    """The rows of a metric whose benchmarks are this task's share."""
+    pa = arrow()
+    rows = rows.filter(pa.compute.equal(rows["metric"], metric))
+    number, of = share
+    if of == 1:
+        return rows
+    names = rows["benchmark"].unique().to_pylist()
+    # Not the digits that the part itself was chosen by.
+    mine = pa.array([name for name in names if int(digest(name)[::-1], 16) % of == number], pa.string())
+    return rows.filter(pa.compute.is_in(rows["benchmark"], value_set=mine))
+
+
+def _columns() -> pa.Schema:
+    pa = arrow()
+    text, number, numbers, whole = pa.string(), pa.float64(), pa.list_(pa.float64()), pa.int64()
+    return pa.schema(
+        [
+            *((name, text) for name in ("benchmark", "metric", "version", "unit")), ("n", whole), ("kind", text),
+            ("components", whole), ("bic", number),
+            *((name, numbers) for name in ("weights", "means", "sds", "places", "shares")), ("distance", number),
+            ("pvalue", number), ("note", text),
+        ]
+    )  # fmt: skip
+
+
+def summed_up(found: Answers, corpus: str, shown: int = 10) -> CorpusModels:
+    """Count what the mixtures of all samples say."""
+    with database() as connection:
+        register(connection, "answers", found.place, found.files, _columns())
+
+        def rows(sql: str, *values: Any) -> list[tuple[Any, ...]]:
+            return connection.execute(sql, values).fetchall()
+
+        ((samples, failed, tested, rejected),) = rows(
+            "SELECT count(components), count(*) FILTER (WHERE components IS NULL), count(pvalue), "
+            "count(*) FILTER (WHERE pvalue <= ?) FROM answers",
+            ALPHA,
+        )
+        by = {
+            name: dict(
+                rows(f"SELECT {sql} AS k, count(*) FROM answers WHERE k IS NOT NULL GROUP BY k ORDER BY k")
+            )
+            for name, sql in (("components", "components"), ("modes", "len(places)"))
+        }
+        return CorpusModels(
+            corpus=corpus,
+            answers=found.place.name,
+            samples=samples,
+            failed=failed,
+            components=by["components"],
+            modes=by["modes"],
+            tested=tested,
+            rejected=rejected,
+            several=tuple(
+                rows(
+                    "SELECT benchmark, version, len(places), places[-1] / places[1] AS apart FROM answers "
+                    "WHERE len(places) > 1 AND places[1] > 0 ORDER BY apart DESC, benchmark, version LIMIT ?",
+                    shown,
+                )
+            ),
+            parts=found.parts,
+            failures=found.failures,
+        )

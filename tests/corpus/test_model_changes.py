@@ -1,0 +1,90 @@
+"""Mixtures and changes over a corpus are those of its samples one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import speedproof as sp
+from speedproof.api.corpus import query
+from speedproof.corpus import model as modelling
+from speedproof.data.record import FileResults, Record
+from speedproof.history.changes import find_history_changes
+
+Results = list[tuple[str, FileResults]]
+Put = Callable[[Results, Path], Path]
+
+
+def test_every_mixture_is_that_of_its_sample(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made_up: Callable[..., Results], put: Put
+) -> None:
+    """Whatever the number of tasks; nested samples are not tested, and say why."""
+    folder = put(made_up(12, n=40), tmp_path / "c")
+    expected = sp.model(sp.read(folder, where="metric = 'time'"), bootstrap=20)
+    own = {(key.benchmark, version): found for key, version, _, found in expected.models}
+    for worth in (1000, 4):
+        monkeypatch.setattr(modelling, "_WORTH", worth)
+        found = sp.Corpus(folder).model(bootstrap=20, out=tmp_path / str(worth), workers=1).models
+        rows = query(tmp_path / str(worth), "FROM answers").to_pylist()
+        assert found.parts == (1 if worth == 1000 else 6)
+        assert len(rows) == len(own) == found.samples
+        for row in rows:
+            one = own[row["benchmark"], row["version"]]
+            assert row["means"] == [c.mean for c in one.components]
+            assert row["places"] == [m.place for m in one.modes]
+            assert row["pvalue"] == (one.test.pvalue if one.test else None)
+            assert row["note"] == one.note
+        assert sum(found.modes.values()) == found.samples
+        assert found.tested == sum(one.test is not None for one in own.values())
+
+
+def stepped(versions: int, *, at: int, by: float, benchmarks: int = 3) -> Results:
+    """One sitting a version on one machine; the first benchmark changes, the others do not."""
+    rng = np.random.default_rng(3)
+    found = []
+    for v in range(versions):
+        records = tuple(
+            Record(
+                f"b{b}",
+                (by if b == 0 and v >= at else 1.0) * np.exp(0.01 * rng.standard_normal(5)),
+                version=f"c{versions - v:03d}",  # names that sort against time
+                path=f"{v}.json",
+                fields=(("host", "ant"),),
+                span=(100.0 * v, 100.0 * v + 9),
+            )
+            for b in range(benchmarks)
+        )
+        found.append(("", FileResults(f"{v}.json", records)))
+    return found
+
+
+def test_a_step_is_found_where_it_is(tmp_path: Path, put: Put) -> None:
+    """Versions are in the order of their measuring; the bounds hold the factor."""
+    folder = put(stepped(80, at=50, by=1.05), tmp_path / "c")
+    result = sp.Corpus(folder).changes(workers=1)
+    (change,) = result.changes.changes
+    assert (change.benchmark, change.machine, change.version, change.slower) == ("b0", "ant", "c030", True)
+    assert change.low < 1.05 < change.high
+    assert (result.changes.series, result.changes.versions, result.changes.longest) == (3, 80, 80)
+    assert "1 change in 3 series of 80 versions" in str(result)
+    assert "No change" in str(sp.Corpus(put(stepped(80, at=50, by=1.0), tmp_path / "d")).changes(workers=1))
+
+
+def test_against_the_history(tmp_path: Path, put: Put) -> None:
+    """A history of the same files tells the same changes."""
+    results = stepped(60, at=30, by=1.04)
+    folder = put(results, tmp_path / "c")
+    history = sp.History(tmp_path / "h.db", repository=tmp_path)
+    for v, (_, found) in enumerate(results):
+        rows = "".join(f"{r.benchmark},{value!r}\n" for r in found.records for value in r.values.tolist())
+        (tmp_path / f"{v}.csv").write_text("benchmark,value\n" + rows)
+        # Dates are not given, so commits are in the order of their names.
+        history.add(tmp_path / f"{v}.csv", commit=f"c{v:03d}", unit="s")
+    direct = history.changes()
+    ((one,), (other,)) = direct.changes, sp.Corpus(folder).changes(workers=1).changes.changes
+    assert int(one.commit.sha[1:]) == 60 - int(other.version[1:])
+    assert (other.factor, other.low, other.high) == pytest.approx((one.factor, one.low, one.high))
+    assert find_history_changes(direct.tracks) == direct.changes
