@@ -407,3 +407,51 @@ def test_a_baseline_that_cannot_be_used_is_no_pass(tmp_path: Path) -> None:
     assert main(["gate", *files], Console(out, err)) == 2
     assert "--skip" in err.getvalue()
     assert main(["gate", *files, "--skip", "y", "--margin", "99%"], Console(out, err)) != 2
+
+
+def test_looks_split_the_risk_and_leave_what_is_open(write: Write) -> None:
+    """Ten runs decide some; what they leave is listed, and more runs of those alone decide the rest."""
+    clear = {"clear": 0.6, "close": 1.0}
+    old, new = write("a.csv", 1, 12, 0.06, clear=1.0, close=1.0), write("b.csv", 2, 12, 0.06, **clear)
+    code, out, err = gate(old, new, "--look", "1/2", "--open", "open", "--undecided", "pass")
+    # Only the last look may be told what undecided means.
+    assert code == 3, out
+    assert Path("open").read_text() == "# speedproof gate: look 1 of 2, 2 benchmarks\nclose\n"
+    assert "look 1 of 2, each at 2.5 % of risk: 1 of 2 benchmarks are open, see open" in " ".join(err.split())
+    more = write("c.csv", 3, 300, 0.03, close=1.0), write("d.csv", 4, 300, 0.03, close=1.0)
+    code, out, err = gate(*more, "--look", "2/2", "--open", "open")
+    assert code == 0, out
+    assert Path("open").read_text() == "# speedproof gate: look 2 of 2, 2 benchmarks\n"
+
+
+def test_what_an_earlier_look_left_open_must_be_there(write: Write) -> None:
+    """A gate must not pass by forgetting what it asked."""
+    one = write("a.csv", 1, other=1.0), write("b.csv", 2, other=1.0)
+    Path("open").write_text("# speedproof gate: look 1 of 3, 9 benchmarks\nclose\n")
+    code, _, err = gate(*one, "--look", "2/3", "--open", "open")
+    assert code == 2
+    assert "close: left open by the look before, and not in" in err
+    for words, message in (
+        (("--look", "3/3", "--open", "open"), "is not what look 2 of 3 left open"),
+        (("--look", "2/3", "--open", "nowhere"), "does not have what look 1 left open"),
+        (("--look", "2/3"), "needs --open FILE"),
+        (("--look", "4/3", "--open", "open"), "the number of this look"),
+        (("--open", "open"), "say which this is"),
+    ):
+        code, _, err = gate(*one, *words)
+        assert code == 2
+        assert message in " ".join(err.split())
+
+
+def test_those_decided_before_stay_in_the_family(write: Write) -> None:
+    """Holm over one benchmark that is left of nine is Holm over nine."""
+    old, new = write("a.csv", 1, 20, 0.03, x=1.0), write("b.csv", 2, 20, 0.03, x=1.05)
+
+    def adjusted(family: int) -> float:
+        Path("open").write_text(f"# speedproof gate: look 1 of 2, {family} benchmarks\nx\n")
+        out = gate(old, new, "--look", "2/2", "--open", "open", "--json")[1]
+        row = json.loads(out)["results"][0]["rows"][0]
+        found: float = row["contradicted"]["adjusted"]
+        return found
+
+    assert adjusted(9) == pytest.approx(min(9 * adjusted(1), 1.0))

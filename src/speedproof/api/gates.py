@@ -112,6 +112,7 @@ def gate(
     multiplicity: Multiplicity = "holm",
     protocol: Location = "typical",
     demand_of: Callable[[str], Demand | None] | None = None,
+    family: int = 0,
     done: Callable[[], None] = _no_step,
 ) -> GateResult:
     """Hold a candidate to a policy, benchmark by benchmark.
@@ -135,6 +136,8 @@ def gate(
     demand_of : callable, optional
         From a benchmark's name to what it must prove (None leaves it out), in place of ``policy`` and
         ``margin``.
+    family : int
+        How many benchmarks there are, where some were decided at an earlier look and are left out now.
     done : callable
         Called after each benchmark.
 
@@ -164,6 +167,6 @@ def gate(
     if candidate is not None:
         one_of("candidate", candidate, others)
     demand = Demand(Policy(policy), proportion_given("margin", margin))
-    rules = GateRules(alpha=risk_of(confidence), multiplicity=multiplicity, protocol=protocol)
+    rules = GateRules(alpha=risk_of(confidence), multiplicity=multiplicity, protocol=protocol, family=family)
     versions = (first, others[0] if candidate is None else candidate)
     return GateResult(decide(suite, versions, demand_of or (lambda name: demand), rules, done=done), suite)

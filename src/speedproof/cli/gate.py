@@ -10,6 +10,7 @@ from speedproof.api.gates import MULTIPLICITIES, Demand, Outcome, Policy, refuse
 from speedproof.api.given import proportion
 from speedproof.cli.command import Args, Command, Option, in_group
 from speedproof.cli.console import Console
+from speedproof.cli.gate_looks import leave, look
 from speedproof.cli.inputs import load, report_leftovers, select
 from speedproof.cli.options import choosing, confidence, pages, reading
 from speedproof.cli.outputs import check_outputs, context_of, write_outputs
@@ -17,9 +18,11 @@ from speedproof.cli.settings import FILE, UNDECIDED, GateSettings, Undecided, de
 from speedproof.errors import UsageError
 from speedproof.report.formats import Reported
 from speedproof.report.gate import as_comparisons
+from speedproof.report.numbers import percent
 
 __all__ = ["COMMAND", "run"]
 
+_CONFIDENCE = 0.95
 _UNDECIDED_CODES: dict[Undecided, int] = {"report": 3, "fail": 1, "pass": 0}
 
 
@@ -64,6 +67,13 @@ COMMAND = Command(
                 metavar="SHARE",
                 help="speedups down to 1/(1+SHARE) are no regression (default: 2%)",
             ),
+            Option(
+                "--look",
+                metavar="K/N",
+                help="this is the K-th of N looks while measuring goes on: each has an N-th of the risk, and what "
+                "passed at an earlier one is looked at no more",
+            ),
+            Option("--open", metavar="FILE", help="what a look leaves undecided, for the next"),
             Option(
                 "--confidence",
                 parse=confidence,
@@ -131,19 +141,40 @@ def run(args: Args, console: Console) -> int:
         name: getattr(args, name) or getattr(settings, name)
         for name in ("confidence", "multiplicity", "protocol")
     }
+    this = look(args.look, args.open)
+    if this.open == ():
+        console.remark("nothing was left open at the look before: the gate has passed")
+        leave(args.open, this, (), 0)
+        return 0
+    here = {key.benchmark for key in suite.of(versions[0])}
+    if gone := [name for name in this.open or () if name not in here]:
+        raise UsageError(f"{', '.join(gone)}: left open by the look before, and not in {args.baseline} now")
+    if args.look:
+        chosen["confidence"] = this.confidence(chosen["confidence"] or _CONFIDENCE)
     with console.progress("testing", len(suite.of(versions[0]))) as ticker:
         result = sp.gate(
             suite,
             reference=versions[0],
             candidate=versions[1],
-            demand_of=lambda name: demand_of(name, base, settings.benchmark),
+            demand_of=lambda name: demand_of(name, base, settings.benchmark) if this.asks(name) else None,
+            family=this.family,
             done=ticker.advance,
             **{name: value for name, value in chosen.items() if value is not None},
         )
     for entry in settings.benchmark:
         if not any(entry.matches(key.benchmark) for key in suite.keys):
             console.remark(f"note: the pattern {entry.pattern!r} of the settings matches no benchmark")
+    if args.look:
+        rows = result.decision.rows
+        still = [r.comparison.benchmark for r in rows if r.outcome is Outcome.UNDECIDED]
+        leave(args.open, this, list(dict.fromkeys(still)), len(rows))
+        console.remark(
+            f"look {this.number} of {this.count}, each at {percent(1 - chosen['confidence'])} of risk: "
+            f"{len(still)} of {this.family or len(rows)} benchmarks are open, see {args.open}"
+        )
     undecided = args.undecided or settings.undecided or "report"
+    if this.number < this.count:
+        undecided = "report"
     reports = tuple(result.reports(everything=args.all, undecided_fails=undecided == "fail"))
     written = Reported(reports, suite, context_of(args), as_comparisons(result.decision))
     taken = write_outputs(args, written, console)

@@ -286,10 +286,12 @@ def _rows(cases: list[_Case], rules: GateRules) -> tuple[GateRow, ...]:
     asked = [ASKS[case.demand.policy] for case in cases]
     required = pvalues([name for name, _ in asked])
     against = pvalues([name for _, name in asked])
-    corrected = correct(against)
+    # Those that were decided at an earlier look stay in the family, as if nothing spoke against them.
+    decided = np.ones(max(rules.family - len(cases), 0))
+    corrected = correct(np.concatenate([against, decided]))[: len(cases)]
     single = {name: pvalues([name] * len(cases)) for name in CLAIMED}
     claimed = {name: correct(values) for name, values in single.items()}
-    family = int(np.count_nonzero(~np.isnan(against)))
+    family = int(np.count_nonzero(~np.isnan(against))) + decided.size
     rows = []
     for i, case in enumerate(cases):
         requirement = claim(

@@ -106,6 +106,8 @@ class GateRules:
         How p-values are corrected where one claim among many is enough.
     protocol : {"typical", "mean", "median"}
         Whose test decides; by default that of the headline of ``compare``.
+    family : int
+        How many benchmarks there are, where some were decided at an earlier look and are not among those here.
 
     Raises
     ------
@@ -116,6 +118,7 @@ class GateRules:
     alpha: float = 0.05
     multiplicity: Multiplicity = "holm"
     protocol: Location = "typical"
+    family: int = 0
 
     def __post_init__(self) -> None:
         Rules(alpha=self.alpha)  # refuses a risk out of range

@@ -59,5 +59,5 @@ def report(plan: RunPlan) -> Report:
 
 def _duration(seconds: float) -> str:
     if seconds < 120.0:
-        return format_value(seconds, "s", 2)
+        return format_value(seconds, "s", 3)
     return f"{seconds / 60:.0f} min" if seconds < 7200.0 else f"{seconds / 3600:.1f} h"

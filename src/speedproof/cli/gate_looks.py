@@ -1,0 +1,74 @@
+"""A gate that is asked several times while measuring goes on: the risk is split, what is open is kept."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from speedproof.errors import UsageError
+
+__all__ = ["Look", "leave", "look"]
+
+_HEAD = re.compile(r"# speedproof gate: look (\d+) of (\d+), (\d+) benchmarks")
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """One of several.
+
+    Attributes
+    ----------
+    number, count : int
+        Which, and how many there are.
+    family : int
+        How many benchmarks the first look had; 0 at the first.
+    open : tuple of str or None
+        Those that are not decided yet; None at the first look: all.
+    """
+
+    number: int
+    count: int
+    family: int = 0
+    open: tuple[str, ...] | None = None
+
+    def confidence(self, confidence: float) -> float:
+        """Of this look: each has an equal part of the risk, so that all together have it."""
+        return 1 - (1 - confidence) / self.count
+
+    def asks(self, benchmark: str) -> bool:
+        """Whether a benchmark is still to be looked at."""
+        return self.open is None or benchmark in self.open
+
+
+def look(text: str | None, path: str | None) -> Look:
+    """Read ``2/3``, and, from the second look on, what the one before left open."""
+    if text is None:
+        if path is not None:
+            raise UsageError("--open is what a look leaves for the next; say which this is: --look 1/3")
+        return Look(1, 1)
+    match = re.fullmatch(r"([1-9]\d*)/([1-9]\d*)", text)
+    if match is None or int(match[1]) > int(match[2]):
+        raise UsageError(f"--look {text}: write the number of this look and that of all, for example 2/3")
+    number, count = int(match[1]), int(match[2])
+    if path is None:
+        raise UsageError(f"--look {text} needs --open FILE, where a look leaves what is open to the next")
+    if number == 1:
+        return Look(1, count)
+    try:
+        head, *names = Path(path).read_text(encoding="utf-8").splitlines()
+    except (OSError, ValueError):
+        raise UsageError(f"--look {text}: {path} does not have what look {number - 1} left open") from None
+    known = _HEAD.fullmatch(head)
+    if known is None or (int(known[1]), int(known[2])) != (number - 1, count):
+        raise UsageError(
+            f"--look {text}: {path} is not what look {number - 1} of {count} left open, but {head!r}"
+        )
+    return Look(number, count, int(known[3]), tuple(names))
+
+
+def leave(path: str, this: Look, names: Sequence[str], family: int) -> None:
+    """Write what is open, one name a line after a comment."""
+    head = f"# speedproof gate: look {this.number} of {this.count}, {this.family or family} benchmarks"
+    Path(path).write_text("\n".join([head, *names]) + "\n", encoding="utf-8")
