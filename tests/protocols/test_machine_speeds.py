@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair
+from speedproof.formats import read_suite
 from speedproof.protocols.machine_speeds import machine_speeds
+
+SHARED = Path(__file__).parents[3] / "shared" / "data" / "pyperf-jit-pairs"
 
 
 def pairs(
@@ -59,3 +64,19 @@ def test_little_constant_and_zero(values: list[float]) -> None:
     sample = Sample(np.array(values))
     assert machine_speeds([Pair(Key(str(i)), sample, sample) for i in range(5)]) is None
     assert machine_speeds([]) is None
+
+
+@pytest.mark.parametrize(
+    ("build", "two"), [("20260507-3.16.0a0-49918f5", True), ("20260514-3.16.0a0-461b1d9", False)]
+)
+def test_builds_of_cpython(build: str, two: bool) -> None:
+    """One pair of builds was measured on a machine that ran at two speeds, the next one a week later was not."""
+    folders = [SHARED / f"bm-{build}{ending}" for ending in ("", "-JIT")]
+    if not folders[0].is_dir():
+        pytest.skip("the shared files are not here")
+    suite = read_suite(*folders)
+    found = machine_speeds(suite.pair(*suite.versions).pairs)
+    assert (found is not None) == two
+    if found is not None:
+        assert found.factor == pytest.approx(2.0, abs=0.05)
+        assert found.benchmarks > 0.6 * found.of

@@ -48,6 +48,19 @@ def test_unlike_distributions(name: str, n: int, risk: float) -> None:
     assert np.mean(found.below <= 0.05) <= most(risk)
 
 
+@pytest.mark.parametrize("name", sorted(UNLIKE))
+@pytest.mark.parametrize(
+    ("n", "m", "risk"), [(20, 5, 0.07), (5, 100, 0.07), (100, 10, 0.07), (20, 100, 0.06)]
+)
+def test_unlike_distributions_and_sizes(name: str, n: int, m: int, risk: float) -> None:
+    of_x, of_y = UNLIKE[name]
+    rng = np.random.default_rng([6, n, m])
+    x = LEVEL + of_x(rng, (PAIRS, n)) - typical_difference(of_x, of_y, 1)
+    found = typical_ratio_test(x, LEVEL + of_y(rng, (PAIRS, m)), 1.0)
+    assert np.mean(found.above <= 0.05) <= most(risk)
+    assert np.mean(found.below <= 0.05) <= most(risk)
+
+
 @pytest.mark.parametrize("n", [5, 10, 20, 60])
 def test_bounds_cover(n: int) -> None:
     """A true ratio of 1.3 between log-normal versions lies beyond each bound in 5 % of pairs."""
