@@ -46,6 +46,7 @@ _LAST_VALUES = (
     "processes warm up and give different numbers of values on the two sides: of each the last ones that all have "
     "were used"
 )
+_DRIFT = Needed(None, None, "the runs drift: measure in turns, with 'speedproof run'")
 # What the test itself takes care of: by the effective sizes, by wider bounds, by units that both sides have.
 _ADJUSTED = frozenset(
     {
@@ -167,7 +168,7 @@ def _of_order(
             if drifts
             else f"neighbouring runs are alike: the test takes {runs} for {sizes}"
         )
-        held = not was_decided or min(pvalues[0][i], pvalues[1][i]) <= rules.alpha
+        held = min(pvalues[0][i], pvalues[1][i]) <= rules.alpha or not (was_decided or drifts)
         likeness = (factor - 1.0) / (factor + 1.0)
         found[i] = (Check(Assumption.EFFECTIVE_RUNS, "", likeness, math.nan, held, message),)
     return found
@@ -193,7 +194,8 @@ def _needed(
     n, m = slow.shape[-1], fast.shape[-1]
     if one_order(n, m) <= rules.alpha:
         found = forecasts(own, slow, fast, rules, undecided, runs_needed_ranks, speedups)
-        return {i: _more(needed, float(factors[i])) for i, needed in found.items()}
+        drifts = drifting(n, m, factors).tolist()
+        return {i: _DRIFT if drifts[i] else _more(need, float(factors[i])) for i, need in found.items()}
     enough = next(k for k in range(2, 100) if one_order(k, k) <= rules.alpha)
     reason = "fewer runs can never decide at this risk, even if all of them are won"
     found = {}
