@@ -63,6 +63,8 @@ def test_the_slowdown_is_told_in_ten_lines(repository: Path) -> None:
     assert all(len(line) <= 100 for line in out.splitlines())
     (line,) = (line for line in out.splitlines() if "slower" in line)
     assert "parse" in line
+    bars = [ch for ch in line if "\u2581" <= ch <= "\u2588"]
+    assert max(bars[:7]) < min(bars[8:])  # the step is seen, two thirds along the line
     (change,) = json.loads(run(repository, "--json")[1])["results"][0]["changes"]
     near = git(repository, "rev-list", "--reverse", "HEAD").split()
     assert near.index(change["earliest"]) <= near.index(sha) <= near.index(change["latest"])

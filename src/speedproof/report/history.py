@@ -20,6 +20,7 @@ _SHOWN = 7
 _SPARK = "\u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588"
 _SHA = 9
 _LISTED = 25
+_WIDTH = 12  # of a line of bars in a table
 
 
 def overview(result: HistoryResult, *, everything: bool = False) -> Report:
@@ -76,7 +77,8 @@ def overview(result: HistoryResult, *, everything: bool = False) -> Report:
         Column("change", right=True),
         Column(""),
         Column("at least", right=True, drop=1),
-        Column("possible since", drop=3),
+        Column("trend", drop=3),
+        Column("possible since", drop=4),
         Column("decision" if any(result.decision(change) for change in changes) else "", drop=2),
     )
     rows = [_row(result, change) for change in changes]
@@ -129,6 +131,7 @@ def _row(result: HistoryResult, change: Change) -> Row:
             Cell(factor(times), style),
             Cell(word, style),
             Cell(factor(least, -1) if least > 1.0 else "-"),
+            Cell(sparkline(change.track.level.tolist(), _WIDTH)),
             Cell(span),
             Cell(said.state if said else "", "dim"),
         ),
