@@ -21,7 +21,7 @@ STYLE = """
 body { font: 15px/1.45 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; color: #222; }
 table { border-collapse: collapse; margin: .6rem 0 1rem; width: 100%; font-size: .9rem; }
 th, td { text-align: left; padding: .2rem .6rem; border-bottom: 1px solid #ddd; vertical-align: top; }
-td.no { color: #b00020; font-weight: 600; } td.misprint, td.alike { color: #7a5b00; } td.yes { color: #1b6e3c; }
+td.no { color: #b00020; font-weight: 600; } td.misprint, td.cut, td.alike { color: #7a5b00; } td.yes { color: #1b6e3c; }
 figure { margin: 1rem 0; } figcaption, .remark { color: #555; font-size: .9rem; } img { max-width: 100%; }
 """
 
@@ -38,11 +38,13 @@ def conclusion(found: Sequence[tuple[Row, Result]]) -> str:
     """What came out, in one sentence."""
     outcomes = [line.outcome for _, result in found for line in result.lines]
     counts = {
-        outcome: outcomes.count(outcome) for outcome in (Outcome.AGREES, Outcome.MISPRINT, Outcome.DIFFERS)
+        outcome: outcomes.count(outcome)
+        for outcome in (Outcome.AGREES, Outcome.CUT, Outcome.MISPRINT, Outcome.DIFFERS)
     }
     missing = sum(bool(result.missing) for _, result in found)
     return (
-        f"{counts[Outcome.AGREES]} printed numbers agree, {counts[Outcome.MISPRINT]} are misprints of the papers, "
+        f"{counts[Outcome.AGREES]} printed numbers agree, {counts[Outcome.CUT]} are cut instead of rounded, "
+        f"{counts[Outcome.MISPRINT]} are misprints of the papers, "
         f"{counts[Outcome.DIFFERS]} differ; {outcomes.count(Outcome.LIKE)} can only be compared in kind; "
         f"{missing} of {len(found)} experiments lack what they need."
     )
@@ -50,7 +52,8 @@ def conclusion(found: Sequence[tuple[Row, Result]]) -> str:
 
 def _legend() -> str:
     return (
-        "*yes*: rounds to what is printed. *misprint*: it does not, and the paper contradicts itself; why is said. "
+        "*yes*: rounds to what is printed. *cut*: the paper drops digits instead of rounding. *misprint*: neither, and "
+        "the paper contradicts itself; why is said. "
         "*alike*: other data or draws, so that only the kind of result can be compared. *no*: neither."
     )
 

@@ -24,6 +24,7 @@ __all__ = [
     "Setting",
     "agrees",
     "alike",
+    "cut",
     "number",
     "register",
     "share",
@@ -43,6 +44,7 @@ class Outcome:
 
     AGREES = "yes"
     MISPRINT = "misprint"
+    CUT = "cut"
     DIFFERS = "no"
     LIKE = "alike"
     OWN = "-"
@@ -52,7 +54,8 @@ class Outcome:
 class Line:
     """One number: the paper's beside ours.
 
-    ``outcome`` is an `Outcome`: a misprint of the paper, with the reason in ``why``; "alike" for figures from other
+    ``outcome`` is an `Outcome`: a misprint of the paper, with the reason in ``why``; "cut" where digits were
+    dropped, not rounded; "alike" for figures from other
     data or draws that can only be compared in kind; "-" where the paper has no such number.
     """
 
@@ -161,10 +164,28 @@ def text_of(path: Path) -> str:
     return (lzma.decompress(content) if path.suffix == ".xz" else content).decode("utf-8")
 
 
+def cut(printed: str, ours: float) -> bool:
+    """Whether a printed number has its last digits dropped instead of rounded.
+
+    >>> cut("1.95", 1.956), cut("64.23%", 0.642357), cut("1.95", 1.966)
+    (True, True, False)
+    """
+    percent = printed.endswith("%")
+    digits = printed.rstrip("%")
+    scale = 10.0 ** len(digits.partition(".")[2])
+    return math.isclose(
+        math.trunc(ours * (100 if percent else 1) * scale) / scale, float(digits), rel_tol=1e-9
+    )
+
+
 def number(what: str, printed: str, ours: float, why: str = "") -> Line:
     """A line for one printed number; with a reason it is a misprint, or the reason of a difference."""
-    same = agrees(printed, ours)
-    outcome = Outcome.AGREES if same else Outcome.MISPRINT if why else Outcome.DIFFERS
+    if agrees(printed, ours):
+        outcome = Outcome.AGREES
+    elif cut(printed, ours):
+        outcome = Outcome.CUT
+    else:
+        outcome = Outcome.MISPRINT if why else Outcome.DIFFERS
     return Line(what, printed, f"{ours:.7g}", outcome, why)
 
 
