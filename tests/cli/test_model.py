@@ -96,6 +96,7 @@ def test_what_cannot_be_modelled_is_left_out_with_the_reason(bimodal: str, tmp_p
 
 def test_bad_counts_are_refused(bimodal: str) -> None:
     assert speedproof("model", bimodal, "--components", "0")[0] == 2
+    assert speedproof("model", bimodal, "--max-components", "0")[0] == 2
     code, _, err = speedproof("model", bimodal, "--bootstrap", "-5")
     assert code == 2
     assert "not a whole number from 0 on" in err
@@ -169,3 +170,16 @@ def test_observations_of_each_component(tmp_path: Path) -> None:
     low, high = json.loads(out)["results"][0]["observations"]
     assert sorted(low) == pytest.approx(sorted(values[values < 11] / 1000))
     assert sorted(high) == pytest.approx(sorted(values[values > 11] / 1000))
+
+
+def test_a_number_of_components_that_is_given(tmp_path: Path) -> None:
+    """It is taken as it is, though BIC would choose another, and not tested."""
+    values = np.random.default_rng(5).normal(10, 1, 60)
+    path = tmp_path / "times.txt"
+    path.write_text("\n".join(map(str, values.tolist())), encoding="utf-8")
+    for asked, expected in (([], 1), (["--components", "3"], 3), (["--max-components", "3"], 1)):
+        _, out, _ = speedproof("model", str(path), "--unit", "ms", "--bootstrap", "20", *asked, "--json")
+        found = json.loads(out)["results"][0]["model"]
+        assert len(found["components"]) == expected
+        assert (found["test"] is None) == ("--components" in asked)
+    assert speedproof("model", str(path), "--unit", "ms", "--components", "61")[0] == 2

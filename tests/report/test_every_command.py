@@ -30,8 +30,8 @@ COMMANDS = {
     "compare": ["compare"],
     "gate": ["gate"],
     "hpt": ["hpt"],
-    "rank": ["rank", "--resamples", "10", "--components", "2"],
-    "model": ["model", "--bootstrap", "0", "--components", "2"],
+    "rank": ["rank", "--resamples", "10", "--max-components", "2"],
+    "model": ["model", "--bootstrap", "0", "--max-components", "2"],
     "modes": ["compare", "--modes"],
     "show": ["show"],
 }

@@ -75,7 +75,8 @@ def _no_step() -> None:
 def model(
     suite: Suite,
     *,
-    components: int = 9,
+    components: int | None = None,
+    max_components: int = 9,
     bootstrap: int = 200,
     fast: bool = False,
     undersampling: float | None = None,
@@ -95,8 +96,10 @@ def model(
     ----------
     suite : Suite
         The samples.
-    components : int
-        Largest number of components.
+    components : int, optional
+        Exactly so many components, and no test: it is for a number that is chosen.
+    max_components : int
+        Otherwise the largest number.
     bootstrap : int
         Bootstrap samples of the test; 0: no test.
     fast : bool
@@ -140,8 +143,8 @@ def model(
     ['O2', 'O3']
     """
     suite_given(suite)
-    if components < 1 or jobs < 1:
-        raise UsageError("components and jobs are at least 1")
+    if min(max_components, jobs, 1 if components is None else components) < 1:
+        raise UsageError("numbers of components and jobs are at least 1")
     asked = Questions(
         tuple(quantiles), tuple(map(parse_quantity, below)), metrics, parse_quantity(delta), observations
     )
@@ -152,7 +155,8 @@ def model(
         used, note = independent(sample)
         try:
             found = analyse(
-                used.values, N=0 if used.nested else bootstrap, seed=seed, K_max=components, c=undersampling,
+                used.values, N=0 if used.nested or components else bootstrap, seed=seed,
+                components=components, K_max=max_components, c=undersampling,
                 fast=fast, rounding=rounding, jobs=inner,
             )  # fmt: skip
             return replace(found, note=note)

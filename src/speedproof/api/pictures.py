@@ -98,7 +98,7 @@ def pictures(
     kind: str = "histogram",
     *,
     reference: str | None = None,
-    components: int = 9,
+    max_components: int = 9,
     remark: Callable[[str], object] = _say_nothing,
 ) -> list[tuple[str, Any]]:
     """Draw a suite: a picture of each benchmark, of each sample, or of all speedups.
@@ -111,7 +111,7 @@ def pictures(
         What the picture is.
     reference : str, optional
         Of the speedups in a forest; the first version by default.
-    components : int
+    max_components : int
         Largest number of components of the mixtures.
     remark : callable
         Told why a sample has no mixture.
@@ -130,11 +130,11 @@ def pictures(
     one_of("kind", kind, KINDS)
     if kind == "forest":
         return _forests(suite, reference)
-    return _of_samples(suite, kind, components, remark)
+    return _of_samples(suite, kind, max_components, remark)
 
 
 def _of_samples(
-    suite: Suite, kind: str, components: int, remark: Callable[[str], object]
+    suite: Suite, kind: str, max_components: int, remark: Callable[[str], object]
 ) -> list[tuple[str, Any]]:
     """The name and the picture of each benchmark, or of each sample."""
     if kind in ("histogram", "violins"):
@@ -145,7 +145,7 @@ def _of_samples(
     return [
         (
             " ".join(part for part in (key.benchmark, key.metric * (len(metrics) > 1), version) if part),
-            _picture(key, samples, kind, components, remark),
+            _picture(key, samples, kind, max_components, remark),
         )
         for key, version, samples in pictures
     ]
@@ -171,7 +171,7 @@ def _forests(suite: Suite, reference: str | None) -> list[tuple[str, Any]]:
 
 
 def _picture(
-    key: Key, samples: dict[str, Sample], kind: str, components: int, remark: Callable[[str], object]
+    key: Key, samples: dict[str, Sample], kind: str, max_components: int, remark: Callable[[str], object]
 ) -> Any:
     """The picture of a benchmark's samples, or of a single one."""
     units = {sample.unit for sample in samples.values()}
@@ -181,7 +181,9 @@ def _picture(
         )
     shown, symbol = _in_one_unit(samples, *units)
     axis = f"{key.metric} ({symbol})" if symbol else key.metric
-    models = {version: _model(key, version, values, components, remark) for version, values in shown.items()}
+    models = {
+        version: _model(key, version, values, max_components, remark) for version, values in shown.items()
+    }
     if kind == "histogram" and len(shown) > 1:
         return plot.histograms(shown, list(models.values()), axis=axis, title=key.benchmark)
     if kind == "violins":
@@ -224,11 +226,11 @@ def _in_one_unit(samples: dict[str, Sample], unit: str) -> tuple[dict[str, Float
 
 
 def _model(
-    key: Key, version: str, values: FloatArray, components: int, remark: Callable[[str], object]
+    key: Key, version: str, values: FloatArray, max_components: int, remark: Callable[[str], object]
 ) -> MixtureModel | None:
     """The mixture of a sample, or None and a remark why there is none."""
     try:
-        return fit(values, K_max=components).model
+        return fit(values, K_max=max_components).model
     except DataError as error:
         remark(f"note: {key.benchmark} ({version}): no mixture, so no curve of it: {error}")
         return None

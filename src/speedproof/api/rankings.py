@@ -137,7 +137,7 @@ def rank(
     reference: str | None = None,
     confidence: float | str = 0.95,
     resamples: int = 200,
-    components: int = 9,
+    max_components: int = 9,
     seed: int = 0,
     jobs: int = 1,
     done: Callable[[], None] = _no_step,
@@ -154,7 +154,7 @@ def rank(
         Of the verdicts of a benchmark together, and of each interval.
     resamples : int
         Bootstrap samples of the intervals.
-    components : int
+    max_components : int
         Largest number of components of a mixture.
     seed : int
         Of all random numbers.
@@ -193,7 +193,7 @@ def rank(
     for key, rivals in by_benchmark(suite, (first, *others)).items():
         try:
             ranking = rank_runs(
-                rivals, alpha=alpha, K_max=components, resamples=resamples, seed=seed, jobs=jobs
+                rivals, alpha=alpha, K_max=max_components, resamples=resamples, seed=seed, jobs=jobs
             )
         except DataError as error:
             problems.append(f"left out: {key.benchmark}: {error}")
@@ -201,7 +201,7 @@ def rank(
             samples = list(rivals.values())
             changes = None
             if len(samples) == 2:
-                changes = compare_modes(Pair(key, *samples), alpha=alpha, K_max=components)
+                changes = compare_modes(Pair(key, *samples), alpha=alpha, K_max=max_components)
             found.append(BenchmarkRanking(key, samples[0].unit, ranking, changes))
         done()
     if not found:

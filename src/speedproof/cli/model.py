@@ -32,6 +32,15 @@ COMMAND = Command(
         *selecting(),
         *mixture(),
         *in_group(
+            "modelling",
+            Option(
+                "--components",
+                parse=whole,
+                metavar="K",
+                help="exactly so many, without a test: it is for a number that is chosen",
+            ),
+        ),
+        *in_group(
             "testing",
             Option(
                 "--bootstrap",
@@ -98,6 +107,7 @@ def run(args: Args, console: Console) -> int:
         result = sp.model(
             suite,
             components=args.components,
+            max_components=args.max_components,
             bootstrap=args.bootstrap,
             fast=args.fast,
             undersampling=args.undersampling,

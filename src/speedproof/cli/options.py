@@ -298,7 +298,7 @@ def mixture() -> list[Option]:
     return in_group(
         "modelling",
         Option(
-            "--components",
+            "--max-components",
             parse=whole,
             default=9,
             metavar="K",

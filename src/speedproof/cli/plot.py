@@ -54,7 +54,7 @@ def run(args: Args, console: Console) -> int:
     sp.plot.check_output(args.output)
     suite = select(load(args.files, args), args, console)
     drawn = sp.pictures(
-        suite, args.kind, reference=args.reference, components=args.components, remark=console.remark
+        suite, args.kind, reference=args.reference, max_components=args.max_components, remark=console.remark
     )
     report_leftovers(suite, console)
     for path, (_, picture) in zip(_paths(args.output, [name for name, _ in drawn]), drawn, strict=True):

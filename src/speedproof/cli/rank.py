@@ -62,7 +62,7 @@ def run(args: Args, console: Console) -> int:
             reference=args.reference,
             confidence=args.confidence,
             resamples=args.resamples,
-            components=args.components,
+            max_components=args.max_components,
             seed=args.seed,
             jobs=args.jobs,
             done=ticker.advance,

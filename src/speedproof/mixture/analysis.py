@@ -107,6 +107,7 @@ def analyse(
     *,
     N: int = 200,
     seed: int = 0,
+    components: int | None = None,
     K_max: int = 9,
     c: float | None = None,
     fast: bool = False,
@@ -124,8 +125,10 @@ def analyse(
         Bootstrap samples; 0 for no test.
     seed : int
         The same seed gives the same result, whatever ``jobs``.
+    components : int, optional
+        Exactly so many; then without a test, whose replicates choose K.
     K_max : int
-        Largest number of components.
+        Largest number of components otherwise.
     c : float, optional
         Undersampling factor of the test.
     fast : bool
@@ -163,6 +166,7 @@ def analyse(
             other,
             N=N,
             seed=seed,
+            components=components,
             K_max=K_max,
             c=c,
             fast=fast,
@@ -172,8 +176,8 @@ def analyse(
         )
         return _in_unit(found, shift)
     x = np.asarray(values, dtype=np.float64)
-    fitted, test = fit(x, K_max=K_max), None
-    if N > 0:
+    fitted, test = fit(x, components=components, K_max=K_max), None
+    if N > 0 and components is None:
         drawn, some, of_some = None, x, fitted
         if x.size > MOST_TESTED:
             drawn = MOST_TESTED
@@ -188,11 +192,11 @@ def analyse(
         critical = result.critical(ALPHA) if N * ALPHA >= 1 else None
         test = TestResult(result.distance, result.pvalue, critical, N, result.size, result.fast, drawn)
     model = fitted.model
-    components = tuple(
+    parts = tuple(
         Component(*map(float, row)) for row in zip(model.weights, model.means, model.sds, strict=True)
     )
     return Analysis(
-        x.size, fitted.kind, components, _modes(fitted), fitted.loglik, fitted.bic, fitted.converged,
+        x.size, fitted.kind, parts, _modes(fitted), fitted.loglik, fitted.bic, fitted.converged,
         fitted.resolution, test, mode_order(x, model, seed=seed),
     )  # fmt: skip
 
