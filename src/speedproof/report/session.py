@@ -247,7 +247,10 @@ def _results(
 def _comparison(f: Finding, sides: Mapping[tuple[str, str], Summary], risk: float) -> Comparison:
     result = f.result
     needed = None
-    if f.verdict is Verdict.UNDECIDED:
+    if f.gate in ("pass", "fail"):
+        # What was asked is answered: runs that would tell faster from slower were not asked for.
+        needed = Needed(None, None, f"a {f.gate} at the gate") if f.verdict is Verdict.UNDECIDED else None
+    elif f.verdict is Verdict.UNDECIDED:
         more = math.ceil(result.blocks + f.blocks_to_go) if math.isfinite(f.blocks_to_go) else None
         needed = Needed(
             more, more, "no end is in sight" if f.blocks_to_go == math.inf else "too early to say"
