@@ -38,16 +38,16 @@ COMMAND = Command(
         "  speedproof history add old.json --commit v1.2  at another commit\n"
         "  speedproof history                             the last changes\n"
         "  speedproof history show sort                   one benchmark, commit by commit\n"
-        "  speedproof history watch                        alarms of the newest commits\n"
-        "  speedproof history page -o site/                charts, for a browser\n"
-        "  speedproof history query 'json/*' -o json.csv   samples as rows\n"
-        "  speedproof history export all.jsonl.gz          the whole store\n"
+        "  speedproof history watch                       alarms of the newest commits\n"
+        "  speedproof history page -o site/               charts, for a browser\n"
+        "  speedproof history query 'json/*' -o json.csv  samples as rows\n"
+        "  speedproof history export all.jsonl.gz         the whole store\n"
         "  speedproof history bless 3f2a9c1 'slower, but correct'\n"
         "  speedproof history invalid 3f2a9c1 'noisy machine' --benchmark sort\n"
         "  speedproof history fixed 3f2a9c1\n"
         "  speedproof history forget 3f2a9c1              remove a commit's measurements\n"
         "\n"
-        "exit codes: 0 done, 1 an undecided slowdown with --fail-on-change, 2 error"
+        "exit codes: 0 done, 1 an undecided slowdown with watch or --fail-on-change, 2 error"
     ),
     [
         Argument(
