@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 import os
 import signal
+import subprocess
+import sys
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -243,6 +246,15 @@ def test_killed_workers_lose_nothing(tmp_path: Path) -> None:
     assert {i: v for i, v in found.items() if not isinstance(v, Failure)} == {0: 0, 2: 4, 4: 16, 5: 25}
     assert "killed" in found[1].reason  # type: ignore[union-attr]
     assert found[3] == Failure("x.parquet: the file is damaged")
+
+
+def test_workers_end_with_their_parent() -> None:
+    """After kill -9 of the command nobody holds its output any more."""
+    code = "import time; from speedproof.corpus.engine import run; list(run(time.sleep, [0, 600, 600], workers=2))"
+    parent = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
+    time.sleep(3.0)
+    parent.kill()
+    assert parent.communicate(timeout=60)[0] == b""
 
 
 def _slow(task: int) -> int:

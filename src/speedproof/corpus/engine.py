@@ -67,8 +67,19 @@ def _kept(work: Callable[[T], R], task: T) -> R | Failure:
 
 
 def _quiet() -> None:
-    """A worker leaves Ctrl-C to its parent, and threads to the other workers."""
+    """A worker leaves Ctrl-C to its parent, threads to the other workers, and ends with its parent."""
+    import threading
+    from multiprocessing import connection, parent_process
+
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = parent_process()
+    assert parent is not None
+
+    def follow() -> None:
+        connection.wait([parent.sentinel])
+        os._exit(1)
+
+    threading.Thread(target=follow, daemon=True).start()
     import pyarrow as pa
 
     pa.set_cpu_count(1)
