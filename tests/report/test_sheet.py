@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from speedproof.data.suite import Suite
+from speedproof.protocols.machine_speeds import MachineSpeeds
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.suite import SuiteComparison, compare_suite
@@ -177,3 +179,13 @@ def test_no_table_without_numbers(make_suite: Callable[..., Made]) -> None:
     assert "proven by" not in text
     assert "... 13 the same" in text
     assert "proven at least" not in text
+
+
+def test_the_machine_is_told_under_the_names_of_the_headline(make_suite: Callable[..., Made]) -> None:
+    """Names that differ at their end only are told apart by it, everywhere."""
+    rng = np.random.default_rng(9)
+    versions = tuple(f"bm-20260507-3.16.0a0-49918f5{end}" for end in ("", "-JIT"))
+    result, _ = make_suite({name: rng.normal(1, 0.01, (2, 12)) for name in "abc"}, versions=versions)
+    text = render(sheet.report(replace(result, machine=MachineSpeeds(2.01, 2, 3, 0.95))))
+    assert text.startswith("49918f5-JIT against 49918f5: ")
+    assert "At equal speed 49918f5-JIT is 1.05x slower." in " ".join(text.split())

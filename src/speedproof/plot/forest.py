@@ -77,7 +77,8 @@ def forest(
     confidence = f"{100 * (1 - first.alpha):.10g}"
     ax.set_xlabel(
         plain(
-            f"speedup of {first.candidate.label} over {first.reference.label}, right is faster\n"
+            f"speedup of {_shortened(first.candidate.label)}\n"
+            f"over {_shortened(first.reference.label)}, right is faster\n"
             f"({QUESTIONS[first.protocol].title.lower()}; each bound holds at {confidence} %)"
         )
     )

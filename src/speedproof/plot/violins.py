@@ -73,7 +73,7 @@ def violins(
     ax.grid(axis="y", color="#e5e5e5", linewidth=0.6)
     ax.set_axisbelow(True)
     both = any(model is not None for model in models or ())
-    caption(ax, title, note="left, grey: kernel density; right, blue: mixture" if both else "")
+    caption(ax, title, note="grey: kernel density, blue: mixture" if both else "")
     return ax
 
 
