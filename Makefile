@@ -8,7 +8,7 @@ PYTEST = $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 # Versions that a development environment gets: `make constraints` renews them, `make newest` goes without.
 CONSTRAINTS ?= constraints/dev.txt
 
-.PHONY: demo test test-all random check bench docs sanitize seeds wheel-test lowest newest pythons constraints clean
+.PHONY: demo test test-all random check bench docs sanitize seeds wheel-test lowest lowest-quick newest pythons constraints clean
 
 # The stamps make a second call instant; a change of the declared dependencies sets up anew.
 $(VENV)/.run: pyproject.toml $(wildcard setup.py src/speedproof/mixture/*.[ch])
@@ -60,12 +60,21 @@ wheel-test: $(VENV)/.dev
 define environment
 	test -x .venv-$(1)/bin/python || $(2) -m venv .venv-$(1)
 	.venv-$(1)/bin/python $(PIP) $(if $(3),-c $(3)) -e '.[test]'
-	.venv-$(1)/bin/python -m pytest -q -n $(JOBS) --dist worksteal -m "not slow" -p no:cacheprovider
+	.venv-$(1)/bin/python -m pytest -q -n $(JOBS) --dist worksteal -m "not slow" -p no:cacheprovider $(DECIDE)
 endef
 
 # The oldest versions that pyproject.toml allows.
 lowest:
 	$(call environment,lowest,$(PYTHON),constraints/lowest.txt)
+
+# What of the tests exercises numerics, formats and the command line: for the gate, where time is short.
+DECISIVE := tests/test_project.py tests/data_model tests/stats/test_special.py tests/stats/test_tests_against_r.py \
+  tests/stats/test_signed_rank.py tests/stats/test_superiority.py tests/mixture/test_fit.py tests/mixture/test_em.py \
+  tests/formats/test_json_tools.py tests/formats/test_text_files.py tests/protocols/test_compare.py \
+  tests/protocols/test_hpt.py tests/cli/test_compare.py tests/cli/test_gate.py tests/cli/test_not_finite.py \
+  src/speedproof/mixture
+lowest-quick: DECIDE := $(DECISIVE)
+lowest-quick: lowest
 
 newest:
 	$(call environment,newest,$(PYTHON),)

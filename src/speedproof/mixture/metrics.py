@@ -85,8 +85,8 @@ def compare(
     --------
     >>> import speedproof as sp
     >>> m = sp.mixture.compare([[1.0, 2.0], [2.0, 4.0]])
-    >>> m.gaps[0, 1], m.below[0, 1], m.least.tolist()
-    (np.float64(1.5), np.float64(0.75), [0.75, 0.0])
+    >>> float(m.gaps[0, 1]), float(m.below[0, 1]), m.least.tolist()
+    (1.5, 0.75, [0.75, 0.0])
     """
     models = [v for v in versions if isinstance(v, MixtureModel)]
     if models and len(models) < len(versions):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from collections.abc import Sequence
 
 from speedproof.report.model import Records, Report, Value
@@ -39,10 +40,10 @@ def render(*reports: Report, delimiter: str = ",") -> str:
 
 
 def _text(value: Value) -> str:
-    """With all digits; nothing where there is no number."""
-    if value is None or value != value:
-        return ""
-    return repr(value) if isinstance(value, float) else str(value)
+    """With all digits; nothing where there is no number, or a bound that is infinite."""
+    if isinstance(value, float):
+        return repr(value) if math.isfinite(value) else ""
+    return "" if value is None else str(value)
 
 
 def _shown(report: Report) -> Records:

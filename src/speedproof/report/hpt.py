@@ -111,6 +111,8 @@ def _row(
     sides = values(medians[:2], medians[2]) if medians else ["-", "-"]
     size = abs(b.difference)
     by = f"{size:.3g}" if scores.startswith("given") else percent(size)
+    if not math.isfinite(100 * size):
+        by = "far"  # more than a double holds
     told = "tie" if b.winner is Winner.TIE else f"{winner} by {by}"
     p = pvalue(min(b.pvalue_candidate, b.pvalue_reference)) if b.level is not None else "-"
     cells = (Cell(b.benchmark[len(prefix) :], "strong"), *map(Cell, sides), Cell(told, _STYLES[b.winner]))

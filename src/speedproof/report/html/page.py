@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.resources import files
@@ -250,9 +251,8 @@ def _grid(table: Table, panels: Mapping[str, Panel], data: list[Panel], name: st
 
 def _key(cell: Cell) -> str:
     """What a column is sorted by: a number where the cell has one, else its text."""
-    if cell.key is not None:
-        return repr(cell.key)
-    return repr(cell.speedup.value) if cell.speedup else ""
+    key = cell.speedup.value if cell.key is None and cell.speedup else cell.key
+    return repr(key) if key is not None and math.isfinite(key) else ""
 
 
 def _mark(s: Estimate, axis: RatioAxis) -> Mark:
