@@ -47,7 +47,7 @@ COMMAND = Command(
         "  speedproof history fixed 3f2a9c1\n"
         "  speedproof history forget 3f2a9c1              remove a commit's measurements\n"
         "\n"
-        "exit codes: 0 done, 1 an undecided slowdown with watch or --fail-on-change, 2 error"
+        "exit codes: 0 done, 1 undecided slowdown (watch, --fail-on-change), 2 error"
     ),
     [
         Argument(
