@@ -15,6 +15,7 @@ from speedproof.history.alarms import ToldAlarms
 from speedproof.history.result import ToldHistory
 from speedproof.history.rows import Added, Measured
 from speedproof.mixture.analysis import Analysis
+from speedproof.protocols.bisection import BisectionFinding
 from speedproof.protocols.calibration import Calibration
 from speedproof.protocols.gate import GateResult
 from speedproof.protocols.hpt import Hpt
@@ -41,6 +42,17 @@ RESULTS: dict[str, list[Any]] = {
         )
     ],
     "gate": [GateResult],
+    "bisect": [
+        defstruct(
+            "Bisected",
+            [
+                ("finding", BisectionFinding),
+                ("commits", tuple[str, ...]),
+                ("min_change", float),
+                ("ends", tuple[str, str]),
+            ],
+        )
+    ],
     "history": [ToldHistory, ToldAlarms, Added, Measured],
     "run": [Finding, Calibration, RunPlan],
     "model": [
