@@ -26,6 +26,7 @@ from speedproof.protocols.ranking import RunRanking, SuiteRanking
 from speedproof.protocols.sequential import Finding
 from speedproof.protocols.speedup_test_tool import SuiteReport
 from speedproof.protocols.suite import SuiteComparison
+from speedproof.report.bisection import ToldBisection
 from speedproof.report.mixtures import Indices
 from speedproof.report.schema import json_schema
 from speedproof.report.stored import Context, StoredSuite
@@ -55,6 +56,7 @@ RESULTS: dict[str, list[Any]] = {
     ],
     "history": [ToldHistory, ToldAlarms, Added, Measured],
     "run": [Finding, Calibration, RunPlan],
+    "bisect": [ToldBisection],
     "model": [
         defstruct(
             "Modelled",

@@ -6,6 +6,7 @@ import copy
 import io
 import json
 import runpy
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,7 @@ CALLS = {
     "run": [
         ["run", "--name", "a", "--name", "b", "--max-runs", "10", "--save", "{tmp}/r.jsonl", "true", "true"]
     ],
+    "bisect": [["bisect", "HEAD~1..HEAD", "true", "--max-time", "0.001", "--save", "{tmp}/b.jsonl"]],
     "model": [["model", "{tmp}/numbers.txt", "--bootstrap", "20"]],
     "rank": [["rank", O2, O3, "--only", "matmul"]],
     "show": [["show", O2], ["show", str(ROOT / "tests" / "data" / "formats" / "pyperf.json")]],
@@ -73,11 +75,23 @@ def test_every_command_with_json_is_covered() -> None:
         assert ("--json" in options) == (name in CALLS or name in ("bisect", "corpus")), name
 
 
+def _two_commits(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+    monkeypatch.chdir(folder)
+    identity = ("-c", "user.name=n", "-c", "user.email=n@e")
+    for words in (["init", "-q"], *(["commit", "-q", "--allow-empty", "-m", m] for m in ("one", "two"))):
+        subprocess.run(["git", *identity, *words], check=True)
+
+
 @pytest.mark.parametrize(
     "argv", [argv for calls in CALLS.values() for argv in calls], ids=lambda a: " ".join(a)[:40]
 )
-def test_output_is_valid(argv: list[str], schema: Any, tmp_path: Path) -> None:
+def test_output_is_valid(
+    argv: list[str], schema: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The validator finds nothing wrong and nothing undocumented."""
+    if argv[0] == "bisect":
+        _two_commits(tmp_path, monkeypatch)
     numbers = "".join(f"{10 + (7 * i) % 11 + (i % 2) * 30}\n" for i in range(60))
     (tmp_path / "numbers.txt").write_text(numbers, encoding="utf-8")
     out = io.StringIO()

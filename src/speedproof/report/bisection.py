@@ -4,28 +4,37 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from speedproof.protocols.bisection import BisectionFinding, BisectionOutcome
 from speedproof.report.model import Report, Style, Text
 from speedproof.report.numbers import factor, percent, plural
 
-__all__ = ["bisection_report", "progress_line"]
+__all__ = ["ToldBisection", "bisection_report", "progress_line"]
 
 _SHOWN = 8
+
+
+@dataclass(frozen=True, slots=True)
+class ToldBisection:
+    """A bisection for other programs; positions in ``finding`` count in ``commits``, oldest first."""
+
+    finding: BisectionFinding
+    commits: tuple[str, ...]
+    min_change: float
 
 
 def bisection_report(
     found: BisectionFinding, commits: Sequence[str], min_change: float, file: str = ""
 ) -> Report:
     """The ending of a bisection: at most ten lines, but for the commits of an open one."""
-    first, last = commits[0], commits[-1]
     return Report(
         "",
         tuple(_headline(found, commits, min_change)),
         notes=tuple(_notes(found, commits)),
         hints=(f"Go on: speedproof bisect --resume {file}",) if file and found.open else (),
         command="bisect",
-        data={"finding": found, "commits": tuple(commits), "min_change": min_change, "ends": (first, last)},
+        data=ToldBisection(found, tuple(commits), min_change),
     )
 
 
