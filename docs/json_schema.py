@@ -11,11 +11,14 @@ from typing import Any
 
 from msgspec import defstruct
 
+from speedproof.corpus.changes import CorpusChanges
+from speedproof.corpus.conclude import Conclusion
+from speedproof.corpus.info import CorpusInfo
+from speedproof.corpus.model import CorpusModels
 from speedproof.history.alarms import ToldAlarms
 from speedproof.history.result import ToldHistory
 from speedproof.history.rows import Added, Measured
 from speedproof.mixture.analysis import Analysis
-from speedproof.protocols.bisection import BisectionFinding
 from speedproof.protocols.calibration import Calibration
 from speedproof.protocols.gate import GateResult
 from speedproof.protocols.hpt import Hpt
@@ -43,20 +46,14 @@ RESULTS: dict[str, list[Any]] = {
         )
     ],
     "gate": [GateResult],
-    "bisect": [
-        defstruct(
-            "Bisected",
-            [
-                ("finding", BisectionFinding),
-                ("commits", tuple[str, ...]),
-                ("min_change", float),
-                ("ends", tuple[str, str]),
-            ],
-        )
-    ],
     "history": [ToldHistory, ToldAlarms, Added, Measured],
     "run": [Finding, Calibration, RunPlan],
     "bisect": [ToldBisection],
+    "corpus": [CorpusInfo],
+    "corpus compare": [Conclusion],
+    "corpus model": [CorpusModels],
+    "corpus changes": [CorpusChanges],
+    "corpus query": [dict[str, Any]],
     "model": [
         defstruct(
             "Modelled",
