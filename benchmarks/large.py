@@ -41,7 +41,7 @@ ON_RUNS: dict[str, tuple[str, ...]] = {
 ON_A_SUITE: dict[str, tuple[str, ...]] = {
     "compare": ("compare",),
     "compare --details": ("compare", "--details"),
-    "compare --json": ("compare", "--json", "{out}.json"),
+    "compare --json": ("compare", "--json"),
     "compare --html": ("compare", "--html", "{out}.html"),
     "gate": ("gate", "--margin", "1%"),
     "hpt": ("hpt",),
