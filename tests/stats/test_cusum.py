@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -38,7 +40,17 @@ def test_ranks_make_alarms_independent_of_the_scale() -> None:
     """Any increasing function of the values raises the same alarms; a constant series raises none."""
     x = np.random.default_rng(2).normal(size=200) + 3.0 * (np.arange(200) >= 150)
     assert alarms(x, 1000.0) == alarms(np.exp(x), 1000.0)
-    assert [(a.since, a.up) for a in alarms(x, 1000.0)] == [(150, True)]
-    assert [(a.since, a.up) for a in alarms(-x, 1000.0)] == [(150, False)]
+    for series, up in ((x, True), (-x, False)):
+        (alarm,) = alarms(series, 1000.0)
+        assert alarm.up == up
+        assert 145 <= alarm.since <= 150 <= alarm.raised < 160
     assert alarms(np.ones(100), 1000.0) == ()
     assert alarms([], 1000.0) == ()
+
+
+def test_watching_always_goes_on() -> None:
+    """A level that begins at once with a trend ends in alarms, each beyond the start of its level."""
+    found = alarms(np.arange(200.0), 20.0)
+    starts = [0, *(alarm.since for alarm in found)]
+    assert len(found) > 1
+    assert all(later > earlier for earlier, later in itertools.pairwise(starts))

@@ -105,8 +105,11 @@ def alarms(x: npt.ArrayLike, mean: float) -> tuple[Alarm, ...]:
     Examples
     --------
     >>> noise = np.random.default_rng(3).normal(size=80)
-    >>> alarms(noise, 1000), alarms(noise + 2 * (np.arange(80) >= 60), 1000)[0].since
-    ((), 60)
+    >>> alarms(noise, 1000)
+    ()
+    >>> alarm, = alarms(noise + 3 * (np.arange(80) >= 60), 1000)
+    >>> alarm.up, 50 < alarm.since <= 60 <= alarm.raised < 70
+    (True, True)
     """
     values = np.asarray(x, dtype=np.float64).tolist()
     limit, start, found = run_limit(mean), 0, []
@@ -128,7 +131,9 @@ def _first(values: list[float], start: int, limit: float) -> Alarm | None:
         score = _NORMAL.inv_cdf((left + right + 1) / (2.0 * n))  # of (r - 1/2) / n, ties at their mean rank
         # The likeness of neighbours so far, raised by the bias of its estimate.
         rho = min(max((products / squares if squares else 0.0) + 2.0 / n, 0.0), _MOST_DEPENDENT)
-        if n > _FIRST:
+        if n <= _FIRST:
+            since = [i + 1, i + 1]  # so that an alarm's level begins after its start, and watching goes on
+        else:
             fresh = (score - rho * before) / math.sqrt(1.0 - rho * rho)
             for side, sign in enumerate((1.0, -1.0)):
                 sums[side] = max(0.0, sums[side] + sign * fresh - _SLACK)
