@@ -122,7 +122,7 @@ def test_settings_and_options(three: dict[str, str]) -> None:
         'undecided = "fail"\nprotocol = "mean"\n'
     )
     (result,) = json.loads(gate(base, slow, "--config", "all.toml", "--json")[1])["results"]
-    assert result["rules"] == {"alpha": 0.01, "multiplicity": "bh", "protocol": "mean"}
+    assert result["rules"] == {"alpha": 0.01, "multiplicity": "bh", "protocol": "mean", "family": 0}
     assert {row["demand"]["policy"] for row in result["rows"]} == {"equivalence"}
     options = ["--confidence", "0.9", "--multiplicity", "none", "--policy", "no-regression"]
     options += ["--protocol", "median", "--margin", "1%", "--config", "all.toml", "--json"]

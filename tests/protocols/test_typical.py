@@ -293,3 +293,11 @@ def test_edges() -> None:
     assert huge.speedup.value == pytest.approx(1.55, rel=0.01)
     with pytest.raises(ValueError, match="two units"):
         compare_typical(Sample(np.ones(3)), Sample(np.ones(3), unit="B"))
+
+
+def test_too_few_runs_have_no_forecast() -> None:
+    """With one run a side nothing is known of the spread: 3 runs are the fewest that can decide at 5 %."""
+    needed = compare_typical(Sample(np.array([1.0, 2.0])), Sample(np.array([3.0]))).needed
+    assert needed is not None
+    assert needed.least
+    assert (needed.reference, needed.candidate) == (3, 3)

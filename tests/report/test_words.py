@@ -103,6 +103,8 @@ def test_memory_is_not_fast() -> None:
         (Needed(1234, 1201, ""), "about 1300 runs would tell"),
         (Needed(40, 60, ""), "about 40 runs of old and 60 of new would tell"),
         (Needed(None, 60, ""), "about 60 runs of new would tell"),
+        (Needed(31, 31, "", least=True), "at least 31 runs are needed"),
+        (Needed(None, 101, "", least=True), "at least 101 runs of new are needed"),
         (Needed(None, None, "no number of runs would tell"), "no number of runs would tell"),
     ],
 )

@@ -24,6 +24,7 @@ from speedproof.protocols.hpt import (
 from speedproof.protocols.hpt_claims import HptClaims, claims
 from speedproof.protocols.hpt_levels import HptRule
 from speedproof.protocols.hpt_speedup import RSpeedup
+from speedproof.protocols.machine_speeds import machine_speeds
 from speedproof.report import hpt as words
 from speedproof.report.model import Report
 from speedproof.stats.scaling import median
@@ -102,6 +103,7 @@ class HptResult(Shown):
             medians,
             everything=everything,
             details=details,
+            machine=machine_speeds(self.pairs),
         )
 
     def __repr__(self) -> str:

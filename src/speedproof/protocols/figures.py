@@ -182,7 +182,7 @@ def needed_runs(
     for i in open_:
         if any(lacking[i]):
             x, y = lacking[i][:: -1 if sides[i].turned else 1]
-            found[i] = Needed(SMALL + 1 if x else None, SMALL + 1 if y else None, reason)
+            found[i] = Needed(SMALL + 1 if x else None, SMALL + 1 if y else None, reason, least=True)
     return [found.get(i) for i in range(len(sides))]
 
 

@@ -25,7 +25,7 @@ anywhere. The two ask for different care:
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 
@@ -35,6 +35,7 @@ from speedproof.data.conditions import different_sessions
 from speedproof.data.sample import FloatArray
 from speedproof.data.suite import Key, Pair, Pairing, Suite
 from speedproof.errors import DataError
+from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.caveats import caveats_of
 from speedproof.protocols.gate_claims import (
     ASKS,
@@ -49,6 +50,7 @@ from speedproof.protocols.gate_claims import (
     evidence,
     judge,
 )
+from speedproof.protocols.machine_speeds import MachineSpeeds, machine_speeds
 from speedproof.protocols.pair import PreparedPairs, Rules, Sides
 from speedproof.protocols.questions import QUESTIONS
 from speedproof.protocols.results import Caveat, Comparison, Needed, Verdict
@@ -59,6 +61,7 @@ __all__ = ["Absent", "GateResult", "GateRow", "gate"]
 
 DEFAULT = GateRules()
 _MOST_FORECAST = 100_000
+_VOIDING = (Assumption.TWO_MEASUREMENTS, Assumption.PLANNED_SIZE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +132,8 @@ class GateResult:
         in between counts as a change of the program.
     caveats : tuple of Caveat
         What the data cannot know, as in a comparison.
+    machine : MachineSpeeds or None
+        Two speeds of processes that most benchmarks of both versions share, in the first metric that shows them.
     """
 
     reference: str
@@ -141,10 +146,18 @@ class GateResult:
     ignored: tuple[str, ...]
     sessions_apart: bool
     caveats: tuple[Caveat, ...] = ()
+    machine: MachineSpeeds | None = None
 
     def count(self, outcome: Outcome) -> int:
         """How many tested benchmarks have an outcome."""
         return sum(row.outcome is outcome for row in self.rows)
+
+    def void(self, row: GateRow) -> Caveat | None:
+        """The caveat without whose cure no risk of a row can be stated."""
+        name = row.comparison.benchmark
+        return next(
+            (c for c in self.caveats if c.kind in _VOIDING and name in (c.benchmarks or (name,))), None
+        )
 
 
 def _no_step() -> None:
@@ -206,6 +219,7 @@ def gate(
         for key, reason in _absences(suite, pairing, versions).items()
         if demands[key] is not None
     )
+    by_metric = _by_metric(pair for pair in pairing.pairs if demands[pair.key] is not None)
     outcome = judge(
         [row.required.adjusted for row in rows], [row.contradicted.adjusted for row in rows], rules.alpha
     )
@@ -219,16 +233,16 @@ def gate(
         added=tuple(dict.fromkeys(key.benchmark for key in pairing.only_candidate)),
         ignored=tuple(dict.fromkeys(key.benchmark for key in ignored)),
         sessions_apart=different_sessions(suite, *versions),
-        caveats=_caveats([pair for pair in pairing.pairs if demands[pair.key] is not None], versions),
+        caveats=tuple(dict.fromkeys(c for pairs in by_metric for c in caveats_of(pairs, versions))),
+        machine=next(filter(None, map(machine_speeds, by_metric)), None),
     )
 
 
-def _caveats(pairs: Sequence[Pair], versions: tuple[str, str]) -> tuple[Caveat, ...]:
-    """Those of every metric, each once."""
-    by_metric: dict[str, list[Pair]] = {}
+def _by_metric(pairs: Iterable[Pair]) -> list[list[Pair]]:
+    found: dict[str, list[Pair]] = {}
     for pair in pairs:
-        by_metric.setdefault(pair.key.metric, []).append(pair)
-    return tuple(dict.fromkeys(c for found in by_metric.values() for c in caveats_of(found, versions)))
+        found.setdefault(pair.key.metric, []).append(pair)
+    return list(found.values())
 
 
 def _absences(suite: Suite, pairing: Pairing, versions: tuple[str, str]) -> dict[Key, str]:

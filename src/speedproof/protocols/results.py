@@ -183,11 +183,14 @@ class Needed:
         About how many runs that side needs in all; None when that side has enough or no number is known.
     reason : str
         The rule behind the numbers.
+    least : bool
+        The numbers are the fewest that could decide at all, no forecast of what will.
     """
 
     reference: int | None
     candidate: int | None
     reason: str
+    least: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,7 +51,7 @@ def _answers(own: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: Ru
         reason = "fewer runs can never decide at this risk, even if all of them are won"
         for i in undecided:
             x, y = (least if side.n < least else None for side in (own[i].x, own[i].y))
-            needed[i] = Needed(x, y, reason)
+            needed[i] = Needed(x, y, reason, least=True)
     else:
         needed = forecasts(own, slow, fast, rules, undecided, runs_needed_ranks)
     return [

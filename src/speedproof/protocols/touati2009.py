@@ -347,7 +347,7 @@ def _needed(state: State2009, lacking: tuple[bool, bool]) -> Needed | None:
         return None
     runs = MANY if state is State2009.HUNDRED_NEEDED else FEW
     x, y = (runs if lacks else None for lacks in lacking)
-    return Needed(x, y, f"the 2009 protocol: {state.value}")
+    return Needed(x, y, f"the 2009 protocol: {state.value}", least=True)
 
 
 def _checks(decision: Decision2009, x: Sample, y: Sample, alpha: float, speedup: Estimate) -> list[Check]:

@@ -201,7 +201,7 @@ def _needed(
     found = {}
     for i in undecided:
         x, y = (enough if side.n < enough else None for side in (own[i].x, own[i].y))
-        found[i] = Needed(x, y, reason)
+        found[i] = Needed(x, y, reason, least=True)
     return found
 
 
@@ -210,7 +210,7 @@ def _more(needed: Needed, factor: float) -> Needed:
     x, y = (
         None if side is None else math.ceil(side * factor) for side in (needed.reference, needed.candidate)
     )
-    return Needed(x, y, needed.reason)
+    return replace(needed, reference=x, candidate=y)
 
 
 def compare_typical(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.machine_speeds import MachineSpeeds
@@ -12,7 +13,7 @@ from speedproof.report.model import Text
 from speedproof.report.names import labels
 from speedproof.report.numbers import factor, plural
 
-__all__ = ["caveats", "doubts", "failed", "two_speeds"]
+__all__ = ["beside_medians", "caveats", "doubts", "failed", "two_speeds"]
 
 
 def caveats(found: Sequence[Caveat]) -> Iterator[Text]:
@@ -35,6 +36,7 @@ def caveats(found: Sequence[Caveat]) -> Iterator[Text]:
         yield Text(_sentence(first, others), "doubt")
 
 
+_APART = 0.03
 _OF_TWO = (Assumption.INTERLEAVED, Assumption.ONE_SESSION, Assumption.TWO_MEASUREMENTS)
 """What concerns two versions, so that several may have it with the same one."""
 
@@ -50,13 +52,29 @@ the program. At equal speed new is 1.05x slower.']
     """
     if machine is not None:
         left = machine.speedup
-        change = f"{factor(max(left, 1 / left))} {'faster' if left >= 1 else 'slower'}"
+        told = f"{factor(max(left, 1 / left))} {'faster' if left >= 1 else 'slower'}"
+        change = "as fast" if left == 1 else told
         yield Text(
             f"Processes ran at one of two speeds, factor {machine.factor:.1f}, in {machine.benchmarks} of "
             f"{machine.of} benchmarks of both versions: the machine, not the program. At equal speed {candidate} "
             f"is {change}.",
             "doubt",
         )
+
+
+def beside_medians(shown: Iterable[Comparison]) -> Iterator[Text]:
+    """That a change is no ratio of the medians in its row, where one of the rows would make a reader wonder."""
+    if any(_differs(c) for c in shown):
+        yield Text("change: of a typical pair of runs; medians alone would give another ratio.", "dim")
+
+
+def _differs(c: Comparison) -> bool:
+    """By more than rounding, whichever direction is better."""
+    old, new, speedup = c.reference.median, c.candidate.median, c.speedup.value
+    told = c.protocol == "typical" and c.quantity == "speedup"
+    if not (told and all(0 < value < math.inf for value in (old, new, speedup))):
+        return False
+    return abs(abs(math.log(speedup)) - abs(math.log(old) - math.log(new))) > _APART
 
 
 def _sentence(caveat: Caveat, same: Sequence[Caveat]) -> str:

@@ -114,7 +114,8 @@ def _told(c: Comparison) -> Cell:
         return Cell(f"~ {why}" if why else "~ not tested", "dim", ("~ not tested",))
     if c.verdict in (Verdict.FASTER, Verdict.SLOWER):
         found = effect(c)
-        least = f" [{factor(found.bound, -1)}, {_far(c)}]" if not math.isnan(found.bound) else ""
+        most = 2 if found.bound <= 1 + 1e-12 else 12
+        least = f" [{factor(found.bound, -1, most)}, {_far(c)}]" if not math.isnan(found.bound) else ""
         return Cell(f"{change(c)}{least}{doubt}", style, (f"{change(c)}{doubt}",), speedup=c.certified)
     mark = "=" if c.verdict is Verdict.EQUIVALENT else "~"
     return Cell(f"{mark} {range_of(c)}", "dim", (change(c),), speedup=c.certified)

@@ -13,7 +13,7 @@ from speedproof.protocols.gate import GateResult, GateRow
 from speedproof.protocols.gate_claims import Outcome, Policy
 from speedproof.protocols.results import Comparison, Verdict
 from speedproof.protocols.suite import SuiteComparison
-from speedproof.report.caveats import caveats, doubts
+from speedproof.report.caveats import beside_medians, caveats, doubts, two_speeds
 from speedproof.report.model import Cell, Column, Report, Row, Style, Table, Text
 from speedproof.report.model import Outcome as Meaning
 from speedproof.report.names import common_prefix, labels
@@ -42,6 +42,10 @@ _ASKED = {
 }
 _CORRECTIONS = {"holm": "Holm", "bh": "Benjamini and Hochberg", "none": "no correction"}
 _OF_SESSIONS = (Assumption.INTERLEAVED, Assumption.ONE_SESSION, Assumption.SEVERAL_SESSIONS)
+_VOID = {
+    Assumption.TWO_MEASUREMENTS: "both sides are one measurement",
+    Assumption.PLANNED_SIZE: "measuring stopped on its result",
+}
 _LABEL = 24
 _SHOWN = 12
 _NAMED = 3
@@ -73,6 +77,7 @@ def report(result: GateResult, *, everything: bool = False, undecided_fails: boo
         )
     ]
     headline += caveats(result.caveats)
+    headline += two_speeds(result.machine, labels([result.reference, result.candidate], _LABEL)[1])
     if result.sessions_apart and not any(c.kind in _OF_SESSIONS for c in result.caveats):
         old, new = labels([result.reference, result.candidate], _LABEL)
         headline.append(
@@ -87,7 +92,7 @@ def report(result: GateResult, *, everything: bool = False, undecided_fails: boo
         title=title,
         headline=tuple(headline),
         tables=(Table(_columns(result), rows),) if rows else (),
-        notes=tuple(_notes(result)),
+        notes=tuple(_notes(result, rows)),
         hints=("--all: every benchmark",) if any(row.folded for row in rows) else (),
         command="gate",
         data=result,
@@ -245,9 +250,10 @@ def _row(result: GateResult, row: GateRow, name: str, *, folded: bool, undecided
     old, new = values([c.reference.median, c.candidate.median], c.reference.unit)
     if result.rules.protocol == "mean":
         old, new = values([c.reference.mean, c.candidate.mean], c.reference.unit)
-    doubt = " !" if c.doubts and row.outcome is not Outcome.UNDECIDED else ""
+    void = result.void(row) is not None
+    doubt = " !" if void or (c.doubts and row.outcome is not Outcome.UNDECIDED) else ""
     word = {Outcome.FAIL: "FAIL", Outcome.PASS: "pass", Outcome.UNDECIDED: "?"}[row.outcome]
-    proven = _proven(row)
+    proven = "" if doubt else _proven(row)
     meaning = _MEANINGS[row.outcome]
     return Row(
         (
@@ -256,7 +262,7 @@ def _row(result: GateResult, row: GateRow, name: str, *, folded: bool, undecided
             Cell(old),
             Cell(new),
             Cell(
-                _observed(row),
+                _seen(c) if void else _observed(row),
                 "" if row.outcome is Outcome.PASS else _STYLES[row.outcome],
                 speedup=c.certified,
             ),
@@ -277,6 +283,11 @@ def _observed(row: GateRow) -> str:
     direction = verdict_of(c.pvalue, c.pvalue_slower, None, c.alpha)
     if direction in (Verdict.FASTER, Verdict.SLOWER):
         return change(replace(c, verdict=direction))
+    return _seen(c)
+
+
+def _seen(c: Comparison) -> str:
+    """The observed ratio, for what nothing is proven of."""
     told = natural(c)
     return "~" if told == "-" else f"~ {told}"
 
@@ -287,7 +298,7 @@ def _proven(row: GateRow) -> str:
     _, worse = gain_and_loss(c)
     low, high = c.certified.low, c.certified.high
     if row.outcome is Outcome.UNDECIDED:
-        return few(c.needed)
+        return few(c.needed) or _alone(row)
     if math.isnan(low):
         return ""
     if row.outcome is Outcome.FAIL:
@@ -302,8 +313,19 @@ def _proven(row: GateRow) -> str:
     return f"at most {factor(1 / low, 1, 3)} {worse}" if low > 0 else ""
 
 
+def _alone(row: GateRow) -> str:
+    """What is proven of an undecided benchmark by itself, before the correction."""
+    c = row.comparison
+    if verdict_of(c.pvalue, c.pvalue_slower, None, c.alpha) not in (Verdict.FASTER, Verdict.SLOWER):
+        return ""
+    bound = max(c.certified.low, 1 / c.certified.high if c.certified.high > 0 else math.nan)
+    return f"alone at least {factor(bound, -1)}" if 1 < bound < math.inf else ""
+
+
 def _brief(proven: str) -> tuple[str, ...]:
     brief = proven.replace("at least ", "≥ ").replace("at most ", "≤ ")
+    if brief.startswith("alone "):
+        return brief, brief.removeprefix("alone ")
     return brief, brief.rpartition(" ")[0] if brief.endswith(("slower", "worse")) else brief
 
 
@@ -318,6 +340,8 @@ def limit(row: GateRow) -> str:
 def sentence(result: GateResult, row: GateRow) -> str:
     """One benchmark at the gate: what is proven, with hypothesis and p-value, or what would decide it."""
     words = _words(row)
+    if (void := result.void(row)) is not None:
+        return f"Not proven, because {_VOID[void.kind]}: {_seen(row.comparison)} as measured"
     if row.outcome is Outcome.UNDECIDED:
         why = row.remark or needs(row.comparison)
         return f"Undecided: {range_of(row.comparison)}{f'; {why}' if why else ''}"
@@ -333,9 +357,16 @@ def sentence(result: GateResult, row: GateRow) -> str:
     return f"{shown}: {told} ({claim.hypothesis}{p}{corrected}); {range_of(row.comparison)}"
 
 
-def _notes(result: GateResult) -> Iterator[Text]:
+def _notes(result: GateResult, shown: Sequence[Row]) -> Iterator[Text]:
     told: dict[str, list[str]] = {}
+    open_rows = {row.name for row in shown if not row.folded}
+    if result.rules.protocol != "mean":
+        yield from beside_medians(
+            row.comparison for row in result.rows if row.comparison.benchmark in open_rows
+        )
     for row in result.rows:
+        if result.void(row) is not None:
+            continue
         needed = row.comparison.needed
         why = row.remark or (needed.reason if needed and not few(needed) else "")
         if row.outcome is Outcome.UNDECIDED and why:
@@ -358,6 +389,14 @@ def _few_of(names: Sequence[str]) -> str:
 
 
 def _risks(result: GateResult) -> str:
+    voids = [result.void(row) for row in result.rows]
+    why = " and ".join(dict.fromkeys(_VOID[void.kind] for void in voids if void))
+    if all(voids):
+        return f"! No risk of a false pass or a false fail can be stated: {why}."
+    return f"{_stated(result)}{f' Not so for rows marked !: {why}.' if why else ''}"
+
+
+def _stated(result: GateResult) -> str:
     alpha, total = result.rules.alpha, len(result.rows)
     if total < 2:
         return f"Risk of a false pass and of a false fail: at most {percent(alpha)} each."

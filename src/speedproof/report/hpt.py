@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 
 from speedproof.protocols.hpt import Hpt, HptBenchmark, Winner
 from speedproof.protocols.hpt_claims import HptClaim, HptClaims
+from speedproof.protocols.machine_speeds import MachineSpeeds
+from speedproof.report.caveats import two_speeds
 from speedproof.report.model import Cell, Column, Report, Row, Style, Table, Text, folded
 from speedproof.report.names import common_prefix, labels
 from speedproof.report.numbers import percent, plural, pvalue, values
@@ -52,6 +54,7 @@ def report(
     *,
     everything: bool = False,
     details: bool = False,
+    machine: MachineSpeeds | None = None,
 ) -> Report:
     """Two versions over a suite; ``details`` adds the bounds of the speedups and what others would claim."""
     old, new = labels([reference, candidate], _LABEL)
@@ -72,7 +75,7 @@ def report(
     folds = any(row.folded for row in table.rows)
     return Report(
         f"{candidate} against {reference}: HPT",
-        (first, counted) if len(result.benchmarks) > 1 else (first,),
+        (first, *((counted,) if len(result.benchmarks) > 1 else ()), *two_speeds(machine, new)),
         (table,),
         tuple(notes),
         (

@@ -15,7 +15,7 @@ from speedproof.protocols.questions import QUESTIONS
 from speedproof.protocols.results import Comparison, Summary, Verdict
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.report import details as detailed
-from speedproof.report.caveats import caveats, doubts, failed, two_speeds
+from speedproof.report.caveats import beside_medians, caveats, doubts, failed, two_speeds
 from speedproof.report.model import Cell, Column, Outcome, Report, Row, Table, Text
 from speedproof.report.names import common_prefix, labels
 from speedproof.report.numbers import level, percent, plural, share, values
@@ -46,6 +46,7 @@ _MANY = 12
 _SHOWN = 5
 _BANDS = ((0.05, "over 5 %"), (0.02, "2 to 5 %"), (0.0, "below 2 %"))
 _LABEL, _TITLE, _BRIEF = 24, 14, 9
+_CHANGED = (Verdict.FASTER, Verdict.SLOWER)
 OUTCOMES: dict[Verdict, Outcome] = {
     Verdict.FASTER: "passed",
     Verdict.EQUIVALENT: "passed",
@@ -126,6 +127,7 @@ def _one(result: SuiteComparison, head: Comparison) -> Report:
         (
             *_chances(result, head),
             *_opposed(result, head, old, new),
+            *beside_medians([head] if head.verdict in _CHANGED else ()),
             *(doubtful or ((Text(held, "dim"),) if head.checks and held else ())),
         ),
         ("Why: --explain", "Page: --html report.html"),
@@ -247,15 +249,21 @@ def _several(result: SuiteComparison, everything: bool) -> Report:
         )
     ]
     whole = [*_geometric_mean(result, heads), *_joint(result, heads)]
-    changed = any(c.verdict in (Verdict.FASTER, Verdict.SLOWER) for c in heads)
+    changed = any(c.verdict in _CHANGED for c in heads)
     tables = [_bands(heads)] if many and changed else []
-    tables.append(_benchmarks(result, heads, folds=many and not everything))
+    table = _benchmarks(result, heads, folds=many and not everything)
+    tables.append(table)
+    told = {row.name for row in table.rows if not row.folded}
     hints = ("--details: other protocols, corrections, HPT", "--explain: checks")
     return Report(
         "",
         (*headline, *(whole if many else ())),
         tuple(tables),
-        (*(() if many else whole), *doubts(heads)),
+        (
+            *beside_medians(c for c in heads if c.benchmark in told and c.verdict in _CHANGED),
+            *(() if many else whole),
+            *doubts(heads),
+        ),
         ("--all: every benchmark", *hints) if many and not everything else hints,
     )
 

@@ -113,10 +113,10 @@ def change(result: Comparison) -> str:
 
 
 def at_least(bound: float) -> str:
-    """A proven factor, rounded down: ``"1.13x"``; more than 1 where it is no more than that."""
+    """A proven factor, rounded down: ``"1.13x"``; words where it is no more than 1."""
     if math.isnan(bound):
         return ""
-    return "any at all" if bound <= 1 + 1e-12 else factor(bound, -1)
+    return "size not proven" if bound <= 1 + 1e-12 else factor(bound, -1)
 
 
 def where(result: Comparison) -> str:
@@ -302,22 +302,29 @@ def about(needed: Needed, reference: str, candidate: str, runs: str = "runs") ->
     --------
     >>> about(Needed(157, 157, ""), "old", "new"), about(Needed(40, None, ""), "old", "new")
     ('about 160 runs would tell', 'about 40 runs of old would tell')
+    >>> about(Needed(31, 31, "", least=True), "old", "new")
+    'at least 31 runs are needed'
     """
     sides = (
         (needed.reference, reference or "the reference"),
         (needed.candidate, candidate or "the candidate"),
     )
-    told = [(rough(count), name) for count, name in sides if count is not None]
+    told = [
+        (str(count) if needed.least else rough(count), name) for count, name in sides if count is not None
+    ]
     if not told:
         return needed.reason
+    start, end = ("at least", "are needed") if needed.least else ("about", "would tell")
     if len(told) == 2 and told[0][0] == told[1][0]:
-        return f"about {told[0][0]} {runs} would tell"
-    first = f"about {told[0][0]} {runs} of {told[0][1]}"
+        return f"{start} {told[0][0]} {runs} {end}"
+    first = f"{start} {told[0][0]} {runs} of {told[0][1]}"
     rest = f" and {told[1][0]} of {told[1][1]}" if len(told) > 1 else ""
-    return f"{first}{rest} would tell"
+    return f"{first}{rest} {end}"
 
 
 def few(needed: Needed | None) -> str:
     """The same for a narrow cell: the larger number alone."""
     counts = [n for n in (needed.reference, needed.candidate) if n is not None] if needed else []
-    return f"~{rough(max(counts))} runs" if counts else ""
+    if not needed or not counts:
+        return ""
+    return f"≥ {max(counts)} runs" if needed.least else f"~{rough(max(counts))} runs"
