@@ -127,7 +127,7 @@ def test_settings_and_options(three: dict[str, str]) -> None:
     options = ["--confidence", "0.9", "--multiplicity", "none", "--policy", "no-regression"]
     options += ["--protocol", "median", "--margin", "1%", "--config", "all.toml", "--json"]
     (result,) = json.loads(gate(base, slow, *options)[1])["results"]
-    assert result["rules"] == {"alpha": 0.1, "multiplicity": "none", "protocol": "median"}
+    assert result["rules"] == {"alpha": 0.1, "multiplicity": "none", "protocol": "median", "family": 0}
     assert {(r["demand"]["policy"], r["demand"]["margin"]) for r in result["rows"]} == {
         ("no-regression", 0.01)
     }
