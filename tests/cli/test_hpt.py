@@ -114,6 +114,23 @@ def test_a_loser_is_named_as_such() -> None:
     assert conclusion(result, "old", "new").startswith("HPT: old outperforms new with confidence 98.4 %")
 
 
+def test_a_speedup_near_1_keeps_the_digits_that_tell_it_apart() -> None:
+    """A factor of 1.004 passes up to its own value and no further; the same at two confidences is told once."""
+    result = hpt_of_scores([[1000.0]] * 8, [[1004.0]] * 8, confidences=[0.95, 0.99])
+    told = conclusion(result, "old", "new")
+    assert told.endswith(", by a factor of 1.003 with confidence 95 % and 99 %.")
+
+
+def test_what_the_runs_cannot_know_is_said(suite: tuple[str, str], tmp_path: Path) -> None:
+    go = "goos: linux\npkg: p\n" + "".join(f"BenchmarkA-8 100 {t} ns/op\n" for t in (10, 11, 12, 13, 14))
+    files = [tmp_path / "old.txt", tmp_path / "new.txt"]
+    for file in files:
+        file.write_text(go if file.stem == "old" else go.replace(" 1", " 3"))
+    code, out, _ = speedproof("hpt", *map(str, files))
+    assert code == 0
+    assert "Each side is one process" in out
+
+
 def test_confidence_is_never_rounded_up() -> None:
     result = hpt_of_scores([[1.0]] * 30, [[2.0]] * 30)
     assert "confidence 99.9 %" in conclusion(result, "old", "new")

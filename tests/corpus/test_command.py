@@ -100,6 +100,64 @@ def test_queries_in_a_pipe(gcc: Path, speedproof: Callable[..., Outcome]) -> Non
     assert answer["results"] == [{"version": "O2", "runs": 240}, {"version": "O3", "runs": 240}]
 
 
+LONG = "bm-20260514-3.16.0a0-461b1d9"
+
+
+def _jit(tmp_path: Path) -> list[Path]:
+    """Files as benchmark runners name them: by machine and commit, the build's flags in the folder alone."""
+    files = []
+    for folder, source in ((f"{LONG}-JIT", "O3"), (LONG, "O2")):
+        file = (
+            tmp_path
+            / "results"
+            / folder
+            / "bm-20260514-machine-aarch64-python-461b1d96313de02992d2-461b1d9.json"
+        )
+        file.parent.mkdir(parents=True)
+        file.write_bytes((GCC / f"{source}.json").read_bytes())
+        files.append(file)
+    return files
+
+
+def test_one_short_name_everywhere(tmp_path: Path, speedproof: Callable[..., Outcome]) -> None:
+    """Versions that only their folders tell apart go by the same short names in reports and options."""
+    _jit(tmp_path)
+    corpus = tmp_path / "c"
+    _, out, err = speedproof("corpus", "build", tmp_path / "results", "-o", corpus)
+    (told,) = [line for line in out.splitlines() if line.startswith("Versions: ")]
+    names = sorted(told.removeprefix("Versions: ").split(", "))
+    assert names == ["461b1d9", "461b1d9-JIT"]
+    for reference, candidate in (names, (LONG, f"{LONG}-JIT")):  # the second time nothing is left to do
+        code, out, err = speedproof(
+            "corpus", "compare", corpus, "--reference", reference, "--candidate", candidate
+        )
+        assert (code, err) == (0, "")
+        assert out.startswith("461b1d9-JIT against 461b1d9:")
+    pairs = tmp_path / "pairs.csv"
+    pairs.write_text("461b1d9,461b1d9-JIT\n")
+    assert speedproof("corpus", "compare", corpus, "--pairs", pairs)[1] == out
+    code, _, err = speedproof("corpus", "compare", corpus, "--reference", "461b", "--candidate", "461b1d9")
+    assert code == 2
+    assert len(err.rstrip()) <= 80 + len(str(corpus))
+    assert "there is no version 461b; there are " in err
+
+
+def test_the_answers_written_last_are_a_table(gcc: Path, speedproof: Callable[..., Outcome]) -> None:
+    sql = "SELECT reference, count(DISTINCT benchmark) AS n FROM answers GROUP BY reference"
+    assert speedproof("corpus", "query", gcc, sql)[0] == 2
+    for reference, candidate in (("O2", "O3"), ("O3", "O2")):
+        asked = ("--reference", reference, "--candidate", candidate)
+        assert speedproof("corpus", "compare", gcc, *asked, "--workers", "1")[0] == 0
+        assert speedproof("corpus", "query", gcc, sql)[1] == f"reference\tn\n{reference}\t6\n"
+
+
+def test_a_finished_question_is_answered_again(gcc: Path, speedproof: Callable[..., Outcome]) -> None:
+    """On several processes, of which none has anything left to do."""
+    first = speedproof("corpus", "compare", gcc, "--workers", "2")
+    assert first[0] == 0
+    assert speedproof("corpus", "compare", gcc, "--workers", "2") == first
+
+
 def test_a_list_of_files(tmp_path: Path, speedproof: Callable[..., Outcome]) -> None:
     names = tmp_path / "list"
     names.write_text(f"{GCC / 'O2.json'}\n\n{GCC / 'O3.json'}\n")

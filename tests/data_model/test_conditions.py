@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from speedproof.data.conditions import different_conditions, different_sessions
+from speedproof.data.remarks import remarks
 from speedproof.data.suite import Record, Suite
 
 
@@ -34,7 +35,12 @@ def test_unknown_and_chosen_conditions_are_no_difference() -> None:
 
 def test_long_lists_are_cut() -> None:
     (difference,) = different_conditions(suite(*((f"v{i}", {"cpu": f"c{i}"}) for i in range(6))))
-    assert str(difference) == "cpu (v0: c0; v1: c1; v2: c2; v3: c3; ...)"
+    assert str(difference) == "cpu (v0: c0; v1: c1; ...)"
+    kinds = ("host", "cpu", "ram", "arch", "os", "kernel")
+    found = suite(*((f"v{i}", {kind: f"{kind} {i} {'and so on ' * 9}" for kind in kinds}) for i in range(2)))
+    (note,) = remarks(found)
+    assert note.endswith(" and 4 more")
+    assert len(note) < 320
 
 
 def test_sessions_in_common_and_sessions_unknown_say_nothing() -> None:

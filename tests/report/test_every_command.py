@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import re
 from collections.abc import Iterator
@@ -64,6 +65,15 @@ def reports_of(*argv: str) -> list[Report]:
         argv = ("gate", "--baseline", argv[1], "--candidate", argv[2], *argv[3:])
     assert main(argv, console) in (0, 1, 3)
     return console.reports
+
+
+def test_csv_does_not_contradict_itself(tmp_path: Path) -> None:
+    """A row that says slower has a test that says so, too."""
+    table = tmp_path / "c.csv"
+    main(("compare", *GCC[::-1], "--csv", str(table)), Kept())
+    rows = list(csv.DictReader(table.read_text("utf-8").splitlines()))
+    assert {row["state"] for row in rows if row["verdict"] in ("faster", "slower")} == {"significant"}
+    assert {"faster", "slower"} <= {row["verdict"] for row in rows}
 
 
 def check(reports: list[Report], benchmarks: int = 0) -> None:

@@ -60,15 +60,18 @@ class CorpusComparison(Shown):
     ----------
     conclusion : Conclusion
         Counts, geometric means, what holds together at one risk, the clearest changes.
+    versions : tuple of str
+        All of the corpus, among which short names stay distinct.
     """
 
     conclusion: Conclusion
+    versions: tuple[str, ...] = ()
 
     def reports(self, *, details: bool = False) -> Iterable[Report]:
         """The conclusion in words."""
         from speedproof.report.corpus import comparisons
 
-        return (comparisons(self.conclusion, details=details),)
+        return (comparisons(self.conclusion, self.versions, details=details),)
 
     def __repr__(self) -> str:
         return f"<CorpusComparison: {self.conclusion.comparisons} comparisons>"
@@ -79,12 +82,13 @@ class CorpusModelled(Shown):
     """The mixtures of a corpus as a whole; each single one is a row of the Parquet files in ``models.answers``."""
 
     models: CorpusModels
+    versions: tuple[str, ...] = ()
 
     def reports(self) -> Iterable[Report]:
         """What they say together, in words."""
         from speedproof.report.corpus_models import modelled
 
-        return (modelled(self.models),)
+        return (modelled(self.models, self.versions),)
 
     def __repr__(self) -> str:
         return f"<CorpusModelled: {self.models.samples} samples>"
@@ -95,12 +99,13 @@ class CorpusChanged(Shown):
     """The changes along the versions of a corpus, in ``changes.changes``."""
 
     changes: CorpusChanges
+    versions: tuple[str, ...] = ()
 
     def reports(self, *, everything: bool = False) -> Iterable[Report]:
         """The changes in words."""
         from speedproof.report.corpus_models import changed
 
-        return (changed(self.changes, everything=everything),)
+        return (changed(self.changes, self.versions, everything=everything),)
 
     def __repr__(self) -> str:
         return f"<CorpusChanged: {len(self.changes.changes)} changes>"
@@ -190,7 +195,7 @@ class Corpus:
         return info(self.place)
 
     def query(self, sql: str) -> pa.Table:
-        """What SQL says of the tables ``corpus`` and ``rejects``, as an Arrow table."""
+        """What SQL says of the tables ``corpus``, ``rejects``, ``answers`` (written last), as an Arrow table."""
         return query(self.place, sql)
 
     def read(self, where: str | None = None) -> Suite:
@@ -220,7 +225,7 @@ class Corpus:
         Parameters
         ----------
         reference, candidate : str, optional
-            Two versions; of a corpus of two these by default.
+            Two versions, or the short names that reports call them by; of a corpus of two these by default.
         pairs : {"all", "consecutive"} or sequence of (str, str), optional
             Many pairs instead: every two versions of a benchmark, each with the next in order of first appearance,
             or these.
@@ -254,22 +259,27 @@ class Corpus:
         from speedproof.corpus.compare import Asked, compare
         from speedproof.corpus.conclude import conclude
         from speedproof.corpus.engine import cores
+        from speedproof.report.corpus import short_names
 
         place, manifest = opened(self.place)
         chosen = _metric(manifest, metric)
+        versions = tuple(manifest.versions)
         wanted = tuple(pairs) if pairs is not None and not isinstance(pairs, str) else pairs
         if wanted is None:
-            versions = tuple(manifest.versions)
             if (reference is None or candidate is None) and len(versions) != 2:
                 raise UsageError(
-                    f"{place.name}: name two versions, or pairs of them; there are {enumerate_names(versions)}"
+                    f"{place.name}: name two versions, or pairs of them; there are "
+                    f"{enumerate_names(short_names(versions).values(), 4)}"
                 )
+            reference, candidate = (_version(v, versions, place) if v else v for v in (reference, candidate))
             first = reference or next(v for v in versions if v != candidate)
             wanted = ((first, candidate or next(v for v in versions if v != first)),)
+        elif isinstance(wanted, tuple):
+            wanted = tuple((_version(x, versions, place), _version(y, versions, place)) for x, y in wanted)
         rules = Rules(alpha=risk_of(confidence), margin=margin) if rules is None else rules
         how = How(out, cores() if workers is None else workers, dask, started, done)
         found = compare(self.place, Asked(wanted, chosen, rules, tuple(protocols), where), how)
-        return CorpusComparison(conclude(found, place.name))
+        return CorpusComparison(conclude(found, place.name), versions)
 
     def model(
         self,
@@ -299,7 +309,7 @@ class Corpus:
         found = model(
             self.place, asked, How(out, cores() if workers is None else workers, dask, started, done)
         )
-        return CorpusModelled(summed_up(found, place.name))
+        return CorpusModelled(summed_up(found, place.name), tuple(manifest.versions))
 
     def changes(
         self,
@@ -326,6 +336,7 @@ class Corpus:
         from speedproof.corpus.engine import cores
 
         _, manifest = opened(self.place)
+        versions = tuple(manifest.versions)
         asked = ChangesAsked(_metric(manifest, metric), where)
         found = changes(
             self.place, asked, How(out, cores() if workers is None else workers, dask, started, done)
@@ -333,7 +344,8 @@ class Corpus:
         return CorpusChanged(
             found_changes(
                 found, self.place, asked, risk_of(confidence), correction=correction, repository=repository
-            )
+            ),
+            versions,
         )
 
     def __repr__(self) -> str:
@@ -346,6 +358,27 @@ def _metric(manifest: Manifest, name: str | None) -> str:
     if name is not None and name not in known:
         raise UsageError(f"no metric is called {name}: there are {', '.join(known)}")
     return name or ("time" if "time" in known else max(known, key=known.__getitem__, default="time"))
+
+
+def _version(name: str, versions: tuple[str, ...], place: Place) -> str:
+    """The version of a name: its own, the short one of the reports, or its folder's or file's where one has it."""
+    if name in versions:
+        return name
+    from difflib import get_close_matches
+
+    from speedproof.report.corpus import short_names
+
+    short = short_names(versions)
+    for called in ([v for v in versions if short[v] == name], [v for v in versions if name in v.split("/")]):
+        if len(called) == 1:
+            return called[0]
+    told = name if len(name) <= 40 else f"{name[:39]}…"
+    near = get_close_matches(name[:200], short.values(), 3, 0.0)
+    raise UsageError(
+        f"{place.name}: there is no version {told}; there are {', '.join(short.values())}"
+        if len(versions) <= 4
+        else f"{place.name}: there is no version {told}; the nearest of {len(versions)} are {', '.join(near)}"
+    )
 
 
 def _labelled(

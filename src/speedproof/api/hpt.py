@@ -12,6 +12,7 @@ from speedproof.api.shown import Shown
 from speedproof.data.names import enumerate_names
 from speedproof.data.suite import Pair, Suite
 from speedproof.errors import UsageError
+from speedproof.protocols.caveats import caveats_of
 from speedproof.protocols.hpt import (
     AS_GIVEN,
     CONFIDENCES,
@@ -101,6 +102,7 @@ class HptResult(Shown):
             self.reference,
             self.candidate,
             medians,
+            caveats_of(self.pairs, (self.reference, self.candidate)),
             everything=everything,
             details=details,
             machine=machine_speeds(self.pairs),

@@ -52,7 +52,7 @@ def run(
     """
     if dask is not None:
         yield from _on_cluster(work, tasks, dask)
-    elif workers == 1 or len(tasks) == 1:
+    elif workers == 1 or len(tasks) <= 1:
         for i, task in enumerate(tasks):
             yield i, _kept(work, task)
     else:

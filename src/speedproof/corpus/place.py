@@ -107,11 +107,16 @@ class Place:
 
     def files(self, folder: str = "") -> list[str]:
         """Every file below a folder, relative to the place."""
+        return sorted(self.times(folder))
+
+    def times(self, folder: str = "") -> dict[str, int]:
+        """Every file below a folder, relative to the place, with when it was written in nanoseconds."""
         from pyarrow import fs
 
         selector = fs.FileSelector(self.at(folder), recursive=True, allow_not_found=True)
         start = len(self.root) + 1
-        return sorted(i.path[start:] for i in self.fs.get_file_info(selector) if i.type == fs.FileType.File)
+        infos = self.fs.get_file_info(selector)
+        return {i.path[start:]: i.mtime_ns or 0 for i in infos if i.type == fs.FileType.File}
 
     def read(self, file: str) -> bytes:
         """The content of a file."""

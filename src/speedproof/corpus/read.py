@@ -134,15 +134,25 @@ def run(connection: duckdb.DuckDBPyConnection, sql: str, shown: str) -> pa.Table
 
 
 def query(name: str | os.PathLike[str], sql: str) -> pa.Table:
-    """What a query gives: over ``corpus`` and ``rejects``, in a folder of answers over ``answers``."""
+    """What a query gives: over ``corpus``, ``rejects``, ``answers`` (written last, or those in this folder)."""
     place = Place.of(name)
     with database() as connection:
         if place.has(ANSWER):
             register(connection, "answers", place, [f for f in place.files() if f.endswith(".parquet")])
         else:
             of_corpus(connection, *opened(name))
+            if "answers" in sql.lower() and (latest := _latest_answers(place)):
+                register(connection, "answers", place, latest)
         found = run(connection, sql, sql)
     return found.cast(_plain(found.schema))
+
+
+def _latest_answers(place: Place) -> list[str]:
+    """The answers in a corpus that were written last: all files of their folder."""
+    times = place.times("answers")
+    own = {file: time for file, time in times.items() if file.endswith(".parquet")}
+    folder = max(own, key=own.__getitem__, default="").rpartition("/")[0]
+    return sorted(file for file in own if file.rpartition("/")[0] == folder)
 
 
 def _plain(given: pa.Schema) -> pa.Schema:

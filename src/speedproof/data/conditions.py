@@ -14,6 +14,7 @@ _CONDITIONS = (
     "arch", "Architecture", "goarch", "goos", "os", "OsVersion", "system", "release", "uname", "platform",
     "kernel", "governor", "turbo", "smt", "power", "cpu_config", "cpu_scaling_enabled", "cpu_affinity", "aslr",
 )  # fmt: skip
+_SHOWN = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +38,12 @@ class Difference:
     values: tuple[tuple[str, str], ...]
 
     def __str__(self) -> str:
-        shown = "; ".join(f"{version}: {value}" for version, value in self.values[:4])
-        return f"{self.condition} ({shown}{'; ...' if len(self.values) > 4 else ''})"
+        shown = "; ".join(f"{_cut(version)}: {_cut(value)}" for version, value in self.values[:2])
+        return f"{self.condition} ({shown}{'; ...' if len(self.values) > 2 else ''})"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
 
 
 def different_conditions(suite: Suite) -> tuple[Difference, ...]:

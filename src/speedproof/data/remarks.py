@@ -36,10 +36,8 @@ def remarks(suite: Suite) -> tuple[str, ...]:
     lines = [f"left out: {skipped}" for skipped in suite.skipped if not skipped.expected]
     lines += [f"note: {residue}" for residue in suite.residue]
     if differences := different_conditions(suite):
-        what = ", ".join(map(str, differences))
-        lines.append(
-            f"note: the versions were measured under different conditions, which count as speedup: {what}"
-        )
+        what = enumerate_names(map(str, differences), 2)
+        lines.append(f"note: versions measured under different conditions, which count as speedup: {what}")
     samples: dict[str, dict[str, None]] = {}
     for (key, version), sample in suite.samples.items():
         for note in sample.notes:

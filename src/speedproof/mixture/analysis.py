@@ -10,6 +10,7 @@ import numpy.typing as npt
 from speedproof.mixture.fitting import MixtureFit, fit
 from speedproof.mixture.goodness import Progress, goodness_of_fit
 from speedproof.mixture.grid import detect_resolution
+from speedproof.mixture.model import MixtureModel
 from speedproof.mixture.modes import ModeOrder, clear_modes, mode_order
 from speedproof.mixture.rounding import fit_rounded, goodness_of_rounded, rounding_matters
 from speedproof.stats.scaling import exponent
@@ -37,6 +38,8 @@ class Component:
 @dataclass(frozen=True, slots=True)
 class Mode:
     """A peak: its place, the share of the model between its valleys, its depth.
+
+    The place is the peak, or the median of the runs where a minority of them makes it.
 
     ``dip`` is the share by which the shallower neighbouring valley lies below the lower peak; None for a
     single mode.
@@ -196,7 +199,7 @@ def analyse(
         Component(*map(float, row)) for row in zip(model.weights, model.means, model.sds, strict=True)
     )
     return Analysis(
-        x.size, fitted.kind, parts, _modes(fitted), fitted.loglik, fitted.bic, fitted.converged,
+        x.size, fitted.kind, parts, _modes(fitted, x), fitted.loglik, fitted.bic, fitted.converged,
         fitted.resolution, test, mode_order(x, model, seed=seed),
     )  # fmt: skip
 
@@ -219,14 +222,26 @@ def _in_unit(found: Analysis, shift: int) -> Analysis:
     )
 
 
-def _modes(fitted: MixtureFit) -> tuple[Mode, ...]:
+def _modes(fitted: MixtureFit, x: npt.NDArray[np.float64]) -> tuple[Mode, ...]:
     found = clear_modes(fitted.model)
     ends = np.concatenate([[0.0], fitted.model.cdf(found.valleys), [1.0]])
     depths = np.concatenate([[np.inf], found.dips, [np.inf]])
     nearest = np.minimum(depths[:-1], depths[1:])
+    label = np.searchsorted(found.valleys, x)
+    runs = [x[label == k] for k in range(found.count)]
     return tuple(
-        Mode(place, share, 1.0 - float(np.exp(-dip)) if np.isfinite(dip) else None)
-        for place, share, dip in zip(
-            found.places.tolist(), np.diff(ends).tolist(), nearest.tolist(), strict=True
+        Mode(
+            _place(fitted.model, place, share, own),
+            share,
+            1.0 - float(np.exp(-dip)) if np.isfinite(dip) else None,
+        )
+        for place, share, dip, own in zip(
+            found.places.tolist(), np.diff(ends).tolist(), nearest.tolist(), runs, strict=True
         )
     )
+
+
+def _place(model: MixtureModel, peak: float, share: float, runs: npt.NDArray[np.float64]) -> float:
+    """Where a mode lies: at its peak, or at the median of its runs where a minority of them makes the peak."""
+    spike = float(model.weights[model.labels(peak)]) < 0.5 * share
+    return float(np.median(runs)) if spike and runs.size else peak

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from speedproof.data.names import enumerate_names
@@ -22,7 +23,27 @@ if TYPE_CHECKING:
     from speedproof.corpus.info import CorpusInfo
     from speedproof.corpus.partial import Whole
 
-__all__ = ["comparisons", "contents", "size_of", "table_of"]
+__all__ = ["comparisons", "contents", "short_names", "size_of", "table_of"]
+
+_SHORT = 12
+
+
+def short_names(versions: Iterable[str]) -> dict[str, str]:
+    """The versions of a corpus, each with one short name by which all reports call it and commands know it.
+
+    Examples
+    --------
+    >>> list(short_names([f"run-{commit}/result" for commit in ("49918f5", "461b1d9", "461b1d9-JIT")]).values())
+    ['49918f5', '461b1d9', '461b1d9-JIT']
+    """
+    names = list(dict.fromkeys(versions))
+    told = names
+    if max(map(len, names), default=0) > _SHORT:
+        # The file alone, else its folder, where that tells the versions apart.
+        paths = [name.split("/") for name in names]
+        alone = ([path[at] for path in paths] for at in (-1, 0))
+        told = next((parts for parts in alone if len(set(parts)) == len(names)), names)
+    return dict(zip(names, labels(told, _SHORT), strict=True))
 
 
 def size_of(count: int) -> str:
@@ -52,7 +73,7 @@ def contents(found: CorpusInfo) -> Report:
     ]
     if not found.complete:
         headline.append(Text("The build was cut short; the same command goes on with it.", "doubt"))
-    names = labels([name for name, _ in found.versions], 24)
+    names = short_names(name for name, _ in found.versions).values()
     facts = {
         "Read from": plural(found.inputs, "file"),
         "Stored in": f"{plural(found.files, 'Parquet file')}, schema {found.schema}",
@@ -108,8 +129,11 @@ def _said(value: Any) -> str:
     return str(value)
 
 
-def comparisons(found: Conclusion, *, details: bool = False) -> Report:
-    """What ``speedproof corpus compare`` shows: the answer as of two versions, then the clearest changes."""
+def comparisons(found: Conclusion, versions: Sequence[str] = (), *, details: bool = False) -> Report:
+    """What ``speedproof corpus compare`` shows: the answer as of two versions, then the clearest changes.
+
+    ``versions`` are all of the corpus, among which names must stay distinct.
+    """
     asked = f"({asked_of(found.headline)}, {level(1 - found.alpha)})"
     unread = [Text(f"Left out: {reason}", "bad") for reason in found.failures[:3]]
     if len(found.failures) > 3:
@@ -123,7 +147,8 @@ def comparisons(found: Conclusion, *, details: bool = False) -> Report:
     words = {Verdict.FASTER: better, Verdict.SLOWER: worse, Verdict.EQUIVALENT: "the same",
              Verdict.UNDECIDED: "undecided"}  # fmt: skip
     two = found.versions == 1
-    old, new = labels(list(found.wholes[0][:2]), 24) if two else ("", "")
+    short = short_names([*versions, *(name for whole in found.wholes for name in whole[:2])])
+    old, new = (short[name] for name in found.wholes[0][:2]) if two else ("", "")
     what = "" if found.metric == "time" else f"{found.metric}: "
     of = f"{new} against {old}" if two else f"{plural(found.versions, 'pair')} of versions"
     headline = [
@@ -140,7 +165,8 @@ def comparisons(found: Conclusion, *, details: bool = False) -> Report:
             kept = ", ".join(f"{n} {words[v]}" for v, n in joint.counts.items() if n) or "none"
             headline.append(Text(f"At a joint risk of {percent(found.alpha)} (Holm): {kept}"))
     if two:
-        headline += caveats(found.wholes[0][2].caveats)
+        known = found.wholes[0][2].caveats
+        headline += caveats([replace(c, versions=tuple(short.get(v, v) for v in c.versions)) for c in known])
     titles = ("over 5 %", "2 to 5 %", "below 2 %")
     columns = (Column("proven by"), *(Column(title, right=True) for title in titles))
     bands = Table.of(
@@ -157,7 +183,7 @@ def comparisons(found: Conclusion, *, details: bool = False) -> Report:
     return Report(
         title,
         tuple(headline),
-        (bands, _clearest(found, two)) if found.clearest else (),
+        (bands, _clearest(found, short, two)) if found.clearest else (),
         tuple(notes),
         hints=(
             f"Every row: speedproof corpus query {found.answers} 'FROM answers'",
@@ -176,10 +202,10 @@ def _counted(counts: Mapping[Verdict, int], words: Mapping[Verdict, str]) -> str
     return f"{', '.join(f'{counts[v]} {words[v]}' for v in shown)} of {sum(counts.values())}"
 
 
-def _clearest(found: Conclusion, two: bool) -> Table:
+def _clearest(found: Conclusion, short: Mapping[str, str], two: bool) -> Table:
     """A row a change, the larger ones first."""
     prefix = common_prefix([c.benchmark for c in found.clearest])
-    first = version_columns(*found.wholes[0][:2]) if two else (
+    first = version_columns(*(short[name] for name in found.wholes[0][:2])) if two else (
         Column("from"), Column("to"), Column("before", right=True), Column("after", right=True)
     )  # fmt: skip
     columns = (
@@ -190,8 +216,6 @@ def _clearest(found: Conclusion, two: bool) -> Table:
         Column(""),
     )
     rows = []
-    names = list(dict.fromkeys(v for c in found.clearest for v in (c.reference.label, c.candidate.label)))
-    short = dict(zip(names, labels(names, 12), strict=True))
     for c in found.clearest:
         old, new = values([c.reference.median, c.candidate.median], c.reference.unit)
         versions = () if two else (Cell(short[c.reference.label]), Cell(short[c.candidate.label]))

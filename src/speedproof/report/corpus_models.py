@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from speedproof.report.corpus import short_names
 from speedproof.report.model import Cell, Column, Report, Row, Table, Text
-from speedproof.report.names import labels
 from speedproof.report.numbers import factor, percent, plural
 from speedproof.stats.change_scan import LEAST
 
@@ -25,7 +25,7 @@ def _left_out(failures: tuple[str, ...]) -> Iterator[Text]:
         yield Text(f"Left out: {reason}", "bad")
 
 
-def modelled(found: CorpusModels) -> Report:
+def modelled(found: CorpusModels, versions: Sequence[str] = ()) -> Report:
     """What ``speedproof corpus model`` shows."""
     several = sum(count for modes, count in found.modes.items() if modes > 1)
     headline = [
@@ -46,13 +46,13 @@ def modelled(found: CorpusModels) -> Report:
             for name, own in (("components", found.components), ("modes", found.modes))
         ),
     )
-    short = labels([version for _, version, *_ in found.several], 24)
+    short = short_names([*versions, *(version for _, version, *_ in found.several)])
     apart = Table.of(
         (Column("modes furthest apart", names=True), Column("version"), Column("modes", right=True),
          Column("last over first", right=True)),
         (
-            (Cell(benchmark, "strong"), Cell(version), Cell(str(modes)), Cell(factor(ratio)))
-            for (benchmark, _, modes, ratio), version in zip(found.several, short, strict=True)
+            (Cell(benchmark, "strong"), Cell(short[version]), Cell(str(modes)), Cell(factor(ratio)))
+            for benchmark, version, modes, ratio in found.several
         ),
     )  # fmt: skip
     return Report(
@@ -65,7 +65,7 @@ def modelled(found: CorpusModels) -> Report:
     )
 
 
-def changed(found: CorpusChanges, *, everything: bool = False) -> Report:
+def changed(found: CorpusChanges, versions: Sequence[str] = (), *, everything: bool = False) -> Report:
     """What ``speedproof corpus changes`` shows, the latest changes first."""
     of = f"{found.series} series of {plural(found.versions, 'version')}"
     many = plural(len(found.changes), "change")
@@ -80,8 +80,7 @@ def changed(found: CorpusChanges, *, everything: bool = False) -> Report:
             Text(f"A change shows from {LEAST} versions on one machine on; {found.longest} are here.")
         )
     shown = found.changes if everything else found.changes[:_SHOWN]
-    versions = list(dict.fromkeys(c.version for c in shown))
-    short = dict(zip(versions, labels(versions, 16), strict=True))
+    short = short_names([*versions, *(c.version for c in shown)])
     rows = []
     for c in shown:
         grew = c.factor >= 1.0

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
 
 from speedproof.protocols.hpt import Hpt, HptBenchmark, Winner
 from speedproof.protocols.hpt_claims import HptClaim, HptClaims
+from speedproof.protocols.hpt_speedup import RSpeedup
 from speedproof.protocols.machine_speeds import MachineSpeeds
+from speedproof.protocols.results import Caveat
+from speedproof.report.caveats import caveats as told_caveats
 from speedproof.report.caveats import two_speeds
 from speedproof.report.model import Cell, Column, Report, Row, Style, Table, Text, folded
 from speedproof.report.names import common_prefix, labels
@@ -37,11 +41,11 @@ def conclusion(result: Hpt, reference: str, candidate: str) -> str:
         return f"HPT: neither {candidate} nor {reference} is shown to outperform the other."
     ahead, behind = (candidate, reference) if result.winner is Winner.CANDIDATE else (reference, candidate)
     text = f"HPT: {ahead} outperforms {behind} with confidence {_floored(result.confidence)}"
-    factors = [
-        f"by a factor of {s.hundredth:.2f} with confidence {percent(s.confidence, 4)}"
-        for s in result.speedups
-        if s.hundredth is not None
-    ]
+    by_factor: dict[str, list[str]] = {}
+    for s in result.speedups:
+        by_factor.setdefault(_speedup(s), []).append(percent(s.confidence, 4))
+    by_factor.pop("none", None)
+    factors = [f"by a factor of {f} with confidence {' and '.join(c)}" for f, c in by_factor.items()]
     return f"{', '.join([text, *factors])}."
 
 
@@ -51,6 +55,7 @@ def report(
     reference: str,
     candidate: str,
     medians: Medians,
+    caveats: Sequence[Caveat] = (),
     *,
     everything: bool = False,
     details: bool = False,
@@ -65,7 +70,8 @@ def report(
         f"{_floored(1 - result.pvalue_candidate)}; that {old} is better: {_floored(1 - result.pvalue_reference)}."
     )
     first = Text(conclusion(result, reference, candidate), _STYLES[result.winner])
-    notes = [Text(f"Scores: {result.scores}. Tests: {result.method}.", "dim")]
+    tests = f" Tests: {result.method}." if details else ""
+    notes = [Text(f"Scores: {result.scores}.{tests}", "dim")]
     notes += [Text(f"{note[:1].upper()}{note[1:]}.", "doubt") for note in result.notes]
     asked = [claim for claim in claims.claims if claim.method == "asked"]
     sections = [_bounds(result)] if details and result.speedups and result.winner is not Winner.TIE else []
@@ -75,12 +81,17 @@ def report(
     folds = any(row.folded for row in table.rows)
     return Report(
         f"{candidate} against {reference}: HPT",
-        (first, *((counted,) if len(result.benchmarks) > 1 else ()), *two_speeds(machine, new)),
+        (
+            first,
+            *((counted,) if len(result.benchmarks) > 1 else ()),
+            *two_speeds(machine, new),
+            *told_caveats(caveats),
+        ),
         (table,),
         tuple(notes),
         (
             *(("--all: every benchmark",) if folds else ()),
-            *(() if details else ("--details: bounds, claims",)),
+            *(() if details else ("--details: tests, bounds, claims",)),
         ),
         tuple(sections),
         command="hpt",
@@ -123,16 +134,31 @@ def _row(
     return Row((*cells, Cell(p)), b.benchmark, message=told, kind=kind)
 
 
+def _speedup(found: RSpeedup) -> str:
+    """The largest factor of two decimals, or of as many as tell it from 1, up to which everything passes."""
+    if found.hundredth is None:
+        return "none"
+    if found.hundredth == 1 and found.certified_exact:
+        exact = Fraction(found.certified_exact)
+        for digits in range(3, 13):
+            steps = exact * 10**digits
+            whole = math.floor(steps) - (steps.denominator == 1 and not found.certified_attained)
+            if whole > 10**digits:
+                return f"{whole / 10**digits:.{digits}f}"
+    return f"{found.hundredth:.2f}"
+
+
 def _bounds(result: Hpt) -> Report:
-    """The speedups with all digits: where the first smaller one fails, and the last that passes."""
+    """The speedups with all digits: up to which factor all pass and, where more do beyond it, the last of them."""
+    alike = all(s.certified == s.supremum for s in result.speedups)
+    titles = ["confidence", "speedup", "all pass up to", *([] if alike else ["last that passes"])]
 
     def rows() -> Iterator[tuple[Cell, ...]]:
         for s in result.speedups:
             exact = ["none" if v is None else f"{v:.6g}" for v in (s.certified, s.supremum)]
-            hundredth = "none" if s.hundredth is None else f"{s.hundredth:.2f}"
-            yield tuple(map(Cell, (percent(s.confidence, 4), hundredth, *exact)))
+            told = (percent(s.confidence, 4), _speedup(s), *exact)
+            yield tuple(map(Cell, told[: len(titles)]))
 
-    titles = ("confidence", "speedup", "first that fails", "last that passes")
     return Report("Speedups", (), (Table.of(tuple(Column(t, right=True) for t in titles), rows()),))
 
 

@@ -145,7 +145,12 @@ def report(
         "Gaussian mixtures",
         (Text(f"{has} several modes; fits: {fits}", "strong"),),
         (Table(table.columns, rows),),
-        (Text(f"A mode is a peak of at least {FEW_RUNS} runs; fewer are outliers.", "dim"),),
+        (
+            Text(
+                f"Mode: a peak of {FEW_RUNS} runs or more. K: components of one deviation (E) or more (V).",
+                "dim",
+            ),
+        ),
         tuple(hints) if details else (*hints, "--details: components"),
         (
             *(_one(*model, listed) for model in models if details or listed.observations),

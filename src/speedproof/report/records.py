@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from operator import attrgetter
 
-from speedproof.protocols.results import Check, Comparison
+from speedproof.protocols.results import Check, Comparison, State, Verdict
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.report.model import Records, Value
 
 __all__ = ["COLUMNS", "records"]
+
+
+def _state(c: Comparison) -> State:
+    """Where the test of the verdict's own direction ended; that of a comparison is of its being faster."""
+    return State.SIGNIFICANT if c.verdict in (Verdict.FASTER, Verdict.SLOWER) else c.state
 
 
 def _names(checks: tuple[Check, ...]) -> str:
@@ -34,7 +39,7 @@ COLUMNS: dict[str, Callable[[Comparison], Value]] = {
     "low": lambda c: c.speedup.low,
     "high": lambda c: c.speedup.high,
     "confidence": lambda c: c.speedup.confidence,
-    "state": lambda c: c.state.value,
+    "state": lambda c: _state(c).value,
     "test": lambda c: c.test,
     "pvalue": lambda c: c.pvalue,
     "pvalue_slower": lambda c: c.pvalue_slower,
