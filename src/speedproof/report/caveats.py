@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.machine_speeds import MachineSpeeds
 from speedproof.protocols.results import Caveat, Comparison, Verdict
 from speedproof.report.model import Text
-from speedproof.report.names import labels
+from speedproof.report.names import spoken
 from speedproof.report.numbers import factor, plural
 
 __all__ = ["beside_medians", "caveats", "doubts", "failed", "two_speeds"]
 
 
-def caveats(found: Sequence[Caveat]) -> Iterator[Text]:
+def caveats(found: Sequence[Caveat], versions: Sequence[str] = ()) -> Iterator[Text]:
     """What the data cannot know, a sentence each, with the command that cures it.
+
+    Versions are named as ``versions``, if given, are told apart.
 
     Examples
     --------
@@ -27,13 +29,15 @@ def caveats(found: Sequence[Caveat]) -> Iterator[Text]:
     >>> [text.text for text in caveats(several)]
     ['O2 ran before O3 and 2 others, so drift counts as change. Cure: speedproof run']
     """
+    names = dict.fromkeys([*versions, *(name for caveat in found for name in caveat.versions)])
+    short = dict(zip(names, spoken(list(names)), strict=True))
     groups: dict[tuple[object, ...], list[Caveat]] = {}
     for caveat in dict.fromkeys(found):
         of_two = caveat.kind in _OF_TWO and len(caveat.versions) == 2
         alike = caveat.versions[:1] if of_two else caveat.versions
         groups.setdefault((caveat.kind, alike, caveat.benchmarks, caveat.detail), []).append(caveat)
     for first, *others in groups.values():
-        yield Text(_sentence(first, others), "doubt")
+        yield Text(_sentence(first, others, short), "doubt")
 
 
 _APART = 0.03
@@ -77,9 +81,9 @@ def _differs(c: Comparison) -> bool:
     return abs(abs(math.log(speedup)) - abs(math.log(old) - math.log(new))) > _APART
 
 
-def _sentence(caveat: Caveat, same: Sequence[Caveat]) -> str:
+def _sentence(caveat: Caveat, same: Sequence[Caveat], short: Mapping[str, str]) -> str:
     """A caveat, and those that differ from it in the second version only."""
-    names = labels([*caveat.versions, *(other.versions[1] for other in same)], 24)
+    names = [short[name] for name in (*caveat.versions, *(other.versions[1] for other in same))]
     joint = ""
     if same:
         last = names[2] if len(same) == 1 else f"{len(same)} others"

@@ -16,7 +16,7 @@ from speedproof.protocols.suite import SuiteComparison
 from speedproof.report.caveats import beside_medians, caveats, doubts, two_speeds
 from speedproof.report.model import Cell, Column, Report, Row, Style, Table, Text
 from speedproof.report.model import Outcome as Meaning
-from speedproof.report.names import common_prefix, labels
+from speedproof.report.names import common_prefix, labels, spoken
 from speedproof.report.numbers import factor, level, percent, plural, pvalue, share, values
 from speedproof.report.words import asked_of, change, few, gain_and_loss, natural, needs, range_of
 
@@ -79,7 +79,7 @@ def report(result: GateResult, *, everything: bool = False, undecided_fails: boo
     headline += caveats(result.caveats)
     headline += two_speeds(result.machine, labels([result.reference, result.candidate], _LABEL)[1])
     if result.sessions_apart and not any(c.kind in _OF_SESSIONS for c in result.caveats):
-        old, new = labels([result.reference, result.candidate], _LABEL)
+        old, new = spoken([result.reference, result.candidate])
         headline.append(
             Text(
                 f"{old} and {new} were measured in two sessions: what differs between sessions is in these "

@@ -14,7 +14,7 @@ from speedproof.protocols.results import Caveat
 from speedproof.report.caveats import caveats as told_caveats
 from speedproof.report.caveats import two_speeds
 from speedproof.report.model import Cell, Column, Report, Row, Style, Table, Text, folded
-from speedproof.report.names import common_prefix, labels
+from speedproof.report.names import common_prefix, labels, spoken
 from speedproof.report.numbers import percent, plural, pvalue, values
 
 __all__ = ["Medians", "conclusion", "report"]
@@ -23,7 +23,7 @@ Medians = Mapping[str, tuple[float, float, str]]
 """By benchmark, the medians of reference and candidate with their unit."""
 
 _STYLES: dict[Winner, Style] = {Winner.CANDIDATE: "good", Winner.REFERENCE: "bad", Winner.TIE: "doubt"}
-_LABEL, _TITLE = 24, 14
+_TITLE = 14
 
 
 def conclusion(result: Hpt, reference: str, candidate: str) -> str:
@@ -36,7 +36,7 @@ def conclusion(result: Hpt, reference: str, candidate: str) -> str:
     >>> conclusion(result, "old", "new")
     'HPT: new outperforms old with confidence 98.4 %, by a factor of 1.49 with confidence 95 %.'
     """
-    reference, candidate = labels([reference, candidate], _LABEL)
+    reference, candidate = spoken([reference, candidate])
     if result.winner is Winner.TIE:
         return f"HPT: neither {candidate} nor {reference} is shown to outperform the other."
     ahead, behind = (candidate, reference) if result.winner is Winner.CANDIDATE else (reference, candidate)
@@ -62,7 +62,7 @@ def report(
     machine: MachineSpeeds | None = None,
 ) -> Report:
     """Two versions over a suite; ``details`` adds the bounds of the speedups and what others would claim."""
-    old, new = labels([reference, candidate], _LABEL)
+    old, new = spoken([reference, candidate])
     wins, losses, ties = (result.count(winner) for winner in (Winner.CANDIDATE, Winner.REFERENCE, Winner.TIE))
     counted = Text(
         f"{new} wins {wins} and loses {losses} of {plural(len(result.benchmarks), 'benchmark')}; "

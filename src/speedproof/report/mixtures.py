@@ -17,7 +17,7 @@ from speedproof.mixture.metrics import Metrics, compare
 from speedproof.mixture.model import MixtureModel
 from speedproof.mixture.modes import FEW_RUNS
 from speedproof.report.model import MANY, Cell, Column, Report, Row, Style, Table, Text, folded
-from speedproof.report.names import labels
+from speedproof.report.names import labels, spoken
 from speedproof.report.numbers import case_share, percent, plural, pvalue
 from speedproof.stats.scaling import usual
 
@@ -184,9 +184,12 @@ def _fit(a: Analysis) -> tuple[str, Style]:
 
 def _samples(models: Models, asked: Questions) -> Table:
     """A row a sample; those that no mixture describes first, then those with several modes."""
+    versions = list(dict.fromkeys(version for _, version, *_ in models))
+    # The commands of one file are versions and benchmarks at once.
+    what = "command" if any(" " in name for name in versions) else "version"
     columns = [
         Column("benchmark", names=True),
-        Column("version", names=True),
+        Column(what, names=True),
         Column("modes"),
         Column("fit"),
         Column("order", drop=2),
@@ -197,9 +200,8 @@ def _samples(models: Models, asked: Questions) -> Table:
     order = (_REJECTED, _SEVERAL, _ONE)
     # Of few samples the order of the files says more than any other.
     key = (lambda m: order.index(_kind(m[3]))) if len(models) > MANY else (lambda m: 0)
-    versions = list(dict.fromkeys(version for _, version, *_ in models))
     alone = len({key for key, *_ in models}) == 1
-    short = dict(zip(versions, labels(versions, 40 if alone else 14), strict=True))
+    short = dict(zip(versions, spoken(versions) if alone else labels(versions, 16), strict=True))
     rows = []
     for found in sorted(models, key=key):
         benchmark, version, sample, a = found[0].benchmark, *found[1:]

@@ -8,11 +8,14 @@ from collections.abc import Sequence
 
 from speedproof.report.cells import cut_left, cut_right, visible, width_of
 
-__all__ = ["common_prefix", "labels", "shortened"]
+__all__ = ["common_prefix", "labels", "shortened", "spoken"]
 
 _BOUNDARY = re.compile(r"\.(?!\d)|[/:\\_\-\s]")
 _SPACE = re.compile(r"\s")
 _PARTS = re.compile(r"([/\\\s_\-]+)")
+_WORDS = re.compile(r"""(?:"[^"]*"|'[^']*'|\S)+""")
+_FILES, _COMMANDS = 24, 40
+"""The width of a name in a sentence."""
 _SHARES = (0.5, 0.35, 0.65, 0.2, 0.8, 0.0, 1.0)
 """How much of the room the beginning of a name gets, in the order in which they are tried."""
 
@@ -74,8 +77,22 @@ def shortened(names: Sequence[str], width: int) -> list[str]:
     return [found[name] for name in names]
 
 
-def labels(names: Sequence[str], width: int) -> list[str]:
+def spoken(names: Sequence[str]) -> list[str]:
+    """Names of versions as sentences and rows tell them: those of commands may be longer.
+
+    Examples
+    --------
+    >>> spoken(["pdu --top-down tmp.sample", "dust --no-progress --reverse tmp.sample"])
+    ['pdu --top-down', 'dust --no-progress --reverse']
+    """
+    return labels(names, _FILES, _COMMANDS)
+
+
+def labels(names: Sequence[str], width: int, of_commands: int = 0) -> list[str]:
     """Names of versions of at most a width: where one is too long, without what all begin and end with.
+
+    Commands, which have blanks, lose whole words, and their programs only where all have the same. They may be
+    as wide as ``of_commands`` where that is more.
 
     Examples
     --------
@@ -87,13 +104,31 @@ def labels(names: Sequence[str], width: int) -> list[str]:
     ['"sleep 0.005"', '"sleep 0.006"']
     """
     names = [" ".join(visible(name).split()) for name in names]
-    if max(map(width_of, names), default=0) > width:
-        start = len(common_prefix(names))
-        end = len(common_prefix([name[start:][::-1] for name in names]))
-        names = [name[start : len(name) - end] for name in names]
-    if max(map(width_of, names), default=0) > width:
+    if max(map(width_of, names), default=0) <= width:
+        return names
+    if any(" " in name for name in names):
+        return shortened(_without_shared_words(names), max(width, of_commands))
+    start = len(common_prefix(names))
+    end = len(common_prefix([name[start:][::-1] for name in names]))
+    names = [name[start : len(name) - end] for name in names]
+    if max(map(width_of, names)) > width:
         names = _told_apart(names, width)
     return shortened(names, width)
+
+
+def _without_shared_words(names: list[str]) -> list[str]:
+    """Commands without the words that all begin and end with; the program stays unless it is one of them."""
+    words = [_WORDS.findall(name) for name in names]
+    if len(set(names)) < 2:
+        return names
+    least = min(map(len, words))
+    start = next((i for i in range(least) if len({found[i] for found in words}) > 1), least)
+    ends = range(1, least - start + 1)
+    end = next((i - 1 for i in ends if len({found[-i] for found in words}) > 1), len(ends))
+    # No name may become empty.
+    start -= start == least
+    end -= start + end == least
+    return [" ".join(found[start : len(found) - end]) for found in words]
 
 
 def _told_apart(names: list[str], width: int) -> list[str]:
@@ -123,4 +158,23 @@ def _middle(text: str, width: int, share: float) -> str:
     if width_of(text) <= width:
         return text
     head = round((width - 1) * share)
+    if share == _SHARES[0] and " " in text:
+        told = _whole_words(text, width)
+        if width_of(told) > 0.5 * width:
+            return told
     return f"{cut_right(text, head)}…{cut_left(text, width - 1 - head)}"
+
+
+def _whole_words(text: str, width: int) -> str:
+    """As many of the first and the last words as fit; empty where no two do."""
+    words = [word for word in _WORDS.findall(text) if word != "…"]
+    best = ""
+    head, tail = 1, 0
+    while head + tail < len(words):
+        more = [(head, tail + 1), (head + 1, tail)]
+        told = [" ".join([*words[:h], "…", *words[len(words) - t :]]) for h, t in more if h + t < len(words)]
+        i = next((i for i, name in enumerate(told) if width_of(name) <= width), None)
+        if i is None:
+            break
+        (head, tail), best = more[i], told[i]
+    return best

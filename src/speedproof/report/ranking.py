@@ -9,7 +9,7 @@ from speedproof.data.suite import Key
 from speedproof.mixture.modes import FEW_RUNS
 from speedproof.protocols.ranking import RankedRun, RunRanking
 from speedproof.report.model import Cell, Column, Report, Row, Table, Text, folded
-from speedproof.report.names import common_prefix, labels
+from speedproof.report.names import common_prefix, labels, spoken
 from speedproof.report.numbers import case_share, percent, plural, values
 from speedproof.stats.estimate import Estimate
 
@@ -20,7 +20,7 @@ __all__ = ["Ranked", "advice", "report"]
 
 Ranked = tuple[Key, str, RunRanking, "ModeComparison | None"]
 """A benchmark, its unit, its versions in order, and for two of them what became of their modes."""
-_LABEL, _TITLE = 24, 14
+_TITLE = 14
 
 
 def report(
@@ -65,7 +65,7 @@ def _places(one: Ranked, title: Column) -> Table:
     _, unit, ranking, _ = one
     medians = values([v.median for v in ranking.versions], unit)
     means = values([v.mean for v in ranking.versions], unit)
-    names = labels([v.version for v in ranking.versions], 40)
+    names = _names(ranking).values()
     columns = (
         Column("place", right=True),
         title,
@@ -108,7 +108,7 @@ def _suite(found: Sequence[Ranked], versions: Sequence[str], *, everything: bool
     firsts = {name: sum(_first(r) == name for _, _, r, _ in found) for name in versions}
     open_ones = len(found) - sum(firsts.values())
     leading = sorted(versions, key=lambda name: -firsts[name])
-    shown = dict(zip(leading, labels(leading, _LABEL), strict=True))
+    shown = dict(zip(leading, spoken(leading), strict=True))
     told = [f"{shown[name]} in {firsts[name]}" for name in leading if firsts[name]]
     told += [f"undecided in {open_ones}"] if open_ones else []
     alpha = found[0][2].alpha
@@ -192,9 +192,10 @@ def _details(one: Ranked) -> Report:
     )
 
     def rows() -> Iterator[tuple[Cell, ...]]:
+        names = _names(ranking)
         for v in ranking.versions:
             mixture = _wins(v.mixture_chance) if v.mixture_chance else Cell("-")
-            yield Cell(v.version, "strong"), Cell(_modes(v)), Cell(f"{100 * v.ties:.1f} %"), mixture
+            yield Cell(names[v.version], "strong"), Cell(_modes(v)), Cell(f"{100 * v.ties:.1f} %"), mixture
 
     notes = [Text(f"  {advice(ranking)}"), *_separation(ranking)]
     messages = {c.message: c for v in ranking.versions for c in v.doubts}
@@ -216,7 +217,9 @@ def _separation(found: RunRanking) -> Iterator[Text]:
     """What is not told apart, and what makes the places doubtful."""
     risk = f"joint risk {percent(found.alpha)}"
     if found.groups:
-        groups = "; ".join(" and ".join((", ".join(g[:-1]), g[-1])) for g in map(_short, found.groups))
+        names = _names(found)
+        told = [[names[name] for name in group] for group in found.groups]
+        groups = "; ".join(" and ".join((", ".join(g[:-1]), g[-1])) for g in told)
         yield Text(f"Not told apart by single runs: {groups} ({risk}).", "doubt")
     else:
         yield Text(f"All neighbours are told apart by single runs ({risk}).")
@@ -228,8 +231,10 @@ def _separation(found: RunRanking) -> Iterator[Text]:
     yield from _doubts([found])
 
 
-def _short(group: Sequence[str]) -> list[str]:
-    return labels(group, _LABEL)
+def _names(found: RunRanking) -> dict[str, str]:
+    """The versions as every sentence and row tells them."""
+    versions = [v.version for v in found.versions]
+    return dict(zip(versions, spoken(versions), strict=True))
 
 
 def _tied(found: RunRanking) -> bool:
@@ -250,7 +255,10 @@ def _doubts(rankings: Sequence[RunRanking]) -> Iterator[Text]:
     if not kinds:
         return
     if len(rankings) == 1:
-        told = "; ".join(f"{kind} ({', '.join(sorted(_short(sorted(who))))})" for kind, who in kinds.items())
+        names = _names(rankings[0])
+        told = "; ".join(
+            f"{kind} ({', '.join(sorted(names[name] for name in who))})" for kind, who in kinds.items()
+        )
         yield Text(f"! Not met: {told}. The true risk may be larger.", "doubt")
         return
     told = ", ".join(f"{kind} ({len(who)})" for kind, who in kinds.items())
@@ -274,14 +282,15 @@ def advice(found: RunRanking) -> str:
     'No version is shown to be the best. a looks best so far: a run of it beats a run of b in 54 % of cases (...).'
     """
     first = found.versions[0]
-    mean, median, rarely = found.best_in_mean, found.best_in_median, first.version
-    rivals = [v.version for v in found.versions[1:]]
+    names = _names(found)
+    mean, median, rarely = (names[n] for n in (found.best_in_mean, found.best_in_median, first.version))
+    rivals = [names[v.version] for v in found.versions[1:]]
     against = rivals[0] if len(rivals) == 1 else f"each of the {len(rivals)} others"
     c = first.chance
     limits = f" ({case_share(c.low, -1)} to {case_share(c.high, 1)})" if _bounded(first, found) else ""
     beats = f"a run of it beats a run of {against} in {case_share(c.value)} of cases{limits}"
     agreed = mean == median == rarely
-    leading = [v.version for v in found.versions if v.best_rank == 1]
+    leading = [names[v.version] for v in found.versions if v.best_rank == 1]
     if leading != [rarely]:
         among = "" if len(leading) == len(found.versions) else f", {' or '.join(leading)} may be"
         also = "" if agreed else f" In mean it is {mean}, in median {median}."

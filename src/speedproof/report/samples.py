@@ -11,7 +11,7 @@ from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Suite
 from speedproof.protocols.results import summarise
 from speedproof.report.model import Cell, Column, Report, Row, Style, Table, Text
-from speedproof.report.names import labels
+from speedproof.report.names import spoken
 from speedproof.report.numbers import plural, values
 from speedproof.stats.scaling import with_headroom
 
@@ -31,17 +31,24 @@ def report(suite: Suite, *, everything: bool = False) -> Report:
     """A row a sample; of many those with something odd first. Then what was left out, and why."""
     what = "command" if suite.commands else "version"
     count = plural(len(suite.versions), what) + (" of one file" if suite.commands else "")
-    told = count if suite.commands else f"{plural(len(suite.keys), 'benchmark')} of {count}"
-    short = dict(zip(suite.versions, labels(suite.versions, 14), strict=True))
+    metrics = {key.metric for key in suite.keys}
+    names = {key.benchmark for key in suite.keys}
+    benchmarks = plural(len(names), "benchmark")
+    told = count if suite.commands else f"{benchmarks} of {count}"
+    told += f", {len(metrics)} metrics" if len(metrics) > 1 else ""
+    short = dict(zip(suite.versions, spoken(suite.versions), strict=True))
+    found = [_oddities(sample) for sample in suite.samples.values()]
+    alike = [word for word in found[0] if all(word in words for words in found)] if len(found) > 1 else []
     rows = [
         _row(
             key.benchmark,
             version if suite.commands else short[version],
             key.metric,
             sample,
+            [word for word in words if word not in alike],
             commands=suite.commands,
         )
-        for (key, version), sample in suite.samples.items()
+        for ((key, version), sample), words in zip(suite.samples.items(), found, strict=True)
     ]
     odd = sum(row.kind == "odd" for row in rows)
     if len(rows) > _MANY and not everything:
@@ -60,14 +67,17 @@ def report(suite: Suite, *, everything: bool = False) -> Report:
         Column("version", names=True),
         Column("metric", names=True),
         Column("median", right=True),
-        Column("mean", right=True),
-        Column("min", right=True, drop=2),
-        Column("max", right=True, drop=3),
+        Column("mean", right=True, drop=-2),
+        Column("min", right=True, drop=1),
+        Column("max", right=True, drop=2),
         Column("runs", right=True),
-        Column("odd", drop=1),
+        Column("odd", drop=-1),
     ]
-    metrics = {key.metric for key in suite.keys}
     hidden = {1 if suite.commands or len(suite.versions) == 1 else None, 2 if len(metrics) == 1 else None}
+    if len(names) == 1 and not suite.commands and None in hidden:
+        hidden.add(0)
+        told = f"{next(iter(names))}: {count}"
+        told += f", {len(metrics)} metrics" if len(metrics) > 1 else ""
     if not odd:
         hidden.add(len(columns) - 1)
     kept = [i for i in range(len(columns)) if i not in hidden]
@@ -75,25 +85,27 @@ def report(suite: Suite, *, everything: bool = False) -> Report:
         tuple(columns[i] for i in kept),
         tuple(Row(tuple(r.cells[i] for i in kept), r.name, kind=r.kind, folded=r.folded) for r in rows),
     )
-    noted = f"; {odd} with something odd" if odd else ""
+    noted = f"; {plural(odd, 'sample') if len(metrics) > 1 else odd} with something odd" if odd else ""
     return Report(
         "What was read",
         (Text(f"{told}{noted}", "strong"),),
         (table,) if rows else (),
-        tuple(_notes(suite, everything=everything)),
+        (
+            *([Text(f"Of every sample: {', '.join(alike)}.", "doubt")] if alike else []),
+            *_notes(suite, everything=everything),
+        ),
         ("--all: every sample",) if any(row.folded for row in rows) else (),
         command="show",
         data=suite,
     )
 
 
-def _row(benchmark: str, version: str, metric: str, sample: Sample, *, commands: bool) -> Row:
+def _row(benchmark: str, version: str, metric: str, sample: Sample, odd: list[str], *, commands: bool) -> Row:
     side = summarise(sample)
     ends = [float(sample.values.min()), float(sample.values.max())]
     median, mean, least, most = values([side.median, side.mean, *ends], sample.unit)
     spread = side.deviation / side.mean if side.mean > 0 else math.nan
     full = mean if math.isnan(spread) else f"{mean} ± {100 * spread:.{0 if spread >= 0.0995 else 1}f} %"
-    odd = _oddities(sample)
     n = str(sample.n)
     return Row(
         (
@@ -101,11 +113,11 @@ def _row(benchmark: str, version: str, metric: str, sample: Sample, *, commands:
             Cell(version),
             Cell(metric),
             Cell(median),
-            Cell(full, shorter=(mean,)),
+            Cell(full, shorter=(full, mean)),
             Cell(least),
             Cell(most),
             Cell(f"{n} in {sample.process_count}" if sample.nested else n, shorter=(n,)),
-            Cell(", ".join(odd), "doubt", (odd[0],) if odd else ()),
+            Cell(", ".join(odd), "doubt", (f"{odd[0]}, …",) if len(odd) > 1 else ()),
         ),
         f"{benchmark} ({version}): {metric}",
         kind="odd" if odd else "samples",
@@ -123,9 +135,10 @@ def _notes(suite: Suite, *, everything: bool) -> Iterator[Text]:
     ]
     expected = [str(s) for s in suite.skipped if s.expected]
     if everything:
-        groups.append(("Not used, as always", "dim", expected))
+        groups.append(("Left out as usual", "dim", expected))
     elif expected:
-        yield Text(f"{plural(len(expected), 'part')} of the files not used, as always (--all).", "dim")
+        count = plural(len(expected), "part")
+        yield Text(f"Left out as usual (warm-up, totals, other files): {count} (--all)", "dim")
     for title, style, lines in groups:
         found = list(dict.fromkeys(lines))
         shown = found if everything or len(found) <= 3 else found[:2]

@@ -17,7 +17,7 @@ from speedproof.protocols.suite import SuiteComparison
 from speedproof.report import details as detailed
 from speedproof.report.caveats import beside_medians, caveats, doubts, failed, two_speeds
 from speedproof.report.model import Cell, Column, Outcome, Report, Row, Table, Text
-from speedproof.report.names import common_prefix, labels
+from speedproof.report.names import common_prefix, labels, spoken
 from speedproof.report.numbers import level, percent, plural, share, values
 from speedproof.report.records import records
 from speedproof.report.words import (
@@ -45,7 +45,7 @@ _MANY = 12
 """Benchmarks from which on only the clearest are shown."""
 _SHOWN = 5
 _BANDS = ((0.05, "over 5 %"), (0.02, "2 to 5 %"), (0.0, "below 2 %"))
-_LABEL, _TITLE, _BRIEF = 24, 14, 9
+_TITLE, _BRIEF = 16, 9
 _CHANGED = (Verdict.FASTER, Verdict.SLOWER)
 OUTCOMES: dict[Verdict, Outcome] = {
     Verdict.FASTER: "passed",
@@ -93,7 +93,7 @@ def report(
         headline=(
             *made.headline,
             *caveats(result.caveats),
-            *two_speeds(result.machine, labels([result.reference, result.candidate], _LABEL)[1]),
+            *two_speeds(result.machine, spoken([result.reference, result.candidate])[1]),
         ),
         tables=made.tables,
         notes=(*made.notes, *leftovers(result)),
@@ -113,7 +113,7 @@ def _not_given(hints: Sequence[str], *, details: bool, explain: bool) -> Iterato
 
 def _one(result: SuiteComparison, head: Comparison) -> Report:
     """One benchmark: a sentence, both sides in numbers, the chance of a faster run."""
-    old, new = labels([result.reference, result.candidate], _LABEL)
+    old, new = spoken([result.reference, result.candidate])
     head = named(head, old, new)
     lost = [kind.title for kind in failed([head], undermining=False) if kind.undermines != "nothing"]
     others = any(not c.held and c.kind.undermines != "nothing" for o in result.comparisons for c in o.checks)
@@ -237,7 +237,7 @@ def _turned(head: Comparison) -> bool:
 def _several(result: SuiteComparison, everything: bool) -> Report:
     """A suite: counts, the numbers of the whole, the clearest benchmarks."""
     heads = result.headlines
-    old, new = labels([result.reference, result.candidate], _LABEL)
+    old, new = spoken([result.reference, result.candidate])
     many = len(heads) > _MANY
     what = "" if result.metric == "time" else f"{result.metric}: "
     asked = asked_of(heads[0].protocol)
@@ -346,7 +346,11 @@ def _benchmarks(result: SuiteComparison, heads: Sequence[Comparison], *, folds: 
 def version_columns(*versions: str) -> tuple[Column, ...]:
     """A column of numbers for each version."""
     titles = zip(labels(versions, _TITLE), labels(versions, _BRIEF), strict=True)
-    return tuple(Column(title, right=True, brief=brief) for title, brief in titles)
+    # A title with an ellipsis saves a few columns and costs the name.
+    return tuple(
+        Column(title, right=True, brief="" if "…" in brief and "…" not in title else brief)
+        for title, brief in titles
+    )
 
 
 def _ordered(heads: Sequence[Comparison], *, worst_first: bool) -> list[Comparison]:
@@ -469,12 +473,9 @@ def _single_runs(result: SuiteComparison, title: str) -> Report:
 
 def leftovers(result: SuiteComparison) -> Iterator[Text]:
     """Benchmarks that one version lacks, and pairs that could not be compared, a line each."""
-    for version, names in (
-        (result.reference, result.only_reference),
-        (result.candidate, result.only_candidate),
-    ):
+    versions = spoken([result.reference, result.candidate])
+    for label, names in zip(versions, (result.only_reference, result.only_candidate), strict=True):
         if names:
-            (label,) = labels([version], _LABEL)
             yield Text(f"Only in {label}: {_first_of(names)}", "doubt")
     if result.problems:
         rest = len(result.problems) - 1

@@ -200,6 +200,11 @@ class _Layout:
     widths: list[int]
     needed: int
 
+    @property
+    def before_last(self) -> int:
+        """Where the last column begins."""
+        return sum(self.widths[:-1]) + len(_GAP) * (len(self.widths) - 1)
+
     def line(self, table: Table, texts: Sequence[str]) -> str:
         return _GAP.join(
             pad(text, width, right=table.columns[i].right)
@@ -237,11 +242,32 @@ def _layout(table: Table, rows: Sequence[Row], width: int) -> _Layout:
     steps += [(_LEAST_NAMES[0], count, _BREVITY) for count in range(early, every + 1)]
     steps += [(cap, every, _BREVITY) for cap in _LEAST_NAMES]
     laid = _laid(table, rows, tuple(range(len(table.columns))), 0, None, brief=False)
+    if laid.needed <= width:
+        return laid
+
+    def without(gone: Sequence[int], level: int, cap: int | None) -> _Layout:
+        kept = tuple(i for i in range(len(table.columns)) if i not in gone)
+        return _laid(table, rows, kept, level, cap, brief=True)
+
     for cap, count, level in steps:
+        gone = droppable[:count]
+        laid = without(gone, level, cap)
         if laid.needed <= width:
-            break
-        kept = tuple(i for i in range(len(table.columns)) if i not in droppable[:count])
-        laid = _laid(table, rows, kept, level, cap, brief=True)
+            if cap == _LEAST_NAMES[0]:  # between two widths of names there is much room
+                wider = (without(gone, level, cap) for cap in range(_NAMES[-1], _LEAST_NAMES[0], -1))
+                laid = next((found for found in wider if found.needed <= width), laid)
+            # What went before another column may fit now that the other is gone.
+            for i in reversed(gone):
+                fuller = without([other for other in gone if other != i], level, cap)
+                if fuller.needed <= width:
+                    laid, gone = fuller, [other for other in gone if other != i]
+            return laid
+    # What is too wide goes on lines of its own: the names beside it need not be short for that.
+    if all(laid.before_last + width_of(texts[-1]) > width for texts in laid.texts):
+        for cap in (None, *_NAMES):
+            hanging = _laid(table, rows, laid.kept, _BREVITY, cap, brief=True)
+            if hanging.before_last + width_of(hanging.titles[-1]) <= width:
+                return hanging
     return laid
 
 

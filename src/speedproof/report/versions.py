@@ -13,7 +13,7 @@ from speedproof.protocols.suite import SuiteComparison
 from speedproof.report import details as detailed
 from speedproof.report.caveats import caveats, doubts
 from speedproof.report.model import Cell, Column, Records, Report, Row, Table, Text
-from speedproof.report.names import common_prefix, labels
+from speedproof.report.names import common_prefix, labels, spoken
 from speedproof.report.numbers import level, percent, plural, values
 from speedproof.report.records import records
 from speedproof.report.suite import OUTCOMES, single_runs
@@ -35,7 +35,6 @@ __all__ = ["report", "reports"]
 
 _MARKS = {Verdict.FASTER: "+", Verdict.SLOWER: "-", Verdict.EQUIVALENT: "=", Verdict.UNDECIDED: "~"}
 _SHOWN = 10
-_LABEL = 24
 _DATE = re.compile(r"\d{4}-?\d\d-?\d\d")
 _NUMBERED = re.compile(r"\D*\d+(\.\d+)*\D*")
 
@@ -100,7 +99,8 @@ def report(
         ]
     else:
         headline = [Text(_answer(results, ranking), "strong", _risk(results, ranking))]
-    headline += dict.fromkeys(caveats([c for r in results for c in r.caveats]))
+    versions = [first.reference, *(r.candidate for r in results)]
+    headline += dict.fromkeys(caveats([c for r in results for c in r.caveats], versions))
     benchmarks = list(dict.fromkeys(c.benchmark for r in results for c in r.headlines))
     tables = (
         [_of_one(results, ranking)]
@@ -110,7 +110,7 @@ def report(
     notes = _left_out(results)
     if len(benchmarks) > 1:
         better, worse = gain_and_loss(first.headlines[0])
-        (reference,) = labels([first.reference], _LABEL)
+        reference = spoken(versions)[0]
         notes.insert(
             0,
             Text(
@@ -171,7 +171,7 @@ def _answer(results: Sequence[SuiteComparison], ranking: SuiteRanking | None) ->
     """Who is first, if anybody is proven to be."""
     reference = results[0].reference
     names = [reference, *(r.candidate for r in results)]
-    short = dict(zip(names, labels(names, _LABEL), strict=True))
+    short = dict(zip(names, spoken(names), strict=True))
     better, _ = gain_and_loss(results[0].headlines[0])
     superlative = {"faster": "fastest", "better": "best"}[better]
     if ranking is None:
@@ -212,7 +212,7 @@ def _places(ranking: SuiteRanking | None, words: tuple[str, str]) -> Iterator[Ta
     shown = dict(
         zip(
             (v.version for v in ranking.versions),
-            labels([v.version for v in ranking.versions], 40),
+            spoken([v.version for v in ranking.versions]),
             strict=True,
         )
     )
@@ -224,7 +224,7 @@ def _places(ranking: SuiteRanking | None, words: tuple[str, str]) -> Iterator[Ta
     columns = (
         Column("place", right=True),
         Column("version", names=True),
-        Column(f"over {labels([reference], _LABEL)[0]}"),
+        Column(f"over {shown[reference]}"),
     )
     yield Table(columns, tuple(rows))
 
@@ -237,7 +237,7 @@ def _of_one(results: Sequence[SuiteComparison], ranking: SuiteRanking | None) ->
     places = {v.version: _place(v) for v in ranking.versions} if ranking else {}
     if not _dated(names):
         names.sort(key=lambda name: -_speedup(heads.get(name)))
-    shown = dict(zip(names, labels(names, 40), strict=True))
+    shown = dict(zip(names, spoken(names), strict=True))
     sides = {name: heads[name].candidate if name in heads else reference for name in names}
     medians = dict(zip(names, values([sides[n].median for n in names], reference.unit), strict=True))
     rows = []
