@@ -306,6 +306,9 @@ def plan_of(args: Args, console: Console, held: ExitStack) -> tuple[PlannedBench
         own, common = _environments(args.env)
         hooks = Hooks(args.shell, args.cwd, common, args.setup, args.prepare, args.conclude, args.cleanup)
         if args.revisions:
+            if not commands:
+                given = " ".join(args.revisions)
+                raise UsageError(f"--revisions {given}: give the command after --, as '-- ./bench input'")
             if len(commands) != 1 or args.name or args.calibrate:
                 raise UsageError(
                     "--revisions measures one command, and names its versions by commit; leave out the others, "

@@ -75,7 +75,7 @@ def _git(folder: Path, *words: str, check: bool = True) -> subprocess.CompletedP
             ["git", "-C", str(folder), *words], capture_output=True, env=environment, check=False
         )
     except FileNotFoundError:
-        raise UsageError("--revisions needs git, which is not installed") from None
+        raise UsageError("revisions need git, which is not installed") from None
     if check and done.returncode:
         said = done.stderr.decode(errors="replace").strip()
         raise UsageError(f"git {words[0]} in {folder}: {said or f'exit code {done.returncode}'}")
@@ -136,7 +136,7 @@ def resolve(top: Path, names: Sequence[str]) -> tuple[Revision, ...]:
         for revision in made:
             found.setdefault((revision.commit, revision.content), revision)
     if len(found) < 2:
-        raise UsageError(f"--revisions {' '.join(names)}: is one revision only, and a comparison needs two")
+        raise UsageError(f"{' '.join(names)} is one revision only, and a comparison needs two")
     return tuple(found.values())
 
 
@@ -146,7 +146,7 @@ def _commit(top: Path, name: str) -> str:
     )
     if done.returncode:
         hint = "; give the command before --revisions, or after --" if name[:1] in "./" or " " in name else ""
-        raise UsageError(f"--revisions: {name!r} is no revision of {top}{hint}")
+        raise UsageError(f"{name!r} is no revision of {top}{hint}")
     return done.stdout.decode().strip()
 
 

@@ -105,5 +105,5 @@ def _side(change: float) -> str:
 
 def progress_line(stage: str, found: BisectionFinding) -> str:
     """One line while it is measured."""
-    left = f"; {plural(len(found.credible), 'commit')} left" if found.credible else ""
-    return f"{stage}: {plural(2 * found.pairs, 'run')}{left}"
+    left = f", {plural(len(found.credible), 'commit')} left" if found.credible else ""
+    return f"{plural(2 * found.pairs, 'run')} so far; now {stage}{left}"
