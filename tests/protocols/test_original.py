@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -209,38 +210,47 @@ def test_the_tools_names_and_its_errors(tmp_path: Path, capsys: pytest.CaptureFi
     capsys.readouterr()
 
 
-def test_every_row_names_its_own_level(capsys: pytest.CaptureFixture[str]) -> None:
+def stated(text: str) -> dict[str, list[tuple[str, str]]]:
+    """By row, faster or slower and the level, in mean and in median."""
+    found = {
+        line.split(" ")[0]: re.findall(r"x (faster|slower) +(\d+) %", line) for line in text.splitlines()
+    }
+    return {name: pairs for name, pairs in found.items() if len(pairs) == 2}
+
+
+def test_every_row_names_its_own_level(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A slowdown is stated at the level of its row, never at another's."""
+    monkeypatch.setenv("COLUMNS", "200")
     report = suite_json(capsys, str(TOOL / "levels.csv"))
-    assert main(["suite", str(TOOL / "levels.csv")], Console()) == 0
-    text = capsys.readouterr().out
-    for location in ("mean", "median"):
-        wanted: dict[float, list[str]] = {}
-        for row, own in zip(report["rows"], report["levels"], strict=True):
+    assert main(["suite", str(TOOL / "levels.csv"), "--all"], Console()) == 0
+    said = stated(capsys.readouterr().out)
+    slowed = 0
+    for row, own in zip(report["rows"], report["levels"], strict=True):
+        for number, location in enumerate(("mean", "median")):
             if row[location]["slower"]:
-                wanted.setdefault(own or 0.95, []).append(row["name"])
-        assert len(wanted) > 0
-        for own, names in wanted.items():
-            sentence = (
-                f"Slowed down (the {location} is significantly higher at level {own:g}): {', '.join(names)}\n"
-            )
-            assert sentence in text
+                slowed += 1
+                assert said[row["name"]][number] == ("slower", f"{100 * (own or 0.95):.0f}")
+    assert slowed > 2
 
 
 @pytest.mark.parametrize("asked", ["0.01", "0.2", "0.8"])
-def test_levels_below_one_half(asked: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """They are taken, as the tool took them: bounds are printed in order, and no row is both faster and slower."""
-    import re
-
+def test_levels_below_one_half(
+    asked: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are taken, as the tool took them: shares are printed in order, and every row states this level."""
+    monkeypatch.setenv("COLUMNS", "200")
     config = str(TOOL / "plain.csv")
-    assert main(["suite", config, "--confidence", asked], Console()) == 0
-    text = capsys.readouterr().out
-    intervals = re.findall(r"\[([\d.]+), ([\d.]+)\]", text)
-    assert len(intervals) > 10
-    assert all(float(low) <= float(high) for low, high in intervals)
+    assert main(["suite", config, "--confidence", asked, "--all"], Console()) == 0
+    printed = capsys.readouterr().out
+    text = " ".join(printed.split())
+    shares = re.findall(r"\((\d+) % to (\d+) %\)", text)
+    assert len(shares) == 2
+    assert all(int(low) <= int(high) for low, high in shares)
+    said = stated(printed)
     report = suite_json(capsys, config, "--confidence", asked)
-    for location in ("mean", "median"):
-        (line,) = [s for s in text.splitlines() if s.startswith(f"Slowed down (the {location}")]
-        faster = {row["name"] for row in report["rows"] if row[location]["significant"]}
-        assert not faster & set(line.partition(": ")[2].split(", "))
+    assert set(said) <= {row["name"] for row in report["rows"]}
+    assert len(said) > 10
+    assert {level for pairs in said.values() for _, level in pairs} == {f"{100 * float(asked):.0f}"}
     assert ("even a slower benchmark may count" in text) == (float(asked) <= 0.5)

@@ -78,6 +78,7 @@ class Watcher:
         self._due = clock() + (0.0 if self._terminal else _PIPE_SECONDS)
         self._benchmark = ""
         self._runs = 0
+        self._counts: dict[str, int] = {}
         self._recent: dict[str, deque[float]] = {}
 
     def __enter__(self) -> Self:
@@ -98,10 +99,12 @@ class Watcher:
         """Take note of a run."""
         if progress.benchmark.name != self._benchmark:
             self._benchmark = progress.benchmark.name
-            self._runs = comparison.blocks * len(comparison.runners)
+            # A driver goes round its benchmarks: each goes on with its own count.
+            self._runs = self._counts.get(self._benchmark, 0)
             self._recent = {v.name: deque(maxlen=_SHOWN) for v in progress.benchmark.versions}
         if not progress.warmup:
             self._runs += 1
+            self._counts[self._benchmark] = self._runs
             if self._metric in progress.run.metrics:
                 self._recent[progress.version].append(progress.run.metrics[self._metric])
         now = self._clock()
