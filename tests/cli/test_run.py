@@ -119,16 +119,16 @@ def test_the_verdict_is_an_exit_code(
 
 
 @pytest.mark.parametrize(
-    ("seconds", "code", "said"),
+    ("seconds", "runs", "code", "said"),
     [
-        ("0.001", 0, "Gate passed: no loss of more than 50 %"),
-        ("0.01", 1, "Gate failed: slower by more than 50 % is proven of command."),
-        ("0.0015", 3, "Gate undecided"),
+        ("0.03", "25", 0, "Gate passed: no loss of more than 50 %"),
+        ("0.12", "25", 1, "Gate failed: slower by more than 50 % is proven of command."),
+        ("0.03", "3", 3, "Gate undecided"),  # three signs prove nothing at 5 %
     ],
 )
-def test_a_gate_that_measures(seconds: str, code: int, said: str) -> None:
-    words = ("--gate", "--margin", "50%", "--max-runs", "25", "--save", "r.jsonl")
-    found, out, err = speedproof("run", *words, "sleep 0.001", f"sleep {seconds}")
+def test_a_gate_that_measures(seconds: str, runs: str, code: int, said: str) -> None:
+    words = ("--gate", "--margin", "50%", "--min-runs", "3", "--max-runs", runs, "--save", "r.jsonl")
+    found, out, err = speedproof("run", *words, "sleep 0.03", f"sleep {seconds}")
     assert (found, said in " ".join(out.split())) == (code, True), out + err
     assert speedproof("run", "--review", "r.jsonl")[0] == code
 
