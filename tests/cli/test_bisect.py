@@ -108,6 +108,22 @@ def test_going_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert again == out
 
 
+def test_a_pair_that_failed_takes_no_other_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The runs beside a commit that does not build are no half of the next pair when it is gone on with."""
+    monkeypatch.chdir(history(tmp_path / "repo", ["1", "1", "?", "1", "?", "1.2", "1.2"]))
+    argv = ("start..main", "./bench", "--build", "! grep -q '?' bench", "--save", "b.jsonl", "--seed", "3")
+    code, out, err = bisect(*argv)
+    assert code == 0, err
+    again, repeated, _ = bisect("--resume", "b.jsonl")
+    assert (again, repeated.splitlines()[:3]) == (0, out.splitlines()[:3])
+    lines = [json.loads(line) for line in Path("b.jsonl").read_text().splitlines()]
+    runs = [
+        (line["block"], line["version"]) for line in lines if line["type"] == "run" and "warmup" not in line
+    ]
+    assert len(runs) == len(set(runs))
+    assert all(sum(block == own for block, _ in runs) <= 2 for own, _ in runs)
+
+
 def test_an_end_that_does_not_build_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the last lines of its log."""
     monkeypatch.chdir(history(tmp_path / "repo", ["1", "1", "?"]))

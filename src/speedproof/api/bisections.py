@@ -156,7 +156,8 @@ def bisect(
     """
     _check(commits, min_change)
     search = Bisection(len(commits), alpha=risk_of(confidence), min_change=min_change)
-    for _ in _searched(search, commits, run, secrets.randbits(32) if seed is None else seed):
+    drawn = secrets.randbits(32) if seed is None else seed
+    for _ in _searched(search, commits, lambda name, block, place: run(name), drawn):
         if search.pairs >= max_pairs:
             break
     return BisectResult(search.finding(), tuple(commits), min_change)
@@ -174,17 +175,18 @@ def _check(commits: Sequence[str], min_change: float) -> None:
 def _searched(
     search: Bisection,
     commits: Sequence[str],
-    run: Callable[[str], float],
+    run: Callable[[str, int, int], float],
     seed: int,
     left_out: Callable[[str], object] = lambda told: None,
+    block: int = 0,
 ) -> Iterator[BisectState]:
-    """Measure pair by pair, each in random order, until all is proven."""
+    """Measure pair by pair, each in random order, until all is proven; a pair that fails is a block, too."""
     while (pair := search.next()) is not None:
         stage = search.stage()
         times: dict[int, float] = {}
-        for position in block_order(pair, seed=seed, benchmark=0, block=search.pairs):
+        for place, position in enumerate(block_order(pair, seed=seed, benchmark=0, block=block)):
             try:
-                times[position] = run(commits[position])
+                times[position] = run(commits[position], block, place)
             except SpeedproofError as error:
                 if position in (0, len(commits) - 1):
                     raise
@@ -198,6 +200,7 @@ def _searched(
         else:
             search.add(*pair, times[pair[0]], times[pair[1]])
             yield BisectState(stage.value, (commits[pair[0]], commits[pair[1]]), search.finding())
+        block += 1
 
 
 class BisectRequest(msgspec.Struct, frozen=True):
@@ -286,11 +289,7 @@ class BisectRequest(msgspec.Struct, frozen=True):
         SpeedproofError
             It is no session of a bisection.
         """
-        head = read_sessions(path)[-1].head
-        try:
-            return msgspec.json.decode(head.options.get("bisect", ""), type=cls)
-        except (msgspec.MsgspecError, ValueError):
-            raise FormatError(str(path), f"session {head.session}", "is no session of a bisection") from None
+        return _request_of(path, read_sessions(path)[-1].head)
 
 
 def bisect_revisions(
@@ -335,16 +334,17 @@ def bisect_revisions(
     revisions = {revision.name: revision for revision in resolve(top, request.commits)}
     names = tuple(revisions)
     search = Bisection(len(names), alpha=risk_of(request.confidence), min_change=request.min_change)
-    before = _recalled(file, request, names, search) if file.exists() and file.stat().st_size else ()
+    known = file.exists() and file.stat().st_size > 0
+    before, block = _recalled(file, request, names, search) if known else ([], 0)
     head = _head(request, names, before)
     with (
         Store(file) as store,
-        _runner(request, revisions, store.append, head.session, search, tell, clock) as runner,
+        _runner(request, revisions, store.append, head.session, tell, clock) as runner,
     ):
         store.append(head)
         reason = "stopped"
         try:
-            for state in _searched(search, names, runner.run, request.seed, tell):
+            for state in _searched(search, names, runner.run, request.seed, tell, block):
                 yield state
                 if max_seconds is not None and runner.spent >= max_seconds:
                     reason = f"{max_seconds:g} s were allowed"
@@ -374,21 +374,32 @@ def _head(request: BisectRequest, names: Sequence[str], before: Sequence[str]) -
     )
 
 
-def _recalled(file: Path, request: BisectRequest, names: Sequence[str], search: Bisection) -> list[str]:
-    """Take over the whole pairs of earlier sessions; their names."""
+def _recalled(
+    file: Path, request: BisectRequest, names: Sequence[str], search: Bisection
+) -> tuple[list[str], int]:
+    """Take over the whole pairs of earlier sessions; their names, and the number of the next block."""
     sessions = read_sessions(file)
+    following = 0
     for session in sessions:
-        if BisectRequest.stored(file) != request:
+        if _request_of(file, session.head) != request:
             raise FormatError(str(file), f"session {session.head.session}", "is of another bisection")
         blocks: dict[int, dict[int, float]] = {}
         for run in session.runs:
+            following = max(following, run.block + 1)
             if not run.warmup and run.exit == 0 and not run.timed_out and run.version in names:
                 blocks.setdefault(run.block, {})[names.index(run.version)] = run.metrics["time"]
         for times in blocks.values():
             if len(times) == _PAIR:
                 first, last = sorted(times)
                 search.add(first, last, times[first], times[last])
-    return [session.head.session for session in sessions]
+    return [session.head.session for session in sessions], following
+
+
+def _request_of(file: Path, head: SessionLine) -> BisectRequest:
+    try:
+        return msgspec.json.decode(head.options.get("bisect", ""), type=BisectRequest)
+    except (msgspec.MsgspecError, ValueError):
+        raise FormatError(str(file), f"session {head.session}", "is no session of a bisection") from None
 
 
 class _Runner:
@@ -400,32 +411,26 @@ class _Runner:
         executor: CommandExecutor,
         append: Callable[[Line], None],
         session: str,
-        search: Bisection,
         clock: Callable[[], float],
     ) -> None:
         self._build, self._executor, self._append = build, executor, append
-        self._session, self._search, self._clock = session, search, clock
+        self._session, self._clock = session, clock
         self._planned: dict[str, PlannedVersion] = {}
-        self._block, self._position = -1, 0
         self._started = clock()
         self.spent = 0.0
 
-    def run(self, name: str) -> float:
+    def run(self, name: str, block: int, place: int) -> float:
         """One run's time."""
         if name not in self._planned:
             planned = self._build(name)
-            self._measured(planned, warmup=True)
+            self._measured(planned, block, place, warmup=True)
             self._planned[name] = planned
         began = self._clock()
-        seconds = self._measured(self._planned[name], warmup=False)
+        seconds = self._measured(self._planned[name], block, place, warmup=False)
         self.spent += self._clock() - began
         return seconds
 
-    def _measured(self, version: PlannedVersion, *, warmup: bool) -> float:
-        if not warmup:
-            block = self._search.pairs
-            self._position = self._position + 1 if block == self._block else 0
-            self._block = block
+    def _measured(self, version: PlannedVersion, block: int, place: int, *, warmup: bool) -> float:
         at = round(self._clock() - self._started, 6)
         run = self._executor.measure(version)
         self._append(
@@ -433,8 +438,8 @@ class _Runner:
                 self._session,
                 _BENCHMARK,
                 version.name,
-                self._search.pairs,
-                self._position,
+                block,
+                place,
                 at,
                 run.metrics,
                 run.exit,
@@ -454,7 +459,6 @@ def _runner(
     revisions: dict[str, Revision],
     append: Callable[[Line], None],
     session: str,
-    search: Bisection,
     tell: Callable[[str], object],
     clock: Callable[[], float],
 ) -> Iterator[_Runner]:
@@ -474,4 +478,4 @@ def _runner(
                 raise RunError(f"{name}: has no {missing} after its build")
             return benchmark.versions[0]
 
-        yield _Runner(planned, CommandExecutor(timeout=request.timeout), append, session, search, clock)
+        yield _Runner(planned, CommandExecutor(timeout=request.timeout), append, session, clock)
