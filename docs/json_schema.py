@@ -20,7 +20,7 @@ from speedproof.history.result import ToldHistory
 from speedproof.history.rows import Added, Measured
 from speedproof.mixture.analysis import Analysis
 from speedproof.protocols.calibration import Calibration
-from speedproof.protocols.gate import GateResult
+from speedproof.protocols.gate import GateDecision
 from speedproof.protocols.hpt import Hpt
 from speedproof.protocols.hpt_claims import HptClaims
 from speedproof.protocols.modes import ModeComparison
@@ -45,7 +45,7 @@ RESULTS: dict[str, list[Any]] = {
             "HptOfVersions", [("reference", str), ("candidate", str), ("hpt", Hpt), ("claims", HptClaims)]
         )
     ],
-    "gate": [GateResult],
+    "gate": [GateDecision],
     "history": [ToldHistory, ToldAlarms, Added, Measured],
     "run": [Finding, Calibration, RunPlan],
     "bisect": [ToldBisection],

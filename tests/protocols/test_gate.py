@@ -18,7 +18,7 @@ from scipy import stats as scipy_stats
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Record, Skipped, Suite
 from speedproof.errors import DataError
-from speedproof.protocols.gate import GateResult, GateRow, gate
+from speedproof.protocols.gate import GateDecision, GateRow, gate
 from speedproof.protocols.gate_claims import Demand, GateRules, Location, Outcome, Policy, judge
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.questions import compare_samples
@@ -39,7 +39,7 @@ def suite_of(samples: Samples, **fields: object) -> Suite:
 
 def hold(
     suite: Suite, policy: Policy = REGRESSION, margin: float = 0.02, rules: GateRules | None = None
-) -> GateResult:
+) -> GateDecision:
     return gate(suite, ("old", "new"), lambda _: Demand(policy, margin), rules or GateRules())
 
 
@@ -57,7 +57,7 @@ def grid(ratio: float, n: int, noise: float) -> tuple[FloatArray, FloatArray]:
     return ratio * y, y
 
 
-def by_name(result: GateResult) -> dict[str, GateRow]:
+def by_name(result: GateDecision) -> dict[str, GateRow]:
     return {row.comparison.benchmark: row for row in result.rows}
 
 

@@ -8,7 +8,7 @@ from scipy.stats import norm
 
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Record, Suite
-from speedproof.protocols.gate import GateResult, gate
+from speedproof.protocols.gate import GateDecision, gate
 from speedproof.protocols.gate_claims import Demand, GateRules
 from speedproof.report.gate import report, sentence
 from speedproof.report.text import render
@@ -18,7 +18,7 @@ IN_TURNS = frozenset({Trait.ORDER_KNOWN, Trait.RANDOM_ORDER})
 
 def held(
     samples: dict[str, tuple[Sample, Sample]], rules: GateRules | None = None, margin: float = 0.02
-) -> GateResult:
+) -> GateDecision:
     records = [
         (version, Record(name, side.values, traits=side.traits))
         for name, sides in samples.items()
@@ -29,7 +29,7 @@ def held(
     )
 
 
-def text(result: GateResult) -> str:
+def text(result: GateDecision) -> str:
     return " ".join(render(report(result)).split())
 
 

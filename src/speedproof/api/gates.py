@@ -11,7 +11,7 @@ from speedproof.api.shown import Shown
 from speedproof.data.names import wanted
 from speedproof.data.suite import Suite
 from speedproof.errors import UsageError
-from speedproof.protocols.gate import GateResult as GateDecision
+from speedproof.protocols.gate import GateDecision
 from speedproof.protocols.gate import gate as decide
 from speedproof.protocols.gate_claims import (
     MULTIPLICITIES,

@@ -43,23 +43,7 @@ def report(
     rules: StopRules,
     outcome: SessionResult,
 ) -> None:
-    """Write everything that was asked for.
-
-    Parameters
-    ----------
-    args : Args
-        Of the command.
-    console : Console
-        Where to write.
-    path : Path
-        The results file.
-    names : collection of str
-        The sessions that the outcome rests on.
-    rules : StopRules
-        By which it was found.
-    outcome : SessionResult
-        What was found.
-    """
+    """Write everything that was asked for."""
     sessions = [session for session in read_sessions(path) if session.head.session in names]
     _remark(console, outcome, sessions[-1])
     if args.export_hyperfine:

@@ -47,19 +47,7 @@ def _cut(text: str) -> str:
 
 
 def different_conditions(suite: Suite) -> tuple[Difference, ...]:
-    """Find the conditions in which the versions of a suite differ.
-
-    Parameters
-    ----------
-    suite : Suite
-        As read.
-
-    Returns
-    -------
-    tuple of Difference
-        Only conditions that every version's files tell, and that are not themselves what tells the versions
-        apart.
-    """
+    """Find the conditions in which the versions of a suite differ."""
     found = []
     for condition in _CONDITIONS:
         values = {version: suite.fields.get(version, {}).get(condition, ()) for version in suite.versions}
@@ -76,18 +64,6 @@ def different_sessions(suite: Suite, reference: str, candidate: str) -> bool:
 
     Nobody drew the order of such versions: all runs of the one came before all runs of the other, or whole
     sessions took turns.
-
-    Parameters
-    ----------
-    suite : Suite
-        As read.
-    reference, candidate : str
-        Two of its versions.
-
-    Returns
-    -------
-    bool
-        False also where the files of one tell of no session.
 
     Examples
     --------

@@ -27,18 +27,6 @@ def order_of_measuring(x: Sample, y: Sample) -> Order:
 
     What changes with time (heat, other load, another day) is in their difference, too, unless runs were mixed.
 
-    Parameters
-    ----------
-    x, y : Sample
-        Of the reference and of the candidate.
-
-    Returns
-    -------
-    Order
-        ``MIXED`` when the runner drew the order in sessions of both, or when sittings took turns; otherwise by
-        time stamps, or the order of one file; ``APART`` when a tool measures one after the other and nothing
-        tells which came first.
-
     Examples
     --------
     >>> import numpy as np

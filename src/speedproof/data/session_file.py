@@ -340,26 +340,7 @@ def is_header(text: bytes) -> bool:
 
 
 def decode_lines(name: str, lines: Iterable[str | bytes]) -> Iterator[tuple[int, Line | Damage]]:
-    """Decode a file line by line; whatever is wrong with it comes as :class:`Damage`, and the rest goes on.
-
-    Parameters
-    ----------
-    name : str
-        The file, for messages.
-    lines : iterable of str or bytes
-        Its lines.
-
-    Yields
-    ------
-    int, Line or Damage
-        With the number of the line. The header of a session comes before its other lines, always: of one that
-        is damaged what is sound, after its damage; for lines whose header is missing, an empty one.
-
-    Raises
-    ------
-    FormatError
-        A session of a newer schema.
-    """
+    """Decode a file line by line; whatever is wrong with it comes as :class:`Damage`, and the rest goes on."""
     known: set[str] = set()
     doubled: set[str] = set()
     for number, text in enumerate(lines, start=1):
@@ -495,25 +476,7 @@ def _options(texts: Mapping[str, str]) -> tuple[SessionOptions, list[tuple[str, 
 
 
 def read_sessions(name: str, lines: Iterable[str | bytes]) -> tuple[list[StoredSession], list[Damage]]:
-    """Read a whole file, to go on with its last session or to look at it again.
-
-    Parameters
-    ----------
-    name : str
-        The file, for messages.
-    lines : iterable of str or bytes
-        Its lines.
-
-    Returns
-    -------
-    list of StoredSession, list of Damage
-        The sessions in the order of the file, and the lines that cannot be used.
-
-    Raises
-    ------
-    FormatError
-        No session in it, or one of a newer schema.
-    """
+    """Read a whole file, to go on with its last session or to look at it again."""
     heads: dict[str, SessionLine] = {}
     runs: dict[str, list[RunLine]] = {}
     ends: dict[str, EndLine] = {}

@@ -62,16 +62,6 @@ class Unit:
         A value of up to 15 digits is taken for the decimal number that the file says. That decimal times the
         exact factor is rounded once, so 128.3 ms is the same double as 0.1283 s.
 
-        Parameters
-        ----------
-        values : ndarray of float64
-            In this unit.
-
-        Returns
-        -------
-        ndarray of float64
-            In base units.
-
         Examples
         --------
         >>> import numpy as np
@@ -156,16 +146,6 @@ def parse_unit(text: str) -> Unit:
     """Read a unit as benchmarking tools write it.
 
     An unknown unit is its own base: its values can be compared with those of the same unit only.
-
-    Parameters
-    ----------
-    text : str
-        For example ``"ms"``, ``"ns/op"``, ``"MB/s"``, ``"ops/min"``, ``"cycles"`` or ``""``.
-
-    Returns
-    -------
-    Unit
-        The base unit and the fraction that leads to it.
 
     Examples
     --------
@@ -305,15 +285,6 @@ def format_values(values: list[float], base: str, digits: int = 4) -> list[str]:
 
 def format_value(value: float, base: str, digits: int = 4) -> str:
     """Print a value of a base unit with a readable prefix.
-
-    Parameters
-    ----------
-    value : float
-        In base units.
-    base : str
-        The base unit.
-    digits : int
-        Significant digits.
 
     Examples
     --------

@@ -86,24 +86,6 @@ def sniff(head: bytes) -> bool:
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     """Read the samples of every benchmark and parameter combination, or its one value.
 
-    Parameters
-    ----------
-    source : Source
-        The file; units are taken from ``benchmarks.json`` in its folder or the one above.
-    options : ReadOptions
-        Not needed.
-
-    Yields
-    ------
-    Record or Skipped
-        Named as asv does, ``suite.time_sort(100, 'asc')``. Metric ``"time"``, ``"memory"`` or, for what
-        ``track_`` returns, ``"value"``.
-
-    Raises
-    ------
-    FormatError
-        JSON that is malformed or lacks ``results``.
-
     Examples
     --------
     >>> from pathlib import Path

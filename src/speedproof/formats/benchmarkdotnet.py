@@ -112,24 +112,6 @@ def sniff(head: bytes) -> bool:
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     """Read the workload iterations of every benchmark, with the launch of each.
 
-    Parameters
-    ----------
-    source : Source
-        The file.
-    options : ReadOptions
-        Not needed.
-
-    Yields
-    ------
-    Record or Skipped
-        Named by ``FullName``; the job is the version when the file has several. Metric ``"time"``, and one
-        value for each of a diagnoser's metrics (``"memory"`` is what is allocated in an operation).
-
-    Raises
-    ------
-    FormatError
-        JSON that is malformed or lacks ``Benchmarks``.
-
     Examples
     --------
     >>> from pathlib import Path

@@ -62,24 +62,6 @@ def sniff(head: bytes) -> bool:
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     """Read a ``sample.json`` or a ``raw.csv``.
 
-    Parameters
-    ----------
-    source : Source
-        The file; its benchmark's name comes from the file or ``benchmark.json`` beside it, else from the
-        folders above.
-    options : ReadOptions
-        Not needed.
-
-    Yields
-    ------
-    Record or Skipped
-        The time per iteration of every sample.
-
-    Raises
-    ------
-    FormatError
-        A file that is not as criterion writes it.
-
     Examples
     --------
     >>> from pathlib import Path
@@ -94,18 +76,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
 
 
 def run_folders(folder: Path) -> list[Path]:
-    """The folders of single runs (``.../new``, ``.../base``) under a folder, in sorted order.
-
-    Parameters
-    ----------
-    folder : Path
-        For example ``target/criterion``.
-
-    Returns
-    -------
-    list of Path
-        Every folder with criterion's ``sample.json``; empty when there is none.
-    """
+    """The folders of single runs (``.../new``, ``.../base``) under a folder, in sorted order."""
     return sorted(
         sample.parent
         for sample in folder.rglob("sample.json")

@@ -99,23 +99,6 @@ def sniff(head: bytes) -> bool:
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     r"""Read a CSV or TSV file.
 
-    Parameters
-    ----------
-    source : Source
-        The file; the delimiter is whichever of comma, tab and semicolon the header uses.
-    options : ReadOptions
-        The roles of columns, the layout, the unit of values whose file names none.
-
-    Yields
-    ------
-    Record or Skipped
-        In order of first appearance; cells that hold no number are reported one by one.
-
-    Raises
-    ------
-    FormatError
-        No header, a row of another width, a column that is not there, no column of values.
-
     Examples
     --------
     >>> from pathlib import Path

@@ -76,15 +76,6 @@ def dimensions(record: Record) -> dict[str, str]:
 def without(text: str, dimension: str, value: str, *, bare: bool = True) -> str:
     """A name without the part that shows a dimension; itself when none does.
 
-    Parameters
-    ----------
-    text : str
-        The benchmark's name.
-    dimension, value : str
-        What is taken away.
-    bare : bool
-        Whether the only part that is the value itself is meant, too.
-
     Examples
     --------
     >>> [without(*of) for of in (("a.f:lib=ACM,n=10", "lib", "ACM"), ("F/format=json", "format", "json"),

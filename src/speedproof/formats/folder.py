@@ -28,24 +28,7 @@ _SHOWN = 3
 
 
 def detect(path: str | Path) -> Format:
-    """Tell the format of a file by its content.
-
-    Parameters
-    ----------
-    path : str or Path
-        A file, a criterion folder, or ``-`` for standard input, which is then used up.
-
-    Returns
-    -------
-    Format
-        One of :data:`~speedproof.formats.FORMATS`.
-
-    Raises
-    ------
-    FormatError
-        A file that cannot be opened, or whose content is not known; the text says what was seen and, for
-        the outputs of known tools that are not read, what to do instead.
-    """
+    """Tell the format of a file by its content."""
     if _is_folder(path):
         if _has_criterion_runs(Path(path)):
             return format_named("criterion")
@@ -57,28 +40,6 @@ def read(
     path: str | Path, *, format: str | None = None, options: ReadOptions | None = None
 ) -> Iterator[Record | Skipped]:
     r"""Read the results that a path names.
-
-    Parameters
-    ----------
-    path : str or Path
-        A file; a folder, of which every file is read in sorted order, sub-folders included, a criterion
-        folder as a whole; a corpus, also by URL; or ``-`` for standard input.
-    format : str, optional
-        The name of a format, for content that is not recognised. In a folder it holds for every file.
-    options : ReadOptions, optional
-        What raw text and CSV do not say themselves.
-
-    Returns
-    -------
-    iterator of Record or Skipped
-        In the order of the files. A folder's files that cannot be read are among the skipped.
-
-    Raises
-    ------
-    FormatError
-        At once or while iterating: a file that cannot be read, a folder without results.
-    UsageError
-        A format that does not exist.
 
     Examples
     --------

@@ -87,18 +87,6 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     suffixes: then they tell benchmarks apart and stay. For the same reason a name that occurs in several
     packages is preceded by its package. Each start of a test binary is a process.
 
-    Parameters
-    ----------
-    source : Source
-        The file.
-    options : ReadOptions
-        Not needed.
-
-    Yields
-    ------
-    Record or Skipped
-        A record for each benchmark, unit and configuration; malformed lines with their number.
-
     Examples
     --------
     >>> from pathlib import Path

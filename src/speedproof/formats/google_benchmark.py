@@ -94,24 +94,6 @@ def sniff(head: bytes) -> bool:
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     """Read the repetitions of every benchmark.
 
-    Parameters
-    ----------
-    source : Source
-        The file.
-    options : ReadOptions
-        Not needed.
-
-    Yields
-    ------
-    Record or Skipped
-        Metrics ``"time"`` (real), ``"cpu time"`` and one for each counter; runs with an error, and
-        benchmarks of which the file has aggregates only, are left out and named.
-
-    Raises
-    ------
-    FormatError
-        JSON that is malformed or lacks ``benchmarks``.
-
     Examples
     --------
     >>> from pathlib import Path

@@ -48,23 +48,6 @@ def sniff(head: bytes) -> bool:
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     """Read every command's times and, when they were measured, memory sizes.
 
-    Parameters
-    ----------
-    source : Source
-        The file.
-    options : ReadOptions
-        Not needed.
-
-    Yields
-    ------
-    Record or Skipped
-        Metrics ``"time"`` and ``"memory"``; a run that failed is a note, not a loss.
-
-    Raises
-    ------
-    FormatError
-        JSON that is malformed or lacks ``results``.
-
     Examples
     --------
     >>> from pathlib import Path

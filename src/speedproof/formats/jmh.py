@@ -59,24 +59,6 @@ def sniff(head: bytes) -> bool:
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     """Read the iterations of every benchmark, with the fork of each.
 
-    Parameters
-    ----------
-    source : Source
-        The file.
-    options : ReadOptions
-        Not needed.
-
-    Yields
-    ------
-    Record or Skipped
-        Named by the method and its parameters, ``pkg.Class.method:size=10,kind=a``. The metric is
-        ``"throughput"`` (higher is better), ``"time"``, ``"single-shot time"``, or a secondary metric's name.
-
-    Raises
-    ------
-    FormatError
-        JSON that is malformed or no list of results.
-
     Examples
     --------
     >>> from pathlib import Path

@@ -27,29 +27,7 @@ _BYTE = re.compile(r"\(byte (\d+)\)")
 
 
 def decode(data: bytes | msgspec.Raw, kind: type[T], source: Source, where: str = "") -> T:
-    """Decode JSON into a type.
-
-    Parameters
-    ----------
-    data : bytes or msgspec.Raw
-        The whole file, or a part that a first pass left undecoded.
-    kind : type
-        A msgspec structure or a container of such.
-    source : Source
-        The file, for messages.
-    where : str
-        The place of a part in its file.
-
-    Returns
-    -------
-    kind
-        The decoded value.
-
-    Raises
-    ------
-    FormatError
-        Malformed JSON, with the line; or JSON of another shape, with the path to the value.
-    """
+    """Decode JSON into a type."""
     import msgspec
 
     try:

@@ -51,24 +51,6 @@ def sniff(head: bytes) -> bool:
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     """Read the iterations of every benchmark, with the process execution of each.
 
-    Parameters
-    ----------
-    source : Source
-        The file.
-    options : ReadOptions
-        Not needed.
-
-    Yields
-    ------
-    Record or Skipped
-        Named by the benchmark; the virtual machine with its variant is the version when the file has several.
-        Metrics ``"time"`` and, where cycles were counted, ``"cycles of core 0"`` and so on.
-
-    Raises
-    ------
-    FormatError
-        JSON that is malformed or has no times.
-
     Examples
     --------
     >>> from pathlib import Path

@@ -56,24 +56,6 @@ def sniff(head: bytes) -> bool:
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     """Read the epochs of every benchmark.
 
-    Parameters
-    ----------
-    source : Source
-        The file.
-    options : ReadOptions
-        Not needed.
-
-    Yields
-    ------
-    Record or Skipped
-        Metrics ``"time"``, ``"cycles"`` and one for each counter. A name that occurs under several titles is
-        preceded by its title.
-
-    Raises
-    ------
-    FormatError
-        JSON that is malformed or lacks ``results``.
-
     Examples
     --------
     >>> from pathlib import Path

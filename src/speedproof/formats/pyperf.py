@@ -91,23 +91,6 @@ def sniff(head: bytes) -> bool:
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     """Read every benchmark's values with the process of each.
 
-    Parameters
-    ----------
-    source : Source
-        The file.
-    options : ReadOptions
-        Not needed.
-
-    Yields
-    ------
-    Record or Skipped
-        The metric follows the unit: ``"time"``, ``"memory"``, or ``"value"`` for plain integers.
-
-    Raises
-    ------
-    FormatError
-        JSON that is malformed or no pyperf file.
-
     Examples
     --------
     >>> from pathlib import Path

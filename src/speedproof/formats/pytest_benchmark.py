@@ -59,23 +59,6 @@ def sniff(head: bytes) -> bool:
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     """Read the rounds of every test.
 
-    Parameters
-    ----------
-    source : Source
-        The file.
-    options : ReadOptions
-        Not needed.
-
-    Yields
-    ------
-    Record or Skipped
-        Named by ``fullname``; a test whose rounds are not all here is left out, with the remedy.
-
-    Raises
-    ------
-    FormatError
-        JSON that is malformed or lacks ``benchmarks``.
-
     Examples
     --------
     >>> from pathlib import Path

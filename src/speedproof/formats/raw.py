@@ -91,23 +91,6 @@ def sniff(head: bytes) -> bool:
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     r"""Read raw text as one benchmark named after the file.
 
-    Parameters
-    ----------
-    source : Source
-        The file.
-    options : ReadOptions
-        ``unit`` is that of numbers whose file names none; without either they are plain.
-
-    Yields
-    ------
-    Record or Skipped
-        The values, and what is missing among them.
-
-    Raises
-    ------
-    FormatError
-        A line that holds something else than numbers.
-
     Examples
     --------
     >>> from pathlib import Path
@@ -130,24 +113,7 @@ def record(
     version: str | None = None,
     fields: tuple[tuple[str, str], ...] = (),
 ) -> Record:
-    """The record of a raw text file.
-
-    Parameters
-    ----------
-    content : Numbers
-        What :func:`parse` found.
-    source : Source
-        The file.
-    options : ReadOptions
-        ``unit`` is that of numbers whose file names none.
-    benchmark, version, fields
-        As in :class:`~speedproof.data.suite.Record`.
-
-    Returns
-    -------
-    Record
-        In base units; its notes name a header, values in sorted order, and a unit that was not used.
-    """
+    """The record of a raw text file."""
     unit, notes = settle_unit(content.unit, options.unit, f"{source.name}: line {content.unit_line}")
     if content.header:
         named = f"the unit is {content.unit}" if content.unit else "it names no unit"
@@ -168,23 +134,7 @@ def record(
 
 
 def parse(source: Source) -> Numbers:
-    """Take the numbers out of raw text.
-
-    Parameters
-    ----------
-    source : Source
-        The file.
-
-    Returns
-    -------
-    Numbers
-        At least one value.
-
-    Raises
-    ------
-    FormatError
-        A line that holds something else than numbers, numbers of different kinds, or no number at all.
-    """
+    """Take the numbers out of raw text."""
     if not source.data.translate(None, _PLAIN):
         try:
             return Numbers(np.array([float(token) for token in source.data.split()]))
@@ -249,18 +199,7 @@ def _in_one_unit(
 
 
 def missing_reason(content: Numbers) -> str:
-    """Say how many values are missing.
-
-    Parameters
-    ----------
-    content : Numbers
-        With at least one missing value.
-
-    Returns
-    -------
-    str
-        For a :class:`~speedproof.data.suite.Skipped`.
-    """
+    """Say how many values are missing."""
     return f"{plural(len(content.missing), 'missing value')} (NA) left out; {content.values.size} remain"
 
 

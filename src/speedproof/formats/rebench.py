@@ -109,25 +109,6 @@ def sniff(head: bytes) -> bool:
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     r"""Read every benchmark and criterion, with the invocation of each value.
 
-    Parameters
-    ----------
-    source : Source
-        The file.
-    options : ReadOptions
-        Not needed.
-
-    Yields
-    ------
-    Record or Skipped
-        Named by the benchmark; parameters that differ among the runs of one benchmark follow it,
-        ``NBody:inputSize=10``. The executor is the version when the file has several. The metric of the
-        criterion ``total`` follows the unit, others have their own name.
-
-    Raises
-    ------
-    FormatError
-        A file without the header line.
-
     Examples
     --------
     >>> from pathlib import Path

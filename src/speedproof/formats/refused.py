@@ -89,16 +89,6 @@ _KEY = re.compile(r'"((?:[^"\\]|\\.){1,80})"\s*:')
 def known_elsewhere(data: bytes) -> str:
     r"""Recognise the output of a tool that is not read.
 
-    Parameters
-    ----------
-    data : bytes
-        The whole file.
-
-    Returns
-    -------
-    str
-        What it is and what to do; empty when it is not known.
-
     Examples
     --------
     >>> known_elsewhere(b"command,mean,stddev,median,user,system,min,max\n")[:28]
@@ -114,16 +104,6 @@ def known_elsewhere(data: bytes) -> str:
 
 def seen(data: bytes) -> str:
     r"""Describe content that nothing is known of.
-
-    Parameters
-    ----------
-    data : bytes
-        The whole file.
-
-    Returns
-    -------
-    str
-        For the message to the user.
 
     Examples
     --------

@@ -94,11 +94,6 @@ _HEAD = 1 << 16
 def format_named(name: str) -> Format:
     """Find a format by its name.
 
-    Raises
-    ------
-    UsageError
-        There is none; the text lists all names.
-
     Examples
     --------
     >>> format_named("jmh").title
@@ -111,19 +106,7 @@ def format_named(name: str) -> Format:
 
 
 def detect_source(source: Source) -> Format:
-    """Tell the format of a file by its content.
-
-    Returns
-    -------
-    Format
-        The first that knows the content; CSV or raw text when it is nearly that, so that the reader says what
-        is wrong.
-
-    Raises
-    ------
-    FormatError
-        The output of a tool that is not read, with what to do instead; or nothing known, with what was seen.
-    """
+    """Tell the format of a file by its content."""
     heads = [source.data[:_HEAD]] + ([source.data] if len(source.data) > _HEAD else [])
     for head in heads:
         # A tool may log in brackets before its results come.

@@ -64,24 +64,6 @@ def sniff(head: bytes) -> bool:
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     """Read every program's phases and events, with the process of each count.
 
-    Parameters
-    ----------
-    source : Source
-        The file.
-    options : ReadOptions
-        Not needed.
-
-    Yields
-    ------
-    Record or Skipped
-        Named by the program and the phase, ``noop.wasm:execution``; the engine is the version when the file
-        has several. The metric is ``"time"``, ``"cycles"`` or the event's name.
-
-    Raises
-    ------
-    FormatError
-        JSON or CSV that is malformed.
-
     Examples
     --------
     >>> from pathlib import Path

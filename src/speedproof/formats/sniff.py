@@ -57,20 +57,6 @@ def nearest(head: bytes, path: Path) -> str | None:
 
     Its reader knows the line that is wrong.
 
-    Parameters
-    ----------
-    head : bytes
-        The file's begin.
-    path : Path
-        Its name.
-
-    Returns
-    -------
-    {"csv", "raw"} or None
-        ``"csv"`` for the suffixes .csv and .tsv, and when half of the rows have a number in a cell; ``"raw"``
-        when at least half of the words in half of the lines are numbers, or one line in a file with the
-        suffix .txt.
-
     Examples
     --------
     >>> nearest(b"a,b\n1,2\n1,2,3\n", Path("x")), nearest(b"1.5\nERROR\n", Path("x")), nearest(b"Hi", Path("x"))

@@ -74,21 +74,6 @@ def open_source(path: str | Path) -> Source:
     gzip and bzip2 are recognised by their first bytes and undone. Text is UTF-8, with or without a
     byte-order mark, or UTF-16 or UTF-32 with one.
 
-    Parameters
-    ----------
-    path : str or Path
-        A file, or ``-``.
-
-    Returns
-    -------
-    Source
-        Its content.
-
-    Raises
-    ------
-    FormatError
-        A file that is missing, not readable, empty, cut short, binary, or in another encoding.
-
     Examples
     --------
     >>> open_source("no/such/file.json")

@@ -58,24 +58,6 @@ def sniff(head: bytes) -> bool:
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     r"""Read every session: one record for each benchmark, version and metric.
 
-    Parameters
-    ----------
-    source : Source
-        The file.
-    options : ReadOptions
-        Not needed.
-
-    Yields
-    ------
-    Record or Skipped
-        Records name their machine and their experiment among their fields: the first of the sessions that went
-        on with each other. Their traits tell why measuring ended and what happened meanwhile.
-
-    Raises
-    ------
-    FormatError
-        No session in it, or one of a newer schema. A header that is damaged costs no run.
-
     Examples
     --------
     >>> from pathlib import Path

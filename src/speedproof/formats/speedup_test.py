@@ -47,23 +47,6 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
 
     Sample files are looked for beside the configuration, then in the working directory. A benchmark of
     which one sample cannot be read is left out whole.
-
-    Parameters
-    ----------
-    source : Source
-        The configuration.
-    options : ReadOptions
-        ``unit`` is that of the samples whose files name none.
-
-    Yields
-    ------
-    Record or Skipped
-        Two records a benchmark, versions ``"Sample1"`` and ``"Sample2"``.
-
-    Raises
-    ------
-    FormatError
-        A header without the three first columns, or quotes that do not match.
     """
     lines = source.lines
     delimiter = delimiter_of(next((line for line in lines if line.strip()), "")) or ","

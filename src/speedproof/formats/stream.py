@@ -31,27 +31,6 @@ def read_files(
 ) -> Iterator[FileResults]:
     r"""Read many files, folders and archives, holding one file at a time.
 
-    Parameters
-    ----------
-    paths : iterable of str or path
-        Files, folders (all result files in them, in natural order), tar and zip archives, patterns with ``*``.
-    format : str, optional
-        Of every file, instead of detecting it.
-    options : ReadOptions
-        What raw text and CSV do not say themselves.
-    skip : callable
-        Whether to leave out a file, which is asked before it is read.
-
-    Yields
-    ------
-    FileResults
-        One a file, at once after it was read.
-
-    Raises
-    ------
-    UsageError
-        A format that does not exist.
-
     Examples
     --------
     >>> import tempfile

@@ -54,46 +54,6 @@ def read_suite(
 ) -> Suite:
     r"""Read result files of any known tool into one suite.
 
-    Parameters
-    ----------
-    *paths : str or path
-        Files and folders, ``NAME=PATH`` to name a version, ``NAME=PATH,PATH`` for several sessions of it, ``-``
-        for standard input.
-    format : str, optional
-        Read every file as this format instead of detecting it.
-    unit : str, optional
-        Unit of numbers whose file names none, for example ``"ms"``.
-    columns : mapping of str to str, optional
-        From a role (:data:`~speedproof.formats.ROLES`) to the CSV column that plays it; of benchmark and version
-        also to several, joined by commas.
-    wide : {"version", "benchmark"}
-        What the columns of a wide CSV file are.
-    by : str or sequence of str, optional
-        Tell versions apart by fields of the files or parts of the benchmarks' names (``lib`` of ``f:lib=ACM``,
-        ``/1`` for a part without a name), which are then taken out of the names.
-    rows : str or sequence of str, optional
-        Name benchmarks by such fields only, ``"name"`` being what precedes the parameters; all else is pooled.
-    match : {"name", "position"}
-        Whether the benchmarks of several paths are matched by their names or by their places.
-    reference : str, optional
-        A benchmark of a single file that others are compared with: its benchmarks are then the versions.
-    only, skip, metric
-        As in :meth:`~speedproof.data.suite.Suite.select`; all by default.
-    where : str, optional
-        An SQL condition on the rows of a corpus.
-
-    Returns
-    -------
-    Suite
-        At least one version with a sample.
-
-    Raises
-    ------
-    FormatError
-        A file that cannot be read at all.
-    UsageError
-        No benchmark in any file, one file whose versions cannot be told, or a choice that matches nothing.
-
     Examples
     --------
     >>> import tempfile

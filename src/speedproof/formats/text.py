@@ -84,19 +84,6 @@ def known_unit(word: str) -> str | None:
 def split_unit(name: str) -> tuple[str, str | None]:
     """Part a column's name from the unit that it ends with.
 
-    Parameters
-    ----------
-    name : str
-        A column's name or a header line.
-
-    Returns
-    -------
-    name : str
-        Without the unit; empty when there was nothing else.
-    unit : str or None
-        As :func:`~speedproof.data.units.parse_unit` knows it, or as it stands in brackets; None when the name
-        shows none that is known.
-
     Examples
     --------
     >>> [split_unit(n) for n in ("time (ms)", "elapsed_us", "seconds", "Time_Seconds")]
@@ -118,22 +105,6 @@ def split_unit(name: str) -> tuple[str, str | None]:
 
 def settle_unit(own: str | None, asked: str | None, place: str) -> tuple[Unit, tuple[str, ...]]:
     """The unit of values when the file may name one and the user another: the file's own goes before.
-
-    Parameters
-    ----------
-    own : str or None
-        What the file says.
-    asked : str or None
-        What the user says.
-    place : str
-        Where the file says it, for the note.
-
-    Returns
-    -------
-    unit : Unit
-        Plain numbers when nobody names one.
-    notes : tuple of str
-        A note when the two differ.
 
     Examples
     --------
@@ -212,17 +183,6 @@ def _written_unit(word: str) -> str | None:
 
 def readings(tokens: Sequence[str]) -> list[tuple[str, str | None]]:
     """The numbers and missing values of a line of raw text, each with the unit written behind it.
-
-    Parameters
-    ----------
-    tokens : sequence of str
-        The line, split at blanks.
-
-    Returns
-    -------
-    list of (str, str or None)
-        A number or a word for a missing value and its unit, ``""`` without one; with None a token that is
-        neither.
 
     Examples
     --------

@@ -64,13 +64,7 @@ class CachedBuild:
 
 
 def tools(variables: Sequence[str] = ()) -> dict[str, str]:
-    """What a build is made with: the first line of ``--version`` of every tool that is there, and variables.
-
-    Parameters
-    ----------
-    variables : sequence of str
-        Names beyond the usual ones, such as CFLAGS.
-    """
+    """What a build is made with: the first line of ``--version`` of every tool that is there, and variables."""
     found = {name: os.environ[name] for name in (*_VARIABLES, *variables) if name in os.environ}
     for tool in _TOOLS:
         if (program := shutil.which(tool)) is not None:
@@ -111,13 +105,7 @@ class BuildCache:
         return sorted(found, key=lambda build: build.used)
 
     def trim(self, limit: int | None = None) -> list[CachedBuild]:
-        """Remove what is unfinished, and the longest unused above the limit; not what is in use.
-
-        Returns
-        -------
-        list of CachedBuild
-            The finished ones that are gone.
-        """
+        """Remove what is unfinished, and the longest unused above the limit; not what is in use."""
         known = self.builds()
         for folder in self._folder.glob("?" * _KEY):
             if folder.is_dir() and not (folder / "built.json").exists():
@@ -163,35 +151,7 @@ class BuildCache:
         copies: int | None = None,
         tell: Callable[[str], object] = print,
     ) -> Iterator[list[Build]]:
-        """Build every revision before any is measured; what is built is in use until the end.
-
-        Parameters
-        ----------
-        top : Path
-            The repository.
-        revisions : sequence of Revision
-            Of it, the reference first.
-        command : str
-            For ``sh``; empty: there is nothing to build.
-        inside : str
-            The folder of the repository in which commands run; empty for its top.
-        variables : sequence of str
-            Environment variables that the build depends on.
-        copies : int, optional
-            How often each is built, ``{seed}`` in the command being another number every time.
-        tell : callable
-            Told what is being done, and which builds failed.
-
-        Yields
-        ------
-        list of Build
-            Those that succeeded, all of a revision together.
-
-        Raises
-        ------
-        RunError
-            The reference cannot be built, or nothing else can.
-        """
+        """Build every revision before any is measured; what is built is in use until the end."""
         with self.one_by_one(top, command, inside=inside, variables=variables, tell=tell) as build:
             builds: list[Build] = []
             failure: RunError | None = None
@@ -218,13 +178,7 @@ class BuildCache:
         variables: Sequence[str] = (),
         tell: Callable[[str], object] = print,
     ) -> Iterator[Callable[[Revision], Build]]:
-        """As :meth:`all`, for whoever learns only while measuring what to build next.
-
-        Yields
-        ------
-        callable
-            Builds a revision, or raises RunError.
-        """
+        """As :meth:`all`, for whoever learns only while measuring what to build next."""
         made_with = tools(variables)
         try:
             self._folder.mkdir(parents=True, exist_ok=True)

@@ -19,20 +19,7 @@ def cache_folder() -> Path:
 
 
 def untold(notes: Sequence[str], *, today: date | None = None) -> tuple[str, ...]:
-    """Those of the notes that were not told today yet; they count as told from now on.
-
-    Parameters
-    ----------
-    notes : sequence of str
-        On the machine, the same before every session.
-    today : date, optional
-        By default that of the clock.
-
-    Returns
-    -------
-    tuple of str
-        All of them where nothing can be remembered.
-    """
+    """Those of the notes that were not told today yet; they count as told from now on."""
     day = (today or date.today()).isoformat()
     path = cache_folder() / "told.json"
     told: dict[str, str] = {}

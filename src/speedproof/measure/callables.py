@@ -35,20 +35,6 @@ def calls_needed(
 ) -> int:
     """Find how many calls make one run: the loop's own work a call does not depend on it.
 
-    Parameters
-    ----------
-    function : callable
-        A version.
-    least : float
-        Seconds that a run shall take.
-    clock : callable
-        Seconds.
-
-    Returns
-    -------
-    int
-        A power of two.
-
     Examples
     --------
     >>> calls_needed(lambda: None, least=0.0)

@@ -231,25 +231,7 @@ class ToolExecutor:
 def planned(
     versions: Sequence[PlannedVersion], found: Mapping[str, Mapping[str, float]]
 ) -> tuple[tuple[PlannedBenchmark, ...], dict[str, dict[str, str]], list[str]]:
-    """The benchmarks that the reference and some candidate have.
-
-    Parameters
-    ----------
-    versions : sequence of PlannedVersion
-        The reference first.
-    found : mapping of str to mapping
-        By version, its benchmarks.
-
-    Returns
-    -------
-    tuple of PlannedBenchmark, dict, list of str
-        The plan; by version, what it calls a benchmark otherwise; and, in sentences, what is absent where.
-
-    Raises
-    ------
-    UsageError
-        Nothing in common.
-    """
+    """The benchmarks that the reference and some candidate have."""
     first, *others = versions
     base = list(found[first.name])
     aliases: dict[str, dict[str, str]] = {}

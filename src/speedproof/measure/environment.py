@@ -27,18 +27,6 @@ def _read(root: Path, name: str) -> str:
 def snapshot(root: Path = Path("/")) -> dict[str, str]:
     """Describe the machine.
 
-    Parameters
-    ----------
-    root : Path
-        Where ``proc`` and ``sys`` are.
-
-    Returns
-    -------
-    dict of str to str
-        Only what could be found out: ``host``, ``system``, ``kernel``, ``cpu``, ``cpus``, ``memory``,
-        ``governor``, ``turbo``, ``smt``, ``aslr``, ``power``, ``virtual``, ``clock source``,
-        ``clock resolution``, ``load``, ``affinity``, ``python``, ``speedproof``.
-
     Examples
     --------
     >>> "kernel" in snapshot()
@@ -97,16 +85,6 @@ def _power(root: Path) -> str:
 def disturbances(facts: Mapping[str, str]) -> tuple[str, ...]:
     """Name what may disturb the measurements, each with its remedy.
 
-    Parameters
-    ----------
-    facts : Mapping
-        As :func:`snapshot` gives them.
-
-    Returns
-    -------
-    tuple of str
-        A sentence each. They widen bounds; the random order keeps them from favouring a version.
-
     Examples
     --------
     >>> disturbances({"governor": "powersave", "load": "0.02", "cpus": "4"})
@@ -144,16 +122,6 @@ def disturbances(facts: Mapping[str, str]) -> tuple[str, ...]:
 
 def differences(one: Mapping[str, str], other: Mapping[str, str]) -> tuple[str, ...]:
     """Name what differs between the machines of two sessions.
-
-    Parameters
-    ----------
-    one, other : Mapping
-        As :func:`snapshot` gave them.
-
-    Returns
-    -------
-    tuple of str
-        One sentence for each fact; the load, which always differs, is left out.
 
     Examples
     --------

@@ -111,18 +111,6 @@ class Run:
 def find_program(name: str, env: Mapping[str, str]) -> str | None:
     """Where a program is, by the PATH that it will itself see.
 
-    Parameters
-    ----------
-    name : str
-        As the user wrote it; with a slash in it, it is a path already.
-    env : Mapping
-        The environment of the command.
-
-    Returns
-    -------
-    str or None
-        None when there is no such program.
-
     Examples
     --------
     >>> find_program("./tool", {}), find_program("tool", {"PATH": "/nowhere"})
@@ -135,23 +123,6 @@ def find_program(name: str, env: Mapping[str, str]) -> str | None:
 
 def execute(job: Job) -> Run:
     r"""Execute a command once and measure it.
-
-    Parameters
-    ----------
-    job : Job
-        What to execute.
-
-    Returns
-    -------
-    Run
-        Also for a command that fails or takes too long: the caller decides what that means.
-
-    Raises
-    ------
-    RunError
-        The program, its input or its working directory cannot be opened.
-    KeyboardInterrupt
-        Ctrl-C; the process group of the command is ended first.
 
     Notes
     -----
@@ -325,24 +296,7 @@ def shell_command(text: str, shell: str = "sh") -> tuple[str, ...]:
 
 
 def run_shell(text: str, what: str, *, env: Mapping[str, str], cwd: str) -> None:
-    """Carry out a command of the user's that is not measured: setup, prepare, conclude, cleanup.
-
-    Parameters
-    ----------
-    text : str
-        For ``sh``; nothing happens when it is empty.
-    what : str
-        Its role, for the message.
-    env : Mapping
-        Variables added to the environment.
-    cwd : str
-        Working directory; empty for this process's.
-
-    Raises
-    ------
-    RunError
-        It failed; the text has its output.
-    """
+    """Carry out a command of the user's that is not measured: setup, prepare, conclude, cleanup."""
     if not text:
         return
     run = execute(Job(shell_command(text), env=env, cwd=cwd, capture=True))

@@ -82,17 +82,6 @@ class CommandExecutor:
 
 
 def shell_start(command: tuple[str, ...]) -> float:
-    """Median seconds that a shell needs to do nothing.
-
-    Parameters
-    ----------
-    command : tuple of str
-        The shell with an empty command, as :func:`speedproof.measure.execute.shell_command` makes it.
-
-    Returns
-    -------
-    float
-        Of 20 runs.
-    """
+    """Median seconds that a shell needs to do nothing."""
     times = sorted(execute(Job(command)).metrics["time"] for _ in range(_SHELL_TRIALS))
     return times[_SHELL_TRIALS // 2]

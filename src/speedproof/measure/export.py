@@ -13,18 +13,7 @@ __all__ = ["to_hyperfine"]
 
 
 def to_hyperfine(sessions: Sequence[StoredSession]) -> str:
-    """The JSON of hyperfine's ``--export-json``: one result for each version of each benchmark.
-
-    Parameters
-    ----------
-    sessions : sequence of StoredSession
-        Their runs are pooled; warm-up runs are left out, as hyperfine does, and so are those timed out.
-
-    Returns
-    -------
-    str
-        Versions without a run are absent.
-    """
+    """The JSON of hyperfine's ``--export-json``: one result for each version of each benchmark."""
     planned = {
         (benchmark.name, version.name): (version.text, benchmark.parameters)
         for session in sessions

@@ -109,18 +109,6 @@ def _number(text: str) -> float | None:
 def check_names(metrics: Sequence[OutputMetric], events: Sequence[str]) -> None:
     """Refuse a metric with a name that is taken: one of the two would be lost, or pass for the other.
 
-    Parameters
-    ----------
-    metrics : sequence of OutputMetric
-        Read from the output.
-    events : sequence of str
-        Of perf.
-
-    Raises
-    ------
-    UsageError
-        A name that the runner, perf or another metric has.
-
     Examples
     --------
     >>> check_names([parse_metric("time=took (.+)")], [])
@@ -142,21 +130,6 @@ def check_names(metrics: Sequence[OutputMetric], events: Sequence[str]) -> None:
 
 def parse_metric(text: str) -> OutputMetric:
     """Parse ``NAME[:UNIT][:lower|higher]=REGEX``.
-
-    Parameters
-    ----------
-    text : str
-        As the user wrote it.
-
-    Returns
-    -------
-    OutputMetric
-        Rates (``ops/s``) are better high and all else low, unless the direction is given.
-
-    Raises
-    ------
-    UsageError
-        Another form, or an expression that is not one.
 
     Examples
     --------
@@ -215,20 +188,7 @@ class PerfStat:
 
 
 def perf_counters(events: Sequence[str], path: Path) -> tuple[PerfStat | None, str]:
-    """Find out which counters this machine offers, with one run of ``true``.
-
-    Parameters
-    ----------
-    events : sequence of str
-        What is asked for.
-    path : Path
-        A file for perf to write to.
-
-    Returns
-    -------
-    PerfStat or None, str
-        The counters that work, and what is absent and why (empty when nothing is).
-    """
+    """Find out which counters this machine offers, with one run of ``true``."""
     program = shutil.which("perf")
     if program is None:
         return None, "perf is not installed: no counters"
@@ -280,18 +240,7 @@ class Energy:
 
 
 def energy_meter(root: Path = Path("/sys/class/powercap")) -> tuple[Energy | None, str]:
-    """Find the package energy counters.
-
-    Parameters
-    ----------
-    root : Path
-        The kernel's power-capping tree.
-
-    Returns
-    -------
-    Energy or None, str
-        The meter, or why there is none.
-    """
+    """Find the package energy counters."""
     counters = []
     for zone in sorted(root.glob("intel-rapl:*")):
         # "intel-rapl:0" is a package, "intel-rapl:0:1" a part of it that would be counted twice.

@@ -63,16 +63,6 @@ def _filled(text: str, values: Mapping[str, str]) -> str:
 def leftover_placeholders(plan: Sequence[PlannedBenchmark]) -> dict[str, str]:
     """What still looks like a placeholder in the commands of a plan.
 
-    Parameters
-    ----------
-    plan : sequence of PlannedBenchmark
-        Filled in.
-
-    Returns
-    -------
-    dict of str to str
-        By name, the first command that has it. It may be meant so: ``awk '{print}'``.
-
     Examples
     --------
     >>> leftover_placeholders(plan_commands(["sort -S {m} {n}"], [], {"n": ["1", "2"]}, Hooks()))
@@ -88,16 +78,6 @@ def leftover_placeholders(plan: Sequence[PlannedBenchmark]) -> dict[str, str]:
 
 def idle_parameters(plan: Sequence[PlannedBenchmark]) -> dict[str, dict[str, None]]:
     """The parameters that leave some version as it is: its benchmarks measure one thing several times.
-
-    Parameters
-    ----------
-    plan : sequence of PlannedBenchmark
-        Filled in.
-
-    Returns
-    -------
-    dict of str to dict
-        By parameter, the names of the versions that it does not change, in order.
 
     Examples
     --------
@@ -198,31 +178,6 @@ def plan_commands(
 ) -> tuple[PlannedBenchmark, ...]:
     """Plan commands that are versions of one benchmark.
 
-    Parameters
-    ----------
-    commands : sequence of str or of sequence of str
-        Text, or program and arguments already apart; the reference first.
-    names : sequence of str
-        Of the versions, in the same order; the command itself stands for one that is missing.
-    parameters : Mapping
-        Values for ``{name}`` in the commands. Every combination is a benchmark of its own; but with one
-        command the values of the first parameter are the versions.
-    hooks : Hooks
-        What goes with every command.
-    benchmark : str
-        Its name.
-
-    Returns
-    -------
-    tuple of PlannedBenchmark
-        In the order of the combinations.
-
-    Raises
-    ------
-    UsageError
-        No command, more names than versions, two versions of one name, a parameter that has a value twice or
-        that no command has, what only a shell knows and none was asked for.
-
     Examples
     --------
     >>> plan = plan_commands(["sort {n}"], [], {"n": ["1", "2"]}, Hooks())
@@ -264,26 +219,7 @@ def plan_trees(
     *,
     benchmark: str = "command",
 ) -> tuple[PlannedBenchmark, ...]:
-    """Plan one command in several folders, which are its versions.
-
-    Parameters
-    ----------
-    command : str or sequence of str
-        The same for all.
-    trees : Mapping of str to sequence of PlannedBuild
-        Builds by name of the version, the reference first; the working directory of the hooks is inside each.
-    parameters : Mapping
-        Values for ``{name}``; every combination is a benchmark of its own.
-    hooks : Hooks
-        What goes with every command.
-    benchmark : str
-        Its name.
-
-    Returns
-    -------
-    tuple of PlannedBenchmark
-        In the order of the combinations.
-    """
+    """Plan one command in several folders, which are its versions."""
     benchmarks = []
     for combination in itertools.product(*parameters.values()):
         values = dict(zip(parameters, combination, strict=True))
@@ -305,20 +241,7 @@ def _in_tree(version: PlannedVersion, hooks: Hooks, builds: Sequence[PlannedBuil
 
 
 def plan_calibration(command: str | Sequence[str], hooks: Hooks) -> tuple[PlannedBenchmark, ...]:
-    """Plan a command against itself.
-
-    Parameters
-    ----------
-    command : str or sequence of str
-        The command.
-    hooks : Hooks
-        What goes with it.
-
-    Returns
-    -------
-    tuple of PlannedBenchmark
-        One, with the versions ``A`` and ``A again``.
-    """
+    """Plan a command against itself."""
     versions = tuple(_version(name, command, hooks, {}) for name in ("A", "A again"))
     return (PlannedBenchmark("calibration", versions),)
 
@@ -337,24 +260,7 @@ class _Benchmark:
 
 
 def read_suite(path: Path) -> tuple[PlannedBenchmark, ...]:
-    """Read a suite of benchmarks x versions.
-
-    Parameters
-    ----------
-    path : Path
-        A TOML file; ``docs/run.md`` describes it. Working directories are relative to it.
-
-    Returns
-    -------
-    tuple of PlannedBenchmark
-        In the order of the file.
-
-    Raises
-    ------
-    FormatError
-        Malformed TOML, an unknown member or one of another kind, a benchmark without a command for some
-        version, what only a shell knows and none is named.
-    """
+    """Read a suite of benchmarks x versions."""
     name = str(path)
     try:
         suite = tomllib.loads(path.read_text(encoding="utf-8"))

@@ -32,16 +32,6 @@ _SLACK_SECONDS = 2.0
 def fingerprints(plan: Iterable[PlannedBenchmark]) -> dict[str, str]:
     """Describe the content of every file that the commands of a plan name.
 
-    Parameters
-    ----------
-    plan : iterable of PlannedBenchmark
-        What is measured.
-
-    Returns
-    -------
-    dict of str to str
-        By absolute path, ``"sha256:..."``; above 256 MiB, or without leave to read, size and time of change.
-
     Examples
     --------
     >>> version = PlannedVersion("v", ("sh", "-c", "cat < /etc/passwd"), "cat < /etc/passwd")
@@ -56,16 +46,6 @@ def fingerprints(plan: Iterable[PlannedBenchmark]) -> dict[str, str]:
 
 def not_found(plan: Iterable[PlannedBenchmark]) -> str:
     """The first program of a plan that is not there, unless a setup command may still make it.
-
-    Parameters
-    ----------
-    plan : iterable of PlannedBenchmark
-        What is to be measured.
-
-    Returns
-    -------
-    str
-        As the user wrote it; empty when all are there.
 
     Examples
     --------
@@ -84,20 +64,7 @@ def not_found(plan: Iterable[PlannedBenchmark]) -> str:
 def replaced(
     plan: Iterable[PlannedBenchmark], before: Mapping[str, str], after: Mapping[str, str]
 ) -> list[tuple[str, str, str]]:
-    """The programs (not the other files) that are not what they were.
-
-    Parameters
-    ----------
-    plan : iterable of PlannedBenchmark
-        What is measured.
-    before, after : Mapping
-        From :func:`fingerprints`; nothing is known of before when that is empty.
-
-    Returns
-    -------
-    list of (str, str, str)
-        Benchmark, version, and path of the program. One that was elsewhere before is another one.
-    """
+    """The programs (not the other files) that are not what they were."""
     return [
         (benchmark.name, version.name, path)
         for benchmark in plan
@@ -113,18 +80,6 @@ def was_changed(session: StoredSession, now: Mapping[str, str]) -> list[str]:
 
     A command's own output may be among its words and changes with every run. Of the files that are not programs
     only those count, therefore, that changed after the last run.
-
-    Parameters
-    ----------
-    session : StoredSession
-        What was measured, by the plan that is to be continued.
-    now : Mapping
-        From :func:`fingerprints`.
-
-    Returns
-    -------
-    list of str
-        Paths.
     """
     before = session.head.files
     end = ran_until(session)

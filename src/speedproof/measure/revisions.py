@@ -87,13 +87,7 @@ def _text(folder: Path, *words: str) -> str:
 
 
 def repository(folder: Path) -> Path:
-    """The top of the repository that a folder is in.
-
-    Raises
-    ------
-    UsageError
-        There is none, or it has no files.
-    """
+    """The top of the repository that a folder is in."""
     found = _git(folder, "rev-parse", "--show-toplevel", check=False)
     if found.returncode:
         raise UsageError(f"{folder} is in no git repository, so there are no revisions to measure")
@@ -101,26 +95,7 @@ def repository(folder: Path) -> Path:
 
 
 def resolve(top: Path, names: Sequence[str]) -> tuple[Revision, ...]:
-    """Find revisions by what the user calls them.
-
-    Parameters
-    ----------
-    top : Path
-        The repository.
-    names : sequence of str
-        Anything that git takes for a commit; ``A..B``: A and what was committed on the way to B, by first
-        parents; :data:`WORKTREE`.
-
-    Returns
-    -------
-    tuple of Revision
-        The reference first, each once.
-
-    Raises
-    ------
-    UsageError
-        An unknown one, fewer than two, or a changed submodule in :data:`WORKTREE`.
-    """
+    """Find revisions by what the user calls them."""
     found: dict[tuple[str, str], Revision] = {}
     for name in names:
         if name == WORKTREE:
@@ -193,22 +168,7 @@ def _changed(top: Path) -> list[str]:
 
 
 def check_out(top: Path, revision: Revision, tree: Path) -> None:
-    """Put the files of a revision into a folder that does not exist yet.
-
-    Parameters
-    ----------
-    top : Path
-        The repository.
-    revision : Revision
-        Of it.
-    tree : Path
-        Becomes a clone that borrows its objects; ``git describe`` and the like work there.
-
-    Raises
-    ------
-    UsageError
-        In git's words: no space, a submodule that cannot be had.
-    """
+    """Put the files of a revision into a folder that does not exist yet."""
     _git(top, "clone", "--quiet", "--shared", "--no-checkout", "--", str(top), str(tree))
     _git(tree, "-c", "advice.detachedHead=false", "checkout", "--quiet", "--detach", revision.commit)
     _submodules(top, tree)

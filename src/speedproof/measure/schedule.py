@@ -15,22 +15,6 @@ T = TypeVar("T")
 def block_order(versions: Sequence[T], *, seed: int, benchmark: int, block: int) -> tuple[T, ...]:
     """The order of one block; the same for the same seed whatever ran before.
 
-    Parameters
-    ----------
-    versions : sequence
-        All that may run in this block; those that do keep their order.
-    seed : int
-        Of the session.
-    benchmark : int
-        Number of the benchmark in the session.
-    block : int
-        Number of the block.
-
-    Returns
-    -------
-    tuple
-        A permutation, each as likely as any other.
-
     Examples
     --------
     >>> orders = [block_order("XY", seed=1, benchmark=0, block=i) for i in range(8)]

@@ -140,16 +140,6 @@ class Session:
         """Take over the blocks of earlier sessions; blocks never cross sessions.
 
         Of a block that was cut short, the candidates count that had run, if the reference had.
-
-        Parameters
-        ----------
-        sessions : iterable of StoredSession
-            In the order in which they were measured.
-
-        Returns
-        -------
-        int
-            Number of blocks taken over.
         """
         count = 0
         for session in sessions:
@@ -184,19 +174,7 @@ class Session:
         return self._measured([(b.name, "") for b in self._head.benchmarks if b.name in measured], False)
 
     def run(self) -> Measured:
-        """Measure until every benchmark is decided, meets a limit, or Ctrl-C.
-
-        Returns
-        -------
-        Measured
-            How it went.
-
-        Raises
-        ------
-        RunError
-            A command failed or lacks the deciding metric, unless that is ignored. All runs before it are
-            stored.
-        """
+        """Measure until every benchmark is decided, meets a limit, or Ctrl-C."""
         steps = self.steps()
         try:
             progress = next(steps)

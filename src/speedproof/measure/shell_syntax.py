@@ -28,19 +28,6 @@ _TOKEN = re.compile(
 def shell_syntax(text: str, folder: str = "") -> str:
     r"""The first piece of a command that a shell would carry out or replace, and splitting into words does not.
 
-    Parameters
-    ----------
-    text : str
-        A command; its quotes are complete.
-    folder : str
-        Where it will run: a pattern that no file matches is passed on by a shell, too.
-
-    Returns
-    -------
-    str
-        Empty when there is none. What is quoted, in single or double quotes or by a backslash, is no such
-        piece: it is passed on as it is.
-
     Examples
     --------
     >>> shell_syntax("./a -n 3 2>&1 | wc -l"), shell_syntax("./a $HOME"), shell_syntax("ls ~/x")

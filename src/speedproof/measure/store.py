@@ -69,18 +69,7 @@ class Store:
         self.close()
 
     def append(self, line: Line) -> None:
-        """Append one line.
-
-        Parameters
-        ----------
-        line : SessionLine, RunLine or EndLine
-            What happened.
-
-        Raises
-        ------
-        OSError
-            The disk is full or gone; it names the file.
-        """
+        """Append one line."""
         data = memoryview(msgspec.json.encode(line) + b"\n")
         try:
             while data:
@@ -117,25 +106,7 @@ def _say_nothing(what: str) -> None:
 
 
 def read_sessions(path: Path, *, left_out: Callable[[str], object] = _say_nothing) -> list[StoredSession]:
-    """Read a results file, to go on with it.
-
-    Parameters
-    ----------
-    path : Path
-        A file that :class:`Store` wrote.
-    left_out : callable
-        Told of every line that cannot be used: cut off by a kill, damaged, or of no session before it.
-
-    Returns
-    -------
-    list of StoredSession
-        In the order of the file.
-
-    Raises
-    ------
-    FormatError
-        It cannot be read, holds no session, or one of a newer schema.
-    """
+    """Read a results file, to go on with it."""
     try:
         with path.open("rb") as file:
             sessions, unusable = session_file.read_sessions(str(path), file)

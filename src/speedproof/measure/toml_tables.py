@@ -14,20 +14,6 @@ __all__ = ["check_members", "lists", "table_of", "text_of", "texts"]
 def check_members(file: str, where: str, table: Iterable[str], known: Collection[str]) -> None:
     """Refuse a member that has no meaning: it is misspelt, or was meant for another place.
 
-    Parameters
-    ----------
-    file, where : str
-        For the message.
-    table : iterable of str
-        The names that are there.
-    known : collection of str
-        Those that may be.
-
-    Raises
-    ------
-    FormatError
-        Another one.
-
     Examples
     --------
     >>> check_members("b.toml", "benchmarks.sort", ["comand"], ["command", "env"])

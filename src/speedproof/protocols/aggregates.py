@@ -79,15 +79,7 @@ class MeanLogRatio:
     df: float
 
     def pvalue(self, margin: float = 0.0, *, less: bool = False) -> float:
-        """One-sided p-value for "the mean lies above the margin", or below it.
-
-        Parameters
-        ----------
-        margin : float
-            On the logarithmic scale.
-        less : bool
-            The other direction.
-        """
+        """One-sided p-value for "the mean lies above the margin", or below it."""
         distance = margin - self.centre if less else self.centre - margin
         if math.isnan(self.error):
             return math.nan
@@ -136,21 +128,6 @@ class GeometricMeans:
 def log_ratio(pair: Pair) -> LogRatio | None:
     """The logarithm of a benchmark's speedup in mean.
 
-    Parameters
-    ----------
-    pair : Pair
-        The values of one process count as one: its mean.
-
-    Returns
-    -------
-    LogRatio or None
-        None when a mean is not positive, so that there is no ratio.
-
-    Raises
-    ------
-    DataError
-        Samples of two units or directions.
-
     Notes
     -----
     Var log(mean) is s^2 / (n mean^2) to first order. With a coefficient of variation v of the mean the
@@ -188,21 +165,6 @@ def log_ratio(pair: Pair) -> LogRatio | None:
 def mean_log_ratio(ratios: Sequence[LogRatio], *, like_these: bool) -> MeanLogRatio:
     """The mean of logarithms of speedups, with the standard error of the question asked.
 
-    Parameters
-    ----------
-    ratios : sequence of LogRatio
-        At least one.
-    like_these : bool
-        False: the benchmarks are given and only their runs are random. Variances of the b benchmarks add up
-        to b^2 times that of the mean, with the degrees of freedom of Welch and Satterthwaite over all 2 b
-        samples. True: the benchmarks are a random sample, and their spread is all that counts; it holds the
-        runs' noise already.
-
-    Returns
-    -------
-    MeanLogRatio
-        Without an error when some benchmark has a single independent run, or (like these) there is only one.
-
     Examples
     --------
     >>> ratios = [LogRatio("a", 0.1, (1e-4, 1e-4), (9, 9)), LogRatio("b", 0.3, (1e-4, 1e-4), (9, 9))]
@@ -229,25 +191,6 @@ def mean_log_ratio(ratios: Sequence[LogRatio], *, like_these: bool) -> MeanLogRa
 
 def geometric_means(pairs: Sequence[Pair], confidence: float = 0.95) -> GeometricMeans:
     """The geometric mean of the speedups in mean, with an interval for either question.
-
-    Parameters
-    ----------
-    pairs : sequence of Pair
-        Benchmarks that both versions have; what one lacks cannot go in.
-    confidence : float
-        Of each two-sided interval, between 0 and 1.
-
-    Returns
-    -------
-    GeometricMeans
-        NaN without any benchmark.
-
-    Raises
-    ------
-    DataError
-        Samples of two units or directions.
-    ValueError
-        A confidence outside (0, 1).
 
     Notes
     -----

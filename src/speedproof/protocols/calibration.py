@@ -60,31 +60,7 @@ def calibrate(
     *,
     risk: float = 0.05,
 ) -> Calibration:
-    """Describe a machine's noise from a command that was measured against itself.
-
-    Parameters
-    ----------
-    blocks : sequence of (float, float)
-        The two times of each block.
-    in_order : sequence of float
-        All times in the order in which they were measured.
-    seconds : float
-        How long the blocks took in all.
-    budgets : sequence of float
-        Seconds for which the smallest provable speedup is asked.
-    risk : float
-        Of that proof.
-
-    Returns
-    -------
-    Calibration
-        The description.
-
-    Raises
-    ------
-    DataError
-        Fewer than four blocks.
-    """
+    """Describe a machine's noise from a command that was measured against itself."""
     if len(blocks) < 4:
         raise DataError(f"{len(blocks)} blocks are too few to describe noise; allow more time or runs")
     pairs, times = np.log(np.array(blocks)), np.array(in_order)

@@ -28,18 +28,6 @@ def highest_confidence(
 ) -> HighestConfidence:
     """Find every risk in (0, 1) at which a protocol says "significant".
 
-    Parameters
-    ----------
-    pvalues : iterable of float
-        Every p-value that the protocol may compare with the risk; those that are not in (0, 1) do not matter.
-    significant : callable
-        From an array of risks to the protocol's answers.
-
-    Returns
-    -------
-    HighestConfidence
-        Its value is NaN when the protocol never says so.
-
     Examples
     --------
     A single test with p = 0.02 is significant from there on:
@@ -56,15 +44,7 @@ def highest_confidence(
 def highest_confidences(
     pvalues: FloatArray, significant: Callable[[FloatArray], BoolArray]
 ) -> list[HighestConfidence]:
-    """The same for several pairs: their p-values in rows, and the answers to rows of risks.
-
-    Parameters
-    ----------
-    pvalues : ndarray, shape (k, q)
-        Of each pair.
-    significant : callable
-        From risks of shape (k, r) to the answers of the same shape.
-    """
+    """The same for several pairs: their p-values in rows, and the answers to rows of risks."""
     points = [sorted({p for p in row if 0 < p < 1}) for row in pvalues.tolist()]
     where = np.full((len(points), 2 * max(map(len, points), default=0) + 1), 0.5)
     for row, inner in zip(where, points, strict=True):

@@ -91,19 +91,7 @@ def verdict_of(pvalue: float, pvalue_slower: float, at_margin: AtMargin | None, 
 def at_margins(
     test: Callable[[float], RatioTest], margin: float | None, defined: BoolArray, bounded: BoolArray
 ) -> list[AtMargin | None]:
-    """The p-values at both ends of a margin, pair by pair.
-
-    Parameters
-    ----------
-    test : callable
-        From a ratio gamma to the p-values at it, with fields of shape (k,).
-    margin : float or None
-        None: no p-values.
-    defined : ndarray of bool, shape (k,)
-        Where the protocol reached a test.
-    bounded : ndarray of bool, shape (k,)
-        Where that test bounds the ratio that is spoken of, so that it can prove equivalence.
-    """
+    """The p-values at both ends of a margin, pair by pair."""
     if margin is None:
         return [None] * defined.size
     low, high = test(1 / (1 + margin)), test(1 + margin)

@@ -62,15 +62,7 @@ class Finding:
 
 
 def mean_remarks(decision: MeanDecision, n: int, m: int) -> tuple[str, ...]:
-    """The warnings of the mean protocol on one pair.
-
-    Parameters
-    ----------
-    decision : MeanDecision
-        At one risk.
-    n, m : int
-        The sizes of sample 1 and sample 2.
-    """
+    """The warnings of the mean protocol on one pair."""
     remarks = []
     for side, normal, size in ((1, decision.normal_x, n), (2, decision.normal_y, m)):
         if bool(normal):
@@ -83,13 +75,7 @@ def mean_remarks(decision: MeanDecision, n: int, m: int) -> tuple[str, ...]:
 
 
 def median_remarks(decision: MedianDecision) -> tuple[str, ...]:
-    """The warnings of the median protocol on one pair.
-
-    Parameters
-    ----------
-    decision : MedianDecision
-        At one risk.
-    """
+    """The warnings of the median protocol on one pair."""
     if bool(decision.doubtful):
         return ("median: no location shift, confidence may be inaccurate",)
     return tuple(
@@ -108,20 +94,6 @@ def article_mean(
     x: FloatArray, y: FloatArray, confidence: float | None, *, always_welch: bool = False
 ) -> Finding:
     """The row for the mean by figure 1 of the article.
-
-    Parameters
-    ----------
-    x, y : ndarray, shapes (n,) and (m,)
-        The samples.
-    confidence : float or None
-        The level; None for the highest one.
-    always_welch : bool
-        Leave the pre-test on variances out.
-
-    Returns
-    -------
-    Finding
-        With NaN as its confidence when no level of one half or more is found.
 
     Examples
     --------
@@ -162,22 +134,7 @@ def article_mean(
 def article_median(
     x: FloatArray, y: FloatArray, confidence: float | None, ks_rule: KSRule = "legacy"
 ) -> Finding:
-    """The row for the median by figure 2 of the article.
-
-    Parameters
-    ----------
-    x, y : ndarray, shapes (n,) and (m,)
-        The samples.
-    confidence : float or None
-        The level; None for the highest one.
-    ks_rule : {"legacy", "r422"}
-        When the Kolmogorov-Smirnov p-value is exact.
-
-    Returns
-    -------
-    Finding
-        With NaN as its confidence when no level of one half or more is found.
-    """
+    """The row for the median by figure 2 of the article."""
     tests = median_tests(x, y, ks_rule)
     level, risk = _level_and_risk(confidence)
     at_level = decide_median(tests, risk)

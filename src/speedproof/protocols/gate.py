@@ -57,7 +57,7 @@ from speedproof.protocols.results import Caveat, Comparison, Needed, Verdict
 from speedproof.stats.ratio import edges as edges_of
 from speedproof.stats.scaling import in_common_unit
 
-__all__ = ["Absent", "GateResult", "GateRow", "gate"]
+__all__ = ["Absent", "GateDecision", "GateRow", "gate"]
 
 DEFAULT = GateRules()
 _MOST_FORECAST = 100_000
@@ -108,7 +108,7 @@ class Absent:
 
 
 @dataclass(frozen=True, slots=True)
-class GateResult:
+class GateDecision:
     """The whole gate.
 
     Attributes
@@ -170,31 +170,8 @@ def gate(
     demand_of: Callable[[str], Demand | None],
     rules: GateRules = DEFAULT,
     done: Callable[[], None] = _no_step,
-) -> GateResult:
+) -> GateDecision:
     """Hold a candidate to a policy, benchmark by benchmark.
-
-    Parameters
-    ----------
-    suite : Suite
-        With both versions.
-    versions : (str, str)
-        Reference and candidate.
-    demand_of : callable
-        From a benchmark's name to what it must prove; None leaves it out.
-    rules : GateRules
-        The risk, the correction, the protocol.
-    done : callable
-        Called after each benchmark.
-
-    Returns
-    -------
-    GateResult
-        Values nested in processes are reduced to one a process, as in ``compare``.
-
-    Raises
-    ------
-    DataError
-        The reference has no benchmark that is not left out: such a gate would pass whatever the candidate does.
 
     Examples
     --------
@@ -223,7 +200,7 @@ def gate(
     outcome = judge(
         [row.required.adjusted for row in rows], [row.contradicted.adjusted for row in rows], rules.alpha
     )
-    return GateResult(
+    return GateDecision(
         reference=versions[0],
         candidate=versions[1],
         rules=rules,

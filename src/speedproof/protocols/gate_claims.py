@@ -125,25 +125,7 @@ class GateRules:
 
 
 def evidence(comparison: Comparison) -> dict[str, float]:
-    """P-values against the nulls of what may be claimed of a speedup, from one comparison at a margin.
-
-    Parameters
-    ----------
-    comparison : Comparison
-        By any protocol, made with the margin: what the gate says of it is what ``compare`` says.
-
-    Returns
-    -------
-    dict of str to float
-        ``not_worse`` of s > c and ``regression`` of s < c with c = 1 / (1 + margin); ``improvement`` of s > 1
-        and ``slowdown`` of s < 1; ``equivalence`` of c < s < 1 / c and ``difference`` of s < c or s > 1 / c.
-        NaN where the protocol stopped before a test; see :class:`speedproof.protocols.results.AtMargin`.
-
-    Raises
-    ------
-    ValueError
-        A comparison without a margin.
-    """
+    """P-values against the nulls of what may be claimed of a speedup, from one comparison at a margin."""
     at = comparison.at_margin
     if at is None:
         raise ValueError("a gate needs comparisons that were made with a margin")
@@ -159,20 +141,6 @@ def evidence(comparison: Comparison) -> dict[str, float]:
 
 def judge(required: npt.ArrayLike, contradicted: npt.ArrayLike, alpha: float) -> Outcome:
     """The gate's answer from the p-values of all benchmarks.
-
-    Parameters
-    ----------
-    required : array_like, shape (k,)
-        Of each benchmark's requirement, not corrected; NaN where nothing was tested.
-    contradicted : array_like, shape (k,)
-        Of each benchmark's contradiction, corrected over the family.
-    alpha : float
-        The risk.
-
-    Returns
-    -------
-    Outcome
-        A proven contradiction goes before everything else.
 
     Examples
     --------

@@ -151,35 +151,6 @@ def hpt(
     over the value where lower is better, the value over the reference's median where higher is. Ranking
     absolute seconds instead lets the benchmark with the longest times decide.
 
-    Parameters
-    ----------
-    pairs : sequence of Pair
-        One a benchmark. Of values nested in processes the median of each process is taken.
-    confidences : sequence of float
-        Values of r for the r-speedup, between 0 and 1.
-    level : float, optional
-        Risk within a benchmark, below one half. By default 0.05 from five runs on the smaller side and 0.10
-        below.
-    rule : {"exact", "paper"}
-        ``"exact"``: both levels conditional on the ties (exact below 30 runs a side, and for fewer than 1000
-        benchmarks). ``"paper"``: tables without ties for fewer than 12 runs and fewer than 25 benchmarks,
-        half-integers read against significance, and the plain normal distribution beyond.
-    literal_signs : bool
-        Keep a difference of medians that contradicts the rank-sum test, as the article's text does; the
-        confidence may then rise again with the speedup. By default such a benchmark counts as a tie.
-
-    Returns
-    -------
-    Hpt
-        With notes on benchmarks that could not be tested, on conflicts and on too small a suite.
-
-    Raises
-    ------
-    DataError
-        No pair, a value that is zero or negative, or samples of two units.
-    ValueError
-        A confidence outside (0, 1), or a level outside (0, 1/2).
-
     Examples
     --------
     >>> from speedproof.data.sample import Sample
@@ -209,25 +180,6 @@ def hpt_of_scores(
 
     This is the article's own input, ratios to a third machine such as SPEC ratios. The scores of different
     benchmarks must be comparable with each other; times or rates are not, use :func:`hpt` for these.
-
-    Parameters
-    ----------
-    reference, candidate : sequence of array_like
-        The positive scores of each benchmark's runs; their numbers may differ.
-    names : sequence of str, optional
-        Of the benchmarks; numbers from 1 by default.
-    confidences, level, rule, literal_signs
-        See :func:`hpt`.
-
-    Returns
-    -------
-    Hpt
-        As for :func:`hpt`.
-
-    Raises
-    ------
-    DataError, ValueError
-        As for :func:`hpt`; also when the two sides have different numbers of benchmarks.
 
     Examples
     --------

@@ -95,29 +95,6 @@ def claims(
 ) -> HptClaims:
     """Put the geometric mean, the paired t test and any speedups of interest to HPT.
 
-    Parameters
-    ----------
-    entries : sequence of Entry
-        From :func:`speedproof.protocols.hpt.entries_of_pairs` or ``entries_of_scores``.
-    confidence : float
-        Asked for, r.
-    speedups : sequence of float
-        Positive; of the winner over the other side.
-    rule, literal_signs
-        See :func:`speedproof.protocols.hpt.hpt`.
-
-    Returns
-    -------
-    HptClaims
-        Of the side that HPT finds ahead; of the candidate for a tie.
-
-    Raises
-    ------
-    DataError
-        No benchmark.
-    ValueError
-        A speedup that is not positive, or a confidence outside (0, 1).
-
     Notes
     -----
     Both rivals are given the medians of the runs' scores, as HPT's second level is. The geometric mean is that
@@ -181,19 +158,6 @@ def claims(
 
 def paired_t(a: npt.ArrayLike, b: npt.ArrayLike, confidence: float) -> tuple[float, float | None]:
     """The one-sided paired t test of A's scores against B's, and the speedup that it certifies.
-
-    Parameters
-    ----------
-    a, b : array_like, shape (n,)
-        Positive scores.
-    confidence : float
-        Of the speedup.
-
-    Returns
-    -------
-    (float, float or None)
-        One minus the p-value of "A's mean exceeds B's"; the largest factor g for which "A's mean exceeds g
-        times B's" is accepted at the confidence, None when 1 is not.
 
     Examples
     --------

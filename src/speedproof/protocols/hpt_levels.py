@@ -270,19 +270,7 @@ def _level(n: int, m: int, level: float | None) -> float | None:
 
 
 def within_benchmark(duel: Duel, speedup: Fraction, rule: HptRule, *, literal: bool = False) -> Level1:
-    """First level: the rank-sum test of A's scores against B's times a speedup.
-
-    Parameters
-    ----------
-    duel : Duel
-        One benchmark.
-    speedup : Fraction
-        Positive.
-    rule : {"exact", "paper"}
-        The null distributions, see :func:`speedproof.protocols.hpt.hpt`.
-    literal : bool
-        Keep the difference of medians when the test accepts the other direction.
-    """
+    """First level: the rank-sum test of A's scores against B's times a speedup."""
     d = duel.a - speedup * duel.b
     sign = (d > 0) - (d < 0)
     if duel.level is None:
@@ -295,15 +283,7 @@ def within_benchmark(duel: Duel, speedup: Fraction, rule: HptRule, *, literal: b
 
 
 def tested_state(duel: Duel, speedup: Fraction, rule: HptRule) -> tuple[int, float, float]:
-    """The rank-sum test by itself: 1, -1 or 0 as A is better, B is, or neither; and both p-values.
-
-    Parameters
-    ----------
-    duel : Duel
-        One benchmark, with enough runs to test.
-    speedup, rule
-        As for :func:`within_benchmark`.
-    """
+    """The rank-sum test by itself: 1, -1 or 0 as A is better, B is, or neither; and both p-values."""
     assert duel.level is not None
     p_a, p_b = _rank_sum(duel, speedup, rule)
     return 1 if p_a <= duel.level else -1 if p_b <= duel.level else 0, p_a, p_b
@@ -376,15 +356,7 @@ def _groups(duel: Duel, beaten: IntArray, met: IntArray) -> tuple[int, ...]:
 
 
 def across_benchmarks(differences: Sequence[Fraction | int], rule: HptRule) -> SignedRank:
-    """Second level: the signed-rank test of the differences, ties decided exactly.
-
-    Parameters
-    ----------
-    differences : sequence of Fraction or of int
-        One a benchmark, 0 for a tie; at least one.
-    rule : {"exact", "paper"}
-        The null distributions, see :func:`speedproof.protocols.hpt.hpt`.
-    """
+    """Second level: the signed-rank test of the differences, ties decided exactly."""
     sizes: list[Fraction | int] = [d if d >= 0 else -d for d in differences]
     codes = [0] * len(sizes)
     code, last = 0, sizes[0] * 0

@@ -81,17 +81,7 @@ class RSpeedup:
 
 
 def confidence_at(duels: Sequence[Duel], speedup: Fraction, rule: HptRule, *, literal: bool = False) -> float:
-    """Confidence that A is more than ``speedup`` times as fast as B.
-
-    Parameters
-    ----------
-    duels : sequence of Duel
-        One a benchmark.
-    speedup : Fraction
-        Positive.
-    rule, literal
-        See :func:`speedproof.protocols.hpt.hpt`.
-    """
+    """Confidence that A is more than ``speedup`` times as fast as B."""
     return 1 - _pvalue_at(duels, speedup, rule, literal)
 
 
@@ -103,22 +93,7 @@ def _pvalue_at(duels: Sequence[Duel], speedup: Fraction, rule: HptRule, literal:
 def r_speedup(
     duels: Sequence[Duel], confidences: Sequence[float], rule: HptRule, *, literal: bool = False
 ) -> tuple[RSpeedup, ...]:
-    """Find the r-speedups of A over B.
-
-    Parameters
-    ----------
-    duels : sequence of Duel
-        One a benchmark.
-    confidences : sequence of float
-        The values of r, between 0 and 1.
-    rule, literal
-        See :func:`speedproof.protocols.hpt.hpt`.
-
-    Returns
-    -------
-    tuple of RSpeedup
-        One a confidence.
-    """
+    """Find the r-speedups of A over B."""
     at_one = _pvalue_at(duels, Fraction(1), rule, literal)
     risks = [float(1 - decimal(r)) for r in confidences]
     if all(at_one > risk for risk in risks):

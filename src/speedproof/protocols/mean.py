@@ -128,16 +128,6 @@ class MeanDecision:
 def mean_tests(x: FloatArray, y: FloatArray) -> MeanTests:
     """Make all tests of figure 1.
 
-    Parameters
-    ----------
-    x, y : ndarray of float64, shapes (..., n) and (..., m)
-        Samples along the last axis.
-
-    Returns
-    -------
-    MeanTests
-        With fields of the leading shape.
-
     Examples
     --------
     >>> import numpy as np
@@ -172,24 +162,7 @@ def decide_mean(
     always_welch: bool = False,
     f_test_when_not_normal: bool = False,
 ) -> MeanDecision:
-    """Follow figure 1.
-
-    Parameters
-    ----------
-    tests : MeanTests
-        From :func:`mean_tests`.
-    alpha : float or ndarray
-        The risk, which drives every test of the figure; broadcast against the tests.
-    always_welch : bool
-        Leave the F test out and let Welch decide whenever a t test does.
-    f_test_when_not_normal : bool
-        What the tool of 2010 did: large samples that are not normal go through the F test, too.
-
-    Returns
-    -------
-    MeanDecision
-        A hypothesis is rejected when p <= alpha; an undefined test (constant sample) establishes nothing.
-    """
+    """Follow figure 1."""
     alpha = np.asarray(alpha, dtype=np.float64)
     # Comparisons with NaN are false: an undefined Shapiro-Wilk test counts as "normality not established".
     normal_x = np.asarray(tests.shapiro_x.pvalue > alpha)
@@ -221,18 +194,7 @@ def decide_mean(
 
 
 def means(prepared: PreparedPairs) -> list[Comparison]:
-    """Compare the means of several pairs by the protocol of figure 1.
-
-    Parameters
-    ----------
-    prepared : PreparedPairs
-        The pairs with the rules.
-
-    Returns
-    -------
-    list of Comparison
-        In the order of the pairs.
-    """
+    """Compare the means of several pairs by the protocol of figure 1."""
     return in_batches(
         prepared.sides("mean"), lambda own, slow, fast: _answers(own, slow, fast, prepared.rules)
     )
@@ -289,25 +251,6 @@ def compare_means(
     reference: Sample, candidate: Sample, rules: Rules = DEFAULT, key: Key = UNNAMED
 ) -> Comparison:
     """Compare means by the protocol of figure 1.
-
-    Parameters
-    ----------
-    reference, candidate : Sample
-        X and Y, in one unit and direction.
-    rules : Rules
-        The risk and the choices.
-    key : Key
-        Names of benchmark and metric for the result.
-
-    Returns
-    -------
-    Comparison
-        Its bounds are NaN when the protocol stopped before a test.
-
-    Raises
-    ------
-    ValueError
-        Samples of two units.
 
     Examples
     --------

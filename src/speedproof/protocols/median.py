@@ -104,20 +104,7 @@ class MedianDecision:
 
 
 def median_tests(x: FloatArray, y: FloatArray, ks_rule: KSRule = "legacy") -> MedianTests:
-    """Make all tests of figure 2.
-
-    Parameters
-    ----------
-    x, y : ndarray of float64, shapes (..., n) and (..., m)
-        Samples along the last axis.
-    ks_rule : {"legacy", "r422"}
-        When the Kolmogorov-Smirnov p-value is exact: as in the article's R, or as in R >= 4.2.
-
-    Returns
-    -------
-    MedianTests
-        With fields of the leading shape.
-    """
+    """Make all tests of figure 2."""
     return MedianTests(
         n=x.shape[-1],
         m=y.shape[-1],
@@ -127,20 +114,7 @@ def median_tests(x: FloatArray, y: FloatArray, ks_rule: KSRule = "legacy") -> Me
 
 
 def decide_median(tests: MedianTests, alpha: float | FloatArray) -> MedianDecision:
-    """Follow figure 2.
-
-    Parameters
-    ----------
-    tests : MedianTests
-        From :func:`median_tests`.
-    alpha : float or ndarray
-        The risk, which drives both tests; broadcast against them.
-
-    Returns
-    -------
-    MedianDecision
-        A hypothesis is rejected when p <= alpha.
-    """
+    """Follow figure 2."""
     alpha = np.asarray(alpha, dtype=np.float64)
     model = np.asarray(tests.location.pvalue > alpha)
     lacking_x = ~model & (tests.n <= SMALL)
@@ -166,18 +140,7 @@ def _deeper(test: KSResult | RankSum) -> list[Any]:
 
 
 def medians(prepared: PreparedPairs) -> list[Comparison]:
-    """Compare the medians of several pairs by the protocol of figure 2.
-
-    Parameters
-    ----------
-    prepared : PreparedPairs
-        The pairs with the rules.
-
-    Returns
-    -------
-    list of Comparison
-        In the order of the pairs.
-    """
+    """Compare the medians of several pairs by the protocol of figure 2."""
     return in_batches(
         prepared.sides("median"), lambda own, slow, fast: _answers(own, slow, fast, prepared.rules)
     )
@@ -248,25 +211,6 @@ def compare_medians(
     reference: Sample, candidate: Sample, rules: Rules = DEFAULT, key: Key = UNNAMED
 ) -> Comparison:
     """Compare medians by the protocol of figure 2.
-
-    Parameters
-    ----------
-    reference, candidate : Sample
-        X and Y, in one unit and direction.
-    rules : Rules
-        The risk and the choices.
-    key : Key
-        Names of benchmark and metric for the result.
-
-    Returns
-    -------
-    Comparison
-        Its bounds hold for the ratio of locations under scaling; NaN when the protocol stopped before a test.
-
-    Raises
-    ------
-    ValueError
-        Samples of two units.
 
     Examples
     --------

@@ -161,21 +161,6 @@ class _Side:
 def compare_modes(pair: Pair, *, alpha: float = 0.05, K_max: int = 9) -> ModeComparison | None:
     """Fit a mixture to each sample, match their modes and test what became of them.
 
-    Parameters
-    ----------
-    pair : Pair
-        The two samples.
-    alpha : float
-        The risk that anything is claimed of two equal versions.
-    K_max : int
-        Largest number of components.
-
-    Returns
-    -------
-    ModeComparison or None
-        None where no mixture says anything: fewer than ten values (processes), a value that is not positive, one
-        value many times, or samples 1e100 times apart in size.
-
     Examples
     --------
     >>> from speedproof.data.sample import Sample

@@ -103,28 +103,6 @@ def control_verdicts(
 ) -> Controlled:
     """Decide over all benchmarks at one risk.
 
-    Parameters
-    ----------
-    comparisons : sequence of Comparison
-        By one protocol, one a benchmark. Those that reached no test make no claim and stay undecided.
-    alpha : float
-        The risk of the whole family, 0 < alpha < 1.
-    method : {"holm", "benjamini-hochberg"}
-        Family-wise error rate, the choice for a gate; or false discovery rate, the choice for a first look at
-        many benchmarks.
-    margin : float, optional
-        Of equivalence; the comparisons were made with it.
-
-    Returns
-    -------
-    Controlled
-        A verdict after control is that of the comparison by itself, or undecided: no correction claims more.
-
-    Raises
-    ------
-    ValueError
-        Comparisons of several protocols.
-
     Notes
     -----
     With Benjamini and Hochberg the two directions of one benchmark depend on each other negatively; claims

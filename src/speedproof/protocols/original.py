@@ -28,18 +28,6 @@ _WIDTH = 0.01
 def original_mean(x: FloatArray, y: FloatArray, confidence: float | None) -> Finding:
     """The tool's row for the mean.
 
-    Parameters
-    ----------
-    x, y : ndarray, shapes (n,) and (m,)
-        The samples.
-    confidence : float or None
-        The level; None to search for it.
-
-    Returns
-    -------
-    Finding
-        As the tool's.
-
     Examples
     --------
     >>> import numpy as np
@@ -65,22 +53,7 @@ def original_mean(x: FloatArray, y: FloatArray, confidence: float | None) -> Fin
 def original_median(
     x: FloatArray, y: FloatArray, confidence: float | None, ks_rule: KSRule = "r422"
 ) -> Finding:
-    """The tool's row for the median.
-
-    Parameters
-    ----------
-    x, y : ndarray, shapes (n,) and (m,)
-        The samples.
-    confidence : float or None
-        The level; None to search for it.
-    ks_rule : {"r422", "legacy"}
-        The Kolmogorov-Smirnov p-value of the R that the tool ran under: 4.2 and later, or earlier.
-
-    Returns
-    -------
-    Finding
-        As the tool's.
-    """
+    """The tool's row for the median."""
     tests = median_tests(x, y, ks_rule)
 
     def decide(alpha: float) -> MedianDecision:

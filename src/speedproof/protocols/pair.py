@@ -253,15 +253,7 @@ def in_batches(
     sides: Sequence[Sides],
     answers: Callable[[Sequence[Sides], FloatArray, FloatArray], list[Comparison]],
 ) -> list[Comparison]:
-    """The answers about all pairs, in order, asked of pairs of equal sizes together.
-
-    Parameters
-    ----------
-    sides : sequence of Sides
-        The pairs.
-    answers : callable
-        From k pairs of sizes n and m, with their slow and fast values of shapes (k, n) and (k, m).
-    """
+    """The answers about all pairs, in order, asked of pairs of equal sizes together."""
     groups: dict[tuple[int, int], list[int]] = {}
     for i, side in enumerate(sides):
         groups.setdefault((side.slow.size, side.fast.size), []).append(i)
@@ -283,25 +275,7 @@ def of_sample(
     other_nested: bool = False,
     order: OrderTests | None = None,
 ) -> tuple[Check, ...]:
-    """The checks of one sample: how many runs, nesting, run order, zeros, tampering.
-
-    Parameters
-    ----------
-    measured, used : Sample
-        As measured, and as the protocol used it (one value a process, or the same).
-    side : str
-        ``"X"`` or ``"Y"``.
-    other_nested : bool
-        Whether the other side knows of processes with several values.
-    order : OrderTests, optional
-        Those of ``used``, when they were made before.
-
-    Returns
-    -------
-    tuple of Check
-        Only those that apply: run order is tested when it is known, at a level of its own, since a check
-        that is made on every benchmark should rarely fail by chance.
-    """
+    """The checks of one sample: how many runs, nesting, run order, zeros, tampering."""
     return (
         *_of_size(used, side),
         *_of_history(measured, side),
@@ -317,18 +291,7 @@ def of_sample(
 
 
 def same_values(reference: Sample, candidate: Sample) -> tuple[Check, ...]:
-    """The check that two samples are two measurements.
-
-    Parameters
-    ----------
-    reference, candidate : Sample
-        As measured.
-
-    Returns
-    -------
-    tuple of Check
-        Empty unless both hold the same values in the same order, which two measurements never do.
-    """
+    """The check that two samples are two measurements."""
     if reference.n < 2 or reference.n != candidate.n or np.ptp(reference.values) == 0:
         return ()
     if not np.array_equal(reference.values, candidate.values):
@@ -338,19 +301,7 @@ def same_values(reference: Sample, candidate: Sample) -> tuple[Check, ...]:
 
 
 def coarse_values(reference: Sample, candidate: Sample) -> tuple[Check, ...]:
-    """The check that the values were read finely enough for what is said of them.
-
-    Parameters
-    ----------
-    reference, candidate : Sample
-        As measured.
-
-    Returns
-    -------
-    tuple of Check
-        Empty unless values tie and their step is larger than their spread and than a hundredth of their size: then
-        rounding, not the programs, may have made them equal or different.
-    """
+    """The check that the values were read finely enough for what is said of them."""
     measured = np.concatenate([reference.values, candidate.values])
     shift = exponent(measured)
     pooled = np.ldexp(measured, shift)

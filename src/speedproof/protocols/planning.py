@@ -74,22 +74,7 @@ class RunPlan:
 def plan_runs(
     pilot: Sequence[FloatArray], build_seconds: float, run_seconds: float, *, risk: float = 0.05
 ) -> RunPlan:
-    """Plan a comparison.
-
-    Parameters
-    ----------
-    pilot : sequence of ndarray, shape (builds, runs)
-        The times of each version.
-    build_seconds, run_seconds : float
-        What a build and a run take.
-    risk : float
-        Of the proof.
-
-    Raises
-    ------
-    DataError
-        Fewer than two builds of a version, or than two runs of one.
-    """
+    """Plan a comparison."""
     if any(min(values.shape) < 2 for values in pilot):
         raise DataError("a plan needs a pilot of two builds of each version and two runs of each, or more")
     components = np.mean([variance_components(np.log(values)) for values in pilot], axis=0)

@@ -115,23 +115,6 @@ def compare_samples(
     key: Key = UNNAMED,
     protocols: tuple[QuestionName, ...] = DETAILS,
 ) -> tuple[Comparison, ...]:
-    """Ask several questions about one pair of samples.
-
-    Parameters
-    ----------
-    reference, candidate : Sample
-        X and Y, in one unit and direction.
-    rules : Rules
-        The risk of each side of each protocol, and the choices.
-    key : Key
-        Names of benchmark and metric for the results.
-    protocols : tuple of str
-        Which, in the order of the result.
-
-    Returns
-    -------
-    tuple of Comparison
-        One a protocol.
-    """
+    """Ask several questions about one pair of samples."""
     prepared = PreparedPairs([Pair(key, reference, candidate)], rules)
     return tuple(QUESTIONS[protocol].ask(prepared)[0] for protocol in protocols)

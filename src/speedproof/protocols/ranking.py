@@ -164,31 +164,6 @@ def rank_runs(
 ) -> RunRanking:
     """Rank the versions of one benchmark by the chance that a single run beats one run of every other.
 
-    Parameters
-    ----------
-    samples : mapping of str to Sample
-        By version, at least two, in one unit and direction.
-    alpha : float
-        The risk that any verdict is false, 0 < alpha < 1.
-    K_max : int
-        Largest number of components of the mixtures.
-    resamples : int
-        Behind the intervals of the mixtures; 0 leaves the mixtures out.
-    seed : int
-        The same seed gives the same intervals, whatever ``jobs``.
-    jobs : int
-        Threads.
-
-    Returns
-    -------
-    RunRanking
-        Versions that no verdict separates share their places.
-
-    Raises
-    ------
-    DataError
-        Fewer than two versions, other units, or sizes that no double holds together.
-
     Notes
     -----
     Two versions are compared by the test of :func:`speedproof.stats.bounds.probability_greater`: does a run of
@@ -336,20 +311,7 @@ def _groups(names: Sequence[str], undecided: set[frozenset[str]]) -> tuple[tuple
 
 
 def places(versions: Sequence[str], pairs: Sequence[PairVerdict]) -> dict[str, tuple[int, int]]:
-    """The best and the worst rank that verdicts on pairs leave to each version.
-
-    Parameters
-    ----------
-    versions : sequence of str
-        All of them.
-    pairs : sequence of PairVerdict
-        What is known of every two.
-
-    Returns
-    -------
-    dict of str to (int, int)
-        1 is the fastest.
-    """
+    """The best and the worst rank that verdicts on pairs leave to each version."""
     beaten_by, beats = dict.fromkeys(versions, 0), dict.fromkeys(versions, 0)
     for p in pairs:
         if p.verdict in (Verdict.FASTER, Verdict.SLOWER):
@@ -423,29 +385,6 @@ def rank_suite(
 ) -> SuiteRanking:
     """Rank versions by their speedups in mean over the benchmarks that all of them have.
 
-    Parameters
-    ----------
-    suite : Suite
-        With two versions or more.
-    metric : str
-        The metric to compare.
-    versions : sequence of str, optional
-        Which, the reference first; all by default.
-    alpha : float
-        The risk that any of the pairwise verdicts is false, 0 < alpha < 1.
-    scope : {"these", "like these"}
-        Whether the benchmarks are given, or a random sample of others.
-
-    Returns
-    -------
-    SuiteRanking
-        Ranks that the verdicts leave open are given as a range.
-
-    Raises
-    ------
-    DataError
-        Fewer than two versions, or no benchmark that all have.
-
     Notes
     -----
     All r (r - 1) claims "i is faster than j" are one family under Holm's procedure. The pairs share samples;
@@ -504,24 +443,7 @@ def rank_suite(
 
 
 def rank_benchmark(suite: Suite, key: Key, versions: Sequence[str], alpha: float = 0.05) -> SuiteRanking:
-    """Rank the versions of one benchmark by the typical run: every pair by the headline's test, at one risk.
-
-    Parameters
-    ----------
-    suite : Suite
-        With two versions or more of the benchmark.
-    key : Key
-        The benchmark.
-    versions : sequence of str
-        The reference first.
-    alpha : float
-        The risk that any of the pairwise verdicts is false.
-
-    Returns
-    -------
-    SuiteRanking
-        Of this benchmark; each interval by itself at risk ``alpha`` a side, as in a comparison of two.
-    """
+    """Rank the versions of one benchmark by the typical run: every pair by the headline's test, at one risk."""
     from speedproof.protocols.typical import compare_typical
 
     samples = {v: suite.samples[key, v] for v in versions if (key, v) in suite.samples}

@@ -368,18 +368,6 @@ class Comparison:
 def summarise(sample: Sample, used: Sample | None = None) -> Summary:
     """Reduce a sample to its summary.
 
-    Parameters
-    ----------
-    sample : Sample
-        As measured.
-    used : Sample, optional
-        What the protocol worked on, when that is not the sample itself (one value a process).
-
-    Returns
-    -------
-    Summary
-        Of the values used. Only a spread that is itself beyond the largest double is infinite.
-
     Examples
     --------
     >>> import numpy as np

@@ -200,19 +200,7 @@ class SequentialComparison:
         return bool(self.candidates) and len(self.runners) == 1
 
     def add(self, block: Mapping[str, float]) -> None:
-        """Add a block.
-
-        Parameters
-        ----------
-        block : Mapping of str to float
-            The deciding metric by version. Versions that failed are absent; without the reference the block
-            says nothing.
-
-        Raises
-        ------
-        DataError
-            A value that is not positive.
-        """
+        """Add a block."""
         self.blocks += 1
         for value in block.values():
             self._resolution.add(value)

@@ -18,18 +18,7 @@ __all__ = ["compare_single_runs", "single_runs"]
 
 
 def single_runs(prepared: PreparedPairs) -> list[Comparison]:
-    """Ask :func:`compare_single_runs` of several pairs.
-
-    Parameters
-    ----------
-    prepared : PreparedPairs
-        The pairs with the rules.
-
-    Returns
-    -------
-    list of Comparison
-        In the order of the pairs.
-    """
+    """Ask :func:`compare_single_runs` of several pairs."""
     return in_batches(
         prepared.sides("median"), lambda own, slow, fast: _answers(own, slow, fast, prepared.rules)
     )
@@ -89,25 +78,6 @@ def compare_single_runs(
     The probability is P[X > Y] + P[X = Y]/2 (X and Y exchanged where higher is better), tested against one
     half in the manner of Brunner and Munzel, which holds under unequal spread. With values nested in
     processes a "run" is a process.
-
-    Parameters
-    ----------
-    reference, candidate : Sample
-        X and Y, in one unit and direction.
-    rules : Rules
-        The risk and the choices.
-    key : Key
-        Names of benchmark and metric for the result.
-
-    Returns
-    -------
-    Comparison
-        ``speedup`` holds the probability with its bounds; the verdict follows from them.
-
-    Raises
-    ------
-    ValueError
-        Samples of two units.
 
     Examples
     --------

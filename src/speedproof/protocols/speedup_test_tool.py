@@ -129,28 +129,7 @@ def report_suite(
     precision: float = 0.05,
     original: bool = False,
 ) -> SuiteReport:
-    """Make the report of a configuration.
-
-    Parameters
-    ----------
-    entries : sequence of Entry
-        At least one benchmark.
-    rules : Rules
-        The choices; its risk is not used, each row has its own.
-    confidence : float, optional
-        A level for all benchmarks, which goes before their own ones. Benchmarks with neither get their highest.
-    weighting : {"custom", "equal", "fraction"}
-        How benchmarks weigh in the overall gain.
-    precision : float
-        Half width of the interval of the proportion that the number of benchmarks needed is for.
-    original : bool
-        Follow the tool of 2010.
-
-    Returns
-    -------
-    SuiteReport
-        With a remark when custom weights could not be used.
-    """
+    """Make the report of a configuration."""
     levels = [confidence if confidence is not None else entry.confidence for entry in entries]
     locations: dict[Location, tuple[list[float], list[float]]] = {
         location: (

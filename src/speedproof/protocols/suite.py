@@ -133,30 +133,7 @@ def compare_suite(
     precision: float = 0.05,
     done: Callable[[], None] = lambda: None,
 ) -> SuiteComparison:
-    """Compare two versions on every benchmark that both have.
-
-    Parameters
-    ----------
-    pairing : Pairing
-        Of the two versions.
-    versions : (str, str)
-        Reference and candidate.
-    metric : str
-        The metric of the pairs to compare.
-    rules : Rules
-        The risk and the choices.
-    protocols : tuple of str
-        Which questions to ask, of :data:`speedproof.protocols.questions.QUESTIONS`.
-    precision : float
-        For the number of benchmarks needed.
-    done : callable
-        Called after each benchmark.
-
-    Returns
-    -------
-    SuiteComparison
-        Without comparisons when no benchmark has a partner.
-    """
+    """Compare two versions on every benchmark that both have."""
     pairs = [pair for pair in pairing.pairs if pair.key.metric == metric]
     comparisons = list(_answers(pairs, rules, protocols, done))
     several = len(pairs) > 1

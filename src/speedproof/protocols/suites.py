@@ -110,18 +110,6 @@ def overall_gain(
 ) -> OverallGain:
     """Equation (1) of the 2013 article.
 
-    Parameters
-    ----------
-    reference, candidate : sequence of float
-        One location (min, mean or median) of X and of Y for each benchmark.
-    weights : sequence of float
-        One weight a benchmark, not all zero.
-
-    Returns
-    -------
-    OverallGain
-        NaN when a total is zero.
-
     Examples
     --------
     >>> overall_gain([3.0, 3600.0], [1.0, 3420.0], [1.0, 1.0]).gain.__round__(4)
@@ -141,23 +129,6 @@ def weigh(
     weighting: Weighting, reference: Sequence[float], custom: Sequence[float | None]
 ) -> tuple[tuple[float, ...], str]:
     """The weights of benchmarks.
-
-    Parameters
-    ----------
-    weighting : {"custom", "equal", "fraction"}
-        As given, all one, or the reference's own times (a benchmark weighs by its share of the total).
-    reference : sequence of float
-        The location of X for each benchmark.
-    custom : sequence of float or None
-        Weights as the user gave them; None where one is missing.
-
-    Returns
-    -------
-    weights : tuple of float
-        One a benchmark.
-    remark : str
-        Why custom weights were not used; empty when they were or nobody asked for them. Weights that are
-        missing, negative or all zero fall back to equal ones, as in the original tool.
 
     Examples
     --------
@@ -183,20 +154,6 @@ def weigh(
 
 def accelerated(count: int, benchmarks: int, confidence: float, precision: float) -> Accelerated:
     """Section 4 of the 2013 article.
-
-    Parameters
-    ----------
-    count, benchmarks : int
-        a accelerated ones out of b > 0.
-    confidence : float
-        Of the interval.
-    precision : float
-        The half width r for the number of benchmarks needed.
-
-    Returns
-    -------
-    Accelerated
-        The proportion is not rounded before anything is computed from it.
 
     Examples
     --------

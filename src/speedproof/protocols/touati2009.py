@@ -103,22 +103,6 @@ def decide_2009(
 ) -> Decision2009:
     """Take two samples through the protocol.
 
-    Parameters
-    ----------
-    x, y : array_like, shapes (n,) and (m,)
-        Times of the reference and of the candidate in run order.
-    alpha : float
-        Risk of the Student interval: one minus the text's alpha.
-    normality_alpha : float
-        Risk of the Shapiro-Wilk test, which the text keeps apart. It compares W with the 0.95 column of a
-        table, which asks for a p-value of 0.95; as everywhere else a sample counts as normal here when its
-        p-value exceeds this risk.
-
-    Returns
-    -------
-    Decision2009
-        ``undefined`` when a Hurst factor or the test is.
-
     Examples
     --------
     Example 2.1 of the text at its confidence levels of 99 % and 95 %:
@@ -188,21 +172,6 @@ def bootstrap_means(
     The difference of two means is above 0 exactly when their ratio is above 1, so that one set of resamples
     serves the test, the interval of the difference and the certified speedup.
 
-    Parameters
-    ----------
-    x, y : array_like, shapes (n,) and (m,)
-        Positive values.
-    seed : int
-        Of NumPy's generator.
-    resamples : int
-        How many.
-
-    Returns
-    -------
-    (ndarray, ndarray), each of shape (resamples,)
-        For percentile intervals, which are too narrow for a handful of runs: the bootstrap does not make up
-        for them.
-
     Examples
     --------
     >>> [means.tolist() for means in bootstrap_means([4.0, 4.0], [2.0, 2.0], resamples=3)]
@@ -233,30 +202,6 @@ def compare_2009(
     seed: int = 0,
 ) -> Comparison:
     """Compare two samples by the 2009 protocol.
-
-    Parameters
-    ----------
-    reference, candidate : Sample
-        X and Y in run order. Of values nested in processes the mean of each process is taken, unless the
-        rules say to pool them.
-    rules : Rules
-        The risk, the choice for nested values, and whether to go on with bootstrap percentiles of the means
-        where the protocol asks for 30 runs "or the bootstrap"; the choices of other protocols are ignored.
-    key : Key
-        Names of benchmark and metric for the result.
-    seed : int
-        Of the bootstrap.
-
-    Returns
-    -------
-    Comparison
-        The speedup is the ratio of the medians, as the text has it. Its bounds belong to the ratio of the
-        means, on which the test is; a check says when the two contradict each other.
-
-    Raises
-    ------
-    ValueError
-        Samples of two units or directions.
 
     Examples
     --------

@@ -51,25 +51,6 @@ def gain_2009(
 ) -> Gain2009:
     """Weigh the gains of programs, all of them or the accelerated ones (the caller chooses which to pass).
 
-    Parameters
-    ----------
-    before, after : array_like, shape (b,)
-        Positive median times of the reference and of the candidate.
-    confidences : array_like, shape (b,)
-        With which each program's own speedup was stated.
-    weights : array_like, shape (b,), optional
-        Not negative, not all zero.
-
-    Returns
-    -------
-    Gain2009
-        For no program at all the gain is NaN.
-
-    Raises
-    ------
-    ValueError
-        Times that are not positive, or unusable weights.
-
     Examples
     --------
     Example 3.1 of the text: one program three times as fast, the other, weighing far more, by 5 %:
@@ -101,20 +82,6 @@ def gain_2009(
 
 def accelerated_2009(count: int, benchmarks: int, confidence: float, precision: float) -> Accelerated:
     """The proportion of accelerated programs, section 4: valid from n C >= 10.
-
-    Parameters
-    ----------
-    count, benchmarks : int
-        a accelerated ones out of b > 0.
-    confidence : float
-        Of the interval.
-    precision : float
-        The half width r for the number of benchmarks needed.
-
-    Returns
-    -------
-    Accelerated
-        As in the 2013 article, but for the condition: ``validity`` is n C = a, asked to be at least 10.
 
     Examples
     --------

@@ -13,20 +13,7 @@ __all__ = ["render"]
 
 
 def render(*reports: Report, delimiter: str = ",") -> str:
-    """Reports as one table.
-
-    Parameters
-    ----------
-    *reports : Report
-        Of one kind: their rows go under one line of names.
-    delimiter : str
-        A comma for CSV, a tab for TSV.
-
-    Returns
-    -------
-    str
-        A line of column names, then the rows; nothing for a report without a table.
-    """
+    """Reports as one table."""
     text = io.StringIO()
     writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
     columns: Sequence[str] = ()

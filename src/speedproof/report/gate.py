@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.figures import verdict_of
-from speedproof.protocols.gate import GateResult, GateRow
+from speedproof.protocols.gate import GateDecision, GateRow
 from speedproof.protocols.gate_claims import Outcome, Policy
 from speedproof.protocols.results import Comparison, Verdict
 from speedproof.protocols.suite import SuiteComparison
@@ -51,23 +51,8 @@ _SHOWN = 12
 _NAMED = 3
 
 
-def report(result: GateResult, *, everything: bool = False, undecided_fails: bool = False) -> Report:
-    """A gate as a sheet.
-
-    Parameters
-    ----------
-    result : GateResult
-        Of one gate.
-    everything : bool
-        Show every benchmark, also those that passed.
-    undecided_fails : bool
-        Whether an undecided benchmark stops the pipeline.
-
-    Returns
-    -------
-    Report
-        What stops a pipeline first.
-    """
+def report(result: GateDecision, *, everything: bool = False, undecided_fails: bool = False) -> Report:
+    """A gate as a sheet."""
     title = f"Gate: {result.candidate} against {result.reference}"
     headline = [
         Text(
@@ -100,7 +85,7 @@ def report(result: GateResult, *, everything: bool = False, undecided_fails: boo
     )
 
 
-def as_comparisons(result: GateResult) -> list[SuiteComparison]:
+def as_comparisons(result: GateDecision) -> list[SuiteComparison]:
     """The comparisons behind a gate, a metric each: what a page draws of the samples."""
     by_metric: dict[str, list[Comparison]] = {}
     for row in result.rows:
@@ -124,7 +109,7 @@ def as_comparisons(result: GateResult) -> list[SuiteComparison]:
     ]
 
 
-def _level(result: GateResult) -> str:
+def _level(result: GateDecision) -> str:
     return level(1 - result.rules.alpha)
 
 
@@ -133,13 +118,13 @@ def _words(row: GateRow, margin: str = "") -> dict[str, str]:
     return {"better": better, "worse": worse, "margin": margin or share(row.demand.margin)}
 
 
-def _margin(result: GateResult) -> str:
+def _margin(result: GateDecision) -> str:
     """The one margin of all rows; where there are several, no number."""
     margins = {row.demand.margin for row in result.rows}
     return share(*margins) if len(margins) == 1 else "the margin"
 
 
-def _conclusion(result: GateResult) -> str:
+def _conclusion(result: GateDecision) -> str:
     """The answer in a sentence, with the benchmarks that it hangs on."""
     total = len(result.rows)
     what = counted(result, total) if total != 1 else labels([result.rows[0].comparison.benchmark], _LABEL)[0]
@@ -171,13 +156,13 @@ def _conclusion(result: GateResult) -> str:
     return f"{result.outcome.value.upper()}: {', '.join(parts)}"
 
 
-def counted(result: GateResult, count: int) -> str:
+def counted(result: GateDecision, count: int) -> str:
     """A number of rows: of benchmarks, or of their metrics where there are several."""
     several = len({row.comparison.metric for row in result.rows}) > 1
     return plural(count, "benchmark metric" if several else "benchmark")
 
 
-def _columns(result: GateResult) -> tuple[Column, ...]:
+def _columns(result: GateDecision) -> tuple[Column, ...]:
     prefix = common_prefix([row.comparison.benchmark for row in result.rows])
     return (
         Column("", right=False),
@@ -190,7 +175,7 @@ def _columns(result: GateResult) -> tuple[Column, ...]:
     )
 
 
-def _rows(result: GateResult, *, everything: bool, undecided_fails: bool) -> tuple[Row, ...]:
+def _rows(result: GateDecision, *, everything: bool, undecided_fails: bool) -> tuple[Row, ...]:
     prefix = common_prefix([row.comparison.benchmark for row in result.rows])
     several = len({row.comparison.metric for row in result.rows}) > 1
     ordered = sorted(result.rows, key=lambda row: (_ORDER.index(row.outcome), -_severity(row)))
@@ -245,7 +230,7 @@ def _missing(name: str, metric: str, reason: str, several: bool, *, folded: bool
     )
 
 
-def _row(result: GateResult, row: GateRow, name: str, *, folded: bool, undecided_fails: bool) -> Row:
+def _row(result: GateDecision, row: GateRow, name: str, *, folded: bool, undecided_fails: bool) -> Row:
     c = row.comparison
     old, new = values([c.reference.median, c.candidate.median], c.reference.unit)
     if result.rules.protocol == "mean":
@@ -337,7 +322,7 @@ def limit(row: GateRow) -> str:
     return f"{'±' if row.demand.policy is Policy.EQUIVALENCE else '+'}{share(row.demand.margin)}"
 
 
-def sentence(result: GateResult, row: GateRow) -> str:
+def sentence(result: GateDecision, row: GateRow) -> str:
     """One benchmark at the gate: what is proven, with hypothesis and p-value, or what would decide it."""
     words = _words(row)
     if (void := result.void(row)) is not None:
@@ -357,7 +342,7 @@ def sentence(result: GateResult, row: GateRow) -> str:
     return f"{shown}: {told} ({claim.hypothesis}{p}{corrected}); {range_of(row.comparison)}"
 
 
-def _notes(result: GateResult, shown: Sequence[Row]) -> Iterator[Text]:
+def _notes(result: GateDecision, shown: Sequence[Row]) -> Iterator[Text]:
     told: dict[str, list[str]] = {}
     open_rows = {row.name for row in shown if not row.folded}
     if result.rules.protocol != "mean":
@@ -388,7 +373,7 @@ def _few_of(names: Sequence[str]) -> str:
     return ", ".join(labels(names[:_NAMED], _LABEL)) + more
 
 
-def _risks(result: GateResult) -> str:
+def _risks(result: GateDecision) -> str:
     voids = [result.void(row) for row in result.rows]
     why = " and ".join(dict.fromkeys(_VOID[void.kind] for void in voids if void))
     if all(voids):
@@ -396,7 +381,7 @@ def _risks(result: GateResult) -> str:
     return f"{_stated(result)}{f' Not so for rows marked !: {why}.' if why else ''}"
 
 
-def _stated(result: GateResult) -> str:
+def _stated(result: GateDecision) -> str:
     alpha, total = result.rules.alpha, len(result.rows)
     if total < 2:
         return f"Risk of a false pass and of a false fail: at most {percent(alpha)} each."

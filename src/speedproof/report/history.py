@@ -24,20 +24,7 @@ _WIDTH = 12  # of a line of bars in a table
 
 
 def overview(result: HistoryResult, *, everything: bool = False) -> Report:
-    """The last changes of a history.
-
-    Parameters
-    ----------
-    result : HistoryResult
-        As asked for.
-    everything : bool
-        Show all changes; the rest is counted otherwise.
-
-    Returns
-    -------
-    Report
-        Ten lines, unless everything is wanted.
-    """
+    """The last changes of a history."""
     changes = sorted(result.changes, key=lambda change: _place(result, change), reverse=True)
     benchmarks = len({track.series for track in result.tracks})
     many = f"{plural(benchmarks, 'benchmark')} over {plural(result.measured, 'commit')}"
@@ -159,20 +146,7 @@ def sparkline(values: Sequence[float], width: int = 40) -> str:
 
 
 def track_report(result: HistoryResult, *, last: int = 10) -> Report:
-    """One benchmark, commit by commit.
-
-    Parameters
-    ----------
-    result : HistoryResult
-        Asked for one benchmark.
-    last : int
-        How many commits of each track are listed.
-
-    Returns
-    -------
-    Report
-        A section a track: a line of bars, the last commits, the changes.
-    """
+    """One benchmark, commit by commit."""
     sections = tuple(_of_track(result, track, last) for track in result.tracks)
     return Report(
         f"history in {result.store}",

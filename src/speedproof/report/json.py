@@ -18,20 +18,6 @@ SCHEMA_VERSION = 2
 def to_json(command: str, results: Sequence[Any], **more: Any) -> str:
     """Results of a command as an indented JSON text.
 
-    Parameters
-    ----------
-    command : str
-        The command that made them.
-    results : sequence of dataclass instances
-        What it found. Numbers that are not finite become ``null``.
-    **more : dataclass instances
-        What goes with the results, by name.
-
-    Returns
-    -------
-    str
-        Ends with a newline.
-
     Examples
     --------
     >>> print(to_json("formats", []), end="")

@@ -57,17 +57,6 @@ class CaseSuite:
 def render(*reports: Report) -> str:
     """Reports as JUnit XML.
 
-    Parameters
-    ----------
-    *reports : Report
-        Each becomes a test suite, each row of its main table a case. An undecided row is skipped: nothing is
-        proven of it, which is neither a pass nor a failure.
-
-    Returns
-    -------
-    str
-        An XML document; control characters, which XML cannot hold, are replaced by U+FFFD.
-
     Examples
     --------
     >>> print(render(), end="")
@@ -118,16 +107,6 @@ def _case(report: Report, name: str, outcome: Outcome, message: str, kind: str, 
 
 def junit_document(suites: Sequence[CaseSuite]) -> str:
     """Cases as JUnit XML, as Jenkins and GitLab read it.
-
-    Parameters
-    ----------
-    suites : sequence of CaseSuite
-        In order.
-
-    Returns
-    -------
-    str
-        An XML document; control characters, which XML cannot hold, are replaced by U+FFFD.
 
     Examples
     --------

@@ -20,17 +20,6 @@ _LATEX = {
 def render(*reports: Report) -> str:
     r"""Reports as LaTeX.
 
-    Parameters
-    ----------
-    *reports : Report
-        Of any results.
-
-    Returns
-    -------
-    str
-        Needs ``\usepackage{booktabs}`` and ``\usepackage{textcomp}``. Names are escaped; the headline is the
-        caption of the main table.
-
     Examples
     --------
     >>> print(render(), end="")

@@ -20,22 +20,6 @@ _MARKS: dict[Style, str] = {"good": "🟢 ", "bad": "🔴 ", "doubt": "🟡 ", "
 def render(*reports: Report, marker: str = "", made: str = "") -> str:
     """Reports as Markdown.
 
-    Parameters
-    ----------
-    *reports : Report
-        Of any results; each becomes a section.
-    marker : str
-        Written as a comment on the first line, by which a bot finds its own comment again and replaces it.
-    made : str
-        How it was made: the command, the versions.
-
-    Returns
-    -------
-    str
-        The answer and the clearest rows are open; every row, and what was asked for beside, is folded. Rows that
-        would make a comment too long for GitHub are counted instead of shown. Names are code, so they can neither
-        mention anybody nor become markup.
-
     Examples
     --------
     >>> from speedproof.report.model import Text

@@ -45,18 +45,6 @@ def common_prefix(names: Sequence[str]) -> str:
 def shortened(names: Sequence[str], width: int) -> list[str]:
     """Names of at most a width, distinct wherever they were.
 
-    Parameters
-    ----------
-    names : sequence of str
-        As they are.
-    width : int
-        In columns of a terminal, at least 6.
-
-    Returns
-    -------
-    list of str
-        With an ellipsis in the middle of those that are too long.
-
     Examples
     --------
     >>> shortened(["sort", "json_dumps_of_a_large_file", "json_dumps_of_a_small_file"], 12)

@@ -17,15 +17,6 @@ _SLACK = 1e-9
 def factor(ratio: float, towards: int = 0, most: int = 12) -> str:
     """A ratio as a factor, with the digits that tell it from 1.
 
-    Parameters
-    ----------
-    ratio : float
-        Positive.
-    towards : {-1, 0, 1}
-        Rounded down, to the nearest, or up.
-    most : int
-        Decimal places that it may take to tell it from 1.
-
     Examples
     --------
     >>> factor(1.1356), factor(1.0042), factor(12.345), factor(1234.5), factor(0.9873)
@@ -138,17 +129,6 @@ def values(
     measured: Sequence[float], unit: str, digits: int = 4, scale: tuple[float, str] | None = None
 ) -> list[str]:
     """Measured values in one scale, with as many digits each; more where two that differ would look the same.
-
-    Parameters
-    ----------
-    measured : sequence of float
-        In the base unit.
-    unit : str
-        The base unit.
-    digits : int
-        Significant ones.
-    scale : (float, str), optional
-        What to divide by, and its symbol; by default that of the largest value.
 
     Examples
     --------

@@ -20,19 +20,6 @@ def json_schema(
 ) -> dict[str, Any]:
     """One schema for all commands.
 
-    Parameters
-    ----------
-    results : mapping of str to sequence of type
-        By command, the types that an item of ``results`` may have.
-    attached : mapping of str to mapping of str to type, optional
-        By command, what may go with the results.
-
-    Returns
-    -------
-    dict
-        A schema of draft 2020-12: one document for each command. Wherever it says number there may be ``null``,
-        which stands for infinity and for "not a number".
-
     Examples
     --------
     >>> schema = json_schema({"count": [int]})

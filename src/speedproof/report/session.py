@@ -37,36 +37,7 @@ def report(
     builds: tuple[int, bool] | None = None,
     gate: Gate | None = None,
 ) -> Report:
-    """The ending of a session.
-
-    Parameters
-    ----------
-    findings : sequence of Finding
-        Of every benchmark and candidate.
-    sides : mapping of (str, str) to Summary
-        By benchmark and version, the runs in numbers.
-    risk : float
-        Of each direction, for all candidates of a benchmark together.
-    margin : float, optional
-        Of equivalence.
-    spent : mapping of (str, str) to mapping of str to str, optional
-        By benchmark and version, further columns: user and system time.
-    file : str
-        Where the runs are, for the line that says how to see more.
-    control : bool
-        Whether a version is the reference built again.
-    unaffected : sequence of str
-        Benchmarks, or patterns of them, that the change cannot touch.
-    builds : (int, bool), optional
-        How often each version was built, and whether every time with another layout.
-    gate : Gate, optional
-        What every benchmark was held to.
-
-    Returns
-    -------
-    Report
-        One answer a benchmark: no second table by other protocols.
-    """
+    """The ending of a session."""
     results = _results(findings, sides, risk, margin)
     if not results:
         return Report("", (Text("Undecided: no complete block was measured.", "bad"),), command="run")

@@ -35,18 +35,7 @@ COLUMNS = (
 
 
 def out_lines(report: SuiteReport) -> Iterator[str]:
-    """The lines of the .out file.
-
-    Parameters
-    ----------
-    report : SuiteReport
-        Of a configuration.
-
-    Yields
-    ------
-    str
-        The header, then one line a benchmark, without line ends.
-    """
+    """The lines of the .out file."""
     yield ",".join(f'"{column}"' for column in COLUMNS)
     for row in report.rows:
         name = row.name.replace('"', '""')
@@ -74,20 +63,7 @@ def _number(value: float) -> str:
 
 
 def report_lines(report: SuiteReport, title: str) -> Iterator[str]:
-    """The lines of the .report file, which is also what the command prints.
-
-    Parameters
-    ----------
-    report : SuiteReport
-        Of a configuration.
-    title : str
-        The configuration's name.
-
-    Yields
-    ------
-    str
-        Without line ends.
-    """
+    """The lines of the .report file, which is also what the command prints."""
     yield f"Speedup-Test of {title}"
     yield f"Protocols: {'as the tool of 2010 computed them' if report.original else 'of the 2013 article'}"
     if report.confidence is not None:
@@ -149,20 +125,7 @@ def _three(value: float) -> str:
 
 
 def warning_lines(report: SuiteReport, problems: Sequence[str]) -> Iterator[str]:
-    """The lines of the .warning file: every remark under its benchmark.
-
-    Parameters
-    ----------
-    report : SuiteReport
-        Of a configuration.
-    problems : sequence of str
-        Benchmarks that could not be read, each with its reason.
-
-    Yields
-    ------
-    str
-        Without line ends.
-    """
+    """The lines of the .warning file: every remark under its benchmark."""
     for remark in report.remarks:
         yield f"weights: {remark}"
     for row in report.rows:
@@ -175,29 +138,7 @@ def warning_lines(report: SuiteReport, problems: Sequence[str]) -> Iterator[str]
 
 
 def write_files(prefix: str, report: SuiteReport, title: str, problems: Sequence[str]) -> tuple[Path, ...]:
-    """Write the four files; each appears whole or not at all.
-
-    Parameters
-    ----------
-    prefix : str
-        Path and beginning of the four names.
-    report : SuiteReport
-        Of a configuration.
-    title : str
-        The configuration's name.
-    problems : sequence of str
-        Benchmarks that could not be read.
-
-    Returns
-    -------
-    tuple of Path
-        What was written.
-
-    Raises
-    ------
-    OSError
-        A folder that does not exist, a full disk.
-    """
+    """Write the four files; each appears whole or not at all."""
     contents = {
         ".report": report_lines(report, title),
         ".out": out_lines(report),

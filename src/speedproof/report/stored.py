@@ -153,18 +153,7 @@ class Document:
 
 
 def store(suite: Suite) -> StoredSuite:
-    """A suite as plain data.
-
-    Parameters
-    ----------
-    suite : Suite
-        With its samples.
-
-    Returns
-    -------
-    StoredSuite
-        With the same values, bit for bit.
-    """
+    """A suite as plain data."""
     return StoredSuite(
         versions=suite.versions,
         samples=tuple(
@@ -197,21 +186,6 @@ def store(suite: Suite) -> StoredSuite:
 def restore(stored: StoredSuite) -> Suite:
     """The suite that was stored.
 
-    Parameters
-    ----------
-    stored : StoredSuite
-        As read.
-
-    Returns
-    -------
-    Suite
-        Equal to the one that :func:`store` was given.
-
-    Raises
-    ------
-    DataError
-        A sample that cannot be one: no values, a negative time.
-
     Examples
     --------
     >>> suite = Suite(("old",), {(Key("sort"), "old"): Sample(np.array([0.1, 0.3]), label="old")})
@@ -240,27 +214,7 @@ def restore(stored: StoredSuite) -> Suite:
 
 
 def read_document(text: bytes, path: str) -> tuple[Document, Suite]:
-    """Read what ``speedproof compare --json`` wrote.
-
-    Parameters
-    ----------
-    text : bytes
-        The file.
-    path : str
-        Its name, for messages.
-
-    Returns
-    -------
-    document : Document
-        The comparisons.
-    suite : Suite
-        Their samples; without any when they were not stored.
-
-    Raises
-    ------
-    FormatError
-        No JSON, not of this command, of another schema, or with a field of the wrong kind.
-    """
+    """Read what ``speedproof compare --json`` wrote."""
     try:
         raw = msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:

@@ -58,24 +58,7 @@ OUTCOMES: dict[Verdict, Outcome] = {
 def report(
     result: SuiteComparison, *, everything: bool = False, details: bool = False, explain: bool = False
 ) -> Report:
-    """A comparison of two versions on one metric.
-
-    Parameters
-    ----------
-    result : SuiteComparison
-        As :func:`speedproof.protocols.suite.compare_suite` makes it.
-    everything : bool
-        Show every benchmark, not only the clearest.
-    details : bool
-        Add the other protocols, corrections and numbers of the whole suite.
-    explain : bool
-        Add every check, test and rule.
-
-    Returns
-    -------
-    Report
-        At most 10 lines of 80 columns for one benchmark, 16 for six, 32 for a hundred.
-    """
+    """A comparison of two versions on one metric."""
     sections = [
         *(detailed.details(result) if details else ()),
         *(detailed.explain(result) if explain else ()),

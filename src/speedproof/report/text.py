@@ -35,22 +35,6 @@ _BREVITY = 3
 def render(report: Report, width: int = 80, *, colour: bool = False, everything: bool = False) -> str:
     """A report as text.
 
-    Parameters
-    ----------
-    report : Report
-        Of any result.
-    width : int
-        Columns; no line is longer.
-    colour : bool
-        Whether to colour by ANSI escapes.
-    everything : bool
-        Show the rows that are folded, too.
-
-    Returns
-    -------
-    str
-        Lines that end with a newline.
-
     Examples
     --------
     >>> from speedproof.report.model import Cell, Column

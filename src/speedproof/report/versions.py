@@ -42,17 +42,7 @@ _NUMBERED = re.compile(r"\D*\d+(\.\d+)*\D*")
 def reports(
     results: Sequence[SuiteComparison], rankings: Mapping[str, SuiteRanking] | None = None, **asked: bool
 ) -> list[Report]:
-    """One report a metric: a sheet for two versions, a ranking and a matrix for more.
-
-    Parameters
-    ----------
-    results : sequence of SuiteComparison
-        One for each candidate and metric.
-    rankings : mapping of str to SuiteRanking, optional
-        By metric.
-    **asked : bool
-        ``everything``, ``details``, ``explain``, as for :func:`speedproof.report.suite.report`.
-    """
+    """One report a metric: a sheet for two versions, a ranking and a matrix for more."""
     by_metric: dict[str, list[SuiteComparison]] = {}
     for result in results:
         by_metric.setdefault(result.metric, []).append(result)
@@ -70,22 +60,7 @@ def report(
     details: bool = False,
     explain: bool = False,
 ) -> Report:
-    """Several candidates against one reference, on one metric.
-
-    Parameters
-    ----------
-    results : sequence of SuiteComparison
-        One for each candidate, all with the same reference and metric.
-    ranking : SuiteRanking, optional
-        Of all versions.
-    everything, details, explain : bool
-        As for :func:`speedproof.report.suite.report`.
-
-    Returns
-    -------
-    Report
-        First who is ahead, as far as that is proven.
-    """
+    """Several candidates against one reference, on one metric."""
     results = [r for r in results if r.comparisons]
     if not results:
         return Report(

@@ -72,21 +72,7 @@ def gain_and_loss(result: Comparison) -> tuple[str, str]:
 
 
 def effect(result: Comparison, verdict: Verdict | None = None) -> Effect:
-    """By how much, seen from the side of the verdict.
-
-    Parameters
-    ----------
-    result : Comparison
-        Of speedups.
-    verdict : Verdict, optional
-        Faster or slower, when not that of the comparison.
-
-    Returns
-    -------
-    Effect
-        Where the observed ratio and the bounds are of two estimands and contradict each other, the bound stands
-        for both: it is what was tested.
-    """
+    """By how much, seen from the side of the verdict."""
     faster = (verdict or result.verdict) is Verdict.FASTER
     word = gain_and_loss(result)[0 if faster else 1]
     s, certified = result.speedup, result.certified
@@ -135,15 +121,7 @@ def asked_of(protocol: str) -> str:
 
 
 def verdict(result: Comparison, margin: float | None = None) -> str:
-    """The answer in a sentence without its proof.
-
-    Parameters
-    ----------
-    result : Comparison
-        Of any protocol.
-    margin : float, optional
-        Of equivalence, when one was stated.
-    """
+    """The answer in a sentence without its proof."""
     new, old = result.candidate.label or "the candidate", result.reference.label or "the reference"
     if result.quantity == "probability":
         return chance(result.speedup, new, old, result.verdict, result.repeated)

@@ -121,20 +121,6 @@ def _fits(places: Sequence[float], labels: Sequence[str], width: float) -> bool:
 def ratio_axis(values: Sequence[float], bounds: Sequence[float] = ()) -> RatioAxis:
     """An axis for speedups.
 
-    Parameters
-    ----------
-    values : sequence of float
-        Observed speedups. Those that are not positive and finite are passed over, and a few that lie so far out
-        that they would squeeze all others may lie beyond an end.
-    bounds : sequence of float
-        Their certified bounds. The outermost 2 % of them may lie beyond an end, so that a few uncertain
-        benchmarks do not squeeze all others.
-
-    Returns
-    -------
-    RatioAxis
-        Around 1.
-
     Examples
     --------
     >>> ratio_axis([0.93, 1.08]).ticks
@@ -187,18 +173,6 @@ def _step(span: float, most: int = 8) -> float:
 
 def linear_ticks(low: float, high: float, most: int = 7) -> tuple[float, ...]:
     """Round numbers from low to high.
-
-    Parameters
-    ----------
-    low, high : float
-        Ends, low <= high.
-    most : int
-        About how many.
-
-    Returns
-    -------
-    tuple of float
-        At least one; the value itself when both ends are equal or too close to be told apart.
 
     Examples
     --------

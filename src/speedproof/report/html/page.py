@@ -97,32 +97,7 @@ def render(
     suite: Suite | None = None,
     context: Context | None = None,
 ) -> str:
-    """Reports as one page.
-
-    Parameters
-    ----------
-    *reports : Report
-        In order.
-    panels : sequence of mapping of str to Panel
-        For each report, what to draw when somebody opens a row, by the row's name.
-    suite : Suite, optional
-        For what was pooled, what was left out, and the fields of both sides.
-    context : Context, optional
-        How the results were made.
-
-    Returns
-    -------
-    str
-        A page without any reference to anything outside of it. Its Content-Security-Policy lets the browser run
-        the one script and use the one style sheet that are in it, by their hashes, and load nothing. Tables are in
-        the page itself, so they are read, printed and searched without the script, too; charts are drawn when
-        opened.
-
-    Raises
-    ------
-    UsageError
-        Jinja2 is not installed.
-    """
+    """Reports as one page."""
     try:
         import jinja2
         import markupsafe

@@ -35,22 +35,7 @@ _BUDGET = 240_000
 
 
 def panels(result: SuiteComparison, suite: Suite, margin: float | None = None) -> dict[str, Panel]:
-    """The data of every panel of a suite.
-
-    Parameters
-    ----------
-    result : SuiteComparison
-        Of one metric.
-    suite : Suite
-        The samples; a benchmark without them gets a panel without charts.
-    margin : float, optional
-        Of equivalence.
-
-    Returns
-    -------
-    dict of str to dict
-        By benchmark; plain data for JSON, with numbers already as text where people read them.
-    """
+    """The data of every panel of a suite."""
     pairs: Mapping[str, Pair] = {}
     if result.reference in suite.versions and result.candidate in suite.versions:
         pairing = suite.pair(result.reference, result.candidate)

@@ -36,25 +36,7 @@ def write_site(
     branches: Mapping[str, HistoryResult] | None = None,
     done: Callable[[], None] = lambda: None,
 ) -> int:
-    """Write the pages of a history; their size in bytes.
-
-    Parameters
-    ----------
-    result : HistoryResult
-        What is shown.
-    folder : str or path
-        Made when absent; must be empty or hold such pages.
-    made : str
-        When and from what, for the foot of the page.
-    link : str
-        What stands before a commit's name in its web address; empty for none.
-    tags : mapping of str to str
-        From commits to the names of releases.
-    branches : mapping of str to HistoryResult
-        Others to compare with.
-    done : callable
-        Called after every benchmark.
-    """
+    """Write the pages of a history; their size in bytes."""
     place = Path(folder)
     if place.exists() and not _ours(place):
         raise UsageError(f"{place}: holds other files; name a new folder for the pages")
