@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path, PurePath
 
 from speedproof.corpus import is_url
@@ -132,7 +133,7 @@ def counted_once(read_all: Sequence[Sequence[Record | Skipped]]) -> list[Record 
     first: dict[object, tuple[int, str]] = {}
     again: dict[tuple[int, str], str] = {}
     for file, own in files.items():
-        if len({value for record in own for value in record.values.tolist()}) >= _TELLING:
+        if len(files) > 1 and _tells(own):
             content = tuple((r.benchmark, r.metric, r.version, r.span, r.values.tobytes()) for r in own)
             if first.setdefault(content, file) != file:
                 again[file] = first[content][1]
@@ -142,6 +143,16 @@ def counted_once(read_all: Sequence[Sequence[Record | Skipped]]) -> list[Record 
         for (_, path), other in again.items()
     ]
     return [*kept, *repeated]
+
+
+def _tells(records: Sequence[Record]) -> bool:
+    """Whether there are enough different values to know them again."""
+    seen: set[float] = set()
+    for value in chain.from_iterable(record.values.flat for record in records):
+        seen.add(value)
+        if len(seen) == _TELLING:
+            return True
+    return False
 
 
 def versions_of_several(
