@@ -1,4 +1,4 @@
-"""The studentised rank test of one large pair: made where it is asked, its bounds searched.
+"""The studentised rank test of large pairs: made where it is asked, its bounds and the median ratio searched.
 
 Of :mod:`speedproof.stats.superiority`, which see.
 """
@@ -6,7 +6,7 @@ Of :mod:`speedproof.stats.superiority`, which see.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -14,128 +14,268 @@ import numpy.typing as npt
 from speedproof.stats.pair_ratios import ratio_order_statistics
 from speedproof.stats.permutation import Spread
 from speedproof.stats.rank_states import ROUNDING, Pairs, Score
-from speedproof.stats.root import decreasing_root
+from speedproof.stats.root import decreasing_roots
 
 __all__ = ["Search"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
-_LISTED = 1 << 10  # ratios that are listed near a bound
+_LISTED = 1 << 10  # ratios that are listed near a bound,
+_SHARE_LISTED = 1 / 16  # or as many as this share of the values, where that is more
+_TOO_MANY = 64  # times as many
 _LARGEST = math.log(1.7e308)
+_FEW_DISTINCT = 0.5
+_SLACK = 8 * float(np.finfo(np.float64).eps)  # products gamma y are rounded, and so are ratios
+
+
+class _Side:
+    """Sorted samples, each distinct value once where values repeat: how many are below each place, its weights."""
+
+    def __init__(self, samples: FloatArray) -> None:
+        self.size = samples.shape[1]
+        self.values = np.sort(samples, axis=1)
+        self.upto: FloatArray | None = None
+        self.weight: FloatArray | None = None
+        ends = np.ones(samples.shape, dtype=np.bool_)
+        np.not_equal(self.values[:, 1:], self.values[:, :-1], out=ends[:, :-1])
+        most = int(ends.sum(axis=1).max())
+        if most <= _FEW_DISTINCT * self.size:
+            # Rows with fewer distinct values are filled up with their largest one, of no weight.
+            row, at = np.nonzero(ends)
+            place = np.arange(row.size) - np.searchsorted(row, row)
+            values = np.repeat(self.values[:, -1:], most, axis=1)
+            values[row, place] = self.values[row, at]
+            upto = np.full((samples.shape[0], most + 1), float(self.size))
+            upto[:, 0], upto[row, place + 1] = 0.0, at + 1.0
+            self.values, self.upto, self.weight = values, upto, np.diff(upto, axis=1)
+
+    def quantile(self, share: float) -> FloatArray:
+        """A value of each sample with about that share of the others below."""
+        at = int(share * (self.size - 1))
+        if self.upto is None:
+            return self.values[:, at]
+        return np.take_along_axis(self.values, np.argmax(self.upto[:, 1:] > at, axis=1)[:, None], axis=1)[
+            :, 0
+        ]
+
+    def counts(self, places: IntArray, row: int | None = None) -> FloatArray:
+        """How many values are before places, in each row or in one."""
+        if self.upto is None:
+            return places.astype(np.float64)
+        return self.upto[row][places] if row is not None else np.take_along_axis(self.upto, places, axis=1)
+
+    def sums(self, counts: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The sum and the sum of squares of a count for every value.
+
+        Squares are taken around the mean, so that nothing cancels when nearly all pairs are won.
+        """
+        weighted = counts if self.weight is None else counts * self.weight
+        total = weighted.sum(axis=1)
+        centred = counts - (total / self.size)[:, None]
+        around = centred if self.weight is None else centred * self.weight
+        return total, np.einsum("ij,ij->i", around, centred) + total**2 / self.size
 
 
 class Search:
-    """One pair of samples with too many ratios to sort: the test is made where it is asked."""
+    """Pairs of samples with too many ratios to sort: the test is made where it is asked."""
 
     def __init__(self, pairs: Pairs, score: Score | None) -> None:
-        self.x, self.y = np.sort(pairs.x[0]), np.sort(pairs.y[0])
-        self.step = pairs.step[0]
-        self.scorer = score
+        self.pairs, self.scorer = pairs, score
+        self.x, self.y = _Side(pairs.x), _Side(pairs.y)
+        self.listed = max(float(_LISTED), _SHARE_LISTED * sum(pairs.sizes))
+        self.read = {sign: self._read(sign) for sign in (-1.0, 0.0, 1.0)}
 
     def _read(self, sign: float) -> tuple[FloatArray, FloatArray]:
         """The values that the steps leave possible: the least x and greatest y (sign -1), or the reverse (+1)."""
-        x = np.maximum(self.x + sign * 0.5 * self.step[0], 0.0)
-        return x, np.maximum(self.y - sign * 0.5 * self.step[1], 0.0)
+        half = sign * 0.5 * self.pairs.step
+        if not half.any() and min(self.x.values.min(), self.y.values.min()) >= 0.0:
+            return self.x.values, self.y.values
+        return np.maximum(self.x.values + half[:, :1], 0.0), np.maximum(self.y.values - half[:, 1:], 0.0)
 
-    def _below(self, gamma: float, sign: float) -> IntArray:
-        """How many gamma y are below each x; ties count against X (sign -1) or for it (+1)."""
-        x, y = self._read(sign)
-        return np.asarray(np.searchsorted(gamma * y, x, side="left" if sign < 0 else "right"), dtype=np.int64)
+    def _places(self, gamma: FloatArray, sign: float) -> tuple[IntArray, IntArray]:
+        """How many gamma y are below each x, and x below each y; ties count for X with a sign of +1 only."""
+        x, y = self.read[sign]
+        with np.errstate(over="ignore", under="ignore"):
+            scaled = gamma[:, None] * y
+        # Of equal values the first part comes first. Two ascending runs are merged in linear time.
+        parts = (scaled, x) if sign > 0.0 else (x, scaled)
+        order = np.argsort(np.concatenate(parts, axis=1), axis=1, kind="stable")
+        of_x = order >= y.shape[1] if sign > 0.0 else order < x.shape[1]
+        rows = np.arange(0, order.size, order.shape[1])[:, None]
+        below_x = np.flatnonzero(of_x).reshape(x.shape) - (rows + np.arange(x.shape[1]))
+        below_y = np.flatnonzero(~of_x).reshape(y.shape) - (rows + np.arange(y.shape[1]))
+        return below_x, below_y
 
-    def _spread(self, below: IntArray) -> tuple[float, float, float]:
-        n, m = self.x.size, self.y.size
-        below_x = below.astype(np.float64)
-        # The j-th y has below it every x that has at most j of the y below.
-        below_y = np.cumsum(np.bincount(below, minlength=m + 1))[:m].astype(np.float64)
-        # Sums of squares around the mean, so that nothing cancels when nearly all pairs are won.
-        won = below_x.sum()
-        square_x = ((below_x - won / n) ** 2).sum() + won**2 / n
-        square_y = ((below_y - below_y.mean()) ** 2).sum() + below_y.sum() ** 2 / m
-        return float(won), float(square_x), float(square_y)
+    def _spread(self, places: tuple[IntArray, IntArray]) -> Spread:
+        won, square_x = self.x.sums(self.y.counts(places[0]))
+        _, square_y = self.y.sums(self.x.counts(places[1]))
+        return Spread(won, square_x, square_y)
 
-    def score(self, gamma: float, sign: float) -> FloatArray:
+    def _won(self, gamma: FloatArray) -> FloatArray:
+        return self.x.sums(self.y.counts(self._places(gamma, 0.0)[0]))[0]
+
+    def score(self, gamma: FloatArray, sign: float) -> FloatArray:
         """The score at gamma; ties count against X (sign -1) or for it (+1)."""
         if self.scorer is None:
             raise AssertionError
-        return self.scorer.of(Spread(*(np.array([v]) for v in self._spread(self._below(gamma, sign)))))
+        return self.scorer.of(self._spread(self._places(gamma, sign)))
 
-    def estimate(self) -> float:
-        """The median of the ratios: of two in the middle their geometric mean; 0 / 0 is none."""
-        known = self.x.size * self.y.size - int((self.x == 0.0).sum()) * int((self.y == 0.0).sum())
+    @cached_property
+    def _range(self) -> tuple[FloatArray, FloatArray]:
+        """Logarithms of ratios between which the typical one probably lies, from quantiles."""
+        ends = []
+        with np.errstate(divide="ignore", invalid="ignore"):
+            for share in (0.45, 0.55):
+                x = np.log(self.x.quantile(share))
+                ends.append(x - np.log(self.y.quantile(1.0 - share)))
+        known = np.isfinite(ends[0]) & np.isfinite(ends[1])
+        return np.where(known, ends[0] - 1e-9, 0.0), np.where(known, ends[1] + 1e-9, 1.0)
+
+    @cached_property
+    def _few(self) -> FloatArray:
+        """The width of an interval of about as many ratios as are listed."""
+        start, end = self._range
+        ratios = self.x.values.shape[1] * self.y.values.shape[1]
+        return np.asarray(self.listed * (end - start) / (0.1 * ratios))
+
+    def estimates(self) -> FloatArray:
+        """The medians of the ratios: of two in the middle their geometric mean; 0 / 0 is none."""
+        n, m = self.pairs.sizes
+        ranks = (n * m - 1) // 2, n * m // 2
+        start, end = self._range
+        won = [self._won(np.exp(at)) for at in self._range]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = (won[0] - 0.5 * n * m) / (won[0] - won[1])
+        guess = start + (end - start) * np.where((share > 0.0) & (share < 1.0), share, 0.5)
+        near = np.maximum(0.01 * (end - start), self._few)
+        low, high = decreasing_roots(
+            lambda at: ranks[0] + 0.5 - (n * m - self._won(_exp(at))), guess - near, guess + near, self._few
+        )
+        low, high = _exp(low) * (1.0 - _SLACK), _exp(high) * (1.0 + _SLACK)
+        upto, downto = self._places(low, 0.0)[0], self._places(high, 0.0)[0]
+        won_low = self.x.sums(self.y.counts(upto))[0]
+        found = np.empty(low.size)
+        for row in range(low.size):
+            count = int(np.maximum(upto[row] - downto[row], 0).sum())
+            positive = min(self.x.values[row, 0], self.y.values[row, 0]) > 0.0
+            if not positive or not 0.0 < low[row] < high[row] < math.inf or count > _TOO_MANY * self.listed:
+                found[row] = self._one_estimate(row)
+                continue
+            i, j = _crossed(upto[row], downto[row])
+            ratios = self.x.values[row][i] / self.y.values[row][j]
+            order = np.argsort(ratios)
+            weights = _weight(self.x, row, i) * _weight(self.y, row, j)
+            reached = n * m - won_low[row] + np.cumsum(np.broadcast_to(weights, ratios.shape)[order])
+            places = np.searchsorted(reached, ranks, side="right")
+            if reached.size == 0 or places[1] >= reached.size or n * m - won_low[row] > ranks[0]:
+                found[row] = self._one_estimate(row)
+                continue
+            found[row] = _middle(*(float(ratios[order[at]]) for at in places))
+        return found
+
+    def _one_estimate(self, row: int) -> float:
+        x, y = self.pairs.x[row], self.pairs.y[row]
+        known = x.size * y.size - int((x == 0.0).sum()) * int((y == 0.0).sum())
         if not known:
             return math.nan
-        lower, upper = ratio_order_statistics(self.x, self.y, ((known - 1) // 2, known // 2))
-        return lower if lower == upper else math.sqrt(lower) * math.sqrt(upper)
+        return _middle(*ratio_order_statistics(x, y, ((known - 1) // 2, known // 2)))
 
-    def bounds(self, alpha: float) -> tuple[float, float]:
-        """The last gamma that is rejected as too small, and the first that is rejected as too large."""
+    def bounds(self, alpha: float) -> tuple[FloatArray, FloatArray]:
+        """The last gammas that are rejected as too small, and the first that are rejected as too large."""
         if self.scorer is None:
             raise AssertionError
         critical = self.scorer.null.critical(alpha)
-
-        def above(log_gamma: float) -> float:
-            return _finite(float(self.score(math.exp(log_gamma), -1.0)[0]) - critical)
-
-        def below(log_gamma: float) -> float:
-            return _finite(float(self.score(math.exp(log_gamma), 1.0)[0]) + critical)
-
         # The score falls nearly evenly between two quantiles of the ratios: start next to where it passes.
-        start, end = self._range()
-        steep = (above(end) - above(start)) / (end - start)
-        few = _LISTED * (end - start) / (0.1 * self.x.size * self.y.size)
+        start, end = self._range
+        at_start, at_end = (np.clip(self.score(_exp(at), -1.0), -1e9, 1e9) for at in self._range)
+        steep = (at_end - at_start) / (end - start)
         found = []
-        for side, sign in ((above, -1.0), (below, 1.0)):
-            at = start - side(start) / steep if steep < 0.0 else start
-            near = max(0.02 * abs(at - 0.5 * (start + end)), few)
-            found.append(self._crossing(side, sign, critical, (at - near, at + near), few))
+        for sign in (-1.0, 1.0):
+            from_here = at_start + sign * critical
+            at = np.where(steep < 0.0, start - from_here / np.where(steep < 0.0, steep, 1.0), start)
+            near = np.maximum(0.02 * np.abs(at - 0.5 * (start + end)), self._few)
+            found.append(self._crossings(sign, critical, at - near, at + near))
         return found[0], found[1]
 
-    def _crossing(
+    def _crossings(self, sign: float, critical: float, low: FloatArray, high: FloatArray) -> FloatArray:
+        """A bound of every pair: first a narrow interval, then a walk through the ratios in it."""
+
+        def beyond(log_gamma: FloatArray) -> FloatArray:
+            return np.clip(self.score(_exp(log_gamma), sign) + sign * critical, -1e9, 1e9)
+
+        start, end = decreasing_roots(beyond, low, high, self._few)
+        low, high = _exp(start), np.where(end < _LARGEST, _exp(end), math.inf)
+        found = np.where(sign < 0.0, low, high)
+        walked = (low > 0.0) & (low < high) & (high < math.inf)
+        low, high = np.where(walked, low, 1.0), np.where(walked, high, 1.0)
+        upto, downto = self._places(low, sign), self._places(high, sign)
+        spread = self._spread(upto)
+        too_many = np.zeros(walked.shape, dtype=np.bool_)
+        for row in np.flatnonzero(walked).tolist():
+            crossed = _crossed(upto[0][row], downto[0][row])
+            if crossed[0].size > _TOO_MANY * self.listed:
+                too_many[row] = True
+                continue
+            begin = Spread(*(sums[row] for sums in (spread.won, spread.square_x, spread.square_y)))
+            found[row] = self._walk(row, sign, critical, (low[row], high[row]), crossed, begin)
+        if too_many.any():
+            precise = decreasing_roots(beyond, np.where(too_many, start, 0.0), np.where(too_many, end, 1.0))
+            found = np.where(too_many, _exp(precise[0 if sign < 0.0 else 1]), found)
+        return found
+
+    def _walk(
         self,
-        side: Callable[[float], float],
+        row: int,
         sign: float,
         critical: float,
-        probably: tuple[float, float],
-        few: float,
+        between: tuple[float, float],
+        crossed: tuple[IntArray, IntArray],
+        begin: Spread,
     ) -> float:
-        """The bound: first a narrow interval, then a walk through the ratios in it, as in `_states`."""
-        start, end = decreasing_root(side, *probably, narrow=few)
-        low, high = math.exp(start), math.exp(end) if end < _LARGEST else math.inf
-        if not 0.0 < low < high < math.inf or self.scorer is None:
-            return low if sign < 0 else high
-        upto, downto = self._below(low, sign), self._below(high, sign)
-        crossed = np.maximum(upto - downto, 0)
-        count = int(crossed.sum())
-        if count > 64 * _LISTED:
-            precise = decreasing_root(side, start, end)
-            return math.exp(precise[0] if sign < 0 else precise[1])
-        i = np.repeat(np.arange(self.x.size), crossed)
-        j = np.arange(count) - np.repeat(np.cumsum(crossed) - crossed, crossed) + downto[i]
-        x, y = self._read(sign)
-        ratios = x[i] / y[j]
+        """Through the ratios of one pair between two gammas, from the spread at the first."""
+        if self.scorer is None:
+            raise AssertionError
+        x, y = (values[row] for values in self.read[sign])
+        ratios = x[crossed[0]] / y[crossed[1]]
         order = np.argsort(ratios, kind="stable")
-        won, square_x, square_y = self._spread(upto)
-        states = Spread(
-            won - np.arange(count + 1.0)[None],
-            square_x + np.concatenate([[0.0], np.cumsum(-1.0 - 2.0 * j[order])])[None],
-            square_y + np.concatenate([[0.0], np.cumsum(1.0 + 2.0 * i[order])])[None],
+        i, j = crossed[0][order], crossed[1][order]
+        weight_x, weight_y = _weight(self.x, row, i), _weight(self.y, row, j)
+        # The i-th x had all of the y up to the j-th below it and loses the j-th, which gains the i-th x.
+        of_x = self.y.counts(j, row) ** 2 - self.y.counts(j + 1, row) ** 2
+        of_y = self.x.counts(i + 1, row) ** 2 - self.x.counts(i, row) ** 2
+        lost = np.broadcast_to(weight_x * weight_y, ratios.shape)
+        steps = (
+            (start + np.concatenate([[0.0], np.cumsum(change)]))[None]
+            for start, change in (
+                (begin.won, -lost),
+                (begin.square_x, weight_x * of_x),
+                (begin.square_y, weight_y * of_y),
+            )
         )
-        rejected = -sign * self.scorer.of(states)[0] >= critical
-        ends = np.concatenate([[low], ratios[order], [high]])
+        rejected = -sign * self.scorer.row(row).of(Spread(*steps))[0] >= critical
+        ends = np.concatenate([[between[0]], ratios[order], [between[1]]])
         kept = np.flatnonzero((ends[1:] > ends[:-1] * (1.0 + ROUNDING)) & ~rejected)
         if not kept.size:
-            return high if sign < 0 else low
+            return between[1] if sign < 0 else between[0]
         return float(ends[kept[0]] if sign < 0 else ends[kept[-1] + 1])
 
-    def _range(self) -> tuple[float, float]:
-        """Logarithms of ratios between which the typical one probably lies, from quantiles."""
-        x, y = self.x[self.x > 0.0], self.y[self.y > 0.0]
-        if not x.size or not y.size:
-            return 0.0, 1.0
-        low, high = (math.log(np.quantile(x, p)) - math.log(np.quantile(y, 1.0 - p)) for p in (0.45, 0.55))
-        return low - 1e-9, high + 1e-9
+
+def _exp(logarithm: FloatArray) -> FloatArray:
+    with np.errstate(under="ignore"):
+        return np.asarray(np.exp(np.minimum(logarithm, _LARGEST)))
 
 
-def _finite(value: float) -> float:
-    return max(min(value, 1e9), -1e9)
+def _weight(side: _Side, row: int, places: IntArray) -> FloatArray | float:
+    return 1.0 if side.weight is None else side.weight[row][places]
+
+
+def _crossed(upto: IntArray, downto: IntArray) -> tuple[IntArray, IntArray]:
+    """The pairs (i, j) that go from x > gamma y to x < gamma y: of each x some neighbouring y."""
+    counts = np.maximum(upto - downto, 0)
+    i = np.repeat(np.arange(counts.size), counts)
+    return i, np.arange(i.size) - np.repeat(np.cumsum(counts) - counts - downto, counts)
+
+
+def _middle(lower: float, upper: float) -> float:
+    return lower if lower == upper else math.sqrt(lower) * math.sqrt(upper)

@@ -84,6 +84,11 @@ class Score:
         n, m = self.null.n, self.null.m
         return self.null.score(studentised(spread, n, m, (columns[0], columns[1]), columns[3]), columns[2])
 
+    def row(self, at: int) -> Score:
+        """That of one row."""
+        parts = (self.inflation, self.effective, self.tied, self.least)
+        return Score(self.null, self.independent, *(part[at : at + 1] for part in parts))
+
     def _columns(self, extra: int) -> list[FloatArray]:
         parts = (self.inflation[:, 0], self.inflation[:, 1], self.effective, self.tied)
         return [part.reshape(part.shape + (1,) * extra) for part in parts]

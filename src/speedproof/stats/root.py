@@ -1,76 +1,72 @@
-"""Where a decreasing function of one number changes its sign."""
+"""Where decreasing functions of one number change their signs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-__all__ = ["decreasing_root"]
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["decreasing_roots"]
+
+FloatArray = npt.NDArray[np.float64]
 
 _WIDEST = 1500.0  # logarithms of doubles lie within
 _NARROW = 1e-11
 _MOST_STEPS = 200
 
 
-def decreasing_root(
-    function: Callable[[float], float], low: float, high: float, *, narrow: float = _NARROW
-) -> tuple[float, float]:
-    """The ends of a narrow interval in which a decreasing function changes its sign.
+def decreasing_roots(
+    function: Callable[[FloatArray], FloatArray],
+    low: FloatArray,
+    high: FloatArray,
+    narrow: float | FloatArray = _NARROW,
+) -> tuple[FloatArray, FloatArray]:
+    """The ends of narrow intervals in which decreasing functions, possibly in steps, change their signs.
 
-    Parameters
-    ----------
-    function : callable
-        Decreasing, possibly in steps.
-    low, high : float
-        Where it probably changes its sign; the interval is widened where it does not.
-    narrow : float
-        Width of the interval at which to stop, relative where its ends exceed 1.
+    `function` takes an argument for each of them and gives their values. The intervals from `low` to `high` are
+    widened where they hold no change, and narrowed to the width `narrow`, relative where their ends exceed 1. A
+    function is positive at the first end and not at the second; the end is infinite where the sign never changes
+    within the logarithms of doubles.
 
-    Returns
-    -------
-    (float, float)
-        The function is positive at the first and not at the second; infinities where its sign never changes
-        within the logarithms of doubles.
-
-    Notes
-    -----
     The Illinois variant of false position, with a halving whenever two steps did not halve the interval.
 
     Examples
     --------
-    >>> low, high = decreasing_root(lambda v: 2.0 - v**3, 0.0, 1.0)
-    >>> round(low, 8), low <= 2 ** (1 / 3) <= high
-    (1.25992105, True)
+    >>> low, high = decreasing_roots(lambda v: [2.0, 3.0] - v**3, np.zeros(2), np.ones(2))
+    >>> low.round(8).tolist(), (low <= [2 ** (1 / 3), 3 ** (1 / 3)]).all() and (high >= low).all()
+    ([1.25992105, 1.44224957], np.True_)
     """
     width = high - low
-    at_low = function(low)
-    while not at_low > 0.0:
-        high, width = low, 4.0 * width
-        low -= width
-        if low < -_WIDEST:
-            return -float("inf"), high
-        at_low = function(low)
-    at_high = function(high)
-    while at_high > 0.0:
-        low, at_low, width = high, at_high, 4.0 * width
-        high += width
-        if high > _WIDEST:
-            return low, float("inf")
-        at_high = function(high)
-    weight_low, weight_high = at_low, at_high
-    before, since = high - low, 0
+    at_low, at_high = function(low), function(high)
+    while (early := ~(at_low > 0.0) & (low > -_WIDEST)).any():
+        high, at_high = np.where(early, low, high), np.where(early, at_low, at_high)
+        width = np.where(early, 4.0 * width, width)
+        low = np.where(early, low - width, low)
+        at_low = np.where(early, function(low), at_low)
+    while (late := (at_high > 0.0) & (high < _WIDEST)).any():
+        low, at_low = np.where(late, high, low), np.where(late, at_high, at_low)
+        width = np.where(late, 4.0 * width, width)
+        high = np.where(late, high + width, high)
+        at_high = np.where(late, function(high), at_high)
+    known = (at_low > 0.0) & ~(at_high > 0.0)
+    before, since = high - low, np.zeros(low.shape, dtype=np.int64)
     for _ in range(_MOST_STEPS):
-        if high - low <= narrow * max(1.0, abs(low), abs(high)):
+        wide = known & (high - low > narrow * np.maximum(1.0, np.maximum(np.abs(low), np.abs(high))))
+        if not wide.any():
             break
-        middle = low + (high - low) * (weight_low / (weight_low - weight_high))
-        if since == 2 or not low < middle < high:
-            middle = 0.5 * (low + high)
-        if since == 2:
-            before, since = high - low, 0
+        share = np.divide(at_low, at_low - at_high, out=np.full(low.shape, 0.5), where=wide)
+        middle = low + (high - low) * share
+        stuck = since == 2
+        middle = np.where(stuck | (middle <= low) | (middle >= high), 0.5 * (low + high), middle)
+        before, since = np.where(stuck, high - low, before), np.where(stuck, 0, since)
         value = function(middle)
-        if value > 0.0:
-            low, weight_low, weight_high = middle, value, 0.5 * weight_high
-        else:
-            high, weight_high, weight_low = middle, value, 0.5 * weight_low
-        since = since + 1 if high - low > 0.5 * before else 0
-        before = before if since else high - low
-    return low, high
+        rises, falls = wide & (value > 0.0), wide & ~(value > 0.0)
+        at_low, at_high = (
+            np.where(rises, value, np.where(falls, 0.5 * at_low, at_low)),
+            np.where(falls, value, np.where(rises, 0.5 * at_high, at_high)),
+        )
+        low, high = np.where(rises, middle, low), np.where(falls, middle, high)
+        slow = high - low > 0.5 * before
+        before, since = np.where(slow, before, high - low), np.where(slow, since + 1, 0)
+    return np.where(at_low > 0.0, low, -np.inf), np.where(at_high > 0.0, np.inf, high)

@@ -118,7 +118,7 @@ def typical_ratio(
     pairs = pairs_of(x, y, steps, inflation)
     n, m = pairs.sizes
     results = np.full((8, pairs.x.shape[0]), np.nan)
-    at_once = max(1, _AT_ONCE // (n * m))
+    at_once = max(1, _AT_ONCE // (n * m if n * m <= _MOST_RATIOS else n + m))
     for start in range(0, pairs.x.shape[0], at_once):
         rows = slice(start, start + at_once)
         results[:, rows] = _solve(pairs.rows(rows), alpha)
@@ -162,7 +162,7 @@ def typical_ratio_test(
     pairs = pairs_of(x, y, steps, inflation)
     n, m = pairs.sizes
     found = np.full((2, pairs.x.shape[0]), np.nan)
-    at_once = max(1, _AT_ONCE // (n + m if gamma == 1.0 else n * m))  # n m > _AT_ONCE: one by one
+    at_once = max(1, _AT_ONCE // (n + m if gamma == 1.0 or n * m > _MOST_RATIOS else n * m))
     for start in range(0, pairs.x.shape[0], at_once):
         rows = pairs.rows(slice(start, start + at_once))
         at_one = _at_one(rows)
@@ -247,8 +247,8 @@ def _shifted(pairs: Pairs, gamma: float) -> RatioTest:
             part = pairs.rows(rows)
             if n * m > _MOST_RATIOS:
                 large = Search(part, score)
-                below_gamma, above_gamma = edges(gamma)
-                scores = large.score(above_gamma, -1.0), large.score(below_gamma, 1.0)
+                just_below, just_above = (np.full(part.x.shape[0], end) for end in edges(gamma))
+                scores = large.score(just_above, -1.0), large.score(just_below, 1.0)
             else:
                 low, high = both_states(part, score)
                 scores = low.least_upto(gamma), high.greatest_from(gamma)
@@ -264,11 +264,13 @@ def _solve(pairs: Pairs, alpha: float) -> tuple[FloatArray, ...]:
     pvalue, pvalue_less = at_one.pvalue, at_one.pvalue_less
     estimate, low, high = np.empty(count), np.zeros(count), np.full(count, np.inf)
     if n * m > _MOST_RATIOS:
-        (_, score), *_ = scores_of(pairs) if min(n, m) > 1 else [(None, None)]
-        large = Search(pairs, score)
-        estimate[:] = large.estimate()
-        if score is not None and score.least[0] <= alpha:
-            low[:], high[:] = large.bounds(alpha)
+        for rows, score in scores_of(pairs) if min(n, m) > 1 else [(np.ones(count, np.bool_), None)]:
+            large = Search(pairs.rows(rows), score)
+            estimate[rows] = large.estimates()
+            if score is not None and (possible := score.least <= alpha).any():
+                ends = large.bounds(alpha)
+                low[rows] = np.where(possible, ends[0], 0.0)
+                high[rows] = np.where(possible, ends[1], np.inf)
     else:
         estimate[:] = _middle(pairs)
         for rows, score in scores_of(pairs) if min(n, m) > 1 else ():
