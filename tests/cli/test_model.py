@@ -177,8 +177,9 @@ def test_a_number_of_components_that_is_given(tmp_path: Path) -> None:
     values = np.random.default_rng(5).normal(10, 1, 60)
     path = tmp_path / "times.txt"
     path.write_text("\n".join(map(str, values.tolist())), encoding="utf-8")
-    for asked, expected in (([], 1), (["--components", "3"], 3), (["--max-components", "3"], 1)):
-        _, out, _ = speedproof("model", str(path), "--unit", "ms", "--bootstrap", "20", *asked, "--json")
+    tested = ["--bootstrap", "20"]
+    for asked, expected in (tested, 1), (["--components", "3"], 3), ([*tested, "--max-components", "3"], 1):
+        _, out, _ = speedproof("model", str(path), "--unit", "ms", *asked, "--json")
         found = json.loads(out)["results"][0]["model"]
         assert len(found["components"]) == expected
         assert (found["test"] is None) == ("--components" in asked)

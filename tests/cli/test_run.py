@@ -510,14 +510,19 @@ def test_interrupt_ends_with_a_verdict_and_130(number: signal.Signals) -> None:
 def test_a_signal_that_comes_twice_at_once_does_not_cut_the_cleanup_off() -> None:
     """As ``timeout`` sends it, to the process and to its group; one that comes later is another one."""
     now = [100.0]
-    with ends_as_ctrl_c(lambda: now[0]):
-        with pytest.raises(KeyboardInterrupt):
-            signal.raise_signal(signal.SIGTERM)
-        now[0] += 0.5
-        signal.raise_signal(signal.SIGINT)
-        now[0] += 1.0
-        with pytest.raises(KeyboardInterrupt):
+    # A shell's background job is started with SIGINT ignored, and what is ignored stays so.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with ends_as_ctrl_c(lambda: now[0]):
+            with pytest.raises(KeyboardInterrupt):
+                signal.raise_signal(signal.SIGTERM)
+            now[0] += 0.5
             signal.raise_signal(signal.SIGINT)
+            now[0] += 1.0
+            with pytest.raises(KeyboardInterrupt):
+                signal.raise_signal(signal.SIGINT)
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_a_file_that_is_being_written_is_not_gone_on_with() -> None:

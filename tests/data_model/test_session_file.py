@@ -202,3 +202,28 @@ def test_deep_nesting_is_one_bad_line() -> None:
     deep = b'{"type":"run","x":' + b"[" * 200_000
     found = [line for _, line in decode_lines("f", [deep]) if isinstance(line, Damage)]
     assert [damage.line for damage in found] == [1]
+
+
+def calibration(*versions: str, **metrics: float) -> bytes:
+    plan = (PlannedBenchmark("calibration", tuple(PlannedVersion(v, ("true",), "true") for v in versions)),)
+    head = msgspec.structs.replace(HEAD, benchmarks=plan, options=SessionOptions(calibrate=True).texts())
+    runs = [RunLine("s", "calibration", v, i, 0, 0.1, metrics) for i in range(3) for v in versions]
+    return b"\n".join(msgspec.json.encode(line) for line in (head, *runs))
+
+
+def test_a_calibration_is_one_command_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another number of versions is damage with its place; runs without a time are no reason to crash."""
+    monkeypatch.chdir(tmp_path)
+    Path("s.jsonl").write_bytes(calibration("A", time=1.0))
+    code, err = speedproof("run", "--review", "s.jsonl")
+    assert (code, "line 1: benchmarks" in err) == (2, True), err
+    assert "one command twice" in err
+    Path("s.jsonl").write_bytes(calibration("A", "A again", user=1.0))
+    assert speedproof("run", "--review", "s.jsonl")[0] == 2
+
+
+def test_a_plan_for_builds_has_builds(tmp_path: Path) -> None:
+    head = msgspec.structs.replace(HEAD, options=SessionOptions(plan=True, builds=3, runs=5).texts())
+    (tmp_path / "s.jsonl").write_bytes(lines(msgspec.json.encode(head)))
+    code, err = speedproof("run", "--review", str(tmp_path / "s.jsonl"))
+    assert (code, "line 1: benchmarks" in err) == (2, True), err

@@ -432,3 +432,13 @@ def test_the_same_runs_in_two_units_are_no_difference(tmp_path: Path) -> None:
     (pair,) = suite.pair("ms", "s").pairs
     assert pair.reference.values.tolist() == pair.candidate.values.tolist()
     assert {c.verdict.value for c in sp.compare_suite(suite).result.comparisons} == {"undecided"}
+
+
+def test_csv_files_without_names_are_versions_of_one_thing(tmp_path: Path) -> None:
+    """As plain numbers are: nothing in them says that they are of different benchmarks."""
+    for name, text in (("a", "value,unit\n1,ms\n2,ms\n"), ("b", "time_ms\n3\n4\n"), ("c", "5 ms\n6 ms\n")):
+        (tmp_path / f"{name}.{'txt' if name == 'c' else 'csv'}").write_text(text)
+    suite = read_suite(tmp_path / "a.csv", tmp_path / "b.csv", tmp_path / "c.txt")
+    assert [(k.benchmark, version) for k, version in suite.samples] == [("values", v) for v in "abc"]
+    (tmp_path / "d.csv").write_text("benchmark,value,unit\nb,5,ms\n")
+    assert {k.benchmark for k in read_suite(tmp_path / "a.csv", tmp_path / "d.csv").keys} == {"a", "b"}

@@ -14,6 +14,17 @@ __all__ = ["COMMAND", "run"]
 _SIZE = 1e6
 
 
+def _megabytes(text: str) -> float:
+    """A size: finite and not negative."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < float("inf"):
+        raise ValueError(f"{text!r} is no size in MB")
+    return value
+
+
 COMMAND = Command(
     (
         "List the builds of revisions that 'speedproof run --revisions' keeps, the longest unused first, or "
@@ -21,7 +32,9 @@ COMMAND = Command(
     ),
     "  speedproof cache\n  speedproof cache --limit 500\n  speedproof cache --clear",
     [
-        Option("--limit", metavar="MB", parse=float, help="remove the longest unused until it is no larger"),
+        Option(
+            "--limit", metavar="MB", parse=_megabytes, help="remove the longest unused until it is no larger"
+        ),
         Option("--clear", flag=True, excludes="limit", help="remove all"),
     ],
 )

@@ -15,6 +15,7 @@ import click
 from click.core import ParameterSource
 
 from speedproof.cli.console import Console
+from speedproof.errors import UsageError
 
 __all__ = ["Args", "Argument", "Command", "Option", "ParamType", "in_group", "said"]
 
@@ -26,6 +27,11 @@ class Args(SimpleNamespace):
 
     argv: list[str]
     given: dict[str, str]
+
+    def refuse(self, *names: str, because: str) -> None:
+        """Say which of these options were given though they would change nothing; ``because`` tells why."""
+        if needless := [self.given[name] for name in names if name in self.given]:
+            raise UsageError(f"{because}; leave out {', '.join(needless)}")
 
 
 if TYPE_CHECKING:
@@ -75,6 +81,7 @@ class Option(click.Option):
         many: bool = False,
         flag: bool = False,
         excludes: str = "",
+        needs: str = "",
         **more: Any,
     ) -> None:
         if choices:
@@ -85,7 +92,8 @@ class Option(click.Option):
             more["type"] = click.Path(allow_dash=True)
         super().__init__(list(names), help=help, multiple=many, is_flag=flag or None, **more)
         self.group = "options"
-        self.excludes = excludes
+        self.excludes = excludes.split()
+        self.needs = needs
 
     @property
     def long(self) -> str:
@@ -155,8 +163,13 @@ class Command(click.Command):
             and ctx.get_parameter_source(p.name) is ParameterSource.COMMANDLINE
         }
         for p in self.params:
-            if isinstance(p, Option) and p.name in given and p.excludes in given:
-                raise click.UsageError(f"{p.long} and {given[p.excludes]} exclude each other", ctx)
+            if not (isinstance(p, Option) and p.name in given):
+                continue
+            if others := [given[name] for name in p.excludes if name in given]:
+                raise click.UsageError(f"{p.long} and {', '.join(others)} exclude each other", ctx)
+            if p.needs and not values[p.needs]:
+                needed = next(o.long for o in self.params if isinstance(o, Option) and o.name == p.needs)
+                raise click.UsageError(f"{p.long} belongs to {needed}; give that, too", ctx)
         return Args(**values, argv=ctx.meta.get("argv", []), given=given)
 
     def invoke(self, ctx: click.Context) -> int:

@@ -9,7 +9,16 @@ from speedproof.api.suites import ASKED, DETAILS, QUESTIONS, QuestionName, Suite
 from speedproof.cli.command import Args, Command, Option, in_group
 from speedproof.cli.console import Console
 from speedproof.cli.inputs import load, report_leftovers, select
-from speedproof.cli.options import FAILING, files, outputs, reading, rule_options, rules_of, selecting
+from speedproof.cli.options import (
+    FAILING,
+    files,
+    outputs,
+    reading,
+    refuse_rules,
+    rule_options,
+    rules_of,
+    selecting,
+)
 from speedproof.cli.outputs import Reported, check_outputs, context_of, write_outputs
 from speedproof.report import modes as of_modes
 from speedproof.report.formats import FORMATS
@@ -78,6 +87,7 @@ COMMAND = Command(
             Option(
                 "--with-samples",
                 flag=True,
+                needs="json",
                 help="JSON: with all values, for the charts of 'speedproof report'",
             ),
         ),
@@ -90,12 +100,14 @@ COMMAND = Command(
 def run(args: Args, console: Console) -> int:
     """Carry the command out; 1 when a ``--fail-on`` condition is met."""
     check_outputs(args)
+    protocols = _asked(args)
+    refuse_rules(args, protocols)
     suite = select(load(args.files, args), args, console)
     reference, candidates = suite.sides(args.reference)
     report_leftovers(suite, console)
     with console.progress("comparing", len(suite.keys) * len(candidates)) as ticker:
         result = sp.compare_suite(
-            suite, reference=reference, rules=rules_of(args), protocols=_asked(args), done=ticker.advance
+            suite, reference=reference, rules=rules_of(args), protocols=protocols, done=ticker.advance
         )
     modes = {}
     if args.modes:

@@ -10,7 +10,7 @@ import speedproof as sp
 from speedproof.cli.command import Args, Argument, Command, Option, in_group
 from speedproof.cli.console import Console
 from speedproof.cli.inputs import columns_of
-from speedproof.cli.options import confidence_of, reading, rule_options, rules_of, whole
+from speedproof.cli.options import confidence_of, reading, refuse_rules, rule_options, rules_of, whole
 from speedproof.errors import SpeedproofError, UsageError
 
 if TYPE_CHECKING:
@@ -122,8 +122,7 @@ _ALLOWED = {
     "info": {"json"},
     "query": {"json", "all"},
     "compare": {"output", "reference", "candidate", "pairs", "metric", "details", "where", "workers", "dask",
-                "json", "alpha", "confidence", "margin", "nested", "rigorous", "always_welch", "ks_rule",
-                "bootstrap"},
+                "json", "alpha", "confidence", "margin", "nested", "always_welch", "ks_rule"},
     "model": {"output", "metric", "components", "bootstrap_samples", "fast", "seed", "where", "workers", "dask",
               "json"},
     "changes": {"output", "metric", "alpha", "confidence", "repository", "fdr", "where", "workers", "dask", "json",
@@ -203,6 +202,7 @@ def _compare(words: list[str], args: Args, console: Console) -> int:
     known = args.pairs in ("all", "consecutive", None)
     pairs = args.pairs if known else pairs_in_file(args.pairs)
     protocols = DETAILS if args.details else ASKED
+    refuse_rules(args, protocols)
 
     def compare(corpus: sp.Corpus, **how: Any) -> CorpusComparison:
         return corpus.compare(
@@ -214,6 +214,9 @@ def _compare(words: list[str], args: Args, console: Console) -> int:
 
 
 def _model(words: list[str], args: Args, console: Console) -> int:
+    if args.bootstrap_samples == 0:
+        args.refuse("fast", because="--bootstrap-samples 0 tests nothing")
+
     def model(corpus: sp.Corpus, **how: Any) -> CorpusModelled:
         return corpus.model(
             components=args.components,

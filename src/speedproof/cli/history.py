@@ -137,9 +137,22 @@ COMMAND = Command(
     ],
 )
 
-_ACTIONS = (
-    "add", "show", "watch", "page", "query", "export", "import", "bless", "invalid", "fixed", "forget",
-)  # fmt: skip
+_ALLOWED = {
+    "add": {"commit", "session", "anchor", "machine", "unit", "benchmark", "json"},
+    "changes": {"benchmark", "metric", "branch", "confidence", "fdr", "fail_on_change", "all", "json"},
+    "show": {"metric", "branch", "confidence", "fdr", "fail_on_change", "json"},
+    "watch": {"benchmark", "metric", "branch", "every", "last", "all", "json"},
+    "page": {"metric", "branch", "confidence", "fdr", "compare", "output"},
+    "query": {"benchmark", "metric", "commit", "output", "all", "json"},
+    "export": set[str](),
+    "import": set[str](),
+    "bless": {"benchmark"},
+    "invalid": {"benchmark"},
+    "fixed": {"benchmark"},
+    "forget": set[str](),
+}
+_OF_ALL = {"store", "repository"}
+_MOST_WORDS = {"changes": 0, "watch": 0, "page": 0, "show": 1, "export": 1, "import": 1}
 _STATES: dict[str, Literal["blessed", "invalid", "fixed"]] = {
     "bless": "blessed",
     "invalid": "invalid",
@@ -150,8 +163,14 @@ _STATES: dict[str, Literal["blessed", "invalid", "fixed"]] = {
 def run(args: Args, console: Console) -> int:
     """Carry the command out."""
     action, *words = args.words or ["changes"]
-    if action not in {*_ACTIONS, "changes"}:
-        raise UsageError(f"{action}: no such action; there are {', '.join(_ACTIONS)}")
+    if action not in _ALLOWED:
+        raise UsageError(f"{action}: no such action; there are {', '.join(_ALLOWED)}")
+    if taken := [option for name, option in args.given.items() if name not in _ALLOWED[action] | _OF_ALL]:
+        raise UsageError(f"{', '.join(taken)}: history {action} does not take it")
+    if len(words) > (most := _MOST_WORDS.get(action, len(words))):
+        raise UsageError(f"history {action} does not take {' '.join(words[most:])!r}")
+    if args.output and action == "query":
+        args.refuse("all", "json", because=f"the rows go to {args.output}, all of them")
     history = sp.History(args.store, args.repository)
     if action == "add":
         return _add(history, words, args, console)
@@ -250,7 +269,7 @@ def _add(history: sp.History, words: list[str], args: Args, console: Console) ->
 
 def _tell(history: sp.History, action: str, words: list[str], args: Args, console: Console) -> int:
     if action == "show":
-        (args.benchmark,) = _at_least_one(words, "a benchmark")[:1]
+        (args.benchmark,) = _at_least_one(words, "a benchmark")
     result = history.changes(
         confidence=args.confidence,
         metric=args.metric,

@@ -37,6 +37,7 @@ COMMAND = Command(
                 "--components",
                 parse=whole,
                 metavar="K",
+                excludes="max_components bootstrap fast undersampling ignore_rounding",
                 help="exactly so many, without a test: it is for a number that is chosen",
             ),
         ),
@@ -89,7 +90,13 @@ COMMAND = Command(
                 "fastest (I3), number of modes (I4)",
             ),
             Option("--observations", flag=True, help="list the values that fall into each component"),
-            Option("--delta", default="0", metavar="VALUE", help="head start in I2 = P[X < Y + VALUE]"),
+            Option(
+                "--delta",
+                default="0",
+                needs="metrics",
+                metavar="VALUE",
+                help="with --metrics: head start in I2 = P[X < Y + VALUE]",
+            ),
         ),
         *folding("the components of every mixture, with a histogram", what="sample"),
         Option("--json", flag=True, help="write the models as JSON"),
@@ -102,6 +109,8 @@ COMMAND = Command(
 def run(args: Args, console: Console) -> int:
     """Carry the command out."""
     check_outputs(args)
+    if args.bootstrap == 0:
+        args.refuse("fast", "undersampling", "ignore_rounding", because="--bootstrap 0 tests nothing")
     suite = select(load(args.files, args), args, console)
     with console.progress("modelling", len(suite.samples)) as ticker:
         result = sp.model(

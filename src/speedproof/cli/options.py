@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ import click
 import speedproof as sp
 from speedproof.api.given import proportion, risk_of
 from speedproof.cli.command import Args, Argument, Option, ParamType, in_group
+from speedproof.errors import UsageError
 from speedproof.report.formats import FORMATS
 
 if TYPE_CHECKING:
@@ -24,12 +26,14 @@ __all__ = [
     "confidence_of",
     "files",
     "json_option",
+    "max_components",
     "mixture",
     "outputs",
     "pages",
     "positive",
     "positive_seconds",
     "reading",
+    "refuse_rules",
     "risk",
     "risk_options",
     "rules_of",
@@ -245,6 +249,22 @@ def rule_options() -> list[Option]:
     ]  # fmt: skip
 
 
+_RULES_OF = {
+    "always_welch": ("mean", "the protocol of the mean: --protocol mean"),
+    "ks_rule": ("median", "the protocol of the median: --protocol median, or --details"),
+    "bootstrap": ("touati2009", "the protocol of 2009: --protocol touati2009"),
+}
+
+
+def refuse_rules(args: Args, protocols: Sequence[str]) -> None:
+    """Refuse a rule of a protocol that is not asked for."""
+    for name, (protocol, whose) in _RULES_OF.items():
+        if protocol not in protocols and name in args.given:
+            raise UsageError(
+                f"{args.given[name]} is a rule of a protocol that is not asked for: ask for {whose}"
+            )
+
+
 def rules_of(args: Args) -> Rules:
     """The rules that parsed arguments ask for."""
     from speedproof.api.suites import Rules
@@ -293,17 +313,22 @@ def outputs() -> list[Option]:
     return [*pages(**of_pages), *in_group("output", *more)]
 
 
+def max_components() -> Option:
+    """What chooses the size of mixtures."""
+    return Option(
+        "--max-components",
+        parse=whole,
+        default=9,
+        metavar="K",
+        help="largest number of components (default: 9)",
+    )
+
+
 def mixture() -> list[Option]:
     """What commands have that fit mixtures."""
     return in_group(
         "modelling",
-        Option(
-            "--max-components",
-            parse=whole,
-            default=9,
-            metavar="K",
-            help="largest number of components (default: 9)",
-        ),
+        max_components(),
         Option(
             "--seed", parse=whole, default=0, metavar="SEED", help="seed of all random numbers (default: 0)"
         ),

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import speedproof as sp
-from speedproof.cli.command import Args, Command, Option
+from speedproof.cli.command import Args, Command, Option, in_group
 from speedproof.cli.console import Console
 from speedproof.cli.inputs import load, report_leftovers, select
-from speedproof.cli.options import files, mixture, reading, selecting
+from speedproof.cli.options import files, max_components, reading, selecting
 from speedproof.errors import UsageError
 
 __all__ = ["COMMAND", "run"]
@@ -43,7 +43,7 @@ COMMAND = Command(
         ),
         Option("--kind", choices=KINDS, default="histogram", help="which picture (default: histogram)"),
         *selecting(),
-        *mixture(),
+        *in_group("modelling", max_components()),
         *reading(),
     ],
 )
@@ -52,6 +52,8 @@ COMMAND = Command(
 def run(args: Args, console: Console) -> int:
     """Carry the command out."""
     sp.plot.check_output(args.output)
+    if args.kind in ("qq", "forest"):
+        args.refuse("max_components", because=f"--kind {args.kind} draws no mixture")
     suite = select(load(args.files, args), args, console)
     drawn = sp.pictures(
         suite, args.kind, reference=args.reference, max_components=args.max_components, remark=console.remark

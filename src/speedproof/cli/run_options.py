@@ -107,7 +107,13 @@ COMMAND = _Run(
                 metavar="NAME FROM TO",
                 help="the numbers from FROM to TO as values for {NAME}",
             ),
-            Option("--parameter-step-size", "-D", metavar="STEP", help="of --parameter-scan (default: 1)"),
+            Option(
+                "--parameter-step-size",
+                "-D",
+                metavar="STEP",
+                needs="parameter_scan",
+                help="of --parameter-scan (default: 1)",
+            ),
             Option("--suite", metavar="FILE", help="TOML file of benchmarks x versions"),
             Option(
                 "--revisions",

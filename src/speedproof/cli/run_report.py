@@ -139,7 +139,11 @@ def _calibration_runs(
     blocks: dict[tuple[str, int], list[float]] = {}
     in_order, seconds = [], 0.0
     for session in sessions:
-        runs = [run for run in session.runs if not run.warmup and run.exit == 0 and not run.timed_out]
+        runs = [
+            run
+            for run in session.runs
+            if not run.warmup and run.exit == 0 and not run.timed_out and "time" in run.metrics
+        ]
         if not runs:
             continue
         for run in sorted(runs, key=lambda run: run.version):

@@ -57,6 +57,7 @@ __all__ = [
     "metrics_of",
     "pin",
     "plan_of",
+    "refuse_verdicts",
     "rules_of",
     "unaffected_of",
     "warmup_of",
@@ -160,8 +161,27 @@ def comparisons(plan: Sequence[PlannedBenchmark]) -> int:
     return sum(len(benchmark.versions) - 1 for benchmark in plan)
 
 
+_VERDICTS = ("fail_on", "gate", "margin", "precision", "stop_at_proof")
+
+
+def refuse_verdicts(args: Args) -> None:
+    """What asks for a verdict, or when to stop for it, means nothing where there is none, or another rule."""
+    if args.calibrate:
+        args.refuse(*_VERDICTS, "min_runs", because="--calibrate has no verdict, and does not stop for one")
+    elif args.plan:
+        args.refuse(*_VERDICTS, because="--plan has no verdict: its runs are a pilot")
+    if args.gate:
+        args.refuse("fail_on", "stop_at_proof", because="--gate has its own end and its own exit codes")
+    if args.precision is not None:
+        args.refuse("stop_at_proof", because="--precision goes on until the bounds are close")
+    if args.runs is not None:
+        args.refuse("stop_at_proof", because=f"--runs {args.runs} stops at no other number")
+
+
 def rules_of(args: Args, comparisons: int) -> StopRules:
     """When each benchmark ends, and at which risk; a gate has so many comparisons."""
+    if not comparisons and not args.driver:
+        args.refuse(*_VERDICTS, because="a single version has no verdict")
     risk = risk_of(confidence_of(args))
     least, most, longest = args.min_runs, args.max_runs, args.max_time
     if args.builds is not None:
@@ -351,8 +371,6 @@ def _check_driver(args: Args) -> None:
 
 def _scans(args: Args) -> Iterator[tuple[str, list[str]]]:
     """The numbers of every ``--parameter-scan``, in decimals: 0.1 + 0.2 is 0.3."""
-    if args.parameter_step_size is not None and not args.parameter_scan:
-        raise UsageError("--parameter-step-size belongs to --parameter-scan; give that, too")
     for name, *ends in args.parameter_scan:
         try:
             first, last, step = (Decimal(text) for text in (*ends, args.parameter_step_size or "1"))

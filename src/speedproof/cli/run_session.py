@@ -32,6 +32,7 @@ from speedproof.cli.run_request import (
     metrics_of,
     pin,
     plan_of,
+    refuse_verdicts,
     rules_of,
     unaffected_of,
     warmup_of,
@@ -79,6 +80,7 @@ def carry_out(args: Args, console: Console) -> int:
 
 def _carry_out(args: Args, console: Console, held: ExitStack) -> int:
     stored = _stored(args, console, args.resume)
+    refuse_verdicts(args)
     plan = stored[-1].head.benchmarks if stored else plan_of(args, console, held)
     rules = rules_of(args, comparisons(plan))
     files = _same_files(args, stored, plan)
@@ -190,6 +192,7 @@ def _gate_code(findings: Sequence[Finding]) -> int:
 def _review(args: Args, console: Console) -> int:
     """The verdict on what a file holds; it is valid whenever, and for whatever reason, measuring stopped."""
     stored = _stored(args, console, args.review)
+    refuse_verdicts(args)
     head = stored[-1].head
     rules = rules_of(args, comparisons(head.benchmarks))
     higher = head.units.get(args.decide_by, ("", ""))[1] == "higher"

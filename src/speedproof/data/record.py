@@ -47,6 +47,8 @@ class Record:
         The sitting that it was measured in; the file when it says none.
     span : (float, float) or None
         The first and the last moment of measuring that the file tells, in seconds since 1970 (UTC).
+    named : bool
+        False where the benchmark is called after its file because nothing in it names one.
     """
 
     benchmark: str
@@ -65,6 +67,7 @@ class Record:
     position: int = 0
     session: str = ""
     span: tuple[float, float] | None = None
+    named: bool = True
 
 
 @dataclass(frozen=True, slots=True)

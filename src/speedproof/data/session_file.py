@@ -446,7 +446,12 @@ def _faults(head: SessionLine) -> Iterator[tuple[str, str]]:
             yield "units", f"{direction!r} is no direction of {metric!r}: lower or higher"
     if head.session in head.resumes or len(set(head.resumes)) < len(head.resumes):
         yield "resumes", "names a session twice"
-    yield from _options(head.options)[1]
+    options, faults = _options(head.options)
+    yield from faults
+    if options.calibrate and [len(b.versions) for b in head.benchmarks] != [2]:
+        yield "benchmarks", "are not one command twice, which is what a calibration measures"
+    if options.plan and not all(v.builds for b in head.benchmarks for v in b.versions):
+        yield "benchmarks", "lack the builds that a plan is made from"
 
 
 def _twice(where: str, names: list[str]) -> Iterator[tuple[str, str]]:

@@ -272,6 +272,7 @@ def _long(
             fields=tuple((header[c], of_column[c]) for c in configuration),
             traits=traits,
             notes=chosen + remarks + notes,
+            named="benchmark" in roles,
         )
 
 

@@ -15,13 +15,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Literal
 
 from speedproof.corpus import is_corpus
 from speedproof.data.record import Record, Skipped
 from speedproof.data.suite import Suite
 from speedproof.errors import UsageError
-from speedproof.formats.folder import read
+from speedproof.formats.folder import detect, read
 from speedproof.formats.options import ReadOptions
 from speedproof.formats.versions import (
     by_position,
@@ -72,6 +73,8 @@ def read_suite(
     if where and not any(is_corpus(path) for argument in arguments for path in argument.paths):
         raise UsageError("--where chooses rows of a corpus, and no file named is one")
     files = [(k, path) for k, argument in enumerate(arguments) for path in argument.paths]
+    if (columns or wide != "version") and format != "csv":
+        _one_is_csv([path for _, path in files])
     found = [_records(path, format, options) for _, path in files]
     if len(files) > 1:
         found = one_thing(found)
@@ -98,6 +101,12 @@ def read_suite(
     suite = Suite.from_records(labelled, commands=commands)
     _all_usable(suite, labelled)
     return suite.select(only, skip, metric)
+
+
+def _one_is_csv(paths: Sequence[str]) -> None:
+    """Refuse what says how to read CSV where it cannot matter: all are files, and none is CSV."""
+    if all(Path(path).is_file() and detect(path).name != "csv" for path in paths):
+        raise UsageError("--column and --wide say how to read CSV, and no file named is CSV; leave them out")
 
 
 def _several(names: str | Sequence[str]) -> list[str]:

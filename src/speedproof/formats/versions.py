@@ -242,14 +242,15 @@ def _matched(record: Record, name: str) -> Record:
 def one_thing(read_all: Sequence[list[Record | Skipped]]) -> list[list[Record | Skipped]]:
     """Give one name to what has none or is only called differently.
 
-    Raw text is named after its file, and a hyperfine command by its path and arguments: where every file
-    holds one of these, they are the versions of one thing. Names that a tool gave to benchmarks are believed.
+    Raw text and CSV without names are called after their files, and a hyperfine command by its path and
+    arguments: where every file holds one of these, they are the versions of one thing. Names that a tool gave to
+    benchmarks are believed.
     """
     found = [[r for r in records if isinstance(r, Record)] for records in read_all]
     names = [list(dict.fromkeys(r.benchmark for r in records)) for records in found]
     if any(len(n) != 1 for n in names) or len({n[0] for n in names}) == 1:
         return list(read_all)
-    tools = {r.tool for records in found for r in records}
+    tools = {r.tool if r.named else "raw" for records in found for r in records}
     if not tools <= {"raw", "hyperfine"}:
         return list(read_all)
     common = names[0][0] if tools == {"hyperfine"} else "values"
