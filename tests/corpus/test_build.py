@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import errno
 import json
+import os
+import socket
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -140,6 +144,27 @@ def test_killed_at_any_write_a_build_goes_on(
         alike(suite_of(found), suite_of(rows_in(results)))
         assert Manifest.of(Place.of(tmp_path / str(k))).rows == len(found) == 48  # type: ignore[union-attr]
     assert kills > 12
+
+
+def test_what_killed_processes_left_is_tidied_up(corpus_of: Callable[..., Path]) -> None:
+    """Not what a live process, or a process of another machine, may be writing still."""
+    folder = corpus_of(20)
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    here = socket.gethostname()
+    left = {
+        name: folder / "answers" / "x" / f"part-00000.parquet.{name}.tmp"
+        for name in (f"{here}.{gone.pid}", f"{here}.{os.getppid()}", f"far.{gone.pid}", f"old.{gone.pid}")
+    }
+    (folder / "answers" / "x").mkdir(parents=True)
+    for file in left.values():
+        file.touch()
+    os.utime(left[f"old.{gone.pid}"], (0, 0))
+    sp.Corpus(folder).compare("v0", "v1", out=folder / "answers" / "x", workers=1)
+    kept = {name for name, file in left.items() if file.exists()}
+    assert kept == {f"{here}.{os.getppid()}", f"far.{gone.pid}"}
+    build(Place.of(folder), lambda builder: [], append=True)
+    assert {name for name, file in left.items() if file.exists()} == kept
 
 
 def test_append_takes_what_is_new(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -24,7 +25,7 @@ from speedproof.corpus.answers import How
 from speedproof.corpus.compare import Asked, compare, pairs_in_file
 from speedproof.corpus.conclude import survivors
 from speedproof.corpus.engine import Failure, Interrupted, run
-from speedproof.data.record import FileResults
+from speedproof.data.record import FileResults, Record
 from speedproof.errors import FormatError, UsageError
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.questions import DETAILS
@@ -41,7 +42,7 @@ def corpus(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small_leaves: None, made_up: Make, put: Put
 ) -> Path:
     """Sixty benchmarks in three versions, in several parts."""
-    monkeypatch.setattr("speedproof.corpus.read._TASK", 60)
+    monkeypatch.setattr("speedproof.corpus.read._TASK", 40)
     return put(made_up(60, 3, n=12), tmp_path / "c")
 
 
@@ -102,6 +103,54 @@ def test_against_comparing_the_files(corpus: Path, tmp_path: Path) -> None:
     assert (c.hpt.pvalue_candidate, c.hpt.pvalue_reference) == (
         expected.hpt.pvalue_candidate, expected.hpt.pvalue_reference
     )  # fmt: skip
+    assert c.machine is expected.machine is None
+
+
+@pytest.mark.parametrize(("seed", "unit"), [(1, "s"), (2, "B/s"), (3, "s"), (4, "B/s")])
+def test_the_r_speedup_is_that_of_exact_arithmetic(tmp_path: Path, put: Put, seed: int, unit: str) -> None:
+    """Against rational numbers, for few and many runs, ties and none, and either version ahead."""
+    rng = np.random.default_rng(seed)
+    records = []
+    for b in range(40):
+        factor = float(rng.choice([0.8, 0.9, 0.97, 1.0] if seed < 3 else [1.0, 1.05, 1.2]))
+        for version, of in (("a", 1.0), ("b", factor)):
+            values = np.round((10 + rng.normal(0, 0.4, rng.integers(2, 14))) * of, 1 if seed % 2 else 15)
+            records.append(Record(f"b{b}", values, unit=unit, version=version, path="f"))
+    corpus = sp.Corpus(put([("", FileResults("f", tuple(records)))], tmp_path / "c"))
+    found = corpus.compare("a", "b", protocols=DETAILS, workers=1).conclusion.hpt
+    expected = sp.hpt(corpus.read()).result
+    assert found is not None
+    assert (found.winner, found.confidence) == (expected.winner, expected.confidence)
+    for own, exact in zip(found.speedups, expected.speedups, strict=True):
+        assert own.certified == pytest.approx(exact.certified, rel=2e-6)
+        assert own.hundredth == exact.hundredth
+
+
+@pytest.mark.parametrize("unit", ["s", "B/s"])
+def test_a_machine_of_two_speeds_is_named(tmp_path: Path, put: Put, unit: str) -> None:
+    """The factor and the speedup that the data were made with, as for files, and in the same sentence."""
+    rng = np.random.default_rng(5)
+    records = []
+    for b in range(20):
+        for version, level in (("old", 1.0), ("new", 1 / 1.1)):
+            slow = rng.permutation(np.arange(12) < rng.integers(3, 10))
+            times = level * np.where(slow, 2.0, 1.0) * np.exp(0.02 * rng.standard_normal(12))
+            values = times if unit == "s" else 1 / times
+            records.append(Record(f"b{b}", values, unit=unit, version=version, path="f"))
+    corpus = sp.Corpus(put([("", FileResults("f", tuple(records)))], tmp_path / "c"))
+    found = corpus.compare("old", "new", workers=1)
+    machine, direct = found.conclusion.machine, sp.compare_suite(corpus.read())
+    assert machine == direct.result.machine
+    assert machine is not None
+    assert (machine.factor, machine.speedup) == pytest.approx((2.0, 1.1), rel=0.01)
+    said = [re.search("Processes ran at .*? new is 1[.]10x faster[.]", " ".join(str(r).split()))
+            for r in (found, direct)]  # fmt: skip
+    assert said[0]
+    assert said[1]
+    assert said[0][0] == said[1][0]
+    lines = str(found).splitlines()
+    assert len(lines) <= 32
+    assert max(map(len, lines)) <= 80
 
 
 def test_the_short_answer_is_that_of_compare(corpus: Path) -> None:
@@ -246,6 +295,17 @@ def test_killed_workers_lose_nothing(tmp_path: Path) -> None:
     assert {i: v for i, v in found.items() if not isinstance(v, Failure)} == {0: 0, 2: 4, 4: 16, 5: 25}
     assert "killed" in found[1].reason  # type: ignore[union-attr]
     assert found[3] == Failure("x.parquet: the file is damaged")
+
+
+def test_a_script_needs_no_guard(tmp_path: Path) -> None:
+    """Workers do not carry the caller's script out again."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        "from speedproof.corpus.engine import run\n"
+        "print(sorted(run(eval, ['1 + 1', '__import__(\"pyarrow\").array([1]).sum().as_py()'], workers=2)))\n"
+    )
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("[(0, 2), (1, 1)]\n", "")
 
 
 def test_workers_end_with_their_parent() -> None:

@@ -130,6 +130,7 @@ def answered(
     claim = _Claim(__version__, place.lasting, manifest.serial, question, told, len(shares))
     name = blake2b(msgspec.json.encode(claim, order="sorted"), digest_size=6).hexdigest()
     target = Place.of(how.out) if how.out is not None else place.below(f"answers/{name}")
+    target.tidy()
     _claim(target, claim)
     names = [f"part-{i:05d}.parquet" for i in range(len(shares))]
     there = set(target.files())

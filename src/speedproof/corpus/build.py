@@ -220,6 +220,7 @@ class Builder:
 
     def _remove_orphans(self) -> None:
         """Delete what a killed build wrote and no manifest names."""
+        self.place.tidy()
         named = {file.path for file in self.manifest.files}
         for file in self.place.files("data"):
             if file not in named:

@@ -11,12 +11,15 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
 from speedproof.corpus.answers import HERE, Answers, How, Task, answered
+from speedproof.corpus.hpt import COLUMNS as HPT
+from speedproof.corpus.hpt import first_level
 from speedproof.corpus.partial import Seen, seen_in
 from speedproof.corpus.place import Place, arrow
 from speedproof.corpus.read import opened, rows_of
@@ -24,7 +27,8 @@ from speedproof.corpus.schema import Manifest, records
 from speedproof.data.names import enumerate_names
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair, Suite
-from speedproof.errors import DataError, UsageError
+from speedproof.errors import UsageError
+from speedproof.protocols.machine_speeds import two_speeds_of
 from speedproof.protocols.pair import DEFAULT, PreparedPairs, Rules
 from speedproof.protocols.questions import ASKED, DETAILS, QUESTIONS, QuestionName
 from speedproof.protocols.results import Comparison
@@ -123,11 +127,13 @@ def compare_part(task: Task) -> int:
             answers[protocol] += QUESTIONS[protocol].ask(prepared)
     for found in answers.values():
         table.add([versions for versions, _ in flat], found)
+    pairs = [pair for _, pair in flat]
+    table.tell(SPEEDS, [None if isnan(row[0]) else row for row in two_speeds_of(pairs).tolist()])
     if set(DETAILS) <= set(asked.protocols):
-        table.columns["hpt"][: len(flat)] = _hpt_differences([pair for _, pair in flat])
+        table.tell(HPT, first_level(pairs))
     note = []
-    for versions, (pairs, rest) in by_versions.items():
-        seen = seen_in(pairs, versions, asked.rules.nested)
+    for versions, (own, rest) in by_versions.items():
+        seen = seen_in(own, versions, asked.rules.nested)
         seen.only_reference, seen.only_candidate, seen.lacking = (
             rest.only_reference,
             rest.only_candidate,
@@ -137,24 +143,6 @@ def compare_part(task: Task) -> int:
         note.append((versions, msgspec.to_builtins(seen)))
     task.keep(table.table(), note, use_dictionary=_REPEATED)
     return len(flat)
-
-
-def _hpt_differences(pairs: Sequence[Pair]) -> list[float | None]:
-    """What the first level of Hierarchical Performance Testing leaves of each benchmark: 0 for a tie."""
-    from fractions import Fraction
-
-    from speedproof.protocols.hpt import entries_of_pairs
-    from speedproof.protocols.hpt_levels import within_benchmark
-
-    found: list[float | None] = []
-    for pair in pairs:
-        try:
-            (entry,) = entries_of_pairs([pair])
-        except DataError:  # a zero or a negative value: there is no score
-            found.append(None)
-        else:
-            found.append(float(within_benchmark(entry.duel, Fraction(1), "exact").d))
-    return found
 
 
 def _chosen(rows: pa.Table, asked: Asked) -> pa.Table:
@@ -208,6 +196,8 @@ def _pairs(
     return found
 
 
+SPEEDS = ("speeds_reference", "speeds_candidate", "speeds_within")
+"""What :func:`speedproof.protocols.machine_speeds.two_speeds_of` finds."""
 SIDES = ("n", "observations", "mean", "median", "minimum", "maximum", "deviation", "mad")
 _REPEATED = ["metric", "reference", "candidate", "protocol", "verdict", "state", "test", "unit"]
 
@@ -232,10 +222,15 @@ class _Rows:
                 [check.kind.value for check in c.failed_checks],
                 *(getattr(c.reference, name) for name in SIDES),
                 *(getattr(c.candidate, name) for name in SIDES),
-                None,
+                *[None] * len((*SPEEDS, *HPT)),
             )  # fmt: skip
             for column, value in zip(columns, row, strict=True):
                 column.append(value)
+
+    def tell(self, names: Sequence[str], found: Sequence[Sequence[float] | None]) -> None:
+        """Put what is known of each pair itself into the rows of the first protocol."""
+        for i, name in enumerate(names):
+            self.columns[name][: len(found)] = [row and row[i] for row in found]
 
     def table(self) -> pa.Table:
         """As Arrow."""
@@ -255,6 +250,6 @@ def answer_columns() -> pa.Schema:
             ("needed_reference", whole), ("needed_candidate", whole), ("failed", pa.list_(text)),
             *((f"{side}_{name}", whole if name in ("n", "observations") else number)
               for side in ("reference", "candidate") for name in SIDES),
-            ("hpt", number),
+            *((name, number) for name in (*SPEEDS, *HPT)),
         ]
     )  # fmt: skip

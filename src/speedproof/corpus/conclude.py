@@ -12,27 +12,27 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from speedproof.corpus.compare import SIDES, Found
+from speedproof.corpus.compare import SIDES, SPEEDS, Found
+from speedproof.corpus.hpt import OverBenchmarks, second_level
 from speedproof.corpus.partial import Seen, Whole, whole_of
 from speedproof.corpus.read import database, register
 from speedproof.protocols.assumptions import UNDERMINING, Assumption
+from speedproof.protocols.machine_speeds import MachineSpeeds, common_speeds
 from speedproof.protocols.multiplicity import Control
 from speedproof.protocols.questions import HEADLINE, QUESTIONS, QuestionName
 from speedproof.protocols.results import Check, Comparison, Needed, State, Summary, Verdict
 from speedproof.protocols.suites import Accelerated, accelerated
 from speedproof.protocols.touati2009_suite import accelerated_2009
 from speedproof.stats.estimate import Estimate
-from speedproof.stats.signed_rank import signed_rank
 
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["Conclusion", "Joint", "OverBenchmarks", "conclude", "survivors"]
+__all__ = ["Conclusion", "Joint", "conclude", "survivors"]
 
 _BANDS = (0.05, 0.02)
 _PAIRS = 20
 _KINDS = {kind.value: kind for kind in Assumption}
-_LEAST_FOR_HPT = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,16 +43,6 @@ class Joint:
     method: Control
     family: int
     counts: dict[Verdict, int]
-
-
-@dataclass(frozen=True, slots=True)
-class OverBenchmarks:
-    """The second level of Hierarchical Performance Testing, at a speedup of 1."""
-
-    benchmarks: int
-    pvalue_candidate: float
-    pvalue_reference: float
-    method: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +77,8 @@ class Conclusion:
         Comparisons with a verdict whose true risk may be larger.
     doubts : tuple of (Assumption, int)
         Why.
+    machine : MachineSpeeds or None
+        Two speeds that most benchmarks of two versions share.
     hpt : OverBenchmarks or None
         When everything was asked of two versions.
     parts, failures : int, tuple of str
@@ -110,6 +102,7 @@ class Conclusion:
     wholes: tuple[tuple[str, str, Whole], ...]
     doubtful: int
     doubts: tuple[tuple[Assumption, int], ...]
+    machine: MachineSpeeds | None
     hpt: OverBenchmarks | None
     parts: int
     failures: tuple[str, ...]
@@ -176,7 +169,8 @@ def conclude(found: Found, corpus: str, *, shown: int = 5, precision: float = 0.
             wholes=wholes,
             doubtful=doubtful,
             doubts=doubts,
-            hpt=_hpt(connection, headline) if versions == 1 else None,
+            machine=_machine(connection, total) if versions == 1 else None,
+            hpt=second_level(connection) if versions == 1 else None,
             parts=found.parts,
             failures=found.failures,
         )
@@ -322,12 +316,9 @@ def _comparison(row: dict[str, Any], alpha: float) -> Comparison:
     )
 
 
-def _hpt(connection: duckdb.DuckDBPyConnection, headline: str) -> OverBenchmarks | None:
-    found: Any = connection.execute(
-        "SELECT hpt FROM answers WHERE protocol = ? AND hpt IS NOT NULL", [headline]
-    ).fetchnumpy()
-    differences = np.asarray(found["hpt"], dtype=np.float64)
-    if differences.size < _LEAST_FOR_HPT:
-        return None
-    test = signed_rank(differences)
-    return OverBenchmarks(differences.size, test.pvalue_positive, test.pvalue_negative, test.method)
+def _machine(connection: duckdb.DuckDBPyConnection, comparisons: int) -> MachineSpeeds | None:
+    """Whether most benchmarks of both versions ran at the same two speeds."""
+    query = f"SELECT {', '.join(SPEEDS)} FROM answers WHERE {SPEEDS[0]} IS NOT NULL"
+    found: Any = connection.execute(query).fetchnumpy()
+    columns = [np.asarray(found[name], dtype=np.float64) for name in SPEEDS]
+    return common_speeds(np.column_stack(columns), comparisons)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
+from importlib.abc import MetaPathFinder
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -66,8 +67,18 @@ def _kept(work: Callable[[T], R], task: T) -> R | Failure:
         return Failure(str(error))
 
 
+class _WithoutPandas(MetaPathFinder):
+    """PyArrow looks for pandas, whose import takes as long as that of all the rest; no task needs it."""
+
+    def find_spec(self, fullname: str, path: object, target: object = None) -> None:
+        """Stop the search for pandas."""
+        if fullname == "pandas":
+            raise ModuleNotFoundError("no task needs pandas", name=fullname)
+
+
 def _quiet() -> None:
     """A worker leaves Ctrl-C to its parent, threads to the other workers, and ends with its parent."""
+    import sys
     import threading
     from multiprocessing import connection, parent_process
 
@@ -80,19 +91,27 @@ def _quiet() -> None:
         os._exit(1)
 
     threading.Thread(target=follow, daemon=True).start()
+    sys.meta_path.insert(0, _WithoutPandas())
     import pyarrow as pa
 
     pa.set_cpu_count(1)
 
 
 @contextmanager
-def _one_thread_each() -> Iterator[None]:
+def _surroundings() -> Iterator[None]:
+    """What new workers see: one thread each, and no script of the caller's, which each would carry out again."""
+    import sys
+    from types import ModuleType
+
     names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
     known = {name: os.environ.get(name) for name in names}
     os.environ.update(dict.fromkeys(names, "1"))
+    caller = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
     try:
         yield
     finally:
+        sys.modules["__main__"] = caller
         for name, value in known.items():
             if value is None:
                 del os.environ[name]
@@ -113,50 +132,48 @@ def _on_processes(
     ] = []  # were at work when a worker died: each tries alone, so that one cannot fell others
     tries = dict.fromkeys(waiting, 0)
     alone = False
-    with _one_thread_each():
-        pool = ProcessPoolExecutor(workers, get_context("spawn"), initializer=_quiet)
-        running: dict[Future[Any], int] = {}
-        try:
-            while waiting or suspects or running:
-                broken = False
-                try:
-                    if not running:
-                        alone = bool(suspects)
-                    while len(running) < (1 if alone or suspects else _AHEAD * workers) and (
-                        suspects or waiting
-                    ):
-                        chosen = suspects or waiting
+    pool = ProcessPoolExecutor(workers, get_context("spawn"), initializer=_quiet)
+    running: dict[Future[Any], int] = {}
+    try:
+        while waiting or suspects or running:
+            broken = False
+            if not running:
+                alone = bool(suspects)
+            try:
+                while len(running) < (1 if alone or suspects else _AHEAD * workers) and (suspects or waiting):
+                    chosen = suspects or waiting
+                    with _surroundings():  # a task that is handed out may start a worker
                         running[pool.submit(_kept, work, tasks[chosen[-1]])] = chosen[-1]
-                        chosen.pop()
+                    chosen.pop()
+            except BrokenProcessPool:
+                broken = True
+            done, _ = wait(running, return_when=FIRST_COMPLETED)
+            for future in done:
+                i = running.pop(future)
+                try:
+                    outcome: R | Failure = future.result()
                 except BrokenProcessPool:
                     broken = True
-                done, _ = wait(running, return_when=FIRST_COMPLETED)
-                for future in done:
-                    i = running.pop(future)
-                    try:
-                        outcome: R | Failure = future.result()
-                    except BrokenProcessPool:
-                        broken = True
-                        tries[i] += alone
-                        if tries[i] < _TRIES:
-                            suspects.append(i)
-                            continue
-                        name = getattr(tasks[i], "name", tasks[i])
-                        outcome = Failure(f"{name}: its worker was killed {_TRIES} times; is memory short?")
-                    yield i, outcome
-                if broken and not running:
-                    pool.shutdown(wait=False)
-                    pool = ProcessPoolExecutor(workers, get_context("spawn"), initializer=_quiet)
-        except KeyboardInterrupt:
-            for future in running:
-                future.cancel()
-            wait([future for future in running if not future.cancelled()])
-            for future, i in running.items():
-                if not future.cancelled() and future.exception() is None:
-                    yield i, future.result()
-            raise Interrupted from None
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+                    tries[i] += alone
+                    if tries[i] < _TRIES:
+                        suspects.append(i)
+                        continue
+                    name = getattr(tasks[i], "name", tasks[i])
+                    outcome = Failure(f"{name}: its worker was killed {_TRIES} times; is memory short?")
+                yield i, outcome
+            if broken and not running:
+                pool.shutdown(wait=False)
+                pool = ProcessPoolExecutor(workers, get_context("spawn"), initializer=_quiet)
+    except KeyboardInterrupt:
+        for future in running:
+            future.cancel()
+        wait([future for future in running if not future.cancelled()])
+        for future, i in running.items():
+            if not future.cancelled() and future.exception() is None:
+                yield i, future.result()
+        raise Interrupted from None
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _versions() -> tuple[str, str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -53,22 +54,21 @@ def opened(name: str | os.PathLike[str]) -> tuple[Place, Manifest]:
 
 
 def parts_of(place: Place, files: Sequence[File]) -> list[Part]:
-    """The corpus in parts of some seconds' work; they depend on what it holds alone."""
-    parts: list[list[File]] = []
-    by_folder: dict[str, list[File]] = {}
+    """The corpus in parts of equal work, of some seconds each; they depend on what it holds alone."""
+    leaves: dict[str, list[File]] = {}
     for file in files:
-        by_folder.setdefault(file.path.rpartition("/")[0], []).append(file)
-    for own in by_folder.values():  # the files of one leaf share benchmarks
-        known = parts[-1] if parts else []
-        if (
-            not known
-            or sum(f.rows for f in [*known, *own]) > _TASK
-            or sum(f.values for f in [*known, *own]) > _TASK_VALUES
-        ):
-            parts.append(list(own))
-        else:
-            known += own
-    return [Part(place.lasting, tuple(f.path for f in part)) for part in parts]
+        leaves.setdefault(file.path.rpartition("/")[0], []).append(file)
+    # The files of one leaf share benchmarks. Parts of equal work let no worker wait long for another's last one.
+    worth = [sum(max(f.rows / _TASK, f.values / _TASK_VALUES) for f in own) for own in leaves.values()]
+    whole = sum(worth)
+    count = math.ceil(whole)
+    parts: dict[int, list[str]] = {}
+    before = 0.0
+    for own, weight in zip(leaves.values(), worth, strict=True):
+        middle = (before + weight / 2) / whole if whole else 0.0
+        parts.setdefault(int(count * middle), []).extend(file.path for file in own)
+        before += weight
+    return [Part(place.lasting, tuple(files)) for files in parts.values()]
 
 
 def rows_of(part: Part, where: str | None = None) -> pa.Table:

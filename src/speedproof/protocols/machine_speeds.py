@@ -11,7 +11,7 @@ import numpy as np
 from speedproof.data.sample import FloatArray
 from speedproof.data.suite import Pair
 
-__all__ = ["MachineSpeeds", "machine_speeds"]
+__all__ = ["MachineSpeeds", "common_speeds", "machine_speeds", "two_speeds_of"]
 
 _LEAST_PROCESSES = 5
 _LEAST_BENCHMARKS = 3
@@ -48,38 +48,53 @@ def machine_speeds(pairs: Sequence[Pair]) -> MachineSpeeds | None:
     agree within a tenth of their logarithm. It is a description, no test: a common factor in many benchmarks is
     not to be had by chance.
     """
-    found: list[tuple[float, float, float]] = []
-    for pair in pairs:
-        reference, candidate = (
-            _two_speeds(s.per_process("median").values) for s in (pair.reference, pair.candidate)
-        )
-        if reference is not None and candidate is not None:
-            (slow, fast), (slow_now, fast_now) = reference, candidate
-            within = ((slow - slow_now) + (fast - fast_now)) / 2.0
-            found.append(
-                (slow - fast, slow_now - fast_now, -within if pair.reference.higher_is_better else within)
-            )
-    if not found:
-        return None
-    middle = float(np.median([factor for row in found for factor in row[:2]]))
-    alike = [within for *factors, within in found if max(abs(f - middle) for f in factors) <= _ALIKE * middle]
-    if len(alike) < _LEAST_BENCHMARKS or 2 * len(alike) <= len(pairs):
-        return None
-    return MachineSpeeds(exp(middle), len(alike), len(pairs), exp(sum(alike) / len(alike)))
+    return common_speeds(two_speeds_of(pairs), len(pairs))
 
 
-def _two_speeds(values: FloatArray) -> tuple[float, float] | None:
-    """Mean logarithms of the larger and the smaller values, where they fall into two groups far apart."""
-    if values.size < _LEAST_PROCESSES or not values.min() > 0:
+def common_speeds(found: FloatArray, of: int) -> MachineSpeeds | None:
+    """The two speeds that rows of :func:`two_speeds_of` have in common; ``of`` counts those without, too."""
+    found = found[~np.isnan(found[:, 0])]
+    if not found.size:
         return None
-    logs = np.log(np.sort(values))
+    factors, within = found[:, :2], found[:, 2]
+    middle = float(np.median(factors))
+    alike = within[np.abs(factors - middle).max(axis=1) <= _ALIKE * middle]
+    if alike.size < _LEAST_BENCHMARKS or 2 * alike.size <= of:
+        return None
+    return MachineSpeeds(exp(middle), alike.size, of, exp(float(alike.mean())))
+
+
+def two_speeds_of(pairs: Sequence[Pair]) -> FloatArray:
+    """Of each pair three logarithms: slow over fast of either version, and the speedup at equal speed; or NaN."""
+    measured = [s.per_process("median").values for pair in pairs for s in (pair.reference, pair.candidate)]
+    speeds = np.full((len(measured), 2), np.nan)
+    sizes = np.array([values.size for values in measured])
+    for size in np.unique(sizes[sizes >= _LEAST_PROCESSES]).tolist():
+        at = np.flatnonzero(sizes == size)
+        speeds[at] = _two_speeds(np.stack([measured[i] for i in at.tolist()]))
+    before, after = speeds[::2], speeds[1::2]
+    within = (before - after).mean(axis=1)
+    within[[pair.reference.higher_is_better for pair in pairs]] *= -1.0
+    found = np.column_stack((before[:, 0] - before[:, 1], after[:, 0] - after[:, 1], within))
+    found[np.isnan(within)] = np.nan
+    return found
+
+
+def _two_speeds(values: FloatArray) -> FloatArray:
+    """Of each row the mean logarithms of its larger and its smaller values, if these are two groups far apart."""
+    n = values.shape[1]
+    usable = values.min(axis=1) > 0
+    logs = np.log(np.sort(np.where(usable[:, None], values, 1.0), axis=1))
+    centre = logs.mean(axis=1, keepdims=True)
+    logs -= centre
     # Only the widest gap can separate two groups that are far apart; each has two values or more.
-    gaps = np.diff(logs)[1:-1]
-    if not gaps.size:
-        return None
-    low, high = np.split(logs, [int(gaps.argmax()) + 2])
-    distance = float(high.mean() - low.mean())
-    within = float(np.square(low - low.mean()).sum() + np.square(high - high.mean()).sum())
-    if distance <= log(1.05) or distance**2 * (logs.size - 2) <= _APART**2 * within:
-        return None
-    return float(high.mean()), float(low.mean())
+    below = np.diff(logs, axis=1)[:, 1:-1].argmax(axis=1) + 2
+    low = np.arange(n) < below[:, None]
+    slow, fast = (
+        np.where(low, 0.0, logs).sum(axis=1) / (n - below),
+        np.where(low, logs, 0.0).sum(axis=1) / below,
+    )
+    within = np.square(logs - np.where(low, fast[:, None], slow[:, None])).sum(axis=1)
+    apart = slow - fast
+    far = (apart > log(1.05)) & (np.square(apart) * (n - 2) > _APART**2 * within)
+    return np.where((usable & far)[:, None], np.column_stack((slow, fast)) + centre, np.nan)

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from speedproof.data.names import enumerate_names
 from speedproof.protocols.questions import QUESTIONS
 from speedproof.protocols.results import Verdict
-from speedproof.report.caveats import caveats
+from speedproof.report.caveats import caveats, two_speeds
+from speedproof.report.hpt import conclusion
 from speedproof.report.model import Cell, Column, Report, Row, Table, Text
 from speedproof.report.names import common_prefix, labels
 from speedproof.report.numbers import factor, level, percent, plural, values
@@ -167,6 +168,7 @@ def comparisons(found: Conclusion, versions: Sequence[str] = (), *, details: boo
     if two:
         known = found.wholes[0][2].caveats
         headline += caveats([replace(c, versions=tuple(short.get(v, v) for v in c.versions)) for c in known])
+        headline += two_speeds(found.machine, new)
     titles = ("over 5 %", "2 to 5 %", "below 2 %")
     columns = (Column("proven by"), *(Column(title, right=True) for title in titles))
     bands = Table.of(
@@ -189,7 +191,7 @@ def comparisons(found: Conclusion, versions: Sequence[str] = (), *, details: boo
             f"Every row: speedproof corpus query {found.answers} 'FROM answers'",
             *(() if details else ("--details: other protocols, corrections, HPT",)),
         ),
-        sections=tuple(_details(found, words)) if details else (),
+        sections=tuple(_details(found, words, short)) if details else (),
         command="corpus compare",
         data=found,
         good=not found.counts[found.headline][Verdict.SLOWER],
@@ -257,7 +259,7 @@ def _lacking(whole: Whole, versions: tuple[str, str]) -> Iterator[Text]:
         yield Text(f"Left out: {seen.problems[0]}{more}", "doubt")
 
 
-def _details(found: Conclusion, words: Mapping[Verdict, str]) -> Iterator[Report]:
+def _details(found: Conclusion, words: Mapping[Verdict, str], short: Mapping[str, str]) -> Iterator[Report]:
     """Every protocol with what holds together, the proportions, the whole of the suite."""
     joint = {(j.protocol, j.method): j for j in found.joint}
     proportions = dict(found.accelerated)
@@ -295,12 +297,6 @@ def _details(found: Conclusion, words: Mapping[Verdict, str]) -> Iterator[Report
             if math.isfinite(gain.speedup):
                 notes.append(Text(f"Total of all {location}s: {factor(gain.speedup)} the candidate's"))
         if found.hpt is not None:
-            best = min(found.hpt.pvalue_candidate, found.hpt.pvalue_reference)
-            side = "candidate" if found.hpt.pvalue_candidate <= found.hpt.pvalue_reference else "reference"
-            notes.append(
-                Text(
-                    f"Hierarchical Performance Testing: the {side} is better with confidence "
-                    f"{percent(1 - best, 4)} ({found.hpt.benchmarks} benchmarks, {found.hpt.method})"
-                )
-            )
+            notes.append(Text(conclusion(found.hpt, *(short[name] for name in found.wholes[0][:2]))))
+            notes.append(Text(f"  {plural(found.hpt.benchmarks, 'benchmark')}, {found.hpt.method}", "dim"))
     yield Report("All protocols", (), (Table.of(columns, cells()),), tuple(notes))

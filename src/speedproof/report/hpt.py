@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from speedproof.protocols.hpt import Hpt, HptBenchmark, Winner
 from speedproof.protocols.hpt_claims import HptClaim, HptClaims
@@ -17,6 +18,9 @@ from speedproof.report.model import Cell, Column, Report, Row, Style, Table, Tex
 from speedproof.report.names import common_prefix, labels, spoken
 from speedproof.report.numbers import percent, plural, pvalue, values
 
+if TYPE_CHECKING:
+    from speedproof.corpus.hpt import OverBenchmarks
+
 __all__ = ["Medians", "conclusion", "report"]
 
 Medians = Mapping[str, tuple[float, float, str]]
@@ -26,7 +30,7 @@ _STYLES: dict[Winner, Style] = {Winner.CANDIDATE: "good", Winner.REFERENCE: "bad
 _TITLE = 14
 
 
-def conclusion(result: Hpt, reference: str, candidate: str) -> str:
+def conclusion(result: Hpt | OverBenchmarks, reference: str, candidate: str) -> str:
     """The answer in one sentence.
 
     Examples

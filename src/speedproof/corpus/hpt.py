@@ -1,0 +1,160 @@
+"""Hierarchical Performance Testing over a corpus: its first level in the parts, its second over all of them.
+
+A part leaves of each benchmark what the second level needs at any speedup: the medians of both scores, and the
+speedups at which the rank-sum test of its runs changes its mind.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from speedproof.data.suite import Pair
+from speedproof.errors import DataError
+from speedproof.protocols.hpt import CONFIDENCES, Winner, entries_of_pairs
+from speedproof.protocols.hpt_levels import Duel, decimal, within_benchmark
+from speedproof.protocols.hpt_speedup import RSpeedup
+from speedproof.protocols.hpt_steps import FREE, Steps, level1_steps
+from speedproof.stats.signed_rank import signed_rank
+
+if TYPE_CHECKING:
+    import duckdb
+
+__all__ = ["COLUMNS", "OverBenchmarks", "first_level", "second_level"]
+
+FloatArray = npt.NDArray[np.float64]
+
+COLUMNS = ("hpt", "hpt_candidate", "hpt_reference", "hpt_wins", "hpt_loses")
+"""Of an answer: the difference at a speedup of 1, 0 for a tie; both medians; up to and from which speedup the
+candidate wins and loses."""
+
+_LEAST = 5
+_NEAR = 1e-6  # relative; how near the r-speedup is approached
+_DIGITS = 10**6
+
+
+@dataclass(frozen=True, slots=True)
+class OverBenchmarks:
+    """The second level of Hierarchical Performance Testing.
+
+    Attributes
+    ----------
+    benchmarks : int
+        How many have a score.
+    pvalue_candidate, pvalue_reference : float
+        One-sided, for either side being better over all of them.
+    method : str
+        The null distribution.
+    winner : Winner
+        The side with the smaller p-value.
+    confidence : float
+        1 - p-value of the winner.
+    speedups : tuple of RSpeedup
+        Of the winner; it passes at ``certified`` and fails just above.
+    """
+
+    benchmarks: int
+    pvalue_candidate: float
+    pvalue_reference: float
+    method: str
+    winner: Winner
+    confidence: float
+    speedups: tuple[RSpeedup, ...]
+
+
+def first_level(pairs: Sequence[Pair]) -> list[tuple[float, ...] | None]:
+    """The columns of each pair; None where a zero or a negative value leaves it without a score."""
+    found: list[tuple[float, ...] | None] = []
+    for pair in pairs:
+        try:
+            (entry,) = entries_of_pairs([pair])
+        except DataError:
+            found.append(None)
+            continue
+        duel = entry.duel
+        at_one = within_benchmark(duel, Fraction(1), "exact").d
+        found.append((float(at_one), float(duel.a), float(duel.b), *_changes(duel)))
+    return found
+
+
+def _changes(duel: Duel) -> tuple[float, float]:
+    """Up to which speedup A wins, and from which on it loses; NaN where the medians decide without a test."""
+    ahead = level1_steps(duel, "exact")
+    if ahead.start == FREE:
+        return math.nan, math.nan
+    wins, loses = _ends(ahead)
+    if wins is None or loses is None:
+        # What happens below 1 is what the other side does above; between both lies 1 itself.
+        won, lost = _ends(level1_steps(duel.reversed(), "exact"))
+        wins = wins if wins is not None else 1 / lost if lost is not None else 1.0
+        loses = loses if loses is not None else 1 / won if won is not None else 1.0
+    return wins, loses
+
+
+def _ends(steps: Steps) -> tuple[float | None, float | None]:
+    """Up to which speedup A wins, and from which on it loses; None for what lies below 1."""
+    states = list(zip([1.0, *steps.points.tolist()], [steps.start, *steps.after.tolist()], strict=True))
+    won = next((at for at, state in states if state != 1), math.inf)
+    lost = next((at for at, state in states if state == -1), math.inf)
+    return won if steps.start == 1 else None, lost if steps.start != -1 else None
+
+
+def second_level(
+    connection: duckdb.DuckDBPyConnection, confidences: Sequence[float] = CONFIDENCES
+) -> OverBenchmarks | None:
+    """Weigh the benchmarks of all answers; None for less than five."""
+    query = f"SELECT {', '.join(COLUMNS)} FROM answers WHERE hpt IS NOT NULL"
+    table: Any = connection.execute(query).fetchnumpy()
+    at_one, a, b, wins, loses = (np.asarray(table[name], dtype=np.float64) for name in COLUMNS)
+    if at_one.size < _LEAST:
+        return None
+    test = signed_rank(at_one)
+    p, q = test.pvalue_positive, test.pvalue_negative
+    winner = Winner.CANDIDATE if p < q else Winner.REFERENCE if q < p else Winner.TIE
+    if winner is Winner.REFERENCE:
+        with np.errstate(divide="ignore"):
+            a, b, wins, loses = b, a, 1 / loses, 1 / wins
+    speedups = _speedups(a, b, wins, loses, confidences, min(p, q))
+    return OverBenchmarks(at_one.size, p, q, test.method, winner, 1 - min(p, q), speedups)
+
+
+def _speedups(
+    a: FloatArray,
+    b: FloatArray,
+    wins: FloatArray,
+    loses: FloatArray,
+    confidences: Sequence[float],
+    at_one: float,
+) -> tuple[RSpeedup, ...]:
+    """For each confidence a speedup that passes, while one a millionth larger fails, by halving."""
+    tested = ~np.isnan(wins)
+
+    def pvalue(speedup: float) -> float:
+        d = a - speedup * b
+        state = np.where(speedup < wins, 1, np.where(speedup > loses, -1, 0))
+        return signed_rank(np.where(tested & (state * d <= 0), 0.0, d)).pvalue_positive
+
+    found = {}
+    beyond = float((a / b).max()) * (1 + _NEAR)  # no difference is positive there
+    for r in sorted(confidences):
+        risk = float(1 - decimal(r))
+        if at_one > risk:
+            found[r] = RSpeedup(r)
+            continue
+        low, high = 1.0, beyond
+        while high > low * (1 + _NEAR):
+            middle = math.sqrt(low * high)
+            low, high = (middle, high) if pvalue(middle) <= risk else (low, middle)
+        beyond = high
+        hundredth = math.floor(100 * high) / 100
+        if hundredth > low and pvalue(hundredth) > risk:
+            hundredth -= 0.01
+        exact = str(Fraction(math.floor(low * _DIGITS), _DIGITS))
+        found[r] = RSpeedup(r, low, True, exact, round(hundredth, 2), low, True, exact)
+    return tuple(found[r] for r in confidences)
