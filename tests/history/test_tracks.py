@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from speedproof.data.suite import Key
 from speedproof.history.changes import find_history_changes
 from speedproof.history.commits import Commit
 from speedproof.history.floor import noise_floor
@@ -109,7 +110,8 @@ def test_the_noise_floor_is_the_pooled_deviation_of_sessions() -> None:
         for i in range(30)
         for k in range(3)
     ]
-    floor = noise_floor(tracks_of(Measurements.of(rows), COMMITS, MACHINES))
+    floor = noise_floor(Measurements.of(rows), {0: Key("sort")}, "s.db")
     assert floor is not None
-    assert floor.degrees == 60
-    assert floor.deviation == pytest.approx(math.sqrt(values.var(axis=1, ddof=1).mean()))
+    (spread,) = floor.spreads.values()
+    assert spread.degrees == 60
+    assert spread.variance == pytest.approx(values.var(axis=1, ddof=1).mean())

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal, get_args
 
+from speedproof.api.floors import floor_of
 from speedproof.api.given import one_of, proportion_given, risk_of, suite_given
 from speedproof.api.shown import Shown
 from speedproof.data.names import wanted
@@ -113,6 +115,7 @@ def gate(
     protocol: Location = "typical",
     demand_of: Callable[[str], Demand | None] | None = None,
     family: int = 0,
+    store: str | Path | None = None,
     done: Callable[[], None] = _no_step,
 ) -> GateResult:
     """Hold a candidate to a policy, benchmark by benchmark.
@@ -138,6 +141,8 @@ def gate(
         ``margin``.
     family : int
         How many benchmarks there are, where some were decided at an earlier look and are left out now.
+    store : str or path, optional
+        A :class:`History`'s: how much its sessions of one commit differ is counted in.
     done : callable
         Called after each benchmark.
 
@@ -169,4 +174,6 @@ def gate(
     demand = Demand(Policy(policy), proportion_given("margin", margin))
     rules = GateRules(alpha=risk_of(confidence), multiplicity=multiplicity, protocol=protocol, family=family)
     versions = (first, others[0] if candidate is None else candidate)
-    return GateResult(decide(suite, versions, demand_of or (lambda name: demand), rules, done=done), suite)
+    floor = None if store is None else floor_of(store)
+    asked = demand_of or (lambda name: demand)
+    return GateResult(decide(suite, versions, asked, rules, done=done, floor=floor), suite)

@@ -26,9 +26,10 @@ if TYPE_CHECKING:
     from speedproof.history.alarms import AlarmResult
     from speedproof.history.changes import Correction
     from speedproof.history.result import HistoryResult
-    from speedproof.history.rows import Measured, State, StoredSeries
+    from speedproof.history.rows import Measured, Measurements, State, StoredSeries
     from speedproof.history.store import Store
     from speedproof.history.tracks import Track
+    from speedproof.protocols.noise_floor import NoiseFloor
 
 __all__ = ["DEFAULT_STORE", "History"]
 
@@ -254,7 +255,7 @@ class History:
         from speedproof.history.result import HistoryResult
 
         how: Correction = correction
-        series, commits, tracks = self._tracks(metric, benchmark, branch)
+        series, measured, commits, tracks = self._tracks(metric, benchmark, branch)
         return HistoryResult(
             self.store.where,
             confidence,
@@ -263,8 +264,15 @@ class History:
             tracks,
             find_history_changes(tracks, risk_of(confidence), correction=how),
             self.store.decisions(),
-            noise_floor(tracks),
+            noise_floor(measured, {number: s.key for number, s in series.items()}, self.store.where),
         )
+
+    def floor(self) -> NoiseFloor | None:
+        """How much sessions of one commit differ, which ``store=`` of comparisons and gates counts in."""
+        from speedproof.history.floor import noise_floor
+
+        series, measured = self._measured(None, None)
+        return noise_floor(measured, {number: s.key for number, s in series.items()}, self.store.where)
 
     def alarms(
         self,
@@ -293,23 +301,30 @@ class History:
         """
         from speedproof.history.alarms import AlarmResult, find_alarms
 
-        series, commits, tracks = self._tracks(metric, benchmark, branch)
+        series, _, commits, tracks = self._tracks(metric, benchmark, branch)
         found = find_alarms(tracks, series, self.store.decisions(), every=every, last=last)
         watched = len({track.series for track in tracks})
         return AlarmResult(self.store.where, every, last, len(commits), watched, series, found)
 
     def _tracks(
         self, metric: str | None, benchmark: str | None, branch: str
-    ) -> tuple[dict[int, StoredSeries], list[Commit], tuple[Track, ...]]:
-        """Series, commits in order and tracks, without what somebody called noise."""
+    ) -> tuple[dict[int, StoredSeries], Measurements, list[Commit], tuple[Track, ...]]:
+        """Series, measurements, commits in order and tracks."""
         from speedproof.history.tracks import tracks_of
 
+        series, measured = self._measured(metric, benchmark)
+        commits = ordered(self.store.commits(), branch, self.repository)
+        return series, measured, commits, tracks_of(measured, commits, self.store.machines())
+
+    def _measured(
+        self, metric: str | None, benchmark: str | None
+    ) -> tuple[dict[int, StoredSeries], Measurements]:
+        """Series and measurements, without what somebody called noise."""
         series = {
             s.id: s for s in self.store.all_series(metric=metric) if benchmark in (None, s.key.benchmark)
         }
         if benchmark is not None and not series:
             raise UsageError(f"{self.store.where}: holds no benchmark {benchmark}")
-        commits = ordered(self.store.commits(), branch, self.repository)
         noise = {(d.commit, d.benchmark) for d in self.store.decisions() if d.state == "invalid"}
         measured = self.store.measurements(None if metric is benchmark is None else series)
         numbers = {commit.sha: i for i, commit in enumerate(measured.commits)}
@@ -317,7 +332,7 @@ class History:
             of = [number for number, s in series.items() if name in ("", s.key.benchmark)]
             out = (measured.commit == numbers.get(sha, -1)) & np.isin(measured.series, of)
             measured = measured.where(~out)
-        return series, commits, tracks_of(measured, commits, self.store.machines())
+        return series, measured
 
     def page(
         self,

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Literal
 
+from speedproof.api.floors import floor_of
 from speedproof.api.given import margin_given, one_of, risk_of
 from speedproof.api.shown import Shown
 from speedproof.data.given import sample
@@ -153,6 +155,7 @@ def compare(
     names: tuple[str, str] | None = None,
     benchmark: str = "",
     nested: Literal["process", "pool"] = "process",
+    store: str | Path | None = None,
 ) -> PairResult:
     """Compare two samples.
 
@@ -175,6 +178,8 @@ def compare(
         What was measured, for the report.
     nested : {"process", "pool"}
         Values of one process are not independent: use one value a process, or pool them all the same.
+    store : str or path, optional
+        A :class:`History`'s: how much its sessions of one commit differ is counted in.
 
     Returns
     -------
@@ -213,6 +218,8 @@ def compare(
     key = Key(benchmark or "benchmark", metric_of(x.unit))
     pairing = Pairing((Pair(key, x, y),), (), (), ())
     rules = Rules(alpha=risk_of(confidence), margin=margin_given(margin), nested=nested)
+    if store is not None:
+        rules = replace(rules, floor=floor_of(store))
     return PairResult(compare_pairs(pairing, (x.label, y.label), key.metric, rules, DETAILS))
 
 

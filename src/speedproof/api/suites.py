@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from speedproof.api.floors import floor_of
 from speedproof.api.given import margin_given, one_of, risk_of, suite_given
 from speedproof.api.pairs import PairResult, warnings_of
 from speedproof.api.shown import Shown
@@ -310,6 +311,7 @@ def compare_suite(
     margin: float | str | None = None,
     protocols: QuestionName | Sequence[QuestionName] = ASKED,
     rules: Rules | None = None,
+    store: str | Path | None = None,
     done: Callable[[], None] = _no_step,
 ) -> SuiteResult:
     """Compare the versions of a suite, benchmark by benchmark and as a whole.
@@ -326,6 +328,8 @@ def compare_suite(
         Which to ask: ``"typical"``, ``"mean"``, ``"median"``, ``"single run"``, ``"touati2009"``.
     rules : Rules, optional
         The choices that the protocols leave open, in place of ``confidence`` and ``margin``.
+    store : str or path, optional
+        A :class:`History`'s: how much its sessions of one commit differ is counted in.
     done : callable
         Called after each benchmark.
 
@@ -355,6 +359,8 @@ def compare_suite(
         one_of("protocols", name, QUESTIONS)
     first, candidates = suite.sides(reference)
     rules = Rules(alpha=risk_of(confidence), margin=margin_given(margin)) if rules is None else rules
+    if store is not None:
+        rules = replace(rules, floor=floor_of(store))
     metrics = list(dict.fromkeys(key.metric for key in suite.keys))
     results = []
     for candidate in candidates:

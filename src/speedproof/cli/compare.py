@@ -18,6 +18,7 @@ from speedproof.cli.options import (
     rule_options,
     rules_of,
     selecting,
+    store_option,
 )
 from speedproof.cli.outputs import Reported, check_outputs, context_of, write_outputs
 from speedproof.report import modes as of_modes
@@ -62,6 +63,7 @@ COMMAND = Command(
                 "the others; mean, median, both, or the protocol of 2009 ask for these alone",
             ),
             *rule_options(),
+            store_option(),
             Option(
                 "--fail-on",
                 many=True,
@@ -107,7 +109,12 @@ def run(args: Args, console: Console) -> int:
     report_leftovers(suite, console)
     with console.progress("comparing", len(suite.keys) * len(candidates)) as ticker:
         result = sp.compare_suite(
-            suite, reference=reference, rules=rules_of(args), protocols=protocols, done=ticker.advance
+            suite,
+            reference=reference,
+            rules=rules_of(args),
+            protocols=protocols,
+            store=args.store,
+            done=ticker.advance,
         )
     modes = {}
     if args.modes:

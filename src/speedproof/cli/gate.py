@@ -12,7 +12,7 @@ from speedproof.cli.command import Args, Command, Option, in_group
 from speedproof.cli.console import Console
 from speedproof.cli.gate_looks import leave, look
 from speedproof.cli.inputs import load, report_leftovers, select
-from speedproof.cli.options import choosing, confidence, pages, reading
+from speedproof.cli.options import choosing, confidence, pages, reading, store_option
 from speedproof.cli.outputs import check_outputs, context_of, write_outputs
 from speedproof.cli.settings import FILE, UNDECIDED, GateSettings, Undecided, demand_of, read_settings
 from speedproof.errors import UsageError
@@ -91,6 +91,7 @@ COMMAND = Command(
                 help="correction over the benchmarks of what fails the gate: holm (default), bh (Benjamini "
                 "and Hochberg) or none",
             ),
+            store_option(),
             Option(
                 "--undecided",
                 choices=list(UNDECIDED),
@@ -158,6 +159,7 @@ def run(args: Args, console: Console) -> int:
             candidate=versions[1],
             demand_of=lambda name: demand_of(name, base, settings.benchmark) if this.asks(name) else None,
             family=this.family,
+            store=args.store,
             done=ticker.advance,
             **{name: value for name, value in chosen.items() if value is not None},
         )

@@ -39,6 +39,7 @@ __all__ = [
     "rules_of",
     "seconds",
     "selecting",
+    "store_option",
     "whole",
 ]
 
@@ -263,6 +264,16 @@ def refuse_rules(args: Args, protocols: Sequence[str]) -> None:
             raise UsageError(
                 f"{args.given[name]} is a rule of a protocol that is not asked for: ask for {whose}"
             )
+
+
+def store_option() -> Option:
+    """``--store`` of comparisons and gates."""
+    return Option(
+        "--store",
+        metavar="PLACE",
+        help="hold verdicts against how much sessions of one commit differ, as the store of 'speedproof history' "
+        "tells",
+    )
 
 
 def rules_of(args: Args) -> Rules:

@@ -8,9 +8,9 @@ import numpy as np
 
 from speedproof.history.changes import Change
 from speedproof.history.commits import Commit
-from speedproof.history.floor import NoiseFloor
 from speedproof.history.rows import StoredSeries, Triage
 from speedproof.history.tracks import Track
+from speedproof.protocols.noise_floor import NoiseFloor
 
 __all__ = ["HistoryResult", "ToldChange", "ToldHistory"]
 

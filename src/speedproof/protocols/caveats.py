@@ -10,6 +10,7 @@ from speedproof.data.order import Order, order_of_measuring
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Pair
 from speedproof.protocols.assumptions import Assumption
+from speedproof.protocols.noise_floor import NoiseFloor, counted_in
 from speedproof.protocols.pair import same_values
 from speedproof.protocols.results import Caveat
 from speedproof.protocols.units import LEAST_SESSIONS
@@ -17,14 +18,16 @@ from speedproof.protocols.units import LEAST_SESSIONS
 __all__ = ["caveats_of"]
 
 
-def caveats_of(pairs: Sequence[Pair], versions: tuple[str, str]) -> tuple[Caveat, ...]:
+def caveats_of(
+    pairs: Sequence[Pair], versions: tuple[str, str], floor: NoiseFloor | None = None
+) -> tuple[Caveat, ...]:
     """Everything that no test on these runs can see, each once for all benchmarks.
 
     ``INTERLEAVED`` when one version was measured first (that one is named first), ``ONE_SESSION`` when they were
     measured one after the other and nobody knows which came first, ``SEVERAL_SESSIONS`` with how much the sessions
     of a version differ where they are too few to be the unit, ``SEVERAL_PROCESSES`` where a side is one process,
     ``TWO_MEASUREMENTS`` where both hold the same values, ``PLANNED_SIZE`` where measuring went on until it had a
-    result.
+    result. The first three need not be said where a noise floor counts the sessions in.
 
     Examples
     --------
@@ -45,7 +48,7 @@ def caveats_of(pairs: Sequence[Pair], versions: tuple[str, str]) -> tuple[Caveat
             twice.append(name)
             continue
         counts = [side.session_count for side in sides]
-        if min(counts) < LEAST_SESSIONS:
+        if min(counts) < LEAST_SESSIONS and counted_in(pair, floor) is None:
             order = order_of_measuring(*sides)
             if max(counts) > 1 and order is not Order.MIXED:
                 few_sessions.append(name)

@@ -51,8 +51,9 @@ from speedproof.protocols.gate_claims import (
     judge,
 )
 from speedproof.protocols.machine_speeds import MachineSpeeds, machine_speeds
+from speedproof.protocols.noise_floor import IN_TURNS, NoiseFloor, hides
 from speedproof.protocols.pair import PreparedPairs, Rules, Sides
-from speedproof.protocols.questions import QUESTIONS
+from speedproof.protocols.questions import QUESTIONS, answers
 from speedproof.protocols.results import Caveat, Comparison, Needed, Verdict
 from speedproof.stats.ratio import edges as edges_of
 from speedproof.stats.scaling import in_common_unit
@@ -170,6 +171,7 @@ def gate(
     demand_of: Callable[[str], Demand | None],
     rules: GateRules = DEFAULT,
     done: Callable[[], None] = _no_step,
+    floor: NoiseFloor | None = None,
 ) -> GateDecision:
     """Hold a candidate to a policy, benchmark by benchmark.
 
@@ -190,7 +192,7 @@ def gate(
             f"{versions[0]} has no benchmark to hold {versions[1]} to"
             + (f": all {len(ignored)} are ignored" if ignored else "")
         )
-    rows = _rows(_cases(pairing.pairs, demands, rules, done), rules)
+    rows = _rows(_cases(pairing.pairs, demands, rules, floor, done), rules)
     absent = tuple(
         Absent(key.benchmark, key.metric, reason)
         for key, reason in _absences(suite, pairing, versions).items()
@@ -210,7 +212,7 @@ def gate(
         added=tuple(dict.fromkeys(key.benchmark for key in pairing.only_candidate)),
         ignored=tuple(dict.fromkeys(key.benchmark for key in ignored)),
         sessions_apart=different_sessions(suite, *versions),
-        caveats=tuple(dict.fromkeys(c for pairs in by_metric for c in caveats_of(pairs, versions))),
+        caveats=tuple(dict.fromkeys(c for pairs in by_metric for c in caveats_of(pairs, versions, floor))),
         machine=next(filter(None, map(machine_speeds, by_metric)), None),
     )
 
@@ -246,7 +248,11 @@ class _Case:
 
 
 def _cases(
-    pairs: Sequence[Pair], demands: Mapping[Key, Demand | None], rules: GateRules, done: Callable[[], None]
+    pairs: Sequence[Pair],
+    demands: Mapping[Key, Demand | None],
+    rules: GateRules,
+    floor: NoiseFloor | None,
+    done: Callable[[], None],
 ) -> list[_Case]:
     """The comparisons that ``compare`` makes, each with the margin of its benchmark."""
     question = QUESTIONS[rules.protocol]
@@ -257,9 +263,11 @@ def _cases(
             by_margin.setdefault(demand.margin, []).append((pair, demand))
     found: dict[Key, _Case] = {}
     for margin, members in by_margin.items():
-        prepared = PreparedPairs([pair for pair, _ in members], Rules(rules.alpha, margin=margin))
+        prepared = PreparedPairs(
+            [pair for pair, _ in members], Rules(rules.alpha, margin=margin, floor=floor)
+        )
         for (pair, demand), comparison, sides in zip(
-            members, question.ask(prepared), prepared.sides(question.location), strict=True
+            members, answers(rules.protocol, prepared), prepared.sides(question.location), strict=True
         ):
             found[pair.key] = _Case(demand, comparison, evidence(comparison), sides)
             done()
@@ -332,6 +340,9 @@ def _why(
             f"{case.comparison.reference.n} and {case.comparison.candidate.n} runs are too few to prove a "
             f"contradiction: measure at least {enough} of each"
         )
+    floor, speedup = case.comparison.floor, case.comparison.speedup.value
+    if floor is not None and all(hides(floor, speedup, edge) for edge in _edges(case.demand)):
+        return IN_TURNS
     if contradiction.pvalue <= rules.alpha:
         return (
             f"the {contradiction.name} is significant by itself, but not after the correction over {family} "
@@ -342,16 +353,21 @@ def _why(
     return ""
 
 
+def _edges(demand: Demand) -> tuple[float, ...]:
+    """Where what a policy asks ends."""
+    low, high = 1 / (1 + demand.margin), 1 + demand.margin
+    return {
+        Policy.NO_REGRESSION: (low,),
+        Policy.PROVEN_IMPROVEMENT: (1.0,),
+        Policy.EQUIVALENCE: (low, high),
+    }[demand.policy]
+
+
 def _needed(case: _Case, family: int, rules: GateRules) -> Needed | None:
     """Runs that would prove the requirement, or its contradiction, whichever was observed."""
     if not case.comparison.test:
         return case.comparison.needed
-    low, high = 1 / (1 + case.demand.margin), 1 + case.demand.margin
-    edges = {
-        Policy.NO_REGRESSION: (low,),
-        Policy.PROVEN_IMPROVEMENT: (1.0,),
-        Policy.EQUIVALENCE: (low, high),
-    }[case.demand.policy]
+    edges = _edges(case.demand)
     speedup = case.comparison.speedup.value
     if any(below <= speedup <= above for below, above in map(edges_of, edges)):
         reason = "the speedup is so near the threshold that no number of runs can be named"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from speedproof.protocols.units import LEAST_SESSIONS, independent_units
 from speedproof.stats.dependence import drift, drift_within, lag1, midranks
 from speedproof.stats.resolution import last_place
 from speedproof.stats.scaling import exponent, with_headroom
+
+if TYPE_CHECKING:
+    from speedproof.protocols.noise_floor import NoiseFloor
 
 __all__ = [
     "LEAST_RISK",
@@ -123,6 +126,8 @@ class Rules:
         Speedups strictly within 1/(1 + margin) and 1 + margin are equivalent when that is proven.
     bootstrap : bool
         The 2009 protocol goes on with the bootstrap where it asks for 30 runs "or the bootstrap".
+    floor : NoiseFloor or None
+        How much sessions of identical code differ: what sides of few sessions are held against.
 
     Raises
     ------
@@ -136,6 +141,7 @@ class Rules:
     ks_rule: KSRule = "legacy"
     margin: float | None = None
     bootstrap: bool = False
+    floor: NoiseFloor | None = None
 
     def __post_init__(self) -> None:
         if not LEAST_RISK <= self.alpha < 1:

@@ -13,6 +13,7 @@ from speedproof.data.sample import FloatArray, Sample
 from speedproof.data.suite import Key, Pair
 from speedproof.protocols.mean import means
 from speedproof.protocols.median import medians
+from speedproof.protocols.noise_floor import over_the_floor
 from speedproof.protocols.pair import DEFAULT, UNNAMED, PreparedPairs, Rules
 from speedproof.protocols.results import Comparison
 from speedproof.protocols.single_run import single_runs
@@ -21,7 +22,7 @@ from speedproof.protocols.typical import typical_runs
 from speedproof.stats.permutation import one_order
 from speedproof.stats.power import RunsNeeded, runs_needed_means, runs_needed_ranks
 
-__all__ = ["ASKED", "DETAILS", "HEADLINE", "QUESTIONS", "Question", "QuestionName"]
+__all__ = ["ASKED", "DETAILS", "HEADLINE", "QUESTIONS", "Question", "QuestionName", "answers"]
 
 QuestionName = Literal["typical", "mean", "median", "single run", "touati2009"]
 
@@ -108,6 +109,11 @@ DETAILS: tuple[QuestionName, ...] = ("typical", "mean", "median", "single run")
 """What is asked when everything is wanted."""
 
 
+def answers(name: str, prepared: PreparedPairs) -> list[Comparison]:
+    """What a question's protocol says of every pair, held against the noise floor where there is one."""
+    return over_the_floor(QUESTIONS[name].ask(prepared), prepared.pairs, prepared.rules.floor)
+
+
 def compare_samples(
     reference: Sample,
     candidate: Sample,
@@ -117,4 +123,4 @@ def compare_samples(
 ) -> tuple[Comparison, ...]:
     """Ask several questions about one pair of samples."""
     prepared = PreparedPairs([Pair(key, reference, candidate)], rules)
-    return tuple(QUESTIONS[protocol].ask(prepared)[0] for protocol in protocols)
+    return tuple(answers(protocol, prepared)[0] for protocol in protocols)

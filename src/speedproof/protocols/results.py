@@ -24,6 +24,7 @@ __all__ = [
     "Comparison",
     "HighestConfidence",
     "Needed",
+    "SessionFloor",
     "State",
     "Step",
     "Summary",
@@ -256,6 +257,28 @@ class AtMargin:
 
 
 @dataclass(frozen=True, slots=True)
+class SessionFloor:
+    """How much sessions of identical code differ, as a comparison of few sessions was held against it.
+
+    Attributes
+    ----------
+    deviation : float
+        Standard deviation of a session's logarithm.
+    degrees : float
+        Degrees of freedom behind it.
+    sessions : int
+        Sessions of this benchmark that tell it; 0 where only other benchmarks do.
+    reach : float
+        By so much, as a share, two such sides differ at risk alpha though their code is the same.
+    """
+
+    deviation: float
+    degrees: float
+    sessions: int
+    reach: float
+
+
+@dataclass(frozen=True, slots=True)
 class Comparison:
     """The answer of one protocol on one metric of one benchmark. It holds no samples.
 
@@ -298,6 +321,8 @@ class Comparison:
         higher is better), with the bounds of its test; None for other protocols.
     at_margin : AtMargin or None
         What is proven of a margin, when one was stated.
+    floor : SessionFloor or None
+        How much sessions of identical code differ, where verdict and bounds were held against that.
     """
 
     benchmark: str
@@ -320,6 +345,7 @@ class Comparison:
     chance: Estimate | None = None
     difference: Estimate | None = None
     at_margin: AtMargin | None = None
+    floor: SessionFloor | None = None
 
     @property
     def certified(self) -> Estimate:

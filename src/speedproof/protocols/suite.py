@@ -19,7 +19,7 @@ from speedproof.protocols.hpt import Hpt, hpt
 from speedproof.protocols.machine_speeds import MachineSpeeds, machine_speeds
 from speedproof.protocols.multiplicity import Control, Controlled, control_verdicts
 from speedproof.protocols.pair import PreparedPairs, Rules
-from speedproof.protocols.questions import ASKED, DETAILS, HEADLINE, QUESTIONS, QuestionName
+from speedproof.protocols.questions import ASKED, DETAILS, HEADLINE, QuestionName, answers
 from speedproof.protocols.results import Caveat, Comparison, Verdict
 from speedproof.protocols.suites import (
     LOCATIONS,
@@ -146,7 +146,7 @@ def compare_suite(
         margin=rules.margin,
         nested=rules.nested,
         comparisons=tuple(comparisons),
-        caveats=caveats_of(pairs, versions),
+        caveats=caveats_of(pairs, versions, rules.floor),
         machine=machine_speeds(pairs),
         only_reference=tuple(k.benchmark for k in pairing.only_reference if k.metric == metric),
         only_candidate=tuple(k.benchmark for k in pairing.only_candidate if k.metric == metric),
@@ -180,8 +180,8 @@ def _answers(
     for at in range(0, len(pairs), _AT_A_TIME):
         some = pairs[at : at + _AT_A_TIME]
         prepared = PreparedPairs(some, rules)
-        for answers in zip(*(QUESTIONS[protocol].ask(prepared) for protocol in protocols), strict=True):
-            yield from answers
+        for told in zip(*(answers(protocol, prepared) for protocol in protocols), strict=True):
+            yield from told
             done()
 
 

@@ -11,9 +11,18 @@ from speedproof.protocols.machine_speeds import MachineSpeeds
 from speedproof.protocols.results import Caveat, Comparison, Verdict
 from speedproof.report.model import Text
 from speedproof.report.names import spoken
-from speedproof.report.numbers import factor, plural
+from speedproof.report.numbers import factor, level, percent, plural
 
-__all__ = ["beside_medians", "caveats", "doubts", "failed", "two_speeds"]
+__all__ = [
+    "beside_medians",
+    "caveats",
+    "doubts",
+    "failed",
+    "session_floor",
+    "told_of_sessions",
+    "two_speeds",
+    "up_to",
+]
 
 
 def caveats(found: Sequence[Caveat], versions: Sequence[str] = ()) -> Iterator[Text]:
@@ -64,6 +73,45 @@ the program. At equal speed new is 1.05x slower.']
             f"is {change}.",
             "doubt",
         )
+
+
+def session_floor(found: Sequence[Comparison]) -> Iterator[Text]:
+    """How much sessions of identical code differ, where verdicts were held against that.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> from speedproof.protocols.results import SessionFloor
+    >>> seen = SimpleNamespace(floor=SessionFloor(0.01, 12.0, 9, 0.0255), alpha=0.05)
+    >>> [text.text for text in session_floor([seen])]
+    ['Sessions of the same code differ by up to 2.6 % (95 %): verdicts are held against that.']
+    """
+    floors = [c.floor for c in found if c.floor is not None]
+    if floors:
+        some = f" (known for {plural(len(floors), 'benchmark')})" if len(floors) < len(found) else ""
+        reach = up_to([floor.reach for floor in floors], 1 - found[0].alpha)
+        yield Text(
+            f"Sessions of the same code differ by {reach}{some}: verdicts are held against that.", "dim"
+        )
+
+
+def told_of_sessions(found: Comparison) -> bool:
+    """Whether the reason why a comparison is undecided says it already."""
+    needed = found.needed
+    return found.floor is not None and needed is not None and needed.reference is needed.candidate is None
+
+
+def up_to(reaches: Sequence[float], confidence: float = 0.95) -> str:
+    """By how much sessions differ, of the calmest and of the noisiest benchmark.
+
+    Examples
+    --------
+    >>> up_to([0.012]), up_to([0.012, 0.05])
+    ('up to 1.2 % (95 %)', 'up to 1.2 to 5.0 %, by benchmark (95 %)')
+    """
+    least, most = (percent(pick(reaches), 2) for pick in (min, max))
+    seen = most if least == most else f"{least.removesuffix(' %')} to {most}, by benchmark"
+    return f"up to {seen} ({level(confidence)})"
 
 
 def beside_medians(shown: Iterable[Comparison]) -> Iterator[Text]:

@@ -13,7 +13,7 @@ from speedproof.protocols.gate import GateDecision, GateRow
 from speedproof.protocols.gate_claims import Outcome, Policy
 from speedproof.protocols.results import Comparison, Verdict
 from speedproof.protocols.suite import SuiteComparison
-from speedproof.report.caveats import beside_medians, caveats, doubts, two_speeds
+from speedproof.report.caveats import beside_medians, caveats, doubts, session_floor, two_speeds
 from speedproof.report.model import Cell, Column, Report, Row, Style, Table, Text
 from speedproof.report.model import Outcome as Meaning
 from speedproof.report.names import common_prefix, labels, spoken
@@ -62,8 +62,10 @@ def report(result: GateDecision, *, everything: bool = False, undecided_fails: b
         )
     ]
     headline += caveats(result.caveats)
+    headline += session_floor([row.comparison for row in result.rows])
     headline += two_speeds(result.machine, labels([result.reference, result.candidate], _LABEL)[1])
-    if result.sessions_apart and not any(c.kind in _OF_SESSIONS for c in result.caveats):
+    told = any(row.comparison.floor for row in result.rows)
+    if result.sessions_apart and not told and not any(c.kind in _OF_SESSIONS for c in result.caveats):
         old, new = spoken([result.reference, result.candidate])
         headline.append(
             Text(

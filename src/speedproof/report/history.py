@@ -10,9 +10,12 @@ from speedproof.history.changes import Change
 from speedproof.history.result import HistoryResult
 from speedproof.history.rows import Measured
 from speedproof.history.tracks import Track
+from speedproof.protocols.noise_floor import NoiseFloor
+from speedproof.report.caveats import up_to
 from speedproof.report.model import Cell, Column, Report, Row, Style, Table, Text
 from speedproof.report.numbers import factor, percent, plural
 from speedproof.stats.change_scan import LEAST
+from speedproof.stats.session_spread import widened
 
 __all__ = ["gain", "measured_report", "overview", "sparkline", "track_report"]
 
@@ -42,12 +45,7 @@ def overview(result: HistoryResult, *, everything: bool = False) -> Report:
             )
         )
     notes = []
-    if result.noise is not None:
-        notes.append(
-            Text(
-                f"Sessions of one commit differ by {percent(math.expm1(result.noise.deviation), 2)} (deviation)."
-            )
-        )
+    notes += [Text(f"{told}.") for told in between_sessions(result.noise)]
     longest = max((len(track) for track in result.tracks), default=0)
     if longest < LEAST:
         notes.append(
@@ -81,6 +79,16 @@ def overview(result: HistoryResult, *, everything: bool = False) -> Report:
         command="history",
         data=result,
     )
+
+
+def between_sessions(floor: NoiseFloor | None) -> Iterator[str]:
+    """How much two sessions of one commit differ."""
+    reaches = [
+        math.expm1(widened(0.0, 0.05, (2, 2), spread, (1, 1)).reach(0.05))
+        for spread in (floor.spreads.values() if floor else ())
+    ]
+    if reaches:
+        yield f"Two sessions of one commit differ by {up_to(reaches)}"
 
 
 def _place(result: HistoryResult, change: Change) -> tuple[int, float]:

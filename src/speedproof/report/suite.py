@@ -15,7 +15,15 @@ from speedproof.protocols.questions import QUESTIONS
 from speedproof.protocols.results import Comparison, Summary, Verdict
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.report import details as detailed
-from speedproof.report.caveats import beside_medians, caveats, doubts, failed, two_speeds
+from speedproof.report.caveats import (
+    beside_medians,
+    caveats,
+    doubts,
+    failed,
+    session_floor,
+    told_of_sessions,
+    two_speeds,
+)
 from speedproof.report.model import Cell, Column, Outcome, Report, Row, Table, Text
 from speedproof.report.names import common_prefix, labels, spoken
 from speedproof.report.numbers import level, percent, plural, share, values
@@ -26,6 +34,7 @@ from speedproof.report.words import (
     at_least,
     chance,
     change,
+    direction,
     effect,
     few,
     gain_and_loss,
@@ -76,6 +85,7 @@ def report(
         headline=(
             *made.headline,
             *caveats(result.caveats),
+            *(() if len(heads) == 1 and told_of_sessions(heads[0]) else session_floor(heads)),
             *two_speeds(result.machine, spoken([result.reference, result.candidate])[1]),
         ),
         tables=made.tables,
@@ -270,7 +280,12 @@ def _geometric_mean(result: SuiteComparison, heads: Sequence[Comparison]) -> Ite
     means = result.geometric_means
     if means is None or not math.isfinite(means.these.value):
         return
-    told = interval(means.these, *gain_and_loss(heads[0]))
+    apart = any(c.floor for c in heads)  # the interval is of the runs alone
+    told = (
+        direction(means.these.value, *gain_and_loss(heads[0]))
+        if apart
+        else interval(means.these, *gain_and_loss(heads[0]))
+    )
     yield Text(f"Geometric mean of the ratios of means: {told}")
 
 

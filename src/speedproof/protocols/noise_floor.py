@@ -1,0 +1,171 @@
+"""Sides that were measured in few sessions each, judged against how much sessions of identical code differ.
+
+What runs of one session scatter says nothing of another session. Where a store of earlier measurements tells how
+much sessions of one version differ, a verdict has to hold against that, too: each p-value is the larger of the
+protocol's own and that of a t statistic whose error has the sessions in it, and the bounds are the wider ones.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from speedproof.data.order import Order, order_of_measuring
+from speedproof.data.suite import Key, Pair
+from speedproof.protocols.figures import verdict_of
+from speedproof.protocols.results import (
+    AtMargin,
+    Comparison,
+    HighestConfidence,
+    Needed,
+    SessionFloor,
+    State,
+    Verdict,
+)
+from speedproof.protocols.units import LEAST_SESSIONS
+from speedproof.stats.estimate import Estimate
+from speedproof.stats.session_spread import SessionSpread, Widened, widened
+
+__all__ = ["IN_TURNS", "NoiseFloor", "counted_in", "hides", "over_the_floor"]
+
+IN_TURNS = "sessions of the same code differ that much: measure both in turns, with 'speedproof run'"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NoiseFloor:
+    """How much sessions of identical code differ, of every benchmark on a metric.
+
+    Attributes
+    ----------
+    store : str
+        Where that was seen.
+    spreads : mapping of Key to SessionSpread
+        Of the benchmarks that were measured in several sessions of one version.
+    others : mapping of str to SessionSpread
+        By metric, what those tell of a benchmark that was not.
+    """
+
+    store: str
+    spreads: Mapping[Key, SessionSpread] = field(default_factory=dict)
+    others: Mapping[str, SessionSpread] = field(default_factory=dict)
+
+    def of(self, key: Key) -> SessionSpread | None:
+        """What is known for a benchmark; None when nothing is."""
+        return self.spreads.get(key) or self.others.get(key.metric)
+
+
+def counted_in(pair: Pair, floor: NoiseFloor | None) -> SessionSpread | None:
+    """What a comparison of a pair has to be held against.
+
+    None for sides whose runs were mixed in one session, and for those of so many sessions that the session is
+    the unit already.
+    """
+    x, y = pair.reference, pair.candidate
+    if floor is None or min(x.session_count, y.session_count) >= LEAST_SESSIONS:
+        return None
+    return None if order_of_measuring(x, y) is Order.MIXED else floor.of(pair.key)
+
+
+def over_the_floor(
+    found: Sequence[Comparison], pairs: Sequence[Pair], floor: NoiseFloor | None
+) -> list[Comparison]:
+    """Comparisons of pairs, each held against the floor where that applies."""
+    spreads = [counted_in(pair, floor) for pair in pairs]
+    return [
+        comparison if spread is None else _held_against(comparison, pair, spread)
+        for comparison, pair, spread in zip(found, pairs, spreads, strict=True)
+    ]
+
+
+def hides(floor: SessionFloor, speedup: float, edge: float = 1.0) -> bool:
+    """Whether sessions of identical code differ by more than a speedup from an edge, so that runs cannot help."""
+    return speedup > 0.0 and abs(math.log(speedup / edge)) <= math.log1p(floor.reach)
+
+
+def _in_turns(floor: SessionFloor) -> str:
+    """What would decide, with how much sessions differ."""
+    return IN_TURNS.replace("that much", f"by up to {100 * floor.reach:.2g} %")
+
+
+def _held_against(c: Comparison, pair: Pair, spread: SessionSpread) -> Comparison:
+    x, y = pair.reference, pair.candidate
+    ratio, low, high = c.speedup.value, c.speedup.low, c.speedup.high
+    if c.quantity == "probability":  # of the ratio it tells nothing: that of the medians, its error unknown
+        old, new = (c.reference.median, c.candidate.median)[:: -1 if x.higher_is_better else 1]
+        ratio = low = high = old / new if new > 0.0 else math.nan
+    if not (0.0 < ratio < math.inf) or math.isnan(c.pvalue):
+        return c
+    at = math.log(ratio)
+    sessions = (x.session_count, y.session_count)
+
+    def side(end: float) -> Widened:
+        return widened(abs(end - at), c.alpha, (c.reference.n, c.candidate.n), spread, sessions)
+
+    down = side(math.log(low) if low > 0.0 else -math.inf)
+    up = side(math.log(high) if high > 0.0 else math.inf)
+    alone = widened(0.0, c.alpha, (c.reference.n, c.candidate.n), spread, sessions)
+    told = SessionFloor(
+        math.sqrt(spread.variance), spread.degrees, spread.sessions, math.expm1(alone.reach(c.alpha))
+    )
+    pvalue, slower = max(c.pvalue, down.pvalue(at)), max(c.pvalue_slower, up.pvalue(-at))
+    margin = _at_margin(c.at_margin, at, down, up)
+    verdict = verdict_of(pvalue, slower, margin, c.alpha)
+    speedup, chance = c.speedup, c.chance
+    if c.quantity == "speedup":
+        speedup = replace(
+            speedup,
+            low=min(low, math.exp(at - down.reach(c.alpha))),
+            high=max(high, math.exp(min(at + up.reach(c.alpha), 700.0))),
+        )
+    faster, loses = pvalue <= c.alpha, slower <= c.alpha
+
+    def even(estimate: Estimate) -> Estimate:
+        """A probability whose bounds hold one half unless the verdict does."""
+        return replace(
+            estimate,
+            low=estimate.low if faster else min(estimate.low, 0.5),
+            high=estimate.high if loses else max(estimate.high, 0.5),
+        )
+
+    lost = verdict is Verdict.UNDECIDED and (c.verdict is not verdict or hides(told, ratio))
+    return replace(
+        c,
+        pvalue=pvalue,
+        pvalue_slower=slower,
+        verdict=verdict,
+        state=State.NOT_SIGNIFICANT if c.state is State.SIGNIFICANT and not faster else c.state,
+        speedup=even(speedup) if c.quantity == "probability" else speedup,
+        chance=None if chance is None else even(chance),
+        needed=Needed(None, None, _in_turns(told)) if lost else c.needed,
+        highest_confidence=_at_risks_from(pvalue, c.highest_confidence),
+        at_margin=margin,
+        floor=told,
+    )
+
+
+def _at_margin(own: AtMargin | None, at: float, down: Widened, up: Widened) -> AtMargin | None:
+    """P-values at the edges of a margin, none smaller than the floor leaves it."""
+    if own is None:
+        return None
+    edge = math.log1p(own.margin)
+    not_worse, worse = max(own.not_worse, down.pvalue(at + edge)), max(own.worse, up.pvalue(-at - edge))
+    not_better, better = max(own.not_better, up.pvalue(edge - at)), max(own.better, down.pvalue(at - edge))
+    equivalent = own.equivalent if math.isnan(own.equivalent) else max(not_worse, not_better)
+    return AtMargin(own.margin, not_worse, worse, not_better, better, equivalent)
+
+
+def _at_risks_from(least: float, own: HighestConfidence | None) -> HighestConfidence | None:
+    """The risks at which a protocol says "significant", without those that the floor takes away."""
+    if own is None:
+        return None
+    intervals = tuple(
+        (max(low, least), high, low_in or low < least, high_in)
+        for low, high, low_in, high_in in own.intervals
+        if high > least
+    )
+    if intervals == own.intervals:
+        return own
+    value = 1.0 - intervals[0][0] if intervals else math.nan
+    attained = bool(intervals) and intervals[0][2]
+    return HighestConfidence(value, attained, own.upward_closed and bool(intervals), intervals)

@@ -1,0 +1,143 @@
+"""Comparisons and gates of single sessions, held against how much sessions of one commit differ."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import speedproof as sp
+from speedproof.cli.console import Console
+from speedproof.cli.main import main
+from speedproof.data.sample import Sample, Trait
+from speedproof.data.suite import Key, Pair
+from speedproof.protocols.noise_floor import NoiseFloor
+from speedproof.protocols.pair import PreparedPairs, Rules
+from speedproof.protocols.questions import DETAILS, answers
+from speedproof.protocols.results import Verdict
+from speedproof.stats.session_spread import SessionSpread
+
+pytest.importorskip("sqlalchemy")
+
+
+def written(folder: Path, name: str, rng: np.random.Generator, factors: dict[str, float]) -> str:
+    """A file of one session: every benchmark with a factor of its own, then 12 quiet runs."""
+    rows = ["benchmark,value,unit"]
+    for benchmark, factor in factors.items():
+        session = factor * math.exp(0.02 * rng.standard_normal())
+        rows += [f"{benchmark},{v:.6f},ms" for v in session * (1 + 0.003 * rng.standard_normal(12))]
+    (folder / name).write_text("\n".join(rows) + "\n")
+    return str(folder / name)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store of six commits in two sessions each, and two files: parse as it was, print three times slower."""
+    folder, rng = tmp_path_factory.mktemp("floor"), np.random.default_rng(3)
+    history = sp.History(folder / "s.db", folder)
+    for i in range(12):
+        file = written(folder, f"{i}.csv", rng, {"parse": 1.0, "print": 1.0, "load": 1.0})
+        history.add(file, commit=f"c{i // 2}")
+    written(folder, "old.csv", rng, {"parse": 1.0, "print": 1.0, "new one": 1.0})
+    written(folder, "new.csv", rng, {"parse": 1.0, "print": 3.0, "new one": 1.0})
+    return folder
+
+
+def run(*words: str) -> tuple[int, str, str]:
+    """Exit code, output and remarks."""
+    out, err = io.StringIO(), io.StringIO()
+    return main(list(words), Console(out, err)), out.getvalue(), err.getvalue()
+
+
+def test_what_sessions_explain_is_not_shown(folder: Path) -> None:
+    """A false verdict without the store, none with it; what is far beyond the floor stays proven."""
+    files = (f"old={folder / 'old.csv'}", f"new={folder / 'new.csv'}")
+    plain = sp.compare_suite(sp.read(*files))
+    held = sp.compare_suite(sp.read(*files), store=folder / "s.db")
+    assert plain["parse"].verdict is not Verdict.UNDECIDED
+    assert [held[name].verdict.value for name in ("parse", "print", "new one")] == [
+        "undecided", "slower", "undecided",
+    ]  # fmt: skip
+    for name in held.benchmarks:
+        assert held[name].lower <= plain[name].lower
+        assert held[name].upper >= plain[name].upper
+    floor, other = (held[name].headline.floor for name in ("print", "new one"))
+    assert floor is not None
+    assert other is not None
+    assert floor.sessions == 12
+    assert other.sessions == 0  # the other benchmarks speak for it
+    assert 0.01 < floor.deviation < 0.04
+    code, out, _ = run("compare", *files, "--store", str(folder / "s.db"), "--only", "parse")
+    assert code == 0
+    assert "sessions of the same code differ by up to" in " ".join(out.split())
+
+
+def test_compare_and_gate_agree_to_the_digit(folder: Path) -> None:
+    """Both call the same function; JSON tells the floor."""
+    files = ("--baseline", f"{folder / 'old.csv'}", "--candidate", f"{folder / 'new.csv'}")
+    code, out, _ = run("gate", *files, "--store", str(folder / "s.db"), "--json")
+    assert code == 1
+    rows = json.loads(out)["results"][0]["rows"]
+    held = sp.compare_suite(sp.read(files[1], files[3]), store=folder / "s.db")
+    for row in rows:
+        told = row["comparison"]
+        assert told["speedup"]["low"] == pytest.approx(held[told["benchmark"]].lower, rel=1e-12)
+        assert told["floor"]["reach"] > 0.02
+        assert (row["outcome"] == "fail") == (told["benchmark"] == "print")
+        assert ("in turns" in row["remark"]) == (row["outcome"] == "undecided")
+    assert "undecided" in {row["outcome"] for row in rows}
+
+
+def test_one_pair_of_samples_takes_a_store(folder: Path) -> None:
+    """sp.compare, by the benchmark's name."""
+    x = np.linspace(1.00, 1.002, 12)
+    assert sp.compare(x, x * 1.02, unit="ms").verdict is Verdict.SLOWER
+    held = sp.compare(x, x * 1.02, unit="ms", benchmark="parse", store=folder / "s.db")
+    assert held.verdict is Verdict.UNDECIDED
+    assert {held.by(name).verdict for name in DETAILS} == {Verdict.UNDECIDED}
+    assert held.single_run.speedup.high >= 0.5
+
+
+FLOOR = NoiseFloor("s.db", {Key("b"): SessionSpread(4e-4, 12.0, 1e-6, 9)})
+
+
+def test_turns_in_one_session_need_no_floor() -> None:
+    """Sides mixed at random in one sitting share what a session does to them; so do four sessions a side."""
+    values = np.linspace(1.0, 1.001, 8)
+
+    def verdicts(**traits: object) -> str:
+        x, y = (Sample(values * f, "s", **traits) for f in (1.02, 1.0))  # type: ignore[arg-type]
+        prepared = PreparedPairs([Pair(Key("b"), x, y)], Rules(floor=FLOOR))
+        return answers("typical", prepared)[0].verdict.value
+
+    mixed = {"traits": frozenset({Trait.RANDOM_ORDER}), "session_names": ("monday",)}
+    assert verdicts(**mixed) == "faster"
+    assert verdicts() == "undecided"
+    four = {"sessions": np.arange(8) // 2, "session_names": tuple("abcd")}
+    assert verdicts(**four) == "faster"
+
+
+def test_a_margin_holds_against_the_floor() -> None:
+    """Equal medians are equivalent within 10 %, and not within 2 %, when sessions differ by 2 %."""
+    values = np.linspace(1.0, 1.001, 12)
+    for margin, told in ((0.02, "undecided"), (0.1, "equivalent")):
+        prepared = PreparedPairs(
+            [Pair(Key("b"), Sample(values), Sample(values[::-1]))], Rules(margin=margin, floor=FLOOR)
+        )
+        assert answers("typical", prepared)[0].verdict.value == told
+
+
+def test_stores_that_cannot_tell(tmp_path: Path) -> None:
+    """A store that is not there is not made; one without repeated sessions says what to add."""
+    x, where = np.linspace(1.0, 1.1, 9), tmp_path / "s.db"
+    with pytest.raises(sp.SpeedproofError, match="no such store"):
+        sp.compare(x, x, store=where)
+    assert not where.exists()
+    (tmp_path / "a.txt").write_text("1\n2\n3\n")
+    sp.History(where, tmp_path).add(tmp_path / "a.txt", commit="a", unit="ms")
+    with pytest.raises(sp.SpeedproofError, match="no commit was measured in two sessions"):
+        sp.compare(x, x, store=where)

@@ -1,0 +1,98 @@
+"""How much sessions differ, and that two sessions of identical code are told apart as seldom as stated."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import special, stats
+
+from speedproof.stats.session_spread import (
+    SessionSpread,
+    _digamma,
+    _inverse_trigamma,
+    _prior,
+    _trigamma,
+    session_spreads,
+    widened,
+)
+
+
+def test_the_functions_of_the_prior_against_scipy() -> None:
+    """Digamma, trigamma and its inverse."""
+    x = np.array([0.5, 1.0, 1.5, 3.0, 17.5, 400.0])
+    assert _digamma(x) == pytest.approx(special.digamma(x), rel=1e-9, abs=1e-9)
+    assert _trigamma(x) == pytest.approx(special.polygamma(1, x), rel=1e-9)
+    assert [_inverse_trigamma(float(v)) for v in special.polygamma(1, x)] == pytest.approx(x, rel=1e-6)
+
+
+def test_the_prior_is_found_again() -> None:
+    """Variances made as Smyth's model says, 4 degrees each about a common value that weighs 6."""
+    rng = np.random.default_rng(1)
+    drawn = 2.5 * stats.f.rvs(4, 6, size=20_000, random_state=rng)
+    prior, weight = _prior(drawn, np.full(20_000, 4.0))
+    assert prior == pytest.approx(2.5, rel=0.03)
+    assert weight == pytest.approx(6.0, rel=0.08)
+    alike = 2.5 * rng.chisquare(4, 500) / 4
+    assert _prior(alike, np.full(500, 4.0))[1] > 30.0
+
+
+def test_one_series_is_the_pooled_deviation() -> None:
+    """Against numpy: commits of two and three sessions."""
+    values = np.array([1.0, 1.2, 2.0, 2.1, 2.5, 9.0])
+    group = np.array([0, 0, 1, 1, 1, 2])
+    found, other = session_spreads(np.zeros(6, int), group, np.arange(6), values, np.full(6, np.nan))
+    squares = 1 * np.var(values[:2], ddof=1) + 2 * np.var(values[2:5], ddof=1)
+    assert found[0].variance == pytest.approx(squares / 3)
+    assert (found[0].degrees, found[0].sessions, other) == (3.0, 5, None)
+
+
+def test_no_commit_with_two_sessions_tells_nothing() -> None:
+    """No estimate from single sessions."""
+    number, value = np.arange(3), np.arange(3, dtype=np.float64)
+    assert session_spreads(number * 0, number, number, value, value) == ({}, None)
+
+
+@pytest.mark.parametrize("shared", [0.0, 1.0])
+def test_sessions_that_move_together_tell_no_more_than_one_series(shared: float) -> None:
+    """Degrees of freedom of 40 series: those of the sessions when all move as one, more when none does."""
+    rng = np.random.default_rng(2)
+    sessions, count = 20, 40
+    common, own = rng.standard_normal((sessions, 1)), rng.standard_normal((sessions, count))
+    values = math.sqrt(shared) * common + math.sqrt(1 - shared) * own
+    row, column = (a.reshape(-1) for a in np.indices((sessions, count)))
+    found, other = session_spreads(column, row // 2, row, values.reshape(-1), np.zeros(row.size))
+    assert other is not None
+    assert other.degrees == pytest.approx(10.0, rel=0.01) if shared else other.degrees > 25
+    assert other.degrees <= found[3].degrees <= other.degrees + 10.0
+
+
+@pytest.mark.parametrize("commits", [1, 3, 10])
+def test_size_against_theory(commits: int) -> None:
+    """Two sessions of identical code, 2 % apart, each 8 normal runs: at most 5 % a side, binomial bounds."""
+    rng = np.random.default_rng(commits)
+    count, runs, noise = 1500, 8, 0.004
+    sessions = 0.02 * rng.standard_normal((count, 2 * commits + 2))
+    values = sessions[..., None] + noise * rng.standard_normal((*sessions.shape, runs))
+    means = values.mean(axis=-1)
+    width = stats.t.ppf(0.95, 2 * runs - 2) * np.sqrt(values[:, -2:].var(axis=-1, ddof=1).sum(axis=1) / runs)
+    group = np.arange(2 * commits) // 2
+    false = 0
+    for i in range(count):
+        inside = np.full(2 * commits, noise**2 / runs)
+        found, _ = session_spreads(group * 0, group, np.arange(2 * commits), means[i, :-2], inside)
+        gap = float(means[i, -1] - means[i, -2])
+        false += widened(float(width[i]), 0.05, (runs, runs), found[0], (1, 1)).pvalue(gap) <= 0.05
+    assert false <= stats.binom.ppf(0.999, count, 0.05)
+    assert commits == 1 or false >= stats.binom.ppf(0.001, count, 0.03)
+
+
+def test_bounds_and_pvalues_agree() -> None:
+    """A gap is significant exactly from the reach on; runs that bound nothing bound nothing."""
+    side = widened(0.01, 0.05, (10, 10), SessionSpread(4e-4, 7.0, 1e-5, 4), (1, 2))
+    reach = side.reach(0.05)
+    assert side.pvalue(reach * 1.000001) < 0.05 < side.pvalue(reach * 0.999999)
+    assert reach > 0.01
+    assert widened(math.inf, 0.05, (1, 1), SessionSpread(4e-4, 7.0, 0.0, 4), (1, 1)).pvalue(9.0) == 1.0
+    assert widened(0.0, 0.05, (3, 3), SessionSpread(0.0, 7.0, 0.0, 4), (1, 1)).pvalue(0.1) == 0.0
