@@ -56,7 +56,7 @@ def values(rng: np.random.Generator, n: int, digits: int | None) -> FloatArray:
 
 
 @pytest.mark.parametrize("digits", [None, 1, 0])
-@pytest.mark.parametrize(("n", "m"), [(2, 4), (3, 3), (4, 4), (5, 3)])
+@pytest.mark.parametrize(("n", "m"), [(2, 4), (3, 3), (4, 4), (4, 3), (5, 5)])
 def test_pvalues_at_one_against_enumeration(n: int, m: int, digits: int | None) -> None:
     rng = np.random.default_rng([n, m, digits or 7])
     for _ in range(4):
@@ -66,7 +66,7 @@ def test_pvalues_at_one_against_enumeration(n: int, m: int, digits: int | None) 
         assert found.pvalue_less == pytest.approx(naive_pvalue(y, x), rel=1e-12)
 
 
-@pytest.mark.parametrize(("n", "m"), [(4, 4), (5, 3)])
+@pytest.mark.parametrize(("n", "m"), [(4, 4), (4, 3)])
 def test_bounds_against_the_definition(n: int, m: int) -> None:
     """`low` is the first ratio of values beyond which enumeration no longer rejects X > gamma Y."""
     rng = np.random.default_rng([n, m])
@@ -124,7 +124,7 @@ def test_approximation_against_random_permutations(n: int, m: int) -> None:
 
 
 def test_complete_separation_is_decided_from_four_runs_on() -> None:
-    for n, m in [(3, 3), (4, 4), (3, 8), (10, 10), (11, 11), (30, 5), (400, 4), (700, 700)]:
+    for n, m in [(3, 3), (4, 4), (4, 8), (10, 10), (11, 11), (30, 5), (400, 4), (700, 700)]:
         x, y = np.linspace(2.0, 3.0, n), np.linspace(1.0, 1.9, m)
         found = typical_ratio(x, y, 0.05)
         assert found.pvalue <= 0.05 < found.pvalue_less

@@ -26,6 +26,7 @@ from speedproof.protocols.hpt_claims import HptClaims, claims
 from speedproof.protocols.hpt_levels import HptRule
 from speedproof.protocols.hpt_speedup import RSpeedup
 from speedproof.protocols.machine_speeds import machine_speeds
+from speedproof.protocols.units import independent_units
 from speedproof.report import hpt as words
 from speedproof.report.model import Report
 from speedproof.stats.scaling import median
@@ -88,14 +89,10 @@ class HptResult(Shown):
 
     def reports(self, *, everything: bool = False, details: bool = False) -> Iterable[Report]:
         """The result in words."""
-        medians = {
-            pair.key.benchmark: (
-                median(pair.reference.per_process("median").values),
-                median(pair.candidate.per_process("median").values),
-                pair.reference.unit,
-            )
-            for pair in self.pairs
-        }
+        medians = {}
+        for pair in self.pairs:
+            x, y = independent_units((pair.reference, pair.candidate), "median")
+            medians[pair.key.benchmark] = median(x.values), median(y.values), x.unit
         yield words.report(
             self.result,
             self.claims,
@@ -194,12 +191,10 @@ def hpt(
     if scores == "relative":
         entries, told = entries_of_pairs(pairs, alpha_benchmark), RELATIVE
     else:
-        x = [pair.reference.per_process("median").values for pair in pairs]
-        y = [pair.candidate.per_process("median").values for pair in pairs]
-        entries, told = (
-            entries_of_scores(x, y, [pair.key.benchmark for pair in pairs], alpha_benchmark),
-            AS_GIVEN,
-        )
+        units = [independent_units((pair.reference, pair.candidate), "median") for pair in pairs]
+        x, y = ([sides[k].values for sides in units] for k in (0, 1))
+        names = [pair.key.benchmark for pair in pairs]
+        entries, told = entries_of_scores(x, y, names, alpha_benchmark), AS_GIVEN
     test = partial(
         hpt_of_entries, entries, level=alpha_benchmark, rule=rule, literal=literal_signs, scores=told
     )

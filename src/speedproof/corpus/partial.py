@@ -13,13 +13,13 @@ from typing import Literal
 
 import msgspec
 
-from speedproof.data.sample import Sample
 from speedproof.data.suite import Pair
 from speedproof.protocols.aggregates import GeometricMeans, MeanLogRatio
 from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.caveats import caveats_of
 from speedproof.protocols.results import Caveat, Summary, summarise_all
 from speedproof.protocols.suites import LOCATIONS, Location, OverallGain
+from speedproof.protocols.units import independent_units
 
 __all__ = ["Ratios", "Seen", "Whole", "seen_in", "whole_of"]
 
@@ -101,15 +101,15 @@ def seen_in(pairs: Sequence[Pair], versions: tuple[str, str], nested: str) -> Se
     """What some pairs of two versions say of the whole."""
     seen = Seen(pairs=len(pairs), rates=bool(pairs) and pairs[0].reference.higher_is_better)
     measured = [sample for pair in pairs for sample in (pair.reference, pair.candidate)]
-    means = _summaries(measured, "mean")
-    # As in a benchmark's own row: of processes, where values are nested in them; the minimum is of all values.
-    pooled = means if not any(sample.nested for sample in measured) else summarise_all(measured, measured)
+    means = _summaries(pairs, "mean")
+    # As in a benchmark's own row: of its units; the minimum is of all values.
+    plain = all(side.n == sample.n for side, sample in zip(means, measured, strict=True))
+    pooled = means if plain else summarise_all(measured, measured)
     by_location = {
         "min": [side.minimum for side in pooled],
         "mean": [side.mean for side in (pooled if nested == "pool" else means)],
         "median": [
-            s.median
-            for s in (pooled if nested == "pool" or pooled is means else _summaries(measured, "median"))
+            s.median for s in (pooled if nested == "pool" or pooled is means else _summaries(pairs, "median"))
         ],
     }
     for total, location in zip(seen.totals, LOCATIONS, strict=True):
@@ -123,8 +123,10 @@ def seen_in(pairs: Sequence[Pair], versions: tuple[str, str], nested: str) -> Se
     return seen
 
 
-def _summaries(samples: Sequence[Sample], location: Literal["mean", "median"]) -> list[Summary]:
-    return summarise_all(samples, [sample.per_process(location) for sample in samples])
+def _summaries(pairs: Sequence[Pair], location: Literal["mean", "median"]) -> list[Summary]:
+    sides = [(pair.reference, pair.candidate) for pair in pairs]
+    used = [unit for both in sides for unit in independent_units(both, location)]
+    return summarise_all([sample for both in sides for sample in both], used)
 
 
 def _add_ratio(ratios: Ratios, slow: Summary, fast: Summary) -> None:

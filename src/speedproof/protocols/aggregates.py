@@ -16,6 +16,7 @@ import numpy as np
 
 from speedproof.data.suite import Pair
 from speedproof.errors import DataError
+from speedproof.protocols.units import independent_units
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.scaling import mean as mean_of
 from speedproof.stats.special import t_quantile, t_sf
@@ -144,7 +145,7 @@ def log_ratio(pair: Pair) -> LogRatio | None:
     """
     if (pair.reference.unit, pair.reference.direction) != (pair.candidate.unit, pair.candidate.direction):
         raise DataError(f"{pair.key.benchmark}: the samples have two units or directions")
-    slow, fast = (sample.per_process("mean").values for sample in (pair.reference, pair.candidate))
+    slow, fast = (unit.values for unit in independent_units((pair.reference, pair.candidate), "mean"))
     if pair.reference.higher_is_better:
         slow, fast = fast, slow
     means = (mean_of(slow), mean_of(fast))

@@ -33,6 +33,7 @@ from speedproof.protocols.hpt_levels import (
     within_benchmark,
 )
 from speedproof.protocols.hpt_speedup import RSpeedup, r_speedup
+from speedproof.protocols.units import independent_units
 
 __all__ = [
     "Entry",
@@ -208,7 +209,7 @@ def entries_of_pairs(pairs: Sequence[Pair], level: float | None = None) -> list[
     for pair in pairs:
         if (pair.reference.unit, pair.reference.direction) != (pair.candidate.unit, pair.candidate.direction):
             raise DataError(f"{pair.key.benchmark}: the samples have two units or directions")
-        x, y = (s.per_process("median") for s in (pair.reference, pair.candidate))
+        x, y = independent_units((pair.reference, pair.candidate), "median")
         for sample in (x, y):
             _all_positive(sample.values, sample.source or f"{pair.key.benchmark}, {sample.label}")
         duel = (

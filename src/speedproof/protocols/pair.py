@@ -232,7 +232,11 @@ class PreparedPairs:
         measured = [sample for pair in self.pairs for sample in (pair.reference, pair.candidate)]
         used = measured
         if self._reduced:
-            used = [sample for pair in self.pairs for sample in independent_units(pair, location)]
+            used = [
+                sample
+                for pair in self.pairs
+                for sample in independent_units((pair.reference, pair.candidate), location)
+            ]
         summaries = summarise_all(measured, used)
         if self._steadiness is None:  # the same, whatever stands for a process
             self._steadiness = [_steadiness(sample) for sample in measured]

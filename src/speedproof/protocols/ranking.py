@@ -23,6 +23,7 @@ from speedproof.protocols.aggregates import LogRatio, log_ratio, mean_log_ratio
 from speedproof.protocols.assumptions import UNDERMINING
 from speedproof.protocols.pair import Rules, of_sample, same_values
 from speedproof.protocols.results import Check, Verdict
+from speedproof.protocols.units import clusters_of, independent_units
 from speedproof.stats.bounds import probability_greater
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.multiplicity import holm
@@ -132,8 +133,8 @@ class RunRanking:
     groups : tuple of tuple of str
         Neighbours of which no two are told apart, as many as go together; they may overlap.
     least_runs : int
-        With fewer runs (processes, where values are nested) than this, no two versions can be told apart at
-        this risk, even if one wins every time.
+        With fewer runs (processes or sessions, where values are nested) than this, no two versions can be told
+        apart at this risk, even if one wins every time.
     enough_runs : bool
         Whether at least two versions have as many.
     best_in_mean, best_in_median : str
@@ -167,7 +168,8 @@ def rank_runs(
     Notes
     -----
     Two versions are compared by the test of :func:`speedproof.stats.bounds.probability_greater`: does a run of
-    one beat a run of the other more often than not? Of values nested in processes the median of each counts.
+    one beat a run of the other more often than not? Of values nested in processes, or in four sessions of every
+    version or more, the median of each counts.
 
     Examples
     --------
@@ -190,8 +192,7 @@ def rank_runs(
     sign = -1.0 if higher else 1.0
     shift = exponent(*(s.values for s in samples.values()))  # chances do not depend on the unit
     values = [np.ldexp(sign * s.values, shift) for s in samples.values()]
-    inside = [s.processes if s.nested else None for s in samples.values()]
-    chances = sample_intervals(values, processes=inside, alpha=alpha)
+    chances = sample_intervals(values, processes=clusters_of(list(samples.values())), alpha=alpha)
     counted = least_of_samples(values)
     ties_add = (counted.or_equal - counted.strict).tolist()
     means, medians = ({v: at(s.values) for v, s in samples.items()} for at in (mean_of, median_of))
@@ -199,7 +200,8 @@ def rank_runs(
     names = [list(samples)[i] for i in order]
     fits = [_fit(v, K_max) if resamples else None for v in values]
     by_mixtures, error = _of_mixtures(fits, alpha, resamples, seed, jobs)
-    pairs = _duels(names, samples, alpha)
+    units = independent_units(list(samples.values()), "median")
+    pairs = _duels(names, dict(zip(samples, units, strict=True)), alpha)
     groups = _groups(names, _open(pairs))
     grouped = {name for group in groups for name in group}
     ranks = places(names, pairs)
@@ -220,7 +222,7 @@ def rank_runs(
         pairs=pairs,
         groups=groups,
         least_runs=least,
-        enough_runs=sum(sample.process_count >= least for sample in samples.values()) > 1,
+        enough_runs=sum(unit.n >= least for unit in units) > 1,
         best_in_mean=best(names, key=lambda v: means[v]),
         best_in_median=best(names, key=lambda v: medians[v]),
         error=error,
@@ -253,15 +255,15 @@ def _of_mixtures(
     return intervals, found.error
 
 
-def _duels(names: Sequence[str], samples: Mapping[str, Sample], alpha: float) -> tuple[PairVerdict, ...]:
+def _duels(names: Sequence[str], units: Mapping[str, Sample], alpha: float) -> tuple[PairVerdict, ...]:
     """Test every pair; pairs of equal sizes go through the test together."""
-    values = {v: samples[v].per_process("median").values for v in names}
+    values = {v: units[v].values for v in names}
     pairs = list(combinations(names, 2))
     of_size: dict[tuple[int, int], list[tuple[str, str]]] = {}
     for pair in pairs:
         of_size.setdefault((values[pair[0]].size, values[pair[1]].size), []).append(pair)
     found: dict[tuple[str, str], tuple[Estimate, float, float]] = {}
-    higher = samples[names[0]].higher_is_better
+    higher = units[names[0]].higher_is_better
     for alike in of_size.values():
         x, y = (np.stack([values[pair[side]] for pair in alike]) for side in (0, 1))
         test = probability_greater(y, x, alpha) if higher else probability_greater(x, y, alpha)
@@ -286,7 +288,7 @@ def _doubts(samples: Mapping[str, Sample], version: str) -> tuple[Check, ...]:
     """Failed checks that make the true risk of what is said of one of several versions unknown."""
     own = samples[version]
     others = [sample for name, sample in samples.items() if name != version]
-    used = own.per_process("median")
+    used = independent_units(list(samples.values()), "median")[list(samples).index(version)]
     checks = [*of_sample(own, used, version, other_nested=any(sample.nested for sample in others))]
     for other in others:
         checks += same_values(own, other)

@@ -31,6 +31,7 @@ from speedproof.protocols.suites import (
     overall_gain,
 )
 from speedproof.protocols.touati2009_suite import Gain2009, accelerated_2009, gain_2009
+from speedproof.protocols.units import independent_units
 
 __all__ = ["SuiteComparison", "compare_suite"]
 
@@ -189,22 +190,17 @@ def _overall(pairs: list[Pair], rules: Rules) -> tuple[tuple[Location, OverallGa
     if not pairs or pairs[0].reference.higher_is_better:
         return ()
 
-    def located(sample: Sample, location: Location) -> float:
-        """The same location as in the benchmark's own row: of processes, where values are nested in them."""
-        used = sample if rules.nested == "pool" or location == "min" else sample.per_process(location)
-        return locate(used.values, location)
+    def located(location: Location) -> OverallGain:
+        """Of the same locations as in the benchmarks' own rows: of their units; the minimum is of all values."""
+        found: list[list[float]] = []
+        for pair in pairs:
+            sides: Sequence[Sample] = (pair.reference, pair.candidate)
+            if rules.nested == "process" and location != "min":
+                sides = independent_units(sides, location)
+            found.append([locate(side.values, location) for side in sides])
+        return overall_gain([x for x, _ in found], [y for _, y in found], [1.0] * len(found))
 
-    return tuple(
-        (
-            location,
-            overall_gain(
-                [located(pair.reference, location) for pair in pairs],
-                [located(pair.candidate, location) for pair in pairs],
-                [1.0] * len(pairs),
-            ),
-        )
-        for location in LOCATIONS
-    )
+    return tuple((location, located(location)) for location in LOCATIONS)
 
 
 def _accelerated(

@@ -25,6 +25,7 @@ from speedproof.data.suite import Key
 from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.results import Check, Comparison, Needed, State, Verdict, summarise
+from speedproof.protocols.units import independent_units
 from speedproof.stats.dependence import hurst_factor
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.normality import shapiro_wilk
@@ -217,7 +218,7 @@ def compare_2009(
         )
     x, y = reference, candidate
     if rules.nested == "process":
-        x, y = x.per_process("mean"), y.per_process("mean")
+        x, y = independent_units((x, y), "mean")
     slow, fast = (y.values, x.values) if x.higher_is_better else (x.values, y.values)
     positive = slow.min() > 0 and fast.min() > 0
     observed = median(slow) / median(fast) if positive else math.nan

@@ -32,6 +32,7 @@ from speedproof.protocols.results import (
 from speedproof.protocols.units import typical_units
 from speedproof.stats.dependence import drifting, variance_inflation
 from speedproof.stats.estimate import Estimate
+from speedproof.stats.few_runs import ENOUGH, too_few
 from speedproof.stats.permutation import one_order
 from speedproof.stats.power import runs_needed_ranks
 from speedproof.stats.ratio import RatioTest
@@ -116,6 +117,8 @@ def _answers(own: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: Ru
     ]
     ratios = lists(found.estimate, found.low, found.high)
     needed = _needed(own, slow, fast, rules, verdicts, factors, ratios[0])
+    few = too_few(slow.shape[-1], fast.shape[-1])
+    test_name = "studentised rank test" + " and Welch's t test of logarithms" * few
     order = _of_order(own, slow, fast, rules, pvalues, factors)
     chances = lists(found.chance, found.chance_low, found.chance_high)
     return [
@@ -128,7 +131,7 @@ def _answers(own: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: Ru
             reference=side.summaries[0],
             candidate=side.summaries[1],
             state=State.SIGNIFICANT if pvalues[0][i] <= rules.alpha else State.NOT_SIGNIFICANT,
-            test="studentised rank test",
+            test=test_name,
             pvalue=pvalues[0][i],
             pvalue_slower=pvalues[1][i],
             speedup=Estimate(ratios[0][i], ratios[1][i], ratios[2][i], 1 - rules.alpha),
@@ -195,7 +198,10 @@ def _needed(
     if one_order(n, m) <= rules.alpha:
         found = forecasts(own, slow, fast, rules, undecided, runs_needed_ranks, speedups)
         drifts = drifting(n, m, factors).tolist()
-        return {i: _DRIFT if drifts[i] else _more(need, float(factors[i])) for i, need in found.items()}
+        least = ENOUGH if too_few(n, m) else 0
+        return {
+            i: _DRIFT if drifts[i] else _more(need, float(factors[i]), least) for i, need in found.items()
+        }
     enough = next(k for k in range(2, 100) if one_order(k, k) <= rules.alpha)
     reason = "fewer runs can never decide at this risk, even if all of them are won"
     found = {}
@@ -205,10 +211,11 @@ def _needed(
     return found
 
 
-def _more(needed: Needed, factor: float) -> Needed:
-    """As many runs more as dependent ones tell less."""
+def _more(needed: Needed, factor: float, least: int) -> Needed:
+    """As many runs more as dependent ones tell less, and so many as the ranks need to decide by themselves."""
     x, y = (
-        None if side is None else math.ceil(side * factor) for side in (needed.reference, needed.candidate)
+        None if side is None else max(math.ceil(side * factor), least)
+        for side in (needed.reference, needed.candidate)
     )
     return replace(needed, reference=x, candidate=y)
 

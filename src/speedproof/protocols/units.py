@@ -2,37 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 
-from speedproof.data.sample import Sample
+from speedproof.data.sample import IntArray, Sample
 from speedproof.data.suite import Pair
 
-__all__ = ["LEAST_SESSIONS", "independent_units", "typical_units"]
+__all__ = ["LEAST_SESSIONS", "clusters_of", "independent_units", "sessions_are_units", "typical_units"]
 
 LEAST_SESSIONS = 4
-"""So many sessions a side, and the session is the unit: with fewer no test could decide."""
+"""So many sessions of every version, and the session is the unit: with fewer no test could decide."""
 
 
-def independent_units(pair: Pair, location: Literal["mean", "median"]) -> tuple[Sample, Sample]:
-    """Both samples with one value for each unit.
+def sessions_are_units(samples: Sequence[Sample]) -> bool:
+    """Whether all of them have :data:`LEAST_SESSIONS` or more."""
+    return min(sample.session_count for sample in samples) >= LEAST_SESSIONS
 
-    A mean or median a session where both sides have :data:`LEAST_SESSIONS` or more; else one a process.
+
+def independent_units(samples: Sequence[Sample], location: Literal["mean", "median"]) -> list[Sample]:
+    """All samples with one value for each unit: a mean or median a session where sessions are, else a process.
 
     Examples
     --------
-    >>> from speedproof.data.suite import Key
     >>> one = Sample(np.array([1.0, 2.0, 3.0]))
     >>> two = Sample(np.array([1.0, 2.0, 3.0, 5.0]), processes=np.array([0, 0, 1, 1]))
-    >>> [sample.values.tolist() for sample in independent_units(Pair(Key("b"), one, two), "median")]
+    >>> [sample.values.tolist() for sample in independent_units([one, two], "median")]
     [[1.0, 2.0, 3.0], [1.5, 4.0]]
     """
-    x, y = pair.reference, pair.candidate
-    if min(x.session_count, y.session_count) >= LEAST_SESSIONS:
-        return x.per_session(location), y.per_session(location)
-    return x.per_process(location), y.per_process(location)
+    if sessions_are_units(samples):
+        return [sample.per_session(location) for sample in samples]
+    return [sample.per_process(location) for sample in samples]
+
+
+def clusters_of(samples: Sequence[Sample]) -> list[IntArray | None]:
+    """The number of the unit of every value; None where each is its own."""
+    if sessions_are_units(samples):
+        return [sample.sessions for sample in samples]
+    return [sample.processes if sample.nested else None for sample in samples]
 
 
 def typical_units(pair: Pair, *, warming: bool) -> tuple[Sample, Sample]:
@@ -46,12 +55,13 @@ def typical_units(pair: Pair, *, warming: bool) -> tuple[Sample, Sample]:
     >>> [sample.values.tolist() for sample in typical_units(Pair(Key("b"), one, two), warming=False)]
     [[1.0, 2.0, 3.0], [1.5, 4.0]]
     """
-    if min(pair.reference.session_count, pair.candidate.session_count) >= LEAST_SESSIONS:
-        return independent_units(pair, "median")
+    sides = (pair.reference, pair.candidate)
+    if sessions_are_units(sides):
+        x, y = independent_units(sides, "median")
+        return x, y
     used = _last_values(pair) if warming else pair
-    x, y = used.reference, used.candidate
-    units = independent_units(used, "median")
-    return x if x.process_count == 1 else units[0], y if y.process_count == 1 else units[1]
+    x, y = (s if s.process_count == 1 else s.per_process("median") for s in (used.reference, used.candidate))
+    return x, y
 
 
 def _last_values(pair: Pair) -> Pair:

@@ -7,8 +7,10 @@ As gamma grows from 0, pairs (x_i, y_j) go one by one from x > gamma y to x < ga
 x_i / y_j, and each changes the statistic's sums by what the ranks i and j tell. So one sort of the n m ratios
 gives the test at every gamma; large samples are searched instead.
 
-What may be a tie but for rounding is one, and a ratio that coincides with gamma speaks for nothing, except at
-gamma = 1, where equal values count one half and the permutation distribution is that of these very ties.
+With fewer than five runs of one side against five or more of the other, a second test has to agree
+(:mod:`speedproof.stats.few_runs`). What may be a tie but for rounding is one, and a ratio that coincides with
+gamma speaks for nothing, except at gamma = 1, where equal values count one half and the permutation distribution
+is that of these very ties.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from speedproof.stats.few_runs import held_back, held_bounds, too_few
 from speedproof.stats.permutation import Spread, studentised, tied_pvalue
 from speedproof.stats.pooled import pooled_order, tie_excess
 from speedproof.stats.rank_search import Search
@@ -217,6 +220,8 @@ def _at_one(pairs: Pairs, alpha: float | None = None) -> _AtOne:
                     lower[k] = _known(tied_pvalue(sizes[::-1], n, -t), float(lower[k]))
         pvalue[rows], pvalue_less[rows] = upper, lower
     at_one = _beyond_drift(1.0, RatioTest(pvalue, pvalue_less), beyond_drift(pairs, stepped=False))
+    if too_few(n, m):
+        at_one = held_back(1.0, at_one, pairs)
     return _AtOne(at_one.above, at_one.below, chance, se, quantile)
 
 
@@ -253,7 +258,8 @@ def _shifted(pairs: Pairs, gamma: float) -> RatioTest:
                 low, high = both_states(part, score)
                 scores = low.least_upto(gamma), high.greatest_from(gamma)
             above[rows], below[rows] = score.pvalue(scores[0]), score.pvalue(-scores[1])
-    return _beyond_drift(gamma, RatioTest(above, below), beyond_drift(pairs))
+    found = _beyond_drift(gamma, RatioTest(above, below), beyond_drift(pairs))
+    return held_back(gamma, found, pairs) if too_few(n, m) else found
 
 
 def _solve(pairs: Pairs, alpha: float) -> tuple[FloatArray, ...]:
@@ -280,6 +286,8 @@ def _solve(pairs: Pairs, alpha: float) -> tuple[FloatArray, ...]:
     if alpha >= BEYOND_DRIFT:
         ends = beyond_drift(pairs)
         low, high = np.maximum(low, ends[0]), np.minimum(high, ends[1])
+    if too_few(n, m):
+        low, high = held_bounds(low, high, pairs, alpha)
     faster, slower = pvalue <= alpha, pvalue_less <= alpha
     held = hold(low, high, faster, slower)
     meant = _positive(pairs)

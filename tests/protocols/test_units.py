@@ -1,0 +1,60 @@
+"""Every procedure over a suite takes the session for its unit where every version has four or more."""
+
+from collections.abc import Callable
+from typing import Literal
+
+import numpy as np
+import pytest
+
+from speedproof.data.sample import Sample
+from speedproof.data.suite import Key, Pair, Pairing
+from speedproof.protocols.aggregates import log_ratio
+from speedproof.protocols.hpt import hpt
+from speedproof.protocols.pair import Rules
+from speedproof.protocols.ranking import rank_runs
+from speedproof.protocols.suite import compare_suite
+from speedproof.protocols.touati2009 import compare_2009
+
+
+def measured(seed: int, sessions: int, label: str) -> Sample:
+    """Five runs a session, which differ by 10 %, the runs by 1 %."""
+    rng = np.random.default_rng(seed)
+    values = (rng.normal(1.0, 0.1, (sessions, 1)) + rng.normal(0.0, 0.01, (sessions, 5))).ravel()
+    return Sample(values, label=label, sessions=np.repeat(np.arange(sessions), 5))
+
+
+def mean_ratio(x: Sample, y: Sample) -> object:
+    return log_ratio(Pair(Key("b"), x, y))
+
+
+def duels(x: Sample, y: Sample) -> object:
+    pairs = [Pair(Key(name), x, y) for name in "abcdef"]
+    return hpt(pairs, confidences=[0.9]).benchmarks
+
+
+def ranks(x: Sample, y: Sample) -> object:
+    found = rank_runs({"x": x, "y": y}, resamples=0)
+    return found.pairs, found.enough_runs
+
+
+def protocol_2009(x: Sample, y: Sample) -> object:
+    found = compare_2009(x, y)
+    return found.pvalue, found.state
+
+
+@pytest.mark.parametrize("ask", [mean_ratio, duels, ranks, protocol_2009])
+def test_four_sessions_are_the_units(ask: Callable[[Sample, Sample], object]) -> None:
+    """Medians (means) a session given as runs have the same answer; three sessions are not the units."""
+    location: Literal["mean", "median"] = "median" if ask in (duels, ranks) else "mean"
+    x, y = measured(1, 4, "x"), measured(2, 6, "y")
+    assert ask(x, y) == ask(x.per_session(location), y.per_session(location))
+    x = measured(1, 3, "x")
+    assert ask(x, y) != ask(x.per_session(location), y.per_session(location))
+
+
+def test_totals_are_of_the_sessions() -> None:
+    x, y = measured(1, 4, "x"), measured(2, 6, "y")
+    found = compare_suite(Pairing((Pair(Key("b"), x, y),), (), (), ()), ("x", "y"), "time", Rules())
+    totals = {name: gain.gain for name, gain in found.overall}
+    expected = 1 - np.median(y.per_session("median").values) / np.median(x.per_session("median").values)
+    assert totals["median"] == pytest.approx(expected)
