@@ -158,6 +158,17 @@ def test_a_finished_question_is_answered_again(gcc: Path, speedproof: Callable[.
     assert speedproof("corpus", "compare", gcc, "--workers", "2") == first
 
 
+def test_compare_writes_pages(gcc: Path, tmp_path: Path, speedproof: Callable[..., Outcome]) -> None:
+    """Beside the sheet, or in its place on standard output."""
+    sheet = speedproof("corpus", "compare", gcc, "--workers", "1")[1]
+    code, out, err = speedproof("corpus", "compare", gcc, "--workers", "1", "--html", tmp_path / "p.html")
+    assert (code, out, err) == (0, sheet, f"speedproof: wrote {tmp_path / 'p.html'}\n")
+    assert "matmul" in (tmp_path / "p.html").read_text()
+    code, out, _ = speedproof("corpus", "compare", gcc, "--workers", "1", "--markdown", "-")
+    assert (code, "| matmul |" in out.replace("`", "").replace("**", "")) == (0, True), out
+    assert speedproof("corpus", "info", gcc, "--html", "-")[0] == 2
+
+
 def test_a_list_of_files(tmp_path: Path, speedproof: Callable[..., Outcome]) -> None:
     names = tmp_path / "list"
     names.write_text(f"{GCC / 'O2.json'}\n\n{GCC / 'O3.json'}\n")

@@ -30,6 +30,7 @@ from speedproof.errors import FormatError, UsageError
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.questions import DETAILS
 from speedproof.protocols.results import Verdict
+from speedproof.report.numbers import pvalue
 from speedproof.stats.multiplicity import benjamini_hochberg, holm
 
 Results = list[tuple[str, FileResults]]
@@ -151,6 +152,23 @@ def test_a_machine_of_two_speeds_is_named(tmp_path: Path, put: Put, unit: str) -
     lines = str(found).splitlines()
     assert len(lines) <= 32
     assert max(map(len, lines)) <= 80
+
+
+@pytest.mark.parametrize("pairs", [None, "consecutive"])
+def test_a_page_draws_the_largest_changes(corpus: Path, tmp_path: Path, pairs: Any) -> None:
+    """Each row with the samples, the test and the verdict of its own pair of versions."""
+    versions = () if pairs else ("v0", "v2")
+    found = sp.Corpus(corpus).compare(*versions, pairs=pairs, where="benchmark > 'bench/00010'", workers=1)
+    (report,) = found.written().reports
+    rows = report.tables[-1].rows
+    assert [row.name for row in rows] == [c.benchmark for c in found.conclusion.clearest]
+    for row, c in zip(rows, found.conclusion.clearest, strict=True):
+        assert row.panel is not None
+        assert row.panel["labels"] == [c.reference.label, c.candidate.label]
+        assert row.panel["tests"][0][2:] == [pvalue(c.pvalue), pvalue(c.pvalue_slower)]
+        assert len(row.panel["drawn"]["samples"]) == 2
+    sp.report(found, tmp_path / "page.html")
+    assert (tmp_path / "page.html").read_text().count("data-panel=") == len(rows)
 
 
 def test_the_short_answer_is_that_of_compare(corpus: Path) -> None:

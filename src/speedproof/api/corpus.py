@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Literal
 
+from speedproof.api.corpus_results import CorpusChanged, CorpusComparison, CorpusModelled
 from speedproof.api.given import risk_of
-from speedproof.api.shown import Shown
 from speedproof.corpus.build import Builder, build
 from speedproof.corpus.compare import pairs_in_file
 from speedproof.corpus.info import CorpusInfo, info
@@ -30,11 +30,7 @@ from speedproof.protocols.questions import ASKED, QuestionName
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from speedproof.corpus.changes import CorpusChanges
-    from speedproof.corpus.conclude import Conclusion
-    from speedproof.corpus.model import CorpusModels
     from speedproof.corpus.schema import Manifest
-    from speedproof.report.model import Report
 
 __all__ = [
     "Corpus",
@@ -50,65 +46,6 @@ __all__ = [
 
 def _no_step() -> None:
     return
-
-
-@dataclass(frozen=True, repr=False)
-class CorpusComparison(Shown):
-    """Many comparisons as a whole; each single one is a row of the Parquet files in ``conclusion.answers``.
-
-    Attributes
-    ----------
-    conclusion : Conclusion
-        Counts, geometric means, what holds together at one risk, the clearest changes.
-    versions : tuple of str
-        All of the corpus, among which short names stay distinct.
-    """
-
-    conclusion: Conclusion
-    versions: tuple[str, ...] = ()
-
-    def reports(self, *, details: bool = False) -> Iterable[Report]:
-        """The conclusion in words."""
-        from speedproof.report.corpus import comparisons
-
-        return (comparisons(self.conclusion, self.versions, details=details),)
-
-    def __repr__(self) -> str:
-        return f"<CorpusComparison: {self.conclusion.comparisons} comparisons>"
-
-
-@dataclass(frozen=True, repr=False)
-class CorpusModelled(Shown):
-    """The mixtures of a corpus as a whole; each single one is a row of the Parquet files in ``models.answers``."""
-
-    models: CorpusModels
-    versions: tuple[str, ...] = ()
-
-    def reports(self) -> Iterable[Report]:
-        """What they say together, in words."""
-        from speedproof.report.corpus_models import modelled
-
-        return (modelled(self.models, self.versions),)
-
-    def __repr__(self) -> str:
-        return f"<CorpusModelled: {self.models.samples} samples>"
-
-
-@dataclass(frozen=True, repr=False)
-class CorpusChanged(Shown):
-    """The changes along the versions of a corpus, in ``changes.changes``."""
-
-    changes: CorpusChanges
-    versions: tuple[str, ...] = ()
-
-    def reports(self, *, everything: bool = False) -> Iterable[Report]:
-        """The changes in words."""
-        from speedproof.report.corpus_models import changed
-
-        return (changed(self.changes, self.versions, everything=everything),)
-
-    def __repr__(self) -> str:
-        return f"<CorpusChanged: {len(self.changes.changes)} changes>"
 
 
 class Corpus:
@@ -278,8 +215,9 @@ class Corpus:
             wanted = tuple((_version(x, versions, place), _version(y, versions, place)) for x, y in wanted)
         rules = Rules(alpha=risk_of(confidence), margin=margin) if rules is None else rules
         how = How(out, cores() if workers is None else workers, dask, started, done)
-        found = compare(self.place, Asked(wanted, chosen, rules, tuple(protocols), where), how)
-        return CorpusComparison(conclude(found, place.name), versions)
+        asked = Asked(wanted, chosen, rules, tuple(protocols), where)
+        found = compare(self.place, asked, how)
+        return CorpusComparison(conclude(found, place.name), versions, self.place, asked)
 
     def model(
         self,

@@ -24,6 +24,7 @@ from speedproof.protocols.gate_claims import (
     Outcome,
     Policy,
 )
+from speedproof.report.formats import Reported
 from speedproof.report.gate import report
 from speedproof.report.model import Report
 
@@ -80,6 +81,12 @@ class GateResult(Shown):
     def reports(self, *, everything: bool = False, undecided_fails: bool = False) -> Iterable[Report]:
         """The result in words, for every format."""
         return [report(self.decision, everything=everything, undecided_fails=undecided_fails)]
+
+    def written(self) -> Reported:
+        """With the samples that a page draws."""
+        from speedproof.report.gate import as_comparisons
+
+        return Reported(tuple(self.reports()), self.suite, results=as_comparisons(self.decision))
 
     def __repr__(self) -> str:
         return f"<GateResult: {self.outcome.value}, {len(self.decision.rows)} benchmarks>"

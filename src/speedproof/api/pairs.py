@@ -21,6 +21,7 @@ from speedproof.protocols.results import Check, Comparison, Verdict
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.protocols.suite import compare_suite as compare_pairs
 from speedproof.report import suite
+from speedproof.report.formats import Reported
 from speedproof.report.model import Report
 
 __all__ = ["Bound", "PairResult", "compare", "warnings_of"]
@@ -127,6 +128,10 @@ class PairResult(Shown):
     def reports(self) -> Iterable[Report]:
         """The result in words, for every format."""
         return [suite.report(self.result)]
+
+    def written(self) -> Reported:
+        """With the comparison that a page draws."""
+        return Reported(tuple(self.reports()), results=(self.result,))
 
     def __repr__(self) -> str:
         return (

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from speedproof import __version__
-from speedproof.api.gates import GateResult
-from speedproof.api.pairs import PairResult
 from speedproof.api.shown import Shown
-from speedproof.api.suites import SuiteResult
-from speedproof.data.suite import Suite
 from speedproof.errors import UsageError
-from speedproof.protocols.suite import SuiteComparison
 from speedproof.report.formats import FORMATS, Reported
 from speedproof.report.stored import Context
 
@@ -27,8 +23,9 @@ def report(result: Shown, path: str | Path) -> None:
 
     Parameters
     ----------
-    result : PairResult, SuiteResult or GateResult
-        Of :func:`speedproof.compare`, :func:`speedproof.compare_suite` or :func:`speedproof.gate`.
+    result : PairResult, SuiteResult, GateResult or CorpusComparison
+        Of :func:`speedproof.compare`, :func:`speedproof.compare_suite`, :func:`speedproof.gate` or
+        :meth:`speedproof.Corpus.compare`.
     path : str or Path
         ``.html`` a page, ``.md`` Markdown, ``.csv`` or ``.tsv`` the table with all digits, ``.tex`` the table
         for a paper, ``.xml`` JUnit, ``.json`` everything, ``.txt`` what ``print`` shows.
@@ -65,23 +62,11 @@ def report(result: Shown, path: str | Path) -> None:
 
 def _text(result: Shown, ending: str, write: Callable[[Reported, str], str] | None) -> str:
     if write is not None:
-        suite, results = _drawn(result)
-        return write(Reported(tuple(result.reports()), suite, _context(), results), ending)
+        return write(replace(result.written(), context=_context()), ending)
     if ending == ".txt":
         return f"{result}\n"
     text: str = getattr(result, "to_json")()  # noqa: B009  # only some results have it
     return text
-
-
-def _drawn(result: Shown) -> tuple[Suite | None, Sequence[SuiteComparison]]:
-    """The samples behind a result, and the comparisons that a page draws of them."""
-    if isinstance(result, GateResult):
-        from speedproof.report.gate import as_comparisons
-
-        return result.suite, as_comparisons(result.decision)
-    if isinstance(result, SuiteResult):
-        return result.suite, result.results
-    return None, (result.result,) if isinstance(result, PairResult) else ()
 
 
 def _context() -> Context:

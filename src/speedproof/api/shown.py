@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from speedproof.report import fragment, text
+from speedproof.report.formats import Reported
 from speedproof.report.model import Report
 
 __all__ = ["Shown"]
@@ -19,6 +20,10 @@ class Shown:
     def reports(self) -> Iterable[Report]:
         """The result in words, for every format."""
         raise NotImplementedError
+
+    def written(self) -> Reported:
+        """The result for a file, with the samples that a page draws."""
+        return Reported(tuple(self.reports()))
 
     def __str__(self) -> str:
         # Hints name options of the command line.

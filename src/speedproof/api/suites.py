@@ -22,6 +22,7 @@ from speedproof.protocols.ranking import SuiteRanking, rank_benchmark, rank_suit
 from speedproof.protocols.results import Check
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.protocols.suite import compare_suite as compare_pairs
+from speedproof.report.formats import Reported
 from speedproof.report.model import Report
 from speedproof.report.records import records
 from speedproof.report.versions import reports
@@ -297,6 +298,10 @@ class SuiteResult(Shown):
     ) -> Iterable[Report]:
         """The result in words, for every format: with no row folded, with all protocols, with every check."""
         return reports(self.results, self.rankings, everything=everything, details=details, explain=explain)
+
+    def written(self) -> Reported:
+        """With the samples that a page draws."""
+        return Reported(tuple(self.reports()), self.suite, results=self.results)
 
     def __repr__(self) -> str:
         versions = ", ".join(dict.fromkeys(r.candidate for r in self.results))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -10,7 +11,8 @@ import speedproof as sp
 from speedproof.cli.command import Args, Argument, Command, Option, in_group
 from speedproof.cli.console import Console
 from speedproof.cli.inputs import columns_of
-from speedproof.cli.options import confidence_of, reading, refuse_rules, rule_options, rules_of, whole
+from speedproof.cli.options import confidence_of, pages, reading, refuse_rules, rule_options, rules_of, whole
+from speedproof.cli.outputs import check_outputs, context_of, write_outputs
 from speedproof.errors import SpeedproofError, UsageError
 
 if TYPE_CHECKING:
@@ -109,9 +111,14 @@ COMMAND = Command(
         ),
         *in_group(
             "output",
-            Option("--all", flag=True, help="query: every row on a terminal, too; changes: every change"),
+            Option(
+                "--all",
+                flag=True,
+                help="query: every row on a terminal, too; changes: every change; compare: the largest hundred",
+            ),
             Option("--json", flag=True, help="write JSON"),
         ),
+        *pages("one HTML page: the answer and the largest hundred changes, drawn"),
         *reading(),
     ],
 )
@@ -122,7 +129,8 @@ _ALLOWED = {
     "info": {"json"},
     "query": {"json", "all"},
     "compare": {"output", "reference", "candidate", "pairs", "metric", "details", "where", "workers", "dask",
-                "json", "alpha", "confidence", "margin", "nested", "always_welch", "ks_rule"},
+                "json", "alpha", "confidence", "margin", "nested", "always_welch", "ks_rule", "all", "html",
+                "markdown", "github_summary"},
     "model": {"output", "metric", "components", "bootstrap_samples", "fast", "seed", "where", "workers", "dask",
               "json"},
     "changes": {"output", "metric", "alpha", "confidence", "repository", "fdr", "where", "workers", "dask", "json",
@@ -197,6 +205,7 @@ def _compare(words: list[str], args: Args, console: Console) -> int:
     from speedproof.api.corpus import pairs_in_file
     from speedproof.api.suites import ASKED, DETAILS
 
+    check_outputs(args)
     if args.pairs and (args.reference or args.candidate):
         raise UsageError("--pairs and --reference or --candidate exclude each other")
     known = args.pairs in ("all", "consecutive", None)
@@ -210,7 +219,11 @@ def _compare(words: list[str], args: Args, console: Console) -> int:
         )
 
     found = _worked("comparing parts", compare, words, args, console)
-    return _shown(found.conclusion, found.reports(details=args.details), args, console)
+    asked = any((args.html, args.markdown, args.github_summary))
+    if asked and write_outputs(args, replace(found.written(), context=context_of(args)), console):
+        return _whole(found.conclusion)
+    reports = found.reports(details=args.details, everything=args.all)
+    return _shown(found.conclusion, reports, args, console)
 
 
 def _model(words: list[str], args: Args, console: Console) -> int:
@@ -259,13 +272,18 @@ def _worked(
 
 
 def _shown(found: Any, reports: Iterable[Report], args: Args, console: Console) -> int:
-    """Write the answer; parts without one are an error in the end."""
+    """Write the answer."""
     if args.json:
         from speedproof.report.json import to_json
 
         console.out.write(to_json(f"corpus {args.words[0]}", [found]))
     else:
         console.write(*reports)
+    return _whole(found)
+
+
+def _whole(found: Any) -> int:
+    """Parts without an answer are an error in the end."""
     if found.failures:
         raise SpeedproofError(
             f"{len(found.failures)} of {found.parts} parts of the corpus have no answer:"

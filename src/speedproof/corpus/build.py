@@ -76,7 +76,7 @@ class Builder:
         self.manifest.complete = False
         self._nodes: dict[str, list[File]] = {}
         for file in self.manifest.files:
-            self._nodes.setdefault(_prefix(file), []).append(file)
+            self._nodes.setdefault(file.prefix, []).append(file)
         self._split = {prefix[:k] for prefix in self._nodes for k in range(len(prefix))}
         self._remove_orphans()
         self._inputs: set[tuple[str, str]] = set()
@@ -225,11 +225,6 @@ class Builder:
         for file in self.place.files("data"):
             if file not in named:
                 self.place.remove(file)
-
-
-def _prefix(file: File) -> str:
-    folders = file.path.split("/")[1:-1]
-    return folders[0] if folders else ""
 
 
 def _full(path: str) -> str:

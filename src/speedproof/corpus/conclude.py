@@ -70,7 +70,7 @@ class Conclusion:
     bands : dict of Verdict to tuple of int
         Proven by over 5 %, by 2 to 5 %, by less.
     clearest : tuple of Comparison
-        The largest proven changes, slower ones first; their sides are called by their versions.
+        The largest proven changes, at most a hundred, slower ones first; their sides are called by their versions.
     wholes : tuple of (str, str, Whole)
         Of each pair of versions its sums; the first twenty.
     doubtful : int
@@ -108,7 +108,7 @@ class Conclusion:
     failures: tuple[str, ...]
 
 
-def conclude(found: Found, corpus: str, *, shown: int = 5, precision: float = 0.05) -> Conclusion:
+def conclude(found: Found, corpus: str, *, shown: int = 50, precision: float = 0.05) -> Conclusion:
     """Put the answers together; ``shown`` of either direction, or more where the other has fewer, are kept."""
     asked = found.asked
     alpha, margin = asked.rules.alpha, asked.rules.margin

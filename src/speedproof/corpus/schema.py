@@ -44,6 +44,12 @@ class File(msgspec.Struct, frozen=True):
     values: int
     bytes: int
 
+    @property
+    def prefix(self) -> str:
+        """What the hashes of its benchmarks begin with."""
+        folders = self.path.split("/")[1:-1]
+        return folders[0] if folders else ""
+
 
 class Manifest(msgspec.Struct):
     """What a corpus says of itself, in ``corpus.json``.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from speedproof.data.names import enumerate_names
 from speedproof.protocols.questions import QUESTIONS
-from speedproof.protocols.results import Verdict
+from speedproof.protocols.results import Comparison, Verdict
 from speedproof.report.caveats import caveats, two_speeds
 from speedproof.report.hpt import conclusion
 from speedproof.report.model import Cell, Column, Report, Row, Table, Text
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["comparisons", "contents", "short_names", "size_of", "table_of"]
 
 _SHORT = 12
+_SHOWN = 5
 
 
 def short_names(versions: Iterable[str]) -> dict[str, str]:
@@ -130,10 +131,18 @@ def _said(value: Any) -> str:
     return str(value)
 
 
-def comparisons(found: Conclusion, versions: Sequence[str] = (), *, details: bool = False) -> Report:
+def comparisons(
+    found: Conclusion,
+    versions: Sequence[str] = (),
+    *,
+    details: bool = False,
+    everything: bool = False,
+    drawn: Mapping[tuple[str, str, str], dict[str, Any]] | None = None,
+) -> Report:
     """What ``speedproof corpus compare`` shows: the answer as of two versions, then the clearest changes.
 
-    ``versions`` are all of the corpus, among which names must stay distinct.
+    ``versions`` are all of the corpus, among which names must stay distinct. ``drawn`` are panels for a page, by
+    both versions and the benchmark.
     """
     asked = f"({asked_of(found.headline)}, {level(1 - found.alpha)})"
     unread = [Text(f"Left out: {reason}", "bad") for reason in found.failures[:3]]
@@ -175,20 +184,25 @@ def comparisons(found: Conclusion, versions: Sequence[str] = (), *, details: boo
         columns,
         ((Cell(words[v], STYLES[v]), *(Cell(str(n)) for n in numbers)) for v, numbers in found.bands.items()),
     )
-    notes = list(_rest(found, words))
+    clearest = found.clearest if everything else _few(found)
+    notes = list(_rest(found, clearest, words))
     if found.doubtful:
         kinds = ", ".join(f"{kind.title} ({count})" for kind, count in found.doubts)
         many = plural(found.doubtful, "benchmark" if two else "comparison")
         notes.append(Text(f"! In {many} the true risk may be larger; not met: {kinds}.", "doubt"))
     if two:
         notes += _lacking(found.wholes[0][2], (old, new))
+    every_row = f"Every row: speedproof corpus query {found.answers} 'FROM answers'"
+    if drawn is not None:
+        notes.append(Text(every_row, "dim"))
     return Report(
         title,
         tuple(headline),
-        (bands, _clearest(found, short, two)) if found.clearest else (),
+        (bands, _clearest(found, clearest, short, two, drawn or {})) if found.clearest else (),
         tuple(notes),
         hints=(
-            f"Every row: speedproof corpus query {found.answers} 'FROM answers'",
+            every_row,
+            *(("--all: the largest changes, up to a hundred",) if len(clearest) < len(found.clearest) else ()),
             *(() if details else ("--details: other protocols, corrections, HPT",)),
         ),
         sections=tuple(_details(found, words, short)) if details else (),
@@ -204,9 +218,26 @@ def _counted(counts: Mapping[Verdict, int], words: Mapping[Verdict, str]) -> str
     return f"{', '.join(f'{counts[v]} {words[v]}' for v in shown)} of {sum(counts.values())}"
 
 
-def _clearest(found: Conclusion, short: Mapping[str, str], two: bool) -> Table:
+def _few(found: Conclusion) -> list[Comparison]:
+    """The first of either direction, more where the other has few."""
+    counts = found.counts[found.headline]
+    left = {
+        v: max(_SHOWN, 2 * _SHOWN - counts[other])
+        for v, other in ((Verdict.SLOWER, Verdict.FASTER), (Verdict.FASTER, Verdict.SLOWER))
+    }
+    of_each = [[c for c in found.clearest if c.verdict is v][:most] for v, most in left.items()]
+    return [c for some in of_each for c in some]
+
+
+def _clearest(
+    found: Conclusion,
+    clearest: Sequence[Comparison],
+    short: Mapping[str, str],
+    two: bool,
+    drawn: Mapping[tuple[str, str, str], dict[str, Any]],
+) -> Table:
     """A row a change, the larger ones first."""
-    prefix = common_prefix([c.benchmark for c in found.clearest])
+    prefix = common_prefix([c.benchmark for c in clearest])
     first = version_columns(*(short[name] for name in found.wholes[0][:2])) if two else (
         Column("from"), Column("to"), Column("before", right=True), Column("after", right=True)
     )  # fmt: skip
@@ -218,7 +249,7 @@ def _clearest(found: Conclusion, short: Mapping[str, str], two: bool) -> Table:
         Column(""),
     )
     rows = []
-    for c in found.clearest:
+    for c in clearest:
         old, new = values([c.reference.median, c.candidate.median], c.reference.unit)
         versions = () if two else (Cell(short[c.reference.label]), Cell(short[c.candidate.label]))
         rows.append(
@@ -234,16 +265,17 @@ def _clearest(found: Conclusion, short: Mapping[str, str], two: bool) -> Table:
                 ),
                 name=c.benchmark,
                 kind=effect(c).word,
+                panel=drawn.get((c.reference.label, c.candidate.label, c.benchmark)),
             )
         )
     if not any(row.cells[-1].text for row in rows):
-        columns, rows = columns[:-1], [Row(r.cells[:-1], r.name, kind=r.kind) for r in rows]
+        columns, rows = columns[:-1], [replace(row, cells=row.cells[:-1]) for row in rows]
     return Table(columns, tuple(rows))
 
 
-def _rest(found: Conclusion, words: Mapping[Verdict, str]) -> Iterator[Text]:
+def _rest(found: Conclusion, clearest: Sequence[Comparison], words: Mapping[Verdict, str]) -> Iterator[Text]:
     counts = found.counts[found.headline]
-    shown = Counter(c.verdict for c in found.clearest)
+    shown = Counter(c.verdict for c in clearest)
     rest = [f"{counts[v] - shown[v]} {word}" for v, word in words.items() if counts[v] > shown[v]]
     if rest:
         yield Text(f"... and {', '.join(rest)}", "dim")

@@ -198,7 +198,7 @@ def _grid(table: Table, panels: Mapping[str, Panel], data: list[Panel], name: st
     lines = []
     for row in table.rows:
         speedup = row.cells[drawn].speedup if drawn is not None else None
-        found = panels.get(row.name)
+        found = row.panel or panels.get(row.name)
         if found is not None:
             data.append(found)
         lines.append(

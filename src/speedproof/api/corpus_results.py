@@ -1,0 +1,99 @@
+"""What the analyses of a corpus give, in words and as pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from speedproof.api.shown import Shown
+from speedproof.report.formats import Reported
+
+if TYPE_CHECKING:
+    from speedproof.corpus.changes import CorpusChanges
+    from speedproof.corpus.compare import Asked
+    from speedproof.corpus.conclude import Conclusion
+    from speedproof.corpus.model import CorpusModels
+    from speedproof.report.model import Report
+
+__all__ = ["CorpusChanged", "CorpusComparison", "CorpusModelled"]
+
+
+@dataclass(frozen=True, repr=False)
+class CorpusComparison(Shown):
+    """Many comparisons as a whole; each single one is a row of the Parquet files in ``conclusion.answers``.
+
+    Attributes
+    ----------
+    conclusion : Conclusion
+        Counts, geometric means, what holds together at one risk, the clearest changes.
+    versions : tuple of str
+        All of the corpus, among which short names stay distinct.
+    corpus : str
+        Where it is.
+    asked : Asked or None
+        What was asked.
+    """
+
+    conclusion: Conclusion
+    versions: tuple[str, ...] = ()
+    corpus: str = ""
+    asked: Asked | None = None
+
+    def reports(self, *, details: bool = False, everything: bool = False) -> Iterable[Report]:
+        """The conclusion in words; ``everything``: up to a hundred of the largest changes."""
+        from speedproof.report.corpus import comparisons
+
+        return (comparisons(self.conclusion, self.versions, details=details, everything=everything),)
+
+    def written(self) -> Reported:
+        """With the largest changes drawn, for which their samples are read."""
+        from speedproof.corpus.largest import largest
+        from speedproof.report.corpus import comparisons
+        from speedproof.report.html.panels import panels
+
+        found = largest(self.corpus, self.conclusion.clearest, self.asked) if self.asked else ()
+        drawn = {
+            (result.reference, result.candidate, name): panel
+            for result, suite in found
+            for name, panel in panels(result, suite, result.margin).items()
+        }
+        report = comparisons(self.conclusion, self.versions, details=True, everything=True, drawn=drawn)
+        return Reported((report,))
+
+    def __repr__(self) -> str:
+        return f"<CorpusComparison: {self.conclusion.comparisons} comparisons>"
+
+
+@dataclass(frozen=True, repr=False)
+class CorpusModelled(Shown):
+    """The mixtures of a corpus as a whole; each single one is a row of the Parquet files in ``models.answers``."""
+
+    models: CorpusModels
+    versions: tuple[str, ...] = ()
+
+    def reports(self) -> Iterable[Report]:
+        """What they say together, in words."""
+        from speedproof.report.corpus_models import modelled
+
+        return (modelled(self.models, self.versions),)
+
+    def __repr__(self) -> str:
+        return f"<CorpusModelled: {self.models.samples} samples>"
+
+
+@dataclass(frozen=True, repr=False)
+class CorpusChanged(Shown):
+    """The changes along the versions of a corpus, in ``changes.changes``."""
+
+    changes: CorpusChanges
+    versions: tuple[str, ...] = ()
+
+    def reports(self, *, everything: bool = False) -> Iterable[Report]:
+        """The changes in words."""
+        from speedproof.report.corpus_models import changed
+
+        return (changed(self.changes, self.versions, everything=everything),)
+
+    def __repr__(self) -> str:
+        return f"<CorpusChanged: {len(self.changes.changes)} changes>"
