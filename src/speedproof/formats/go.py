@@ -35,6 +35,8 @@ _CLEAN = re.compile(r"\S+\s+[0-9]+(?:\s+[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE]
 _SINGLE = re.compile(
     r"(Benchmark(?![a-z])\S*)\s+[0-9]+\s+([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)\s+(\S+)\s*"
 )
+_DIGITS, _OF_NUMBERS = frozenset("0123456789"), frozenset("0123456789.eE+-")
+_MOST_AT_ONCE = 1 << 12  # lines
 _FAILED = re.compile(r"\s*--- FAIL: Benchmark(?P<name>\S*)")
 _PROCS = re.compile(r"(?P<name>.+)-(?P<procs>\d+)")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
@@ -121,10 +123,16 @@ def _scan(source: Source) -> _Content:
     fields: _Fields = ()
     known: dict[tuple[str, ...], list[_Group]] = {}  # of the configuration that holds
     invocation, measured = 0, False
-    for number, line in enumerate(source.lines, start=1):
+    lines, done, at_once = source.lines, 0, 1
+    for number, line in enumerate(lines, start=1):
+        if number <= done:
+            continue
         if (single := _SINGLE.fullmatch(line)) and (seen := known.get((single[1], single[3]))):
-            seen[0].values.append(float(single[2]))
-            seen[0].invocations.append(invocation)
+            values = _alike(lines[number : number + at_once], single[1], single[3])
+            at_once = min(2 * at_once, _MOST_AT_ONCE) if len(values) == at_once else max(1, len(values))
+            done = number + len(values)
+            seen[0].values.extend([float(single[2]), *values])
+            seen[0].invocations.extend([invocation] * (1 + len(values)))
             measured = True
         elif _RESULT.match(line):
             name, *words = line.split()
@@ -161,6 +169,26 @@ def _scan(source: Source) -> _Content:
                 configuration.pop(match["key"], None)
             fields, known = tuple(configuration.items()), {}
     return content
+
+
+def _alike(lines: list[str], name: str, unit: str) -> list[float]:
+    """The values of the first lines, which have one value each, this name and this unit; none in doubt."""
+    words = " ".join(lines).split()
+    values, alike = words[2::4], words[::4].count(name)
+    if 0 < alike < len(lines):
+        return _alike(lines[:alike], name, unit)
+    if (
+        len(words) != 4 * len(lines)
+        or alike != len(lines)
+        or words[3::4].count(unit) != len(lines)
+        or not _DIGITS.issuperset("".join(words[1::4]))
+        or not _OF_NUMBERS.issuperset("".join(values))
+    ):
+        return []
+    try:
+        return [float(value) for value in values]
+    except ValueError:
+        return []
 
 
 def _damaged(

@@ -172,6 +172,8 @@ class Sides:
         Of reference and candidate.
     checks : tuple of Check
         Of both samples, whatever the protocol.
+    ranks : (ndarray, ndarray) or None
+        Of slow and fast, each among its own, where they were needed for the checks.
     """
 
     key: Key
@@ -182,6 +184,7 @@ class Sides:
     turned: bool
     summaries: tuple[Summary, Summary]
     checks: tuple[Check, ...]
+    ranks: tuple[FloatArray, FloatArray] | None = None
 
     @property
     def better(self) -> str:
@@ -240,7 +243,8 @@ class PreparedPairs:
         summaries = summarise_all(measured, used)
         if self._steadiness is None:  # the same, whatever stands for a process
             self._steadiness = [_steadiness(sample) for sample in measured]
-        orders = list(zip(_order_tests(measured, used), self._steadiness, strict=True))
+        tests, ranks = _order_tests(measured, used)
+        orders = list(zip(tests, self._steadiness, strict=True))
         found = []
         for i, pair in enumerate(self.pairs):
             x, y = used[2 * i], used[2 * i + 1]
@@ -253,9 +257,10 @@ class PreparedPairs:
                 *of_sample(of_x, x, "X", other_nested=of_y.nested, order=orders[2 * i]),
                 *of_sample(of_y, y, "Y", other_nested=of_x.nested, order=orders[2 * i + 1]),
             )
-            found.append(
-                Sides(pair.key, x, y, slow, fast, turned, (summaries[2 * i], summaries[2 * i + 1]), checks)
-            )
+            of_slow, of_fast = (ranks[2 * i + turned], ranks[2 * i + 1 - turned])
+            both = None if of_slow is None or of_fast is None else (of_slow, of_fast)
+            own = summaries[2 * i], summaries[2 * i + 1]
+            found.append(Sides(pair.key, x, y, slow, fast, turned, own, checks, both))
         return tuple(found)
 
 
@@ -385,13 +390,16 @@ def _has_order(measured: Sample) -> bool:
     return Trait.ORDER_KNOWN in measured.traits and Trait.SORTED not in measured.traits
 
 
-def _order_tests(measured: Sequence[Sample], used: Sequence[Sample]) -> list[tuple[Tested, Tested] | None]:
-    """Tests of serial dependence and of drift of every sample that is long enough and whose order is known."""
+def _order_tests(
+    measured: Sequence[Sample], used: Sequence[Sample]
+) -> tuple[list[tuple[Tested, Tested] | None], list[FloatArray | None]]:
+    """Of every sample that is long enough and whose order is known: serial dependence and drift; its ranks."""
     groups: dict[int, list[int]] = {}
     for i, (sample, own) in enumerate(zip(measured, used, strict=True)):
         if _has_order(sample) and own.n >= _FEW_FOR_ORDER:
             groups.setdefault(own.n, []).append(i)
     found: list[tuple[Tested, Tested] | None] = [None] * len(used)
+    all_ranks: list[FloatArray | None] = [None] * len(used)
     for n, members in groups.items():
         few = max(1, _TOGETHER // n)
         for at in range(0, len(members), few):
@@ -400,9 +408,9 @@ def _order_tests(measured: Sequence[Sample], used: Sequence[Sample]) -> list[tup
             ranks = midranks(values)
             serial, trend = lag1(values, ranks), drift(values, ranks)
             columns = (serial.statistic, serial.pvalue, trend.correlation, trend.pvalue)
-            for i, a, b, c, d in zip(some, *(column.tolist() for column in columns), strict=True):
-                found[i] = (a, b), (c, d)
-    return found
+            for i, own, a, b, c, d in zip(some, ranks, *(column.tolist() for column in columns), strict=True):
+                found[i], all_ranks[i] = ((a, b), (c, d)), own
+    return found, all_ranks
 
 
 def _steadiness(measured: Sample) -> Tested | None:
@@ -416,7 +424,7 @@ def _of_order(measured: Sample, used: Sample, side: str, order: OrderTests | Non
     if not _has_order(measured):
         return []
     tests: list[tuple[Assumption, float, float, str, str]] = []
-    neighbours, within = order or (_order_tests([measured], [used])[0], _steadiness(measured))
+    neighbours, within = order or (_order_tests([measured], [used])[0][0], _steadiness(measured))
     if neighbours is not None:
         (ratio, serial), (correlation, trend) = neighbours
         in_blocks = Trait.RANDOM_ORDER in measured.traits

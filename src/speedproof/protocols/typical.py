@@ -82,7 +82,7 @@ def _with_units(side: Sides, pair: Pair, rules: Rules) -> Sides:
     if warming and (x.n, y.n) == (side.x.n, side.y.n):
         kept.append(Check(Assumption.STEADINESS, "", math.nan, math.nan, True, _LAST_VALUES))
     summaries = summarise(pair.reference, x), summarise(pair.candidate, y)
-    return replace(side, x=x, y=y, slow=slow, fast=fast, summaries=summaries, checks=tuple(kept))
+    return replace(side, x=x, y=y, slow=slow, fast=fast, summaries=summaries, checks=tuple(kept), ranks=None)
 
 
 def _inflation(own: Sequence[Sides], slow: FloatArray, fast: FloatArray) -> FloatArray:
@@ -90,7 +90,10 @@ def _inflation(own: Sequence[Sides], slow: FloatArray, fast: FloatArray) -> Floa
     serial = np.array([_in_sequence(side.x) and _in_sequence(side.y) for side in own])
     factors = np.ones(len(own))
     if serial.any():
-        factors[serial] = variance_inflation(slow[serial], fast[serial])
+        known = [side.ranks for side, counts in zip(own, serial, strict=True) if counts and side.ranks]
+        all_known = len(known) == serial.sum()
+        ranks = (np.stack([r[0] for r in known]), np.stack([r[1] for r in known])) if all_known else None
+        factors[serial] = variance_inflation(slow[serial], fast[serial], ranks)
     return factors
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from speedproof.stats.pooled import gathered
 from speedproof.stats.scaling import usual
 from speedproof.stats.special import betainc, t_sf
 
@@ -65,16 +66,22 @@ class Drift:
 
 def midranks(x: FloatArray) -> FloatArray:
     """Ranks 1 ... n along the last axis, equal values sharing their mean rank."""
-    order = np.argsort(x, axis=-1, kind="stable")
-    position = np.arange(1, x.shape[-1] + 1)
+    order = np.argsort(x, axis=-1)
+    position = np.arange(1.0, x.shape[-1] + 1)
     ends = np.ones(x.shape, dtype=np.bool_)
-    np.greater(np.diff(np.take_along_axis(x, order, axis=-1), axis=-1), 0.0, out=ends[..., :-1])
-    before = np.maximum.accumulate(np.where(ends, position, 0), axis=-1)
-    before = np.concatenate([np.zeros_like(before[..., :1]), before[..., :-1]], axis=-1)
-    upto = np.where(ends, position, x.shape[-1] + 1)
-    upto = np.minimum.accumulate(upto[..., ::-1], axis=-1)[..., ::-1]
+    np.greater(np.diff(gathered(x, order), axis=-1), 0.0, out=ends[..., :-1])
+    shared = np.broadcast_to(position, x.shape)
+    if not ends.all():
+        before = np.maximum.accumulate(np.where(ends, position, 0.0), axis=-1)
+        before = np.concatenate([np.zeros_like(before[..., :1]), before[..., :-1]], axis=-1)
+        upto = np.where(ends, position, x.shape[-1] + 1.0)
+        upto = np.minimum.accumulate(upto[..., ::-1], axis=-1)[..., ::-1]
+        shared = 0.5 * (before + 1.0 + upto)
     ranks = np.empty(x.shape)
-    np.put_along_axis(ranks, order, 0.5 * (before + 1 + upto), axis=-1)
+    if x.size == x.shape[-1]:
+        ranks.reshape(-1)[order.reshape(-1)] = shared.reshape(-1)
+    else:
+        np.put_along_axis(ranks, order, shared, axis=-1)
     return ranks
 
 
@@ -116,17 +123,19 @@ def lag1(x: npt.ArrayLike, ranks: FloatArray | None = None) -> Autocorrelation:
     return Autocorrelation(correlation, ratio, 2.0 * betainc(s, s, smaller))
 
 
-def variance_inflation(x: npt.ArrayLike, y: npt.ArrayLike) -> FloatArray:
+def variance_inflation(
+    x: npt.ArrayLike, y: npt.ArrayLike, ranks: tuple[FloatArray, FloatArray] | None = None
+) -> FloatArray:
     """By how much the likeness of neighbouring runs multiplies the variance of what two series tell.
 
     (1 + r) / (1 - r), the long-run variance of a first-order autoregressive series over its variance, at most half
     the smaller size; 1 where r does not stand out, and with fewer than eight runs of a side. The effective size of
     a sample is its size divided by that.
 
-    r is the autocorrelation of the ranks at lag 1, of both series together, each corrected for its bias,
-    -(1 + 4 r) / n (Marriott and Pope 1954). It stands out when it exceeds half of its standard error; with fewer
-    than 20 runs a side, where the correction would cost much power, when it exceeds more. docs/typical-run.md
-    tells what that does to the risk and to the power.
+    r is the autocorrelation of the ranks, which may be given, at lag 1, of both series together, each corrected
+    for its bias, -(1 + 4 r) / n (Marriott and Pope 1954). It stands out when it exceeds half of its standard
+    error; with fewer than 20 runs a side, where the correction would cost much power, when it exceeds more.
+    docs/typical-run.md tells what that does to the risk and to the power.
 
     References
     ----------
@@ -144,9 +153,9 @@ def variance_inflation(x: npt.ArrayLike, y: npt.ArrayLike) -> FloatArray:
     if min(n, m) < _FEWEST_IN_ORDER:
         return np.ones(shape)
     shares = []
-    for series in (x, y):
-        size = series.shape[-1]
-        centred = midranks(series) - 0.5 * (size + 1)
+    for own in ranks or (midranks(x), midranks(y)):
+        size = own.shape[-1]
+        centred = own - 0.5 * (size + 1)
         squares = (centred * centred).sum(axis=-1)
         found = (centred[..., 1:] * centred[..., :-1]).sum(axis=-1) / np.where(squares > 0.0, squares, np.inf)
         shares.append(size * found + np.where(squares > 0.0, 1.0 + 4.0 * found, 0.0))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +20,7 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 _FEW = 1 << 15
-_THIN = 128  # quantiles of a sample that stand for it at first
+_THIN, _LARGE = 128, 1 << 17  # quantiles of a sample that stand for it at first; of a large one more
 _ROUNDS = 130
 _FLOATS = np.finfo(np.float64)
 # Products gamma * y are rounded; ratios this close to the ends of the interval are kept inside it.
@@ -55,6 +56,7 @@ def ratio_order_statistics(x: FloatArray, y: FloatArray, ranks: Sequence[int]) -
     ys, weight_y = np.unique(y[y > 0.0], return_counts=True)
     positive_x, positive_y = int(weight_x.sum()), int(weight_y.sum())
     zeros = (x.size - positive_x) * positive_y
+    ratios = Ratios(xs, weight_x, ys, weight_y)
     found = []
     for rank in ranks:
         k = rank - zeros
@@ -63,8 +65,19 @@ def ratio_order_statistics(x: FloatArray, y: FloatArray, ranks: Sequence[int]) -
         elif k >= positive_x * positive_y:
             found.append(math.inf)
         else:
-            found.append(Ratios(xs, weight_x, ys, weight_y).order_statistic(k))
+            found.append(ratios.order_statistic(k))
     return found
+
+
+class _Interval(NamedTuple):
+    """Two numbers, each with the places of y up to it and how many ratios these are."""
+
+    low: float
+    at_low: IntArray
+    below: int
+    high: float
+    at_high: IntArray
+    upto: int
 
 
 class Ratios:
@@ -75,11 +88,15 @@ class Ratios:
         self.upto_x = np.concatenate([[0], np.cumsum(weight_x)])
         self.upto_y = np.concatenate([[0], np.cumsum(weight_y)])
         self.few = max(_FEW, (xs.size + ys.size) // 2)
+        self._around: _Interval | None = None
 
     def places(self, gamma: float) -> IntArray:
         """For each y how many distinct x have x <= gamma y."""
         with np.errstate(over="ignore", under="ignore"):
-            return np.searchsorted(self.xs, gamma * self.ys, side="right")
+            both = np.concatenate([self.xs, gamma * self.ys])
+        # Two ascending runs are merged in linear time, and of equal values the first comes first.
+        order = np.argsort(both, kind="stable")
+        return np.flatnonzero(order >= self.xs.size) - np.arange(self.ys.size)
 
     def count(self, places: IntArray) -> int:
         """How many ratios these are."""
@@ -93,13 +110,13 @@ class Ratios:
 
     def order_statistic(self, k: int) -> float:
         """The k-th smallest ratio."""
-        with np.errstate(over="ignore", under="ignore"):
-            low = max(float(self.xs[0] / self.ys[-1]) * (1.0 - _SLACK), _FLOATS.tiny)
-            high = min(float(self.xs[-1] / self.ys[0]) * (1.0 + _SLACK), _FLOATS.max)
-        # Up to low there are at most k ratios, up to high more than k.
-        at_low, at_high = np.zeros_like(self.weight_y), np.full_like(self.weight_y, self.xs.size)
-        below, upto = 0, int(self.upto_x[-1] * self.upto_y[-1])
-        guesses = self._guesses(k / upto) if at_high.sum() > self.few else []
+        around = self._around
+        if around is None or not around.below <= k < around.upto:
+            around = self._everything()
+            guesses = self._guesses(k / around.upto) if self.xs.size * self.ys.size > self.few else []
+        else:
+            guesses = []  # next to one that was asked for before
+        low, at_low, below, high, at_high, upto = around
         for turn in range(_ROUNDS):
             if int((at_high - at_low).sum()) <= self.few:
                 break
@@ -116,19 +133,29 @@ class Ratios:
                 high, at_high, upto = middle, at, reached
             else:
                 low, at_low, below = middle, at, reached
+        self._around = _Interval(low, at_low, below, high, at_high, upto)
         return self._among(k, low * (1.0 - _SLACK), min(high * (1.0 + _SLACK), _FLOATS.max))
+
+    def _everything(self) -> _Interval:
+        """An interval up to whose low end there is no ratio, and up to whose high end there are all."""
+        with np.errstate(over="ignore", under="ignore"):
+            low = max(float(self.xs[0] / self.ys[-1]) * (1.0 - _SLACK), _FLOATS.tiny)
+            high = min(float(self.xs[-1] / self.ys[0]) * (1.0 + _SLACK), _FLOATS.max)
+        none, every = np.zeros_like(self.weight_y), np.full_like(self.weight_y, self.xs.size)
+        return _Interval(low, none, 0, high, every, int(self.upto_x[-1] * self.upto_y[-1]))
 
     def _guesses(self, share: float) -> list[float]:
         """Where the ratios of some quantiles of either sample put a share of all: a little below and above."""
+        count = _THIN if self.xs.size + self.ys.size < _LARGE else 8 * _THIN
         thin = []
         for values, upto in ((self.xs, self.upto_x), (self.ys, self.upto_y)):
-            at = np.searchsorted(upto[1:], (np.arange(_THIN) + 0.5) * (upto[-1] / _THIN))
+            at = np.searchsorted(upto[1:], (np.arange(count) + 0.5) * (upto[-1] / count))
             thin.append(values[at])
         with np.errstate(over="ignore", under="ignore"):
             ratios = np.sort((thin[0][:, None] / thin[1]).ravel())
         return [
             float(ratios[min(max(int((share + slip) * ratios.size), 0), ratios.size - 1)])
-            for slip in (1.0 / _THIN, -1.0 / _THIN)
+            for slip in (1.0 / count, -1.0 / count)
         ]
 
     def _among(self, k: int, low: float, high: float) -> float:
