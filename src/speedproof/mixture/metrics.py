@@ -184,7 +184,8 @@ def probability_below(
     >>> [probability_below([1.0, 2.0], [2.0], ties=t) for t in ("strict", "half", "equal")]
     [0.5, 0.75, 1.0]
     """
-    a, b = np.sort(np.asarray(x, dtype=np.float64)), np.asarray(y, dtype=np.float64) + delta
+    # Searching for ascending values finds what it needs in the cache.
+    a, b = np.sort(np.asarray(x, dtype=np.float64)), np.sort(np.asarray(y, dtype=np.float64)) + delta
     below = int(np.searchsorted(a, b, side="left").sum())
     within = int(np.searchsorted(a, b, side="right").sum())
     count = {"strict": below, "half": 0.5 * (below + within), "equal": within}[ties]
@@ -295,17 +296,23 @@ class _Sweep:
 def _chances(sweep: _Sweep, side: Literal["left", "right"]) -> Floats:
     """Mean over each version of the others' survival; equal values passed ("right") or not ("left")."""
     pooled, version = sweep.pooled, sweep.version
-    passed = np.searchsorted(pooled, pooled, side)
+    passed = _places_in_itself(pooled, side)
     own_left = np.empty(pooled.size)
     for j, a in enumerate(sweep.arrays):
-        mine = version == j
-        own_left[mine] = a.size - np.searchsorted(a, pooled[mine], side)
+        own_left[version == j] = a.size - _places_in_itself(a, side)
     sizes = np.array([a.size for a in sweep.arrays])
     others_alive = sweep.zeros[passed] == (own_left == 0)
     # Where a sample is used up the sum keeps log(1 / n) for it, so that is what is taken out.
     own = np.log(np.maximum(own_left, 1.0)) - np.log(sizes[version])
     product = np.where(others_alive, np.exp(sweep.logs[passed] - own), 0.0)
     return np.asarray(np.bincount(version, weights=product, minlength=sizes.size) / sizes)
+
+
+def _places_in_itself(ascending: Floats, side: Literal["left", "right"]) -> npt.NDArray[np.int64]:
+    """How many values are less than each, or at most as large."""
+    ends = np.append(np.flatnonzero(ascending[1:] > ascending[:-1]), ascending.size - 1) + 1
+    runs = np.diff(ends, prepend=0)
+    return np.repeat(ends - runs if side == "left" else ends, runs)
 
 
 def least_of_mixtures(models: Sequence[MixtureModel]) -> Chances:

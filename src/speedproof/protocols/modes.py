@@ -28,6 +28,7 @@ from speedproof.protocols.assumptions import UNDERMINING, Assumption
 from speedproof.protocols.pair import of_sample
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.multiplicity import holm
+from speedproof.stats.pooled import pooled_order
 from speedproof.stats.scaling import MOST_APART, exponent
 from speedproof.stats.smirnov import kolmogorov_sf
 from speedproof.stats.special import t_quantile, t_sf
@@ -281,9 +282,8 @@ def _doubts(pair: Pair) -> tuple[Assumption, ...]:
 
 def _one_distribution(x: Floats, y: Floats) -> float:
     """P-value of Kolmogorov and Smirnov's test, of the limiting distribution: too large, if anything."""
-    pooled = np.concatenate([x, y])
-    share = [np.searchsorted(np.sort(v), pooled, "right") / v.size for v in (x, y)]
-    distance = float(np.abs(share[0] - share[1]).max())
+    order = pooled_order(x, y)
+    distance = float(np.abs(order.x_upto / x.size - order.y_upto / y.size).max())
     return float(kolmogorov_sf(distance * np.sqrt(x.size * y.size / (x.size + y.size))))
 
 

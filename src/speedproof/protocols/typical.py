@@ -110,8 +110,10 @@ def _answers(own: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: Ru
     pvalues = lists(found.pvalue, found.pvalue_less)
     meant = ~np.isnan(found.low)
 
+    at_one = RatioTest(found.pvalue, found.pvalue_less)
+
     def test(gamma: float) -> RatioTest:
-        return typical_ratio_test(slow, fast, gamma, steps=steps, inflation=inflation)
+        return typical_ratio_test(slow, fast, gamma, steps=steps, inflation=inflation, at_one=at_one)
 
     margins = at_margins(test, rules.margin, meant, meant)
     verdicts = [

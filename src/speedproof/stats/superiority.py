@@ -135,6 +135,7 @@ def typical_ratio_test(
     *,
     steps: npt.ArrayLike = (0.0, 0.0),
     inflation: npt.ArrayLike = (1.0, 1.0),
+    at_one: RatioTest | None = None,
 ) -> RatioTest:
     """Test the typical ratio of X to Y against gamma: the p-values that the bounds of `typical_ratio` invert.
 
@@ -144,6 +145,8 @@ def typical_ratio_test(
         As for `typical_ratio`.
     gamma : float
         Positive.
+    at_one : RatioTest, optional
+        The same test at gamma = 1, where it is known.
 
     Returns
     -------
@@ -165,14 +168,19 @@ def typical_ratio_test(
     pairs = pairs_of(x, y, steps, inflation)
     n, m = pairs.sizes
     found = np.full((2, pairs.x.shape[0]), np.nan)
+    known = None if at_one is None else (at_one.above.reshape(-1), at_one.below.reshape(-1))
     at_once = max(1, _AT_ONCE // (n + m if gamma == 1.0 or n * m > _MOST_RATIOS else n * m))
     for start in range(0, pairs.x.shape[0], at_once):
-        rows = pairs.rows(slice(start, start + at_once))
-        at_one = _at_one(rows)
-        part = RatioTest(at_one.pvalue, at_one.pvalue_less)
+        which = slice(start, start + at_once)
+        rows = pairs.rows(which)
+        if known is not None:
+            part = RatioTest(known[0][which], known[1][which])
+        else:
+            equal = _at_one(rows)
+            part = RatioTest(equal.pvalue, equal.pvalue_less)
         if gamma != 1.0:
             part = monotone(gamma, _shifted(rows, gamma), part, _positive(rows))
-        found[:, start : start + at_once] = part.above, part.below
+        found[:, which] = part.above, part.below
     return RatioTest(*found.reshape(2, *pairs.shape))
 
 
