@@ -136,7 +136,8 @@ class Sample:
         if self.processes is None:
             return self.n
         if "processes" not in self._found:
-            self._found["processes"] = int(np.unique(self.processes).size)
+            starts = _starts(self.processes)
+            self._found["processes"] = int((np.unique(self.processes) if starts is None else starts).size)
         return int(self._found["processes"])
 
     @property
@@ -187,16 +188,18 @@ class Sample:
         self, groups: IntArray, location: Literal["mean", "median"], sessions: IntArray | None
     ) -> Sample:
         """A value a group, none of which is nested in another but in its session."""
-        _, first, inverse, sizes = np.unique(
-            groups, return_index=True, return_inverse=True, return_counts=True
-        )
-        order = np.argsort(first)
         # A sum may exceed the largest double where its mean does not.
         scale = 1.0 if np.abs(self.values).max() < _LARGE else 0.5 ** self.n.bit_length()
-        grouped = self.values[np.argsort(inverse, kind="stable")] * scale
-        starts = np.cumsum(sizes) - sizes
+        grouped, starts = self.values * scale, _starts(groups)
+        if starts is None:
+            _, first, sizes = np.unique(groups, return_index=True, return_counts=True)
+            grouped = grouped[np.argsort(groups, kind="stable")]
+            starts = np.cumsum(sizes) - sizes
+        else:
+            first, sizes = starts, np.diff(starts, append=self.n)
+        order = np.argsort(first)
         reduced = np.empty(sizes.size)
-        for size in np.unique(sizes):  # groups of equal sizes together
+        for size in sorted(set(sizes.tolist())):  # groups of equal sizes together
             own = np.flatnonzero(sizes == size)
             rows = grouped[starts[own, None] + np.arange(size)]
             if location == "median":
@@ -208,3 +211,9 @@ class Sample:
             processes=None,
             sessions=None if sessions is None else sessions[first[order]],
         )
+
+
+def _starts(groups: IntArray) -> IntArray | None:
+    """Where each group starts, if their numbers ascend as those of files mostly do."""
+    steps = np.diff(groups)
+    return None if (steps < 0).any() else np.append(0, np.flatnonzero(steps) + 1)
