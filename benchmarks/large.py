@@ -2,9 +2,10 @@
 
     python benchmarks/large.py [runs|suite|everything] [COMMAND ...]
 
-``runs`` writes two files of a million values each, one a line, distinct and again rounded to four digits (many
-ties), and ``suite`` two of 1,000 benchmarks x 1,000 runs in the format of Go. Every command is a process of its
-own. Its CPU time is also given as a ratio to that of a script that only turns the files' lines into floats.
+``runs`` writes three files of a million values each, one a line, distinct and again rounded to four digits (many
+ties), of which "versions" takes all and the others two; ``suite`` writes two of 1,000 benchmarks x 1,000 runs in
+the format of Go. Every command is a process of its own. Its CPU time is also given as a ratio to that of a script
+that only turns the files' lines into floats.
 """
 
 from __future__ import annotations
@@ -37,6 +38,8 @@ ON_RUNS: dict[str, tuple[str, ...]] = {
     "show": ("show",),
     "plot": ("plot", "-o", "{out}.png"),
     "html": ("compare", "--html", "{out}.html"),
+    "versions": ("compare", "{third}"),
+    "suite": ("suite",),
 }
 ON_A_SUITE: dict[str, tuple[str, ...]] = {
     "compare": ("compare",),
@@ -78,19 +81,25 @@ def table(
     title: str, files: Sequence[Path], commands: dict[str, tuple[str, ...]], chosen: Sequence[str]
 ) -> None:
     """One line a command."""
-    reading = measured([sys.executable, "-c", READ, *map(str, files)])[0]
+    reading = measured([sys.executable, "-c", READ, *map(str, files[:2])])[0]
     print(f"{title}: reading alone {reading:.2f} s of CPU")
     with tempfile.TemporaryDirectory() as folder:
         for name, words in commands.items():
             if chosen and name not in chosen:
                 continue
             out = f"{folder}/{name.replace(' ', '')}"
-            options = [word.format(out=out) for word in words]
+            options = [word.format(out=out, third=files[-1]) for word in words]
             command = [sys.executable, "-m", "speedproof", options[0]]
             if options[0] == "gate":
                 command += ["--baseline", str(files[0]), "--candidate", str(files[1])]
+            elif options[0] == "suite":
+                config = files[0].with_name("config.csv")
+                config.write_text(
+                    f"Name,Sample1,Sample2\nB,{files[0].name},{files[1].name}\n", encoding="utf-8"
+                )
+                command.append(str(config))
             else:
-                command += map(str, files)
+                command += map(str, files[:2])
             cpu, _, memory, code = measured([*command, *options[1:]])
             sizes = "".join(f", writes {p.stat().st_size / 1e6:.2f} MB" for p in Path(folder).glob("*"))
             for written in Path(folder).glob("*"):
@@ -105,8 +114,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         if what in ("runs", "everything"):
             for digits in (15, 4):
-                files = [Path(folder) / f"{side}{digits}.txt" for side in ("old", "new")]
-                for path, location in zip(files, (1.0, 0.98), strict=True):
+                files = [Path(folder) / f"{side}{digits}.txt" for side in ("old", "new", "newer")]
+                for path, location in zip(files, (1.0, 0.98, 0.97), strict=True):
                     write_runs(path, location * rng.lognormal(0.0, 0.05, MILLION), digits)
                 table(f"1 benchmark x 10^6 runs, {digits} digits", files, ON_RUNS, chosen)
         if what in ("suite", "everything"):

@@ -173,15 +173,14 @@ def _scan(source: Source) -> _Content:
 
 def _alike(lines: list[str], name: str, unit: str) -> list[float]:
     """The values of the first lines, which have one value each, this name and this unit; none in doubt."""
-    words = " ".join(lines).split()
-    values, alike = words[2::4], words[::4].count(name)
+    words = [*" | ".join(lines).split(), "|"]
+    values, alike = words[2::5], words[::5].count(name)
     if 0 < alike < len(lines):
         return _alike(lines[:alike], name, unit)
     if (
-        len(words) != 4 * len(lines)
-        or alike != len(lines)
-        or words[3::4].count(unit) != len(lines)
-        or not _DIGITS.issuperset("".join(words[1::4]))
+        len(words) != 5 * len(lines)
+        or {alike, words[3::5].count(unit), words[4::5].count("|")} != {len(lines)}
+        or not _DIGITS.issuperset("".join(words[1::5]))
         or not _OF_NUMBERS.issuperset("".join(values))
     ):
         return []
