@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from speedproof.api.gates import GateResult as GateResult
     from speedproof.api.gates import gate as gate
     from speedproof.api.history import History as History
+    from speedproof.api.history_results import HistoryResult as HistoryResult
     from speedproof.api.hpt import HptResult as HptResult
     from speedproof.api.hpt import hpt as hpt
     from speedproof.api.models import ModelResult as ModelResult
@@ -48,7 +49,6 @@ if TYPE_CHECKING:
     from speedproof.data.sample import Sample as Sample
     from speedproof.data.suite import Suite as Suite
     from speedproof.errors import SpeedproofError as SpeedproofError
-    from speedproof.history.result import HistoryResult as HistoryResult
     from speedproof.protocols.assumptions import Assumption as Assumption
     from speedproof.protocols.results import Verdict as Verdict
 
@@ -59,7 +59,7 @@ _HOME = {
     "BisectResult": "api.bisections",
     "GateResult": "api.gates",
     "History": "api.history",
-    "HistoryResult": "history.result",
+    "HistoryResult": "api.history_results",
     "HptResult": "api.hpt",
     "ModelResult": "api.models",
     "PairResult": "api.pairs",

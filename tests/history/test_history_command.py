@@ -161,6 +161,15 @@ def test_outside_a_repository_a_commit_must_be_named(tmp_path: Path) -> None:
     assert main([*words, "--repository", "/", "--commit", "v1"], Console(io.StringIO(), err)) == 0
 
 
+def test_without_git_a_commit_must_be_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine that has no git at all is told the same."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    (tmp_path / "a.txt").write_text("1\n2\n")
+    code, _, err = run(tmp_path, "add", str(tmp_path / "a.txt"), "--unit", "ms")
+    assert code == 2
+    assert "name the commit with --commit" in err
+
+
 def test_an_empty_store_says_how_to_fill_it(tmp_path: Path) -> None:
     """No table of nothing."""
     code, _, err = run(tmp_path)

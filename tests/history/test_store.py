@@ -172,6 +172,50 @@ def test_places_that_cannot_be_opened_are_told(where: str) -> None:
         Store(where)
 
 
+FULL = """
+import resource, sys
+import numpy as np
+from speedproof.data.suite import Record, Suite
+from speedproof.history.commits import Commit
+from speedproof.history.store import Store
+store = Store(sys.argv[1])
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]),) * 2)
+rng = np.random.default_rng(1)
+records = [(("big", Record(f"bench{k}", rng.random(5000)))) for k in range(20)]
+store.add(Suite.from_records(records), {"big": Commit("big")}, path="f", digest="big")
+"""
+
+
+def test_a_full_disk_leaves_the_store_as_it_was(tmp_path: Path) -> None:
+    """Files may not grow beyond a limit: the file is not added, the rest is there, and adding goes on later."""
+    where, script = tmp_path / "s.db", tmp_path / "full.py"
+    script.write_text(FULL)
+    Store(str(where)).add(suite_of("v", 1.0), {"v": Commit("a")}, path="f", digest="1")
+    limit = str(where.stat().st_size + 200_000)
+    done = subprocess.run([sys.executable, str(script), str(where), limit], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "SpeedproofError" in done.stderr
+    assert "nothing was added" in done.stderr
+    store = Store(str(where))
+    assert shas(store) == ["a"]
+    assert [c.sha for c in store.commits()] == ["a"]
+    store.add(suite_of("v", 2.0), {"v": Commit("b")}, path="g", digest="2")
+    assert shas(store) == ["a", "b"]
+
+
+def test_a_locked_store_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A writer that another one keeps waiting for too long says so, and has written nothing."""
+    where = tmp_path / "s.db"
+    Store(str(where))
+    monkeypatch.setattr("speedproof.history.store._BUSY", 0.05)
+    store = Store(str(where))
+    with sqlite3.connect(where) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(SpeedproofError, match="another program writes to it: try again"):
+            store.add(suite_of("v", 1.0), {"v": Commit("a")}, path="f", digest="1")
+    assert shas(store) == []
+
+
 def test_forgetting_a_commit_forgets_its_files(where: str) -> None:
     """A forgotten file may be added again; unknown commits are told."""
     store = Store(where)

@@ -16,7 +16,7 @@ from speedproof.data.suite import Key
 from speedproof.errors import UsageError
 from speedproof.history.changes import find_history_changes
 from speedproof.history.commits import Commit, commit_address
-from speedproof.history.result import HistoryResult
+from speedproof.history.result import FoundHistory
 from speedproof.history.rows import Measurement, Measurements, StoredSeries
 from speedproof.history.tracks import Track, tracks_of
 from speedproof.report.site import write_site
@@ -27,7 +27,7 @@ HOSTILE = '"><img src=x onerror=alert(1)></script><script>alert(2)</script>'
 STEP = 40
 
 
-def history(names: tuple[str, ...] = ("parse", HOSTILE), many: int = 60) -> HistoryResult:
+def history(names: tuple[str, ...] = ("parse", HOSTILE), many: int = 60) -> FoundHistory:
     """Benchmarks of which the first becomes 10 % slower at commit 40."""
     rng = np.random.default_rng(5)
     commits = tuple(
@@ -41,7 +41,7 @@ def history(names: tuple[str, ...] = ("parse", HOSTILE), many: int = 60) -> Hist
             rows.append(Measurement(k, i, 0, commit, False, value, len(rows), value * 0.99, value * 1.02))
     tracks = tracks_of(Measurements.of(rows), commits, {0: HOSTILE})
     series = {k: StoredSeries(k, Key(name), "s", False) for k, name in enumerate(names)}
-    return HistoryResult("s.db", 0.95, commits, series, tracks, find_history_changes(tracks), (), None)
+    return FoundHistory("s.db", 0.95, commits, series, tracks, find_history_changes(tracks), (), None)
 
 
 def told(path: Path) -> Any:
@@ -82,7 +82,7 @@ def test_a_branch_stands_beside_where_it_left(tmp_path: Path) -> None:
     own = (*main.commits[:50], Commit("f1"), Commit("f2"))
     rows = [Measurement(0, i, 0, commit, False, 0.01, i) for i, commit in enumerate(own)]
     tracks = tracks_of(Measurements.of(rows), own, {0: "m"})
-    branch = HistoryResult("s.db", 0.95, own, main.series, tracks, (), (), None)
+    branch = FoundHistory("s.db", 0.95, own, main.series, tracks, (), (), None)
     write_site(main, tmp_path / "site", made="today", branches={"feature": branch})
     _, track = told(tmp_path / "site" / "data" / "0.js")
     assert track["br"] == "feature"

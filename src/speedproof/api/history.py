@@ -18,14 +18,21 @@ from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Suite
 from speedproof.errors import SpeedproofError, UsageError
 from speedproof.formats import read_suite
-from speedproof.history.commits import Commit, commit_address, current_branch, ordered, resolve, tags
+from speedproof.history.commits import (
+    Commit,
+    commit_address,
+    current_branch,
+    first_parent_order,
+    ordered,
+    resolve,
+    tags,
+)
 from speedproof.history.importers import Imported, importer_of
 from speedproof.history.rows import Added
 
 if TYPE_CHECKING:
-    from speedproof.history.alarms import AlarmResult
+    from speedproof.api.history_results import AlarmResult, HistoryResult
     from speedproof.history.changes import Correction
-    from speedproof.history.result import HistoryResult
     from speedproof.history.rows import Measured, Measurements, State, StoredSeries
     from speedproof.history.store import Store
     from speedproof.history.tracks import Track
@@ -250,9 +257,9 @@ class History:
         UsageError
             A benchmark or a commit that the store does not hold.
         """
+        from speedproof.api.history_results import HistoryResult
         from speedproof.history.changes import find_history_changes
         from speedproof.history.floor import noise_floor
-        from speedproof.history.result import HistoryResult
 
         how: Correction = correction
         series, measured, commits, tracks = self._tracks(metric, benchmark, branch)
@@ -299,10 +306,12 @@ class History:
         AlarmResult
             ``undecided`` are the slowdowns that nobody has decided about.
         """
-        from speedproof.history.alarms import AlarmResult, find_alarms
+        from speedproof.api.history_results import AlarmResult
+        from speedproof.history.alarms import find_alarms
 
         series, _, commits, tracks = self._tracks(metric, benchmark, branch)
-        found = find_alarms(tracks, series, self.store.decisions(), every=every, last=last)
+        line = first_parent_order(branch, self.repository)
+        found = find_alarms(tracks, series, self.store.decisions(), every=every, last=last, line=line)
         watched = len({track.series for track in tracks})
         return AlarmResult(self.store.where, every, last, len(commits), watched, series, found)
 

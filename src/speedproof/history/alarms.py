@@ -13,7 +13,7 @@ from speedproof.history.rows import StoredSeries, Triage
 from speedproof.history.tracks import Track
 from speedproof.stats.cusum import alarms
 
-__all__ = ["AlarmResult", "HistoryAlarm", "ToldAlarm", "ToldAlarms", "find_alarms"]
+__all__ = ["FoundAlarms", "HistoryAlarm", "ToldAlarm", "ToldAlarms", "find_alarms"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,8 @@ class HistoryAlarm:
     """An alarm on a track.
 
     ``good`` is the last commit of the old level and ``bad`` the first one of the new by the best estimate,
-    ``raised`` the commit that raised it, ``factor`` the new level over the old as far as it is known.
+    ``raised`` the commit that raised it, ``factor`` the new level over the old as far as it is known, ``between``
+    the number of commits after ``good`` up to ``bad``: of several, most were not measured.
     """
 
     track: Track
@@ -30,6 +31,14 @@ class HistoryAlarm:
     raised: Commit
     factor: float
     decision: Triage | None
+    between: int = 1
+
+    def confirmed_by(self, digits: int = 40) -> str:
+        """The command that confirms it, or that finds the commit to blame where several may be."""
+        good, bad = self.good.sha[:digits], self.bad.sha[:digits]
+        if self.between > 1:
+            return f"speedproof bisect {good}..{bad}"
+        return f"speedproof run --revisions {good} {bad}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +68,7 @@ class ToldAlarms:
 
 
 @dataclass(frozen=True, slots=True)
-class AlarmResult:
+class FoundAlarms:
     """The alarms that the last commits raised.
 
     Attributes
@@ -104,7 +113,7 @@ class AlarmResult:
         return ToldAlarm(
             key.benchmark, key.metric, alarm.track.basis, alarm.good.sha, alarm.bad.sha, alarm.raised.sha,
             alarm.factor, self.slower(alarm), alarm.decision.state if alarm.decision else None,
-            f"speedproof run --revisions {alarm.good.sha} {alarm.bad.sha}",
+            alarm.confirmed_by(),
         )  # fmt: skip
 
 
@@ -115,13 +124,16 @@ def find_alarms(
     *,
     every: float,
     last: int,
+    line: Sequence[str] = (),
 ) -> tuple[HistoryAlarm, ...]:
     """Alarms of the last commits; a track is watched from each change of its anchor on.
 
     Of S tracks each may raise a false alarm every S times as many commits, so that all together keep the mean.
+    ``line`` are all commits of the branch, measured or not.
     """
     watched = sum(len(track.stretches()) > 0 for track in tracks)
     found: list[tuple[int, HistoryAlarm]] = []
+    place = {sha: i for i, sha in enumerate(line)}
     for track in tracks:
         start, end = track.stretches()[-1]
         level, newest = track.level[start:end], len(track.order) - last
@@ -142,7 +154,9 @@ def find_alarms(
             benchmark = known[track.series].key.benchmark
             said = [d for d in decisions if d.commit in span and d.benchmark in ("", benchmark)]
             factor = math.exp(float(np.median(new) - np.median(old)))
-            found.append((at, HistoryAlarm(track, good, bad, told, factor, said[-1] if said else None)))
+            between = place[bad.sha] - place[good.sha] if {bad.sha, good.sha} <= place.keys() else 1
+            decision = said[-1] if said else None
+            found.append((at, HistoryAlarm(track, good, bad, told, factor, decision, between)))
     return tuple(
         alarm for _, alarm in sorted(found, key=lambda pair: (-pair[0], -abs(math.log(pair[1].factor))))
     )

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
+import numpy.typing as npt
 
 from speedproof.data.suite import Key
 from speedproof.history.rows import IntArray, Measurements
@@ -43,12 +44,25 @@ def _groups(measured: Measurements) -> IntArray:
 
 def _alone(measured: Measurements) -> Measurements:
     """The measurements of commits that have several sessions on a machine, one value a session."""
-    positive = measured.where((measured.location > 0.0) & (np.fmin(measured.low, 1.0) > 0.0))
-    table = np.stack([positive.series, _groups(positive), positive.session], axis=1)
-    _, first, at, count = np.unique(table, axis=0, return_index=True, return_inverse=True, return_counts=True)
-    mean = np.bincount(at.reshape(-1), np.log(positive.location), minlength=count.size) / count
+    several = measured.where(_repeated(_cells(measured)))
+    positive = several.where((several.location > 0.0) & (np.fmin(several.low, 1.0) > 0.0))
+    by_session = _cells(positive) * (int(positive.session.max(initial=0)) + 1) + positive.session
+    _, first, at, count = np.unique(by_session, return_index=True, return_inverse=True, return_counts=True)
+    mean = np.bincount(at, np.log(positive.location), minlength=count.size) / count
     once = replace(positive.where(first), location=np.exp(mean))
-    _, cell, counts = np.unique(
-        np.stack([once.series, _groups(once)], axis=1), axis=0, return_inverse=True, return_counts=True
-    )
-    return once.where(counts[cell.reshape(-1)] > 1)
+    return once.where(_repeated(_cells(once)))
+
+
+def _cells(measured: Measurements) -> IntArray:
+    """A number for each series of each commit on each machine."""
+    groups = _groups(measured)
+    return measured.series * (int(groups.max(initial=0)) + 1) + groups
+
+
+def _repeated(numbers: IntArray) -> npt.NDArray[np.bool_]:
+    """Whether a number occurs again."""
+    order = np.argsort(numbers, kind="stable")
+    again = numbers[order][1:] == numbers[order][:-1]
+    found = np.zeros(numbers.size, dtype=np.bool_)
+    found[order[1:][again]] = found[order[:-1][again]] = True
+    return found

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
 import zlib
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,16 +25,36 @@ _IDENTITY = (
     ("goos", "os", "system", "OsVersion"),
 )
 """What identifies a machine, as the tools name it: never readings that change from run to run."""
+_HOSTS = ("hostname", "host_name")
+_CONFIGURATIONS = ("python_config_args",)
+_ARCHITECTURES = re.compile(r"x86_64|amd64|aarch64|arm64|armv\d\w*|i[3-6]86|ppc64\w*|riscv64|s390x", re.I)
 
 
-def identity_of(suite: Suite) -> str:
-    """What the files say of the machine, stable facts only; "unknown machine" when nothing."""
+def identity_of(suite: Suite, machine: str = "") -> str:
+    """What the files say of the machine and of how the program was built, stable facts only.
+
+    A machine that the user names is known by that name; one of no CPU model by its host's name as well, which is
+    fresh for every job on rented ones. Two builds of one commit are two versions: they are kept apart.
+    """
     known: dict[str, str] = {}
     for fields in suite.fields.values():
         for name, values in fields.items():
             known.setdefault(name, values[0])
-    told = [next((known[name] for name in names if known.get(name)), "") for names in _IDENTITY]
-    return ", ".join(part for part in told if part) or "unknown machine"
+    if not machine:
+        host = "" if any(known.get(name) for name in _IDENTITY[0]) else _first(known, _HOSTS)
+        facts = [_first(known, names) for names in _IDENTITY]
+        platform = known.get("platform", "")  # the rest of it changes with every update
+        found = _ARCHITECTURES.search(platform)
+        facts[3] = facts[3] or (found[0] if found else "")
+        facts[4] = facts[4] or platform.partition("-")[0]
+        machine = ", ".join(part for part in (host, *facts) if part) or "unknown machine"
+    words = _first(known, _CONFIGURATIONS).replace("'", "").split()
+    built = [word.removeprefix("--enable-").removeprefix("--with-") for word in words if "/" not in word]
+    return "; ".join(filter(None, [machine, " ".join(sorted(built))]))
+
+
+def _first(known: Mapping[str, str], names: Sequence[str]) -> str:
+    return next((known[name] for name in names if known.get(name)), "")
 
 
 def location_and_bounds(sample: Sample) -> dict[str, float | None]:

@@ -12,7 +12,7 @@ from speedproof.history.rows import StoredSeries, Triage
 from speedproof.history.tracks import Track
 from speedproof.protocols.noise_floor import NoiseFloor
 
-__all__ = ["HistoryResult", "ToldChange", "ToldHistory"]
+__all__ = ["FoundHistory", "ToldChange", "ToldHistory"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class ToldHistory:
 
 
 @dataclass(frozen=True, slots=True)
-class HistoryResult:
+class FoundHistory:
     """What a history shows.
 
     Attributes

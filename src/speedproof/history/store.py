@@ -140,10 +140,8 @@ class Store:
             if not self.make(connection, schema.sources, {"digest": key, "path": path, "added": _now()}):
                 return Added(path, 0, (), True)
             source = self.number(connection, schema.sources, {"digest": key})
-            identity = machine or identity_of(suite)
-            host = self.make_or_find(
-                connection, schema.machines, {"key": identity}, {"label": machine or identity}
-            )
+            identity = identity_of(suite, machine)
+            host = self.make_or_find(connection, schema.machines, {"key": identity}, {"label": identity})
             sitting = self.make_or_find(
                 connection,
                 schema.sessions,
@@ -355,6 +353,7 @@ _REMEDIES = {
     "locked": "; another program writes to it: try again",
     "readonly": "; it may not be written: check its permissions",
     "full": "; nothing was added: make room and try again",
+    "disk i/o": "; nothing was added: is the disk full?",
     "unable to open": "; is the folder there, and may it be written?",
     "not a database": "; name another --store",
     "refused": "; is the server running?",

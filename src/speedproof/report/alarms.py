@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from speedproof.history.alarms import AlarmResult, HistoryAlarm
+from speedproof.history.alarms import FoundAlarms, HistoryAlarm
 from speedproof.report.model import Cell, Column, Report, Row, Style, Table, Text
 from speedproof.report.numbers import factor, plural
 
@@ -12,7 +12,7 @@ _SHOWN = 7
 _SHA = 9
 
 
-def alarm_report(result: AlarmResult, *, everything: bool = False) -> Report:
+def alarm_report(result: FoundAlarms, *, everything: bool = False) -> Report:
     """Ten lines: how rare false alarms are, the alarms, how to confirm the first of them."""
     many = f"{plural(result.series, 'benchmark')}, last {plural(result.last, 'commit')} of {result.commits}"
     told = plural(len(result.alarms), "alarm") if result.alarms else "No alarm"
@@ -29,9 +29,9 @@ def alarm_report(result: AlarmResult, *, everything: bool = False) -> Report:
     hints: tuple[str, ...] = ()
     if result.undecided:
         first = result.undecided[0]
-        revisions = f"{first.good.sha[:_SHA]} {first.bad.sha[:_SHA]}"
+        what = "Which commit" if first.between > 1 else "Confirm"
         hints = (
-            f"Confirm: speedproof run --revisions {revisions} -- COMMAND",
+            f"{what}: {first.confirmed_by(_SHA)} -- COMMAND",
             "Accept: history bless COMMIT",
         )
     columns = (
@@ -48,7 +48,7 @@ def alarm_report(result: AlarmResult, *, everything: bool = False) -> Report:
     )  # fmt: skip
 
 
-def _row(result: AlarmResult, alarm: HistoryAlarm) -> Row:
+def _row(result: FoundAlarms, alarm: HistoryAlarm) -> Row:
     key = result.known[alarm.track.series].key
     slower, time = result.slower(alarm), key.metric == "time"
     word = ("slower" if slower else "faster") if time else ("worse" if slower else "better")

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from speedproof.data.units import format_value
 from speedproof.history.changes import Change
-from speedproof.history.result import HistoryResult
+from speedproof.history.result import FoundHistory
 from speedproof.history.rows import Measured
 from speedproof.history.tracks import Track
 from speedproof.protocols.noise_floor import NoiseFloor
@@ -26,7 +26,7 @@ _LISTED = 25
 _WIDTH = 12  # of a line of bars in a table
 
 
-def overview(result: HistoryResult, *, everything: bool = False) -> Report:
+def overview(result: FoundHistory, *, everything: bool = False) -> Report:
     """The last changes of a history."""
     changes = sorted(result.changes, key=lambda change: _place(result, change), reverse=True)
     benchmarks = len({track.series for track in result.tracks})
@@ -70,15 +70,25 @@ def overview(result: HistoryResult, *, everything: bool = False) -> Report:
     shown = rows if everything else rows[:_SHOWN]
     if len(rows) > len(shown):
         notes.append(Text(f"... {len(rows) - len(shown)} earlier changes"))
+    more = () if everything or len(rows) == len(shown) else ("All: --all",)
     return Report(
         f"history in {result.store}",
         tuple(headline),
         (Table(columns, tuple(shown)),) if shown else (),
         tuple(notes),
-        hints=("One benchmark: history show NAME", *(() if everything else ("All: --all",))) if rows else (),
+        hints=(*_culprit(result, changes), "One benchmark: history show NAME", *more) if rows else (),
         command="history",
         data=result,
     )
+
+
+def _culprit(result: FoundHistory, changes: Sequence[Change]) -> Iterator[str]:
+    """How to find the commit of the first slowdown that several may have made."""
+    for change in changes:
+        if result.slower(change) and result.decision(change) is None and change.earliest != change.latest:
+            ends = f"{change.earliest.sha[:_SHA]}^..{change.latest.sha[:_SHA]}"
+            yield f"Which commit: speedproof bisect {ends} -- COMMAND"
+            return
 
 
 def between_sessions(floor: NoiseFloor | None) -> Iterator[str]:
@@ -91,12 +101,12 @@ def between_sessions(floor: NoiseFloor | None) -> Iterator[str]:
         yield f"Two sessions of one commit differ by {up_to(reaches)}"
 
 
-def _place(result: HistoryResult, change: Change) -> tuple[int, float]:
+def _place(result: FoundHistory, change: Change) -> tuple[int, float]:
     order = {commit.sha: i for i, commit in enumerate(result.commits)}
     return order[change.commit.sha], abs(math.log(change.factor))
 
 
-def gain(result: HistoryResult, change: Change) -> tuple[float, float, bool]:
+def gain(result: FoundHistory, change: Change) -> tuple[float, float, bool]:
     """How many times faster or slower, at least so many times, and which of both."""
     better = result.series[change.track.series].higher_is_better
     grew = change.factor >= 1.0
@@ -104,7 +114,7 @@ def gain(result: HistoryResult, change: Change) -> tuple[float, float, bool]:
     return (change.factor if grew else 1.0 / change.factor), least, grew == better
 
 
-def _row(result: HistoryResult, change: Change) -> Row:
+def _row(result: FoundHistory, change: Change) -> Row:
     series = result.series[change.track.series]
     times, least, faster = gain(result, change)
     time = series.key.metric == "time"
@@ -153,7 +163,7 @@ def sparkline(values: Sequence[float], width: int = 40) -> str:
     return "".join(_SPARK[round((mean - low) / span * (len(_SPARK) - 1)) if span else 0] for mean in means)
 
 
-def track_report(result: HistoryResult, *, last: int = 10) -> Report:
+def track_report(result: FoundHistory, *, last: int = 10) -> Report:
     """One benchmark, commit by commit."""
     sections = tuple(_of_track(result, track, last) for track in result.tracks)
     return Report(
@@ -166,7 +176,7 @@ def track_report(result: HistoryResult, *, last: int = 10) -> Report:
     )
 
 
-def _of_track(result: HistoryResult, track: Track, last: int) -> Report:
+def _of_track(result: FoundHistory, track: Track, last: int) -> Report:
     series = result.series[track.series]
     basis = f"relative to {track.basis[:_SHA]}" if track.anchored else f"on {track.basis}"
     columns = (

@@ -84,8 +84,7 @@ def find_changes(
     [40, 80]
     """
     series = np.asarray(x, dtype=np.float64)
-    whole = float(change_scan(series).pvalue)
-    if (whole if known is None else known) > alpha:
+    if (float(change_scan(series).pvalue) if known is None else known) > alpha:
         return ()
     scores = normal_scores(series)
     # Steps that are not known yet would be taken for dependence; differences know little of steps.

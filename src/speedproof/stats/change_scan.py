@@ -74,11 +74,15 @@ def _score_table(n: int) -> FloatArray:
 def _midranks_doubled(x: FloatArray) -> IntArray:
     """Twice the ranks 1 ... n along the last axis, equal values sharing their mean rank."""
     n = x.shape[-1]
-    order = np.argsort(x, axis=-1, kind="stable")
+    order = np.argsort(x, axis=-1)
     ordered = np.take_along_axis(x, order, axis=-1)
     place = np.arange(1, n + 1)
     new = np.ones(x.shape, dtype=np.bool_)
     new[..., 1:] = ordered[..., 1:] != ordered[..., :-1]
+    if new.all():
+        ranks = np.empty(x.shape, dtype=np.int64)
+        np.put_along_axis(ranks, order, np.broadcast_to(2 * place, x.shape), axis=-1)
+        return ranks
     last = np.ones(x.shape, dtype=np.bool_)
     last[..., :-1] = new[..., 1:]
     first = np.maximum.accumulate(np.where(new, place, 0), axis=-1)
@@ -159,10 +163,16 @@ def scan_statistic(x: FloatArray, dependence: float | None = None) -> tuple[Floa
     split = _contrasts(scores).argmax(axis=-1) + 1
     estimated = dependence is None
     rho = step_dependence(scores, split[..., None]) if estimated else np.full(x.shape[:-1], dependence)
+    return _largest_contrast(scores, rho), split, rho
+
+
+def _largest_contrast(scores: FloatArray, rho: FloatArray) -> FloatArray:
+    """Of what remains of scores when a dependence is taken out."""
     innovations = scores.copy()
     innovations[..., 1:] -= rho[..., None] * scores[..., :-1]
     innovations[..., 0] *= 1.0 - rho  # as if the value before the first had been equal to it
-    return _contrasts(normal_scores(innovations)).max(axis=-1), split, rho
+    found: FloatArray = _contrasts(normal_scores(innovations)).max(axis=-1)
+    return found
 
 
 def change_scan(x: npt.ArrayLike, *, dependence: float | None = None) -> ChangeScan:
@@ -277,7 +287,10 @@ def confidence_set(x: npt.ArrayLike, alpha: float, *, dependence: float | None =
     series = np.asarray(x, dtype=np.float64)
 
     def unchanged(part: FloatArray) -> bool:
-        return bool(change_scan(part, dependence=dependence).pvalue > alpha / 2)
+        if dependence is None or part.size < LEAST:
+            return bool(change_scan(part, dependence=dependence).pvalue > alpha / 2)
+        largest = _largest_contrast(normal_scores(part), np.asarray(dependence))
+        return bool(scan_pvalue(largest, part.size) > alpha / 2)
 
     best = int(change_scan(series, dependence=dependence).split)
     kept = [best]

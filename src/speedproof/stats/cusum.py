@@ -11,20 +11,19 @@ import math
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from functools import lru_cache
-from statistics import NormalDist
 
 import numpy as np
 import numpy.typing as npt
 
-from speedproof.stats.special import ndtr
+from speedproof.stats.special import ndtr, ndtri
 
 __all__ = ["Alarm", "alarms", "mean_run", "run_limit"]
 
+FloatArray = npt.NDArray[np.float64]
 _SLACK = 0.5  # best for a change by one deviation
 _FIRST = 10  # values that only serve for ranking
 _NODES = 80
 _MOST_DEPENDENT = 0.9
-_NORMAL = NormalDist()
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +110,7 @@ def alarms(x: npt.ArrayLike, mean: float) -> tuple[Alarm, ...]:
     >>> alarm.up, 50 < alarm.since <= 60 <= alarm.raised < 70
     (True, True)
     """
-    values = np.asarray(x, dtype=np.float64).tolist()
+    values = np.asarray(x, dtype=np.float64)
     limit, start, found = run_limit(mean), 0, []
     while (alarm := _first(values, start, limit)) is not None:
         found.append(alarm)
@@ -119,29 +118,40 @@ def alarms(x: npt.ArrayLike, mean: float) -> tuple[Alarm, ...]:
     return tuple(found)
 
 
-def _first(values: list[float], start: int, limit: float) -> Alarm | None:
+def _first(values: FloatArray, start: int, limit: float) -> Alarm | None:
+    """The first alarm of the values from a place on."""
+    scores = ndtri(_sequential_ranks(values[start:].tolist()))
+    before = np.concatenate([[0.0], scores[:-1]])
+    products, squares = (_sums_before(v) for v in (scores * before, before * before))
+    # The likeness of neighbours so far, raised by the bias of its estimate.
+    likeness = np.divide(products, squares, out=np.zeros_like(products), where=squares > 0.0)
+    rho = np.clip(likeness + 2.0 / np.arange(1, scores.size + 1), 0.0, _MOST_DEPENDENT)
+    fresh = ((scores - rho * before) / np.sqrt(1.0 - rho * rho))[_FIRST:]
+    found = []
+    for up in (True, False):
+        walk = np.cumsum((fresh if up else -fresh) - _SLACK)
+        sums = walk - np.minimum.accumulate(np.minimum(walk, 0.0))
+        above = np.flatnonzero(sums > limit)
+        if above.size:
+            at = int(above[0])
+            zeros = np.flatnonzero(sums[:at] == 0.0)
+            found.append(
+                Alarm(start + _FIRST + at, start + _FIRST + (int(zeros[-1]) + 1 if zeros.size else 0), up)
+            )
+    return min(found, key=lambda alarm: alarm.raised, default=None)
+
+
+def _sequential_ranks(values: list[float]) -> FloatArray:
+    """Of every value among those up to it, (r - 1/2) / n, ties at their mean rank."""
     known: list[float] = []
-    sums, since = [0.0, 0.0], [start, start]
-    before = squares = products = 0.0
-    for i in range(start, len(values)):
-        value = values[i]
+    ranks = []
+    for value in values:
         left, right = bisect_left(known, value), bisect_right(known, value)
         known.insert(right, value)
-        n = len(known)
-        score = _NORMAL.inv_cdf((left + right + 1) / (2.0 * n))  # of (r - 1/2) / n, ties at their mean rank
-        # The likeness of neighbours so far, raised by the bias of its estimate.
-        rho = min(max((products / squares if squares else 0.0) + 2.0 / n, 0.0), _MOST_DEPENDENT)
-        if n <= _FIRST:
-            since = [i + 1, i + 1]  # so that an alarm's level begins after its start, and watching goes on
-        else:
-            fresh = (score - rho * before) / math.sqrt(1.0 - rho * rho)
-            for side, sign in enumerate((1.0, -1.0)):
-                sums[side] = max(0.0, sums[side] + sign * fresh - _SLACK)
-                if sums[side] == 0.0:
-                    since[side] = i + 1
-                elif sums[side] > limit:
-                    return Alarm(i, since[side], side == 0)
-        products += score * before
-        squares += before * before
-        before = score
-    return None
+        ranks.append((left + right + 1) / (2.0 * len(known)))
+    return np.array(ranks)
+
+
+def _sums_before(x: FloatArray) -> FloatArray:
+    """At every place the sum of what lies before it."""
+    return np.concatenate([[0.0], np.cumsum(x)[:-1]])

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from speedproof.errors import SpeedproofError, UsageError
-from speedproof.history.result import HistoryResult
+from speedproof.history.result import FoundHistory
 from speedproof.report.site.encode import encode_index, encode_track
 
 __all__ = ["write_site"]
@@ -27,13 +27,13 @@ _MARK = '<meta name="generator" content="speedproof">'
 
 
 def write_site(
-    result: HistoryResult,
+    result: FoundHistory,
     folder: str | os.PathLike[str],
     *,
     made: str,
     link: str = "",
     tags: Mapping[str, str] | None = None,
-    branches: Mapping[str, HistoryResult] | None = None,
+    branches: Mapping[str, FoundHistory] | None = None,
     done: Callable[[], None] = lambda: None,
 ) -> int:
     """Write the pages of a history; their size in bytes."""
@@ -86,7 +86,7 @@ def _ours(place: Path) -> bool:
     return all(entry.name == "data" or entry.name in _FILES for entry in place.iterdir())
 
 
-def _by_series(result: HistoryResult) -> dict[int, list[Any]]:
+def _by_series(result: FoundHistory) -> dict[int, list[Any]]:
     found: dict[int, list[Any]] = {}
     for track in result.tracks:
         found.setdefault(track.series, []).append(track)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from speedproof.history.commits import Commit
-from speedproof.history.result import HistoryResult
+from speedproof.history.result import FoundHistory
 from speedproof.history.tracks import Track
 from speedproof.report.history import gain
 from speedproof.report.numbers import factor, percent, plural
@@ -88,7 +88,7 @@ def _beside(
 
 
 def encode_index(
-    result: HistoryResult,
+    result: FoundHistory,
     used: Sequence[int],
     tracks: Mapping[int, Sequence[Mapping[str, Any]]],
     *,
@@ -141,7 +141,7 @@ def encode_index(
     }
 
 
-def _which(result: HistoryResult) -> dict[int, int]:
+def _which(result: FoundHistory) -> dict[int, int]:
     """The number of every track among those of its series."""
     seen: dict[int, int] = {}
     found = {}

@@ -1,0 +1,68 @@
+"""What a history answers, as something that prints itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from speedproof.api.shown import Shown
+from speedproof.history.alarms import FoundAlarms
+from speedproof.history.result import FoundHistory
+from speedproof.report.alarms import alarm_report
+from speedproof.report.history import overview
+from speedproof.report.json import to_json
+from speedproof.report.model import Report
+
+__all__ = ["AlarmResult", "HistoryResult"]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class HistoryResult(FoundHistory, Shown):
+    """What a history shows. ``print`` shows what ``speedproof history`` shows.
+
+    Attributes
+    ----------
+    store : str
+        Where it is kept.
+    confidence : float
+        Of the changes, all together.
+    commits : tuple of Commit
+        Those followed, in order.
+    series : dict of int to StoredSeries
+        By their numbers in the tracks.
+    tracks : tuple of Track
+        Everything that was followed.
+    changes : tuple of Change
+        What is shown, without what somebody called noise.
+    decisions : tuple of Triage
+        What people said of changes.
+    noise : NoiseFloor or None
+        How much sessions of one commit differ.
+    """
+
+    def reports(self, *, everything: bool = False) -> Iterable[Report]:
+        """The result in words, for every format."""
+        return [overview(self, everything=everything)]
+
+    def to_json(self) -> str:
+        """What ``speedproof history --json`` writes."""
+        return to_json("history", [self.told()])
+
+    def __repr__(self) -> str:
+        return f"<HistoryResult: {len(self.changes)} changes in {self.measured} commits>"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class AlarmResult(FoundAlarms, Shown):
+    """The alarms that the last commits raised. ``print`` shows what ``speedproof history watch`` shows."""
+
+    def reports(self, *, everything: bool = False) -> Iterable[Report]:
+        """The result in words, for every format."""
+        return [alarm_report(self, everything=everything)]
+
+    def to_json(self) -> str:
+        """What ``speedproof history watch --json`` writes."""
+        return to_json("history", [self.told()])
+
+    def __repr__(self) -> str:
+        return f"<AlarmResult: {len(self.alarms)} alarms in the last {self.last} of {self.commits} commits>"

@@ -1,0 +1,60 @@
+"""What a history answers: printed as the command prints it, with what confirms it."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import speedproof as sp
+from speedproof.data.suite import Key
+from speedproof.history.alarms import find_alarms
+from speedproof.history.commits import Commit
+from speedproof.history.rows import Measurement, Measurements, StoredSeries
+from speedproof.history.tracks import Track, tracks_of
+
+pytest.importorskip("sqlalchemy")
+
+ALL = tuple(f"{i:02d}{'a' * 38}" for i in range(80))
+KNOWN = {0: StoredSeries(0, Key("sort"), "s", False)}
+
+
+def slower_track(measured: tuple[str, ...]) -> tuple[Track, ...]:
+    """Measured commits, of which the last quarter is 10 % slower, noise 1 %."""
+    rng = np.random.default_rng(5)
+    commits = [Commit(sha) for sha in measured]
+    slow = 3 * len(commits) // 4
+    rows = [
+        Measurement(0, i, 0, commit, False, math.exp(0.1 * (i >= slow) + 0.01 * rng.standard_normal()), i)
+        for i, commit in enumerate(commits)
+    ]
+    return tracks_of(Measurements.of(rows), commits, {0: "ant"})
+
+
+@pytest.mark.parametrize(("measured", "told"), [(ALL, "run --revisions {} {}"), (ALL[::2], "bisect {}..{}")])
+def test_an_alarm_names_what_confirms_it(measured: tuple[str, ...], told: str) -> None:
+    """Two neighbours are compared; where commits between were not measured, the culprit is looked for."""
+    (alarm,) = find_alarms(slower_track(measured), KNOWN, (), every=1000.0, last=40, line=ALL)
+    assert alarm.confirmed_by() == "speedproof " + told.format(alarm.good.sha, alarm.bad.sha)
+    assert alarm.between == ALL.index(alarm.bad.sha) - ALL.index(alarm.good.sha)
+
+
+def test_results_print_themselves(tmp_path: Path) -> None:
+    """print() shows the sheet, a notebook a table, repr() one line."""
+    history = sp.History(tmp_path / "s.db", tmp_path)
+    for i in range(12):
+        (tmp_path / "r.txt").write_text(
+            "".join(f"{10 + i * i % 7 / 50 + k / 99 + (i > 15)}\n" for k in range(3))
+        )
+        history.add(tmp_path / "r.txt", commit=f"c{i:02d}", benchmark="sort", unit="ms")
+    found, alarms = history.changes(), history.alarms()
+    assert str(found).startswith("No change is shown in 1 benchmark over 12 commits")
+    assert "No change is shown" in found._repr_html_()
+    assert repr(found) == "<HistoryResult: 0 changes in 12 commits>"
+    assert json.loads(found.to_json())["results"][0]["commits"] == 12
+    assert "in 1 benchmark, last 30 commits of 12" in str(alarms)
+    assert repr(alarms).startswith("<AlarmResult: ")
+    assert json.loads(alarms.to_json())["results"][0]["every"] == 1000.0
