@@ -163,18 +163,25 @@ def model(
         except DataError as error:
             return error
 
-    models, problems = [], []
+    models = []
+    left_out: dict[str, list[str]] = {}
     for ((key, version), sample), found in zip(
         samples, _shared_out(one, [s for _, s in samples], jobs), strict=True
     ):
         if isinstance(found, DataError):
-            problems.append(f"left out: {key.benchmark} ({version}): {found}")
+            left_out.setdefault(str(found), []).append(f"{key.benchmark} ({version})")
         else:
             models.append((key, version, sample, found))
         done()
+    problems = [f"left out: {_first(names)}: {why}" for why, names in left_out.items()]
     if not models:
         raise UsageError("\n  ".join(["no sample could be modelled", *problems]))
     return ModelResult(tuple(models), tuple(problems), asked)
+
+
+def _first(names: list[str]) -> str:
+    rest = len(names) - 1
+    return f"{names[0]} and {rest} other{'s' if rest > 1 else ''}" if rest else names[0]
 
 
 def _shared_out(

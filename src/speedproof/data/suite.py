@@ -210,9 +210,14 @@ class Suite:
                 f"there is no version {reference}; the versions are {enumerate_names(self.versions)}"
             )
         if len(self.versions) < 2:
+            held = list(dict.fromkeys(key.benchmark for key, _ in self.samples))
+            rest = (
+                f", or compare its benchmarks with each other: --reference {held[0]!r}"
+                if len(held) > 1
+                else ", or measure both: speedproof run OLD_COMMAND NEW_COMMAND"
+            )
             raise UsageError(
-                f"there is one version only ({', '.join(self.versions)}); name the file of a second one, "
-                "or name one of the benchmarks of this file with --reference to compare them with each other"
+                f"there is one version only ({', '.join(self.versions)}); name the file of another one{rest}"
             )
         first = self.versions[0] if reference is None else reference
         return first, tuple(v for v in self.versions if v != first)

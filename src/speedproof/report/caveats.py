@@ -10,7 +10,7 @@ from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.machine_speeds import MachineSpeeds
 from speedproof.protocols.results import Caveat, Comparison, Verdict
 from speedproof.report.model import Text
-from speedproof.report.names import spoken
+from speedproof.report.names import nicknames, spoken
 from speedproof.report.numbers import factor, level, percent, plural
 
 __all__ = [
@@ -28,25 +28,33 @@ __all__ = [
 def caveats(found: Sequence[Caveat], versions: Sequence[str] = ()) -> Iterator[Text]:
     """What the data cannot know, a sentence each, with the command that cures it.
 
-    Versions are named as ``versions``, if given, are told apart.
+    Versions are named as ``versions``, if given, are told apart; of two the second need not be named.
 
     Examples
     --------
-    >>> [text.text for text in caveats([Caveat(Assumption.INTERLEAVED, ("O2", "O3"))])]
-    ['O2 ran before O3, so drift counts as change. Cure: speedproof run']
+    >>> first = [Caveat(Assumption.INTERLEAVED, ("O2", "O3"))]
+    >>> [text.text for text in caveats(first)]
+    ['O2 ran first, so drift counts as change. Cure: speedproof run']
     >>> several = [Caveat(Assumption.INTERLEAVED, ("O2", other)) for other in ("O3", "Os", "Og")]
     >>> [text.text for text in caveats(several)]
     ['O2 ran before O3 and 2 others, so drift counts as change. Cure: speedproof run']
+    >>> several = [Caveat(Assumption.INTERLEAVED, (other, "O2")) for other in ("O3", "Os")]
+    >>> [text.text for text in caveats(several)]
+    ['O3 and Os ran before O2, so drift counts as change. Cure: speedproof run']
     """
-    names = dict.fromkeys([*versions, *(name for caveat in found for name in caveat.versions)])
-    short = dict(zip(names, spoken(list(names)), strict=True))
+    names = list(dict.fromkeys([*versions, *(name for caveat in found for name in caveat.versions)]))
+    short = dict(zip(names, nicknames(names), strict=True))
+    distinct = list(dict.fromkeys(found))
+    places = Counter((caveat.kind, i, name) for caveat in distinct for i, name in enumerate(caveat.versions))
     groups: dict[tuple[object, ...], list[Caveat]] = {}
-    for caveat in dict.fromkeys(found):
-        of_two = caveat.kind in _OF_TWO and len(caveat.versions) == 2
-        alike = caveat.versions[:1] if of_two else caveat.versions
+    for caveat in distinct:
+        alike: tuple[object, ...] = caveat.versions
+        if caveat.kind in _OF_TWO and len(caveat.versions) == 2:
+            shared = max((0, 1), key=lambda i, c=caveat: places[c.kind, i, c.versions[i]])  # type: ignore[misc]
+            alike = (shared, caveat.versions[shared])
         groups.setdefault((caveat.kind, alike, caveat.benchmarks, caveat.detail), []).append(caveat)
-    for first, *others in groups.values():
-        yield Text(_sentence(first, others, short), "doubt")
+    for alike_ones in groups.values():
+        yield Text(_sentence(alike_ones, short), "doubt")
 
 
 _APART = 0.03
@@ -60,17 +68,17 @@ def two_speeds(machine: MachineSpeeds | None, candidate: str) -> Iterator[Text]:
     Examples
     --------
     >>> [text.text for text in two_speeds(MachineSpeeds(2.01, 119, 122, 0.95), "new")]
-    ['Processes ran at one of two speeds, factor 2.0, in 119 of 122 benchmarks of both versions: the machine, not \
-the program. At equal speed new is 1.05x slower.']
+    ['Both versions ran at one of two speeds (factor 2.0) in 119 of 122 benchmarks: the machine, not the program. \
+At equal speed new is 1.05x slower.']
     """
     if machine is not None:
         left = machine.speedup
         told = f"{factor(max(left, 1 / left))} {'faster' if left >= 1 else 'slower'}"
         change = "as fast" if left == 1 else told
         yield Text(
-            f"Processes ran at one of two speeds, factor {machine.factor:.1f}, in {machine.benchmarks} of "
-            f"{machine.of} benchmarks of both versions: the machine, not the program. At equal speed {candidate} "
-            f"is {change}.",
+            f"Both versions ran at one of two speeds (factor {machine.factor:.1f}) in {machine.benchmarks} of "
+            f"{plural(machine.of, 'benchmark')}: the machine, not the program. At equal speed {candidate} is "
+            f"{change}.",
             "doubt",
         )
 
@@ -129,34 +137,38 @@ def _differs(c: Comparison) -> bool:
     return abs(abs(math.log(speedup)) - abs(math.log(old) - math.log(new))) > _APART
 
 
-def _sentence(caveat: Caveat, same: Sequence[Caveat], short: Mapping[str, str]) -> str:
-    """A caveat, and those that differ from it in the second version only."""
-    names = [short[name] for name in (*caveat.versions, *(other.versions[1] for other in same))]
-    joint = ""
-    if same:
-        last = names[2] if len(same) == 1 else f"{len(same)} others"
-        joint = f"{names[0]}, {names[1]} and {last}"
-        names = [names[0], f"{names[1]} and {last}"]
+def _sentence(alike: Sequence[Caveat], short: Mapping[str, str]) -> str:
+    """Caveats of one kind that have one version, or all of them, in common."""
+    caveat = alike[0]
+    firsts = [short[name] for name in dict.fromkeys(c.versions[0] for c in alike if c.versions)]
+    seconds = [short[name] for name in dict.fromkeys(c.versions[1] for c in alike if len(c.versions) == 2)]
     some = f" in {plural(len(caveat.benchmarks), 'benchmark')}" if caveat.benchmarks else ""
-    if caveat.kind is Assumption.TWO_MEASUREMENTS and len(names) == 2:
-        return f"{names[0]} and {names[1]} hold the same values{some}: one measurement, given twice"
-    if caveat.kind is Assumption.INTERLEAVED and len(names) == 2:
-        return f"{names[0]} ran before {names[1]}{some}, so drift counts as change. Cure: speedproof run"
-    if caveat.kind is Assumption.ONE_SESSION and len(names) == 2:
-        come = f"{joint} come from several" if same else f"{names[0]} and {names[1]} come from two"
-        who = f"{come} sessions{some}"
-        return f"{who}, which may differ, too. Cure: speedproof run"
+    if caveat.kind is Assumption.TWO_MEASUREMENTS and seconds:
+        return f"{_listed(firsts + seconds)} hold the same values{some}: one measurement, given twice"
+    if caveat.kind is Assumption.INTERLEAVED and seconds:
+        order = "first" if len(short) == 2 else f"before {_listed(seconds)}"
+        return f"{_listed(firsts)} ran {order}{some}, so drift counts as change. Cure: speedproof run"
+    if caveat.kind is Assumption.ONE_SESSION and seconds:
+        count = "two" if len(alike) == 1 else "several"
+        who = "Measured" if len(short) == 2 else f"{_listed(firsts + seconds)} were measured"
+        return f"{who} in {count} sessions{some}, which may differ, too. Cure: speedproof run"
     if caveat.kind is Assumption.SEVERAL_SESSIONS:
         return f"Few sessions{some}, of which {caveat.detail}. Cure: four of each version"
     if caveat.kind is Assumption.PLANNED_SIZE:
         return f"Stopped on its result{some}. The verdict that holds: speedproof run --review FILE"
     if caveat.kind is Assumption.SEVERAL_PROCESSES:
-        who = "Each side" if len(names) != 1 else names[0]
+        who = "Each side" if len(caveat.versions) != 1 else firsts[0]
         return f"{who} is one process{some}: another start may differ more. Repeat whole processes."
     detail = f" ({caveat.detail})" if caveat.detail else ""
     title, remedy = caveat.kind.title, caveat.kind.remedy
     told = f"Not known{some}: {title}{detail}"
     return f"{told}; {remedy}." if remedy else f"{told}."
+
+
+def _listed(names: Sequence[str]) -> str:
+    """At most two names, and how many others there are."""
+    *most, last = [*names[:1], f"{len(names) - 1} others"] if len(names) > 2 else names
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def failed(found: Sequence[Comparison], *, undermining: bool) -> dict[Assumption, int]:

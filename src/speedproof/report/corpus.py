@@ -203,7 +203,7 @@ def comparisons(
         hints=(
             every_row,
             *(("--all: the largest changes, up to a hundred",) if len(clearest) < len(found.clearest) else ()),
-            *(() if details else ("--details: other protocols, corrections, HPT",)),
+            *(() if details else ("--details: other protocols, HPT",)),
         ),
         sections=tuple(_details(found, words, short)) if details else (),
         command="corpus compare",

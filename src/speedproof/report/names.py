@@ -8,15 +8,15 @@ from collections.abc import Sequence
 
 from speedproof.report.cells import cut_left, cut_right, visible, width_of
 
-__all__ = ["common_prefix", "labels", "shortened", "spoken"]
+__all__ = ["common_prefix", "labels", "nicknames", "shortened", "spoken"]
 
 _BOUNDARY = re.compile(r"\.(?!\d)|[/:\\_\-\s]")
 _SPACE = re.compile(r"\s")
 _PARTS = re.compile(r"([/\\\s_\-]+)")
 _WORDS = re.compile(r"""(?:"[^"]*"|'[^']*'|\S)+""")
-_FILES, _COMMANDS = 24, 40
-"""The width of a name in a sentence."""
-_SHARES = (0.5, 0.35, 0.65, 0.2, 0.8, 0.0, 1.0)
+_FILES, _COMMANDS, _NICKNAME = 24, 40, 12
+"""The width of a name in a sentence, and of one that is mentioned again."""
+_SHARES = (0.5, 0.35, 0.65, 0.2, 0.8)
 """How much of the room the beginning of a name gets, in the order in which they are tried."""
 
 
@@ -49,6 +49,8 @@ def shortened(names: Sequence[str], width: int) -> list[str]:
     --------
     >>> shortened(["sort", "json_dumps_of_a_large_file", "json_dumps_of_a_small_file"], 12)
     ['sort', 'json…ge_file', 'json…ll_file']
+    >>> shortened([f"bench.cache.get_{key}:of=ConcurrentHashMap" for key in ("same", "other")], 20)
+    ['bench.c…same…HashMap', 'bench.…other…HashMap']
     """
     found = {name: name for name in names}
     long = [name for name in found if width_of(name) > width]
@@ -59,8 +61,10 @@ def shortened(names: Sequence[str], width: int) -> list[str]:
         long = [name for name in long if counts[found[name]] > 1]
         if not long:
             break
-    else:  # they differ only in the middle, where there is no room for it
-        for number, name in enumerate(long, 1):
+    else:  # they differ in the middle
+        found |= zip(long, _middles(long, width), strict=True)
+        counts = Counter(found.values())
+        for number, name in enumerate((name for name in long if counts[found[name]] > 1), 1):
             found[name] = _middle(name, width - len(str(number)) - 1, 0.7) + f"~{number}"
     return [found[name] for name in names]
 
@@ -74,6 +78,22 @@ def spoken(names: Sequence[str]) -> list[str]:
     ['pdu --top-down', 'dust --no-progress --reverse']
     """
     return labels(names, _FILES, _COMMANDS)
+
+
+def nicknames(names: Sequence[str]) -> list[str]:
+    """Names for a second mention: commands by their programs alone where these differ.
+
+    Examples
+    --------
+    >>> nicknames(["pdu --top-down tmp.sample", "/bin/dust --reverse tmp.sample"]), nicknames(["v1", "v2"])
+    (['pdu', 'dust'], ['v1', 'v2'])
+    """
+    told = spoken(names)
+    words = [name.split() for name in told]
+    if max(map(width_of, told), default=0) <= _NICKNAME or not all(len(found) > 1 for found in words):
+        return told
+    programs = [found[0].rpartition("/")[2] for found in words]
+    return programs if len(set(programs)) == len(set(names)) else told
 
 
 def labels(names: Sequence[str], width: int, of_commands: int = 0) -> list[str]:
@@ -140,6 +160,30 @@ def _told_apart(names: list[str], width: int) -> list[str]:
             break
         kept, told = fewer, joined(fewer)
     return told if len(set(told)) == len(set(names)) else names
+
+
+def _middles(names: Sequence[str], width: int) -> list[str]:
+    """Names by what tells them apart, between as much of both ends as fits."""
+    first, last = min(names), max(names)
+    start = next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))
+    turned = sorted(name[::-1] for name in names)
+    pairs = enumerate(zip(turned[0], turned[-1], strict=False))
+    end = next((i for i, (a, b) in pairs if a != b), 0)
+    # Whole words, or the reader sees "ame" and "pread".
+    while start and first[start - 1].isalnum():
+        start -= 1
+    while end and turned[0][end - 1].isalnum():
+        end -= 1
+    found = []
+    for name in names:
+        apart = name[start : len(name) - end]
+        room = width - width_of(apart) - 2
+        if room < 2 or not (start and end):
+            found.append(_middle(apart, width, 0.5) if start + end < len(name) else _middle(name, width, 0.5))
+            continue
+        head, tail = cut_right(name[:start], room // 2), cut_left(name[len(name) - end :], room - room // 2)
+        found.append(f"{head}…{apart}…{tail}")
+    return found
 
 
 def _middle(text: str, width: int, share: float) -> str:

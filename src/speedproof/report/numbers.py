@@ -10,6 +10,7 @@ from speedproof.data.units import scale_of
 
 __all__ = ["case_share", "factor", "level", "percent", "plural", "pvalue", "rough", "share", "values"]
 
+_NEGLIGIBLE = 1e-4
 _SLACK = 1e-9
 """Keeps a bound that is a short decimal from being moved by its binary representation."""
 
@@ -130,12 +131,18 @@ def values(
 ) -> list[str]:
     """Measured values in one scale, with as many digits each; more where two that differ would look the same.
 
+    Those that would be a string of zeros in it have scales of their own.
+
     Examples
     --------
     >>> values([2.752e-3, 2.415e-3], "s"), values([18.5, 1.776], ""), values([1.0, 1.00001], "s")
     (['2.752 ms', '2.415 ms'], ['18.50', '1.776'], ['1.00000 s', '1.00001 s'])
+    >>> values([1.0, 1e-9], "s")
+    ['1.000 s', '1.000 ns']
     """
     finite = [abs(v) for v in measured if math.isfinite(v)]
+    if scale is None and 0 < min(finite, default=0.0) < max(finite) * _NEGLIGIBLE:
+        return [values([v], unit, digits)[0] for v in measured]
     divisor, symbol = scale or scale_of(max(finite, default=1.0), unit)
     for more in range(3):
         found = [_digits(v / divisor, digits + more) for v in measured]

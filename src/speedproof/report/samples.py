@@ -126,8 +126,12 @@ def _row(benchmark: str, version: str, metric: str, sample: Sample, odd: list[st
 
 def _notes(suite: Suite, *, everything: bool) -> Iterator[Text]:
     """What was done to the values, what told pooled ones apart, what was left out; the first few of each."""
-    if any(sample.nested for sample in suite.samples.values()):
-        yield Text("60 in 20: 60 values from 20 processes, which are the independent runs.", "dim")
+    nested = next((s for s in suite.samples.values() if s.nested and s.process_count > 1), None)
+    if nested is not None:
+        told = (
+            f"Of {nested.n} values from {nested.process_count} processes only the processes are independent."
+        )
+        yield Text(told, "dim")
     groups: list[tuple[str, Style, list[str]]] = [
         ("Note", "dim", [note for sample in suite.samples.values() for note in sample.notes]),
         ("Note", "doubt", [str(residue) for residue in suite.residue]),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
@@ -15,6 +16,7 @@ from speedproof.protocols.sequential import Finding, Gate
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.report import suite, versions
 from speedproof.report.model import Cell, Column, Report, Table, Text
+from speedproof.report.names import common_prefix
 from speedproof.report.numbers import factor, percent, plural
 from speedproof.stats.estimate import Estimate
 
@@ -22,6 +24,7 @@ __all__ = ["PROTOCOL", "report", "sides_of", "spent_of"]
 
 PROTOCOL = "sequential"
 _NAMED = 5
+_NUMBERS = re.compile(r" \(p [^)]*\)| is [^ ]*(?=, beyond)")
 
 
 def report(
@@ -43,11 +46,7 @@ def report(
         return Report("", (Text("Undecided: no complete block was measured.", "bad"),), command="run")
     made = suite.report(results[0]) if len(results) == 1 else versions.report(results)
     several = len({f.benchmark for f in findings}) > 1
-    warnings = [
-        Text(f"! {f'{f.benchmark}: ' if several else ''}{told[:1].upper()}{told[1:]}.", "doubt")
-        for f in findings
-        for told in f.warnings
-    ]
+    warnings = list(_warnings(findings, several))
     why = [Text(f"{f.candidate}: {f.reason}.", "dim") for f in findings if f.result.contradictory]
     if len(findings) == 1 and spent:
         made = replace(made, tables=(_with_spent(made.tables[0], findings[0], spent), *made.tables[1:]))
@@ -70,6 +69,22 @@ def report(
         data=tuple(findings),
         records=None,
     )
+
+
+def _warnings(findings: Sequence[Finding], several: bool) -> Iterator[Text]:
+    """What speaks against the assumptions; of several benchmarks its gist, with their names."""
+    if not several:
+        for told in dict.fromkeys(told for f in findings for told in f.warnings):
+            yield Text(f"! {told[:1].upper()}{told[1:]}.", "doubt")
+        return
+    prefix = common_prefix([f.benchmark for f in findings])
+    named: dict[str, dict[str, None]] = {}
+    for f in findings:
+        for told in f.warnings:
+            gist = _NUMBERS.sub("", told.partition(":")[0])
+            named.setdefault(gist, {})[f.benchmark[len(prefix) :]] = None
+    for gist, names in named.items():
+        yield Text(f"! {_listed(list(names))}: {gist}.", "doubt")
 
 
 def sides_of(suite: Suite, metric: str) -> dict[tuple[str, str], Summary]:
@@ -179,10 +194,8 @@ def _risks(findings: Sequence[Finding], risk: float) -> str:
         )
         told = f"{blocks} in random order, looked at after every one; risk {percent(risk)} in each direction."
     if benchmarks > 1:
-        told += (
-            f" Of {benchmarks} benchmarks that did not change, up to {2 * risk * benchmarks:.2g} would be called "
-            f"something; with --alpha {risk / benchmarks:.2g} the risk of any false claim is {percent(2 * risk)}."
-        )
+        together = f"(of all {benchmarks} together: --alpha {risk / benchmarks:.2g})"
+        told = f"{told.removesuffix('.')} of each benchmark {together}."
     return told
 
 

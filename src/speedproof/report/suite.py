@@ -25,7 +25,7 @@ from speedproof.report.caveats import (
     two_speeds,
 )
 from speedproof.report.model import Cell, Column, Outcome, Report, Row, Table, Text
-from speedproof.report.names import common_prefix, labels, spoken
+from speedproof.report.names import common_prefix, labels, nicknames, spoken
 from speedproof.report.numbers import level, percent, plural, share, values
 from speedproof.report.records import records
 from speedproof.report.words import (
@@ -191,7 +191,8 @@ def _chances(result: SuiteComparison, head: Comparison) -> Iterator[Text]:
     if estimate is None or math.isnan(estimate.value):
         return
     shown = head.verdict if found else single.verdict if single else Verdict.UNDECIDED
-    yield Text(f"{chance(estimate, head.candidate.label, head.reference.label, shown, head.repeated)}.")
+    old, new = nicknames([result.reference, result.candidate])
+    yield Text(f"{chance(estimate, new, old, shown, head.repeated)}.")
 
 
 def _opposed(result: SuiteComparison, head: Comparison, old: str, new: str) -> Iterator[Text]:
@@ -247,7 +248,7 @@ def _several(result: SuiteComparison, everything: bool) -> Report:
     table = _benchmarks(result, heads, folds=many and not everything)
     tables.append(table)
     told = {row.name for row in table.rows if not row.folded}
-    hints = ("--details: other protocols, corrections, HPT", "--explain: checks")
+    hints = ("--details: other protocols, HPT", "--explain: checks")
     return Report(
         "",
         (*headline, *(whole if many else ())),

@@ -9,7 +9,7 @@ from itertools import groupby
 
 from speedproof.report.cells import pad, visible, width_of
 from speedproof.report.model import Report, Row, Style, Table, Text
-from speedproof.report.names import shortened
+from speedproof.report.names import common_prefix, shortened
 
 __all__ = ["lines", "render", "wrapped"]
 
@@ -140,16 +140,14 @@ def _narrow(line: str, width: int) -> Iterator[str]:
 def _table(table: Table, width: int, *, paint: Paint, everything: bool) -> Iterator[str]:
     if table.title:
         yield from (paint(*run) for run in _wrapped(Text(table.title, "strong"), width))
-    shown = [row for row in table.rows if everything or not row.folded]
+    groups = list(_groups(table, everything=everything))
+    shown = [row for _, folded, rows in groups if not folded for row in rows]
     laid = _layout(table, shown, width)
     if shown and any(laid.titles):
         yield paint((laid.line(table, laid.titles).rstrip(), "dim"))
     kinds = {row.kind for row in shown}
     texts = iter(laid.texts)
-    for (folded, kind), group in groupby(
-        table.rows, lambda row: (row.folded and not everything, row.kind if row.folded else "")
-    ):
-        rows = list(group)
+    for kind, folded, rows in groups:
         if folded:
             yield paint((f"... {len(rows)}{' more' if kind in kinds else ''} {kind}", "dim"))
         else:
@@ -161,6 +159,15 @@ def _table(table: Table, width: int, *, paint: Paint, everything: bool) -> Itera
             yield from (
                 paint(*run) for run in _wrapped(Text(f"(no room for: {', '.join(dropped)})", "dim"), width)
             )
+
+
+def _groups(table: Table, *, everything: bool) -> Iterator[tuple[str, bool, list[Row]]]:
+    """Rows that are shown and those that are counted; to count a single one would take as much room."""
+    for (folded, kind), group in groupby(
+        table.rows, lambda row: (row.folded and not everything, row.kind if row.folded else "")
+    ):
+        rows = list(group)
+        yield kind, folded and len(rows) > 1, rows
 
 
 def _fitted(runs: list[tuple[str, Style]], width: int) -> Iterator[list[tuple[str, Style]]]:
@@ -265,7 +272,10 @@ def _laid(
         texts = [visible(row.cells[i].at(level)) for row in rows]
         title = visible(column.brief or column.title if brief else column.title)
         if column.names:
-            texts = texts if cap is None else shortened(texts, cap)
+            if cap is not None:
+                prefix = common_prefix(texts) if len(texts) == len(set(texts)) else ""
+                title = f"{prefix}…" if prefix and not title.endswith("…") else title
+                texts = shortened([text[len(prefix) :] for text in texts], cap)
             # What all names have in common must not make the column wider than they are.
             title = shortened([title], max(_LEAST_TITLE, *map(width_of, texts)))[0] if texts else title
         columns.append(texts)

@@ -13,7 +13,7 @@ from speedproof.protocols.suite import SuiteComparison
 from speedproof.report import details as detailed
 from speedproof.report.caveats import caveats, doubts
 from speedproof.report.model import Cell, Column, Records, Report, Row, Table, Text
-from speedproof.report.names import common_prefix, labels, spoken
+from speedproof.report.names import common_prefix, labels, shortened, spoken
 from speedproof.report.numbers import level, percent, plural, values
 from speedproof.report.records import records
 from speedproof.report.suite import OUTCOMES, single_runs
@@ -35,6 +35,9 @@ __all__ = ["report", "reports"]
 
 _MARKS = {Verdict.FASTER: "+", Verdict.SLOWER: "-", Verdict.EQUIVALENT: "=", Verdict.UNDECIDED: "~"}
 _SHOWN = 10
+_TITLE = 16
+_WIDE = 3
+"""Candidates from which on a table of few benchmarks has a row a version."""
 _DATE = re.compile(r"\d{4}-?\d\d-?\d\d")
 _NUMBERED = re.compile(r"\D*\d+(\.\d+)*\D*")
 
@@ -77,21 +80,17 @@ def report(
     versions = [first.reference, *(r.candidate for r in results)]
     headline += dict.fromkeys(caveats([c for r in results for c in r.caveats], versions))
     benchmarks = list(dict.fromkeys(c.benchmark for r in results for c in r.headlines))
-    tables = (
-        [_of_one(results, ranking)]
-        if len(benchmarks) == 1
-        else [*_places(ranking, gain_and_loss(first.headlines[0])), _matrix(results, benchmarks, everything)]
-    )
+    words = gain_and_loss(first.headlines[0])
+    if len(benchmarks) == 1:
+        tables = [_of_one(results, ranking)]
+    elif ranking is not None and len(benchmarks) <= _WIDE < len(results):
+        tables = [_by_version(results, ranking, benchmarks, words)]
+    else:
+        tables = [*_places(ranking, words), _matrix(results, benchmarks, everything)]
     notes = _left_out(results)
     if len(benchmarks) > 1:
-        better, worse = gain_and_loss(first.headlines[0])
-        reference = spoken(versions)[0]
-        notes.insert(
-            0,
-            Text(
-                f"+ {better} than {reference}, - {worse}, ~ undecided; proven in each row by itself.", "dim"
-            ),
-        )
+        told = f"+ {words[0]} than the reference, - {words[1]}, ~ undecided; proven in each row alone."
+        notes.insert(0, Text(told, "dim"))
     notes += doubts([c for r in results for c in r.headlines])
     return Report(
         title,
@@ -183,25 +182,70 @@ def _places(ranking: SuiteRanking | None, words: tuple[str, str]) -> Iterator[Ta
     """The ranking over all benchmarks; a range of places means that the order inside it is not proven."""
     if ranking is None:
         return
-    reference = next(v.version for v in ranking.versions if v.speedup.low == v.speedup.high == 1.0)
-    shown = dict(
-        zip(
-            (v.version for v in ranking.versions),
-            spoken([v.version for v in ranking.versions]),
-            strict=True,
-        )
-    )
-    rows = []
-    for i, v in enumerate(ranking.versions):
-        told = "reference" if v.version == reference else interval(v.speedup, *words)
-        cells = (Cell(_place(v)), Cell(shown[v.version], "strong"), Cell(told, speedup=v.speedup))
-        rows.append(Row(cells, v.version, kind="versions", folded=i >= _SHOWN))
-    columns = (
+    reference = _reference(ranking)
+    shown = _names(ranking)
+    rows = [
+        Row(_ranked(v, shown, reference, words), v.version, kind="versions", folded=i >= _SHOWN)
+        for i, v in enumerate(ranking.versions)
+    ]
+    yield Table(_ranking_columns(shown[reference]), tuple(rows))
+
+
+def _reference(ranking: SuiteRanking) -> str:
+    return next(v.version for v in ranking.versions if v.speedup.low == v.speedup.high == 1.0)
+
+
+def _names(ranking: SuiteRanking) -> dict[str, str]:
+    names = [v.version for v in ranking.versions]
+    return dict(zip(names, spoken(names), strict=True))
+
+
+def _ranked(
+    v: RankedVersion, shown: Mapping[str, str], reference: str, words: tuple[str, str]
+) -> tuple[Cell, ...]:
+    """The place of a version, and how it does over all benchmarks."""
+    told = "reference" if v.version == reference else interval(v.speedup, *words)
+    over = Cell(told, shorter=(told.partition(" [")[0],), speedup=v.speedup)
+    return Cell(_place(v)), Cell(shown[v.version], "strong"), over
+
+
+def _ranking_columns(reference: str) -> tuple[Column, ...]:
+    return (
         Column("place", right=True),
         Column("version", names=True),
-        Column(f"over {shown[reference]}"),
+        Column(f"over {reference}", brief="over all"),
     )
-    yield Table(columns, tuple(rows))
+
+
+def _by_version(
+    results: Sequence[SuiteComparison],
+    ranking: SuiteRanking,
+    benchmarks: Sequence[str],
+    words: tuple[str, str],
+) -> Table:
+    """Few benchmarks of many versions: a row a version, with its place."""
+    reference, shown = _reference(ranking), _names(ranking)
+    heads = {(r.candidate, c.benchmark): c for r in results for c in r.headlines}
+    medians: dict[tuple[str, str], str] = {}
+    for name in benchmarks:
+        found = {v: c for (v, benchmark), c in heads.items() if benchmark == name}
+        first = next(iter(found.values()))
+        times = [first.reference.median, *(c.candidate.median for c in found.values())]
+        told = values(times, first.reference.unit)
+        medians |= {(version, name): text for version, text in zip((reference, *found), told, strict=True)}
+    rows = []
+    for i, v in enumerate(ranking.versions):
+        cells = [
+            _cell(heads.get((v.version, name)), medians.get((v.version, name), "-")) for name in benchmarks
+        ]
+        ranked = _ranked(v, shown, reference, words)
+        rows.append(Row((*ranked, *cells), v.version, kind="versions", folded=i >= 2 * _SHOWN))
+    titles = zip(benchmarks, shortened(benchmarks, _TITLE), strict=True)
+    columns = (
+        *_ranking_columns(shown[reference]),
+        *(Column(name, brief=brief, drop=-i) for i, (name, brief) in enumerate(titles)),
+    )
+    return Table(columns, tuple(rows))
 
 
 def _of_one(results: Sequence[SuiteComparison], ranking: SuiteRanking | None) -> Table:
@@ -265,6 +309,16 @@ def _dated(names: Sequence[str]) -> bool:
     return False
 
 
+def _cell(c: Comparison | None, median: str) -> Cell:
+    """A time with what is proven of it; the reference's alone."""
+    if c is None:
+        return Cell(median, "dim" if median == "-" else "")
+    brief = f"{median} {_MARKS[c.verdict]}"
+    changed = c.verdict in _CHANGED
+    full = f"{brief} {change(c).partition(' ')[0]}" if changed else brief
+    return Cell(full, STYLES[c.verdict] if changed else "", (brief,))
+
+
 def _matrix(results: Sequence[SuiteComparison], benchmarks: Sequence[str], everything: bool) -> Table:
     """Benchmarks by versions: times with marks, and changes where there is room."""
     heads = [{c.benchmark: c for c in r.headlines} for r in results]
@@ -287,12 +341,7 @@ def _matrix(results: Sequence[SuiteComparison], benchmarks: Sequence[str], every
         )
         cells = [Cell(name[len(prefix) :], "strong"), Cell(medians[0])]
         for c, median in zip(found, medians[1:], strict=True):
-            if c is None:
-                cells.append(Cell("-", "dim"))
-                continue
-            brief = f"{median} {_MARKS[c.verdict]}"
-            full = f"{brief} {change(c).partition(' ')[0]}" if c.verdict in _CHANGED else brief
-            cells.append(Cell(full, STYLES[c.verdict] if c.verdict in _CHANGED else "", (brief,)))
+            cells.append(_cell(c, median if c else "-"))
         decided = [f"{label}: {change(c)}" for label, c in zip(names[1:], found, strict=True) if c]
         worst = any(c and c.verdict is Verdict.SLOWER for c in found)
         rows.append(

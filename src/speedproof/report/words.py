@@ -240,8 +240,13 @@ def chance(
     low, high = case_share(estimate.low, -1), case_share(estimate.high, 1)
     proven = {Verdict.FASTER: f"at least {low}", Verdict.SLOWER: f"at most {high}"}
     limits = proven.get(verdict, f"{low} to {high}")
-    told = f"A {run} of {new} beats a {run} of {old} in {case_share(estimate.value)} of cases"
-    return told if math.isnan(estimate.low) else f"{told} ({limits})"
+    often = f"in {case_share(estimate.value)} of cases"
+    often += "" if math.isnan(estimate.low) else f" ({limits})"
+    told = f"A {run} of {new} beats a {run} of {old} {often}"
+    return told if len(told) < _LINE else f"A {run} of {new} wins {often.replace('of cases', 'of pairs')}"
+
+
+_LINE = 80
 
 
 def wins(result: Comparison) -> str:
