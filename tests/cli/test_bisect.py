@@ -139,7 +139,7 @@ def test_an_end_that_does_not_build_is_an_error(tmp_path: Path, monkeypatch: pyt
         (("start..main",), "one benchmark command"),
         (("start..main", "./a", "./b"), "one benchmark command"),
         (("--bad", "main", "./bench"), "--bad needs --good"),
-        (("nowhere..main", "./bench"), "'nowhere' is no revision"),
+        (("nowhere..main", "./bench"), "'nowhere' is not a revision"),
         (("main..main", "./bench"), "is one revision only"),
         (("start..main", "./absent"), "has no"),
         (("--resume", "b.jsonl", "./bench"), "--resume takes everything"),

@@ -127,9 +127,9 @@ def test_risk_and_confidence_are_one_option(pair: tuple[str, str]) -> None:
     ("argv", "message"),
     [
         (["compare", "nowhere.json", "x.json"], "nowhere.json"),
-        (["compare", PYPERF], "one version only"),
-        (["compare", O2, O3, "--reference", "O9"], "the versions are O2, O3"),
-        (["compare", O2, O3, "--metric", "joules"], "there are time"),
+        (["compare", PYPERF], "only one version"),
+        (["compare", O2, O3, "--reference", "O9"], "available: O2, O3"),
+        (["compare", O2, O3, "--metric", "joules"], "available: time"),
         (["compare", O2, O3, "--only", "nothing*"], "no benchmark matches"),
         (["compare", O2, O3, "--column", "x=y"], "ROLE=NAME"),
         (["suite", str(ROOT / "README.md")], "README.md"),

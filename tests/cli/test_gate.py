@@ -150,7 +150,7 @@ def test_later_tables_override_earlier_ones() -> None:
 @pytest.mark.parametrize(
     ("text", "where", "message"),
     [
-        ("[gate", "", "this is no TOML"),
+        ("[gate", "", "this is not TOML"),
         ("[gat]\n", "gat", "no such key; known here: gate"),
         ("[gate]\nmargins = 1\n", "gate.margins", "known here: margin, confidence"),
         ("[gate]\nmargin = true\n", "gate.margin", 'write "2%" or 0.02'),
@@ -430,13 +430,13 @@ def test_what_an_earlier_look_left_open_must_be_there(write: Write) -> None:
     Path("open").write_text("# speedproof gate: look 1 of 3, 9 benchmarks\nclose\n")
     code, _, err = gate(*one, "--look", "2/3", "--open", "open")
     assert code == 2
-    assert "close: left open by the look before, and not in" in err
+    assert "close: left open by the previous look, but missing from" in err
     for words, message in (
         (("--look", "3/3", "--open", "open"), "is not what look 2 of 3 left open"),
-        (("--look", "2/3", "--open", "nowhere"), "does not have what look 1 left open"),
+        (("--look", "2/3", "--open", "nowhere"), "does not hold what look 1 left open"),
         (("--look", "2/3"), "needs --open FILE"),
         (("--look", "4/3", "--open", "open"), "the number of this look"),
-        (("--open", "open"), "say which this is"),
+        (("--open", "open"), "say which look this is"),
     ):
         code, _, err = gate(*one, *words)
         assert code == 2

@@ -161,7 +161,7 @@ def test_commands_of_one_file_can_be_chosen(tmp_path: Path) -> None:
     assert "sort b" not in out
     code, _, err = speedproof("rank", path, "--only", "h")
     assert code == 2
-    assert "no command matches (patterns take * and ?); there are sort -n a, sort b, wc c" in err
+    assert "no command matches (patterns take * and ?); available: sort -n a, sort b, wc c" in err
 
 
 def test_another_format_than_that_of_the_name_has_versions_of_its_own(tmp_path: Path) -> None:

@@ -134,7 +134,9 @@ def test_commands_of_a_suite_that_only_a_shell_knows_are_refused() -> None:
 )
 def test_what_a_suite_says_is_not_said_beside_it(argv: list[str], place: str) -> None:
     Path("s.toml").write_text(SUITE)
-    assert f"what --suite measures is said in s.toml; write {place}\n" in refused("--suite", "s.toml", *argv)
+    assert f"what --suite measures is defined in s.toml; write {place}\n" in refused(
+        "--suite", "s.toml", *argv
+    )
     assert "--suite out" in refused("--suite", "s.toml", "--calibrate")
 
 
@@ -151,7 +153,7 @@ def test_what_applies_to_a_suite_is_applied() -> None:
 
 
 def test_calibration_has_no_versions_to_name() -> None:
-    assert "one version only; leave out -L" in refused("--calibrate", "sleep {n}", "-L", "n", "1,2")
+    assert "only one version; leave out -L" in refused("--calibrate", "sleep {n}", "-L", "n", "1,2")
     assert "leave out --name, --reference" in refused(
         "--calibrate", "true", "--name", "A", "--reference", "A"
     )
@@ -161,7 +163,7 @@ def test_parameters_that_cannot_be_meant() -> None:
     assert "the parameter n has the value '100' twice" in refused("sleep {n}", "-L", "n", "100,100")
     assert "the parameter n is given twice" in refused("sleep {n}", "-L", "n", "1", "-L", "n", "2")
     _, _, err = run("true {n}", "true 1", "--name", "a", "--name", "b", "-L", "n", "1,2", "--max-runs", "1")
-    assert "note: the parameter n changes nothing for b: its values stand for one and the same command" in err
+    assert "note: the parameter n makes no difference to b: all its values give the same command" in err
     _, _, err = run("true {n}", "true 1 {n}", "-L", "n", "1,2", "--max-runs", "1")
     assert "the parameter n" not in err
 
@@ -186,7 +188,7 @@ def test_every_metric_that_is_recorded_may_decide() -> None:
     run("true", "true", "--max-runs", "2", "--metric", "n=(x)", "--save", "r.jsonl")
     recorded = {name for r in read_sessions(Path("r.jsonl"))[0].runs for name in r.metrics}
     message = refused("true", "--metric", "n=(x)", "--decide-by", "score")
-    offered = message.strip().rpartition("there are ")[2].split(", ")
+    offered = message.strip().rpartition("available: ")[2].split(", ")
     assert set(offered) == recorded | {"memory", "n"}
     code, out, err = run(
         "true",
@@ -222,7 +224,7 @@ def test_another_metric_decides_afterwards() -> None:
     assert verdict("--resume", "r.jsonl", "--max-time", "0") == ("score", "faster", 2.0)
     assert verdict("--resume", "r.jsonl", "--decide-by", "cost")[:2] == ("cost", "slower")
     message = refused("--review", "r.jsonl", "--decide-by", "energy")
-    assert "--decide-by energy: no such metric; there are time, user, system, memory" in message
+    assert "--decide-by energy: no such metric; available: time, user, system, memory" in message
     assert message.strip().endswith("involuntary-switches, score, cost")
 
 
@@ -247,7 +249,7 @@ def test_under_perf_the_kernels_accounting_does_not_decide(monkeypatch: pytest.M
     }
     for request in (("true", "true", *counted[:2]), ("--review", "r.jsonl")):
         message = refused(*request, "--decide-by", "user")
-        assert message.strip().endswith("--decide-by user: no such metric; there are time, page-faults")
+        assert message.strip().endswith("--decide-by user: no such metric; available: time, page-faults")
     assert run("--review", "r.jsonl", "--decide-by", "time")[0] == 0
 
 

@@ -70,16 +70,16 @@ def test_where_chooses_rows(gcc: Path, speedproof: Callable[..., Outcome]) -> No
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
-        (["compare", "{c}", "--where", "foo = 1"], "there is no column foo; there are row, benchmark"),
+        (["compare", "{c}", "--where", "foo = 1"], "there is no column foo; available: row, benchmark"),
         (["compare", "{c}", "--where", "n = 'x'"], "Could not convert"),
         (["compare", "{c}", "--where", "n = 0"], "no measured values where n = 0"),
         (["compare", str(GCC / "O2.json"), "--where", "n = 1"], "no file named is one"),
-        (["compare", "{c}", "--reference", "O9"], "there is no version O9; the versions are O2, O3"),
+        (["compare", "{c}", "--reference", "O9"], "there is no version O9; available: O2, O3"),
         (["corpus", "query", "{c}", "SELEC"], "syntax error"),
         (["corpus", "query", "{c}"], "a corpus and a query"),
         (["corpus", "info", "nowhere"], "there is no corpus"),
         (["corpus", "sing"], "no such action"),
-        (["corpus", "info", "{c}", "--append"], "does not take it"),
+        (["corpus", "info", "{c}", "--append"], "does not take this option"),
         (["corpus", "build", str(GCC)], "-o DIR"),
         (["corpus", "build", "-o", "x"], "name result files"),
         (["corpus", "info", "s3x://a/b"], "no such place"),
@@ -139,7 +139,7 @@ def test_one_short_name_everywhere(tmp_path: Path, speedproof: Callable[..., Out
     code, _, err = speedproof("corpus", "compare", corpus, "--reference", "461b", "--candidate", "461b1d9")
     assert code == 2
     assert len(err.rstrip()) <= 80 + len(str(corpus))
-    assert "there is no version 461b; there are " in err
+    assert "there is no version 461b; available: " in err
 
 
 def test_the_answers_written_last_are_a_table(gcc: Path, speedproof: Callable[..., Outcome]) -> None:

@@ -253,10 +253,10 @@ def test_pairs(corpus: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        ({"reference": "v9", "candidate": "v1"}, "there is no version v9; there are v0, v1, v2"),
+        ({"reference": "v9", "candidate": "v1"}, "there is no version v9; available: v0, v1, v2"),
         ({"reference": "v1", "candidate": "v1"}, "not compared with itself"),
         ({"reference": "v1"}, "name two versions"),
-        ({"pairs": "all", "metric": "energy"}, "no metric is called energy"),
+        ({"pairs": "all", "metric": "energy"}, "there is no metric energy"),
         ({"pairs": "all", "where": "foo > 1"}, "there is no column foo"),
     ],
 )

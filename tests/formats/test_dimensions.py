@@ -113,7 +113,7 @@ def test_a_field_beside_the_names_changes_none(tmp_path: Path) -> None:
 
 
 def test_an_unknown_dimension_names_the_known(files: Path) -> None:
-    with pytest.raises(UsageError, match=r"--by speed: these results have the fields .*\bn\b"):
+    with pytest.raises(UsageError, match=r"--by speed: the fields of these results are .*\bn\b"):
         read_suite(files / "hyperfine.json", by="speed")
 
 
@@ -149,5 +149,5 @@ def test_factorial_csv(tmp_path: Path) -> None:
     assert suite.versions == ("gcc", "icc")
     assert suite.benchmarks == ("swim/threads=2", "swim/threads=4", "bwaves/threads=2", "bwaves/threads=4")
     assert {tuple(s.values.tolist()) for s in suite["swim/threads=4"].samples.values()} == {(5.0, 6.0, 7.0)}
-    with pytest.raises(FormatError, match="no column is named 'affinity'"):
+    with pytest.raises(FormatError, match="there is no column 'affinity'"):
         read_suite(path, columns={"benchmark": "program,affinity"})

@@ -336,7 +336,7 @@ def test_a_header_with_an_unnamed_first_cell_and_numbered_runs(tmp_path: Path) -
 
 
 def test_unknown_column_and_role(files: Path) -> None:
-    with pytest.raises(FormatError, match="no column is named 'speed'; there are benchmark"):
+    with pytest.raises(FormatError, match="there is no column 'speed'; available: benchmark"):
         split(files / "long.csv", ReadOptions(columns={"value": "speed"}))
     with pytest.raises(UsageError, match="no role"):
         ReadOptions(columns={"colour": "x"})

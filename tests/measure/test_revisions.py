@@ -100,11 +100,11 @@ def test_a_range_goes_by_first_parents(repo: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["main", "nowhere"], "'nowhere' is no revision"),
+        (["main", "nowhere"], "'nowhere' is not a revision"),
         (["main", "./bench"], "give the command before --revisions, or after --"),
         (["main", "HEAD"], "is one revision only"),
         (["main", WORKTREE], "is one revision only"),
-        (["--output=x", "HEAD"], "is no revision"),
+        (["--output=x", "HEAD"], "is not a revision"),
     ],
 )
 def test_what_is_no_pair_of_revisions_is_named(repo: Path, words: Sequence[str], message: str) -> None:
@@ -360,7 +360,7 @@ def test_a_program_that_a_revision_lacks_is_named(repo: Path) -> None:
     ("words", "message"),
     [
         (("./a", "./b", "--revisions", "main~1", "main"), "--revisions measures one command"),
-        (("./a", "--build", "make"), "are about --revisions; name them, too"),
+        (("./a", "--build", "make"), "only work with --revisions; give that, too"),
         (("--suite", "s.toml", "--revisions", "main~1", "main"), "leave --suite out"),
         (("./a", "--revisions", "main~1", "main", "--build", "no-such-tool"), "no-such-tool: not found"),
     ],

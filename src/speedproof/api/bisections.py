@@ -165,7 +165,9 @@ def bisect(
 
 def _check(commits: Sequence[str], min_change: float) -> None:
     if len(commits) < _PAIR:
-        raise UsageError("a bisection needs two commits at least: one before, one after")
+        raise UsageError(
+            "a bisection needs at least two commits: one from before the change, one from after it"
+        )
     if twice := {name for name in commits if commits.count(name) > 1}:
         raise UsageError(f"{min(twice)} is among the commits twice")
     if not 0 < min_change < 1:
@@ -287,7 +289,7 @@ class BisectRequest(msgspec.Struct, frozen=True):
         Raises
         ------
         SpeedproofError
-            It is no session of a bisection.
+            It is not a session of a bisection.
         """
         return _request_of(path, read_sessions(path)[-1].head)
 
@@ -382,7 +384,7 @@ def _recalled(
     following = 0
     for session in sessions:
         if _request_of(file, session.head) != request:
-            raise FormatError(str(file), f"session {session.head.session}", "is of another bisection")
+            raise FormatError(str(file), f"session {session.head.session}", "belongs to another bisection")
         blocks: dict[int, dict[int, float]] = {}
         for run in session.runs:
             following = max(following, run.block + 1)
@@ -399,7 +401,7 @@ def _request_of(file: Path, head: SessionLine) -> BisectRequest:
     try:
         return msgspec.json.decode(head.options.get("bisect", ""), type=BisectRequest)
     except (msgspec.MsgspecError, ValueError):
-        raise FormatError(str(file), f"session {head.session}", "is no session of a bisection") from None
+        raise FormatError(str(file), f"session {head.session}", "is not a session of a bisection") from None
 
 
 class _Runner:

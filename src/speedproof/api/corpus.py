@@ -205,7 +205,7 @@ class Corpus:
         if wanted is None:
             if (reference is None or candidate is None) and len(versions) != 2:
                 raise UsageError(
-                    f"{place.name}: name two versions, or pairs of them; there are "
+                    f"{place.name}: name two versions, or pairs of them; available: "
                     f"{enumerate_names(short_names(versions).values(), 4)}"
                 )
             reference, candidate = (_version(v, versions, place) if v else v for v in (reference, candidate))
@@ -294,7 +294,7 @@ def _metric(manifest: Manifest, name: str | None) -> str:
     """The metric asked for; time, or what there is most of."""
     known = manifest.metrics
     if name is not None and name not in known:
-        raise UsageError(f"no metric is called {name}: there are {', '.join(known)}")
+        raise UsageError(f"there is no metric {name}; available: {', '.join(known)}")
     return name or ("time" if "time" in known else max(known, key=known.__getitem__, default="time"))
 
 
@@ -313,7 +313,7 @@ def _version(name: str, versions: tuple[str, ...], place: Place) -> str:
     told = name if len(name) <= 40 else f"{name[:39]}…"
     near = get_close_matches(name[:200], short.values(), 3, 0.0)
     raise UsageError(
-        f"{place.name}: there is no version {told}; there are {', '.join(short.values())}"
+        f"{place.name}: there is no version {told}; available: {', '.join(short.values())}"
         if len(versions) <= 4
         else f"{place.name}: there is no version {told}; the nearest of {len(versions)} are {', '.join(near)}"
     )

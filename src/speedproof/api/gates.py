@@ -106,7 +106,7 @@ def refuse_unusable(suite: Suite, reference: str, only: Sequence[str] = (), skip
     if lost:
         reasons = "".join(f"\n  {skipped}" for skipped in lost)
         raise UsageError(
-            f"measurements cannot be used; mend them, or leave the benchmarks out with --skip:{reasons}"
+            f"some measurements cannot be used; correct them, or leave out their benchmarks with --skip:{reasons}"
         )
 
 

@@ -81,7 +81,7 @@ def one_of(name: str, given: Any, known: Iterable[str]) -> None:
     words = list(known)
     if given not in words:
         raise UsageError(
-            f"{name}={given!r}: there is no such; there are {', '.join(repr(str(w)) for w in words)}"
+            f"{name}={given!r}: there is no such choice; choose one of {', '.join(repr(str(w)) for w in words)}"
         )
 
 
@@ -92,7 +92,7 @@ def suite_given(given: Any) -> None:
     if not isinstance(given, Suite):
         made = f"sp.read({given!r})" if isinstance(given, str) else "sp.read(...), sp.Suite.from_frame(...)"
         raise UsageError(
-            f"a suite is wanted, not a {type(given).__name__}: make one with {made}"
+            f"expected a suite, not a {type(given).__name__}: make one with {made}"
             + ("" if isinstance(given, str) else " or sp.Suite.of_samples(...)")
         )
 

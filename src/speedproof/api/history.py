@@ -450,7 +450,8 @@ def _as_one(suite: Suite, path: str) -> Suite:
         return suite
     if not suite.commands:
         raise UsageError(
-            f"{path}: holds the versions {', '.join(suite.versions)}, each added by its name; leave --commit out"
+            f"{path}: holds the versions {', '.join(suite.versions)}, each added under its own name; "
+            "leave out --commit"
         )
     samples = {(Key(version, key.metric), "all"): sample for (key, version), sample in suite.samples.items()}
     merged: dict[str, dict[str, tuple[str, ...]]] = {"all": {}}
@@ -462,7 +463,7 @@ def _as_one(suite: Suite, path: str) -> Suite:
 def _renamed(suite: Suite, benchmark: str, path: str) -> Suite:
     if len(suite.benchmarks) > 1:
         raise UsageError(
-            f"{path}: holds {len(suite.benchmarks)} benchmarks; --benchmark names the only one of a file"
+            f"{path}: holds {len(suite.benchmarks)} benchmarks, but --benchmark can name only one"
         )
     samples = {
         (Key(benchmark, key.metric), version): sample for (key, version), sample in suite.samples.items()

@@ -144,7 +144,7 @@ def model(
     """
     suite_given(suite)
     if min(max_components, jobs, 1 if components is None else components) < 1:
-        raise UsageError("numbers of components and jobs are at least 1")
+        raise UsageError("the numbers of components and jobs must be at least 1")
     asked = Questions(
         tuple(quantiles), tuple(map(parse_quantity, below)), metrics, parse_quantity(delta), observations
     )

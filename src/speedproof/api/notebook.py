@@ -67,7 +67,7 @@ def _seconds(word: str, value: str) -> float:
     try:
         return float(value)
     except ValueError:
-        raise UsageError(f"%%speedproof {word}: a number of seconds is wanted") from None
+        raise UsageError(f"%%speedproof {word}: expected a number of seconds") from None
 
 
 def _function(name: str, code: str, namespace: dict[str, Any]) -> Callable[[], object]:

@@ -103,7 +103,7 @@ class PairResult(Shown):
             if comparison.protocol == protocol:
                 return comparison
         asked = ", ".join(self.result.protocols)
-        raise UsageError(f"the protocol {protocol!r} was not asked, only: {asked}; see protocols=")
+        raise UsageError(f"the protocol {protocol!r} was not run, only: {asked}; ask for it with protocols=")
 
     @property
     def mean(self) -> Comparison:
@@ -212,7 +212,7 @@ def compare(
     y = sample(candidate, unit=unit, higher_is_better=higher_is_better)
     own = (x.label, y.label) if x.label and y.label and x.label != y.label else ("reference", "candidate")
     if names is not None and (len(labels := list(names)) != 2 or len(set(labels)) != 2):
-        raise UsageError(f"names={names!r}: two different names are wanted, the reference's first")
+        raise UsageError(f"names={names!r}: expected two different names, the reference's first")
     one_of("nested", nested, ("process", "pool"))
     x, y = (_named(s, name) for s, name in zip((x, y), names or own, strict=True))
     if (x.unit, x.direction) != (y.unit, y.direction):

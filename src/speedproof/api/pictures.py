@@ -166,7 +166,7 @@ def _forests(suite: Suite, reference: str | None) -> list[tuple[str, Any]]:
                 picture = plot.forest(result.headlines, ax=ax, title=title)
                 drawn.append((f"{candidate} {title}".strip(), picture))
     if not drawn:
-        raise UsageError(f"no benchmark of {first} has a partner in {' or '.join(candidates)}")
+        raise UsageError(f"no benchmark of {first} was also measured with {' or '.join(candidates)}")
     return drawn
 
 

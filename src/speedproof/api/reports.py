@@ -47,7 +47,7 @@ def report(result: Shown, path: str | Path) -> None:
     'reference'
     """
     if not isinstance(result, Shown):
-        raise UsageError(f"a result is wanted, of sp.compare(...) for example, not a {type(result).__name__}")
+        raise UsageError(f"expected a result, of sp.compare(...) for example, not a {type(result).__name__}")
     path = Path(path)
     ending = path.suffix.lower()
     writers = {ending: found.write for found in FORMATS.values() for ending in found.endings}

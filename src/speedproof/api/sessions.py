@@ -290,7 +290,7 @@ def measure(
     'undecided'
     """
     if not isinstance(commands, Mapping):
-        raise UsageError('commands by version are wanted: sp.measure({"old": "./old", "new": "./new"})')
+        raise UsageError('expected commands by version: sp.measure({"old": "./old", "new": "./new"})')
     margin, level = margin_given(margin), proportion_given("confidence", confidence)
     plan = plan_commands(list(commands.values()), list(commands), {}, Hooks(shell), benchmark=benchmark)
     rules = StopRules(
@@ -455,7 +455,7 @@ def _called(
     for function in functions:
         callable_given(function)
     if isinstance(args, str) or not isinstance(args, Sequence):
-        raise UsageError(f"args={args!r}: a list of what the functions are called with is wanted")
+        raise UsageError(f"args={args!r}: expected a list of the arguments to call the functions with")
     labels = list(names) if names is not None else _names(functions)
     if len(labels) != len(functions) or len(set(labels)) != len(labels):
         raise UsageError(f"{len(functions)} functions need as many different names, not {', '.join(labels)}")

@@ -260,7 +260,7 @@ class SuiteResult(Shown):
             if (found.method, found.protocol) == (control, protocol):
                 return found
         raise UsageError(
-            f"no verdicts of {protocol!r} were adjusted by {method!r}: it takes two benchmarks or more"
+            f"no verdicts of {protocol!r} were adjusted by {method!r}, which needs at least two benchmarks"
         )
 
     def to_frame(self) -> pd.DataFrame:

@@ -144,10 +144,10 @@ def run(args: Args, console: Console) -> int:
     """Carry the command out."""
     action, *words = args.words
     if action not in _ALLOWED:
-        raise UsageError(f"{action}: no such action; there are {', '.join(_ALLOWED)}")
+        raise UsageError(f"{action}: no such action; choose one of {', '.join(_ALLOWED)}")
     for name, option in args.given.items():
         if name not in _ALLOWED[action]:
-            raise UsageError(f"{option}: corpus {action} does not take it")
+            raise UsageError(f"{option}: 'corpus {action}' does not take this option")
     try:
         return _ACTIONS[action](words, args, console)
     except KeyboardInterrupt:

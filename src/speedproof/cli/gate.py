@@ -144,12 +144,14 @@ def run(args: Args, console: Console) -> int:
     }
     this = look(args.look, args.open)
     if this.open == ():
-        console.remark("nothing was left open at the look before: the gate has passed")
+        console.remark("the previous look left nothing open: the gate has passed")
         leave(args.open, this, (), 0)
         return 0
     here = {key.benchmark for key in suite.of(versions[0])}
     if gone := [name for name in this.open or () if name not in here]:
-        raise UsageError(f"{', '.join(gone)}: left open by the look before, and not in {args.baseline} now")
+        raise UsageError(
+            f"{', '.join(gone)}: left open by the previous look, but missing from {args.baseline}"
+        )
     if args.look:
         chosen["confidence"] = this.confidence(chosen["confidence"] or _CONFIDENCE)
     with console.progress("testing", len(suite.of(versions[0]))) as ticker:
@@ -195,7 +197,7 @@ def _load(args: Args) -> tuple[sp.Suite, tuple[str, str]]:
         if len(suite.versions) == 2:
             return suite, (suite.versions[0], suite.versions[1])
         raise UsageError(
-            f"a gate holds one version to another, but these files have {', '.join(suite.versions)}; "
+            f"a gate compares one version with one other, but these files hold {', '.join(suite.versions)}; "
             "write each to a file of its own, or name two of one file: --baseline FILE:OLD "
             "--candidate FILE:NEW"
         )

@@ -46,11 +46,13 @@ def look(text: str | None, path: str | None) -> Look:
     """Read ``2/3``, and, from the second look on, what the one before left open."""
     if text is None:
         if path is not None:
-            raise UsageError("--open is what a look leaves for the next; say which this is: --look 1/3")
+            raise UsageError(
+                "--open carries what one look leaves to the next; say which look this is: --look 1/3"
+            )
         return Look(1, 1)
     match = re.fullmatch(r"([1-9]\d*)/([1-9]\d*)", text)
     if match is None or int(match[1]) > int(match[2]):
-        raise UsageError(f"--look {text}: write the number of this look and that of all, for example 2/3")
+        raise UsageError(f"--look {text}: write the number of this look and the total, for example 2/3")
     number, count = int(match[1]), int(match[2])
     if path is None:
         raise UsageError(f"--look {text} needs --open FILE, where a look leaves what is open to the next")
@@ -59,7 +61,7 @@ def look(text: str | None, path: str | None) -> Look:
     try:
         head, *names = Path(path).read_text(encoding="utf-8").splitlines()
     except (OSError, ValueError):
-        raise UsageError(f"--look {text}: {path} does not have what look {number - 1} left open") from None
+        raise UsageError(f"--look {text}: {path} does not hold what look {number - 1} left open") from None
     known = _HEAD.fullmatch(head)
     if known is None or (int(known[1]), int(known[2])) != (number - 1, count):
         raise UsageError(

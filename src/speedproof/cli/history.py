@@ -11,7 +11,6 @@ from speedproof.cli.command import Args, Argument, Command, Option, in_group
 from speedproof.cli.console import Console
 from speedproof.cli.history_rows import query, transfer
 from speedproof.errors import UsageError
-from speedproof.report import text
 from speedproof.report.alarms import alarm_report
 from speedproof.report.history import overview, track_report
 from speedproof.report.json import to_json
@@ -24,7 +23,7 @@ FAILED = 1
 def _count(text: str) -> int:
     """A positive whole number."""
     if not text.isdecimal() or int(text) < 1:
-        raise ValueError(f"{text} is no positive number")
+        raise ValueError(f"{text} is not a positive number")
     return int(text)
 
 
@@ -164,7 +163,7 @@ def run(args: Args, console: Console) -> int:
     """Carry the command out."""
     action, *words = args.words or ["changes"]
     if action not in _ALLOWED:
-        raise UsageError(f"{action}: no such action; there are {', '.join(_ALLOWED)}")
+        raise UsageError(f"{action}: no such action; choose one of {', '.join(_ALLOWED)}")
     if taken := [option for name, option in args.given.items() if name not in _ALLOWED[action] | _OF_ALL]:
         raise UsageError(f"{', '.join(taken)}: history {action} does not take it")
     if len(words) > (most := _MOST_WORDS.get(action, len(words))):
@@ -202,7 +201,7 @@ def _watch(history: sp.History, args: Args, console: Console) -> int:
         console.out.write(to_json("history", [result.told()]))
     else:
         report = alarm_report(result, everything=args.all)
-        console.out.write(text.render(report, min(console.width, 100), colour=console.colour))
+        console.write(report)
     return FAILED if result.undecided else 0
 
 
@@ -283,6 +282,6 @@ def _tell(history: sp.History, action: str, words: list[str], args: Args, consol
         console.out.write(to_json("history", [result.told()]))
     else:
         report = track_report(result) if action == "show" else overview(result, everything=args.all)
-        console.out.write(text.render(report, min(console.width, 100), colour=console.colour))
+        console.write(report)
     open_ones = [c for c in result.changes if result.slower(c) and result.decision(c) is None]
     return FAILED if args.fail_on_change and open_ones else 0

@@ -13,7 +13,6 @@ from speedproof.cli.console import Console
 from speedproof.cli.outputs import write_whole
 from speedproof.errors import UsageError
 from speedproof.history.rows import Measured
-from speedproof.report import text
 from speedproof.report.history import measured_report
 from speedproof.report.json import to_json
 
@@ -30,7 +29,7 @@ def query(history: sp.History, words: list[str], args: Args, console: Console) -
         console.out.write(to_json("history", rows))
     else:
         report = measured_report(rows, args.store, everything=args.all)
-        console.out.write(text.render(report, min(console.width, 100), colour=console.colour))
+        console.write(report)
     return 0
 
 

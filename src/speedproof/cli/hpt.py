@@ -88,7 +88,7 @@ def run(args: Args, console: Console) -> int:
     """Carry the command out."""
     check_outputs(args)
     if args.metric == "all":
-        raise UsageError("--metric all: scores of different metrics make no suite; name one metric")
+        raise UsageError("--metric all: scores of different metrics do not make a suite; name one metric")
     suite = select(load(args.files, args), args, console)
     reference, candidates = suite.sides(args.reference)
     report_leftovers(suite, console)

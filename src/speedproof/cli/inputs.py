@@ -52,7 +52,7 @@ def select(suite: sp.Suite, args: Args, console: Console) -> sp.Suite:
     chosen = suite.select(args.only, args.skip, "all")
     if args.metric is None and (others := [m for m in chosen.metrics if m != chosen.main_metric]):
         console.remark(
-            f"{chosen.main_metric} is compared; --metric: {', '.join(others[:2])}"
+            f"{chosen.main_metric} is compared; others with --metric: {', '.join(others[:2])}"
             f"{f' and {len(others) - 2} more' if len(others) > 2 else ''}, or all"
         )
     return chosen.select(metric=args.metric)

@@ -57,7 +57,7 @@ def risk(text: str) -> float:
     """Parse a risk, from 1e-9 on."""
     value = proportion(text)
     if value < LEAST_RISK:
-        raise ValueError(f"{text!r} is a risk below {LEAST_RISK:g}, of which the tests say nothing")
+        raise ValueError(f"{text!r} is a risk below {LEAST_RISK:g}, the smallest that the tests support")
     return value
 
 
@@ -65,7 +65,7 @@ def confidence(text: str) -> float:
     """Parse a confidence level, one minus a risk."""
     value = proportion(text)
     if 1 - value < 0.999999 * LEAST_RISK:
-        raise ValueError(f"{text!r} leaves a risk below {LEAST_RISK:g}, of which the tests say nothing")
+        raise ValueError(f"{text!r} leaves a risk below {LEAST_RISK:g}, the smallest that the tests support")
     return value
 
 
@@ -76,7 +76,7 @@ def positive(text: str) -> float:
     except ValueError:
         raise ValueError(f"{text!r} is not a number") from None
     if not 0 < value < float("inf"):
-        raise ValueError(f"{text!r} is no positive number")
+        raise ValueError(f"{text!r} is not a positive number")
     return value
 
 
@@ -87,7 +87,7 @@ def seconds(text: str) -> float:
     except ValueError:
         raise ValueError(f"{text!r} is not a number of seconds") from None
     if not 0 <= value < float("inf"):
-        raise ValueError(f"{text!r} is no time to wait")
+        raise ValueError(f"{text!r} is not a waiting time; give seconds, 0 or more")
     return value
 
 
@@ -95,14 +95,14 @@ def positive_seconds(text: str) -> float:
     """Parse a time that something may take, in seconds: finite and above 0."""
     value = seconds(text)
     if value == 0:
-        raise ValueError(f"{text!r} leaves no time at all; give seconds above 0")
+        raise ValueError(f"{text!r} leaves no time; give more than 0 seconds")
     return value
 
 
 def whole(text: str) -> int:
     """Parse a whole number that is not negative."""
     if not (text.isascii() and text.isdigit()):
-        raise ValueError(f"{text!r} is not a whole number from 0 on")
+        raise ValueError(f"{text!r} is not a whole number of at least 0")
     return int(text)
 
 

@@ -77,7 +77,7 @@ def check_distinct(args: Args) -> None:
         path = Path(target).resolve()
         if taken.setdefault(path, name) != name:
             raise UsageError(
-                f"--{name.replace('_', '-')} {target}: this file is read or written already; name another one"
+                f"--{name.replace('_', '-')} {target}: this file is already read or written; name another one"
             )
 
 

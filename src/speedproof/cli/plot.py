@@ -73,5 +73,5 @@ def _paths(output: str, names: list[str]) -> list[Path]:
     spelt = ["".join(c if c.isalnum() or c in "-_." else "-" for c in name) for name in names]
     twice = sorted({name for name in spelt if spelt.count(name) > 1})
     if twice:
-        raise UsageError(f"several pictures would be written as {twice[0]}; draw one with --only")
+        raise UsageError(f"several pictures would be written to {twice[0]}; choose one with --only")
     return [path.with_name(f"{path.stem}-{name}{path.suffix}") for name in spelt]

@@ -145,7 +145,7 @@ def _decide(args: Args, known: Sequence[str]) -> None:
     if args.decide_by is None:
         args.decide_by = "time"
     if args.decide_by not in known:
-        raise UsageError(f"--decide-by {args.decide_by}: no such metric; there are {', '.join(known)}")
+        raise UsageError(f"--decide-by {args.decide_by}: no such metric; available: {', '.join(known)}")
 
 
 class Metrics(NamedTuple):
@@ -187,7 +187,7 @@ def rules_of(args: Args, comparisons: int) -> StopRules:
     if args.builds is not None:
         # Every block has a build of its own, so there are as many; --runs are those of one build.
         if taken := [args.given[name] for name in ("min_runs", "max_runs") if name in args.given]:
-            raise UsageError(f"--builds {args.builds} is how many blocks there are; leave out {taken[0]}")
+            raise UsageError(f"--builds {args.builds} is the number of blocks; leave out {taken[0]}")
         least, most = args.builds if args.plan else min(_LEAST_RUNS, args.builds), args.builds
         longest = longest if "max_time" in args.given else None
     elif args.runs is not None:
@@ -214,7 +214,7 @@ def unaffected_of(args: Args, plan: Sequence[PlannedBenchmark]) -> tuple[str, ..
     names = [benchmark.name for benchmark in plan]
     for pattern in args.unaffected:
         if not any(fnmatchcase(name, pattern) for name in names):
-            raise UsageError(f"--unaffected {pattern}: no such benchmark; there are {', '.join(names)}")
+            raise UsageError(f"--unaffected {pattern}: no such benchmark; available: {', '.join(names)}")
     found = tuple(name for name in names if any(fnmatchcase(name, p) for p in args.unaffected))
     if found and len(found) == len(names):
         raise UsageError("--unaffected leaves no benchmark that the change can touch")
@@ -310,7 +310,7 @@ def plan_of(args: Args, console: Console, held: ExitStack) -> tuple[PlannedBench
     commands: list[str | list[str]] = [*args.commands, *([args.words] if args.words else [])]
     if (args.build or args.build_env or args.control or args.builds) and not args.revisions:
         raise UsageError(
-            "--build, --build-env, --builds, --plan and --control are about --revisions; name them, too"
+            "--build, --build-env, --builds, --plan and --control only work with --revisions; give that, too"
         )
     if args.suite is not None:
         if args.revisions:
@@ -320,7 +320,9 @@ def plan_of(args: Args, console: Console, held: ExitStack) -> tuple[PlannedBench
         if args.calibrate:
             raise UsageError("--calibrate measures one command against itself; leave --suite out")
         if misplaced := [f"{args.given[n]} as {place}" for n, place in _PLANNED.items() if n in args.given]:
-            raise UsageError(f"what --suite measures is said in {args.suite}; write {'; '.join(misplaced)}")
+            raise UsageError(
+                f"what --suite measures is defined in {args.suite}; write {'; '.join(misplaced)}"
+            )
         plan = read_suite(Path(args.suite))
     else:
         own, common = _environments(args.env)
@@ -342,7 +344,7 @@ def plan_of(args: Args, console: Console, held: ExitStack) -> tuple[PlannedBench
                 raise UsageError("--calibrate describes the noise of the time; leave out --decide-by")
             named = ("name", "benchmark", "parameter_list", "parameter_scan", "reference")
             if needless := [args.given[name] for name in named if name in args.given]:
-                raise UsageError(f"--calibrate has one version only; leave out {', '.join(needless)}")
+                raise UsageError(f"--calibrate has only one version; leave out {', '.join(needless)}")
             plan = plan_calibration(commands[0], hooks)
         else:
             plan = plan_commands(commands, args.name, _parameters(args), hooks, benchmark=args.benchmark)
@@ -352,8 +354,8 @@ def plan_of(args: Args, console: Console, held: ExitStack) -> tuple[PlannedBench
             console.remark(f"note: nothing gives a value to {{{name}}}, so it stays as it is in {text!r}")
         for name, versions in idle_parameters(plan).items():
             console.remark(
-                f"note: the parameter {name} changes nothing for {', '.join(versions)}: its values stand for one "
-                "and the same command"
+                f"note: the parameter {name} makes no difference to {', '.join(versions)}: all its values give "
+                "the same command"
             )
     return plan if args.reference is None else tuple(_led_by(args.reference, b) for b in plan)
 
@@ -401,7 +403,7 @@ def _environments(texts: Sequence[str]) -> tuple[dict[str, dict[str, str]], dict
 def _with_environments(benchmark: PlannedBenchmark, own: dict[str, dict[str, str]]) -> PlannedBenchmark:
     names = [version.name for version in benchmark.versions]
     if unknown := [name for name in own if name not in names]:
-        raise UsageError(f"--env: there is no version {unknown[0]!r}; there are {', '.join(names)}")
+        raise UsageError(f"--env: there is no version {unknown[0]!r}; available: {', '.join(names)}")
 
     def extended(version: PlannedVersion) -> PlannedVersion:
         return msgspec.structs.replace(version, env={**version.env, **own.get(version.name, {})})
@@ -412,7 +414,7 @@ def _with_environments(benchmark: PlannedBenchmark, own: dict[str, dict[str, str
 def _led_by(reference: str, benchmark: PlannedBenchmark) -> PlannedBenchmark:
     names = [version.name for version in benchmark.versions]
     if reference not in names:
-        raise UsageError(f"--reference {reference}: there is no such version; there are {', '.join(names)}")
+        raise UsageError(f"--reference {reference}: there is no such version; available: {', '.join(names)}")
     ordered = sorted(benchmark.versions, key=lambda version: version.name != reference)
     return msgspec.structs.replace(benchmark, versions=tuple(ordered))
 

@@ -160,7 +160,7 @@ def _found_by(
     each = (time.monotonic() - begun) / len(sides)
     if each > _LONG_INVOCATION_SECONDS:
         console.remark(
-            f"note: an invocation takes {each:.0f} s; shorter ones, by the tool's own options, decide sooner"
+            f"note: an invocation takes {each:.0f} s; shorter ones decide sooner; see the tool's own options"
         )
     for told in absent:
         console.remark(f"left out: {told}")
@@ -339,7 +339,7 @@ def _same_files(
     """Look at what the commands consist of; blocks of other programs are not gone on with."""
     if missing := not_found(plan):
         raise FormatError(
-            missing, "", "no such program; give its path, or --shell when it is a shell's own command"
+            missing, "", "no such program; give its path, or --shell if it is built into a shell"
         )
     files = fingerprints(plan)
     known = next((session for session in reversed(stored) if session.head.files), None)

@@ -79,9 +79,9 @@ def read_settings(path: str | Path) -> GateSettings:
     try:
         document = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except UnicodeDecodeError as error:
-        raise FormatError(name, f"byte {error.start}", "this is no UTF-8 text") from error
+        raise FormatError(name, f"byte {error.start}", "this is not UTF-8 text") from error
     except tomllib.TOMLDecodeError as error:
-        raise FormatError(name, "", f"this is no TOML: {error}") from error
+        raise FormatError(name, "", f"this is not TOML: {error}") from error
     _Table(name, "", document, ("gate",))
     gate = _Table(name, "gate", document.get("gate", {}), [f.name for f in fields(GateSettings)])
     return GateSettings(
@@ -115,7 +115,7 @@ class _Table:
 
     def __init__(self, path: str, where: str, value: object, known: Sequence[str]) -> None:
         if not isinstance(value, dict):
-            raise FormatError(path, where, f"{value!r} is no table of keys and values")
+            raise FormatError(path, where, f"{value!r} is not a table of keys and values")
         self._path = path
         self._prefix = f"{where}." if where else ""
         self._values: dict[str, object] = value

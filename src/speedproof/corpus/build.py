@@ -71,7 +71,7 @@ class Builder:
         self.place = place
         known = Manifest.of(place)
         if known is not None and known.complete and not append:
-            raise UsageError(f"{place.name}: there is a corpus; --append adds to it")
+            raise UsageError(f"{place.name}: a corpus is already there; add to it with --append")
         self.manifest = known or Manifest()
         self.manifest.complete = False
         self._nodes: dict[str, list[File]] = {}

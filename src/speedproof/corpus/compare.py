@@ -85,12 +85,12 @@ def _known(pairs: Pairs, manifest: Manifest, place: Place) -> None:
         for version in pair:
             if version not in manifest.versions:
                 raise UsageError(
-                    f"{place.name}: there is no version {version}; there are {enumerate_names(manifest.versions)}"
+                    f"{place.name}: there is no version {version}; available: {enumerate_names(manifest.versions)}"
                 )
         if pair[0] == pair[1]:
             raise UsageError(f"{pair[0]}: a version is not compared with itself")
     if len(manifest.versions) < 2:
-        raise UsageError(f"{place.name}: there is one version only; two are compared")
+        raise UsageError(f"{place.name}: there is only one version; a comparison needs two")
 
 
 def pairs_in_file(path: str) -> tuple[tuple[str, str], ...]:

@@ -125,7 +125,7 @@ def run(connection: duckdb.DuckDBPyConnection, sql: str, shown: str) -> pa.Table
     except duckdb.BinderException as error:
         text = str(error).partition("\n\nLINE")[0].removeprefix("Binder Error: ").replace("\n", " ")
         if missing := re.match(r'Referenced column "(.*?)" not found', text):
-            text = f"there is no column {missing[1]}; there are {', '.join(columns().names)}"
+            text = f"there is no column {missing[1]}; available: {', '.join(columns().names)}"
         raise UsageError(f"{shown}: {text}") from None
     except duckdb.OutOfMemoryException as error:
         raise SpeedproofError(f"{shown}: the query takes too much memory: {error}") from None

@@ -119,7 +119,7 @@ class _Columns:
         """A column's values."""
         if name not in self._names:
             raise UsageError(
-                f"there is no column {name!r}; there are {enumerate_names(map(str, self._names))}"
+                f"there is no column {name!r}; available: {enumerate_names(map(str, self._names))}"
             )
         column = self._frame.column(name) if hasattr(self._frame, "column_names") else self._frame[name]
         return np.asarray(

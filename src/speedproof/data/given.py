@@ -89,7 +89,8 @@ def _numbers(values: Any) -> npt.NDArray[np.float64]:
     """Anything that is made of real numbers, as an array of doubles."""
     if isinstance(values, str | Path):
         raise DataError(
-            f"{str(values)!r} is no sample: read files by sp.read(...) and compare them by sp.compare_suite(...)"
+            f"{str(values)!r} is not a sample: read files with sp.read(...) and compare them with "
+            "sp.compare_suite(...)"
         )
     try:
         found = np.asarray(values)
@@ -109,7 +110,7 @@ def _numbers(values: Any) -> npt.NDArray[np.float64]:
 def _unit(text: Any) -> Unit:
     """A unit that somebody typed: a name of one's own is one, a slip of the pen is none."""
     if not isinstance(text, str):
-        raise DataError(f"unit={text!r}: the name of a unit is wanted, such as 'ms'")
+        raise DataError(f"unit={text!r}: expected the name of a unit, such as 'ms'")
     if meant := misspelt(text):
         raise DataError(f"there is no unit {text!r}; do you mean {meant!r}?")
     return parse_unit(text)

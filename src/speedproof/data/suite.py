@@ -149,7 +149,7 @@ class Suite:
         """
         if benchmark not in self.benchmarks:
             raise UsageError(
-                f"there is no benchmark {benchmark!r}; there are {enumerate_names(self.benchmarks)}"
+                f"there is no benchmark {benchmark!r}; available: {enumerate_names(self.benchmarks)}"
             )
         return self._restricted(lambda key, version: key.benchmark == benchmark)
 
@@ -184,11 +184,13 @@ class Suite:
         kept = {name for name in names if wanted(name, only, skip)}
         chosen = self._restricted(lambda key, version: (version if self.commands else key.benchmark) in kept)
         if not chosen.samples:
-            raise UsageError(f"no {what} matches (patterns take * and ?); there are {enumerate_names(names)}")
+            raise UsageError(
+                f"no {what} matches (patterns take * and ?); available: {enumerate_names(names)}"
+            )
         if metric == "all":
             return chosen
         if metric is not None and metric not in chosen.metrics:
-            raise UsageError(f"no metric is called {metric}: there are {', '.join(chosen.metrics)}")
+            raise UsageError(f"there is no metric {metric}; available: {', '.join(chosen.metrics)}")
         known = metric or chosen.main_metric
         return chosen._restricted(lambda key, version: key.metric == known)
 
@@ -206,9 +208,7 @@ class Suite:
             An unknown reference, or one version only.
         """
         if reference is not None and reference not in self.versions:
-            raise UsageError(
-                f"there is no version {reference}; the versions are {enumerate_names(self.versions)}"
-            )
+            raise UsageError(f"there is no version {reference}; available: {enumerate_names(self.versions)}")
         if len(self.versions) < 2:
             held = list(dict.fromkeys(key.benchmark for key, _ in self.samples))
             rest = (
@@ -217,7 +217,7 @@ class Suite:
                 else ", or measure both: speedproof run OLD_COMMAND NEW_COMMAND"
             )
             raise UsageError(
-                f"there is one version only ({', '.join(self.versions)}); name the file of another one{rest}"
+                f"there is only one version ({', '.join(self.versions)}); name the file of another one{rest}"
             )
         first = self.versions[0] if reference is None else reference
         return first, tuple(v for v in self.versions if v != first)

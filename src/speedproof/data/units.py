@@ -199,7 +199,7 @@ def parse_quantity(text: str) -> tuple[float, str]:
     while number and not _is_number(number):
         number = number[:-1]
     if not number:
-        raise UsageError(f"{text!r} is no number with a unit; write 12ms, for example")
+        raise UsageError(f"{text!r} is not a number with a unit; write 12ms, for example")
     unit = parse_unit(text.strip()[len(number) :])
     return float(number) * unit.numerator / unit.denominator, unit.base
 

@@ -115,7 +115,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     elif "value" not in roles:
         raise source.error(
             "header",
-            f"no column holds the values; columns are {', '.join(header)}: name one with --column value=NAME",
+            f"no column holds the values; the columns are {', '.join(header)}: name one with --column value=NAME",
         )
     else:
         yield from _long(source, header, rows, roles, free, options)
@@ -179,7 +179,7 @@ def _roles(header: list[str], options: ReadOptions, source: Source) -> dict[str,
     for role, name in options.columns.items():
         if name not in header:
             lacking = next((part for part in name.split(",") if part.strip() not in header), name)
-            raise source.error("header", f"no column is named {lacking!r}; there are {', '.join(header)}")
+            raise source.error("header", f"there is no column {lacking!r}; available: {', '.join(header)}")
         roles[role] = header.index(name)
     plain, value_names = _plain(header), _value_names(header)
     for role in ROLES:
@@ -336,7 +336,7 @@ def _wide(
     if not numeric:
         raise source.error(
             "header",
-            f"no column holds numbers; columns are {', '.join(header)}: name one with --column value=NAME",
+            f"no column holds numbers; the columns are {', '.join(header)}: name one with --column value=NAME",
         )
     if others := [header[c] for c in free if c not in numeric]:
         reason = f"columns without numbers are left out: {', '.join(others)}"

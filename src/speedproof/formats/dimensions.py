@@ -178,4 +178,4 @@ def _known(records: Iterable[Record | Skipped], wanted: Sequence[str]) -> None:
     for dimension in wanted:
         if dimension not in known:
             there = enumerate_names((name for name in known if name not in ("benchmark", "name")), 12)
-            raise UsageError(f"--by {dimension}: these results have the fields {there or 'none'}")
+            raise UsageError(f"--by {dimension}: the fields of these results are {there or 'none'}")

@@ -43,7 +43,7 @@ class ReadOptions:
     'auto'
     >>> ReadOptions(columns={"speed": "elapsed"})
     Traceback (most recent call last):
-    speedproof.errors.UsageError: 'speed' is no role of a CSV column; the roles are benchmark, ...
+    speedproof.errors.UsageError: 'speed' is not a role of a CSV column; the roles are benchmark, ...
     """
 
     unit: str | None = None
@@ -55,4 +55,4 @@ class ReadOptions:
     def __post_init__(self) -> None:
         for role in self.columns:
             if role not in ROLES:
-                raise UsageError(f"{role!r} is no role of a CSV column; the roles are {', '.join(ROLES)}")
+                raise UsageError(f"{role!r} is not a role of a CSV column; the roles are {', '.join(ROLES)}")

@@ -102,7 +102,7 @@ def format_named(name: str) -> Format:
     for candidate in FORMATS:
         if candidate.name == name:
             return candidate
-    raise UsageError(f"there is no format {name!r}; known are {', '.join(f.name for f in FORMATS)}")
+    raise UsageError(f"there is no format {name!r}; available: {', '.join(f.name for f in FORMATS)}")
 
 
 def detect_source(source: Source) -> Format:

@@ -69,7 +69,7 @@ def read_suite(
     options = ReadOptions(unit=unit, columns=columns or {}, wide=wide, where=where)
     arguments = [named(path) for path in paths]
     if not arguments:
-        raise UsageError("no file is named")
+        raise UsageError("name at least one file")
     if where and not any(is_corpus(path) for argument in arguments for path in argument.paths):
         raise UsageError("--where chooses rows of a corpus, and no file named is one")
     files = [(k, path) for k, argument in enumerate(arguments) for path in argument.paths]

@@ -87,7 +87,7 @@ def resolve(revision: str, folder: str = ".", *, date: str = "") -> Commit:
         sha, subject, moment = line.strip().splitlines()[-1].split("\x1f")
         return Commit(sha, subject, in_utc(moment))
     if revision.startswith("HEAD") or "~" in revision or "^" in revision:
-        raise UsageError(f"{revision}: no git repository here that knows it; name the commit with --commit")
+        raise UsageError(f"{revision}: no git repository here knows it; name the commit with --commit")
     return Commit(revision, "", in_utc(date))
 
 

@@ -76,7 +76,9 @@ def _data_js(path: Path) -> Iterator[Imported]:
             for run in runs:
                 yield _of_run(run, f"{suite}/" if len(entries) > 1 else "")
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise FormatError(str(path), "", f"is no data.js of github-action-benchmark ({error!r})") from error
+        raise FormatError(
+            str(path), "", f"is not a data.js of github-action-benchmark ({error!r})"
+        ) from error
 
 
 def _of_run(run: dict[str, Any], prefix: str) -> Imported:

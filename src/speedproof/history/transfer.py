@@ -131,7 +131,7 @@ def _rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         with gzip.open(path, "rt", encoding="utf-8") as opened:
             head = json.loads(opened.readline())
             if not isinstance(head, dict) or head.get("format") != _FORMAT:
-                raise FormatError(str(path), "line 1", "is no exported history")
+                raise FormatError(str(path), "line 1", "is not an exported history")
             if head["schema"] != schema.SCHEMA:
                 raise FormatError(
                     str(path),
@@ -142,4 +142,4 @@ def _rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
                 name, row = json.loads(line)
                 yield name, row
     except (OSError, EOFError, ValueError, KeyError, TypeError, zlib.error) as error:
-        raise FormatError(str(path), "", f"is no exported history, or is cut off ({error})") from error
+        raise FormatError(str(path), "", f"is not an exported history, or is cut off ({error})") from error

@@ -183,7 +183,7 @@ class BuildCache:
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise UsageError(f"{self._folder}: no builds can be kept there: {error.strerror}") from None
+            raise UsageError(f"{self._folder}: builds cannot be kept there: {error.strerror}") from None
         with contextlib.ExitStack() as stack:
             yield lambda revision: self._build(stack, top, revision, (inside, command), made_with, tell)
         self.trim()

@@ -179,7 +179,9 @@ class ToolExecutor:
         if run.failed:
             raise RunError(f"{version.text!r} {run.describe_failure()}")
         if not found:
-            raise RunError(f"{version.text!r} measured nothing that {self.driver}'s reader finds a time in")
+            raise RunError(
+                f"{version.text!r} printed nothing in which the reader of {self.driver} finds a time"
+            )
         return found
 
     def measure_all(self, version: PlannedVersion, wanted: Sequence[str]) -> dict[str, Run]:

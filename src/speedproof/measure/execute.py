@@ -243,7 +243,7 @@ def _ends_within(pid: int, seconds: float) -> bool:
 
 def _start_remedy(error: OSError) -> str:
     if isinstance(error, FileNotFoundError):
-        return "no such program; give its path, or --shell when it is a shell's own command"
+        return "no such program; give its path, or --shell if it is built into a shell"
     if isinstance(error, PermissionError):
         return "not executable; chmod +x it, or put its interpreter before it"
     if error.errno == errno.ENOEXEC:

@@ -282,7 +282,7 @@ def read_suite(path: Path) -> tuple[PlannedBenchmark, ...]:
         )
     ]
     if not planned:
-        raise FormatError(name, "benchmarks", "no benchmark in it; add [benchmarks.NAME] tables")
+        raise FormatError(name, "benchmarks", "defines no benchmark; add [benchmarks.NAME] tables")
     return tuple(planned)
 
 

@@ -90,7 +90,7 @@ def repository(folder: Path) -> Path:
     """The top of the repository that a folder is in."""
     found = _git(folder, "rev-parse", "--show-toplevel", check=False)
     if found.returncode:
-        raise UsageError(f"{folder} is in no git repository, so there are no revisions to measure")
+        raise UsageError(f"{folder} is not in a git repository, so there are no revisions to measure")
     return Path(found.stdout.decode().rstrip("\n"))
 
 
@@ -111,7 +111,7 @@ def resolve(top: Path, names: Sequence[str]) -> tuple[Revision, ...]:
         for revision in made:
             found.setdefault((revision.commit, revision.content), revision)
     if len(found) < 2:
-        raise UsageError(f"{' '.join(names)} is one revision only, and a comparison needs two")
+        raise UsageError(f"{' '.join(names)} is only one revision, and a comparison needs two")
     return tuple(found.values())
 
 
@@ -121,7 +121,7 @@ def _commit(top: Path, name: str) -> str:
     )
     if done.returncode:
         hint = "; give the command before --revisions, or after --" if name[:1] in "./" or " " in name else ""
-        raise UsageError(f"{name!r} is no revision of {top}{hint}")
+        raise UsageError(f"{name!r} is not a revision of {top}{hint}")
     return done.stdout.decode().strip()
 
 

@@ -90,14 +90,16 @@ class Store:
 def _refuse_stranger(path: Path) -> None:
     """Refuse to append to a file that is something else: its first line tells."""
     if path.exists() and not path.is_file():
-        raise FormatError(str(path), "", "is no file that can be read again, so no results are written to it")
+        raise FormatError(
+            str(path), "", "is not a file that can be read again, so no results are written to it"
+        )
     if not path.exists() or path.stat().st_size == 0:
         return
     with path.open("rb") as file:
         first = file.readline()
     if not session_file.is_header(first):
         raise FormatError(
-            str(path), "", "is no results file of 'speedproof run', so nothing is appended to it"
+            str(path), "", "is not a results file of 'speedproof run', so nothing is appended to it"
         )
 
 

@@ -358,7 +358,7 @@ def _chosen(kernel: str | None) -> tuple[ModuleType, int]:
     names = kernel_names()
     if _COMPILED is None or (kernel is not None and kernel not in names):
         known = ", ".join(name for name in (*names, "numpy") if name)
-        raise UsageError(f"no kernel {kernel!r} here; there are {known}")
+        raise UsageError(f"there is no kernel {kernel!r} here; available: {known}")
     return _COMPILED, names.index(kernel) if kernel else next(i for i, name in enumerate(names) if name)
 
 

@@ -189,7 +189,7 @@ def gate(
     ignored = [key for key, demand in demands.items() if demand is None]
     if len(ignored) == len(demands):
         raise DataError(
-            f"{versions[0]} has no benchmark to hold {versions[1]} to"
+            f"{versions[0]} has no benchmark to compare {versions[1]} with"
             + (f": all {len(ignored)} are ignored" if ignored else "")
         )
     rows = _rows(_cases(pairing.pairs, demands, rules, floor, done), rules)
