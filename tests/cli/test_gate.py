@@ -160,7 +160,7 @@ def test_later_tables_override_earlier_ones() -> None:
         ('[gate]\npolicy = "none"\n', "gate.policy", "no-regression, proven-improvement, equivalence"),
         ('[gate]\nprotocol = "both"\n', "gate.protocol", "mean, median"),
         ("[gate]\nundecided = 3\n", "gate.undecided", "report, fail, pass"),
-        ("gate = 3\n", "gate", "no table"),
+        ("gate = 3\n", "gate", "not a table"),
         ('[gate.benchmark]\npattern = "x"\n', "gate.benchmark", "double brackets"),
         ("[[gate.benchmark]]\nmargin = 1\n", "gate.benchmark[1]", "a pattern is missing"),
         ('[[gate.benchmark]]\npattern = ""\n', "gate.benchmark[1].pattern", "not a text"),
@@ -170,7 +170,7 @@ def test_later_tables_override_earlier_ones() -> None:
             "gate.benchmark[1].protocol",
             "no such key",
         ),
-        ("[gate]\nbenchmark = [3]\n", "gate.benchmark[1]", "no table"),
+        ("[gate]\nbenchmark = [3]\n", "gate.benchmark[1]", "not a table"),
     ],
 )
 def test_errors_in_settings_name_file_and_key(text: str, where: str, message: str) -> None:
@@ -187,7 +187,7 @@ def test_errors_in_settings_name_file_and_key(text: str, where: str, message: st
 
 def test_settings_in_another_encoding() -> None:
     Path("s.toml").write_bytes("# café".encode("latin-1"))
-    with pytest.raises(FormatError, match="no UTF-8"):
+    with pytest.raises(FormatError, match="not UTF-8"):
         read_settings("s.toml")
 
 

@@ -338,7 +338,7 @@ def test_a_header_with_an_unnamed_first_cell_and_numbered_runs(tmp_path: Path) -
 def test_unknown_column_and_role(files: Path) -> None:
     with pytest.raises(FormatError, match="there is no column 'speed'; available: benchmark"):
         split(files / "long.csv", ReadOptions(columns={"value": "speed"}))
-    with pytest.raises(UsageError, match="no role"):
+    with pytest.raises(UsageError, match="not a role"):
         ReadOptions(columns={"colour": "x"})
 
 

@@ -102,8 +102,8 @@ def test_a_range_goes_by_first_parents(repo: Path) -> None:
     [
         (["main", "nowhere"], "'nowhere' is not a revision"),
         (["main", "./bench"], "give the command before --revisions, or after --"),
-        (["main", "HEAD"], "is one revision only"),
-        (["main", WORKTREE], "is one revision only"),
+        (["main", "HEAD"], "is only one revision"),
+        (["main", WORKTREE], "is only one revision"),
         (["--output=x", "HEAD"], "is not a revision"),
     ],
 )
@@ -113,7 +113,7 @@ def test_what_is_no_pair_of_revisions_is_named(repo: Path, words: Sequence[str],
 
 
 def test_outside_of_a_repository(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="is in no git repository"):
+    with pytest.raises(UsageError, match="is not in a git repository"):
         repository(tmp_path)
 
 

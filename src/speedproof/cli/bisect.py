@@ -63,7 +63,7 @@ COMMAND = _Bisect(
             Option("--build", default="", metavar="CMD", help="builds a commit, in a tree of its own"),
             Option("--build-env", many=True, metavar="NAME", help="a variable that builds depend on, as CFLAGS"),
             Option("--shell", flag=True, help="let sh carry out the benchmark"),
-            Option("--timeout", parse=positive_seconds, metavar="S", help="a run that takes longer failed"),
+            Option("--timeout", parse=positive_seconds, metavar="S", help="a run that takes longer has failed"),
             Option("--seed", parse=whole, metavar="N", help="of the random order (default: a fresh one)"),
         ),
         *in_group(

@@ -38,7 +38,7 @@ _PROTOCOLS: dict[str, tuple[QuestionName, ...]] = {
 
 COMMAND = Command(
     (
-        "Say of every benchmark how much faster a typical run of the candidate is, and by at least how much. "
+        "Report for every benchmark how much faster a typical run of the candidate is, and by at least how much. "
         "The Speedup-Test's protocols for mean, median and the single run are in --details."
     ),
     (
@@ -59,8 +59,8 @@ COMMAND = Command(
                 "--protocol",
                 choices=list(_PROTOCOLS),
                 default="all",
-                help="whose verdict counts: by default (all) that of the typical run, beside which --details has "
-                "the others; mean, median, both, or the protocol of 2009 ask for these alone",
+                help="whose verdict counts: the typical run's by default (all), with the others in --details; "
+                "mean, median, both or touati2009 are asked alone",
             ),
             *rule_options(),
             store_option(),

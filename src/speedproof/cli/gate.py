@@ -71,7 +71,7 @@ COMMAND = Command(
                 "--look",
                 metavar="K/N",
                 help="this is the K-th of N looks while measuring goes on: each has an N-th of the risk, and what "
-                "passed at an earlier one is looked at no more",
+                "passed at an earlier one is not tested again",
             ),
             Option("--open", metavar="FILE", help="what a look leaves undecided, for the next"),
             Option(

@@ -30,7 +30,7 @@ CLOSED_PIPE = 141
 COMMANDS = {
     "run": "measure versions in random order until the comparison is proven",
     "bisect": "find the commit that changed the speed, or learn that none did",
-    "compare": "compare versions: verdicts with certified speedups",
+    "compare": "compare versions: which is faster, by at least how much",
     "suite": "the Speedup-Test of a configuration file, with the original tool's four files",
     "history": "keep measurements of commits; what changed, when and by how much",
     "corpus": "millions of samples in Parquet: build, query, compare on all cores or a cluster",

@@ -17,9 +17,8 @@ __all__ = ["COMMAND", "run"]
 COMMAND = Command(
     (
         "Fit a Gaussian mixture to each sample (K and variances chosen by BIC) and test it by a "
-        "parametric bootstrap of the Kolmogorov-Smirnov distance. Where the test rejects values "
-        "that rounding "
-        "ties, fit and test are made anew with the grid in mind."
+        "parametric bootstrap of the Kolmogorov-Smirnov distance. Where rounding makes "
+        "values equal and the test rejects, both are repeated with a model of the rounding."
     ),
     (
         "  speedproof model results.json\n"
@@ -37,8 +36,7 @@ COMMAND = Command(
                 "--components",
                 parse=whole,
                 metavar="K",
-                excludes="max_components bootstrap fast undersampling ignore_rounding",
-                help="exactly so many, without a test: it is for a number that is chosen",
+                help="exactly K; the test of fit is left out, as it is made for a K that BIC chose",
             ),
         ),
         *in_group(
@@ -64,8 +62,7 @@ COMMAND = Command(
             Option(
                 "--ignore-rounding",
                 flag=True,
-                help="do not try again, where the test rejects, with the fit and the test that know of "
-                "rounding",
+                help="do not repeat a fit that is rejected with a model of the rounding",
             ),
         ),
         *in_group(

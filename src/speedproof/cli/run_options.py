@@ -190,8 +190,8 @@ COMMAND = _Run(
                 _SHELL,
                 default="",
                 metavar="[=SHELL]",
-                help="let a shell carry out the commands: --shell for sh, --shell=bash for another; its own "
-                "start is measured with them",
+                help="run the commands in a shell: --shell for sh, --shell=bash for another; its start-up is "
+                "measured, too",
             ),
             Option(
                 "--env",
@@ -206,7 +206,7 @@ COMMAND = _Run(
                 metavar="S",
                 help="end a run's whole process group after this",
             ),
-            Option("--no-shell", "-N", flag=True, help="start the commands directly, as is done anyway"),
+            Option("--no-shell", "-N", flag=True, help="start the commands directly (the default)"),
             Option(
                 "--ignore-failure",
                 "-i",
@@ -252,7 +252,7 @@ COMMAND = _Run(
                 "--min-runs", parse=whole, metavar="N", help="no fewer runs of each version (default: 10)"
             ),
             Option("--max-runs", parse=whole, metavar="N", help="no more runs of each version"),
-            Option("--runs", "-r", parse=whole, metavar="N", help="exactly so many runs of each version"),
+            Option("--runs", "-r", parse=whole, metavar="N", help="exactly N runs of each version"),
             Option(
                 "--max-time",
                 parse=seconds,
