@@ -64,7 +64,7 @@ def suite() -> sp.Suite:
         (lambda s: sp_.report([1], "x.md"), "expected a result"),
         (lambda s: sp_.mixture.fit("abc"), "fitted to numbers"),
         (lambda s: sp_.race(1, 2), r"1 is none: sp.race\(old, new\)"),
-        (lambda s: sp_.race(len, sum, args=3), "a list of what"),
+        (lambda s: sp_.race(len, sum, args=3), "expected a list of"),
         (lambda s: sp_.race(len, sum, margin="2"), "do you mean 2%"),
         (lambda s: sp_.measure("./old"), "commands by version"),
         (lambda s: sp_.measure({"a": "true", "b": "true"}, margin=-1), "margin=-1"),

@@ -274,13 +274,13 @@ def test_a_stored_session() -> None:
 
 
 def test_a_history(tmp_path: Path) -> None:
-    """Twelve commits, one of them slower: the last changes, and one benchmark commit by commit."""
+    """Thirty commits, one of them slower: the last changes, and one benchmark commit by commit."""
     rng = np.random.default_rng(3)
     store = str(tmp_path / "h.db")
-    for i in range(12):
+    for i in range(30):
         file = tmp_path / f"{i}.txt"
         file.write_text(
-            "\n".join(map(repr, ((0.01 + 0.005 * (i >= 6)) * rng.lognormal(0, 0.01, 5)).tolist()))
+            "\n".join(map(repr, ((0.01 + 0.005 * (i >= 15)) * rng.lognormal(0, 0.01, 5)).tolist()))
         )
         add = [
             "history",
@@ -295,7 +295,7 @@ def test_a_history(tmp_path: Path) -> None:
     for asked in ([], ["show", "a_rather_long_benchmark/sort"], ["watch"]):
         found = reports_of("history", *asked, "--store", store, "--repository", str(tmp_path))
         check(found, 122)
-        assert asked == ["watch"] or "c06" in render(found[0], 80)
+        assert asked == ["watch"] or "c15" in render(found[0], 80)
 
 
 def test_a_corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
