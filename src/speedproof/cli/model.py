@@ -36,6 +36,7 @@ COMMAND = Command(
                 "--components",
                 parse=whole,
                 metavar="K",
+                excludes="max_components bootstrap fast undersampling ignore_rounding",
                 help="exactly K; the test of fit is left out, as it is made for a K that BIC chose",
             ),
         ),
