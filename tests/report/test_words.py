@@ -118,7 +118,7 @@ def test_values_keep_their_order(measured: list[float]) -> None:
     """Times as printed are in the order of the times, in one unit unless they are worlds apart."""
     texts = [text.split() for text in values(measured, "s")]
     assert len({unit for _, unit in texts}) == 1 or max(measured) > 1e4 * min(measured)
-    seconds = {"s": 1, "ms": Decimal("1e-3"), "µs": Decimal("1e-6"), "ns": Decimal("1e-9")}
+    seconds = {"s": Decimal(1), "ms": Decimal("1e-3"), "µs": Decimal("1e-6"), "ns": Decimal("1e-9")}
     printed = [Decimal(number) * seconds[unit] for number, unit in texts]
     order = sorted(range(len(measured)), key=lambda i: measured[i])
     assert [printed[i] for i in order] == sorted(printed)
