@@ -144,3 +144,15 @@ def test_pictures_are_a_word_away() -> None:
     assert sp.compare_suite(suite).plot.forest(ax=axes) is axes
     with pytest.raises(sp.SpeedproofError, match="choose one"):
         suite.plot.ecdf()
+
+
+def test_violins_draw_processes() -> None:
+    """Of values that come in processes a violin shows one a process, and its axis says so."""
+    rng = np.random.default_rng(1)
+    values = np.repeat(rng.normal(1.0, 0.1, 12), 5) + rng.normal(0.0, 1e-3, 60)
+    nested = sp.Sample(values, "s", processes=np.repeat(np.arange(12), 5))
+    suite = sp.Suite.of_samples({"b": {"old": nested, "new": nested}})
+    ax = suite["b"].plot.violins()
+    assert "one value a process" in ax.get_ylabel()
+    dots = [line.get_ydata() for line in ax.lines if line.get_marker() == "_"]
+    assert [len(points) for points in dots] == [12, 12]

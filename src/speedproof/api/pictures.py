@@ -14,11 +14,13 @@ from speedproof.data.suite import Key, Suite
 from speedproof.data.units import scale_of
 from speedproof.errors import DataError, UsageError
 from speedproof.mixture.fitting import fit
+from speedproof.mixture.independent import independent
 from speedproof.mixture.model import MixtureModel
 from speedproof.plot.canvas import new_figure
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.questions import HEADLINE
 from speedproof.protocols.suite import SuiteComparison, compare_suite
+from speedproof.report.names import spoken
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,7 +47,7 @@ class SuitePlots:
     def __init__(self, suite: Suite) -> None:
         self._suite = suite
 
-    def _drawn(self) -> tuple[str, str, dict[str, FloatArray]]:
+    def _drawn(self, *, processes: bool = False) -> tuple[str, str, dict[str, FloatArray]]:
         """Title, axis and the values of each version in one unit."""
         (key, samples), *others = by_benchmark(self._suite, self._suite.versions).items()
         if others:
@@ -55,8 +57,11 @@ class SuitePlots:
         units = {sample.unit for sample in samples.values()}
         if len(units) > 1:
             raise UsageError(f"{key.benchmark}: its versions have different units; choose a metric")
+        note = ""
+        if processes:
+            samples, note = _of_processes(samples)
         shown, symbol = _in_one_unit(samples, *units)
-        return key.benchmark, f"{key.metric} ({symbol})" if symbol else key.metric, shown
+        return key.benchmark, f"{key.metric} ({symbol}){note}" if symbol else f"{key.metric}{note}", shown
 
     def ecdf(self, *, ax: Axes | None = None) -> Axes:
         """The empirical distribution function of every version."""
@@ -80,7 +85,7 @@ class SuitePlots:
 
     def violins(self, *, ax: Axes | None = None) -> Axes:
         """The densities of the versions side by side."""
-        title, axis, shown = self._drawn()
+        title, axis, shown = self._drawn(processes=True)
         ax = new_figure().add_subplot() if ax is None else ax
         return plot.violins(shown, [None] * len(shown), ax=ax, axis=axis, title=title)
 
@@ -179,6 +184,11 @@ def _picture(
         raise UsageError(
             f"{key.benchmark}: its versions have different units; choose with --only and --metric"
         )
+    note = ""
+    if kind in ("histogram", "violins"):
+        samples = dict(zip(spoken(list(samples)), samples.values(), strict=True))
+    if kind == "violins":
+        samples, note = _of_processes(samples)
     shown, symbol = _in_one_unit(samples, *units)
     axis = f"{key.metric} ({symbol})" if symbol else key.metric
     models = {
@@ -189,7 +199,11 @@ def _picture(
     if kind == "violins":
         figure = new_figure(max(3.6, 1.6 + len(shown)), 4.2)
         return plot.violins(
-            shown, list(models.values()), ax=figure.add_subplot(), axis=axis, title=key.benchmark
+            shown,
+            list(models.values()),
+            ax=figure.add_subplot(),
+            axis=f"{axis}{note}",
+            title=key.benchmark,
         )
     ((version, values),) = shown.items()
     title, model = f"{key.benchmark}: {version}", models[version]
@@ -197,6 +211,12 @@ def _picture(
         return _probability_plots(values, axis, title)
     draw = {"histogram": plot.histogram, "cdf": plot.ecdf, "order": plot.run_order}[kind]
     return draw(values, model, ax=new_figure().add_subplot(), axis=axis, title=title)
+
+
+def _of_processes(samples: dict[str, Sample]) -> tuple[dict[str, Sample], str]:
+    """One value a process, for pictures of how much runs differ; and a note that it is so."""
+    found = {version: independent(sample)[0] for version, sample in samples.items()}
+    return found, ", one value a process" if any(found[v] is not samples[v] for v in found) else ""
 
 
 def _probability_plots(values: FloatArray, axis: str, title: str) -> Any:

@@ -56,21 +56,21 @@ class Assumption(Enum):
     EQUAL_VARIANCES = (
         "equal variances",
         "equal variances",
-        "do both versions spread alike? (F test)",
+        "do both versions have the same variance? (F test)",
         "",
         "nothing",
     )
     SHIFT = (
         "location shift",
         "same shape",
-        "do both distributions differ by a shift only? (Kolmogorov-Smirnov)",
+        "do the distributions differ by a shift only? (Kolmogorov-Smirnov)",
         "rely on the typical run, which needs no common shape",
         "question",
     )
     FACTOR = (
         "common factor",
         "common factor",
-        "do both distributions differ by a factor only? (Kolmogorov-Smirnov)",
+        "do the distributions differ by a factor only? (Kolmogorov-Smirnov)",
         "rely on the typical run, which needs no common shape",
         "bounds",
     )
@@ -84,84 +84,84 @@ class Assumption(Enum):
     NESTING = (
         "nesting",
         "one value a process",
-        "does every value come from a process of its own?",
-        "repeat whole processes and tell which value comes from which",
+        "does every value come from its own process?",
+        "repeat whole processes, and record which value comes from which",
         "risk",
     )
     SEVERAL_PROCESSES = (
         "several processes",
         "several processes",
-        "are there several processes, so that their spread is seen?",
+        "are there several processes, so that their spread can be seen?",
         "repeat the whole program and give the files of one version as a folder",
         "risk",
     )
     SEVERAL_RUNS = (
         "several runs",
         "several runs",
-        "are there several runs, so that their spread is seen?",
+        "are there several runs, so that their spread can be seen?",
         "measure more runs",
         "risk",
     )
     UNTOUCHED = (
         "untouched values",
         "untouched values",
-        "are these the values as they were measured?",
-        "export every run, in the order in which they were made",
+        "are these the values as measured?",
+        "export every run, in the order of measuring",
         "risk",
     )
     RUN_ORDER = (
         "run order",
         "independence of neighbouring runs",
-        "does a run tell nothing of the next? (von Neumann's ratio of ranks)",
+        "are consecutive runs independent? (von Neumann's ratio of ranks)",
         "measure both versions in a random order",
         "risk",
     )
     EFFECTIVE_RUNS = (
         "effective runs",
         "enough independent runs",
-        "do the runs tell enough, taken for fewer as their neighbours are alike?",
+        "are there enough runs, after allowing for similar neighbours?",
         "measure more runs, or both versions in a random order",
         "power",
     )
     DRIFT = (
         "drift",
         "no drift",
-        "do the values stay where they are over time? (Spearman's correlation)",
+        "is the series free of a trend? (Spearman's correlation)",
         "warm up longer, or measure both versions in a random order",
         "risk",
     )
     STEADINESS = (
         "steadiness",
         "no warm-up within processes",
-        "do the values of one process stay where they are? (Spearman's correlation)",
-        "warm up longer, or use equally many values of every process",
+        "are the values of one process free of a trend? (Spearman's correlation)",
+        "warm up longer, or use the same number of values from every process",
         "risk",
     )
     INDEPENDENCE = (
         "independence",
         "independence",
-        "are the values independent of each other? (Hurst factor)",
+        "are the values independent? (Hurst factor)",
         "measure in a random order",
         "risk",
     )
     TWO_MEASUREMENTS = (
         "two measurements",
         "two measurements",
-        "are these two measurements, not one twice?",
+        "are these two measurements, and not one given twice?",
         "give two different files",
         "risk",
     )
     PLANNED_SIZE = (
         "planned size",
         "planned number of runs",
-        "was the number of runs fixed before anybody saw them?",
+        "was the number of runs fixed before they were seen?",
         "read the verdict with 'speedproof run --review FILE', or fix the number of runs beforehand",
         "risk",
     )
     ONE_PROGRAM = (
         "one program",
         "one program",
-        "was it one program all the time?",
+        "was it the same program throughout?",
         "measure again",
         "risk",
     )
@@ -169,7 +169,7 @@ class Assumption(Enum):
         "successful runs",
         "successful runs",
         "did every run succeed?",
-        "mend what fails and measure again",
+        "fix what fails and measure again",
         "risk",
     )
     RESOLUTION = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -27,6 +27,7 @@ __all__ = ["fields_of", "render"]
 
 _KINDS: dict[Style, str] = {"good": "faster", "bad": "slower", "doubt": "undecided", "dim": "undecided"}
 _MANY = 200
+_UNBROKEN = 30
 _DEFINITIONS = (
     (
         "Change",
@@ -91,6 +92,16 @@ class Section:
     parts: tuple[Section, ...]
 
 
+def _whole(text: str, escape: Callable[[str], str]) -> str:
+    """A text whose words with hyphens, options above all, are not broken at these."""
+
+    def word(of: str) -> str:
+        kept = "-" in of and len(of) <= _UNBROKEN
+        return f'<span class="whole">{escape(of)}</span>' if kept else str(escape(of))
+
+    return " ".join(map(word, text.split(" ")))
+
+
 def render(
     *reports: Report,
     panels: Sequence[Mapping[str, Panel]] = (),
@@ -110,6 +121,7 @@ def render(
     environment = jinja2.Environment(
         autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
     )
+    environment.filters["whole"] = lambda text: markupsafe.Markup(_whole(text, markupsafe.escape))
     template = environment.from_string((here / "page.html.j2").read_text(encoding="utf-8"))
     data: list[Panel] = []
     sections = [
