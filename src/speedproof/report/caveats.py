@@ -10,7 +10,7 @@ from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.machine_speeds import MachineSpeeds
 from speedproof.protocols.results import Caveat, Comparison, Verdict
 from speedproof.report.model import Text
-from speedproof.report.names import nicknames, spoken
+from speedproof.report.names import nicknames
 from speedproof.report.numbers import factor, level, percent, plural
 
 __all__ = [
