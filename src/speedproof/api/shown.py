@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Protocol, runtime_checkable
 
 from speedproof.report import fragment, text
 from speedproof.report.formats import Reported
 from speedproof.report.model import Report
 
-__all__ = ["Shown"]
+__all__ = ["Shown", "WithJson"]
 
 
 class Shown:
@@ -32,3 +33,11 @@ class Shown:
 
     def _repr_html_(self) -> str:
         return "\n".join(map(fragment.render, self.reports()))
+
+
+@runtime_checkable
+class WithJson(Protocol):
+    """A result that has everything as JSON."""
+
+    def to_json(self) -> str:
+        """Everything, as the command line writes it."""
