@@ -155,4 +155,4 @@ def test_violins_draw_processes() -> None:
     ax = suite["b"].plot.violins()
     assert "one value a process" in ax.get_ylabel()
     dots = [line.get_ydata() for line in ax.lines if line.get_marker() == "_"]
-    assert [len(points) for points in dots] == [12, 12]
+    assert [np.size(points) for points in dots] == [12, 12]

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from speedproof import __version__
-from speedproof.api.shown import Shown
+from speedproof.api.shown import Shown, WithJson
 from speedproof.errors import UsageError
 from speedproof.report.formats import FORMATS, Reported
 from speedproof.report.stored import Context
@@ -51,7 +51,7 @@ def report(result: Shown, path: str | Path) -> None:
     path = Path(path)
     ending = path.suffix.lower()
     writers = {ending: found.write for found in FORMATS.values() for ending in found.endings}
-    endings = [*writers, ".txt", *((".json",) if hasattr(result, "to_json") else ())]
+    endings = [*writers, ".txt", *((".json",) if isinstance(result, WithJson) else ())]
     if ending not in endings:
         raise UsageError(f"{path}: a {type(result).__name__} is written as {', '.join(endings)}")
     try:
@@ -63,10 +63,7 @@ def report(result: Shown, path: str | Path) -> None:
 def _text(result: Shown, ending: str, write: Callable[[Reported, str], str] | None) -> str:
     if write is not None:
         return write(replace(result.written(), context=_context()), ending)
-    if ending == ".txt":
-        return f"{result}\n"
-    text: str = getattr(result, "to_json")()  # noqa: B009  # only some results have it
-    return text
+    return result.to_json() if isinstance(result, WithJson) and ending == ".json" else f"{result}\n"
 
 
 def _context() -> Context:

@@ -27,7 +27,8 @@ def render(*reports: Report) -> str:
     """
     lines = [r"% Written by speedproof. Needs \usepackage{booktabs} and \usepackage{textcomp}."]
     for report in (part for whole in reports for part in whole.every()):
-        caption = ". ".join(f"{text.text} {text.aside}".strip() for text in report.headline[:1])
+        said = report.headline[:1]
+        caption = "; ".join(part for text in said for part in (text.text, text.aside) if part)
         if report.title:
             caption = f"{report.title}. {caption}"
         for table in report.tables:
