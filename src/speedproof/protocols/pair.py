@@ -321,8 +321,10 @@ def coarse_values(reference: Sample, candidate: Sample) -> tuple[Check, ...]:
     shift = exponent(measured)
     pooled = np.ldexp(measured, shift)
     distinct = np.unique(pooled)
+    if distinct.size == pooled.size or pooled.size < _LEAST_FOR_STEP:
+        return ()
     size = float(np.median(np.abs(pooled)))
-    if distinct.size == pooled.size or pooled.size < _LEAST_FOR_STEP or size == 0.0:
+    if size == 0.0:
         return ()
     # Two values or one tell no step; their last decimal place is the best guess.
     places = [last_place(value) for value in np.unique(measured)[:2].tolist()]

@@ -26,6 +26,7 @@ _SHARE_LISTED = 1 / 16  # or as many as this share of the values, where that is 
 _TOO_MANY = 64  # times as many
 _LARGEST = math.log(1.7e308)
 _FEW_DISTINCT = 0.5
+_RECENT = 6
 _SLACK = 8 * float(np.finfo(np.float64).eps)  # products gamma y are rounded, and so are ratios
 
 
@@ -85,6 +86,7 @@ class Search:
         self.x, self.y = _Side(pairs.x), _Side(pairs.y)
         self.listed = max(float(_LISTED), _SHARE_LISTED * sum(pairs.sizes))
         self.read = {sign: self._read(sign) for sign in (-1.0, 0.0, 1.0)}
+        self._recent: list[tuple[tuple[float, float], tuple[IntArray, IntArray]]] = []
 
     def _read(self, sign: float) -> tuple[FloatArray, FloatArray]:
         """The values that the steps leave possible: the least x and greatest y (sign -1), or the reverse (+1)."""
@@ -94,7 +96,20 @@ class Search:
         return np.maximum(self.x.values + half[:, :1], 0.0), np.maximum(self.y.values - half[:, 1:], 0.0)
 
     def _places(self, gamma: FloatArray, sign: float) -> tuple[IntArray, IntArray]:
-        """How many gamma y are below each x, and x below each y; ties count for X with a sign of +1 only."""
+        """How many gamma y are below each x, and x below each y; ties count for X with a sign of +1 only.
+
+        Where one pair is so large that it is searched alone, the ends of its narrow interval are asked for again.
+        """
+        if gamma.size > 1:
+            return self._merged(gamma, sign)
+        asked = float(gamma[0]), sign
+        found = next((places for known, places in self._recent if known == asked), None)
+        if found is None:
+            found = self._merged(gamma, sign)
+            self._recent = [*self._recent[1 - _RECENT :], (asked, found)]
+        return found
+
+    def _merged(self, gamma: FloatArray, sign: float) -> tuple[IntArray, IntArray]:
         x, y = self.read[sign]
         with np.errstate(over="ignore", under="ignore"):
             scaled = gamma[:, None] * y
@@ -133,6 +148,11 @@ class Search:
         return np.where(known, ends[0] - 1e-9, 0.0), np.where(known, ends[1] + 1e-9, 1.0)
 
     @cached_property
+    def _at_range(self) -> tuple[Spread, Spread]:
+        start, end = (self._spread(self._places(_exp(at), -1.0)) for at in self._range)
+        return start, end
+
+    @cached_property
     def _few(self) -> FloatArray:
         """The width of an interval of about as many ratios as are listed."""
         start, end = self._range
@@ -144,7 +164,7 @@ class Search:
         n, m = self.pairs.sizes
         ranks = (n * m - 1) // 2, n * m // 2
         start, end = self._range
-        won = [self._won(np.exp(at)) for at in self._range]
+        won = [spread.won for spread in self._at_range]
         with np.errstate(divide="ignore", invalid="ignore"):
             share = (won[0] - 0.5 * n * m) / (won[0] - won[1])
         guess = start + (end - start) * np.where((share > 0.0) & (share < 1.0), share, 0.5)
@@ -188,7 +208,7 @@ class Search:
         critical = self.scorer.null.critical(alpha)
         # The score falls nearly evenly between two quantiles of the ratios: start next to where it passes.
         start, end = self._range
-        at_start, at_end = (np.clip(self.score(_exp(at), -1.0), -1e9, 1e9) for at in self._range)
+        at_start, at_end = (np.clip(self.scorer.of(spread), -1e9, 1e9) for spread in self._at_range)
         steep = (at_end - at_start) / (end - start)
         found = []
         for sign in (-1.0, 1.0):
