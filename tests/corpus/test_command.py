@@ -58,6 +58,8 @@ def test_plot_and_history_take_it(gcc: Path, tmp_path: Path, speedproof: Callabl
     code, out, err = speedproof("history", "add", gcc, "--store", tmp_path / "h.db", "--repository", tmp_path)
     assert (code, err) == (0, "")
     assert "12 samples of O2, O3" in out
+    add = ("history", "add", gcc, "--repository", tmp_path, "--where", "version = 'O3'", "--commit", "abc")
+    assert "6 samples of abc" in speedproof(*add, "--store", tmp_path / "i.db")[1]
 
 
 def test_where_chooses_rows(gcc: Path, speedproof: Callable[..., Outcome]) -> None:
@@ -117,6 +119,31 @@ def _jit(tmp_path: Path) -> list[Path]:
         file.write_bytes((GCC / f"{source}.json").read_bytes())
         files.append(file)
     return files
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no limits there")
+def test_a_disk_that_takes_no_more(gcc: Path, tmp_path: Path) -> None:
+    """A real limit on the size of files, in build and in the workers of compare; room later finishes both."""
+
+    def run(limit: int, *argv: str | Path) -> tuple[int, str]:
+        code = (
+            "import resource, sys; from speedproof.cli.main import main\n"
+            "resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), resource.RLIM_INFINITY))\n"
+            "if __name__ == '__main__': sys.exit(main(sys.argv[2:]))"
+        )
+        argv = ("-c", code, str(limit), "corpus", *argv)
+        done = subprocess.run([sys.executable, *argv], capture_output=True, text=True, check=False)
+        return done.returncode, done.stderr
+
+    asked = [("build", GCC / "O2.json", "-o", tmp_path / "new"), ("compare", gcc, "--workers", "2")]
+    for argv in asked:
+        code, err = run(4000, *argv)
+        assert code == 2
+        assert "ulimit -f" in err
+        assert "give the same command again" in err
+        assert "Traceback" not in err
+        assert run(-1, *argv) == (0, "")
+    assert not list(tmp_path.rglob("*.tmp"))
 
 
 def test_one_short_name_everywhere(tmp_path: Path, speedproof: Callable[..., Outcome]) -> None:

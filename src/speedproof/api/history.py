@@ -94,6 +94,7 @@ class History:
         format: str | None = None,
         unit: str | None = None,
         benchmark: str = "",
+        where: str | None = None,
     ) -> Added:
         """Add a result file.
 
@@ -116,6 +117,8 @@ class History:
             As :func:`speedproof.read` takes them.
         benchmark : str
             Name of the only benchmark in a file that names none, which would be called like the file.
+        where : str, optional
+            The rows of a corpus to add, an SQL condition.
 
         Returns
         -------
@@ -130,7 +133,7 @@ class History:
         path = os.fspath(path)
         if format is None and (found := importer_of(Path(path))) is not None:
             return self._import(path, found, session=session, anchor=anchor, machine=machine, unit=unit)
-        suite = read_suite(path, format=format, unit=unit)
+        suite = read_suite(path, format=format, unit=unit, where=where)
         versions = _as_one(suite, path) if commit is not None or not _several(suite) else suite
         if benchmark:
             versions = _renamed(versions, benchmark, path)

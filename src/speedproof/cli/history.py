@@ -91,6 +91,7 @@ COMMAND = Command(
             ),
             Option("--machine", metavar="NAME", help="name of the machine, where the file does not tell it"),
             Option("--unit", metavar="UNIT", help="unit of numbers whose file names none, for example ms"),
+            Option("--where", metavar="SQL", help="rows of a corpus to add: \"version = '3.13'\""),
         ),
         *in_group(
             "telling",
@@ -137,7 +138,7 @@ COMMAND = Command(
 )
 
 _ALLOWED = {
-    "add": {"commit", "session", "anchor", "machine", "unit", "benchmark", "json"},
+    "add": {"commit", "session", "anchor", "machine", "unit", "benchmark", "where", "json"},
     "changes": {"benchmark", "metric", "branch", "confidence", "fdr", "fail_on_change", "all", "json"},
     "show": {"metric", "branch", "confidence", "fdr", "fail_on_change", "json"},
     "watch": {"benchmark", "metric", "branch", "every", "last", "all", "json"},
@@ -244,6 +245,7 @@ def _add(history: sp.History, words: list[str], args: Args, console: Console) ->
                     machine=args.machine or "",
                     unit=args.unit,
                     benchmark=args.benchmark or "",
+                    where=args.where,
                 )
             except sp.SpeedproofError as error:
                 console.remark(f"error: {error}")

@@ -108,13 +108,19 @@ class Builder:
     def add(self, version: str, results: FileResults) -> None:
         """Take what one file holds."""
         skipped = [
-            {"file": results.path, "place": s.where, "benchmark": s.benchmark, "reason": s.reason}
+            {
+                "file": results.path,
+                "place": s.where.removeprefix(f"{results.path}: "),
+                "benchmark": s.benchmark,
+                "reason": s.reason,
+            }
             for s in results.skipped
             if not s.expected
         ]
         if results.reject is not None:
             error = results.reject
-            skipped = [{"file": results.path, "place": error.where, "benchmark": "", "reason": error.message}]
+            reason = error.message.removeprefix(f"{results.path}: ")
+            skipped = [{"file": results.path, "place": error.where, "benchmark": "", "reason": reason}]
         self._rejects.pop(results.path, None)
         if skipped:
             self._rejects[results.path] = skipped

@@ -138,6 +138,7 @@ def conclude(found: Found, corpus: str, *, shown: int = 50, precision: float = 0
         }
         doubtful, doubts = _doubts(rows, headline)
         wholes = _wholes(found, 1 - alpha)
+        families = _claims(rows, alpha)
         return Conclusion(
             corpus=corpus,
             answers=found.place.name,
@@ -150,7 +151,7 @@ def conclude(found: Found, corpus: str, *, shown: int = 50, precision: float = 0
             versions=versions,
             counts=counts,
             joint=tuple(
-                _joint(rows, protocol, method, alpha, margin is not None)
+                _joint(rows, protocol, method, families[protocol], alpha, margin is not None)
                 for protocol in proven
                 for method in ("holm", "benjamini-hochberg")
                 if total > 1
@@ -197,29 +198,32 @@ def survivors(count: Callable[[float], int], family: int, alpha: float, method: 
 _OWN = {"faster": "pvalue", "slower": "pvalue_slower", "equivalent": "pvalue_equivalent"}
 
 
-def _joint(rows: _Query, protocol: str, method: Control, alpha: float, equivalence: bool) -> Joint:
-    claims = list(_OWN.values())[: 3 if equivalence else 2]
-    usable = {c: f"({c} IS NOT NULL AND NOT isnan({c}))" for c in claims}
-    known = " + ".join(f"count(*) FILTER {test}" for test in (f"(WHERE {u})" for u in usable.values()))
-    ((family,),) = rows(f"SELECT {known} FROM answers WHERE protocol = ?", protocol)
+def _claims(rows: _Query, alpha: float) -> dict[str, int]:
+    """Put the claims that a correction may leave into a table of their own; how many each protocol makes."""
+    usable = " UNION ALL ".join(
+        f"SELECT protocol, verdict, '{verdict}' AS claim, {p} AS p FROM answers WHERE {p} <= {alpha!r}"
+        for verdict, p in _OWN.items()
+    )
+    rows(f"CREATE TEMP TABLE claims AS {usable}")
+    known = " + ".join(f"count(*) FILTER ({p} IS NOT NULL AND NOT isnan({p}))" for p in _OWN.values())
+    return dict(rows(f"SELECT protocol, {known} FROM answers GROUP BY protocol"))
 
+
+def _joint(
+    rows: _Query, protocol: str, method: Control, family: int, alpha: float, equivalence: bool
+) -> Joint:
     def count(factor: float) -> int:
-        hits = " + ".join(f"count(*) FILTER (WHERE {u} AND ? * {c} <= ?)" for c, u in usable.items())
-        ((found,),) = rows(
-            f"SELECT {hits} FROM answers WHERE protocol = ?", *[factor, alpha] * len(claims), protocol
-        )
+        sql = "SELECT count(*) FROM claims WHERE protocol = ? AND ? * p <= ?"
+        ((found,),) = rows(sql, protocol, factor, alpha)
         return int(found)
 
     factor = survivors(count, family, alpha, method)
-    kept = {}
-    for verdict, claim in _OWN.items():
-        if claim in claims and math.isfinite(factor):
-            ((kept[Verdict(verdict)],),) = rows(
-                f"SELECT count(*) FROM answers WHERE protocol = ? AND verdict = ? AND {usable[claim]} "
-                f"AND ? * {claim} <= ?",
-                protocol, verdict, factor, alpha,
-            )  # fmt: skip
-    return Joint(protocol, method, family, kept)
+    if not math.isfinite(factor):
+        return Joint(protocol, method, family, {})
+    chosen = "FROM claims WHERE protocol = ? AND claim = verdict AND ? * p <= ?"
+    kept = dict(rows(f"SELECT verdict, count(*) {chosen} GROUP BY verdict", protocol, factor, alpha))
+    told = list(_OWN)[: 3 if equivalence else 2]
+    return Joint(protocol, method, family, {Verdict(v): kept.get(v, 0) for v in told})
 
 
 # How clearly a verdict is proven: its bound, or 1 where none is.

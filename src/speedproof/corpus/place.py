@@ -40,9 +40,11 @@ def storage_errors(doing: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        full = {errno.ENOSPC: "the disk is full", errno.EDQUOT: "your share of the disk is full",
+                errno.EFBIG: "the file is larger than is allowed (ulimit -f)"}  # fmt: skip
+        if error.errno in full:
             raise SpeedproofError(
-                f"{doing}: the disk is full; what was written stays: make room and give the same command again"
+                f"{doing}: {full[error.errno]}; what was written stays: make room and give the same command again"
             ) from error
         raise SpeedproofError(f"{doing}: {error.strerror or error}") from error
 
