@@ -131,11 +131,12 @@ def test_a_disk_that_takes_no_more(gcc: Path, tmp_path: Path) -> None:
             "resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), resource.RLIM_INFINITY))\n"
             "if __name__ == '__main__': sys.exit(main(sys.argv[2:]))"
         )
-        argv = ("-c", code, str(limit), "corpus", *argv)
-        done = subprocess.run([sys.executable, *argv], capture_output=True, text=True, check=False)
+        command = [sys.executable, "-c", code, str(limit), "corpus", *map(str, argv)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
         return done.returncode, done.stderr
 
-    asked = [("build", GCC / "O2.json", "-o", tmp_path / "new"), ("compare", gcc, "--workers", "2")]
+    build = ("build", GCC / "O2.json", "-o", tmp_path / "new")
+    asked: list[tuple[str | Path, ...]] = [build, ("compare", gcc, "--workers", "2")]
     for argv in asked:
         code, err = run(4000, *argv)
         assert code == 2

@@ -221,7 +221,9 @@ def _joint(
     if not math.isfinite(factor):
         return Joint(protocol, method, family, {})
     chosen = "FROM claims WHERE protocol = ? AND claim = verdict AND ? * p <= ?"
-    kept = dict(rows(f"SELECT verdict, count(*) {chosen} GROUP BY verdict", protocol, factor, alpha))
+    kept: dict[str, int] = dict(
+        rows(f"SELECT verdict, count(*) {chosen} GROUP BY verdict", protocol, factor, alpha)
+    )
     told = list(_OWN)[: 3 if equivalence else 2]
     return Joint(protocol, method, family, {Verdict(v): kept.get(v, 0) for v in told})
 
