@@ -92,13 +92,18 @@ def real(folder: Path, seed: int) -> Iterator[tuple[str, ...]]:
 
 
 def _samples(folder: Path) -> Iterator[Sample]:
-    """Every sample of a folder that is long enough to be cut, of files that can be read."""
+    """Every sample of a folder that is long enough to be cut, of files that can be read.
+
+    Of one metric: the cycles and instructions of the same runs are no further samples.
+    """
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         try:
             suite = read_suite(path, metric="all")
         except SpeedproofError:
             continue
-        for sample in suite.samples.values():
+        for (key, _), sample in suite.samples.items():
+            if key.metric != suite.main_metric:
+                continue
             used = sample if sample.process_count == 1 else sample.per_process("median")
             if used.n >= _FEWEST and np.ptp(used.values) > 0:
                 yield used

@@ -11,8 +11,11 @@ import pytest
 
 from speedproof.data.order import Order, order_of_measuring
 from speedproof.data.sample import Sample, Trait
-from speedproof.data.suite import Key
+from speedproof.data.suite import Key, Pair
 from speedproof.formats import read_suite
+from speedproof.protocols.results import Verdict
+from speedproof.protocols.typical import compare_typical
+from speedproof.protocols.units import paired_units
 
 
 def hyperfine(path: Path, *commands: tuple[str, list[float]]) -> Path:
@@ -163,3 +166,43 @@ def test_a_file_given_twice_is_one_session(tmp_path: Path) -> None:
     assert (new.session_count, new.n) == (2, 6)  # equal by their steps, perhaps
     assert [skipped.path for skipped in suite.skipped] == [a, b]
     assert "the same measurements as in" in suite.skipped[0].reason
+
+
+@pytest.mark.parametrize("names", ["{v}{k}.txt", "{v}/{k}.txt", "{v}-2026-01-{k}.txt"])
+def test_the_same_sessions_are_compared_by_their_ratios(tmp_path: Path, names: str) -> None:
+    """Files whose names differ in the same parts, in whatever order; a gain in six of six has p = 1/64."""
+    rng = np.random.default_rng(3)
+    paths: dict[str, list[str]] = {"a": [], "b": []}
+    for k in range(6):
+        machine = 10.0 * (k + 1)
+        for v, speed in (("a", 1.0), ("b", 0.95)):
+            path = tmp_path / names.format(v=v, k=k)
+            path.parent.mkdir(exist_ok=True)
+            runs = machine * speed * (1 + rng.normal(0, 0.002, 5))
+            path.write_text("".join(f"{run:.6f}\n" for run in runs))
+            paths[v].append(str(path))
+    old, new = ",".join(paths["a"]), ",".join(reversed(paths["b"]))
+    (pair,) = read_suite(f"old={old}", f"new={new}", unit="ms").pair("old", "new").pairs
+    result = compare_typical(pair.reference, pair.candidate)
+    assert result.pvalue == 1 / 64
+    assert result.speedup.value == pytest.approx(1 / 0.95, rel=3e-3)
+    assert (result.reference.n, result.reference.repeated) == (6, "session")
+    # five of one side are not the sessions of the other: the machine's differences hide the gain
+    (pair,) = read_suite(f"old={old}", f"new={','.join(paths['b'][:5])}", unit="ms").pair("old", "new").pairs
+    assert compare_typical(pair.reference, pair.candidate).verdict is Verdict.UNDECIDED
+
+
+def test_sessions_one_after_the_other_are_not_paired() -> None:
+    def sample(version: str, start: float) -> Sample:
+        return Sample(
+            np.arange(1.0, 7.0),
+            sessions=np.arange(6),
+            session_names=tuple(f"{version}{k}.json" for k in range(6)),
+            span=(start, start + 5),
+            tool="pyperf",
+        )
+
+    x, y = sample("a", 0.0), sample("b", 3.0)
+    assert paired_units(Pair(Key("b"), x, y), 0.05) is not None
+    assert paired_units(Pair(Key("b"), x, y), 0.01) is None  # a gain in six of six is no proof at 1 %
+    assert paired_units(Pair(Key("b"), x, sample("b", 9.0)), 0.05) is None

@@ -174,6 +174,8 @@ class Sides:
         Of both samples, whatever the protocol.
     ranks : (ndarray, ndarray) or None
         Of slow and fast, each among its own, where they were needed for the checks.
+    paired : bool
+        Whether the i-th values of both sides are of one session.
     """
 
     key: Key
@@ -185,6 +187,7 @@ class Sides:
     summaries: tuple[Summary, Summary]
     checks: tuple[Check, ...]
     ranks: tuple[FloatArray, FloatArray] | None = None
+    paired: bool = False
 
     @property
     def better(self) -> str:

@@ -10,8 +10,9 @@ the test takes them for as many independent ones as tell as much: a verdict hold
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -29,10 +30,11 @@ from speedproof.protocols.results import (
     Verdict,
     summarise,
 )
-from speedproof.protocols.units import typical_units
+from speedproof.protocols.units import paired_units, typical_units
 from speedproof.stats.dependence import drifting, variance_inflation
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.few_runs import ENOUGH, too_few
+from speedproof.stats.paired_ratio import paired_ratio, paired_ratio_test, runs_needed_pairs
 from speedproof.stats.permutation import one_order
 from speedproof.stats.power import runs_needed_ranks
 from speedproof.stats.ratio import RatioTest
@@ -47,6 +49,7 @@ _LAST_VALUES = (
     "processes warm up and give different numbers of values on the two sides: of each the last ones that all have "
     "were used"
 )
+_SAME_SESSIONS = "the same sessions measured both sides: the ratios within each were tested"
 _DRIFT = Needed(None, None, "the runs drift: measure in turns, with 'speedproof run'")
 # What the test itself takes care of: by the effective sizes, by wider bounds, by units that both sides have.
 _ADJUSTED = frozenset(
@@ -67,14 +70,29 @@ def typical_runs(prepared: PreparedPairs) -> list[Comparison]:
         _with_units(side, pair, prepared.rules)
         for side, pair in zip(prepared.sides("median"), prepared.pairs, strict=True)
     ]
-    return in_batches(sides, lambda own, slow, fast: _answers(own, slow, fast, prepared.rules))
+    found: dict[int, Comparison] = {}
+    for paired in (False, True):
+        own = [i for i, side in enumerate(sides) if side.paired is paired]
+        asked = in_batches([sides[i] for i in own], partial(_answers, rules=prepared.rules))
+        found.update(zip(own, asked, strict=True))
+    return [found[i] for i in range(len(sides))]
 
 
 def _with_units(side: Sides, pair: Pair, rules: Rules) -> Sides:
     """The pair with the units of this question, and with the checks that it cannot take care of."""
     warming = any(check.kind is Assumption.STEADINESS and not check.held for check in side.checks)
-    x, y = (side.x, side.y) if rules.nested == "pool" else typical_units(pair, warming=warming)
+    same_sessions = None if rules.nested == "pool" else paired_units(pair, rules.alpha)
+    x, y = side.x, side.y
+    if rules.nested == "process":
+        x, y = same_sessions or typical_units(pair, warming=warming)
     checks = tuple(check for check in side.checks if check.kind not in _ADJUSTED)
+    if same_sessions is not None:
+        slow, fast = with_headroom(*((y.values, x.values) if side.turned else (x.values, y.values)))
+        summaries = summarise(pair.reference, x), summarise(pair.candidate, y)
+        checks = (*checks, Check(Assumption.NESTING, "", math.nan, math.nan, True, _SAME_SESSIONS))
+        return replace(
+            side, x=x, y=y, slow=slow, fast=fast, summaries=summaries, checks=checks, ranks=None, paired=True
+        )
     if np.array_equal(x.values, side.x.values) and np.array_equal(y.values, side.y.values):
         return replace(side, checks=checks)
     slow, fast = with_headroom(*((y.values, x.values) if side.turned else (x.values, y.values)))
@@ -102,19 +120,26 @@ def _in_sequence(sample: Sample) -> bool:
 
 
 def _answers(own: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: Rules) -> list[Comparison]:
-    """Of pairs of equal sizes."""
+    """Of pairs of equal sizes, all of them of the same sessions or none."""
     steps = np.array([[coarse_step(side.slow), coarse_step(side.fast)] for side in own])
-    factors = _inflation(own, slow, fast)
-    inflation = np.repeat(factors[:, None], 2, axis=1)
-    found = typical_ratio(slow, fast, rules.alpha, steps=steps, inflation=inflation)
+    test: Callable[[float], RatioTest]
+    if own[0].paired:
+        factors = np.ones(len(own))
+        found = paired_ratio(slow, fast, rules.alpha, steps=steps)
+        test, test_name = (
+            partial(paired_ratio_test, slow, fast, steps=steps),
+            "signed-rank test of session ratios",
+        )
+    else:
+        factors = _inflation(own, slow, fast)
+        inflation = np.repeat(factors[:, None], 2, axis=1)
+        found = typical_ratio(slow, fast, rules.alpha, steps=steps, inflation=inflation)
+        at_one = RatioTest(found.pvalue, found.pvalue_less)
+        test = partial(typical_ratio_test, slow, fast, steps=steps, inflation=inflation, at_one=at_one)
+        few = too_few(slow.shape[-1], fast.shape[-1])
+        test_name = "studentised rank test" + " and Welch's t test of logarithms" * few
     pvalues = lists(found.pvalue, found.pvalue_less)
     meant = ~np.isnan(found.low)
-
-    at_one = RatioTest(found.pvalue, found.pvalue_less)
-
-    def test(gamma: float) -> RatioTest:
-        return typical_ratio_test(slow, fast, gamma, steps=steps, inflation=inflation, at_one=at_one)
-
     margins = at_margins(test, rules.margin, meant, meant)
     verdicts = [
         verdict_of(pvalue, slower, margin, rules.alpha)
@@ -122,8 +147,6 @@ def _answers(own: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: Ru
     ]
     ratios = lists(found.estimate, found.low, found.high)
     needed = _needed(own, slow, fast, rules, verdicts, factors, ratios[0])
-    few = too_few(slow.shape[-1], fast.shape[-1])
-    test_name = "studentised rank test" + " and Welch's t test of logarithms" * few
     order = _of_order(own, slow, fast, rules, pvalues, factors)
     chances = lists(found.chance, found.chance_low, found.chance_high)
     return [
@@ -200,6 +223,8 @@ def _needed(
     """Runs that can decide at all, or that would find the difference that was observed."""
     undecided = [i for i, verdict in enumerate(verdicts) if verdict is Verdict.UNDECIDED]
     n, m = slow.shape[-1], fast.shape[-1]
+    if own[0].paired:
+        return forecasts(own, slow, fast, rules, undecided, runs_needed_pairs, speedups)
     if one_order(n, m) <= rules.alpha:
         found = forecasts(own, slow, fast, rules, undecided, runs_needed_ranks, speedups)
         drifts = drifting(n, m, factors).tolist()

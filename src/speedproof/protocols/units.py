@@ -8,10 +8,18 @@ from typing import Literal
 
 import numpy as np
 
+from speedproof.data.order import Order, order_of_measuring
 from speedproof.data.sample import IntArray, Sample
 from speedproof.data.suite import Pair
 
-__all__ = ["LEAST_SESSIONS", "clusters_of", "independent_units", "sessions_are_units", "typical_units"]
+__all__ = [
+    "LEAST_SESSIONS",
+    "clusters_of",
+    "independent_units",
+    "paired_units",
+    "sessions_are_units",
+    "typical_units",
+]
 
 LEAST_SESSIONS = 4
 """So many sessions of every version, and the session is the unit: with fewer no test could decide."""
@@ -42,6 +50,61 @@ def clusters_of(samples: Sequence[Sample]) -> list[IntArray | None]:
     if sessions_are_units(samples):
         return [sample.sessions for sample in samples]
     return [sample.processes if sample.nested else None for sample in samples]
+
+
+def paired_units(pair: Pair, alpha: float) -> tuple[Sample, Sample] | None:
+    """A median a session of both sides, in one order, where the same sessions measured both.
+
+    They did where they share their names, or where the names of files differ in the same parts (``a1.json`` to
+    ``a5.json`` and ``b1.json`` to ``b5.json``, or the same files in two folders), unless the clock says that one
+    version came first. So many are needed that a gain in all of them is proof at the risk.
+
+    Examples
+    --------
+    >>> x, y = (
+    ...     Sample(np.arange(5.0), sessions=np.arange(5), session_names=tuple(f"{v}/{i}.txt" for i in order))
+    ...     for v, order in (("old", "12345"), ("new", "54321"))
+    ... )
+    >>> from speedproof.data.suite import Key
+    >>> found = paired_units(Pair(Key("b"), x, y), 0.05)
+    >>> found and [side.values.tolist() for side in found]
+    [[0.0, 1.0, 2.0, 3.0, 4.0], [4.0, 3.0, 2.0, 1.0, 0.0]]
+    """
+    x, y = pair.reference, pair.candidate
+    count = x.session_count
+    named = count == len(x.session_names) == len(y.session_names) == y.session_count
+    if not named or 0.5**count > alpha or count < LEAST_SESSIONS:
+        return None
+    of_x, of_y = x.session_names, y.session_names
+    if set(of_x) != set(of_y):
+        of_x, of_y = _different_parts(of_x), _different_parts(of_y)
+        if set(of_x) != set(of_y) or order_of_measuring(x, y) in (Order.X_FIRST, Order.Y_FIRST):
+            return None
+    one, two = x.per_session("median"), y.per_session("median")
+    order = np.argsort([of_x.index(of_y[k]) for k in _numbers(two)])
+    return _taken(one, np.argsort(_numbers(one))), _taken(two, order)
+
+
+def _different_parts(names: Sequence[str]) -> tuple[str, ...]:
+    """What is left of the names without what they begin and end with together."""
+    rest = [name[_alike(names) :] for name in names]
+    end = _alike([part[::-1] for part in rest])
+    return tuple(part[: len(part) - end] for part in rest)
+
+
+def _alike(names: Sequence[str]) -> int:
+    """With how many characters in common all names begin: the first and the last in their order tell."""
+    first, last = min(names), max(names)
+    return next((k for k, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))
+
+
+def _numbers(sample: Sample) -> list[int]:
+    numbers: list[int] = np.asarray(sample.sessions).tolist()
+    return numbers
+
+
+def _taken(sample: Sample, order: IntArray) -> Sample:
+    return replace(sample, values=sample.values[order], sessions=np.asarray(sample.sessions)[order])
 
 
 def typical_units(pair: Pair, *, warming: bool) -> tuple[Sample, Sample]:

@@ -106,7 +106,7 @@ def held_back(gamma: float, found: RatioTest, pairs: Pairs) -> RatioTest:
     >>> near = pairs_of([1.1, 1.5, 3.0], [1.0, 1.01, 0.99, 1.02, 0.98], (0.0, 0.0), (1.0, 1.0))
     >>> ranks = RatioTest(np.array([1 / 56]), np.array([1.0]))
     >>> held_back(1.0, ranks, near).above.round(3).tolist()
-    [0.109]
+    [0.08]
     """
     if gamma == 1.0:
         means, positive = _logarithms(Pairs(pairs.x, pairs.y, 0.0 * pairs.step, pairs.inflation, ()), 0.0)
