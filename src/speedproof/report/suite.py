@@ -23,7 +23,7 @@ from speedproof.report.caveats import (
     two_speeds,
 )
 from speedproof.report.model import Cell, Column, Report, Row, Table, Text
-from speedproof.report.names import common_prefix, labels, spoken
+from speedproof.report.names import common_prefix, labels, shortened, spoken
 from speedproof.report.numbers import level, percent, plural, share, values
 from speedproof.report.pair import OUTCOMES, opposite, sentence, turned
 from speedproof.report.records import records
@@ -349,7 +349,7 @@ def leftovers(result: SuiteComparison) -> Iterator[Text]:
 def _first_of(names: Sequence[str], room: int = 40) -> str:
     """How many there are, and as many of their names as fit."""
     shown: list[str] = []
-    for name in labels(names, room):
+    for name in shortened(names, room):
         if len(", ".join([*shown, name])) > room:
             break
         shown.append(name)
