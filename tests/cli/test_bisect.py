@@ -140,7 +140,7 @@ def test_an_end_that_does_not_build_is_an_error(tmp_path: Path, monkeypatch: pyt
         (("start..main", "./a", "./b"), "one benchmark command"),
         (("--bad", "main", "./bench"), "--bad needs --good"),
         (("nowhere..main", "./bench"), "'nowhere' is not a revision"),
-        (("main..main", "./bench"), "is one revision only"),
+        (("main..main", "./bench"), "is only one revision"),
         (("start..main", "./absent"), "has no"),
         (("--resume", "b.jsonl", "./bench"), "--resume takes everything"),
         (("--resume", "absent.jsonl"), "cannot be read"),
@@ -176,7 +176,7 @@ def test_no_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
     code, _, err = bisect("a..b", "./bench")
     assert code == 2
-    assert "in no git repository" in err
+    assert "not in a git repository" in err
 
 
 @pytest.mark.parametrize("commits", [["a"], ["a", "b", "a"]])

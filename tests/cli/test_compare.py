@@ -204,7 +204,7 @@ def test_measurements_are_never_written_over(tmp_path: Path) -> None:
     for options in (("--html", str(copy)), ("--csv", str(tmp_path / "x"), "--latex", str(tmp_path / "x"))):
         code, _, err = speedproof("compare", str(copy), O3, *options)
         assert code == 2
-        assert "read or written already" in err
+        assert "already read or written" in err
     code, _, err = speedproof("run", "true", "true", "--max-runs", "2", "--save", str(copy))
     assert code == 2
     assert "nothing is appended" in err

@@ -99,7 +99,7 @@ def test_bad_counts_are_refused(bimodal: str) -> None:
     assert speedproof("model", bimodal, "--max-components", "0")[0] == 2
     code, _, err = speedproof("model", bimodal, "--bootstrap", "-5")
     assert code == 2
-    assert "not a whole number from 0 on" in err
+    assert "not a whole number of at least 0" in err
 
 
 def test_commands_of_one_hyperfine_file_are_samples_that_can_be_chosen(tmp_path: Path) -> None:

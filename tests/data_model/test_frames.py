@@ -94,7 +94,7 @@ def test_rows_are_put_in_run_order_and_metrics_apart() -> None:
 @pytest.mark.parametrize(
     ("arguments", "error", "words"),
     [
-        ({"value": "x"}, UsageError, "no column 'x'; there are name, threads, rev"),
+        ({"value": "x"}, UsageError, "no column 'x'; available: name, threads, rev"),
         ({"value": "name"}, DataError, "column 'name' does not hold numbers"),
         ({"value": "t", "benchmark": "who"}, UsageError, "no column 'who'"),
     ],

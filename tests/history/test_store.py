@@ -159,7 +159,7 @@ def test_another_database_is_left_alone(tmp_path: Path) -> None:
     where = tmp_path / "x.db"
     with sqlite3.connect(where) as connection:
         connection.execute("CREATE TABLE cats (name TEXT)")
-    with pytest.raises(SpeedproofError, match="other tables"):
+    with pytest.raises(SpeedproofError, match="tables that are not a"):
         Store(str(where))
 
 

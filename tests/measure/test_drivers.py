@@ -284,7 +284,7 @@ def test_a_tool_that_fails_is_shown() -> None:
     assert "no such benchmark" in err
     code, _, err = run("--driver", "go", "true", "true -x")
     assert code == 2
-    assert "measured nothing" in err
+    assert "printed nothing" in err
     assert not list(Path().glob("*.jsonl"))
 
 
