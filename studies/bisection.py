@@ -3,7 +3,7 @@
 Histories of 64 commits with 1 % noise a run; the place of the change is drawn. Columns: right (the culprit, or
 "nothing" where nothing changed), wrong, still open after 400 runs; runs; commits built; "another change remains".
 
-    python -m studies.bisection [--histories 1000] [--noise NAME]
+    python -m studies.bisection [--histories 1000] [--noise NAME] [--cell 0]
 """
 
 from __future__ import annotations
@@ -48,6 +48,8 @@ def _related(rng: np.random.Generator) -> Noise:
     return drawn
 
 
+# The change, the share that does not build, a second change.
+CELLS = ((0.0, 0.0, 0.0), (0.02, 0, 0), (0.05, 0, 0), (0.02, 0.2, 0), (0.05, 0.2, 0), (0.03, 0, 0.03))
 NOISES = {"normal": _normal, "t(3)": _heavy, "spikes": _spiky, "AR .6": _related}
 
 
@@ -107,12 +109,14 @@ def _main() -> None:
     )
     parser.add_argument("--histories", type=int, default=1000)
     parser.add_argument("--noise", choices=list(NOISES), action="append")
+    parser.add_argument(
+        "--cell", type=int, choices=range(len(CELLS)), action="append", help="a row of a noise"
+    )
     asked = parser.parse_args()
     print("| noise | change | broken | right | wrong | open | runs | median | 90 % | built | more |")
     print("|---|---|---|---|---|---|---|---|---|---|---|")
-    cells = ((0.0, 0.0, 0.0), (0.02, 0, 0), (0.05, 0, 0), (0.02, 0.2, 0), (0.05, 0.2, 0), (0.03, 0, 0.03))
     for noise in asked.noise or NOISES:
-        for change, broken, second in cells:
+        for change, broken, second in [CELLS[i] for i in asked.cell or range(len(CELLS))]:
             rows = [bisected(seed, noise, change, broken, second) for seed in range(asked.histories)]
             right, wrong, runs, built, more = np.array(rows, dtype=float).T
             shown = f"{change:.0%} and {second:.0%}" if second else f"{change:.0%}"

@@ -111,7 +111,13 @@ def compared(sides: dict[str, list[str]], seed: int, *, repeats: int, blocks: in
         SessionLine(
             SCHEMA, "s", "2026-01-01T00:00:00+00:00", seed, (PlannedBenchmark("b", tuple(versions)),)
         ),
-        StopRules(stop_at_proof=True, min_blocks=min(10, blocks), max_blocks=blocks, max_time=None),
+        StopRules(
+            stop_at_proof=True,
+            min_blocks=10,
+            max_blocks=blocks,
+            max_time=None,
+            fixed=len(versions[0].builds) > 1,
+        ),
         Processor(),
         clock=time.monotonic,
         append=lambda line: None,
@@ -136,11 +142,11 @@ def main() -> None:
         rng = np.random.default_rng(1)
         cases = [
             ("identical code, one build of each, 10 blocks", "A", 1, 1, 10, pairs),
-            ("identical code, K = 10 builds", "A", 10, 1, 10, pairs),
-            ("identical code, K = 10 builds, 3 runs each", "A", 10, 3, 10, pairs // 2),
-            ("2 % planted, K = 10 builds", "B", 10, 1, 10, pairs // 4),
-            ("2 % planted, K = 20 builds, 3 runs each", "B", 20, 3, 20, pairs // 4),
-            ("2 % planted, K = 40 builds, 3 runs each", "B", 40, 3, 40, pairs // 8),
+            ("identical code, K = 10 builds, 1 run each", "A", 10, 1, 10, pairs),
+            ("identical code, K = 10 builds, 5 runs each", "A", 10, 5, 10, pairs),
+            ("2 % planted, K = 10 builds, 1 run each", "B", 10, 1, 10, pairs // 2),
+            ("2 % planted, K = 10 builds, 5 runs each", "B", 10, 5, 10, pairs // 2),
+            ("2 % planted, K = 20 builds, 5 runs each", "B", 20, 5, 20, pairs // 4),
         ]
         print("| compared | sessions | faster | slower | undecided |\n|---|---|---|---|---|")
         for title, other, count, repeats, blocks, sessions in cases:

@@ -182,6 +182,46 @@ def test_precision_goes_on_after_the_proof() -> None:
     assert finding.result.blocks > 50
 
 
+def test_one_budget_is_spent_on_what_is_undecided() -> None:
+    """Quiet benchmarks leave their time to a noisy one, which then has most of it; nobody waits for the end."""
+    names = ("quiet", "noisy", "still")
+    plan = [
+        PlannedBenchmark(n, tuple(PlannedVersion(f"{n}{v}", (n,), n, setup="s") for v in "XY")) for n in names
+    ]
+    times = {
+        f"{n}{v}": noisy(1.0, seed, 0.08 if n == "noisy" else 0.001)
+        for seed, (n, v) in enumerate(itertools.product(names, "XY"))
+    }
+    rules = StopRules(gate=Gate(0.02, 3), max_time=None, budget=300.0)
+    bench = Bench(times, *plan, rules=rules, warmup=1)
+    began = bench.clock.now
+    outcome = bench.session.run()
+    reasons = dict(outcome.measured.reasons)
+    assert reasons["quiet"] == reasons["still"] == "decided"
+    assert reasons["noisy"] in ("decided", "300 s were allowed for all benchmarks")
+    assert bench.clock.now - began < 300 + 3
+    blocks = {f.benchmark: f.result.blocks for f in outcome.findings}
+    assert blocks["quiet"] == blocks["still"] == 10
+    assert blocks["noisy"] > 100
+    # All had their first ten before any had more, and blocks are counted on.
+    counted = [r for r in bench.runs if not r.warmup]
+    assert [r.benchmark for r in counted[:60]] == [n for n in names for _ in range(20)]
+    assert sorted({r.block for r in counted if r.benchmark == "noisy"}) == list(range(blocks["noisy"]))
+    assert bench.executor.hooks.count("begin noisyX") == bench.executor.hooks.count("finish noisyX") == 2
+
+
+def test_a_small_budget_gives_every_benchmark_a_block_and_equal_time() -> None:
+    plan = [PlannedBenchmark(n, tuple(PlannedVersion(f"{n}{v}", (n,), n) for v in "XY")) for n in "abcd"]
+    times = {f"{n}{v}": 1.0 if v == "X" else noisy(1.0, ord(n), 0.1) for n in "abcd" for v in "XY"}
+    for budget, blocks in ((1.0, {1}), (40.0, {5, 6})):
+        rules = StopRules(gate=Gate(0.02, 4), max_time=None, budget=budget)
+        outcome = Bench(times, *plan, rules=rules).session.run()
+        assert {f.result.blocks for f in outcome.findings} <= blocks
+        assert {reason for _, reason in outcome.measured.reasons} == {
+            f"{budget:g} s were allowed for all benchmarks"
+        }
+
+
 def test_every_block_has_builds_of_its_own_and_their_runs_are_one_value() -> None:
     """Each build of each version once, paired at random; its runs in random order, their median its value."""
     folders = {name: tuple(PlannedBuild(f"{name}{i}", i + 1) for i in range(12)) for name in "XY"}

@@ -15,7 +15,8 @@ from speedproof.data.record import Record
 from speedproof.data.sample import FloatArray
 from speedproof.data.session_file import EndLine, Line, SessionLine, StoredSession, control_name
 from speedproof.measure.results import Limits, Measured, Progress, Tally, Warmup
-from speedproof.measure.session import Executor, Harness, Session
+from speedproof.measure.runs import Executor, Harness
+from speedproof.measure.session import Session
 from speedproof.protocols.sequential import Finding, SequentialComparison, StopRules, withheld, withheld_by
 
 __all__ = ["ComparedSession", "SessionOrigin", "SessionResult", "tool_times"]
@@ -137,7 +138,7 @@ class ComparedSession:
             executor,
             clock=clock,
             append=append,
-            limits=Limits(rules.max_blocks, rules.max_time),
+            limits=Limits(rules.max_blocks, rules.max_time, rules.budget),
             watch=lambda progress: watch(progress, self.comparisons[progress.benchmark.name]),
             warmup=warmup,
             metric=metric,

@@ -134,7 +134,7 @@ COMMAND = _Run(
                 parse=whole,
                 metavar="K",
                 help="build each revision K times, {seed} in --build being another number every time, and give "
-                "every block builds of its own: what is proven is then of the code; --runs are those of one build",
+                "every block builds of its own: what is proven is then of the code; --runs are those of one build (default: 5)",
             ),
             Option(
                 "--plan",
@@ -258,7 +258,7 @@ COMMAND = _Run(
                 parse=seconds,
                 default=60.0,
                 metavar="S",
-                help="seconds for each benchmark (default: 60)",
+                help="seconds for each benchmark (default: 60); with --gate for all together",
             ),
             Option(
                 "--stop-at-proof",

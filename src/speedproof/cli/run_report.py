@@ -25,8 +25,8 @@ from speedproof.report import calibration as of_calibration
 from speedproof.report import planning as of_planning
 from speedproof.report.formats import Reported
 from speedproof.report.model import Report, Text
+from speedproof.report.session import listed, sides_of, spent_of
 from speedproof.report.session import report as session_report
-from speedproof.report.session import sides_of, spent_of
 from speedproof.sessions import SessionOrigin, SessionResult
 
 if TYPE_CHECKING:
@@ -105,11 +105,14 @@ def report(
 
 def _remark(console: Console, outcome: SessionResult, last: StoredSession) -> None:
     """Why each benchmark ended, and what was asked for and is nowhere."""
+    ended: dict[str, list[str]] = {}
     for benchmark, reason in outcome.measured.reasons:
+        ended.setdefault(reason, []).append(benchmark)
+    for reason, names in ended.items():
         if reason == "interrupted":
             console.remark("interrupted")
         elif reason not in ("", "decided"):
-            console.remark(f"{benchmark}: ended because {reason}")
+            console.remark(f"{listed(names)}: ended because {reason}")
     for problem in outcome.measured.unfinished:
         console.remark(f"error: {problem}")
     for tally in outcome.measured.tallies:

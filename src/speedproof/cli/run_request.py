@@ -51,7 +51,6 @@ from speedproof.protocols.sequential import Gate, StopRules
 
 __all__ = [
     "Metrics",
-    "comparisons",
     "inherit",
     "kept",
     "metrics_of",
@@ -94,6 +93,8 @@ _MOST_VALUES = 10_000
 _GATE_MARGIN = 0.02
 # Builds of each revision and runs of each build from which --plan plans.
 _PILOT = (3, 5)
+# Runs of a build are cheap beside the build, and what they vary by must not hide what builds differ by.
+_RUNS_OF_A_BUILD = 5
 # Bytes that a build adds to the environment: a page, within which the stack then begins anywhere.
 _MOST_PADDING = 4096
 
@@ -156,11 +157,6 @@ class Metrics(NamedTuple):
     higher_is_better: bool
 
 
-def comparisons(plan: Sequence[PlannedBenchmark]) -> int:
-    """How many there are: every candidate of every benchmark."""
-    return sum(len(benchmark.versions) - 1 for benchmark in plan)
-
-
 _VERDICTS = ("fail_on", "gate", "margin", "precision", "stop_at_proof")
 
 
@@ -178,8 +174,9 @@ def refuse_verdicts(args: Args) -> None:
         args.refuse("stop_at_proof", because=f"--runs {args.runs} stops at no other number")
 
 
-def rules_of(args: Args, comparisons: int) -> StopRules:
-    """When each benchmark ends, and at which risk; a gate has so many comparisons."""
+def rules_of(args: Args, plan: Sequence[PlannedBenchmark]) -> StopRules:
+    """When each benchmark ends, and at which risk."""
+    comparisons = sum(len(benchmark.versions) - 1 for benchmark in plan)
     if not comparisons and not args.driver:
         args.refuse(*_VERDICTS, because="a single version has no verdict")
     risk = risk_of(confidence_of(args))
@@ -188,7 +185,12 @@ def rules_of(args: Args, comparisons: int) -> StopRules:
         # Every block has a build of its own, so there are as many; --runs are those of one build.
         if taken := [args.given[name] for name in ("min_runs", "max_runs") if name in args.given]:
             raise UsageError(f"--builds {args.builds} is the number of blocks; leave out {taken[0]}")
-        least, most = args.builds if args.plan else min(_LEAST_RUNS, args.builds), args.builds
+        if not args.plan and 2.0**-args.builds > risk:
+            raise UsageError(
+                f"--builds {args.builds} can prove nothing at {1 - risk:.4g} confidence: 10 builds or more find "
+                "changes; --plan says how many are needed"
+            )
+        least = most = args.builds
         longest = longest if "max_time" in args.given else None
     elif args.runs is not None:
         if taken := [args.given[name] for name in ("min_runs", "max_runs") if name in args.given]:
@@ -200,13 +202,19 @@ def rules_of(args: Args, comparisons: int) -> StopRules:
     if args.calibrate:
         # The question is how large the noise is, not whether A differs from A.
         least = 10**9 if most is None else most
-    gate = None
+    gate = budget = None
     if args.gate:
         if args.precision is not None or args.calibrate:
             raise UsageError("--gate asks whether a margin is lost; leave out --precision and --calibrate")
         gate = Gate(args.margin or _GATE_MARGIN, max(comparisons, 1))
+        # The suite is what is judged: what one benchmark leaves of its time, the others may use.
+        if longest is not None:
+            budget = longest if "max_time" in args.given else longest * len(plan)
     margin = None if gate else args.margin
-    return StopRules(risk, margin, args.precision, least, most, longest, args.stop_at_proof, gate)
+    fixed = args.builds is not None
+    return StopRules(
+        risk, margin, args.precision, least, most, longest, args.stop_at_proof, gate, fixed, budget
+    )
 
 
 def unaffected_of(args: Args, plan: Sequence[PlannedBenchmark]) -> tuple[str, ...]:
@@ -305,6 +313,8 @@ def plan_of(args: Args, console: Console, held: ExitStack) -> tuple[PlannedBench
         _check_driver(args)
     if args.plan:
         args.builds, args.runs = args.builds or _PILOT[0], args.runs or _PILOT[1]
+    elif args.builds:
+        args.runs = args.runs or _RUNS_OF_A_BUILD
     if args.no_shell and args.shell:
         raise UsageError(f"--shell={args.shell} and --no-shell exclude each other")
     commands: list[str | list[str]] = [*args.commands, *([args.words] if args.words else [])]

@@ -26,7 +26,6 @@ from speedproof.cli.outputs import check_outputs
 from speedproof.cli.run_report import report
 from speedproof.cli.run_request import (
     Metrics,
-    comparisons,
     inherit,
     kept,
     metrics_of,
@@ -82,7 +81,7 @@ def _carry_out(args: Args, console: Console, held: ExitStack) -> int:
     stored = _stored(args, console, args.resume)
     refuse_verdicts(args)
     plan = stored[-1].head.benchmarks if stored else plan_of(args, console, held)
-    rules = rules_of(args, comparisons(plan))
+    rules = rules_of(args, plan)
     files = _same_files(args, stored, plan)
     warmup = Warmup(0) if args.driver else warmup_of(args.warmup)
     if (
@@ -133,7 +132,7 @@ def _carry_out(args: Args, console: Console, held: ExitStack) -> int:
             if tool is not None:
                 found = _found_by(tool, head.benchmarks, stored, console)
                 head = msgspec.structs.replace(head, benchmarks=found)
-                rules = rules_of(args, comparisons(found))
+                rules = rules_of(args, found)
             outcome = _measure(args, console, stack, path, head, stored, rules, warmup, metrics, tool)
         except (SpeedproofError, OSError):
             _say_what_is_left(console, path, head.session)
@@ -194,7 +193,7 @@ def _review(args: Args, console: Console) -> int:
     stored = _stored(args, console, args.review)
     refuse_verdicts(args)
     head = stored[-1].head
-    rules = rules_of(args, comparisons(head.benchmarks))
+    rules = rules_of(args, head.benchmarks)
     higher = head.units.get(args.decide_by, ("", ""))[1] == "higher"
 
     def append(line: Line) -> None:

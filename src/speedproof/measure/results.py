@@ -58,10 +58,13 @@ class Limits:
         Blocks after which it ends.
     max_time : float or None
         Seconds of one session after which it ends.
+    budget : float or None
+        Seconds for all benchmarks together, spent on those that are open; ``max_time`` then means nothing.
     """
 
     max_blocks: int | None = None
     max_time: float | None = 60.0
+    budget: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

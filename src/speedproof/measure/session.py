@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from typing import Protocol
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from msgspec import structs
@@ -14,13 +14,13 @@ from speedproof.data.session_file import (
     Line,
     PlannedBenchmark,
     PlannedVersion,
-    RunLine,
     SessionLine,
     StoredSession,
 )
 from speedproof.measure.earlier import blocks_of, counted
-from speedproof.measure.execute import Run, RunError
-from speedproof.measure.results import Decider, Limits, Measured, Progress, Tally, Warmup
+from speedproof.measure.execute import RunError
+from speedproof.measure.results import Decider, Limits, Measured, Progress, Warmup
+from speedproof.measure.runs import Executor, Harness, Runs
 from speedproof.measure.schedule import block_order, build_of
 
 __all__ = ["Executor", "Harness", "Session"]
@@ -34,30 +34,18 @@ _HOPELESS = 10
 # Only its length matters: it moves the stack.
 _PADDING = "SPEEDPROOF_PADDING"
 _ONE_ROUND = Warmup()
+# With one budget for all, blocks that every open benchmark has after the first round; each round doubles them.
+_FIRST_ROUND = 10
 _LIMITS = Limits()
 
 
-class Executor(Protocol):
-    """What executes; a fake one makes order, stopping and resuming testable without time."""
+class _Turn(NamedTuple):
+    """A group's turn to be measured: for so many seconds, up to so many blocks of it in this session."""
 
-    def begin(self, version: PlannedVersion) -> None:
-        """Called once before the runs of a version."""
-
-    def measure(self, version: PlannedVersion) -> Run:
-        """Execute once."""
-
-    def finish(self, version: PlannedVersion) -> None:
-        """Called once after the runs of a version, also after an interrupt or an error."""
-
-    def explain(self, run: Run, metric: str) -> str:
-        """Why a run has no value of a metric; empty when nothing is known."""
-
-
-class Harness(Executor, Protocol):
-    """What measures several benchmarks at once: another tool, which may be asked for some of them only."""
-
-    def measure_all(self, version: PlannedVersion, wanted: Sequence[str]) -> Mapping[str, Run]:
-        """Execute once; a run for every benchmark that is wanted."""
+    number: int
+    group: Sequence[PlannedBenchmark]
+    seconds: float
+    blocks: float
 
 
 def _ignore(progress: Progress) -> None:
@@ -117,7 +105,6 @@ class Session:
     ) -> None:
         self._head = head
         self._repeats = repeats
-        self._harness = harness
         self._groups = [head.benchmarks] if harness else [(b,) for b in head.benchmarks]
         self._deciders = deciders
         self._limits = limits
@@ -127,14 +114,22 @@ class Session:
         self._watch = watch
         self._warmup = warmup
         self._metric = metric
-        self._ignore_failure = ignore_failure
         self._changed = changed
         self._replaced: dict[str, dict[str, None]] = {}
         self._unfinished: list[str] = []
         self._recalled: dict[str, int] = {}
         self._cut: dict[str, int] = {}
-        self._tallies = {(b.name, v.name): Tally(b.name, v.name) for b in head.benchmarks for v in b.versions}
-        self._started = clock()
+        self._runs = Runs(
+            head,
+            executor,
+            clock=clock,
+            append=append,
+            metric=metric,
+            ignore_failure=ignore_failure,
+            harness=harness,
+        )
+        self._why: dict[str, str] = {}
+        self._blocks = [0] * len(self._groups)
 
     def recall(self, sessions: Iterable[StoredSession]) -> int:
         """Take over the blocks of earlier sessions; blocks never cross sessions.
@@ -145,14 +140,14 @@ class Session:
         for session in sessions:
             for name, versions in (session.end.changed if session.end else {}).items():
                 self._replaced.setdefault(name, {}).update(dict.fromkeys(versions))
-            for tally, run in counted(session, self._tallies):
+            for tally, run in counted(session, self._runs.tallies):
                 tally.count(
                     run.metrics,
                     failed=run.exit != 0 or run.timed_out,
                     left=run.left_behind,
-                    deciding=self._deciding(run.metrics),
+                    deciding=self._runs.deciding(run.metrics),
                 )
-            for benchmark, runs in blocks_of(session, self._tallies):
+            for benchmark, runs in blocks_of(session, self._runs.tallies):
                 decider = self._deciders[benchmark]
                 self._recalled[benchmark] = self._recalled.get(benchmark, 0) + 1
                 if decider.candidates and (decider.reference not in runs or len(runs) == 1):
@@ -162,7 +157,9 @@ class Session:
                     {
                         name: float(np.median([run.metrics[self._metric] for run in lines]))
                         for name, lines in runs.items()
-                        if all(r.exit == 0 and not r.timed_out and self._deciding(r.metrics) for r in lines)
+                        if all(
+                            r.exit == 0 and not r.timed_out and self._runs.deciding(r.metrics) for r in lines
+                        )
                     }
                 )
                 count += 1
@@ -170,7 +167,7 @@ class Session:
 
     def review(self) -> Measured:
         """How what was taken over went, without measuring anything: of the benchmarks that have a run."""
-        measured = {tally.benchmark for tally in self._tallies.values() if tally.runs}
+        measured = {tally.benchmark for tally in self._runs.tallies.values() if tally.runs}
         return self._measured([(b.name, "") for b in self._head.benchmarks if b.name in measured], False)
 
     def run(self) -> Measured:
@@ -192,19 +189,17 @@ class Session:
     def steps(self) -> Generator[Progress, None, Measured]:
         """The same, run by run; whoever leaves early ends the session."""
         self._append(self._head)
-        self._started = self._clock()
-        reasons: list[tuple[str, str]] = []
+        self._runs.started = self._clock()
+        begun: dict[str, None] = {}
         interrupted = False
         end = EndLine(self._head.session, "error")
         try:
-            for number, group in enumerate(self._groups):
-                ended: dict[str, str] = {}
+            for turn in self._turns():
+                begun.update(dict.fromkeys(benchmark.name for benchmark in turn.group))
                 try:
-                    yield from self._measure(number, group, ended)
+                    yield from self._measure(turn)
                 except KeyboardInterrupt:
                     interrupted = True
-                reasons += [(b.name, ended.get(b.name, "interrupted")) for b in group]
-                if interrupted:
                     break
             try:
                 for name, version, _ in self._changed():
@@ -212,12 +207,12 @@ class Session:
             except KeyboardInterrupt:
                 # Large files take a moment to be looked at; what was measured still gets its verdict.
                 interrupted = True
+            reasons = [(name, self._why.get(name, "interrupted")) for name in begun]
             measured = self._measured(reasons, interrupted)
             reason = reasons[-1][1] if reasons else "nothing to measure"
             end = EndLine(self._head.session, reason, measured.on_result, measured.changed)
         except GeneratorExit:
-            started = self._head.benchmarks[: len(reasons) + len(group)]
-            watched = self._measured([(b.name, "interrupted") for b in started], True)
+            watched = self._measured([(name, "interrupted") for name in begun], True)
             end = EndLine(self._head.session, "left early", watched.on_result, watched.changed)
             raise
         finally:
@@ -237,7 +232,7 @@ class Session:
         return Measured(
             tuple(reasons),
             interrupted,
-            tuple(tally for tally in self._tallies.values() if tally.benchmark in names),
+            tuple(tally for tally in self._runs.tallies.values() if tally.benchmark in names),
             on_result,
             {name: tuple(versions) for name, versions in self._replaced.items()},
             tuple(self._unfinished),
@@ -245,71 +240,100 @@ class Session:
             dict(self._recalled),
         )
 
-    def _measure(
-        self, number: int, group: Sequence[PlannedBenchmark], ended: dict[str, str]
-    ) -> Generator[Progress, None, None]:
-        """Block by block, until every benchmark of the group has ended; why each did is told as it does."""
+    def _turns(self) -> Iterator[_Turn]:
+        """One group after the other; with one budget for all, in rounds, among those that are still open."""
+        budget, longest = self._limits.budget, self._limits.max_time
+        if budget is None:
+            for number, group in enumerate(self._groups):
+                yield _Turn(number, group, math.inf if longest is None else longest * len(group), math.inf)
+            return
+        blocks = _FIRST_ROUND
+        groups = list(enumerate(self._groups))
+        while groups := [(number, group) for number, group in groups if self._still_open(group)]:
+            for place, (number, group) in enumerate(groups):
+                share = (budget - self._spent()) / (len(groups) - place)
+                yield _Turn(number, group, share, blocks if len(groups) > 1 else math.inf)
+            blocks *= 2
+
+    def _spent(self) -> float:
+        return self._clock() - self._runs.started
+
+    def _still_open(self, group: Sequence[PlannedBenchmark]) -> list[PlannedBenchmark]:
+        for benchmark in group:
+            if benchmark.name not in self._why and (reason := self._ended(benchmark.name)):
+                self._why[benchmark.name] = reason
+        return [benchmark for benchmark in group if benchmark.name not in self._why]
+
+    def _measure(self, turn: _Turn) -> Generator[Progress, None, None]:
+        """Block by block, until every benchmark of the group has ended or its turn is over."""
+        number, group = turn.number, turn.group
         versions = {version.name: version for benchmark in group for version in benchmark.versions}
         begun: list[PlannedVersion] = []
         start = self._clock()
 
-        def still_open() -> list[PlannedBenchmark]:
-            for benchmark in group:
-                if benchmark.name not in ended and (reason := self._ended(benchmark.name, start, len(group))):
-                    ended[benchmark.name] = reason
-            return [benchmark for benchmark in group if benchmark.name not in ended]
+        first = self._blocks[number]
+
+        def remaining() -> list[PlannedBenchmark]:
+            done = self._blocks[number]
+            # The first block is always measured: without it there is nothing to say.
+            late = self._clock() - start >= turn.seconds and all(self._deciders[b.name].blocks for b in group)
+            if late and self._limits.budget is None:
+                told = f"{turn.seconds:g} s were allowed"
+                self._why.update({b.name: told for b in self._still_open(group)})
+            return [] if done >= turn.blocks or (late and done > first) else self._still_open(group)
 
         # What earlier sessions decided needs no setup.
-        if not still_open():
+        if not remaining():
             return
         try:
             for version in versions.values():
                 begun.append(version)
                 self._executor.begin(version)
             if not any(version.builds for version in versions.values()):
-                yield from self._warm_up(group, versions, start)
-            block = 0
+                yield from self._warm_up(group, versions, start, again=first > 0)
             # A seed given again must not draw the orders of the earlier blocks again.
             before = max(self._recalled.get(benchmark.name, 0) for benchmark in group)
-            upcoming = self._drawn(number, versions, before * self._repeats)
-            while remaining := still_open():
-                values: dict[str, dict[str, list[float]]] = {benchmark.name: {} for benchmark in remaining}
+            upcoming = self._drawn(number, versions, (before + first) * self._repeats)
+            while wanting := remaining():
+                block = self._blocks[number]
+                values: dict[str, dict[str, list[float]]] = {benchmark.name: {} for benchmark in wanting}
                 wanted = {
-                    name: [b for b in remaining if name in self._deciders[b.name].runners]
-                    for name in upcoming
+                    name: [b for b in wanting if name in self._deciders[b.name].runners] for name in upcoming
                 }
                 place = 0
                 now = self._as_built(versions, number, before + block)
                 if any(version.builds for version in versions.values()):
                     for name in upcoming if self._warmup.rounds != 0 else ():
                         # A build that has not run yet is not in the machine's caches.
-                        for benchmark, run in self._execute(wanted[name], now[name], (block, 0), warmup=True):
-                            yield Progress(benchmark, name, run, True, self._clock() - start, len(remaining))
+                        for benchmark, run in self._runs.execute(
+                            wanted[name], now[name], (block, 0), warmup=True
+                        ):
+                            yield Progress(benchmark, name, run, True, self._clock() - start, len(wanting))
                 for repeat in range(self._repeats):
                     # Those left of a random order are in random order.
                     order = [name for name in upcoming if wanted[name]]
                     for name in order:
                         if name == order[-1]:
                             # The comparison leaves the next run cold caches: drawing is for the last one.
-                            turn = (before + block) * self._repeats + repeat + 1
-                            upcoming = self._drawn(number, versions, turn)
-                        for benchmark, run in self._execute(
+                            following = (before + block) * self._repeats + repeat + 1
+                            upcoming = self._drawn(number, versions, following)
+                        for benchmark, run in self._runs.execute(
                             wanted[name], now[name], (block, place), warmup=False
                         ):
                             elapsed = self._clock() - start
-                            yield Progress(benchmark, name, run, False, elapsed, len(remaining))
-                            if not run.failed and self._deciding(run.metrics):
+                            yield Progress(benchmark, name, run, False, elapsed, len(wanting))
+                            if not run.failed and self._runs.deciding(run.metrics):
                                 of = values[benchmark.name].setdefault(name, [])
                                 of.append(run.metrics[self._metric])
                         place += 1
-                for benchmark in remaining:
+                for benchmark in wanting:
                     complete = {
                         name: float(np.median(found))
                         for name, found in values[benchmark.name].items()
                         if len(found) == self._repeats
                     }
                     self._deciders[benchmark.name].add(complete)
-                block += 1
+                self._blocks[number] += 1
         except RunError as error:
             raise RunError("\n".join([str(error), *self._finish(begun)])) from None
         except BaseException:
@@ -349,30 +373,34 @@ class Session:
     def _drawn(self, number: int, versions: Iterable[str], block: int) -> tuple[str, ...]:
         return block_order(list(versions), seed=self._head.seed, benchmark=number, block=block)
 
-    def _ended(self, benchmark: str, start: float, together: int) -> str:
+    def _ended(self, benchmark: str) -> str:
         """Why a benchmark is measured no longer; empty while it is."""
         decider = self._deciders[benchmark]
         if decider.decided:
             return "decided"
         for name in decider.runners:
-            tally = self._tallies[benchmark, name]
+            tally = self._runs.tallies[benchmark, name]
             if tally.useless and tally.runs >= _HOPELESS:
                 reason = f"none of the {tally.runs} runs of {name} counts"
                 if len(decider.runners) <= 2 or name == decider.reference:
                     return reason
                 decider.drop(name, reason)
-        most, longest = self._limits.max_blocks, self._limits.max_time
+        most, budget = self._limits.max_blocks, self._limits.budget
         if most is not None and decider.blocks >= most:
             return f"{most} runs of each version were allowed"
-        # The first block is always measured: without it there is nothing to say.
-        if longest is not None and decider.blocks and self._clock() - start >= longest * together:
-            return f"{longest * together:g} s were allowed"
+        if budget is not None and decider.blocks and self._spent() >= budget:
+            return f"{budget:g} s were allowed for all benchmarks"
         return ""
 
     def _warm_up(
-        self, group: Sequence[PlannedBenchmark], versions: Mapping[str, PlannedVersion], start: float
+        self,
+        group: Sequence[PlannedBenchmark],
+        versions: Mapping[str, PlannedVersion],
+        start: float,
+        *,
+        again: bool,
     ) -> Generator[Progress, None, None]:
-        rounds = self._warmup.rounds
+        rounds = 1 if again and self._warmup.rounds is None else self._warmup.rounds
         times: list[list[float]] = []
         while len(times) < (_STEADY_MAX if rounds is None else rounds):
             if rounds is None and _steady(times):
@@ -380,88 +408,11 @@ class Session:
             times.append([])
             for position, version in enumerate(versions.values()):
                 own = [b for b in group if version.name in self._deciders[b.name].runners]
-                for benchmark, run in self._execute(
+                for benchmark, run in self._runs.execute(
                     own, (version, None), (len(times) - 1, position), warmup=True
                 ):
                     yield Progress(benchmark, version.name, run, True, self._clock() - start, len(group))
                     times[-1].append(run.metrics.get("time", 0.0))
-
-    def _execute(
-        self,
-        wanted: Sequence[PlannedBenchmark],
-        built: tuple[PlannedVersion, int | None],
-        place: tuple[int, int],
-        *,
-        warmup: bool,
-    ) -> list[tuple[PlannedBenchmark, Run]]:
-        """Run a version once, at its place in its block, for the benchmarks that want it."""
-        version = built[0]
-        at = self._clock() - self._started
-        if self._harness is None:
-            runs = [self._executor.measure(version)]
-        else:
-            found = self._harness.measure_all(version, [benchmark.name for benchmark in wanted])
-            runs = [found[benchmark.name] for benchmark in wanted]
-        for benchmark, run in zip(wanted, runs, strict=True):
-            self._keep(benchmark, built, run, place, at, warmup=warmup)
-        return list(zip(wanted, runs, strict=True))
-
-    def _keep(
-        self,
-        benchmark: PlannedBenchmark,
-        built: tuple[PlannedVersion, int | None],
-        run: Run,
-        place: tuple[int, int],
-        at: float,
-        *,
-        warmup: bool,
-    ) -> None:
-        """Store a run; one that failed ends the session, unless that is ignored."""
-        version, build = built
-        self._append(
-            RunLine(
-                self._head.session,
-                benchmark.name,
-                version.name,
-                *place,
-                round(at, 6),
-                run.metrics,
-                run.exit,
-                run.timed_out,
-                warmup,
-                run.left_behind,
-                build,
-            )
-        )
-        lacks = not self._deciding(run.metrics)
-        if (run.failed or lacks) and not self._ignore_failure:
-            how = run.describe_failure() if run.failed else self._describe_lack(run)
-            of = f" ({benchmark.name})" if self._harness else ""
-            raise RunError(
-                f"{version.text!r}{of} {how}\n"
-                "(--ignore-failure leaves such runs out; --output capture also shows standard output)"
-            )
-        if not warmup:
-            tally = self._tallies[benchmark.name, version.name]
-            for metric in () if run.failed else self._head.units:
-                if metric not in run.metrics and metric not in tally.absent:
-                    tally.absent[metric] = self._executor.explain(run, metric)
-            tally.count(run.metrics, failed=run.failed, left=run.left_behind, deciding=not lacks)
-
-    def _deciding(self, metrics: Mapping[str, float]) -> bool:
-        """Whether a run has the metric that decides, and a value that a speedup can be made of."""
-        value = metrics.get(self._metric, 0.0)
-        return value > 0.0 and math.isfinite(value)
-
-    def _describe_lack(self, run: Run) -> str:
-        if self._metric in run.metrics:
-            return (
-                f"has the value {run.metrics[self._metric]:g} of {self._metric!r}, which decides: a speedup is a "
-                "ratio and needs positive values; decide by another metric, or let the programs do more"
-            )
-        why = self._executor.explain(run, self._metric)
-        parts = (f"did not give the metric {self._metric!r} that decides", why, run.describe_output())
-        return "; ".join(part for part in parts if part)
 
 
 def _steady(times: Sequence[Sequence[float]]) -> bool:

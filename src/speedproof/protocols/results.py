@@ -157,7 +157,7 @@ class Summary:
     notes : tuple of str
         Remarks made while reading.
     repeated : str
-        What the values used are of: ``"run"``, ``"process"`` or ``"session"``.
+        What the values used are of: ``"run"``, ``"process"``, ``"build"`` or ``"session"``.
     """
 
     label: str
@@ -388,7 +388,7 @@ class Comparison:
     def repeated(self) -> str:
         """What was repeated independently: ``"run"``, ``"process"`` or ``"session"``."""
         sides = {self.reference.repeated, self.candidate.repeated}
-        return next(name for name in ("session", "process", "run") if name in sides)
+        return next(name for name in ("session", "build", "process", "run") if name in sides)
 
 
 def summarise(sample: Sample, used: Sample | None = None) -> Summary:

@@ -12,6 +12,7 @@ import numpy as np
 from speedproof.errors import DataError, UsageError
 from speedproof.protocols.results import Verdict
 from speedproof.stats.evalues import closed_test
+from speedproof.stats.fixed_pairs import FixedPairs
 from speedproof.stats.forecast import FORECAST_FROM
 from speedproof.stats.resolution import Resolution
 from speedproof.stats.sequential import PairedSequence, SequentialResult
@@ -22,6 +23,7 @@ __all__ = ["PROVEN", "Finding", "Gate", "SequentialComparison", "StopRules", "wi
 
 PROVEN = "proven"
 """Why measuring a candidate ended when there was a verdict."""
+_ALL = "all of its blocks were measured"
 # How much of the observed effect the bound is to hold; in logarithms, so that directions are alike.
 _SHARE = 0.5
 # The rounding of a sum of logarithms is far below this.
@@ -77,6 +79,10 @@ class StopRules:
         as "at least 1.001x" is of little use to somebody who sees 1.05x.
     gate : Gate or None
         Stop when it is proven that nothing was lost beyond the gate's margin, or that something was.
+    budget : float or None
+        Seconds for all benchmarks together, instead of ``max_time`` for each.
+    fixed : bool
+        There will be ``max_blocks`` blocks, whatever they show: they are tested once, at the end.
 
     Raises
     ------
@@ -92,6 +98,8 @@ class StopRules:
     max_time: float | None = 60.0
     stop_at_proof: bool = False
     gate: Gate | None = None
+    fixed: bool = False
+    budget: float | None = None
 
     def __post_init__(self) -> None:
         if self.min_blocks < 1:
@@ -182,7 +190,8 @@ class SequentialComparison:
         self._rules = rules
         self._swap = higher_is_better
         share = rules.risk / max(len(self.candidates), 1)
-        self._sequences = {name: PairedSequence(risk=share) for name in self.candidates}
+        kind = FixedPairs if rules.fixed else PairedSequence
+        self._sequences: dict[str, PairedSequence] = {name: kind(risk=share) for name in self.candidates}
         self._proven: dict[int, set[str]] = {1: set(), -1: set()}
         self._reasons: dict[str, str] = {}
         self._fails: set[str] = set()
@@ -217,6 +226,10 @@ class SequentialComparison:
                         f"{self.benchmark}, {name} against {self.reference}, {self.metric}: {error}; decide by a "
                         "metric that is never 0, or let the programs do more"
                     ) from None
+        if self._rules.fixed and self.blocks == self._rules.max_blocks:
+            for sequence in self._sequences.values():
+                if isinstance(sequence, FixedPairs):
+                    sequence.close()
         self._decide()
 
     def _decide(self) -> None:
@@ -241,6 +254,8 @@ class SequentialComparison:
             return
         if self._rules.max_blocks is not None and self.blocks >= self._rules.max_blocks:
             # It ends here whatever was found: where both numbers are the same, the size was fixed beforehand.
+            if self._rules.fixed:
+                self._reasons = {name: self._reasons.get(name, _ALL) for name in self.candidates}
             return
         for name, result in zip(self.candidates, results, strict=True):
             if name not in self._reasons and (reason := self._finished(name, result)):
@@ -296,6 +311,8 @@ class SequentialComparison:
 
         A precision is reached whoever is ahead, and a candidate without a block left for none of its values.
         """
+        if self._rules.fixed:
+            return ()
         if self._rules.precision is not None:
             left = [n for n in self._reasons if self._sequences[n].result().contradictory]
         else:
@@ -350,7 +367,7 @@ class SequentialComparison:
                     result,
                     sequence.estimate(),
                     self._reasons.get(name, ""),
-                    0.0 if name in self._reasons else self._blocks_to_go(name, sequence, result),
+                    self._blocks_to_go(name, sequence, result),
                     self.metric,
                     gate=self._at_gate(name, result),
                 )
@@ -359,6 +376,9 @@ class SequentialComparison:
 
     def _blocks_to_go(self, name: str, sequence: PairedSequence, result: SequentialResult) -> float:
         rules = self._rules
+        verdict = self._verdict(name, result)
+        if name in self._reasons and not (rules.fixed and verdict is Verdict.UNDECIDED):
+            return 0.0
         if rules.precision is not None:
             if result.precision <= rules.precision:
                 return 0.0
@@ -369,7 +389,6 @@ class SequentialComparison:
         if rules.gate is not None:
             ways = [sequence.blocks_to_go(gamma=rules.gate.edge, side=side) for side in (1, -1)]
             return float(np.fmin.reduce(ways))
-        verdict = self._verdict(name, result)
         if verdict in (Verdict.FASTER, Verdict.SLOWER) and not rules.stop_at_proof:
             side = 1 if verdict is Verdict.FASTER else -1
             return sequence.blocks_to_go(gamma=sequence.middle() ** _SHARE, side=side)

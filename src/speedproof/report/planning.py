@@ -43,7 +43,7 @@ def report(plan: RunPlan) -> Report:
             "dim",
         ),
         Text(
-            "About half of all sessions of a size prove a speedup that large. A pilot knows it roughly.",
+            "About 8 of 10 sessions of a size prove a speedup that large. A pilot knows it roughly.",
             "dim",
         ),
     )

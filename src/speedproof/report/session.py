@@ -20,7 +20,7 @@ from speedproof.report.names import common_prefix
 from speedproof.report.numbers import factor, percent, plural
 from speedproof.stats.estimate import Estimate
 
-__all__ = ["PROTOCOL", "report", "sides_of", "spent_of"]
+__all__ = ["PROTOCOL", "listed", "report", "sides_of", "spent_of"]
 
 PROTOCOL = "sequential"
 _NAMED = 5
@@ -41,6 +41,11 @@ def report(
     gate: Gate | None = None,
 ) -> Report:
     """The ending of a session."""
+    if builds:
+        counts = {
+            (f.benchmark, side): f.result.blocks for f in findings for side in (f.reference, f.candidate)
+        }
+        sides = {k: replace(s, repeated="build", n=counts.get(k, s.n)) for k, s in sides.items()}
     results = _results(findings, sides, risk, margin)
     if not results:
         return Report("", (Text("Undecided: no complete block was measured.", "bad"),), command="run")
@@ -61,8 +66,8 @@ def report(
         notes=(
             *made.notes,
             *dict.fromkeys((*why, *warnings)),
-            *([Text(_of_builds(*builds), "dim")] if builds else []),
-            Text(_risks(findings, risk), "dim"),
+            *(_of_builds(findings, *builds) if builds else []),
+            Text(_risks(findings, risk, fixed=builds is not None), "dim"),
         ),
         hints=(f"More: speedproof compare {file} --details",) if file else (),
         command="run",
@@ -142,16 +147,16 @@ def _at_gate(findings: Sequence[Finding], gate: Gate) -> Text:
         named[f.gate or "undecided"].append(f"{f.benchmark} ({f.candidate})" if several else f.benchmark)
     count, margin = len(findings), percent(gate.margin)
     if failed := named["fail"]:
-        return Text(f"Gate failed: slower by more than {margin} is proven of {_listed(failed)}.", "bad")
+        return Text(f"Gate failed: slower by more than {margin} is proven of {listed(failed)}.", "bad")
     if undecided := named["undecided"]:
         passed = f"{len(named['pass'])} of {count} pass; " if named["pass"] else ""
         return Text(
-            f"Gate undecided: {passed}a loss of more than {margin} is open of {_listed(undecided)}.", "doubt"
+            f"Gate undecided: {passed}a loss of more than {margin} is open of {listed(undecided)}.", "doubt"
         )
     return Text(f"Gate passed: no loss of more than {margin} in {plural(count, 'comparison')}.", "good")
 
 
-def _listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str]) -> str:
     """The first few, and how many more."""
     shown = ", ".join(names[:_NAMED])
     return shown if len(names) <= _NAMED else f"{shown} and {len(names) - _NAMED} more"
@@ -171,28 +176,27 @@ def _moved(findings: Sequence[Finding], unaffected: Sequence[str]) -> Iterator[T
             )
 
 
-def _of_builds(count: int, varied: bool) -> str:
-    """What the builds stand for."""
-    if varied:
-        return (
-            f"Every block has builds of its own, {count} of each, layouts varied: this is said of the code."
-        )
-    return (
-        f"Every block has builds of its own, {count} of each, all of one layout: this is said of these builds. "
-        "{seed} in --build varies it."
-    )
+def _of_builds(findings: Sequence[Finding], count: int, varied: bool) -> Iterator[Text]:
+    """What the builds stand for, and whether all were measured."""
+    layouts = "layouts varied: this is said of the code" if varied else (
+        "all of one layout: this is said of these builds; {seed} in --build varies it"
+    )  # fmt: skip
+    yield Text(f"Every block has builds of its own, {count} of each, {layouts}.", "dim")
+    measured = min(f.result.blocks for f in findings)
+    if measured < count and any(f.result.pvalue_faster == f.result.pvalue_slower == 1.0 for f in findings):
+        yield Text(f"Only {measured} of {count} blocks are complete; the test is made when all are.", "doubt")
 
 
-def _risks(findings: Sequence[Finding], risk: float) -> str:
+def _risks(findings: Sequence[Finding], risk: float, *, fixed: bool = False) -> str:
     """What the risk covers, and what it does not."""
     benchmarks = len({f.benchmark for f in findings})
+    units = "builds" if fixed else "runs"
+    how = "tested once, at the end" if fixed else "looked at after every one"
     if findings[0].result.risk < risk:
-        told = f"Looked at after every block of runs; all candidates share the risk: {percent(risk)} a direction."
+        told = f"Blocks of {units}, {how}; all candidates share the risk: {percent(risk)} a direction."
     else:
-        blocks = (
-            f"{plural(findings[0].result.blocks, 'pair')} of runs" if benchmarks == 1 else "Pairs of runs"
-        )
-        told = f"{blocks} in random order, looked at after every one; risk {percent(risk)} in each direction."
+        pairs = plural(findings[0].result.blocks, "pair") if benchmarks == 1 else "Pairs"
+        told = f"{pairs} of {units} in random order, {how}; risk {percent(risk)} in each direction."
     if benchmarks > 1:
         together = f"(of all {benchmarks} together: --alpha {risk / benchmarks:.2g})"
         told = f"{told.removesuffix('.')} of each benchmark {together}."
@@ -248,7 +252,7 @@ def _comparison(f: Finding, sides: Mapping[tuple[str, str], Summary], risk: floa
         reference=sides[f.benchmark, f.reference],
         candidate=sides[f.benchmark, f.candidate],
         state=State.SIGNIFICANT if f.verdict is Verdict.FASTER else State.NOT_SIGNIFICANT,
-        test="sequential test of block ratios",
+        test="test of block ratios",
         pvalue=math.nan,
         pvalue_slower=math.nan,
         speedup=Estimate(f.estimate, result.low, result.high, 1 - result.risk),
