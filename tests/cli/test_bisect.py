@@ -186,6 +186,14 @@ def test_python_refuses_what_is_no_history(commits: list[str]) -> None:
         sp.bisect(commits, lambda name: 1.0)
 
 
+@pytest.mark.parametrize("seconds", [1.0, 3.0, 2])
+def test_equal_times_are_exact(seconds: float) -> None:
+    """Of what never varies nobody knows a step: the ends are the same, though 1 has no decimals."""
+    found = sp.bisect(["a", "b", "c"], lambda name: seconds, max_pairs=40)
+    assert found.finding.outcome.value == "nothing changed"
+    assert found.finding.pairs < 40
+
+
 def test_python_leaves_out_what_raises() -> None:
     """Only a SpeedproofError; other exceptions are the caller's own."""
     times = {"a": 1.0, "b": 1.0, "c": 0.0, "d": 1.3, "e": 1.3}

@@ -134,7 +134,8 @@ COMMAND = _Run(
                 parse=whole,
                 metavar="K",
                 help="build each revision K times, {seed} in --build being another number every time, and give "
-                "every block builds of its own: what is proven is then of the code; --runs are those of one build (default: 5)",
+                "every block builds of its own: what is proven is then of the code; --runs are those of one build "
+                "(default: 5)",
             ),
             Option(
                 "--plan",

@@ -159,7 +159,7 @@ class Bisection:
         for value in (time_before, time_after):
             self._resolution.add(value)
         sequence = self._sequences.setdefault((before, after), PairedSequence(risk=self._alpha / 2))
-        sequence.add(time_before, time_after, resolution=self._resolution.step)
+        sequence.add(time_before, time_after, resolution=self._resolution.seen)
         self._rows.append((before, after, math.log(time_after) - math.log(time_before)))
         if (
             all(i in self._skipped for i in range(before + 1, after))

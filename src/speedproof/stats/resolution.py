@@ -94,10 +94,11 @@ class Resolution:
         self._distinct.insert(at, value)
 
     @property
+    def seen(self) -> float:
+        """The step as far as different values show it, without a guess from one; 0 without ties."""
+        return self._gap if self._ties and len(self._distinct) > 1 else 0.0
+
+    @property
     def step(self) -> float:
         """The step so far, in the unit of the values; 0 without ties."""
-        if not self._ties:
-            return 0.0
-        if len(self._distinct) > 1:
-            return self._gap
-        return last_place(self._distinct[0])
+        return last_place(self._distinct[0]) if self._ties and len(self._distinct) == 1 else self.seen
