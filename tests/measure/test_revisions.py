@@ -160,6 +160,33 @@ def built(repo: Path, cache: BuildCache, *words: str, command: str = BUILD) -> l
         return [(build.cached, build.folder) for build in builds]
 
 
+def test_files_of_git_lfs_come_from_the_users_own_copy(repo: Path, tmp_path: Path) -> None:
+    """Pointers are replaced, whether or not git-lfs is installed; what was never fetched is named."""
+    content = b"large\0" * 1000
+    oid = hashlib.sha256(content).hexdigest()
+    (repo / ".gitattributes").write_text("*.bin filter=lfs diff=lfs merge=lfs -text\n")
+    (repo / "data.bin").write_text(
+        f"version https://git-lfs.github.com/spec/v1\noid sha256:{oid}\nsize {len(content)}\n"
+    )
+    git(
+        repo,
+        "-c",
+        "filter.lfs.process=",
+        *["-c", "filter.lfs.clean=cat", "-c", "filter.lfs.required=false"],
+        "add",
+        "-A",
+    )
+    git(repo, "commit", "-q", "-m", "Add data")
+    (revision, _) = resolve(repo, ["HEAD", "HEAD~1"])
+    with pytest.raises(RunError, match=r"Git LFS has not fetched data\.bin yet; run 'git lfs fetch origin"):
+        check_out(repo, revision, tmp_path / "absent")
+    kept = repo / ".git" / "lfs" / "objects" / oid[:2] / oid[2:4] / oid
+    kept.parent.mkdir(parents=True)
+    kept.write_bytes(content)
+    check_out(repo, revision, tmp_path / "tree")
+    assert (tmp_path / "tree" / "data.bin").read_bytes() == content
+
+
 def test_builds_are_kept_by_what_they_are_made_of(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cache = BuildCache()
     first = built(repo, cache, "main~1", "main")

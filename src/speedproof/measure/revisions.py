@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Sequence
@@ -16,6 +17,7 @@ from pathlib import Path
 
 from speedproof.data.session_file import control_name
 from speedproof.errors import UsageError
+from speedproof.measure.execute import RunError
 
 __all__ = ["WORKTREE", "Revision", "check_out", "control_of", "repository", "resolve"]
 
@@ -30,6 +32,12 @@ _QUIET = {
 }  # fmt: skip
 # What an outer git command (a hook, a rebase) says of its own repository.
 _FOREIGN = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_OBJECT_DIRECTORY")
+# Git LFS would fetch over the network what is here already; its pointers are replaced below.
+_NO_LFS = ("-c", "filter.lfs.process=", "-c", "filter.lfs.smudge=", "-c", "filter.lfs.required=false")
+_LFS_POINTER = re.compile(
+    rb"version https://git-lfs\.github\.com/spec/v1\n(?:.*\n)*oid sha256:([0-9a-f]{64})\n"
+)
+_LFS_POINTER_BYTES = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +178,10 @@ def _changed(top: Path) -> list[str]:
 def check_out(top: Path, revision: Revision, tree: Path) -> None:
     """Put the files of a revision into a folder that does not exist yet."""
     _git(top, "clone", "--quiet", "--shared", "--no-checkout", "--", str(top), str(tree))
-    _git(tree, "-c", "advice.detachedHead=false", "checkout", "--quiet", "--detach", revision.commit)
+    _git(
+        tree, *_NO_LFS, "-c", "advice.detachedHead=false", "checkout", "--quiet", "--detach", revision.commit
+    )
+    _large_files(top, tree, revision)
     _submodules(top, tree)
     for path in _changed(top) if revision.content else ():
         source, target = top / path, tree / path
@@ -179,6 +190,28 @@ def check_out(top: Path, revision: Revision, tree: Path) -> None:
         if source.is_symlink() or source.is_file():
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(source, target, follow_symlinks=False)
+
+
+def _large_files(top: Path, tree: Path, revision: Revision) -> None:
+    """What Git LFS keeps beside the repository, from the user's own copy."""
+    names = _git(tree, "ls-files", "-z", "--", ":(attr:filter=lfs)").stdout.split(b"\0")
+    common = Path(_text(top, "rev-parse", "--path-format=absolute", "--git-common-dir"))
+    told = _git(top, "config", "--get", "lfs.storage", check=False).stdout.decode().strip()
+    store = common / (told or "lfs") / "objects"
+    for name in filter(None, names):
+        file = tree / os.fsdecode(name)
+        if file.is_symlink() or not file.is_file() or file.stat().st_size > _LFS_POINTER_BYTES:
+            continue
+        if (pointer := _LFS_POINTER.match(file.read_bytes())) is None:
+            continue
+        oid = pointer[1].decode()
+        try:
+            shutil.copyfile(store / oid[:2] / oid[2:4] / oid, file)
+        except FileNotFoundError:
+            raise RunError(
+                f"{revision.name}: Git LFS has not fetched {os.fsdecode(name)} yet; run 'git lfs fetch origin "
+                f"{revision.commit[:12]}' first"
+            ) from None
 
 
 def _submodules(top: Path, tree: Path) -> None:
