@@ -1,7 +1,8 @@
-"""Make a picture of what `speedproof run` shows while it measures, from a real session in a real terminal.
+"""Make pictures of what commands show, from real sessions in a real terminal.
 
-``python docs/terminal.py`` runs two real programs under tmux, takes the screen while they are measured and when
-they are done, and writes docs/pictures/run.svg. It needs tmux and the coreutils.
+``python docs/terminal.py [run] [bisect]`` runs real programs under tmux, takes the screen while they are measured
+and when they are done, and writes docs/pictures/run.svg and bisect.svg. It needs tmux, git, make, a C compiler and
+the coreutils.
 """
 
 from __future__ import annotations
@@ -15,12 +16,15 @@ import tempfile
 import time
 from pathlib import Path
 
+from demo_repository import make
 from rich.console import Console
 from rich.text import Text
 
-COLUMNS, LINES = 112, 17
-PICTURE = Path(__file__).with_name("pictures") / "run.svg"
-COMMAND = "speedproof run --precision 0.5% 'sha256sum numbers.txt' 'sha512sum numbers.txt'"
+COLUMNS = 112
+PICTURES = Path(__file__).with_name("pictures")
+RUN = "speedproof run --precision 0.5% 'sha256sum numbers.txt' 'sha512sum numbers.txt'"
+REVISIONS = "speedproof run --revisions v1.2 main --build make -- ./words"
+BISECT = "speedproof bisect v1.2..main --build make ./words"
 
 
 def tmux(*words: str) -> str:
@@ -36,38 +40,62 @@ def screen() -> str:
     return "\n".join(line for line in lines if "note:" not in line)
 
 
-def main() -> None:
-    """Measure, look twice, draw."""
-    with tempfile.TemporaryDirectory() as folder:
-        numbers = "\n".join(str(i * 7919 % 1_000_003) for i in range(1_000_000))
-        Path(folder, "numbers.txt").write_text(numbers + "\n", encoding="utf-8")
-        path = f"{Path(sys.executable).parent}:$PATH"
-        start = f"cd {shlex.quote(folder)}; PATH={path} PS1=; clear; {COMMAND}; echo DONE"
-        tmux("new-session", "-d", "-s", "picture", "-x", str(COLUMNS), "-y", "40", "sh")
-        try:
-            tmux("send-keys", "-t", "picture", start, "Enter")
-            during = ""
-            for _ in range(200):
-                time.sleep(0.3)
-                seen = screen()
-                if seen.endswith("DONE"):
-                    break
-                if "to go" in seen:
-                    during = seen
-            done = seen
-        finally:
-            tmux("kill-server")
+def session(folder: str, command: str) -> tuple[str, str]:
+    """The screen while a command measured, and at its end."""
+    path = f"{Path(sys.executable).parent}:$PATH"
+    place = shlex.quote(folder)
+    start = (
+        f"cd {place}; export XDG_CACHE_HOME={place}/../cache PATH={path} PS1=; clear; {command}; echo DONE"
+    )
+    tmux("new-session", "-d", "-s", "picture", "-x", str(COLUMNS), "-y", "60", "sh")
+    try:
+        tmux("send-keys", "-t", "picture", start, "Enter")
+        during = ""
+        for _ in range(2000):
+            time.sleep(0.3)
+            seen = screen()
+            if seen.endswith("DONE"):
+                break
+            if "to go" in seen:
+                during = seen
+        return during, seen.replace("DONE", "").rstrip()
+    finally:
+        tmux("kill-server")
+
+
+def draw(name: str, parts: list[str | Text]) -> None:
+    """A terminal with these texts, as a picture."""
     console = Console(
         record=True, width=COLUMNS, file=io.StringIO(), color_system="truecolor", force_terminal=True
     )
-    console.print(Text(f"$ {COMMAND}"))
-    console.print(Text.from_ansi(during))
-    console.print(Text("\n...\n", style="dim"))
-    console.print(Text.from_ansi(done.replace("DONE", "")))
+    for part in parts:
+        console.print(part if isinstance(part, Text) else Text.from_ansi(part))
     # Any fixed-width font will do: a picture must not send its readers to another site.
-    svg = re.sub(r"@font-face \{.*?\}", "", console.export_svg(title="speedproof run"), flags=re.DOTALL)
-    PICTURE.write_text(svg, encoding="utf-8")
+    title = f"speedproof {name}"
+    svg = re.sub(r"@font-face \{.*?\}", "", console.export_svg(title=title), flags=re.DOTALL)
+    (PICTURES / f"{name}.svg").write_text(svg, encoding="utf-8")
+
+
+def run() -> None:
+    """Two programs: while they are measured, and what is proven."""
+    with tempfile.TemporaryDirectory() as folder:
+        numbers = "\n".join(str(i * 7919 % 1_000_003) for i in range(1_000_000))
+        Path(folder, "numbers.txt").write_text(numbers + "\n", encoding="utf-8")
+        during, done = session(folder, RUN)
+    draw("run", [Text(f"$ {RUN}"), during, Text("\n...\n", style="dim"), done])
+
+
+def bisect() -> None:
+    """A repository with a slowdown: that there is one, and which commit it is."""
+    with tempfile.TemporaryDirectory() as folder:
+        repository = make(Path(folder, "words"))
+        parts: list[str | Text] = []
+        for command in (REVISIONS, BISECT):
+            _, done = session(str(repository), command)
+            parts += [Text(f"$ {command}"), done, ""]
+    draw("bisect", parts[:-1])
 
 
 if __name__ == "__main__":
-    main()
+    for wanted in sys.argv[1:] or ("run", "bisect"):
+        {"run": run, "bisect": bisect}[wanted]()

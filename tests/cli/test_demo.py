@@ -1,0 +1,48 @@
+"""The manual's demo: a real repository with a planted slowdown, really built; times are what its source says."""
+
+from __future__ import annotations
+
+import io
+import re
+import runpy
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from speedproof.cli.console import Console
+from speedproof.cli.main import main
+from speedproof.data.session_file import PlannedVersion
+from speedproof.measure.execute import Run
+from speedproof.measure.executor import CommandExecutor
+
+pytestmark = pytest.mark.skipif(
+    any(shutil.which(tool) is None for tool in ("git", "cc", "make")), reason="needs git, cc and make"
+)
+DEMO = Path(__file__).parents[2] / "docs" / "demo_repository.py"
+
+
+def test_the_planted_slowdown_is_proven_and_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    demo = runpy.run_path(str(DEMO))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.chdir(demo["make"](tmp_path / "words"))
+    rng = np.random.default_rng(1)
+
+    def measure(self: CommandExecutor, version: PlannedVersion) -> Run:
+        rounds = re.search(r"round < (\d+)", (Path(version.cwd) / "words.c").read_text())
+        assert rounds is not None
+        assert (Path(version.cwd) / "words").stat().st_mode & 0o100
+        return Run({"time": int(rounds[1]) * 1e-5 * float(np.exp(0.02 * rng.normal()))})
+
+    monkeypatch.setattr(CommandExecutor, "measure", measure)
+
+    def said(*words: str) -> str:
+        out, err = io.StringIO(), io.StringIO()
+        assert main(list(words), Console(out, err)) == 0, err.getvalue()
+        return " ".join(out.getvalue().split())
+
+    proven = said("run", "--revisions", "v1.2", "main", "--build", "make", "--", "./words")
+    assert re.match(r"\w+ Add a test is 1\.\d+x slower than \w+ Count words proven: at least 1\.\d+x", proven)
+    found = said("bisect", "v1.2..main", "--build", "make", "--seed", "1", "./words")
+    assert f"{demo['CULPRIT']} is the first slow commit" in found
