@@ -4,7 +4,8 @@
    it, in alternating batches, so that both see the same machine. The ratio is to stay below 1.2.
 2. The same binary as both versions, 1,000 blocks: a sign test on the differences, and one on which position
    in the block was slower (benchmarks/positions.py says why).
-3. 10,000 runs: descriptors, zombies and memory before and after.
+3. ``run --driver`` against the same invocations of the tool by hand, in alternation: processor and wall time.
+4. 10,000 runs: descriptors, zombies and memory before and after.
 
     python benchmarks/runner.py
 """
@@ -16,6 +17,7 @@ import resource
 import shutil
 import statistics
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -117,6 +119,37 @@ def equal_binaries() -> None:
     print(f"verdict {finding.verdict}, speedup in [{low:.4f}, {high:.4f}], {seconds:.1f} s in all")
 
 
+def driver() -> None:
+    """Print what a driver costs, beside a loop that starts the tool as often."""
+    tool = ["hyperfine", "-N", "--warmup", "0", "--runs", "10", "sleep 0.01"]
+    text = " ".join(tool[:-1]) + f" '{tool[-1]}'"
+
+    def cost(commands: list[list[str]], folder: str) -> tuple[float, float]:
+        before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+        for command in commands:
+            subprocess.run(command, cwd=folder, check=True, capture_output=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        return spent, time.perf_counter() - start
+
+    print(
+        "| invocations | by hand | with the driver | ratio, wall | processor time more |\n|---|---|---|---|---|"
+    )
+    for rounds in (8, 40):
+        count = 2 * rounds + 2  # one of each side finds the benchmarks
+        rows = []
+        for turn in range(3):
+            with tempfile.TemporaryDirectory() as folder:
+                run = [sys.executable, "-m", "speedproof", "run", "--driver", "hyperfine", text, text]
+                ours = cost([[*run, "--name", "x", "--name", "y", "--runs", str(rounds)]], folder)
+                hand = cost([[*tool, "--export-json", "h.json"]] * count, folder)
+            # The first one compiles Python's modules.
+            rows += [(*hand, *ours)] if turn else []
+        cpu, wall, own_cpu, own_wall = map(statistics.median, zip(*rows, strict=True))
+        ratio, more = own_wall / wall, own_cpu - cpu
+        print(f"| {count} | {wall:.2f} s | {own_wall:.2f} s | {ratio:.2f} | {more:.2f} s |", flush=True)
+
+
 def leaks() -> None:
     """Print what 10,000 runs left behind."""
 
@@ -135,6 +168,7 @@ if __name__ == "__main__":
     if shutil.which("hyperfine") is None:
         print("hyperfine is not installed: its times are left out")
     else:
+        driver()
         compare_with_hyperfine()
     equal_binaries()
     leaks()
