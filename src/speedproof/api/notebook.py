@@ -7,7 +7,8 @@ import textwrap
 from collections.abc import Callable
 from typing import Any
 
-from speedproof.api.sessions import RaceResult, race
+from speedproof.api.measured import RaceResult
+from speedproof.api.sessions import race
 from speedproof.errors import UsageError
 
 __all__ = ["load", "race_cell"]

@@ -4,213 +4,27 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from speedproof.api.given import callable_given, margin_given, proportion_given, risk_of
-from speedproof.api.pairs import Bound
-from speedproof.api.shown import Shown
+from speedproof.api.measured import Measurement, RaceResult, RaceState, result_of
 from speedproof.data.session_file import SCHEMA, Line, PlannedBenchmark, PlannedVersion, RunLine, SessionLine
-from speedproof.data.suite import Record, Suite
 from speedproof.errors import UsageError
 from speedproof.measure.callables import CallableExecutor, calls_needed
 from speedproof.measure.environment import snapshot
 from speedproof.measure.executor import CommandExecutor
 from speedproof.measure.plan import Hooks, plan_commands
-from speedproof.measure.results import Progress, Warmup
+from speedproof.measure.results import Warmup
 from speedproof.measure.store import Store
-from speedproof.protocols.results import Verdict
-from speedproof.protocols.sequential import Finding, SequentialComparison, StopRules
-from speedproof.report import session
-from speedproof.report.model import Report
+from speedproof.protocols.sequential import Finding, StopRules
 from speedproof.sessions import ComparedSession, SessionResult
 
 __all__ = ["Measurement", "RaceResult", "RaceState", "measure", "race", "race_against"]
-
-
-class _HasFinding(Protocol):
-    @property
-    def finding(self) -> Finding: ...
-
-
-class Found:
-    """What a finding says; it holds however often one looks."""
-
-    __slots__ = ()
-
-    @property
-    def verdict(self: _HasFinding) -> Verdict:
-        """Faster, slower, equivalent (within the margin) or undecided."""
-        return self.finding.verdict
-
-    @property
-    def speedup(self: _HasFinding) -> float:
-        """The typical speedup X / Y: above 1 the candidate is faster; NaN before the first block."""
-        return self.finding.estimate
-
-    @property
-    def lower(self: _HasFinding) -> Bound:
-        """The speedup is at least this."""
-        return Bound(self.finding.result.low, 1 - self.finding.result.risk)
-
-    @property
-    def upper(self: _HasFinding) -> Bound:
-        """The speedup is at most this."""
-        return Bound(self.finding.result.high, 1 - self.finding.result.risk)
-
-    @property
-    def blocks(self: _HasFinding) -> int:
-        """How many blocks were measured: runs of each version."""
-        return self.finding.result.blocks
-
-
-@dataclass(frozen=True, slots=True)
-class RaceState(Found):
-    """Where a comparison stands after a block, in which every version ran once.
-
-    Attributes
-    ----------
-    finding : Finding
-        Of the first candidate that is still open.
-    findings : tuple of Finding
-        Of all candidates.
-    elapsed : float
-        Seconds since the start.
-    """
-
-    finding: Finding
-    findings: tuple[Finding, ...]
-    elapsed: float
-
-    @property
-    def benchmark(self) -> str:
-        """What is measured."""
-        return self.finding.benchmark
-
-
-@dataclass(frozen=True, repr=False)
-class RaceResult(Found, Shown):
-    """What measuring has proven. ``print`` says it in words.
-
-    Attributes
-    ----------
-    findings : tuple of Finding
-        For every candidate of every benchmark.
-    suite : Suite
-        Every run, for ``compare_suite``, pictures and mixtures. Measuring stopped on what they showed, so only
-        this result's own verdict keeps its risk.
-    confidence : float
-        Of each direction and each bound.
-    margin : float or None
-        Of equivalence.
-    calls : dict of str to int
-        By version, how many calls made one run of a Python function; empty for commands.
-    """
-
-    findings: tuple[Finding, ...]
-    suite: Suite
-    confidence: float
-    margin: float | None = None
-    calls: Mapping[str, int] = field(default_factory=dict)
-
-    @property
-    def finding(self) -> Finding:
-        """The only finding.
-
-        Raises
-        ------
-        SpeedproofError
-            There are several, or none.
-        """
-        if len(self.findings) == 1:
-            return self.findings[0]
-        raise UsageError(f"there are {len(self.findings)} comparisons; see .findings")
-
-    def reports(self) -> Iterable[Report]:
-        """The result in words, for every format."""
-        metric = self.findings[0].metric if self.findings else "time"
-        risk = risk_of(self.confidence)
-        return [
-            session.report(self.findings, session.sides_of(self.suite, metric), risk=risk, margin=self.margin)
-        ]
-
-    def __repr__(self) -> str:
-        shown = "; ".join(
-            f"{f.candidate}: {f.verdict.value}, speedup {f.estimate:.4g}" for f in self.findings
-        )
-        return f"<RaceResult: {shown}>"
-
-
-class Measurement:
-    """A session that measures while it is iterated; :meth:`result` measures what is left.
-
-    Leaving the loop early ends the session; what was measured is in the result.
-    """
-
-    def __init__(
-        self, session: ComparedSession, finish: Callable[[SessionResult | None], RaceResult]
-    ) -> None:
-        self._session, self._finish = session, finish
-        self._states = self._run()
-        self._result: RaceResult | None = None
-
-    def __iter__(self) -> Iterator[RaceState]:
-        return self._states
-
-    def _run(self) -> Generator[RaceState, None, None]:
-        steps = self._session.steps()
-        found: SessionResult | None = None
-        seen: dict[str, int] = {}
-        try:
-            while True:
-                try:
-                    progress, comparison = next(steps)
-                except StopIteration as end:
-                    found = end.value
-                    return
-                # A block is complete when the next one has begun, or the session has ended.
-                if comparison.blocks > seen.get(comparison.benchmark, 0):
-                    seen[comparison.benchmark] = comparison.blocks
-                    yield _state(progress, comparison)
-        finally:
-            steps.close()
-            self._result = self._finish(found)
-
-    def close(self) -> None:
-        """Measure no more."""
-        self._states.close()
-
-    def result(self) -> RaceResult:
-        """What is proven, after measuring what is left."""
-        for _ in self._states:
-            pass
-        if self._result is None:  # closed before it began
-            self._result = self._finish(None)
-        return self._result
-
-
-def _state(progress: Progress, comparison: SequentialComparison) -> RaceState:
-    findings = comparison.findings()
-    open_ = [f for f in findings if not f.reason] or list(findings)
-    return RaceState(open_[0], findings, progress.elapsed)
-
-
-def _suite_of(lines: Iterable[RunLine]) -> Suite:
-    """The times of all runs that count, in run order."""
-    values: dict[tuple[str, str], list[float]] = {}
-    for line in lines:
-        if not line.warmup and line.exit == 0 and not line.timed_out and "time" in line.metrics:
-            values.setdefault((line.benchmark, line.version), []).append(line.metrics["time"])
-    import numpy as np
-
-    return Suite.from_records(
-        (version, Record(benchmark, np.array(v))) for (benchmark, version), v in values.items()
-    )
 
 
 def _head(plan: Sequence[PlannedBenchmark], seed: int | None, environment: dict[str, str]) -> SessionLine:
@@ -317,7 +131,7 @@ def measure(
 
     def finish(found: SessionResult | None) -> RaceResult:
         stack.close()
-        return _result(session, found, lines, level, margin)
+        return result_of(session, found, lines, level, margin)
 
     return Measurement(session, finish)
 
@@ -328,20 +142,6 @@ def _precision(given: object) -> float | None:
 
 def _least(min_runs: int, max_runs: int | None) -> int:
     return min_runs if max_runs is None else min(min_runs, max_runs)
-
-
-def _result(
-    session: ComparedSession,
-    found: SessionResult | None,
-    lines: Sequence[RunLine],
-    confidence: float,
-    margin: float | None,
-    calls: Mapping[str, int] | None = None,
-) -> RaceResult:
-    findings = (
-        found.findings if found else tuple(f for c in session.comparisons.values() for f in c.findings())
-    )
-    return RaceResult(findings, _suite_of(lines), confidence, margin, calls or {})
 
 
 def race(
@@ -490,7 +290,7 @@ def _raced(
     )
 
     def finish(found: SessionResult | None) -> RaceResult:
-        return _result(session, found, lines, confidence, rules.margin, calls)
+        return result_of(session, found, lines, confidence, rules.margin, calls)
 
     measurement = Measurement(session, finish)
     for state in measurement:
