@@ -188,7 +188,7 @@ def test_one_budget_is_spent_on_what_is_undecided() -> None:
     plan = [
         PlannedBenchmark(n, tuple(PlannedVersion(f"{n}{v}", (n,), n, setup="s") for v in "XY")) for n in names
     ]
-    times = {
+    times: dict[str, float | Callable[[int], float]] = {
         f"{n}{v}": noisy(1.0, seed, 0.08 if n == "noisy" else 0.001)
         for seed, (n, v) in enumerate(itertools.product(names, "XY"))
     }
