@@ -4,7 +4,7 @@ Suites of ten benchmarks, margin 2 %, mean protocol, a third of the risk of 5 % 
 passes is measured no more, a fail ends the gate, the rest goes on. Shares of gates that end in a pass, a fail, or
 undecided after the last look; runs are those of each side of a benchmark, on average.
 
-    python studies/gate_looks.py [GATES]
+    python -m studies.gate_looks [GATES]
 """
 
 from __future__ import annotations
@@ -12,13 +12,9 @@ from __future__ import annotations
 import sys
 
 import numpy as np
+from studies.gate import ALPHA, BENCHMARKS, MARGIN, evidence_of
 
 from speedproof.protocols.gate_claims import MULTIPLICITIES
-
-if __package__:
-    from studies.gate import ALPHA, BENCHMARKS, MARGIN, evidence_of
-else:
-    from gate import ALPHA, BENCHMARKS, MARGIN, evidence_of
 
 LOOKS = (10, 20, 40)
 EDGE = 1 / (1 + MARGIN)
