@@ -89,7 +89,7 @@ def _warnings(findings: Sequence[Finding], several: bool) -> Iterator[Text]:
             gist = _NUMBERS.sub("", told.partition(":")[0])
             named.setdefault(gist, {})[f.benchmark[len(prefix) :]] = None
     for gist, names in named.items():
-        yield Text(f"! {_listed(list(names))}: {gist}.", "doubt")
+        yield Text(f"! {listed(list(names))}: {gist}.", "doubt")
 
 
 def sides_of(suite: Suite, metric: str) -> dict[tuple[str, str], Summary]:
