@@ -5,8 +5,9 @@ padding of its own each time, as ``--builds`` does with ``{seed}``. Pairs of "co
 compared twice: as one build of each that is measured again and again, and as K fresh builds of each, one block a
 pair of builds. Then the same with a change of 2 % planted in the code.
 
-Run ``python studies/builds.py [PAIRS]``; 200 pairs take some minutes. Processor time decides, so that
-a busy machine disturbs little.
+Run ``python studies/builds.py [PAIRS]``; 200 pairs take some minutes, and 0 leaves those sessions out. Processor
+time decides, so that a busy machine disturbs little. The second table is of sessions drawn from one measurement of
+200 builds of each with 9 runs of each build: what several numbers of builds and runs find.
 """
 
 from __future__ import annotations
@@ -29,8 +30,10 @@ from speedproof.measure.executor import CommandExecutor
 from speedproof.measure.results import Warmup
 from speedproof.protocols.sequential import StopRules
 from speedproof.sessions import ComparedSession
+from speedproof.stats.signed_rank import signed_rank
 
 FLAGS = ["-O1", "-ffunction-sections", "-falign-functions=1", "-falign-loops=1", "-fno-align-jumps"]
+POOL, RUNS, DRAWS, RISK = 200, 9, 1000, 0.05
 ROUNDS, MORE = 500, 10  # the planted change: 2 % more rounds
 FUNCTION = """
 unsigned f{k}(unsigned *x, int n) {{
@@ -127,8 +130,35 @@ def compared(sides: dict[str, list[str]], seed: int, *, repeats: int, blocks: in
     return session.run().findings[0].verdict.value
 
 
+def of_sizes(trees: dict[str, list[str]]) -> None:
+    """Print what sessions of several sizes say, drawn from the same runs."""
+    executor, rng = Processor(), np.random.default_rng(2)
+    values = np.empty((2, POOL, RUNS))
+    for run in range(RUNS):
+        for i in rng.permutation(POOL).tolist():
+            for side in rng.permutation(2).tolist():
+                tree = trees["AB"[side]][i]
+                version = PlannedVersion("AB"[side], ("./bench",), "./bench", cwd=tree)
+                values[side, i, run] = executor.measure(version).metrics["time"]
+    print(
+        "\n| builds | runs each | identical code: faster | slower | 2 % planted: found |\n|---|---|---|---|---|"
+    )
+    for count, runs in ((10, 1), (10, 3), (10, 5), (10, 9), (20, 1), (20, 5)):
+        found = np.zeros(3)
+        for _ in range(DRAWS):
+            chosen, which = rng.permutation(POOL), rng.permutation(RUNS)[:runs]
+            x, y = chosen[:count], chosen[count : 2 * count]
+            medians = np.median(values[:, :, which], axis=2)
+            same = signed_rank(np.log(medians[0, x] / medians[0, y]))
+            planted = signed_rank(np.log(medians[0, x] / medians[1, y]))
+            pvalues = (same.pvalue_positive, same.pvalue_negative, planted.pvalue_negative)
+            found += np.array(pvalues) <= RISK
+        shares = " | ".join(f"{share:.1%}" for share in found / DRAWS)
+        print(f"| {count} | {runs} | {shares} |", flush=True)
+
+
 def main() -> None:
-    """Print the table."""
+    """Print the tables."""
     pairs = int(sys.argv[1]) if len(sys.argv) > 1 else 200
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -149,7 +179,7 @@ def main() -> None:
             ("2 % planted, K = 20 builds, 5 runs each", "B", 20, 5, 20, pairs // 4),
         ]
         print("| compared | sessions | faster | slower | undecided |\n|---|---|---|---|---|")
-        for title, other, count, repeats, blocks, sessions in cases:
+        for title, other, count, repeats, blocks, sessions in cases if pairs else ():
             found: Counter[str] = Counter()
             for number in range(sessions):
                 drawn = rng.permutation(pool)
@@ -160,6 +190,7 @@ def main() -> None:
                 found[compared(sides, number, repeats=repeats, blocks=blocks)] += 1
             shares = " | ".join(f"{found[v] / sessions:.1%}" for v in ("faster", "slower", "undecided"))
             print(f"| {title} | {sessions} | {shares} |", flush=True)
+        of_sizes(made)
 
 
 if __name__ == "__main__":
