@@ -13,13 +13,13 @@ from speedproof.history.tracks import Track
 from speedproof.protocols.noise_floor import NoiseFloor
 from speedproof.report.caveats import up_to
 from speedproof.report.model import Cell, Column, Report, Row, Style, Table, Text
-from speedproof.report.numbers import factor, percent, plural
-from speedproof.stats.change_scan import LEAST
+from speedproof.report.numbers import factor, percent, plural, values
 from speedproof.stats.session_spread import widened
 
 __all__ = ["gain", "measured_report", "overview", "sparkline", "track_report"]
 
 _SHOWN = 7
+_FEW = 20  # commits of which a change in the middle shows in about half of cases
 _SPARK = "\u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588"
 _SHA = 9
 _LISTED = 25
@@ -47,10 +47,9 @@ def overview(result: FoundHistory, *, everything: bool = False) -> Report:
     notes = []
     notes += [Text(f"{told}.") for told in between_sessions(result.noise)]
     longest = max((len(track) for track in result.tracks), default=0)
-    if longest < LEAST:
-        notes.append(
-            Text(f"A change shows from {LEAST} commits on one machine at the earliest; {longest} are here.")
-        )
+    if longest < _FEW and not changes:
+        told = f"A change rarely shows in {plural(longest, 'commit')}: measure {_FEW} or more, or two of them"
+        notes.append(Text(f"{told} with 'speedproof run --revisions'."))
     apart = {track.basis for track in result.tracks if not track.anchored}
     if len(apart) > 1:
         notes.append(
@@ -185,12 +184,12 @@ def _of_track(result: FoundHistory, track: Track, last: int) -> Report:
         Column("sessions", right=True),
         Column("subject", names=True, drop=1),
     )
-    points = track.points(max(len(track) - last, 0))
+    points = tuple(track.points(max(len(track) - last, 0)))
 
     def rows() -> Iterator[tuple[Cell, ...]]:
-        for point in points:
-            value = math.exp(point.value)
-            shown = factor(value) if track.anchored else format_value(value, series.unit)
+        measured = [math.exp(point.value) for point in points]
+        told = [factor(v) for v in measured] if track.anchored else values(measured, series.unit)
+        for point, shown in zip(points, told, strict=True):
             yield (
                 Cell(point.commit.sha[:_SHA]),
                 Cell(shown),
