@@ -374,20 +374,33 @@ def compare_suite(
             compare_pairs(pairing, (first, candidate), metric, rules, asked, done=done) for metric in metrics
         ]
     _at_least_one_of(results, first)
-    rankings = _rankings(suite, (first, *candidates), metrics, rules.alpha)
+    as_ranked = replace(rules, margin=None) == Rules(
+        alpha=rules.alpha
+    )  # but for the margin, by the same rules
+    rankings = _rankings(suite, (first, *candidates), metrics, rules.alpha, results if as_ranked else ())
     return SuiteResult(tuple(results), rankings, suite)
 
 
 def _rankings(
-    suite: Suite, versions: tuple[str, ...], metrics: Sequence[str], alpha: float
+    suite: Suite,
+    versions: tuple[str, ...],
+    metrics: Sequence[str],
+    alpha: float,
+    known: Sequence[SuiteComparison],
 ) -> dict[str, SuiteRanking]:
     """One ranking a metric, when there are three versions or more with a benchmark in common."""
     found: dict[str, SuiteRanking] = {}
     for metric in metrics if len(versions) > 2 else ():
         with suppress(DataError):  # no benchmark in common: the pairwise results say which are missing
             keys = [key for key in suite.keys if key.metric == metric]
+            made = {
+                (result.reference, result.candidate): comparison
+                for result in known
+                for comparison in result.comparisons
+                if result.metric == metric and comparison.protocol == "typical"
+            }
             found[metric] = (
-                rank_benchmark(suite, keys[0], versions, alpha)
+                rank_benchmark(suite, keys[0], versions, alpha, made)
                 if len(keys) == 1
                 else rank_suite(suite, metric=metric, versions=versions, alpha=alpha)
             )

@@ -22,7 +22,7 @@ from speedproof.errors import DataError
 from speedproof.protocols.aggregates import LogRatio, log_ratio, mean_log_ratio
 from speedproof.protocols.assumptions import UNDERMINING
 from speedproof.protocols.pair import Rules, of_sample, same_values
-from speedproof.protocols.results import Check, Verdict
+from speedproof.protocols.results import Check, Comparison, Verdict
 from speedproof.protocols.units import clusters_of, independent_units
 from speedproof.stats.bounds import probability_greater
 from speedproof.stats.estimate import Estimate
@@ -444,15 +444,27 @@ def rank_suite(
     )
 
 
-def rank_benchmark(suite: Suite, key: Key, versions: Sequence[str], alpha: float = 0.05) -> SuiteRanking:
-    """Rank the versions of one benchmark by the typical run: every pair by the headline's test, at one risk."""
+def rank_benchmark(
+    suite: Suite,
+    key: Key,
+    versions: Sequence[str],
+    alpha: float = 0.05,
+    known: Mapping[tuple[str, str], Comparison] | None = None,
+) -> SuiteRanking:
+    """Rank the versions of one benchmark by the typical run: every pair by the headline's test, at one risk.
+
+    `known` are comparisons by that test and risk that have been made.
+    """
     from speedproof.protocols.typical import compare_typical
 
     samples = {v: suite.samples[key, v] for v in versions if (key, v) in suite.samples}
     if len(samples) < len(versions):
         raise DataError(f"{key.benchmark} was not measured in all of {', '.join(versions)}")
-    rules = Rules(alpha=alpha)
-    found = {(i, j): compare_typical(samples[i], samples[j], rules) for i, j in combinations(versions, 2)}
+    rules, made = Rules(alpha=alpha), known or {}
+    found = {
+        (i, j): made.get((i, j)) or compare_typical(samples[i], samples[j], rules)
+        for i, j in combinations(versions, 2)
+    }
     adjusted = holm([p for c in found.values() for p in (c.pvalue, c.pvalue_slower)]).reshape(-1, 2)
     pairs = tuple(
         PairVerdict(i, j, c.speedup, *_decide(c.speedup.value >= 1, p, alpha))
