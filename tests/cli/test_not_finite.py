@@ -6,7 +6,9 @@ import io
 import json
 import re
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from speedproof.cli.console import Console
@@ -53,12 +55,16 @@ def refuse(word: str) -> None:
     raise AssertionError(f"{word} in JSON")
 
 
+def write(folder: Path) -> None:
+    for name, values in SAMPLES.items():
+        text = "".join(f"{value!r}\n" for value in values)
+        (folder / f"{name}.txt").write_text(text, encoding="utf-8")
+
+
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_no_display_shows_what_is_no_number(command: tuple[str, ...], tmp_path: Path) -> None:
     """Every sample against a plain one, either way, and against itself."""
-    for name, values in SAMPLES.items():
-        text = "".join(f"{value!r}\n" for value in values)
-        (tmp_path / f"{name}.txt").write_text(text, encoding="utf-8")
+    write(tmp_path)
     answered = 0
     for name in SAMPLES:
         for old, new in {("plain", name), (name, "plain"), (name, name)}:
@@ -78,3 +84,61 @@ def test_no_display_shows_what_is_no_number(command: tuple[str, ...], tmp_path: 
             if "--json" in command:
                 json.loads(shown, parse_constant=refuse)
     assert answered > 3
+
+
+@pytest.mark.parametrize(
+    "option", ["", "--json", "--html -", "--markdown -", "--original", "--weight fraction"]
+)
+def test_the_speedup_test_neither(option: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All pairs in one configuration, and each alone, with and without a level; the four files are read, too."""
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path)
+    pairs = [f"{old},{new}" for name in SAMPLES for old, new in (("plain", name), (name, "plain"))]
+    answered = 0
+    for number, chosen in enumerate([pairs, *([pair] for pair in pairs)]):
+        rows = [
+            f"{p.replace(',', ' ')},{p.replace(',', '.txt,')}.txt,{'0.95' if number % 2 else ''},1"
+            for p in chosen
+        ]
+        Path("c.csv").write_text("\n".join(["Name,Sample1,Sample2,ConfLevel,Coef", *rows]) + "\n")
+        out, err = io.StringIO(), io.StringIO()
+        code = main(("suite", "c.csv", *option.split()), Console(out, err))
+        assert code in (0, 2), err.getvalue()
+        if code == 0:
+            answered += 1
+            files = [p.read_text() for p in tmp_path.glob("c.*") if p.suffix == ".report"]
+            for shown in (SCRIPT.sub("", out.getvalue()), *files):
+                assert NO_NUMBER.search(shown) is None, (chosen, shown)
+            if option == "--json":
+                json.loads(out.getvalue(), parse_constant=refuse)
+    assert answered > 3
+
+
+@pytest.mark.parametrize("kind", ["histogram", "cdf", "order", "violins", "qq", "forest"])
+def test_no_picture_shows_what_is_no_number(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Titles, axes with their ticks, legends and annotations, and where lines go."""
+    text = pytest.importorskip("matplotlib.text")
+    drawn: list[str] = []
+
+    def look(picture: Any, path: Path) -> None:
+        figure = getattr(picture, "figure", picture)
+        for axes in figure.axes:
+            assert np.isfinite([axes.get_xlim(), axes.get_ylim()]).all()
+            drawn.extend(f"{value:g}" for value in (*axes.get_xticks(), *axes.get_yticks()))
+        drawn.extend(found.get_text() for found in figure.findobj(text.Text))
+
+    monkeypatch.setattr("speedproof.plot.save", look)
+    write(tmp_path)
+    answered = 0
+    for name in SAMPLES:
+        files = [str(tmp_path / f"{side}.txt") for side in ("plain", name)][-1 if kind != "forest" else 0 :]
+        out, err = io.StringIO(), io.StringIO()
+        drawn.clear()
+        code = main(("plot", *files, "--kind", kind, "-o", str(tmp_path / "p.svg")), Console(out, err))
+        assert code in (0, 2), (name, err.getvalue())
+        answered += code == 0
+        for shown in (*drawn, out.getvalue(), *([err.getvalue()] if code == 0 else [])):
+            assert NO_NUMBER.search(shown) is None, (name, shown)
+    assert answered > 2

@@ -215,3 +215,25 @@ def test_small_commands_pay_for_nothing_of_it() -> None:
             [sys.executable, "-c", code, *argv], capture_output=True, text=True, check=True, cwd=GCC
         )
         assert done.stderr.endswith("set()\n")
+
+
+def test_damaged_files_of_a_corpus_are_an_error_in_words(
+    speedproof: Callable[..., Outcome], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Cut, or overwritten at either end: no command ends in a traceback."""
+    monkeypatch.chdir(tmp_path)
+    rows = [f"b,{v},{10 + k + v},ms" for v in (0, 1) for k in range(6)]
+    Path("a.csv").write_text("\n".join(["benchmark,version,value,unit", *rows]) + "\n")
+    assert speedproof("corpus", "build", "a.csv", "-o", "c")[0] == 0
+    (file,) = Path("c/data").rglob("*.parquet")
+    content = file.read_bytes()
+    for damage in (content[:200], b"", content[:-8] + b"\xff" * 8, content[:-40] + b"\r" * 32 + content[-8:]):
+        file.write_bytes(damage)
+        for words in (
+            ("info", "c"),
+            ("query", "c", "SELECT count(n) FROM corpus"),
+            ("compare", "c", "--workers", "1"),
+        ):
+            code, _, err = speedproof("corpus", *words)
+            assert code == 2, words
+            assert err.startswith("speedproof: error: ")

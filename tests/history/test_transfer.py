@@ -159,3 +159,54 @@ def test_folders_of_real_histories(tmp_path: Path) -> None:
     added = sp.History(tmp_path / "t.db", "/").add(DATA / "asv" / "test" / "example_results")
     assert added.samples > 0
     assert any("no measured values" in problem for problem in added.problems)
+
+
+def test_damaged_rows_of_an_export_are_told_by_line(store: str, tmp_path: Path) -> None:
+    """Whatever is wrong with one line, nothing is imported, and the line is named."""
+    sound = tmp_path / "a.gz"
+    sp.History(store, "/").export(sound)
+    rows = [json.loads(line) for line in gzip.decompress(sound.read_bytes()).splitlines()]
+    junk = (None, [], {}, "x", -1, 10**30, "\ud800", "eA==")
+    damaged = 0
+    for at, row in enumerate(rows[1:], start=1):
+        for key in row[1] if len({r[0] for r in rows[1:at] if r[0] == row[0]}) == 0 else ():
+            for value in (junk[damaged % len(junk)], "delete"):
+                changed = [*rows[:at], [row[0], {**row[1], key: value}], *rows[at + 1 :]]
+                if value == "delete":
+                    del changed[at][1][key]
+                path = tmp_path / "b.gz"
+                path.write_bytes(gzip.compress("\n".join(map(json.dumps, changed)).encode()))
+                (tmp_path / "n.db").unlink(missing_ok=True)
+                code, _, err = run("import", str(path), "--store", str(tmp_path / "n.db"))
+                assert code in (0, 2), (key, value, err)
+                damaged += code == 2
+                if code == 2:
+                    assert err.count("\n") == 1
+                    assert sp.History(str(tmp_path / "n.db"), "/").query() == []
+    assert damaged > 20
+
+
+def test_a_store_with_damaged_pages_is_an_error(store: str, tmp_path: Path) -> None:
+    """Text of the tables' definitions that is no text; values that do not unpack."""
+    content = Path(store).read_bytes()
+    at = content.index(b"CREATE TABLE")
+    bad = tmp_path / "x.db"
+    for place in range(at, at + 60, 13):
+        bad.write_bytes(content[:place] + b"\xfe" + content[place + 1 :])
+        code, _, err = run("query", "--store", str(bad))
+        assert (code, err.count("\n") if code else 0) in ((0, 0), (2, 1)), err
+    import sqlite3
+
+    with sqlite3.connect(store) as connection:
+        connection.execute("UPDATE observation SET observations = 'x'")
+    connection.close()
+    for words in ((), ("watch",), ("show", "parse"), ("page", "-o", str(tmp_path / "p"))):
+        code, _, err = run(*words, "--store", store)
+        assert code in (0, 2), err
+
+
+def test_one_is_not_several(store: str, tmp_path: Path) -> None:
+    (tmp_path / "1.txt").write_text("1\n2\n3\n")
+    added = run("add", str(tmp_path / "1.txt"), "--unit", "s", "--commit", "c9", "--store", store)[1]
+    assert added.endswith(": 1 sample of c9\n")
+    assert run("forget", "c9", "--store", store)[1] == "1 sample of c9 forgotten\n"

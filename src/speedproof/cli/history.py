@@ -14,6 +14,7 @@ from speedproof.errors import UsageError
 from speedproof.report.alarms import alarm_report
 from speedproof.report.history import overview, track_report
 from speedproof.report.json import to_json
+from speedproof.report.numbers import plural
 
 __all__ = ["COMMAND", "run"]
 
@@ -176,7 +177,7 @@ def run(args: Args, console: Console) -> int:
         return _add(history, words, args, console)
     if action == "forget":
         for commit in _at_least_one(words, "a commit"):
-            console.out.write(f"{history.forget(commit)} samples of {commit} are forgotten\n")
+            console.out.write(f"{plural(history.forget(commit), 'sample')} of {commit} forgotten\n")
         return 0
     if action in _STATES:
         commit, *reason = _at_least_one(words, "a commit")
@@ -252,9 +253,8 @@ def _add(history: sp.History, words: list[str], args: Args, console: Console) ->
                 failed += 1
             else:
                 names = added.commits if len(added.commits) < 4 else [f"{len(added.commits)} commits"]
-                what = (
-                    "was there already" if added.known else f"{added.samples} samples of {', '.join(names)}"
-                )
+                samples = f"{plural(added.samples, 'sample')} of {', '.join(names)}"
+                what = "was there already" if added.known else samples
                 for problem in added.problems:
                     console.remark(f"not added: {problem}")
                 done.append(added)

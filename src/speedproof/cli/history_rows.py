@@ -15,6 +15,7 @@ from speedproof.errors import UsageError
 from speedproof.history.rows import Measured
 from speedproof.report.history import measured_report
 from speedproof.report.json import to_json
+from speedproof.report.numbers import plural
 
 __all__ = ["query", "transfer"]
 
@@ -24,7 +25,7 @@ def query(history: sp.History, words: list[str], args: Args, console: Console) -
     rows = history.query(*words, *filter(None, [args.benchmark]), metric=args.metric, commit=args.commit)
     if args.output:
         _write(rows, args.output)
-        console.out.write(f"{args.output}: {len(rows)} samples\n")
+        console.out.write(f"{args.output}: {plural(len(rows), 'sample')}\n")
     elif args.json:
         console.out.write(to_json("history", rows))
     else:
@@ -59,7 +60,7 @@ def transfer(history: sp.History, action: str, words: list[str], console: Consol
     if len(words) != 1:
         raise UsageError(f"name one file: speedproof history {action} FILE")
     if action == "export":
-        console.out.write(f"{words[0]}: {history.export(words[0])} samples\n")
+        console.out.write(f"{words[0]}: {plural(history.export(words[0]), 'sample')}\n")
     else:
-        console.out.write(f"{history.import_(words[0])} new samples from {words[0]}\n")
+        console.out.write(f"{plural(history.import_(words[0]), 'new sample')} from {words[0]}\n")
     return 0

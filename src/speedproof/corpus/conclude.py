@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from speedproof.corpus.compare import SIDES, SPEEDS, Found
+from speedproof.corpus.compare import SIDES, SPEEDS, Found, answer_columns
 from speedproof.corpus.hpt import OverBenchmarks, second_level
 from speedproof.corpus.partial import Seen, Whole, whole_of
 from speedproof.corpus.read import database, register
@@ -114,7 +114,7 @@ def conclude(found: Found, corpus: str, *, shown: int = 50, precision: float = 0
     alpha, margin = asked.rules.alpha, asked.rules.margin
     headline = HEADLINE if HEADLINE in asked.protocols else asked.protocols[0]
     with database() as connection:
-        register(connection, "answers", found.place, found.files)
+        register(connection, "answers", found.place, found.files, answer_columns())
 
         def rows(sql: str, *values: Any) -> list[tuple[Any, ...]]:
             return connection.execute(sql, values).fetchall()

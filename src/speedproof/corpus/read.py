@@ -6,6 +6,7 @@ import math
 import os
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -104,15 +105,21 @@ def read_records(name: str, where: str | None = None) -> Iterator[Record]:
         yield record
 
 
-def database() -> duckdb.DuckDBPyConnection:
-    """DuckDB in memory, which takes no Python variable for a table."""
+@contextmanager
+def database() -> Iterator[duckdb.DuckDBPyConnection]:
+    """DuckDB in memory, which takes no Python variable for a table; what it cannot read is damaged."""
     try:
         import duckdb
     except ImportError:
         raise UsageError("SQL and --where need DuckDB: pip install 'speedproof[corpus]'") from None
-    return duckdb.connect(
-        config={"python_enable_replacements": "false", "autoinstall_known_extensions": "false"}
-    )
+    settings = {"python_enable_replacements": "false", "autoinstall_known_extensions": "false"}
+    with duckdb.connect(config=settings) as connection:
+        try:
+            yield connection
+        except duckdb.Error as error:
+            raise SpeedproofError(
+                f"a file of the corpus is damaged or gone, build it anew ({str(error).splitlines()[0]})"
+            ) from None
 
 
 def run(connection: duckdb.DuckDBPyConnection, sql: str, shown: str) -> pa.Table:

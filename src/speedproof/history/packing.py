@@ -13,6 +13,7 @@ import numpy as np
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Suite
 from speedproof.data.units import Direction
+from speedproof.errors import DataError
 from speedproof.stats.median_interval import median_interval
 
 __all__ = ["identity_of", "location_and_bounds", "packed", "unpacked"]
@@ -79,9 +80,13 @@ def packed(sample: Sample) -> dict[str, bytes | None]:
 
 def unpacked(row: Any) -> Sample:
     """A sample from a row that has its unit, direction and commit, too."""
-    processes = None if row.processes is None else np.frombuffer(zlib.decompress(row.processes), "<i8")
+    try:
+        processes = None if row.processes is None else np.frombuffer(zlib.decompress(row.processes), "<i8")
+        values = np.frombuffer(zlib.decompress(row.observations), "<f8")
+    except (ValueError, zlib.error) as error:
+        raise DataError(f"the values of {row.sha} are damaged in the store: {error}") from error
     return Sample(
-        np.frombuffer(zlib.decompress(row.observations), "<f8"),
+        values,
         row.unit,
         Direction.HIGHER if row.higher_is_better else Direction.LOWER,
         processes.astype(np.int64) if processes is not None else None,

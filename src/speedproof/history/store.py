@@ -85,6 +85,10 @@ class Store:
             cause = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
             remedy = next((told for sign, told in _REMEDIES.items() if sign in cause.lower()), "")
             raise SpeedproofError(f"{self.where}: {cause}{remedy}") from error
+        except UnicodeDecodeError as error:
+            raise SpeedproofError(
+                f"{self.where}: is damaged: it holds text that is none ({error})"
+            ) from error
 
     def add(
         self,

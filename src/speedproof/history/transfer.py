@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from sqlalchemy import Connection, insert, select
 
 from speedproof.errors import FormatError, SpeedproofError
@@ -83,7 +84,9 @@ def import_store(store: Store, path: Path) -> int:
     with store.transaction() as connection:
         numbers: dict[str, dict[int, int]] = {name: {} for name in ("source", *_NAMED)}
         new: set[int] = set()
-        for name, row in _rows(path):
+
+        def take(name: str, row: dict[str, Any]) -> int:
+            """Merge one row; whether it is a new sample."""
             old = row.pop("id")
             for column, table in _REFERS.items():
                 if row.get(column) is not None and column != name:
@@ -96,12 +99,29 @@ def import_store(store: Store, path: Path) -> int:
                     new.add(numbers[name][old])
             elif name == "sample" and row["source"] in new:
                 values = {k: row.pop(k) for k in ("observations", "processes")}
-                bytes_of = {k: None if v is None else base64.b64decode(v) for k, v in values.items()}
-                store.insert(connection, [row], [bytes_of])
-                count += 1
+                store.insert(connection, [row], [{k: _bytes(v) for k, v in values.items()}])
+                return 1
             elif name == "triage":
                 _decide(connection, row)
+            return 0
+
+        for line, name, row in _rows(path):
+            try:
+                count += take(name, row)
+            except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, zlib.error) as error:
+                raise FormatError(
+                    str(path), f"line {line}", f"is not a row of an exported history ({error})"
+                ) from error
     return count
+
+
+def _bytes(text: str | None) -> bytes | None:
+    """Compressed values as they were; what cannot be read again is refused."""
+    if text is None:
+        return None
+    found = base64.b64decode(text, validate=True)
+    np.frombuffer(zlib.decompress(found), dtype=np.int64)
+    return found
 
 
 def _named(store: Store, connection: Connection, name: str, row: dict[str, Any], path: Path) -> int:
@@ -126,7 +146,8 @@ def _decide(connection: Connection, row: dict[str, Any]) -> None:
         connection.execute(insert(t).values(**row))
 
 
-def _rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+def _rows(path: Path) -> Iterator[tuple[int, str, Any]]:
+    """The number of each line, its table and its row."""
     try:
         with gzip.open(path, "rt", encoding="utf-8") as opened:
             head = json.loads(opened.readline())
@@ -138,8 +159,8 @@ def _rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
                     "line 1",
                     f"is of schema {head['schema']}, this speedproof reads {schema.SCHEMA}",
                 )
-            for line in opened:
+            for number, line in enumerate(opened, start=2):
                 name, row = json.loads(line)
-                yield name, row
-    except (OSError, EOFError, ValueError, KeyError, TypeError, zlib.error) as error:
+                yield number, name, row
+    except (OSError, EOFError, RecursionError, ValueError, KeyError, TypeError, zlib.error) as error:
         raise FormatError(str(path), "", f"is not an exported history, or is cut off ({error})") from error

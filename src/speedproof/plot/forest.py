@@ -25,6 +25,8 @@ _LOOKS = {
     Verdict.EQUIVALENT: ("#228833", "D", "equivalent"),
     Verdict.UNDECIDED: (GREY, "o", "undecided"),
 }
+# The logarithm of what an axis can hold.
+_WIDEST = 700.0
 _FAR = 4.0  # times the usual distance from 1: farther out, a speedup is an arrow at the edge
 _LONGEST = 40
 _MANY = 40
@@ -110,13 +112,18 @@ def _proven(row: Comparison) -> tuple[float, float]:
         proven = max(proven, 1e-12)
     elif row.verdict is Verdict.SLOWER:
         proven = min(proven, -1e-12)
-    return proven, math.log(estimate.value)
+    return proven, _log(estimate.value)
+
+
+def _log(value: float) -> float:
+    """Also of no time at all on one side."""
+    return math.log(value) if value > 0.0 else -math.inf
 
 
 def _limits(rows: Sequence[Comparison]) -> tuple[float, float]:
     """A range for all estimates and most bounds, with 1 in it and with room at the ends."""
-    values = np.abs(np.log([r.speedup.value for r in rows]))
-    far = max(_FAR * float(np.quantile(values, 0.9)), 0.02)
+    values = [abs(v) for r in rows if math.isfinite(v := _log(r.speedup.value))]
+    far = max(_FAR * float(np.quantile(values, 0.9)), 0.02) if values else 0.02
     ends = [
         math.log(v)
         for r in rows
@@ -126,7 +133,7 @@ def _limits(rows: Sequence[Comparison]) -> tuple[float, float]:
     kept = [v for v in ends if abs(v) <= far]
     low, high = min([*kept, 0.0]), max([*kept, 0.0])
     room = 0.06 * (high - low) or 0.05
-    return math.exp(low - room), math.exp(high + room)
+    return math.exp(max(low - room, -_WIDEST)), math.exp(min(high + room, _WIDEST))
 
 
 def _row(ax: Axes, place: int, row: Comparison, limits: tuple[float, float], size: float) -> None:

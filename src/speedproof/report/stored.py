@@ -217,7 +217,7 @@ def read_document(text: bytes, path: str) -> tuple[Document, Suite]:
     """Read what ``speedproof compare --json`` wrote."""
     try:
         raw = msgspec.json.decode(text)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
         raise FormatError(path, "", f"is not JSON ({error}); give the output of 'compare --json'") from None
     if not isinstance(raw, dict) or "results" not in raw or "schema" not in raw:
         raise FormatError(path, "", "holds no results of speedproof; give the output of 'compare --json'")
