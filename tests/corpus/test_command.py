@@ -30,7 +30,7 @@ def speedproof() -> Callable[..., Outcome]:
 @pytest.fixture
 def gcc(tmp_path: Path, speedproof: Callable[..., Outcome]) -> Path:
     code, out, _ = speedproof("corpus", "build", GCC / "O2.json", GCC / "O3.json", "-o", tmp_path / "c")
-    assert (code, out.splitlines()[0]) == (0, "12 samples of 6 benchmarks in 2 versions: 480 values, 10 kB")
+    assert (code, out.partition(" values")[0]) == (0, "12 samples of 6 benchmarks in 2 versions: 480")
     return tmp_path / "c"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from importlib.util import find_spec
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +14,9 @@ from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Suite
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.suite import SuiteComparison, compare_suite
+
+# Browsers are driven in development only: environments with other dependencies go without.
+collect_ignore = [] if find_spec("selenium") else ["test_browser.py"]
 
 HOSTILE = (
     "<script>alert(1)</script>",

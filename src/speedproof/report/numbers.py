@@ -45,10 +45,10 @@ def percent(share: float, digits: int = 3) -> str:
 
     Examples
     --------
-    >>> percent(0.05), percent(0.978)
-    ('5 %', '97.8 %')
+    >>> percent(0.05), percent(0.978), percent(1.0, 2)
+    ('5 %', '97.8 %', '100 %')
     """
-    return f"{100 * share:.{digits}g} %" if math.isfinite(share) else "-"
+    return f"{float(f'{100 * share:.{digits}g}'):g} %" if math.isfinite(share) else "-"
 
 
 def share(value: float) -> str:

@@ -113,7 +113,7 @@ def _suite(found: Sequence[Ranked], versions: Sequence[str], *, everything: bool
     told += [f"undecided in {open_ones}"] if open_ones else []
     alpha = found[0][2].alpha
     headline = Text(
-        f"Best single runs in {len(found)} benchmarks: {', '.join(told)}",
+        f"Best single runs in {plural(len(found), 'benchmark')}: {', '.join(told)}",
         "strong",
         f"(risk {percent(alpha)} in each)",
     )

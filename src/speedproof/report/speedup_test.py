@@ -9,7 +9,7 @@ from speedproof.protocols.findings import DEFAULT_LEVEL, Finding
 from speedproof.protocols.speedup_test_tool import SuiteReport, SuiteRow
 from speedproof.report.model import Cell, Column, Report, Row, Style, Table, Text, folded
 from speedproof.report.names import common_prefix
-from speedproof.report.numbers import factor, level, percent
+from speedproof.report.numbers import factor, level, percent, plural
 from speedproof.report.words import direction, interval
 from speedproof.stats.estimate import Estimate
 
@@ -36,14 +36,14 @@ def report(found: SuiteReport, config: str, *, everything: bool = False, details
         if math.isfinite(gain.speedup)
     )
     headline = [
-        Text(f"Of {len(found.rows)} benchmarks {counts}", "strong", f"({at})"),
-        Text(f"Overall speedup: {gains} (weights: {found.weighting}); protocols {protocols}"),
+        Text(f"Of {plural(len(found.rows), 'benchmark')} {counts}", "strong", f"({at})"),
+        Text(f"Overall speedup: {gains or 'not known'} (weights: {found.weighting}); protocols {protocols}"),
     ]
     table = _table(found, everything=everything)
     folds = any(row.folded for row in table.rows)
     warnings = sum(bool(row.remarks) for row in found.rows)
     hints = ["--all: every benchmark"] if folds else []
-    hints += [f"--details: warnings on {warnings} benchmarks"] if warnings and not details else []
+    hints += [f"--details: warnings on {plural(warnings, 'benchmark')}"] if warnings and not details else []
     notes = [*_notes(found)]
     remarks = [Text(f"  {row.name}: {'; '.join(row.remarks)}", "dim") for row in found.rows if row.remarks]
     parts = [_bounds(found)] if not found.original else []

@@ -58,8 +58,11 @@ def _significance(finding: Finding) -> tuple[str, str]:
     return str(finding.significant).upper(), _number(min(finding.confidence, _HIGHEST))
 
 
-def _number(value: float) -> str:
-    return "NA" if math.isnan(value) else f"{value:.15g}"
+def _number(value: float, digits: int = 15) -> str:
+    """As R writes it."""
+    if not math.isfinite(value):
+        return "NA" if math.isnan(value) else "Inf" if value > 0 else "-Inf"
+    return f"{value:.{digits}g}"
 
 
 def report_lines(report: SuiteReport, title: str) -> Iterator[str]:
@@ -121,7 +124,7 @@ def report_lines(report: SuiteReport, title: str) -> Iterator[str]:
 
 
 def _three(value: float) -> str:
-    return "NA" if math.isnan(value) else f"{round(value, 3):g}"
+    return _number(round(value, 3), 6)
 
 
 def warning_lines(report: SuiteReport, problems: Sequence[str]) -> Iterator[str]:
