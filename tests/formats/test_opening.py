@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from speedproof.cli.console import Console
+from speedproof.cli.main import main
 from speedproof.data.suite import Record, Skipped
 from speedproof.errors import FormatError, UsageError
 from speedproof.formats import FORMATS, ReadOptions, detect, read
@@ -308,3 +310,34 @@ def test_the_manual_names_every_format() -> None:
     manual = (Path(__file__).parents[2] / "docs" / "formats.md").read_text(encoding="utf-8")
     for known in FORMATS:
         assert f"| `{known.name}` |" in manual
+
+
+DEEP = "[" * 100_000
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "argv"),
+    [
+        (
+            "s.toml",
+            f"x = {DEEP}",
+            ("gate", "--baseline", "a.txt", "--candidate", "a.txt", "--config", "s.toml"),
+        ),
+        ("s.toml", f"x = {DEEP}", ("run", "--suite", "s.toml")),
+        ("r.json", DEEP, ("report", "r.json")),
+        ("data.js", f"window.x = {DEEP}", ("history", "add", "data.js", "--store", "h.db")),
+        ("c/corpus.json", DEEP, ("corpus", "info", "c")),
+    ],
+    ids=lambda value: value[0] if isinstance(value, tuple) else "",
+)
+def test_deep_nesting_is_an_error_of_whatever_file(
+    name: str, content: str, argv: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.txt").write_text("1\n2\n3\n")
+    Path(name).parent.mkdir(exist_ok=True)
+    Path(name).write_text(content)
+    err = io.StringIO()
+    assert main(argv, Console(io.StringIO(), err)) == 2
+    assert err.getvalue().startswith("speedproof: error: ")
+    assert len(err.getvalue()) < 1000

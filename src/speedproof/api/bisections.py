@@ -400,7 +400,7 @@ def _recalled(
 def _request_of(file: Path, head: SessionLine) -> BisectRequest:
     try:
         return msgspec.json.decode(head.options.get("bisect", ""), type=BisectRequest)
-    except (msgspec.MsgspecError, ValueError):
+    except (msgspec.MsgspecError, RecursionError, ValueError):
         raise FormatError(str(file), f"session {head.session}", "is not a session of a bisection") from None
 
 

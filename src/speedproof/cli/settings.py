@@ -80,7 +80,7 @@ def read_settings(path: str | Path) -> GateSettings:
         document = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except UnicodeDecodeError as error:
         raise FormatError(name, f"byte {error.start}", "this is not UTF-8 text") from error
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise FormatError(name, "", f"this is not TOML: {error}") from error
     _Table(name, "", document, ("gate",))
     gate = _Table(name, "gate", document.get("gate", {}), [f.name for f in fields(GateSettings)])

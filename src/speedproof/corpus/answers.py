@@ -156,7 +156,7 @@ def _claim(target: Place, claim: _Claim) -> None:
     if target.has(ANSWER):
         try:
             known = msgspec.json.decode(target.read(ANSWER), type=_Claim)
-        except msgspec.MsgspecError as error:
+        except (msgspec.MsgspecError, RecursionError) as error:
             raise SpeedproofError(f"{target.name}/{ANSWER}: damaged: {error}") from None
         if known != claim:
             raise UsageError(

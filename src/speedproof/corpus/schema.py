@@ -85,7 +85,7 @@ class Manifest(msgspec.Struct):
                     f"this is {__version__}, which reads up to {SCHEMA}: install a newer one"
                 )
             return msgspec.convert(content, cls)
-        except (ValueError, AttributeError, msgspec.ValidationError) as error:
+        except (AttributeError, RecursionError, ValueError, msgspec.ValidationError) as error:
             raise SpeedproofError(f"{name}: the manifest is damaged: {error}") from None
 
     def write(self, place: Place) -> None:

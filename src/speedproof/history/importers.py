@@ -75,7 +75,7 @@ def _data_js(path: Path) -> Iterator[Imported]:
         for suite, runs in entries.items():
             for run in runs:
                 yield _of_run(run, f"{suite}/" if len(entries) > 1 else "")
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
         raise FormatError(
             str(path), "", f"is not a data.js of github-action-benchmark ({error!r})"
         ) from error

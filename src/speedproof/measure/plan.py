@@ -264,7 +264,7 @@ def read_suite(path: Path) -> tuple[PlannedBenchmark, ...]:
     name = str(path)
     try:
         suite = tomllib.loads(path.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise FormatError(name, "", f"not TOML: {error}") from None
     except UnicodeDecodeError as error:
         raise FormatError(name, f"byte {error.start + 1}", "not TOML, which is UTF-8") from None

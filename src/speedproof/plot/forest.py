@@ -164,17 +164,15 @@ def _ticks(ax: Axes, low: float, high: float) -> None:
     """Ratios that people say, at most nine of them."""
     from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-    for step in (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5, 1.0):
-        inside = np.arange(math.ceil(low / step), math.floor(high / step) + 1) * step
-        if 0 < inside.size <= 9:
-            break
-    else:
-        powers = 2.0 ** np.arange(math.ceil(math.log2(low)), math.floor(math.log2(high)) + 1)
-        inside = powers[:: max(1, math.ceil(powers.size / 9))]
     # Even steps crowd at the right end of a long log axis; powers of two do not.
-    if high / low > 4:
-        powers = 2.0 ** np.arange(math.ceil(math.log2(low)), math.floor(math.log2(high)) + 1)
-        inside = powers[:: max(1, math.ceil(powers.size / 9))]
+    powers = 2.0 ** np.arange(math.ceil(math.log2(low)), math.floor(math.log2(high)) + 1)
+    inside = powers[:: max(1, math.ceil(powers.size / 9))]
+    if high / low <= 4:
+        for step in (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5, 1.0):
+            even = np.arange(math.ceil(low / step), math.floor(high / step) + 1) * step
+            if 0 < even.size <= 9:
+                inside = even
+                break
     ax.xaxis.set_major_locator(FixedLocator(inside.tolist()))
     ax.xaxis.set_minor_locator(NullLocator())
     ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.4g}x"))
