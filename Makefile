@@ -8,7 +8,7 @@ PYTEST = $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 # Versions that a development environment gets: `make constraints` renews them, `make newest` goes without.
 CONSTRAINTS ?= constraints/dev.txt
 
-.PHONY: demo test test-all random check bench docs sanitize seeds wheel-test lowest lowest-quick newest pythons constraints clean
+.PHONY: demo test test-all coverage random check bench docs sanitize seeds wheel-test lowest lowest-quick newest pythons constraints clean
 
 # The stamps make a second call instant; a change of the declared dependencies sets up anew.
 $(VENV)/.run: pyproject.toml $(wildcard setup.py src/speedproof/mixture/*.[ch])
@@ -26,6 +26,10 @@ test: $(VENV)/.dev
 	$(PYTEST) -m "not slow"
 
 test-all: $(VENV)/.dev
+	$(PYTEST)
+
+# The same with what it covers, branch by branch: no part of the gate, which it would make longer.
+coverage: $(VENV)/.dev
 	$(PYTEST) --cov --cov-report=term
 
 # Other examples than the gate's, ten times as many rounds: for a schedule, not for a gate.

@@ -166,7 +166,7 @@ def test_damaged_rows_of_an_export_are_told_by_line(store: str, tmp_path: Path) 
     sound = tmp_path / "a.gz"
     sp.History(store, "/").export(sound)
     rows = [json.loads(line) for line in gzip.decompress(sound.read_bytes()).splitlines()]
-    junk = (None, [], {}, "x", -1, 10**30, "\ud800", "eA==")
+    junk: tuple[object, ...] = (None, [], {}, "x", -1, 10**30, "\ud800", "eA==")
     damaged = 0
     for at, row in enumerate(rows[1:], start=1):
         for key in row[1] if len({r[0] for r in rows[1:at] if r[0] == row[0]}) == 0 else ():

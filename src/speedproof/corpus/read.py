@@ -112,8 +112,9 @@ def database() -> Iterator[duckdb.DuckDBPyConnection]:
         import duckdb
     except ImportError:
         raise UsageError("SQL and --where need DuckDB: pip install 'speedproof[corpus]'") from None
-    settings = {"python_enable_replacements": "false", "autoinstall_known_extensions": "false"}
-    with duckdb.connect(config=settings) as connection:
+    with duckdb.connect(
+        config={"python_enable_replacements": "false", "autoinstall_known_extensions": "false"}
+    ) as connection:
         try:
             yield connection
         except duckdb.Error as error:
