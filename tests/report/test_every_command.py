@@ -200,6 +200,7 @@ SMALL = {
     ),
     "one process a side": ([f"go/cmd/benchstat/testdata/{side}.txt" for side in ("old", "new")], 2),
     "three of three": ([f"pyperf/pyperf/tests/mult_list_py{v}.json" for v in (36, 37)], 3),
+    "three versions": ([f"pyperf/pyperf/tests/mult_list_py{v}.json" for v in (36, 37, 38)], 3),
     "one run a side": ([f"pyperformance/pyperformance/tests/data/mem{v}.json" for v in (1, 2)], 1),
     "the same file twice": (["criterion/html_report"], 6),
 }

@@ -37,7 +37,7 @@ _MARKS = {Verdict.FASTER: "+", Verdict.SLOWER: "-", Verdict.EQUIVALENT: "=", Ver
 _SHOWN = 10
 _TITLE = 16
 _WIDE = 3
-"""Candidates from which on a table of few benchmarks has a row a version."""
+"""Benchmarks up to which a table of several versions has a row a version."""
 _DATE = re.compile(r"\d{4}-?\d\d-?\d\d")
 _NUMBERED = re.compile(r"\D*\d+(\.\d+)*\D*")
 
@@ -83,7 +83,7 @@ def report(
     words = gain_and_loss(first.headlines[0])
     if len(benchmarks) == 1:
         tables = [_of_one(results, ranking)]
-    elif ranking is not None and len(benchmarks) <= _WIDE < len(results):
+    elif ranking is not None and len(benchmarks) <= _WIDE:
         tables = [_by_version(results, ranking, benchmarks, words)]
     else:
         tables = [*_places(ranking, words), _matrix(results, benchmarks, everything)]
@@ -223,7 +223,7 @@ def _by_version(
     benchmarks: Sequence[str],
     words: tuple[str, str],
 ) -> Table:
-    """Few benchmarks of many versions: a row a version, with its place."""
+    """Few benchmarks: a row a version, with its place."""
     reference, shown = _reference(ranking), _names(ranking)
     heads = {(r.candidate, c.benchmark): c for r in results for c in r.headlines}
     medians: dict[tuple[str, str], str] = {}
@@ -240,7 +240,8 @@ def _by_version(
         ]
         ranked = _ranked(v, shown, reference, words)
         rows.append(Row((*ranked, *cells), v.version, kind="versions", folded=i >= 2 * _SHOWN))
-    titles = zip(benchmarks, shortened(benchmarks, _TITLE), strict=True)
+    start = len(common_prefix(benchmarks))
+    titles = zip(benchmarks, shortened([name[start:] for name in benchmarks], _TITLE), strict=True)
     columns = (
         *_ranking_columns(shown[reference]),
         *(Column(name, brief=brief, drop=-i) for i, (name, brief) in enumerate(titles)),
