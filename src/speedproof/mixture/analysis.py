@@ -10,7 +10,7 @@ import numpy.typing as npt
 from speedproof.mixture.fitting import MixtureFit, fit
 from speedproof.mixture.goodness import Progress, goodness_of_fit
 from speedproof.mixture.grid import detect_resolution
-from speedproof.mixture.model import MixtureModel
+from speedproof.mixture.model import MixtureModel, Modes
 from speedproof.mixture.modes import ModeOrder, clear_modes, mode_order
 from speedproof.mixture.rounding import fit_rounded, goodness_of_rounded, rounding_matters
 from speedproof.stats.scaling import exponent
@@ -156,7 +156,7 @@ def analyse(
 
     Examples
     --------
-    >>> from speedproof.mixture.model import MixtureModel
+    >>> from speedproof.mixture.model import MixtureModel, Modes
     >>> x = MixtureModel([0.7, 0.3], [10.0, 20.0], [1.0, 1.0]).rvs(80, seed=1)
     >>> a = analyse(x, N=50)
     >>> len(a.components), len(a.modes), a.order.kind
@@ -198,9 +198,10 @@ def analyse(
     parts = tuple(
         Component(*map(float, row)) for row in zip(model.weights, model.means, model.sds, strict=True)
     )
+    clear = clear_modes(fitted.model)
     return Analysis(
-        x.size, fitted.kind, parts, _modes(fitted, x), fitted.loglik, fitted.bic, fitted.converged,
-        fitted.resolution, test, mode_order(x, model, seed=seed),
+        x.size, fitted.kind, parts, _modes(fitted, clear, x), fitted.loglik, fitted.bic, fitted.converged,
+        fitted.resolution, test, mode_order(x, clear, seed=seed),
     )  # fmt: skip
 
 
@@ -222,8 +223,7 @@ def _in_unit(found: Analysis, shift: int) -> Analysis:
     )
 
 
-def _modes(fitted: MixtureFit, x: npt.NDArray[np.float64]) -> tuple[Mode, ...]:
-    found = clear_modes(fitted.model)
+def _modes(fitted: MixtureFit, found: Modes, x: npt.NDArray[np.float64]) -> tuple[Mode, ...]:
     ends = np.concatenate([[0.0], fitted.model.cdf(found.valleys), [1.0]])
     depths = np.concatenate([[np.inf], found.dips, [np.inf]])
     nearest = np.minimum(depths[:-1], depths[1:])
