@@ -8,7 +8,7 @@
 typedef struct {
     int row, model;
     int active;    /* there is something to run */
-    int undecided; /* single precision does not do: run it again in double */
+    int undecided; /* single precision does not do: go on in double from the mixture */
     Mixture mixture;
     Outcome outcome;
 } Run;
@@ -326,6 +326,7 @@ TARGET static unsigned NAME(advance)(Lanes *lanes, int n, int K, const Rules *ru
             lanes->longest[l] = lanes->longest[l] > 16.0f ? lanes->longest[l] / 16.0f : 1.0f;
         } else if (lost || run->outcome.steps >= rules->max_steps) {
             run->undecided = !empty[l];
+            NAME(store)(l, K, &lanes->now, &run->mixture);
             finished |= 1u << l;
         } else if (lanes->stage[l] != AT_SECOND) {
             forth[l] = -1;

@@ -111,7 +111,7 @@ static int search_in_double(const Search *s, const Rules *rules, const Kernels *
     return done;
 }
 
-/* The same with single-precision runs, many at once; what they cannot decide is redone in double. */
+/* The same with single-precision runs, many at once; what they cannot decide goes on in double. */
 static int search_in_single(const Search *s, const Rules *rules, const Rules *redo, const Kernels *kernels) {
     size_t size = (size_t)s->rows * s->n;
     float *x = malloc(size * sizeof *x);
@@ -137,10 +137,7 @@ static int search_in_single(const Search *s, const Rules *rules, const Rules *re
         for (int j = 0; done && j < queue.count; j++) {
             Run *run = &runs[j];
             const double *row = s->x + (size_t)run->row * s->n;
-            if (run->undecided &&
-                from_classes(row, start_of(s, run->row, K), s->n, K, run->model, redo,
-                             &run->mixture))
-                run->outcome = em_run(kernels->e_step, row, s->n, K, run->model, redo, &run->mixture);
+            if (run->undecided) run->outcome = em_run(kernels->e_step, row, s->n, K, run->model, redo, &run->mixture);
             done = run->outcome.state != RUN_NO_MEMORY;
             record(s, run->row, K, run->model, &run->outcome, &run->mixture);
         }

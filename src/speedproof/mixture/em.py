@@ -256,7 +256,7 @@ def search(
     rules : Rules
         When a run stops.
     single : bool
-        Run in single precision, many runs at once, and redo in double what that cannot decide.
+        Run in single precision, many runs at once; what that cannot decide goes on in double.
     K_always, patience : int
         With patience > 0, stop adding components once so many of them in a row brought nothing, but
         not before ``K_always``.
