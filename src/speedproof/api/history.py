@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -14,8 +13,9 @@ import numpy as np
 
 from speedproof import __version__
 from speedproof.api.given import risk_of
+from speedproof.api.history_files import as_one, digest_of, has_versions, renamed, start_of, values_of
 from speedproof.data.sample import Sample
-from speedproof.data.suite import Key, Suite
+from speedproof.data.suite import Suite
 from speedproof.errors import SpeedproofError, UsageError
 from speedproof.formats import read_suite
 from speedproof.history.commits import (
@@ -134,9 +134,9 @@ class History:
         if format is None and (found := importer_of(Path(path))) is not None:
             return self._import(path, found, session=session, anchor=anchor, machine=machine, unit=unit)
         suite = read_suite(path, format=format, unit=unit, where=where)
-        versions = _as_one(suite, path) if commit is not None or not _several(suite) else suite
+        versions = as_one(suite, path) if commit is not None or not has_versions(suite) else suite
         if benchmark:
-            versions = _renamed(versions, benchmark, path)
+            versions = renamed(versions, benchmark, path)
         if anchor is not None and anchor not in versions.versions:
             raise UsageError(
                 f"{path}: holds no version {anchor!r} to be the anchor; it has {', '.join(versions.versions)}"
@@ -146,10 +146,10 @@ class History:
             versions,
             commits,
             path=path,
-            digest=_digest(Path(path)),
+            digest=digest_of(Path(path)),
             session=session,
             anchor=anchor,
-            started=started or _start(versions),
+            started=started or start_of(versions),
             branch=current_branch(self.repository),
             machine=machine,
         )
@@ -178,7 +178,7 @@ class History:
                 known = resolve(part.commit.sha, self.repository, date=part.commit.date)
                 commit = known if known.subject else part.commit
                 digest = hashlib.sha256(
-                    repr((part.commit.sha, part.started, _values(part.suite))).encode()
+                    repr((part.commit.sha, part.started, values_of(part.suite))).encode()
                 ).hexdigest()
                 parts.append(
                     self.store.add(
@@ -440,57 +440,6 @@ def _open(where: str) -> Store:
     except ImportError as error:
         raise SpeedproofError("a history needs SQLAlchemy: pip install 'speedproof[history]'") from error
     return Store(where)
-
-
-def _several(suite: Suite) -> bool:
-    """Whether a file names versions of one thing rather than one version of many."""
-    return len(suite.versions) > 1 and not suite.commands
-
-
-def _as_one(suite: Suite, path: str) -> Suite:
-    """All versions of a file as one: commands of a file are its benchmarks then."""
-    if len(suite.versions) == 1:
-        return suite
-    if not suite.commands:
-        raise UsageError(
-            f"{path}: holds the versions {', '.join(suite.versions)}, each added under its own name; "
-            "leave out --commit"
-        )
-    samples = {(Key(version, key.metric), "all"): sample for (key, version), sample in suite.samples.items()}
-    merged: dict[str, dict[str, tuple[str, ...]]] = {"all": {}}
-    for fields in suite.fields.values():
-        merged["all"] |= fields
-    return replace(suite, versions=("all",), samples=samples, fields=merged)
-
-
-def _renamed(suite: Suite, benchmark: str, path: str) -> Suite:
-    if len(suite.benchmarks) > 1:
-        raise UsageError(
-            f"{path}: holds {len(suite.benchmarks)} benchmarks, but --benchmark can name only one"
-        )
-    samples = {
-        (Key(benchmark, key.metric), version): sample for (key, version), sample in suite.samples.items()
-    }
-    return replace(suite, samples=samples)
-
-
-def _values(suite: Suite) -> list[tuple[Key, list[float]]]:
-    return [(key, sample.values.tolist()) for (key, _), sample in suite.samples.items()]
-
-
-def _digest(path: Path) -> str:
-    """Of a file's content, or of all files of a folder."""
-    found = hashlib.sha256()
-    for file in sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]:
-        found.update(file.read_bytes())
-    return found.hexdigest()
-
-
-def _start(suite: Suite) -> str:
-    spans = [sample.span for sample in suite.samples.values() if sample.span is not None]
-    return (
-        datetime.fromtimestamp(min(s[0] for s in spans), UTC).isoformat(timespec="seconds") if spans else ""
-    )
 
 
 def _user() -> str:
