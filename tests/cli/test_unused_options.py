@@ -77,7 +77,7 @@ def test_what_means_nothing_beside_another_option(words: str, option: str) -> No
 
 
 HISTORY = {
-    "add": "--commit --session --anchor --machine --unit --benchmark --json",
+    "add": "--commit --session --anchor --machine --unit --where --benchmark --json",
     "changes": "--benchmark --metric --branch --confidence --fdr --fail-on-change --all --json",
     "show": "--metric --branch --confidence --fdr --fail-on-change --json",
     "watch": "--benchmark --metric --branch --every --last --all --json",
@@ -111,7 +111,7 @@ def test_words_that_an_action_does_not_read(words: str) -> None:
     assert words.split()[0] in refused("history", *words.split())
 
 
-CORPUS = {"compare": ("--append", "--components 3", "--all", "--fdr", "--bootstrap", "--ks-rule r422"),
+CORPUS = {"compare": ("--append", "--components 3", "--fdr", "--bootstrap", "--ks-rule r422"),
           "model": ("--margin 1%", "--details", "--reference a"),
           "info": ("--where a=1", "--workers 2"), "query": ("--where a=1", "--metric x"),
           "build": ("--json", "--metric x", "--workers 2"), "changes": ("--details", "--seed 1")}  # fmt: skip

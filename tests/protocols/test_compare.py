@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.units import Direction
@@ -457,3 +458,16 @@ def test_p_equal_to_alpha_rejects() -> None:
         assert compare(x, y, Rules(pvalue)).verdict is Verdict.FASTER
         assert compare(x, y, Rules(float(np.nextafter(pvalue, 0)))).verdict is Verdict.UNDECIDED
         assert compare(y, x, Rules(pvalue)).verdict is Verdict.SLOWER
+
+
+def test_what_is_equivalent_is_so_though_it_is_faster_as_well() -> None:
+    """1 % is proven by Student's test, and by two one-sided ones that it is less than 5 %: the margin decides."""
+    rng = np.random.default_rng(12)
+    x, y = rng.normal(101, 0.3, 40), rng.normal(100, 0.3, 40)
+    assert stats.ttest_ind(x, y, alternative="greater").pvalue < 1e-6
+    assert stats.ttest_ind(x, 1.05 * y, alternative="less").pvalue < 1e-6
+    for result in compare_samples(
+        sample(x), sample(y), Rules(margin=0.05), protocols=("typical", "mean", "median")
+    ):
+        assert result.verdict is Verdict.EQUIVALENT, result.protocol
+        assert result.speedup.low > 1

@@ -117,7 +117,7 @@ def database() -> Iterator[duckdb.DuckDBPyConnection]:
     ) as connection:
         try:
             yield connection
-        except duckdb.Error as error:
+        except (duckdb.Error, RuntimeError) as error:  # the latter by releases before 1.3
             raise SpeedproofError(
                 f"a file of the corpus is damaged or gone, build it anew ({str(error).splitlines()[0]})"
             ) from None
