@@ -471,3 +471,26 @@ def test_what_is_equivalent_is_so_though_it_is_faster_as_well() -> None:
     ):
         assert result.verdict is Verdict.EQUIVALENT, result.protocol
         assert result.speedup.low > 1
+
+
+def test_the_end_of_a_margin_is_one_over_one_plus_it() -> None:
+    """100 ms against 110 ms is exactly 1 / 1.1, so within 10 % neither way; 100 against 109 is."""
+    rng = np.random.default_rng(3)
+    noise = np.exp(1e-4 * rng.standard_normal(40))
+    for slow, verdict in ((110.5, Verdict.SLOWER), (109.0, Verdict.EQUIVALENT)):
+        for result in compare_samples(
+            sample(100 * noise), sample(slow * noise[::-1]), Rules(margin=0.1), protocols=("mean", "median")
+        ):
+            assert result.verdict is verdict, (slow, result.protocol)
+
+
+def test_p_equal_to_alpha_is_equivalent() -> None:
+    x, y = normal(100.0, 40, 1), normal(100.5, 40, 2)
+    for result in compare_samples(x, y, Rules(margin=0.01), protocols=("mean", "median")):
+        assert result.at_margin is not None
+        p = result.at_margin.equivalent
+        assert 1e-6 < p < 0.5
+        for alpha, same in ((p, True), (np.nextafter(p, 0.0), False)):
+            rules = Rules(alpha=float(alpha), margin=0.01)
+            (again,) = compare_samples(x, y, rules, protocols=(result.protocol,))  # type: ignore[arg-type]
+            assert (again.verdict is Verdict.EQUIVALENT) == same, result.protocol

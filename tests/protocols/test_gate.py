@@ -280,7 +280,7 @@ def test_a_gate_without_benchmarks_is_an_error() -> None:
     suite = suite_of(draws(10, 1.0))
     with pytest.raises(DataError, match="all 1 are ignored"):
         gate(suite, ("old", "new"), lambda _: None)
-    with pytest.raises(DataError, match="no benchmark to hold"):
+    with pytest.raises(DataError, match="no benchmark to compare"):
         gate(suite, ("older", "new"), lambda _: Demand())
 
 
