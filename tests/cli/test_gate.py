@@ -271,7 +271,7 @@ def test_two_versions_of_one_file() -> None:
     assert out.startswith("PASS: x is not slower by more than 2 %")
     assert gate("v.csv:a", "v.csv:c:d")[0] == 0
     for baseline, candidate, message in (
-        ("v.csv", "w.csv", "have v:a, v:b, v:c:d, w; write each to a file of its own"),
+        ("v.csv", "w.csv", "hold v:a, v:b, v:c:d, w; write each to a file of its own"),
         ("v.csv:a", "w.csv", "two versions of the same file"),
         ("v.csv:a", "v.csv", "two versions of the same file"),
         ("v.csv:a", "v.csv:e", "has no version 'e'; it has a, b, c:d"),
