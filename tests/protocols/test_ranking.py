@@ -10,8 +10,10 @@ from scipy import stats
 
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.units import Direction
+from speedproof.mixture.fitting import fit
 from speedproof.mixture.metrics import probability_below
 from speedproof.mixture.model import MixtureModel
+from speedproof.mixture.modes import DIP
 from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.ranking import PairVerdict, RunRanking, places, rank_runs
@@ -182,6 +184,17 @@ def test_ranking_orders_by_the_single_run() -> None:
     assert first.mixture_chance.low <= first.mixture_chance.value <= first.mixture_chance.high
     assert found.error < 1e-9
     assert (found.best_in_mean, found.best_in_median) == ("steady", "fast")
+
+
+def test_a_shallow_dip_parts_no_modes() -> None:
+    """A density of two peaks with a dip of less than a fifth has I4 = 2 and one mode, as in ``model``."""
+    two = MixtureModel([0.5, 0.5], [10.0, 12.6], [1.0, 1.0])
+    x = two.ppf(np.linspace(0.001, 0.999, 400))
+    fitted = fit(x).model
+    assert fitted.modes().count == 2
+    assert 0 < fitted.modes().dips[0] < DIP
+    found = rank_runs({"two": Sample(x), "slow": Sample(x + 100)}, resamples=20)
+    assert found.versions[0].modes == 1
 
 
 def test_the_largest_wins_when_higher_is_better() -> None:

@@ -88,7 +88,7 @@ class RankedRun:
     mean, median : float
         Of the sample.
     modes : int or None
-        Of its mixture's density (I4); None when no mixture could be fitted.
+        Peaks of its mixture told apart by a clear valley; None when no mixture could be fitted.
     chance : Estimate
         I3 of the samples: one run of this version beats one run of every other. Values nested in processes
         widen the interval as they must.
@@ -180,6 +180,7 @@ def rank_runs(
     """
     from speedproof.mixture.intervals import sample_intervals  # a ranking of suites need not load mixtures
     from speedproof.mixture.metrics import least_of_samples
+    from speedproof.mixture.modes import clear_modes
 
     if len(samples) < 2:
         raise DataError(f"only {', '.join(samples) or 'nothing'} to rank: it takes two versions")
@@ -212,7 +213,7 @@ def rank_runs(
         alpha=alpha,
         versions=tuple(
             RankedRun(
-                name, samples[name].n, means[name], medians[name], f.model.modes().count if f else None,
+                name, samples[name].n, means[name], medians[name], clear_modes(f.model).count if f else None,
                 chance, ties, by_mixture, *ranks[name], name in grouped, _doubts(samples, name),
             )
             for name, f, chance, ties, by_mixture in (
