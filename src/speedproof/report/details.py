@@ -115,17 +115,13 @@ def _told(c: Comparison) -> Cell:
     if c.verdict in (Verdict.FASTER, Verdict.SLOWER):
         found = effect(c)
         most = 2 if found.bound <= 1 + 1e-12 else 12
-        least = f" [{factor(found.bound, -1, most)}, {_far(c)}]" if not math.isnan(found.bound) else ""
+        low, high = c.certified.ends
+        if c.verdict is Verdict.SLOWER:
+            low, high = (1 / high, math.inf if low <= 0 else 1 / low)
+        least = f" [{factor(low, -1, most)}, {factor(high, 1)}]" if not math.isnan(found.bound) else ""
         return Cell(f"{change(c)}{least}{doubt}", style, (f"{change(c)}{doubt}",), speedup=c.certified)
     mark = "=" if c.verdict is Verdict.EQUIVALENT else "~"
     return Cell(f"{mark} {range_of(c)}", "dim", (change(c),), speedup=c.certified)
-
-
-def _far(c: Comparison) -> str:
-    """The other end of the interval, in the direction of the verdict."""
-    s = c.certified
-    far = s.high if c.verdict is Verdict.FASTER else (math.inf if s.low <= 0 else 1 / s.low)
-    return factor(far, 1)
 
 
 def _whole(result: SuiteComparison) -> Iterator[Text]:

@@ -81,7 +81,9 @@ def effect(result: Comparison, verdict: Verdict | None = None) -> Effect:
         return Effect(word, math.nan, bound if math.isfinite(bound) and bound >= 1 else math.nan)
     if not bound >= 1:
         bound = math.nan
-    return Effect(word, max(ratio, bound, 1.0) if not math.isnan(bound) else ratio, bound)
+    # A bound lies beyond its own ratio where the risk is above one half; else the ratio is another's.
+    own = certified.confidence < 0.5 and ratio >= 1
+    return Effect(word, ratio if own or math.isnan(bound) else max(ratio, bound, 1.0), bound)
 
 
 def _inverse(value: float) -> float:
@@ -160,7 +162,7 @@ def range_of(result: Comparison) -> str:
     An end that is known on one side only is told as such.
     """
     better, worse = gain_and_loss(result)
-    low, high = result.certified.low, result.certified.high
+    low, high = result.certified.ends
     if math.isnan(low):
         return f"{_natural(result.speedup.value, better, worse, 0)} as measured"
     if not low > 0 and not math.isfinite(high):
@@ -213,10 +215,7 @@ def interval(estimate: Estimate, better: str = "faster", worse: str = "slower") 
     >>> interval(Estimate(1.15, 1.16, 1.14, 0.01))
     '1.15x faster [1.14x, 1.16x]'
     """
-    value, low, high = estimate.value, estimate.low, estimate.high
-    if low > high:  # at a risk above one half each bound lies beyond the estimate
-        low, high = high, low
-    word = better
+    value, (low, high), word = estimate.value, estimate.ends, better
     if value < 1:
         value, low, high, word = _inverse(value), _inverse(high), _inverse(low), worse
     told = f"{factor(value)} {word}" if value != 1 else "1.00x"
@@ -251,11 +250,11 @@ _LINE = 80
 
 def wins(result: Comparison) -> str:
     """The chance of a faster run as a cell: ``"faster: wins 97.5 % [90 %, 99.1 %]"``."""
-    s = result.speedup
+    s, (low, high) = result.speedup, result.speedup.ends
     better, worse = gain_and_loss(result)
     words = {Verdict.FASTER: better, Verdict.SLOWER: worse, Verdict.EQUIVALENT: "the same"}
     word = words.get(result.verdict, "~ undecided")
-    return f"{word}: wins {case_share(s.value)} [{case_share(s.low, -1)}, {case_share(s.high, 1)}]"
+    return f"{word}: wins {case_share(s.value)} [{case_share(low, -1)}, {case_share(high, 1)}]"
 
 
 def named(result: Comparison, old: str, new: str) -> Comparison:

@@ -31,3 +31,8 @@ class Estimate:
     low: float
     high: float
     confidence: float
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The bounds in order: at a risk above one half each of two one-sided ones lies beyond the value."""
+        return (self.high, self.low) if self.low > self.high else (self.low, self.high)
