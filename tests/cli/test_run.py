@@ -488,7 +488,12 @@ def after_runs(count: int) -> None:
 
 
 def start(*argv: str) -> subprocess.Popen[str]:
-    code = "import sys; from speedproof.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    # Whoever started these tests in the background or by nohup has signals ignored, and what is ignored stays so.
+    code = (
+        "import signal, sys; from speedproof.cli.main import main; "
+        "signal.signal(signal.SIGINT, signal.default_int_handler); "
+        "signal.signal(signal.SIGHUP, signal.SIG_DFL); sys.exit(main(sys.argv[1:]))"
+    )
     return subprocess.Popen(
         [sys.executable, "-c", code, "run", *argv], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )

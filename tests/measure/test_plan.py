@@ -153,13 +153,13 @@ def test_suite(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("[benchmarks", "not TOML"),
-        ("[versions.a]\n", "benchmarks: no benchmark"),
+        ("[versions.a]\n", "benchmarks: defines no benchmark"),
         ("x = 1\n[benchmarks.b]\n", "suite.toml: unknown member 'x'; there are versions, benchmarks, shell"),
         ("benchmark = 1\n", "unknown member 'benchmark'; did you mean 'benchmarks'"),
         ("benchmarks = 1\n", "benchmarks: must be a table of names and values, not 1"),
         ("[benchmarks]\nsort = 'x'\n", "benchmarks.sort: must be a table .*, not 'x'"),
         ("shell = true\n[benchmarks.b]\n", "shell: must be a text in quotes, not True"),
-        ("[benchmarks]\n", "benchmarks: no benchmark"),
+        ("[benchmarks]\n", "benchmarks: defines no benchmark"),
         ("[benchmarks.b]\ncommand = 'x'\n", "benchmarks.b: no versions"),
         (
             "[benchmarks.a]\ncommands={x='a'}\n[benchmarks.b]\ncomand = 'x'\n",

@@ -90,7 +90,7 @@ def session_floor(found: Sequence[Comparison]) -> Iterator[Text]:
     --------
     >>> from types import SimpleNamespace
     >>> from speedproof.protocols.results import SessionFloor
-    >>> seen = SimpleNamespace(floor=SessionFloor(0.01, 12.0, 9, 0.0255), alpha=0.05)
+    >>> seen = SimpleNamespace(floor=SessionFloor(0.01, 12.0, 9, 0.0257), alpha=0.05)
     >>> [text.text for text in session_floor([seen])]
     ['Sessions of the same code differ by up to 2.6 % (95 %): verdicts are held against that.']
     """
@@ -115,7 +115,7 @@ def up_to(reaches: Sequence[float], confidence: float = 0.95) -> str:
     Examples
     --------
     >>> up_to([0.012]), up_to([0.012, 0.05])
-    ('up to 1.2 % (95 %)', 'up to 1.2 to 5.0 %, by benchmark (95 %)')
+    ('up to 1.2 % (95 %)', 'up to 1.2 to 5 %, by benchmark (95 %)')
     """
     least, most = (percent(pick(reaches), 2) for pick in (min, max))
     seen = most if least == most else f"{least.removesuffix(' %')} to {most}, by benchmark"
