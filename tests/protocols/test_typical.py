@@ -103,6 +103,20 @@ def test_unequal_processes_that_warm_up_are_cut_to_what_both_have() -> None:
     assert result.candidate.median == pytest.approx(np.median(short.per_process("median").values))
 
 
+def test_values_that_alternate_are_no_change() -> None:
+    """The same code, 3 values a process here and 10 there: each second value is slow on both sides."""
+    rng = np.random.default_rng(4)
+
+    def side(values: int) -> Sample:
+        slow = (np.arange(values) + rng.integers(2)) % 2
+        noise = np.exp(0.001 * rng.standard_normal((12, values)))
+        return Sample(((1 + 0.1 * slow) * noise).ravel(), processes=np.repeat(np.arange(12), values))
+
+    for _ in range(8):
+        x, y = typical_units(Pair(Key("b"), side(3), side(10)), warming=True)
+        assert np.median(x.values) / np.median(y.values) == pytest.approx(1, abs=0.005)
+
+
 def test_four_sessions_are_the_unit_and_fewer_are_told() -> None:
     rng = np.random.default_rng(7)
 

@@ -128,7 +128,10 @@ def typical_units(pair: Pair, *, warming: bool) -> tuple[Sample, Sample]:
 
 
 def _last_values(pair: Pair) -> Pair:
-    """Of processes that give different numbers of values the last ones that every process has."""
+    """Of processes that give different numbers of values the last ones that every process has, an even number.
+
+    Values that alternate between two states would else begin with a slow one here and with a fast one there.
+    """
     x, y = pair.reference, pair.candidate
     if not (x.nested and y.nested and min(x.process_count, y.process_count) > 1):
         return pair
@@ -136,6 +139,7 @@ def _last_values(pair: Pair) -> Pair:
     few = int(min(sizes[0].min(), sizes[1].min()))
     if all(size.max() == few for size in sizes):
         return pair
+    few -= few % 2 if few > 1 else 0
     return Pair(pair.key, _last(x, few), _last(y, few))
 
 
