@@ -110,7 +110,8 @@ def test_values_that_alternate_are_no_change() -> None:
     def side(values: int) -> Sample:
         slow = (np.arange(values) + rng.integers(2)) % 2
         noise = np.exp(0.001 * rng.standard_normal((12, values)))
-        return Sample(((1 + 0.1 * slow) * noise).ravel(), processes=np.repeat(np.arange(12), values))
+        values_of = np.asarray((1 + 0.1 * slow) * noise, dtype=np.float64).ravel()
+        return Sample(values_of, processes=np.repeat(np.arange(12), values))
 
     for _ in range(8):
         x, y = typical_units(Pair(Key("b"), side(3), side(10)), warming=True)
