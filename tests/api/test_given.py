@@ -63,7 +63,7 @@ def suite() -> sp.Suite:
         (lambda s: sp_.read("examples/gcc/O2.json", match="nearest"), "match='nearest'"),
         (lambda s: sp_.report([1], "x.md"), "expected a result"),
         (lambda s: sp_.mixture.fit("abc"), "fitted to numbers"),
-        (lambda s: sp_.race(1, 2), r"1 is none: sp.race\(old, new\)"),
+        (lambda s: sp_.race(1, 2), r"functions, not 1: sp.race\(old, new\)"),
         (lambda s: sp_.race(len, sum, args=3), "expected a list of"),
         (lambda s: sp_.race(len, sum, margin="2"), "do you mean 2%"),
         (lambda s: sp_.measure("./old"), "commands by version"),

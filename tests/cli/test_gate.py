@@ -455,3 +455,50 @@ def test_those_decided_before_stay_in_the_family(write: Write) -> None:
         return found
 
     assert adjusted(9) == pytest.approx(min(9 * adjusted(1), 1.0))
+
+
+def test_files_without_an_option_are_told_which_to_give() -> None:
+    code, _, error = speedproof("gate", "a.json", "b.json", "--margin", "3%")
+    assert code == 2
+    assert "which is the baseline? Give --baseline a.json --candidate b.json" in error
+
+
+@pytest.mark.parametrize("margin", ["0", "0%", "0.0"])
+def test_no_margin_is_another_policy(margin: str) -> None:
+    code, _, error = gate(O2, O3, "--margin", margin)
+    assert code == 2
+    assert "give --policy proven-improvement" in error
+
+
+def test_a_margin_beyond_reach_is_only_refused() -> None:
+    code, _, error = gate(O2, O3, "--margin", "-10%")
+    assert code == 2
+    assert "policy" not in error
+
+
+def test_the_limit_of_all_is_told_once_and_what_is_proven_stays(write: Write) -> None:
+    """Of long names at 80 columns, too."""
+    names = {f"a_rather_long_name_of_a_benchmark_{i}": 1.0 for i in range(3)}
+    _, out, _ = gate(write("old.csv", 1, **names), write("new.csv", 2, **names), "--margin", "0.1%")
+    assert "3 of 3 benchmarks may be over 0.1 % slower" in out
+    assert "proven" in out
+    assert "limit" not in out
+    assert "no room" not in out
+
+
+def test_limits_that_differ_have_a_column(write: Write, tmp_path: Path) -> None:
+    (tmp_path / "speedproof.toml").write_text('[[gate.benchmark]]\npattern = "a"\nmargin = "5%"\n', "utf-8")
+    _, out, _ = gate(write("old.csv", 1, a=1.0, b=1.0), write("new.csv", 2, a=1.0, b=1.0))
+    assert "limit" in out
+    assert "+5 %" in out
+
+
+def test_no_risk_is_stated_of_values_that_break_an_assumption(tmp_path: Path) -> None:
+    for name, start in (("r1.txt", 10), ("r2.txt", 20)):
+        (tmp_path / name).write_text("".join(f"{start + i}\n" for i in range(10)), "utf-8")
+    _, out, _ = gate("r1.txt", "r2.txt")
+    assert "FAIL !" in out
+    assert "at most 5 %" not in out
+    assert out.endswith("! No risk of a false pass or a false fail can be stated.\n")
+    _, out, _ = speedproof("compare", "r1.txt", "r2.txt")
+    assert "shown, not proven: at least 1.47x" in out

@@ -101,5 +101,5 @@ def callable_given(given: Any) -> None:
     """Refuse what cannot be called."""
     if not callable(given):
         raise UsageError(
-            f"a race is between functions, and {given!r} is none: sp.race(old, new); commands are sp.measure's"
+            f"a race is between functions, not {given!r}: sp.race(old, new); commands are sp.measure's"
         )

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Any
+
+import click
 
 import speedproof as sp
 from speedproof.api.gates import MULTIPLICITIES, Demand, Outcome, Policy, refuse_unusable
@@ -26,7 +29,30 @@ _CONFIDENCE = 0.95
 _UNDECIDED_CODES: dict[Undecided, int] = {"report": 3, "fail": 1, "pass": 0}
 
 
-COMMAND = Command(
+def _margin(text: str) -> float:
+    """Parse a margin; a policy asks for what is meant by none."""
+    try:
+        return proportion(text)
+    except ValueError as error:
+        if text.strip().rstrip("%").strip(" 0.") or "0" not in text:
+            raise
+        raise ValueError(f"{error}; to ask that it is faster, give --policy proven-improvement") from None
+
+
+class _Gate(Command):
+    """The gate, whose two files have names."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """What every command does; files without a name are an error that names them."""
+        files = args if args and not args[0].startswith("-") else args[-2:]
+        named = any(word.startswith(("--baseline", "--candidate")) for word in args)
+        if len(files) > 1 and not named and not any(word.startswith("-") for word in files[:2]):
+            old, new = map(shlex.quote, files[:2])
+            raise click.UsageError(f"which is the baseline? Give --baseline {old} --candidate {new}", ctx)
+        return super().parse_args(ctx, args)
+
+
+COMMAND = _Gate(
     (
         "Hold a candidate to a policy: pass when what the policy asks is proven on every benchmark of "
         "the baseline, fail when its opposite is proven on one, or when one is missing; else undecided."
@@ -63,7 +89,7 @@ COMMAND = Command(
             ),
             Option(
                 "--margin",
-                parse=proportion,
+                parse=_margin,
                 metavar="SHARE",
                 help="speedups down to 1/(1+SHARE) are no regression (default: 2%)",
             ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-__all__ = ["COMPANIONS", "known_elsewhere", "seen"]
+__all__ = ["COMPANIONS", "broken", "known_elsewhere", "seen"]
 
 _SUMMARY = "without values of single runs"
 # What a tool writes beside its results: in a folder of them it is left out without a complaint.
@@ -83,6 +83,7 @@ _LINES: tuple[tuple[str, str], ...] = (
 )  # fmt: skip
 # Console outputs show what they are in their first lines.
 _LONG_ENOUGH = 1 << 16
+_RESULTS = ("results", "benchmarks")
 _KEY = re.compile(r'"((?:[^"\\]|\\.){1,80})"\s*:')
 
 
@@ -102,6 +103,30 @@ def known_elsewhere(data: bytes) -> str:
     return next((remedy for pattern, remedy in _LINES if re.search(pattern, text, re.MULTILINE)), "")
 
 
+def broken(data: bytes) -> str:
+    r"""Why JSON is no result file of any tool; empty where it may be one.
+
+    Examples
+    --------
+    >>> broken(b'{"results": []}'), broken(b'{"results": [{"comm')[:49]
+    ("JSON without any results: 'results' is empty", 'this begins like JSON but is cut off or malformed')
+    """
+    text = data.decode(errors="replace")
+    if text.lstrip()[:1] not in ("{", "["):
+        return ""
+    try:
+        json.loads(text)
+    except json.JSONDecodeError as error:
+        if error.msg != "Extra data":  # as after the first of JSON lines
+            return f"this begins like JSON but is cut off or malformed ({error})"
+    except RecursionError:
+        return "the JSON is nested too deeply for a result file"
+    except ValueError:
+        return ""
+    keys = set(_KEY.findall(text))
+    return next((f"JSON without any results: {key!r} is empty" for key in _RESULTS if keys == {key}), "")
+
+
 def seen(data: bytes) -> str:
     r"""Describe content that nothing is known of.
 
@@ -114,12 +139,6 @@ def seen(data: bytes) -> str:
     if text.lstrip()[:1] in ("{", "["):
         if keys := list(dict.fromkeys(_KEY.findall(text)))[:5]:
             return f"JSON of an unknown tool, with members {', '.join(map(repr, keys))}"
-        try:
-            json.loads(text)
-        except ValueError as error:
-            return f"this begins like JSON but is malformed ({error})"
-        except RecursionError:
-            return "the JSON is nested too deeply for a result file"
         return "JSON without any named members"
     first = next((line.strip() for line in re.split(r"[\r\n]+", text) if line.strip()), "")
     return f"no known format; the first line is {first[:60]!r}"

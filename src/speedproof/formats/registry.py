@@ -121,6 +121,8 @@ def detect_source(source: Source) -> Format:
         return known
     if name := sniff.nearest(heads[0], source.path):
         return format_named(name)
+    if broken := refused.broken(source.data):
+        raise source.error("", broken)
     raise source.error(
         "", f"{refused.seen(source.data)}; known formats: {', '.join(f.name for f in FORMATS)}"
     )

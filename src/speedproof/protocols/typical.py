@@ -154,7 +154,7 @@ def _answers(own: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: Ru
             benchmark=side.key.benchmark,
             metric=side.key.metric,
             protocol="typical",
-            question=f"is a typical run of the candidate {side.better}?",
+            question=f"is the value of a typical run of the candidate {side.better}?",
             alpha=rules.alpha,
             reference=side.summaries[0],
             candidate=side.summaries[1],

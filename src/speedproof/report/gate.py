@@ -40,6 +40,11 @@ _ASKED = {
     "improvement": "{better}",
     "equivalence": "the same within {margin}",
 }
+_UNDECIDED = {
+    "no-regression": "may be over {margin} {worse}",
+    "proven-improvement": "may not be {better}",
+    "equivalence": "may differ by over {margin}",
+}
 _CORRECTIONS = {"holm": "Holm", "bh": "Benjamini and Hochberg", "none": "no correction"}
 _OF_SESSIONS = (Assumption.INTERLEAVED, Assumption.ONE_SESSION, Assumption.SEVERAL_SESSIONS)
 _VOID = {
@@ -78,7 +83,7 @@ def report(result: GateDecision, *, everything: bool = False, undecided_fails: b
     return Report(
         title=title,
         headline=tuple(headline),
-        tables=(Table(_columns(result), rows),) if rows else (),
+        tables=(_table(result, rows),) if rows else (),
         notes=tuple(_notes(result, rows)),
         hints=("--all: every benchmark",) if any(row.folded for row in rows) else (),
         command="gate",
@@ -153,9 +158,17 @@ def _conclusion(result: GateDecision) -> str:
         parts.append(f"{subject} {told.removeprefix('not ') if none else told}")
     if counts[Outcome.UNDECIDED]:
         count = len(counts[Outcome.UNDECIDED])
-        # Of one benchmark the first word says it.
-        parts.append(f"{count}{'' if failing else f' of {what}'} undecided" if total > 1 else what)
+        told = _may_be(result, counts[Outcome.UNDECIDED])
+        some = f"{count} of {what}" if total > 1 else what
+        parts.append(f"{count} undecided" if failing else f"{some} {told}")
     return f"{result.outcome.value.upper()}: {', '.join(parts)}"
+
+
+def _may_be(result: GateDecision, undecided: Sequence[GateRow]) -> str:
+    """What cannot be ruled out of undecided benchmarks."""
+    if len({limit(row) for row in undecided}) > 1:
+        return "may miss their limits"
+    return _UNDECIDED[undecided[0].demand.policy.value].format(**_words(undecided[0]))
 
 
 def counted(result: GateDecision, count: int) -> str:
@@ -175,6 +188,15 @@ def _columns(result: GateDecision) -> tuple[Column, ...]:
         Column("proven", drop=-1),
         Column("limit"),
     )
+
+
+def _table(result: GateDecision, rows: tuple[Row, ...]) -> Table:
+    """The rows; without their limit where the headline tells the one that all of them have."""
+    columns = _columns(result)
+    told = result.outcome is not Outcome.FAIL or any(row.outcome is Outcome.FAIL for row in result.rows)
+    if told and len({limit(row) for row in result.rows}) == 1:
+        return Table(columns[:-1], tuple(replace(row, cells=row.cells[:-1]) for row in rows))
+    return Table(columns, rows)
 
 
 def _rows(result: GateDecision, *, everything: bool, undecided_fails: bool) -> tuple[Row, ...]:
@@ -238,7 +260,7 @@ def _row(result: GateDecision, row: GateRow, name: str, *, folded: bool, undecid
     if result.rules.protocol == "mean":
         old, new = values([c.reference.mean, c.candidate.mean], c.reference.unit)
     void = result.void(row) is not None
-    doubt = " !" if void or (c.doubts and row.outcome is not Outcome.UNDECIDED) else ""
+    doubt = " !" if _doubtful(result, row) else ""
     word = {Outcome.FAIL: "FAIL", Outcome.PASS: "pass", Outcome.UNDECIDED: "?"}[row.outcome]
     proven = "" if doubt else _proven(row)
     meaning = _MEANINGS[row.outcome]
@@ -261,6 +283,13 @@ def _row(result: GateDecision, row: GateRow, name: str, *, folded: bool, undecid
         sentence(result, row),
         _KINDS[row.outcome],
         folded,
+    )
+
+
+def _doubtful(result: GateDecision, row: GateRow) -> bool:
+    """Whether a row is marked, as one that nothing is called proven of."""
+    return result.void(row) is not None or (
+        bool(row.comparison.doubts) and row.outcome is not Outcome.UNDECIDED
     )
 
 
@@ -376,11 +405,13 @@ def _few_of(names: Sequence[str]) -> str:
 
 
 def _risks(result: GateDecision) -> str:
+    marked = [_doubtful(result, row) for row in result.rows]
     voids = [result.void(row) for row in result.rows]
     why = " and ".join(dict.fromkeys(_VOID[void.kind] for void in voids if void))
-    if all(voids):
-        return f"! No risk of a false pass or a false fail can be stated: {why}."
-    return f"{_stated(result)}{f' Not so for rows marked !: {why}.' if why else ''}"
+    because = f": {why}" if why else ""
+    if all(marked):
+        return f"! No risk of a false pass or a false fail can be stated{because}."
+    return f"{_stated(result)}{f' Not so for rows marked !{because}.' if any(marked) else ''}"
 
 
 def _stated(result: GateDecision) -> str:

@@ -145,15 +145,16 @@ def proof(result: Comparison) -> str:
         return needs(result)
     if result.quantity == "probability":
         return confidence
+    told = "shown, not proven" if result.doubts else "proven"
     if result.verdict is Verdict.EQUIVALENT:
-        return f"proven: {range_of(result)} ({confidence})"
+        return f"{told}: {range_of(result)} ({confidence})"
     bound = effect(result).bound
     if math.isnan(bound):
         why = "no factor can be named" if math.isnan(effect(result).ratio) else "no bound is proven"
         return f"({confidence}; {why})"
     if bound <= 1 + 1e-12:
-        return f"proven: {effect(result).word}, but not by how much ({confidence})"
-    return f"proven: at least {factor(bound, -1)} ({confidence})"
+        return f"{told}: {effect(result).word}, but not by how much ({confidence})"
+    return f"{told}: at least {factor(bound, -1)} ({confidence})"
 
 
 def range_of(result: Comparison) -> str:
@@ -166,7 +167,7 @@ def range_of(result: Comparison) -> str:
     if math.isnan(low):
         return f"{_natural(result.speedup.value, better, worse, 0)} as measured"
     if not low > 0 and not math.isfinite(high):
-        return "nothing is known of the factor"
+        return "by any factor, faster or slower"
     if not low > 0:
         return f"at most {_natural(high, better, worse, 1)}" if high >= 1 else f"{worse} by any factor"
     if not math.isfinite(high):
