@@ -170,7 +170,7 @@ def test_a_file_given_twice_is_one_session(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("names", ["{v}{k}.txt", "{v}/{k}.txt", "{v}-2026-01-{k}.txt"])
 def test_the_same_sessions_are_compared_by_their_ratios(tmp_path: Path, names: str) -> None:
-    """Files whose names differ in the same parts, in whatever order; a gain in six of six has p = 1/64."""
+    """Files whose names differ in the same parts, in whatever order; a clear gain in six of six."""
     rng = np.random.default_rng(3)
     paths: dict[str, list[str]] = {"a": [], "b": []}
     for k in range(6):
@@ -184,7 +184,7 @@ def test_the_same_sessions_are_compared_by_their_ratios(tmp_path: Path, names: s
     old, new = ",".join(paths["a"]), ",".join(reversed(paths["b"]))
     (pair,) = read_suite(f"old={old}", f"new={new}", unit="ms").pair("old", "new").pairs
     result = compare_typical(pair.reference, pair.candidate)
-    assert result.pvalue == 1 / 64
+    assert result.pvalue == 1 / 924  # of six sessions against six, apart
     assert result.speedup.value == pytest.approx(1 / 0.95, rel=3e-3)
     assert (result.reference.n, result.reference.repeated) == (6, "session")
     # five of one side are not the sessions of the other: the machine's differences hide the gain
@@ -203,6 +203,5 @@ def test_sessions_one_after_the_other_are_not_paired() -> None:
         )
 
     x, y = sample("a", 0.0), sample("b", 3.0)
-    assert paired_units(Pair(Key("b"), x, y), 0.05) is not None
-    assert paired_units(Pair(Key("b"), x, y), 0.01) is None  # a gain in six of six is no proof at 1 %
-    assert paired_units(Pair(Key("b"), x, sample("b", 9.0)), 0.05) is None
+    assert paired_units(Pair(Key("b"), x, y)) is not None
+    assert paired_units(Pair(Key("b"), x, sample("b", 9.0))) is None

@@ -493,3 +493,49 @@ def test_constants_are_judged_as_compare_judges_them(n: int, x: float, y: float)
         assert plain.verdict is Verdict.SLOWER
         assert row.comparison.needed is not None
         assert row.comparison.needed.reason.startswith("slower, but readings this coarse hide by how much")
+
+
+def of_sessions(medians: FloatArray, version: str) -> Sample:
+    """Three runs a session."""
+    count = medians.size
+    names = tuple(f"{version}/{k}" for k in range(count))
+    values = np.repeat(medians, 3) * np.tile([0.999, 1.0, 1.001], count)
+    return Sample(values, label=version, sessions=np.repeat(np.arange(count), 3), session_names=names)
+
+
+def paired_sessions(benchmarks: int, count: int, ratio: float, noise: float, between: float) -> Suite:
+    rng = np.random.default_rng(2)
+    samples = {}
+    for k in range(benchmarks):
+        session = np.exp(rng.normal(0, between, count))
+        sides = [session * np.exp(rng.normal(0, noise, count)) for _ in range(2)]
+        samples[f"b{k}"] = {"old": of_sessions(sides[0], "old"), "new": of_sessions(ratio * sides[1], "new")}
+    return Suite.of_samples(samples)
+
+
+def test_paired_sessions_survive_the_correction() -> None:
+    """Four benchmarks that are 30 % slower in each of five sessions."""
+    result = hold(paired_sessions(4, 5, 1.3, 0.005, 0.05))
+    assert result.outcome is Outcome.FAIL
+    assert all(row.contradicted.adjusted == pytest.approx(4 / 252) for row in result.rows)
+
+
+def test_too_few_paired_sessions_are_told_in_sessions() -> None:
+    """Forty benchmarks at 5 % take six sessions, 40 / C(12, 6); with five none can be proven worse."""
+    (row, *_) = hold(paired_sessions(40, 5, 1.3, 0.005, 0.05)).rows
+    assert row.remark == "5 and 5 sessions are too few to prove a contradiction: measure at least 6 of each"
+    assert hold(paired_sessions(40, 6, 1.3, 0.005, 0.05)).outcome is Outcome.FAIL
+
+
+def test_needed_sessions_are_of_pairs() -> None:
+    """Sessions 30 % apart hide nothing of 3 % within: a few dozen pairs tell, not hundreds of sessions."""
+    suite = paired_sessions(1, 8, 1.03, 0.03, 0.3)
+    (row,), (pair,) = hold(suite).rows, suite.pair("old", "new").pairs
+    assert row.outcome is Outcome.UNDECIDED
+    needed = row.comparison.needed
+    assert needed is not None
+    assert needed.reference is not None
+    d = np.log(pair.reference.values[1::3]) - np.log(pair.candidate.values[1::3]) + np.log(1.02)
+    z = scipy_stats.norm.ppf([0.95, 0.8])
+    oracle = z.sum() ** 2 / (d.mean() / d.std(ddof=1)) ** 2 * np.pi / 3 + z[0] ** 2 / 2
+    assert needed.reference == needed.candidate == np.ceil(oracle)

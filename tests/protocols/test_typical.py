@@ -316,3 +316,28 @@ def test_too_few_runs_have_no_forecast() -> None:
     assert needed is not None
     assert needed.least
     assert (needed.reference, needed.candidate) == (3, 3)
+
+
+def of_sessions(values: npt.ArrayLike, version: str) -> Sample:
+    own = np.asarray(values, dtype=np.float64)
+    names = tuple(f"{version}/{k}" for k in range(own.size))
+    return Sample(own, label=version, sessions=np.arange(own.size), session_names=names)
+
+
+def test_whether_sessions_are_paired_is_no_matter_of_the_confidence() -> None:
+    """What is undecided at a risk is so at every smaller one; p-value and test do not depend on it."""
+    x, y = (
+        of_sessions([1.0158, 1.0153, 1.0011, 1.0164], "a"),
+        of_sessions([0.9894, 0.9829, 1.0086, 0.9792], "b"),
+    )
+    found = [compare_typical(x, y, Rules(alpha)) for alpha in (0.2, 0.1, 0.05, 0.01)]
+    assert len({(result.test, result.pvalue) for result in found}) == 1
+    decided = [result.verdict is not Verdict.UNDECIDED for result in found]
+    assert decided == sorted(decided, reverse=True)
+
+
+def test_sessions_needed_at_a_risk_that_four_never_reach() -> None:
+    x, y = of_sessions([1.3, 2.61, 5.2, 3.9], "a"), of_sessions([1.0, 2.0, 4.0, 3.01], "b")
+    result = compare_typical(x, y, Rules(0.005))
+    assert result.needed is not None
+    assert (result.needed.reference, result.needed.least) == (5, True)  # 1 / C(10, 5) < 0.5 %

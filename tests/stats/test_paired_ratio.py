@@ -11,7 +11,7 @@ from speedproof.stats.paired_ratio import paired_ratio, paired_ratio_test, runs_
 EXACT = np.zeros((1, 2))
 
 
-@pytest.mark.parametrize("n", [5, 8, 15, 30])
+@pytest.mark.parametrize("n", [4, 5, 8, 15, 30])
 def test_pvalues_against_scipy(n: int) -> None:
     rng = np.random.default_rng(n)
     x, y = 1.02 * rng.lognormal(0, 0.05, (1, n)), rng.lognormal(0, 0.05, (1, n))
@@ -20,15 +20,18 @@ def test_pvalues_against_scipy(n: int) -> None:
         d = np.log(x[0] / y[0] / gamma)
         for pvalue, alternative in ((found.above, "greater"), (found.below, "less")):
             expected = stats.wilcoxon(d, alternative=alternative, method="exact").pvalue
-            assert pvalue[0] == pytest.approx(expected, rel=1e-12)
+            if expected == 0.5**n:  # all on one side
+                student = stats.ttest_1samp(d, 0.0, alternative=alternative).pvalue
+                expected = min(expected, max(student, 1 / math.comb(2 * n, n)))
+            assert pvalue[0] == pytest.approx(expected, rel=1e-9)
 
 
-@pytest.mark.parametrize("n", [5, 6, 12, 40])
+@pytest.mark.parametrize("n", [4, 5, 6, 12, 40])
 @pytest.mark.parametrize("step", [0.0, 0.01])
 def test_bounds_are_where_the_pvalues_pass_alpha(n: int, step: float) -> None:
     rng = np.random.default_rng([n, 1])
     x, y, steps = 1.05 * rng.lognormal(0, 0.05, (1, n)), rng.lognormal(0, 0.05, (1, n)), np.full((1, 2), step)
-    for alpha in (0.2, 0.05, 0.01):
+    for alpha in (0.2, 0.05, 0.02, 0.005):
         found = paired_ratio(x, y, alpha, steps=steps)
         low, high = float(found.low[0]), float(found.high[0])
         assert low < found.estimate[0] < high
@@ -58,7 +61,7 @@ def test_equal_negative_and_zero_values() -> None:
     assert equal.pvalue[0] == equal.pvalue_less[0] == 1.0
     for x in (np.array([[1, 2, 3, 4, 5, 0.0]]), np.array([[1, 2, 3, 4, 5, -1.0]])):
         found = paired_ratio(x + 0.0, x - 2.0, 0.05, steps=EXACT)
-        assert found.pvalue[0] == 1 / 64
+        assert found.pvalue[0] == 1 / 924  # C(12, 6)
         assert math.isnan(found.low[0])
 
 
@@ -68,3 +71,54 @@ def test_sessions_needed() -> None:
     d = 1.0 + (d - 1.0) / d.std(ddof=1)
     need = runs_needed_pairs(np.exp(d), np.ones((1, 5)), 0.05)
     assert 6 <= need.x[0] <= 8
+
+
+def test_sessions_needed_at_a_small_risk() -> None:
+    """A p-value of 0.05 / 4 takes five sessions, 1 / C(10, 5), however clear; and the number is about enough."""
+    x = np.array([1.3, 1.31, 1.29, 1.3])
+    assert runs_needed_pairs(x, np.ones(4), 0.05 / 4).x == 5
+    rng = np.random.default_rng(2)
+    z = rng.standard_normal(20)
+    z = (z - z.mean()) / z.std(ddof=1)
+    for effect, alpha in ((1.0, 0.05), (1.5, 0.01), (0.7, 0.005)):
+        n = int(runs_needed_pairs(np.exp(z + effect), np.ones(20), alpha).x)
+        drawn = np.exp(rng.standard_normal((4000, n)) + effect)
+        found = paired_ratio_test(drawn, np.ones((4000, n)), 1.0, steps=np.zeros((4000, 2)))
+        assert 0.72 < np.mean(found.above <= alpha) < 0.92
+
+
+@pytest.mark.parametrize("n", [4, 5, 7])
+def test_risk_with_few_sessions(n: int) -> None:
+    """Normal ratios: within the risk, also below 2^-n. Whatever is symmetric: 2^-n or the risk, the larger."""
+    rng = np.random.default_rng(n)
+    trials = 20_000
+    shapes = {
+        "normal": rng.standard_normal((trials, n)),
+        "two states": rng.choice([-1.0, 1.0], (trials, n)) + 0.01 * rng.standard_normal((trials, n)),
+        "heavy": rng.standard_t(2, (trials, n)),
+    }
+    for name, d in shapes.items():
+        found = paired_ratio_test(np.exp(0.05 * d), np.ones((trials, n)), 1.0, steps=np.zeros((trials, 2)))
+        for alpha in (0.05, 0.0125):
+            most = alpha if name == "normal" else max(alpha, 0.5**n)
+            assert np.mean(found.above <= alpha) <= stats.binom.isf(1e-5, trials, most) / trials
+
+
+def test_more_confidence_never_claims_more() -> None:
+    """The bounds widen with the confidence, also past 2^-n."""
+    rng = np.random.default_rng(6)
+    for n in (4, 5, 7):
+        x, y, steps = rng.lognormal(0.05, 0.05, (50, n)), rng.lognormal(0, 0.02, (50, n)), np.zeros((50, 2))
+        found = [paired_ratio(x, y, alpha, steps=steps) for alpha in (0.2, 0.1, 0.05, 0.02, 0.01, 0.001)]
+        for wide, narrow in zip(found[1:], found, strict=False):
+            assert (wide.low <= narrow.low * (1 + 1e-12)).all()
+            assert (wide.high >= narrow.high * (1 - 1e-12)).all()
+
+
+@pytest.mark.parametrize("unit", [1e-300, 1.0, 1e300])
+def test_units_do_not_matter(unit: float) -> None:
+    x, y = np.array([[1.1, 2.3, 3.3, 4.8, 5.5]]), np.array([[1.0, 2.0, 3.0, 4.0, 5.0]])
+    for shift in (0.0, 6.0):  # without logarithms below zero
+        one = paired_ratio_test(x - shift, y - shift, 1.0, steps=EXACT).above[0]
+        other = paired_ratio_test(unit * (x - shift), unit * (y - shift), 1.0, steps=EXACT).above[0]
+        assert other == pytest.approx(one)

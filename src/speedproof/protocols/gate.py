@@ -56,7 +56,6 @@ from speedproof.protocols.pair import PreparedPairs, Rules, Sides
 from speedproof.protocols.questions import QUESTIONS, answers
 from speedproof.protocols.results import Caveat, Comparison, Needed, Verdict
 from speedproof.stats.ratio import edges as edges_of
-from speedproof.stats.scaling import in_common_unit
 
 __all__ = ["Absent", "GateDecision", "GateRow", "gate"]
 
@@ -267,7 +266,7 @@ def _cases(
             [pair for pair, _ in members], Rules(rules.alpha, margin=margin, floor=floor)
         )
         for (pair, demand), comparison, sides in zip(
-            members, answers(rules.protocol, prepared), prepared.sides(question.location), strict=True
+            members, answers(rules.protocol, prepared), question.sides(prepared), strict=True
         ):
             found[pair.key] = _Case(demand, comparison, evidence(comparison), sides)
             done()
@@ -336,8 +335,10 @@ def _why(
     question = QUESTIONS[rules.protocol]
     if question.least_pvalue(case.sides.slow.size, case.sides.fast.size) * tests > rules.alpha:
         enough = next(n for n in count(2) if tests * question.least_pvalue(n, n) <= rules.alpha)
+        repeated = case.comparison.repeated
+        units = "processes" if repeated == "process" else f"{repeated}s"
         return (
-            f"{case.comparison.reference.n} and {case.comparison.candidate.n} runs are too few to prove a "
+            f"{case.comparison.reference.n} and {case.comparison.candidate.n} {units} are too few to prove a "
             f"contradiction: measure at least {enough} of each"
         )
     floor, speedup = case.comparison.floor, case.comparison.speedup.value
@@ -383,10 +384,7 @@ def _needed(case: _Case, family: int, rules: GateRules) -> Needed | None:
     within = speedup > edges[0] and (len(edges) == 1 or speedup < edges[1])
     # A contradiction has to survive the correction, at worst that of the smallest p-value.
     alpha = rules.alpha if within or rules.multiplicity == "none" else rules.alpha / max(family, 1)
-    forecast = QUESTIONS[rules.protocol].forecast
-    values = in_common_unit(case.sides.slow, case.sides.fast)
-    with np.errstate(over="ignore", invalid="ignore"):
-        runs = [forecast(values[0], edge * values[1], alpha) for edge in edges]
+    runs = [QUESTIONS[rules.protocol].runs_needed(case.sides, edge, alpha) for edge in edges]
     slow, fast = max(float(r.x) for r in runs), max(float(r.y) for r in runs)
     if not max(slow, fast) <= _MOST_FORECAST:
         reason = f"the speedup is so near the threshold that more than {_MOST_FORECAST} runs would be needed"

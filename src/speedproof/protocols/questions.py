@@ -5,22 +5,26 @@ A new question costs its module and an entry here.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
+
+import numpy as np
 
 from speedproof.data.sample import FloatArray, Sample
 from speedproof.data.suite import Key, Pair
 from speedproof.protocols.mean import means
 from speedproof.protocols.median import medians
 from speedproof.protocols.noise_floor import over_the_floor
-from speedproof.protocols.pair import DEFAULT, UNNAMED, PreparedPairs, Rules
+from speedproof.protocols.pair import DEFAULT, UNNAMED, PreparedPairs, Rules, Sides
 from speedproof.protocols.results import Comparison
 from speedproof.protocols.single_run import single_runs
 from speedproof.protocols.touati2009 import compare_2009
-from speedproof.protocols.typical import typical_runs
+from speedproof.protocols.typical import typical_runs, typical_sides
+from speedproof.stats.paired_ratio import runs_needed_pairs
 from speedproof.stats.permutation import one_order
 from speedproof.stats.power import RunsNeeded, runs_needed_means, runs_needed_ranks
+from speedproof.stats.scaling import in_common_unit
 
 __all__ = ["ASKED", "DETAILS", "HEADLINE", "QUESTIONS", "Question", "QuestionName", "answers"]
 
@@ -49,6 +53,10 @@ class Question:
         From both samples and the risk to the runs that would find the difference.
     least_pvalue : callable
         From both sizes to the smallest p-value that samples of these sizes can have.
+    own_sides : callable, optional
+        From pairs to what is tested of each, where that is more than what `location` says.
+    paired_forecast : callable, optional
+        As `forecast`, of sides that are tested session by session.
     """
 
     name: QuestionName
@@ -59,6 +67,18 @@ class Question:
     location: Literal["mean", "median"] = "mean"
     forecast: Callable[[FloatArray, FloatArray, float], RunsNeeded] = runs_needed_means
     least_pvalue: Callable[[int, int], float] = lambda n, m: 0.0
+    own_sides: Callable[[PreparedPairs], Sequence[Sides]] | None = None
+    paired_forecast: Callable[[FloatArray, FloatArray, float], RunsNeeded] = runs_needed_pairs
+
+    def sides(self, prepared: PreparedPairs) -> Sequence[Sides]:
+        """What is tested of every pair, in order."""
+        return self.own_sides(prepared) if self.own_sides else prepared.sides(self.location)
+
+    def runs_needed(self, sides: Sides, times: float, alpha: float) -> RunsNeeded:
+        """The units that would find the observed difference, the fast side taken so many times as long."""
+        slow, fast = in_common_unit(sides.slow, sides.fast)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return (self.paired_forecast if sides.paired else self.forecast)(slow, times * fast, alpha)
 
 
 def one_by_one(
@@ -82,6 +102,7 @@ QUESTIONS: dict[str, Question] = {
             "median",
             runs_needed_ranks,
             one_order,
+            typical_sides,
         ),
         Question("mean", "Mean", "in mean", "speedup", means),
         Question("median", "Median", "in median", "speedup", medians, "median", runs_needed_ranks, one_order),

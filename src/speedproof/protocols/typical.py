@@ -42,14 +42,17 @@ from speedproof.stats.resolution import coarse_step
 from speedproof.stats.scaling import with_headroom
 from speedproof.stats.superiority import typical_ratio, typical_ratio_test
 
-__all__ = ["compare_typical", "typical_runs"]
+__all__ = ["compare_typical", "typical_runs", "typical_sides"]
 
 
 _LAST_VALUES = (
     "processes warm up and give different numbers of values on the two sides: of each the last ones that all have "
     "were used"
 )
-_SAME_SESSIONS = "the same sessions measured both sides: the ratios within each were tested"
+_SAME_SESSIONS = (
+    "the same sessions measured both sides: the ratios within each were tested, and speedup and chance are of "
+    "two runs in one session"
+)
 _DRIFT = Needed(None, None, "the runs drift: measure in turns, with 'speedproof run'")
 # What the test itself takes care of: by the effective sizes, by wider bounds, by units that both sides have.
 _ADJUSTED = frozenset(
@@ -66,10 +69,7 @@ _ADJUSTED = frozenset(
 
 def typical_runs(prepared: PreparedPairs) -> list[Comparison]:
     """Ask :func:`compare_typical` of several pairs, in their order."""
-    sides = [
-        _with_units(side, pair, prepared.rules)
-        for side, pair in zip(prepared.sides("median"), prepared.pairs, strict=True)
-    ]
+    sides = typical_sides(prepared)
     found: dict[int, Comparison] = {}
     for paired in (False, True):
         own = [i for i, side in enumerate(sides) if side.paired is paired]
@@ -78,10 +78,18 @@ def typical_runs(prepared: PreparedPairs) -> list[Comparison]:
     return [found[i] for i in range(len(sides))]
 
 
+def typical_sides(prepared: PreparedPairs) -> list[Sides]:
+    """The pairs, in order, with the units that this question tests: sessions, paired or not, processes or runs."""
+    return [
+        _with_units(side, pair, prepared.rules)
+        for side, pair in zip(prepared.sides("median"), prepared.pairs, strict=True)
+    ]
+
+
 def _with_units(side: Sides, pair: Pair, rules: Rules) -> Sides:
     """The pair with the units of this question, and with the checks that it cannot take care of."""
     warming = any(check.kind is Assumption.STEADINESS and not check.held for check in side.checks)
-    same_sessions = None if rules.nested == "pool" else paired_units(pair, rules.alpha)
+    same_sessions = None if rules.nested == "pool" else paired_units(pair)
     x, y = side.x, side.y
     if rules.nested == "process":
         x, y = same_sessions or typical_units(pair, warming=warming)
@@ -126,10 +134,8 @@ def _answers(own: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: Ru
     if own[0].paired:
         factors = np.ones(len(own))
         found = paired_ratio(slow, fast, rules.alpha, steps=steps)
-        test, test_name = (
-            partial(paired_ratio_test, slow, fast, steps=steps),
-            "signed-rank test of session ratios",
-        )
+        test = partial(paired_ratio_test, slow, fast, steps=steps)
+        test_name = "signed-rank and t test of session ratios"
     else:
         factors = _inflation(own, slow, fast)
         inflation = np.repeat(factors[:, None], 2, axis=1)
@@ -223,9 +229,9 @@ def _needed(
     """Runs that can decide at all, or that would find the difference that was observed."""
     undecided = [i for i, verdict in enumerate(verdicts) if verdict is Verdict.UNDECIDED]
     n, m = slow.shape[-1], fast.shape[-1]
-    if own[0].paired:
-        return forecasts(own, slow, fast, rules, undecided, runs_needed_pairs, speedups)
     if one_order(n, m) <= rules.alpha:
+        if own[0].paired:
+            return forecasts(own, slow, fast, rules, undecided, runs_needed_pairs, speedups)
         found = forecasts(own, slow, fast, rules, undecided, runs_needed_ranks, speedups)
         drifts = drifting(n, m, factors).tolist()
         least = ENOUGH if too_few(n, m) else 0

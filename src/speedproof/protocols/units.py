@@ -52,12 +52,12 @@ def clusters_of(samples: Sequence[Sample]) -> list[IntArray | None]:
     return [sample.processes if sample.nested else None for sample in samples]
 
 
-def paired_units(pair: Pair, alpha: float) -> tuple[Sample, Sample] | None:
+def paired_units(pair: Pair) -> tuple[Sample, Sample] | None:
     """A median a session of both sides, in one order, where the same sessions measured both.
 
     They did where they share their names, or where the names of files differ in the same parts (``a1.json`` to
     ``a5.json`` and ``b1.json`` to ``b5.json``, or the same files in two folders), unless the clock says that one
-    version came first. So many are needed that a gain in all of them is proof at the risk.
+    version came first. There have to be :data:`LEAST_SESSIONS`, whatever the risk: one test at every confidence.
 
     Examples
     --------
@@ -66,14 +66,14 @@ def paired_units(pair: Pair, alpha: float) -> tuple[Sample, Sample] | None:
     ...     for v, order in (("old", "12345"), ("new", "54321"))
     ... )
     >>> from speedproof.data.suite import Key
-    >>> found = paired_units(Pair(Key("b"), x, y), 0.05)
+    >>> found = paired_units(Pair(Key("b"), x, y))
     >>> found and [side.values.tolist() for side in found]
     [[0.0, 1.0, 2.0, 3.0, 4.0], [4.0, 3.0, 2.0, 1.0, 0.0]]
     """
     x, y = pair.reference, pair.candidate
     count = x.session_count
     named = count == len(x.session_names) == len(y.session_names) == y.session_count
-    if not named or 0.5**count > alpha or count < LEAST_SESSIONS:
+    if not named or count < LEAST_SESSIONS:
         return None
     of_x, of_y = x.session_names, y.session_names
     if set(of_x) != set(of_y):
