@@ -374,10 +374,7 @@ def compare_suite(
             compare_pairs(pairing, (first, candidate), metric, rules, asked, done=done) for metric in metrics
         ]
     _at_least_one_of(results, first)
-    as_ranked = replace(rules, margin=None) == Rules(
-        alpha=rules.alpha
-    )  # but for the margin, by the same rules
-    rankings = _rankings(suite, (first, *candidates), metrics, rules.alpha, results if as_ranked else ())
+    rankings = _rankings(suite, (first, *candidates), metrics, rules, results)
     return SuiteResult(tuple(results), rankings, suite)
 
 
@@ -385,7 +382,7 @@ def _rankings(
     suite: Suite,
     versions: tuple[str, ...],
     metrics: Sequence[str],
-    alpha: float,
+    rules: Rules,
     known: Sequence[SuiteComparison],
 ) -> dict[str, SuiteRanking]:
     """One ranking a metric, when there are three versions or more with a benchmark in common."""
@@ -400,9 +397,9 @@ def _rankings(
                 if result.metric == metric and comparison.protocol == "typical"
             }
             found[metric] = (
-                rank_benchmark(suite, keys[0], versions, alpha, made)
+                rank_benchmark(suite, keys[0], versions, rules, made)
                 if len(keys) == 1
-                else rank_suite(suite, metric=metric, versions=versions, alpha=alpha)
+                else rank_suite(suite, metric=metric, versions=versions, alpha=rules.alpha, floor=rules.floor)
             )
     return found
 

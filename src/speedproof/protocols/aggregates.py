@@ -4,6 +4,9 @@ A geometric mean of speedups is one number, but two questions. How fast is the c
 had they been run again and again? Only the noise from run to run makes that uncertain. How fast would it be on
 benchmarks *like these*, of which these are a random sample? Then the differences between the benchmarks count,
 too, and more runs of the same benchmarks do not narrow the interval.
+
+Where a noise floor tells how much sessions of identical code differ, that is counted in, for either question. A
+session may move all benchmarks together, so more benchmarks do not narrow that part.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ import numpy as np
 
 from speedproof.data.suite import Pair
 from speedproof.errors import DataError
+from speedproof.protocols.noise_floor import NoiseFloor, between_sessions
 from speedproof.protocols.units import independent_units
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.scaling import mean as mean_of
@@ -39,12 +43,15 @@ class LogRatio:
         independent value.
     df : (int, int)
         Their degrees of freedom, n - 1.
+    sessions : (float, float)
+        Standard deviation that the sessions add, with its degrees of freedom; 0 without a noise floor.
     """
 
     benchmark: str
     value: float
     variances: tuple[float, float]
     df: tuple[int, int]
+    sessions: tuple[float, float] = (0.0, math.inf)
 
     @property
     def unbiased(self) -> float:
@@ -106,7 +113,8 @@ class GeometricMeans:
     benchmarks : int
         How many went in.
     these : Estimate
-        For these benchmarks, run again: two-sided interval from the runs' noise.
+        For these benchmarks, run again: two-sided interval from the noise of the runs, and of the sessions where
+        a noise floor tells it.
     like_these : Estimate
         For benchmarks like these: two-sided interval that takes them as a random sample.
     df_these, df_like_these : float
@@ -126,7 +134,7 @@ class GeometricMeans:
     notes: tuple[str, ...]
 
 
-def log_ratio(pair: Pair) -> LogRatio | None:
+def log_ratio(pair: Pair, floor: NoiseFloor | None = None) -> LogRatio | None:
     """The logarithm of a benchmark's speedup in mean.
 
     Notes
@@ -160,11 +168,17 @@ def log_ratio(pair: Pair) -> LogRatio | None:
         math.log(means[0]) - math.log(means[1]),
         (variances[0], variances[1]),
         (slow.size - 1, fast.size - 1),
+        between_sessions(pair, floor),
     )
 
 
 def mean_log_ratio(ratios: Sequence[LogRatio], *, like_these: bool) -> MeanLogRatio:
     """The mean of logarithms of speedups, with the standard error of the question asked.
+
+    Notes
+    -----
+    What sessions add to single benchmarks may be correlated in any way: the mean of their standard deviations is
+    the most that they add to the mean of the benchmarks. The degrees of freedom are the fewest of any part.
 
     Examples
     --------
@@ -174,6 +188,16 @@ def mean_log_ratio(ratios: Sequence[LogRatio], *, like_these: bool) -> MeanLogRa
     >>> mean_log_ratio(ratios, like_these=True).error.__round__(6)
     0.1
     """
+    alone = _of_runs(ratios, like_these)
+    sessions = float(np.mean([ratio.sessions[0] for ratio in ratios]))
+    if not sessions > 0.0 or math.isnan(alone.error):
+        return alone
+    degrees = min(ratio.sessions[1] for ratio in ratios if ratio.sessions[0] > 0.0)
+    df = min(alone.df, degrees) if alone.error > 0.0 else degrees
+    return MeanLogRatio(alone.value, alone.centre, math.hypot(alone.error, sessions), df)
+
+
+def _of_runs(ratios: Sequence[LogRatio], like_these: bool) -> MeanLogRatio:
     values = np.array([ratio.unbiased for ratio in ratios])
     b = values.size
     observed, centre = float(np.mean([ratio.value for ratio in ratios])), float(values.mean())
@@ -190,7 +214,9 @@ def mean_log_ratio(ratios: Sequence[LogRatio], *, like_these: bool) -> MeanLogRa
     return MeanLogRatio(observed, centre, math.sqrt(total) / b, 1 / float((shares**2 / df).sum()))
 
 
-def geometric_means(pairs: Sequence[Pair], confidence: float = 0.95) -> GeometricMeans:
+def geometric_means(
+    pairs: Sequence[Pair], confidence: float = 0.95, floor: NoiseFloor | None = None
+) -> GeometricMeans:
     """The geometric mean of the speedups in mean, with an interval for either question.
 
     Notes
@@ -213,7 +239,7 @@ def geometric_means(pairs: Sequence[Pair], confidence: float = 0.95) -> Geometri
     """
     if not 0 < confidence < 1:
         raise ValueError(f"a confidence must lie between 0 and 1, not be {confidence:g}")
-    found = [(pair.key.benchmark, log_ratio(pair)) for pair in pairs]
+    found = [(pair.key.benchmark, log_ratio(pair, floor)) for pair in pairs]
     ratios = [ratio for _, ratio in found if ratio is not None]
     left_out = tuple(name for name, ratio in found if ratio is None)
     if not ratios:

@@ -27,9 +27,13 @@ from speedproof.protocols.units import LEAST_SESSIONS
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.session_spread import SessionSpread, Widened, widened
 
-__all__ = ["IN_TURNS", "NoiseFloor", "counted_in", "hides", "over_the_floor"]
+__all__ = ["IN_TURNS", "NoiseFloor", "between_sessions", "counted_in", "hides", "over_the_floor"]
 
 IN_TURNS = "sessions of the same code differ that much: measure both in turns, with 'speedproof run'"
+_NO_RATIO = (
+    "these values have no ratio to hold against how much sessions of the same code differ: measure both in turns, "
+    "with 'speedproof run'"
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,6 +71,15 @@ def counted_in(pair: Pair, floor: NoiseFloor | None) -> SessionSpread | None:
     return None if order_of_measuring(x, y) is Order.MIXED else floor.of(pair.key)
 
 
+def between_sessions(pair: Pair, floor: NoiseFloor | None) -> tuple[float, float]:
+    """What sessions add to the error of the logarithm of a pair's ratio, and the degrees of freedom behind it."""
+    spread = counted_in(pair, floor)
+    if spread is None:
+        return 0.0, math.inf
+    share = 1.0 / pair.reference.session_count + 1.0 / pair.candidate.session_count
+    return math.sqrt(share * spread.variance), spread.degrees
+
+
 def over_the_floor(
     found: Sequence[Comparison], pairs: Sequence[Pair], floor: NoiseFloor | None
 ) -> list[Comparison]:
@@ -94,13 +107,16 @@ def _held_against(c: Comparison, pair: Pair, spread: SessionSpread) -> Compariso
     if c.quantity == "probability":  # of the ratio it tells nothing: that of the medians, its error unknown
         old, new = (c.reference.median, c.candidate.median)[:: -1 if x.higher_is_better else 1]
         ratio = low = high = old / new if new > 0.0 else math.nan
-    if not (0.0 < ratio < math.inf) or math.isnan(c.pvalue):
+    if math.isnan(c.pvalue):
         return c
-    at = math.log(ratio)
+    sound = 0.0 < ratio < math.inf  # else any session may differ by any factor
+    at = math.log(ratio) if sound else 0.0
     sessions = (x.session_count, y.session_count)
 
     def side(end: float) -> Widened:
-        return widened(abs(end - at), c.alpha, (c.reference.n, c.candidate.n), spread, sessions)
+        return widened(
+            abs(end - at) if sound else math.inf, c.alpha, (c.reference.n, c.candidate.n), spread, sessions
+        )
 
     down = side(math.log(low) if low > 0.0 else -math.inf)
     up = side(math.log(high) if high > 0.0 else math.inf)
@@ -137,7 +153,7 @@ def _held_against(c: Comparison, pair: Pair, spread: SessionSpread) -> Compariso
         state=State.NOT_SIGNIFICANT if c.state is State.SIGNIFICANT and not faster else c.state,
         speedup=even(speedup) if c.quantity == "probability" else speedup,
         chance=None if chance is None else even(chance),
-        needed=Needed(None, None, _in_turns(told)) if lost else c.needed,
+        needed=Needed(None, None, _in_turns(told) if sound else _NO_RATIO) if lost else c.needed,
         highest_confidence=_at_risks_from(pvalue, c.highest_confidence),
         at_margin=margin,
         floor=told,

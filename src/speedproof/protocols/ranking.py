@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Literal
 
@@ -21,7 +21,8 @@ from speedproof.data.suite import Key, Pair, Suite
 from speedproof.errors import DataError
 from speedproof.protocols.aggregates import LogRatio, log_ratio, mean_log_ratio
 from speedproof.protocols.assumptions import UNDERMINING
-from speedproof.protocols.pair import Rules, of_sample, same_values
+from speedproof.protocols.noise_floor import NoiseFloor, over_the_floor
+from speedproof.protocols.pair import DEFAULT, PreparedPairs, Rules, of_sample, same_values
 from speedproof.protocols.results import Check, Comparison, Verdict
 from speedproof.protocols.units import clusters_of, independent_units
 from speedproof.stats.bounds import probability_greater
@@ -385,6 +386,7 @@ def rank_suite(
     versions: Sequence[str] | None = None,
     alpha: float = 0.05,
     scope: Scope = "these",
+    floor: NoiseFloor | None = None,
 ) -> SuiteRanking:
     """Rank versions by their speedups in mean over the benchmarks that all of them have.
 
@@ -408,7 +410,7 @@ def rank_suite(
     if len(chosen) < 2:
         raise DataError("a ranking needs at least two versions")
     keys = [key for key in suite.keys if key.metric == metric]
-    ratios = {key: _ratios(suite, key, chosen) for key in keys}
+    ratios = {key: _ratios(suite, key, chosen, floor) for key in keys}
     common = [key for key in keys if ratios[key]]
     if not common:
         raise DataError(f"no benchmark was measured ({metric}) in all of {', '.join(chosen)}")
@@ -449,23 +451,24 @@ def rank_benchmark(
     suite: Suite,
     key: Key,
     versions: Sequence[str],
-    alpha: float = 0.05,
+    rules: Rules = DEFAULT,
     known: Mapping[tuple[str, str], Comparison] | None = None,
 ) -> SuiteRanking:
     """Rank the versions of one benchmark by the typical run: every pair by the headline's test, at one risk.
 
-    `known` are comparisons by that test and risk that have been made.
+    `known` are comparisons by that test and these rules that have been made.
     """
-    from speedproof.protocols.typical import compare_typical
+    from speedproof.protocols.typical import typical_runs
 
     samples = {v: suite.samples[key, v] for v in versions if (key, v) in suite.samples}
     if len(samples) < len(versions):
         raise DataError(f"{key.benchmark} was not measured in all of {', '.join(versions)}")
-    rules, made = Rules(alpha=alpha), known or {}
-    found = {
-        (i, j): made.get((i, j)) or compare_typical(samples[i], samples[j], rules)
-        for i, j in combinations(versions, 2)
-    }
+    alpha, made, duels = rules.alpha, known or {}, list(combinations(versions, 2))
+    missing = [duel for duel in duels if duel not in made]
+    pairs_of = [Pair(key, samples[i], samples[j]) for i, j in missing]
+    asked = typical_runs(PreparedPairs(pairs_of, replace(rules, margin=None))) if missing else []
+    of_missing = dict(zip(missing, over_the_floor(asked, pairs_of, rules.floor), strict=True))
+    found = {duel: made[duel] if duel in made else of_missing[duel] for duel in duels}
     adjusted = holm([p for c in found.values() for p in (c.pvalue, c.pvalue_slower)]).reshape(-1, 2)
     pairs = tuple(
         PairVerdict(i, j, c.speedup, *_decide(c.speedup.value >= 1, p, alpha))
@@ -491,14 +494,16 @@ def rank_benchmark(
     )
 
 
-def _ratios(suite: Suite, key: Key, versions: Sequence[str]) -> dict[tuple[int, int], LogRatio]:
+def _ratios(
+    suite: Suite, key: Key, versions: Sequence[str], floor: NoiseFloor | None
+) -> dict[tuple[int, int], LogRatio]:
     """Logarithms of the speedups of every two versions on a benchmark; empty when one cannot be had."""
     found: dict[tuple[int, int], LogRatio] = {}
     for i, j in combinations(range(len(versions)), 2):
         x, y = (suite.samples.get((key, versions[v])) for v in (i, j))
         if x is None or y is None or x.unit != y.unit or x.direction is not y.direction:
             return {}
-        ratio = log_ratio(Pair(key, x, y))
+        ratio = log_ratio(Pair(key, x, y), floor)
         if ratio is None:
             return {}
         found[i, j] = ratio

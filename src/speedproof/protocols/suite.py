@@ -157,7 +157,7 @@ def compare_suite(
             (protocol, _accelerated(protocol, comparisons, len(pairs), 1 - rules.alpha, precision))
             for protocol in asked
         ),
-        geometric_means=geometric_means(pairs, 1 - rules.alpha) if several else None,
+        geometric_means=geometric_means(pairs, 1 - rules.alpha, rules.floor) if several else None,
         controlled=tuple(
             control_verdicts(
                 [c for c in comparisons if c.protocol == protocol],

@@ -32,7 +32,6 @@ from speedproof.report.words import (
     asked_of,
     at_least,
     change,
-    direction,
     effect,
     few,
     gain_and_loss,
@@ -145,12 +144,7 @@ def _geometric_mean(result: SuiteComparison, heads: Sequence[Comparison]) -> Ite
     means = result.geometric_means
     if means is None or not math.isfinite(means.these.value):
         return
-    apart = any(c.floor for c in heads)  # the interval is of the runs alone
-    told = (
-        direction(means.these.value, *gain_and_loss(heads[0]))
-        if apart
-        else interval(means.these, *gain_and_loss(heads[0]))
-    )
+    told = interval(means.these, *gain_and_loss(heads[0]))
     yield Text(f"Geometric mean of the ratios of means: {told}")
 
 

@@ -1,0 +1,197 @@
+"""The noise floor over several benchmarks and versions: rankings, geometric means, values that have no ratio."""
+
+import json
+import math
+from collections.abc import Mapping
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+import speedproof as sp
+from speedproof.data.sample import Sample
+from speedproof.data.suite import Key, Pair, Suite
+from speedproof.protocols.aggregates import geometric_means, log_ratio, mean_log_ratio
+from speedproof.protocols.noise_floor import NoiseFloor
+from speedproof.protocols.pair import PreparedPairs, Rules
+from speedproof.protocols.questions import DETAILS, answers
+from speedproof.protocols.ranking import PairVerdict
+from speedproof.protocols.results import Verdict
+from speedproof.stats.session_spread import SessionSpread
+
+
+def floor(deviation: float, degrees: float = 8.0) -> NoiseFloor:
+    return NoiseFloor("x", {}, {"time": SessionSpread(deviation**2, degrees, 0.0, 5)})
+
+
+def versions_of(
+    locations: Mapping[str, float], benchmarks: int, seed: int = 1, sd: float = 0.005, runs: int = 10
+) -> Suite:
+    rng = np.random.default_rng(seed)
+    return Suite.of_samples(
+        {
+            f"b{i}": {v: at * (1 + sd * rng.standard_normal(runs)) for v, at in locations.items()}
+            for i in range(benchmarks)
+        }
+    )
+
+
+THREE = {"a": 10.0, "b": 9.8, "c": 9.0}
+
+
+@pytest.mark.parametrize("benchmarks", [1, 2, 5])
+def test_a_ranking_holds_against_the_floor(benchmarks: int) -> None:
+    """Rows that are all undecided leave every place open; without the floor all three are told apart."""
+    suite = versions_of(THREE, benchmarks)
+    plain, held = (sp.compare_suite(suite, rules=Rules(floor=f)) for f in (None, floor(0.05)))
+    assert [v.version for v in plain.rankings["time"].versions if v.best_rank == v.worst_rank] == [*"cba"]
+    assert {c.verdict for r in held.results for c in r.headlines} == {Verdict.UNDECIDED}
+    assert [(v.best_rank, v.worst_rank) for v in held.rankings["time"].versions] == [(1, 3)] * 3
+    assert "Fastest: one of c, b, a, not told apart" in str(held)
+
+
+@given(
+    seed=st.integers(0, 10**6),
+    deviation=st.sampled_from([0.0, 0.003, 0.02, 0.1]),
+    benchmarks=st.integers(1, 3),
+)
+@settings(max_examples=25, deadline=None)
+def test_no_ranking_claims_more_than_without(seed: int, deviation: float, benchmarks: int) -> None:
+    """Of any floor: verdicts stay or become undecided, p-values grow, intervals widen; of one, as the rows."""
+    suite = versions_of({"a": 1.0, "b": 1.01, "c": 1.05}, benchmarks, seed)
+    plain, held = (sp.compare_suite(suite, rules=Rules(floor=f)) for f in (None, floor(deviation)))
+    rows = {(r.reference, r.candidate): r.headlines[0] for r in held.results}
+
+    def pairs(found: sp.SuiteResult) -> tuple[PairVerdict, ...]:
+        return found.rankings["time"].pairs
+
+    for own, wide in zip(pairs(plain), pairs(held), strict=True):
+        assert wide.verdict in (own.verdict, Verdict.UNDECIDED)
+        assert wide.pvalue >= own.pvalue * (1 - 1e-9)
+        assert wide.estimate.low <= own.estimate.low * (1 + 1e-12)
+        assert wide.estimate.high >= own.estimate.high * (1 - 1e-12)
+        row = rows.get((wide.reference, wide.candidate))
+        if benchmarks == 1 and row is not None:
+            assert wide.verdict in (row.verdict, Verdict.UNDECIDED)
+            assert wide.estimate == row.speedup
+
+
+def test_a_ranking_takes_values_of_processes_as_its_rows_do() -> None:
+    """`nested="pool"` is a rule for the pairs without the reference, too."""
+    rng = np.random.default_rng(5)
+    process = np.repeat(np.arange(6), 5)
+    suite = Suite.of_samples(
+        {
+            "k": {
+                v: Sample(
+                    at + 0.3 * rng.standard_normal(6)[process] + 0.01 * rng.random(30), processes=process
+                )
+                for v, at in THREE.items()
+            }
+        }
+    )
+    found = {p: sp.compare_suite(suite, rules=Rules(nested=p)) for p in ("process", "pool")}
+    for name, held in found.items():
+        direct = sp.compare_suite(suite, reference="b", rules=Rules(nested=name)).against("c")  # type: ignore[arg-type]
+        (b_c,) = (p for p in held.rankings["time"].pairs if (p.reference, p.candidate) == ("b", "c"))
+        assert b_c.estimate == direct.result.headlines[0].speedup
+
+
+def pairs_of(suite: Suite) -> list[Pair]:
+    return list(suite.pair("a", "b").pairs)
+
+
+def test_a_geometric_mean_against_scipy() -> None:
+    """The floor of equal benchmarks in full, beside the noise of their runs; t by the fewer degrees."""
+    pairs = pairs_of(versions_of({"a": 1.0, "b": 0.98}, 6, sd=0.02))
+    for degrees in (3.0, 8.0, 1e4):
+        for like_these in (False, True):
+            runs = mean_log_ratio([r for p in pairs if (r := log_ratio(p))], like_these=like_these)
+            found = geometric_means(pairs, 0.9, floor(0.03, degrees))
+            told = found.like_these if like_these else found.these
+            error = math.hypot(runs.error, math.sqrt(2 * 0.03**2))
+            half = stats.t(min(runs.df, degrees)).ppf(0.95) * error
+            assert math.log(told.low) == pytest.approx(runs.centre - half, rel=1e-9)
+            assert math.log(told.high) == pytest.approx(runs.centre + half, rel=1e-9)
+            assert (found.df_like_these if like_these else found.df_these) == min(runs.df, degrees)
+
+
+def test_a_geometric_mean_takes_each_benchmark_at_its_own_floor() -> None:
+    """Standard deviations are averaged: that is the most that effects of sessions can move a mean by."""
+    pairs = pairs_of(versions_of({"a": 1.0, "b": 1.0}, 3))
+    spreads = [SessionSpread(s**2, d, 0.0, 5) for s, d in ((0.02, 9.0), (0.06, 5.0))]
+    known = NoiseFloor("x", {pair.key: spread for pair, spread in zip(pairs, spreads, strict=False)})
+    ratios = [r for p in pairs if (r := log_ratio(p, known))]
+    runs = [r for p in pairs if (r := log_ratio(p))]
+    for like_these in (False, True):
+        held, own = (mean_log_ratio(r, like_these=like_these) for r in (ratios, runs))
+        assert held.error**2 - own.error**2 == pytest.approx(2 * (0.08 / 3) ** 2)
+        assert held.df == min(own.df, 5.0)
+
+
+def test_the_floor_decides_where_runs_do_not_scatter() -> None:
+    """Runs that are all alike have no error of their own; single ones still bound nothing."""
+    x, y = np.full(4, 2.0), np.full(4, 1.9)
+    found = geometric_means([Pair(Key(n), Sample(x), Sample(y)) for n in "ij"], 0.95, floor(0.02, 6.0))
+    half = stats.t(6).ppf(0.975) * math.sqrt(2) * 0.02
+    assert math.log(found.these.high / found.these.value) == pytest.approx(half)
+    single = geometric_means([Pair(Key(n), Sample(x[:1]), Sample(y[:1])) for n in "ij"], 0.95, floor(0.02))
+    assert (single.these.low, single.these.high) == (0.0, math.inf)
+
+
+@pytest.mark.parametrize("shared", [0.0, 0.5, 1.0])
+def test_a_geometric_mean_covers_whatever_sessions_share(shared: float) -> None:
+    """Sessions move benchmarks alone or together, their variance known from 6 degrees: 95 % in any case."""
+    rng, sd, degrees, times, missed = np.random.default_rng(11), 0.03, 6, 300, 0
+    for _ in range(times):
+        common, own = rng.standard_normal(2), rng.standard_normal((8, 2))
+        sessions = np.exp(sd * (math.sqrt(shared) * common + math.sqrt(1 - shared) * own))
+        pairs = [
+            Pair(Key(f"b{i}"), *(Sample(s * (1 + 0.01 * rng.standard_normal(5))) for s in row))
+            for i, row in enumerate(sessions)
+        ]
+        seen = sd * math.sqrt(rng.chisquare(degrees) / degrees)
+        these = geometric_means(pairs, 0.95, floor(seen, degrees)).these
+        missed += not these.low <= 1.0 <= these.high
+    assert missed <= stats.binom(times, 0.05).ppf(0.999)
+
+
+def test_the_sheet_and_json_tell_the_same_interval() -> None:
+    """No geometric mean without its bounds, and none that excludes 1 over rows that are all undecided."""
+    held = sp.compare_suite(versions_of({"a": 10.0, "b": 9.8}, 4), rules=Rules(floor=floor(0.05)))
+    (line,) = (line for line in str(held).splitlines() if line.startswith("Geometric mean"))
+    assert "1.02x faster [0." in line
+    these = json.loads(held.to_json())["results"][0]["geometric_means"]["these"]
+    assert (these["low"], these["high"]) == (held.geometric_mean.these.low, held.geometric_mean.these.high)  # type: ignore[union-attr]
+    assert these["low"] < 1 < these["high"]
+
+
+@pytest.mark.parametrize(
+    ("x", "y"),
+    [
+        (np.linspace(3.0, 3.1, 12), np.zeros(12)),
+        (np.zeros(12), np.linspace(3.0, 3.1, 12)),
+        (np.linspace(-3.1, -3.0, 12), np.linspace(3.0, 3.1, 12)),
+        (np.linspace(3.0, 3.1, 12), np.linspace(-3.1, -3.0, 12)),
+    ],
+)
+@pytest.mark.parametrize("margin", [None, 0.05])
+def test_without_a_ratio_nothing_is_proven(x: np.ndarray, y: np.ndarray, margin: float | None) -> None:
+    """How much sessions differ is known as a ratio: what has none cannot be held against it."""
+    pair = [Pair(Key("b"), Sample(x, "MB"), Sample(y, "MB"))]
+    changed = 0
+    for name in DETAILS:
+        plain, held = (
+            answers(name, PreparedPairs(pair, Rules(margin=margin, floor=f)))[0] for f in (None, floor(0.02))
+        )
+        changed += plain.verdict is not Verdict.UNDECIDED
+        assert held.verdict is Verdict.UNDECIDED
+        for p in (held.pvalue, held.pvalue_slower):
+            assert math.isnan(p) or p == 1.0
+        assert (not held.speedup.low > 1 and not held.speedup.high < 1) or held.quantity == "probability"
+        if plain.verdict is not Verdict.UNDECIDED:
+            assert held.needed is not None
+            assert "no ratio" in held.needed.reason
+    assert changed
