@@ -286,6 +286,13 @@ class TestControl:
         for row in self.controlled().verdicts:
             assert row.verdict in (row.plain, Verdict.UNDECIDED)
 
+    def test_a_claim_that_was_not_tested_is_not_made(self) -> None:
+        """Comparisons made with a margin, controlled without one: "equivalent" is none of the claims."""
+        rows = control_verdicts(compared(self.PAIRS, margin=0.05), 0.05).verdicts
+        equivalent = [row for row in rows if row.plain is Verdict.EQUIVALENT]
+        assert min(row.pvalue for row in equivalent) <= 0.05  # of another claim
+        assert {row.verdict for row in equivalent} == {Verdict.UNDECIDED}
+
     def test_benchmarks_without_a_test_do_not_count(self) -> None:
         skewed = pair(np.array([1.0, 1.0, 5.0]), np.array([1.0, 1.0, 7.0]))
         found = control_verdicts(compared([*self.PAIRS, skewed]), 0.05)

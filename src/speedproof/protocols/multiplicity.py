@@ -42,7 +42,7 @@ class ControlledVerdict:
     benchmark : str
         Its name.
     verdict : Verdict
-        After control.
+        After control; undecided where the plain one was no claim of the family.
     plain : Verdict
         Of the comparison by itself.
     pvalue : float
@@ -153,8 +153,9 @@ def _decide(
         nan = math.nan
         return ControlledVerdict(comparison.benchmark, Verdict.UNDECIDED, comparison.verdict, nan, nan, nan)
     own = comparison.verdict
-    claim = _CLAIMS.index(own) if own in _CLAIMS[: adjusted.size] else int(np.nanargmin(adjusted))
-    verdict = own if adjusted[claim] <= alpha else Verdict.UNDECIDED
+    tested = own in _CLAIMS[: adjusted.size]
+    claim = _CLAIMS.index(own) if tested else int(np.nanargmin(adjusted))
+    verdict = own if tested and adjusted[claim] <= alpha else Verdict.UNDECIDED
     return ControlledVerdict(
         benchmark=comparison.benchmark,
         verdict=verdict,
