@@ -61,6 +61,25 @@ def by_name(result: GateDecision) -> dict[str, GateRow]:
     return {row.comparison.benchmark: row for row in result.rows}
 
 
+@pytest.mark.parametrize("alpha", [0.01, 0.05, 0.1])
+def test_of_rounded_runs_a_gate_decides_as_its_own_bounds_do(alpha: float) -> None:
+    """It fails where the certified interval lies below the margin, and passes where it lies above."""
+    rng = np.random.default_rng(7)
+    rules, seen = GateRules(alpha=alpha), set()
+    tied = {"b": (np.array([9.4, 9.2, 9.4, 8.8]), np.array([9.97, 10.08, 9.9, 9.42]))}
+    for k in range(40):
+        n, m = rng.integers(3, 9, 2)
+        speedup = 1.0 + 0.1 * rng.normal()
+        drawn = {"b": (rng.normal(9.4 * speedup, 0.3, n).round(1), rng.normal(9.4, 0.3, m).round(2))}
+        result = hold(suite_of(tied if k == 0 else drawn), rules=rules)
+        (row,) = result.rows
+        bounds = row.comparison.certified
+        expected = Outcome.FAIL if bounds.high < 1 / 1.02 else Outcome.UNDECIDED
+        assert result.outcome is (Outcome.PASS if bounds.low > 1 / 1.02 else expected), k
+        seen.add(result.outcome)
+    assert seen == set(Outcome)
+
+
 def test_pvalues_and_corrections_against_scipy() -> None:
     """Rank-sum tests of X against gamma Y; Holm and Benjamini-Hochberg over the benchmarks."""
     samples = draws(1, 1.0, 0.975, 0.96, 0.9, 1.05, 1.01)

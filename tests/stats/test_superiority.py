@@ -167,6 +167,46 @@ def test_pvalue_at_gamma_is_what_the_bounds_invert(sizes: tuple[int, int], digit
             assert (test.below <= alpha) == (found.high < gamma)
 
 
+@pytest.mark.parametrize(("digits", "spread"), [(1, 0.25), (2, 0.035)])
+@pytest.mark.parametrize("seed", range(2))
+def test_of_rounded_runs_pvalues_and_bounds_are_one_test(seed: int, digits: int, spread: float) -> None:
+    """At every size of 3 to 8 a side; a bound that is gamma but for rounding is not beyond it."""
+    rng = np.random.default_rng([seed, digits])
+    for n, m in itertools.product(range(3, 9), repeat=2):
+        x = rng.normal(1.1, spread, (8, n)).round(digits).clip(0.1)
+        y = rng.normal(1.0, spread, (8, m)).round(digits).clip(0.1)
+        tests = {g: typical_ratio_test(x, y, g) for g in (0.8, 0.95, 1 / 1.02, 1.0, 1.02, 1.07, 1.25, 1.4)}
+        for alpha in (0.01, 0.05, 0.1):
+            found = typical_ratio(x, y, alpha)
+            for gamma, test in tests.items():
+                slack = 0.0 if gamma == 1.0 else 1e-14
+                np.testing.assert_array_equal(test.above <= alpha, found.low > gamma * (1.0 + slack))
+                np.testing.assert_array_equal(test.below <= alpha, found.high < gamma * (1.0 - slack))
+
+
+@pytest.mark.parametrize(("n", "m"), [(3, 3), (4, 4), (4, 3), (5, 5)])
+def test_values_of_one_side_that_tie_are_told_apart_by_enumeration(n: int, m: int) -> None:
+    """Where no x equals a gamma y, it does not matter which of two equal x is the larger one."""
+    rng = np.random.default_rng([n, m, 2])
+    apart = 1e-6 * np.arange(max(n, m))
+    for gamma in (0.8093, 0.9707, 1.0301, 1.1711):
+        for _ in range(3):
+            x, y = values(rng, n, 1) + 0.3, values(rng, m, 1) + 0.2
+            test = typical_ratio_test(x, y, gamma)
+            broken = x + apart[:n], gamma * (y + apart[:m])
+            shifted = naive_pvalue(*broken), naive_pvalue(*broken[::-1])
+            equal = typical_ratio_test(x, y, 1.0)
+            of_both = (min, max) if gamma < 1.0 else (max, min)
+            assert test.above == pytest.approx(of_both[0](shifted[0], float(equal.above)), rel=1e-9)
+            assert test.below == pytest.approx(of_both[1](shifted[1], float(equal.below)), rel=1e-9)
+
+
+def test_one_pair_lost_is_more_than_the_least_pvalue() -> None:
+    x, y = [1.7228, 1.7873, 1.8226, 1.7689], [1.4, 1.6, 1.5, 1.7, 1.4]
+    gamma = 1.02  # 1.7228 < 1.02 * 1.7, and no other: 19 of 20 pairs are won
+    assert typical_ratio_test(x, y, gamma).above == pytest.approx(2 / math.comb(9, 4))
+
+
 def test_exchanging_the_samples_turns_everything_around() -> None:
     rng = np.random.default_rng(3)
     for n, m in [(5, 4), (12, 20), (380, 400)]:

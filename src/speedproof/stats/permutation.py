@@ -195,8 +195,12 @@ def _merged(packed: IntArray, ways: FloatArray) -> tuple[IntArray, FloatArray]:
     return packed[first], np.add.reduceat(ways, first) if first.size else ways
 
 
-def _tails(statistic: FloatArray, ways: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Statistics in ascending order, each with P[T >= it]; NaN, all values equal, counts as 0."""
+Table = tuple[FloatArray, FloatArray]
+"""The scores from which each statistic is reached but for rounding, in ascending order, and P[T >= t] of each."""
+
+
+def _tails(statistic: FloatArray, ways: FloatArray) -> Table:
+    """All statistics; NaN, all values equal, counts as 0."""
     statistic = np.nan_to_num(statistic, nan=0.0, posinf=np.inf, neginf=-np.inf)
     order = np.argsort(statistic)
     ascending = statistic[order]
@@ -204,11 +208,7 @@ def _tails(statistic: FloatArray, ways: FloatArray) -> tuple[FloatArray, FloatAr
     # what is equal but for rounding has the tail of the first of them
     finite = np.nan_to_num(ascending, posinf=1e300, neginf=-1e300)
     new = np.append(True, np.diff(finite) > _SAME * np.maximum(np.abs(finite[1:]), 1.0))
-    return ascending, upper[np.maximum.accumulate(np.where(new, np.arange(upper.size), 0))]
-
-
-Table = tuple[FloatArray, FloatArray]
-"""Statistics in ascending order, and P[T >= t] of each."""
+    return _just_below(ascending), upper[np.maximum.accumulate(np.where(new, np.arange(upper.size), 0))]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -220,7 +220,7 @@ class Null:
     n, m : int
         Sizes.
     floored, plain : (ndarray, ndarray) or None
-        The statistics with and without the floor; None where the distribution is approximated.
+        The tables of the statistic with and without the floor; None where the distribution is approximated.
     """
 
     n: int
@@ -251,13 +251,15 @@ class Null:
         )
 
     def pvalue(self, score: FloatArray) -> FloatArray:
-        """P[a score at least as large]; complete separation has one order of all."""
+        """P[a score at least as large]; complete separation has one order of all.
+
+        At most alpha exactly from ``critical(alpha)`` on: a score between two that an order can have, which ties
+        may give, is no better than the smaller one.
+        """
         least = one_order(self.n, self.m)
         if self.floored is None:
             return np.where(np.isposinf(score), least, np.maximum(ndtr(-score), least))
-        statistics, tails = self.floored
-        tail = np.append(tails, 0.0)[np.searchsorted(statistics, _just_below(score))]
-        return np.where(np.isposinf(score), least, np.maximum(tail, least))
+        return np.where(np.isposinf(score), least, np.maximum(_tail(self.floored, score), least))
 
     def critical(self, alpha: float) -> float:
         """Scores from here on have a p-value of at most alpha; infinite when only separation has, if that has."""
@@ -274,9 +276,15 @@ class Null:
 
 
 def _critical(table: Table, alpha: float) -> float:
-    statistics, tails = table
+    reached, tails = table
     at = int(np.searchsorted(-tails, -alpha))
-    return float(_just_below(statistics[at])) if at < statistics.size else math.inf
+    return float(reached[at]) if at < reached.size else math.inf
+
+
+def _tail(table: Table, score: FloatArray) -> FloatArray:
+    """The tail of the last statistic that a score reaches: at most alpha from `_critical` of alpha on."""
+    reached, tails = table
+    return np.asarray(tails[np.maximum(np.searchsorted(reached, score, side="right") - 1, 0)])
 
 
 def _just_below(statistic: FloatArray) -> FloatArray:
@@ -339,19 +347,16 @@ def tied_pvalue(groups: tuple[int, ...], n: int, statistic: float) -> float:
     """P[T >= statistic], with the floor, over all orders of values that tie; NaN where they are too many.
 
     `groups` says how many values are equal, in ascending order of the values, `n` the size of X; a statistic of
-    NaN, all values equal, counts as 0.
+    NaN, all values equal, counts as 0, and one that no order has as the next smaller one.
 
     Examples
     --------
     [2, 2, 2, 2] against [1, 1, 1, 2]: 5 of the 70 orders have all x equal to 2.
 
-    >>> round(tied_pvalue((3, 5), 4, 2.0) * 70, 6)
+    >>> round(tied_pvalue((3, 5), 4, 2.25) * 70, 6)
     5.0
     """
     found = _tied(groups, n)
     if found is None:
         return math.nan
-    statistics, tails = found
-    t = 0.0 if math.isnan(statistic) else statistic
-    at = int(np.searchsorted(statistics, _just_below(np.array(t))))
-    return float(tails[at]) if at < tails.size else 0.0
+    return float(_tail(found, np.array(0.0 if math.isnan(statistic) else statistic)))

@@ -13,7 +13,6 @@ import numpy.typing as npt
 
 from speedproof.stats.dependence import drifting
 from speedproof.stats.permutation import Null, Spread, null_distribution, one_order, studentised
-from speedproof.stats.pooled import sample_ends, tie_excess
 from speedproof.stats.ratio import edges
 
 __all__ = [
@@ -75,22 +74,25 @@ class Score:
     independent: bool
     inflation: FloatArray
     effective: FloatArray
-    tied: FloatArray
     least: FloatArray
 
     def of(self, spread: Spread) -> FloatArray:
-        """The score of states, shape (rows, ...)."""
+        """The score of states, shape (rows, ...).
+
+        Between two ratios no x equals a gamma y, and which of two equal values of one side is the larger one does
+        not matter: any order of them leaves the same sums, so the distribution without ties is theirs.
+        """
         columns = self._columns(np.ndim(spread.won) - 1)
         n, m = self.null.n, self.null.m
-        return self.null.score(studentised(spread, n, m, (columns[0], columns[1]), columns[3]), columns[2])
+        return self.null.score(studentised(spread, n, m, (columns[0], columns[1])), columns[2])
 
     def row(self, at: int) -> Score:
         """That of one row."""
-        parts = (self.inflation, self.effective, self.tied, self.least)
+        parts = (self.inflation, self.effective, self.least)
         return Score(self.null, self.independent, *(part[at : at + 1] for part in parts))
 
     def _columns(self, extra: int) -> list[FloatArray]:
-        parts = (self.inflation[:, 0], self.inflation[:, 1], self.effective, self.tied)
+        parts = (self.inflation[:, 0], self.inflation[:, 1], self.effective)
         return [part.reshape(part.shape + (1,) * extra) for part in parts]
 
     def pvalue(self, score: FloatArray) -> FloatArray:
@@ -118,7 +120,7 @@ def scores_of(pairs: Pairs) -> list[tuple[BoolArray, Score]]:
                 none = drifting(n, m, inflation.max(axis=1))
                 least = np.where(none, 0.5, np.exp(-_log_orders(sizes[:, 0], sizes[:, 1])))
             null = null_distribution(n, m, independent)
-            score = Score(null, independent, inflation, sizes.min(axis=1), _tied(pairs.rows(rows)), least)
+            score = Score(null, independent, inflation, sizes.min(axis=1), least)
             found.append((rows, score))
     return found
 
@@ -143,13 +145,6 @@ def beyond_drift(pairs: Pairs, stepped: bool = True) -> tuple[FloatArray, FloatA
         low, high = x_min / y_max / drift, x_max / y_min * drift
     known = drifting(n, m, pairs.inflation.max(axis=1)) & np.isfinite(drift)
     return np.where(known, low, 0.0), np.where(known, high, np.inf)
-
-
-def _tied(pairs: Pairs) -> FloatArray:
-    """The share by which equal values of one side lessen the variance of ranks."""
-    size = pairs.x.shape[1] + pairs.y.shape[1]
-    excess = tie_excess(sample_ends(pairs.x)) + tie_excess(sample_ends(pairs.y))
-    return np.asarray(excess / (size**3 - size))
 
 
 def _log_orders(n: FloatArray, m: FloatArray) -> FloatArray:
