@@ -9,6 +9,7 @@ from scipy import stats
 from tests.stats.test_superiority import naive_pvalue
 
 from speedproof.stats.superiority import typical_ratio, typical_ratio_test
+from speedproof.stats.ttests import welch
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -91,6 +92,21 @@ def test_the_unit_does_not_matter(unit: float) -> None:
     one, other = typical_ratio(x, y, 0.05), typical_ratio(unit * x, unit * y, 0.05)
     assert other.low == pytest.approx(float(one.low), rel=1e-9)
     assert other.pvalue == pytest.approx(float(one.pvalue), rel=1e-9)
+
+
+def test_a_pair_gets_the_same_bits_beside_any_other() -> None:
+    """Nanoseconds beside a benchmark at 1e150: its unit is its own, in Welch's test of few runs and of means."""
+    rng = np.random.default_rng(9)
+    x, y = 1e-9 * rng.normal(10.3, 0.1, (20, 3)), 1e-9 * rng.normal(10.0, 0.1, (20, 8))
+    y[::2, 0] = 0.0  # so that the values themselves are taken, and no logarithms
+    near = np.ones((20, 1))
+    near[-1] = 1e159
+    alone, beside = typical_ratio(x, y, 0.05), typical_ratio(near * x, near * y, 0.05)
+    for name in ("pvalue", "pvalue_less", "low", "high"):
+        np.testing.assert_array_equal(getattr(beside, name)[:-1], getattr(alone, name)[:-1])
+    means, others = welch(x, y), welch(near * x, near * y)
+    np.testing.assert_array_equal(others.pvalue[:-1], means.pvalue[:-1])
+    np.testing.assert_allclose(others.pvalue[-1], means.pvalue[-1], rtol=1e-9)
 
 
 def test_constant_sides() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -101,8 +100,8 @@ def moments(x: npt.ArrayLike) -> Moments:
 def common_moments(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Moments, Moments]:
     """Moments of two samples in one unit, in which no square or fourth power overflows or underflows.
 
-    Values of usual size keep their unit; very large or small ones are multiplied by one power of two, which is
-    exact and which no ratio notices.
+    Values of usual size keep their unit; very large or small ones are multiplied by one power of two for each pair
+    of samples, which is exact and which no ratio notices.
 
     Examples
     --------
@@ -111,9 +110,10 @@ def common_moments(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Moments, Moments
     (1.3333333333333333, 4.0)
     """
     x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    largest = max(float(np.abs(v).max(initial=0.0)) for v in (x, y))
-    if largest > 0.0 and not 1e-60 < largest < 1e60:
-        exponent = -math.frexp(largest)[1]
+    largest = np.maximum(*(np.abs(v).max(axis=-1, initial=0.0) for v in (x, y)))
+    unusual = (largest > 0.0) & ~((largest > 1e-60) & (largest < 1e60))
+    if unusual.any():
+        exponent = np.where(unusual, -np.frexp(largest)[1], 0)[..., None]
         x, y = np.ldexp(x, exponent), np.ldexp(y, exponent)
     return moments(x), moments(y)
 
