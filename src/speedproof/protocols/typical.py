@@ -38,7 +38,7 @@ from speedproof.stats.paired_ratio import paired_ratio, paired_ratio_test, runs_
 from speedproof.stats.permutation import one_order
 from speedproof.stats.power import runs_needed_ranks
 from speedproof.stats.ratio import RatioTest
-from speedproof.stats.resolution import coarse_step
+from speedproof.stats.resolution import coarse_steps
 from speedproof.stats.scaling import with_headroom
 from speedproof.stats.superiority import typical_ratio, typical_ratio_test
 
@@ -129,7 +129,7 @@ def _in_sequence(sample: Sample) -> bool:
 
 def _answers(own: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: Rules) -> list[Comparison]:
     """Of pairs of equal sizes, all of them of the same sessions or none."""
-    steps = np.array([[coarse_step(side.slow), coarse_step(side.fast)] for side in own])
+    steps = np.array([coarse_steps(side.slow, side.fast) for side in own])
     test: Callable[[float], RatioTest]
     if own[0].paired:
         factors = np.ones(len(own))

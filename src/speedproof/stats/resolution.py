@@ -8,7 +8,7 @@ from decimal import Decimal
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Resolution", "coarse_step", "last_place"]
+__all__ = ["Resolution", "coarse_step", "coarse_steps", "last_place"]
 
 _COARSE = 0.25
 
@@ -51,6 +51,27 @@ def coarse_step(values: npt.ArrayLike) -> float:
     if n < 2 or (counts * (counts - 1.0)).sum() < _COARSE * n * (n - 1.0):
         return 0.0
     return last_place(float(distinct[0])) if distinct.size == 1 else float(np.diff(distinct).min())
+
+
+def coarse_steps(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[float, float]:
+    """`coarse_step` of two samples that were read alike: what one does not show of its step, the other may.
+
+    A side that never varies beside one that does has the smallest difference between two values of both, in
+    whatever unit; of two that never vary the finer decimal place is that of both.
+
+    Examples
+    --------
+    >>> coarse_steps([3.0, 3.0, 3.0], [4.0, 3.5, 3.5]), coarse_steps([2.0, 2.0], [1.5, 1.5])
+    ((0.5, 0.5), (0.1, 0.1))
+    """
+    steps = coarse_step(x), coarse_step(y)
+    constant = [step > 0.0 and np.ptp(side) == 0.0 for step, side in zip(steps, (x, y), strict=True)]
+    if not any(constant):
+        return steps
+    pooled = np.unique(np.concatenate([x, y]))
+    neither = np.ptp(x) == np.ptp(y) == 0.0
+    found = min([last_place(value) for value in pooled.tolist()] if neither else np.diff(pooled).tolist())
+    return found if constant[0] else steps[0], found if constant[1] else steps[1]
 
 
 class Resolution:
