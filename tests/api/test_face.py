@@ -119,6 +119,9 @@ def test_several_candidates_ask_for_a_choice() -> None:
         _ = s.geometric_mean
     assert s.against("b").geometric_mean is not None
     ranked = sp.rank(sp.read(f"a={O2}", f"b={O3}"), resamples=20)
+    assert str(sp.rank(sp.read(f"a={O2}", f"b={O3}"), mixtures=False)) == str(
+        ranked
+    )  # no place depends on them
     assert [v.version for v in ranked.over_suite().versions] == ["a", "b"]
     with pytest.raises(sp.SpeedproofError, match="choose one by its name"):
         _ = ranked.versions

@@ -138,6 +138,7 @@ def rank(
     confidence: float | str = 0.95,
     resamples: int = 200,
     max_components: int = 9,
+    mixtures: bool = True,
     seed: int = 0,
     jobs: int = 1,
     done: Callable[[], None] = _no_step,
@@ -156,6 +157,8 @@ def rank(
         Bootstrap samples of the intervals.
     max_components : int
         Largest number of components of a mixture.
+    mixtures : bool
+        Fit mixtures, for the modes and for chances under them: no place depends on them, and they take most time.
     seed : int
         Of all random numbers.
     jobs : int
@@ -193,14 +196,19 @@ def rank(
     for key, rivals in by_benchmark(suite, (first, *others)).items():
         try:
             ranking = rank_runs(
-                rivals, alpha=alpha, K_max=max_components, resamples=resamples, seed=seed, jobs=jobs
+                rivals,
+                alpha=alpha,
+                K_max=max_components,
+                resamples=resamples if mixtures else 0,
+                seed=seed,
+                jobs=jobs,
             )
         except DataError as error:
             problems.append(f"left out: {key.benchmark}: {error}")
         else:
             samples = list(rivals.values())
             changes = None
-            if len(samples) == 2:
+            if mixtures and len(samples) == 2:
                 changes = compare_modes(Pair(key, *samples), alpha=alpha, K_max=max_components)
             found.append(BenchmarkRanking(key, samples[0].unit, ranking, changes))
         done()

@@ -28,6 +28,7 @@ __all__ = [
     "Reported",
     "check_outputs",
     "context_of",
+    "pages_wanted",
     "write_outputs",
     "write_pages",
     "write_texts",
@@ -125,9 +126,14 @@ def write_texts(args: Args, makers: Mapping[str, Callable[[str], str]], console:
     return taken
 
 
+def pages_wanted(args: Args) -> bool:
+    """Whether a page is to be written, of any kind."""
+    return bool(args.html is not None or args.markdown is not None or args.github_summary)
+
+
 def write_pages(args: Args, reports: Callable[[], Iterable[Report]], console: Console) -> bool:
     """The same for commands that write pages only; the reports are made where one is asked for."""
-    if args.html is None and args.markdown is None and not args.github_summary:
+    if not pages_wanted(args):
         return False
     return write_outputs(args, Reported(tuple(reports()), context=context_of(args)), console)
 

@@ -9,7 +9,7 @@ from speedproof.cli.command import Args, Command, Option, in_group
 from speedproof.cli.console import Console
 from speedproof.cli.inputs import load, report_leftovers, select
 from speedproof.cli.options import confidence, files, folding, mixture, pages, reading, selecting, whole
-from speedproof.cli.outputs import check_outputs, write_pages
+from speedproof.cli.outputs import check_outputs, pages_wanted, write_pages
 
 __all__ = ["COMMAND", "run"]
 
@@ -63,6 +63,7 @@ def run(args: Args, console: Console) -> int:
             confidence=args.confidence,
             resamples=args.resamples,
             max_components=args.max_components,
+            mixtures=args.details or args.json or pages_wanted(args),
             seed=args.seed,
             jobs=args.jobs,
             done=ticker.advance,
