@@ -73,6 +73,17 @@ def test_the_risk_of_normal_runs_against_a_point(n: int, expected: float) -> Non
     )
 
 
+@pytest.mark.parametrize("m", [5, 6, 12, 60])
+def test_six_scattered_runs_against_a_point_hold_the_risk(m: int) -> None:
+    """Five of six lie on one side of it in 7 of 64 cases: ranks alone would err in 10.9 %."""
+    rng = np.random.default_rng([6, m])
+    x = 100.0 + rng.normal(0.0, 1.0, (4000, 6))
+    y = 100.0 + np.broadcast_to(np.linspace(-1e-6, 1e-6, m), (4000, m))
+    for sides in ((x, y), (y, x)):
+        found = typical_ratio_test(*sides, 1.0)
+        assert max(np.mean(found.above <= 0.05), np.mean(found.below <= 0.05)) <= 0.07
+
+
 def test_values_that_are_not_positive() -> None:
     """There are no logarithms: the verdict at 1 is of the values themselves, and its bound says no more."""
     y = np.array([0.9, 1.0, 1.1, 1.05, 0.95])

@@ -7,7 +7,7 @@ As gamma grows from 0, pairs (x_i, y_j) go one by one from x > gamma y to x < ga
 x_i / y_j, and each changes the statistic's sums by what the ranks i and j tell. So one sort of the n m ratios
 gives the test at every gamma; large samples are searched instead.
 
-With fewer than five runs of one side against five or more of the other, a second test has to agree
+With fewer than five runs of one side against five or more of the other, or six, a second test has to agree
 (:mod:`speedproof.stats.few_runs`). What may be a tie but for rounding is one, and a ratio that coincides with
 gamma speaks for nothing, except at gamma = 1, where equal values count one half and the permutation distribution
 is that of these very ties.
