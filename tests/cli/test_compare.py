@@ -16,6 +16,7 @@ import pytest
 
 from speedproof.cli.console import Console
 from speedproof.cli.main import main
+from speedproof.cli.options import seconds
 from speedproof.report.json import SCHEMA_VERSION
 
 ROOT = Path(__file__).parents[2]
@@ -468,3 +469,42 @@ def test_light_commands_import_nothing_heavy() -> None:
         [sys.executable, "-c", code, "suite", config], capture_output=True, text=True, check=True
     )
     assert done.stderr.splitlines()[-1] == "[]"
+
+
+def test_a_field_that_may_tell_versions_apart_is_named(tmp_path: Path) -> None:
+    (tmp_path / "c.csv").write_text("benchmark,rev,value\n" + "b,v1,1\nb,v2,2\n" * 2, "utf-8")
+    out, err = io.StringIO(), io.StringIO()
+    assert main(("compare", str(tmp_path / "c.csv")), Console(out, err)) == 2
+    assert "tell versions apart by a field (--by rev)" in err.getvalue()
+
+
+def test_pooled_values_have_a_remedy(tmp_path: Path) -> None:
+    for name in ("old", "new"):
+        (tmp_path / f"{name}.csv").write_text("benchmark,note,value\n" + "b,x,1\nb,y,1.1\n" * 5, "utf-8")
+    out, err = io.StringIO(), io.StringIO()
+    main(("compare", str(tmp_path / "old.csv"), str(tmp_path / "new.csv")), Console(out, err))
+    assert "'compare --by note' tells them apart" in " ".join(err.getvalue().split())
+
+
+def test_a_mark_of_the_details_has_a_footnote(tmp_path: Path) -> None:
+    for name, start in (("old", 10), ("new", 20)):
+        (tmp_path / f"{name}.txt").write_text("".join(f"{start + i}\n" for i in range(10)), "utf-8")
+    out = io.StringIO()
+    main(("compare", str(tmp_path / "old.txt"), str(tmp_path / "new.txt"), "--details"), Console(out))
+    assert (
+        out.getvalue().count("! An assumption was not met: the true risk may be larger. Which: --explain")
+        == 1
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("20s", 20), ("2m", 120), ("1 h", 3600), ("0.5", 0.5), ("90sec", 90)]
+)
+def test_times_have_units(text: str, value: float) -> None:
+    assert seconds(text) == value
+
+
+@pytest.mark.parametrize("text", ["", "s", "3q", "-1", "nan", "inf"])
+def test_what_is_no_time_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="time"):
+        seconds(text)

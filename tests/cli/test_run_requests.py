@@ -291,7 +291,7 @@ def test_what_review_and_resume_cannot_heed_is_refused() -> None:
     ("argv", "message"),
     [
         (["run", "--max-rums", "3", "a"], "unknown option --max-rums; did you mean --max-runs?"),
-        (["run", "--max-time=x", "a"], "invalid value for '--max-time': 'x' is not a number of seconds"),
+        (["run", "--max-time=x", "a"], "invalid value for '--max-time': 'x' is not a time; give seconds"),
         (["run", "--fail-on", "x"], "invalid value for '--fail-on': 'x' is not one of"),
         (["compare", "a.json", "--marginn=1%"], "unknown option --marginn; did you mean --margin?"),
         (["formats", "x\x1b[2J"], "got unexpected extra argument (x"),

@@ -140,7 +140,8 @@ def test_the_same_file_again_is_told(repository: Path) -> None:
         (["add", "nowhere.json"], "no such file"),
         (["bless"], "name a commit"),
         (["forget", "0000000"], "holds no commit"),
-        (["show", "unknown"], "holds no benchmark"),
+        (["show", "unknown"], "holds no benchmark unknown; "),
+        (["show"], "name a benchmark: "),
         (["dance"], "no such action"),
     ],
 )
@@ -175,3 +176,31 @@ def test_an_empty_store_says_how_to_fill_it(tmp_path: Path) -> None:
     code, _, err = run(tmp_path)
     assert code == 2
     assert "history add" in err
+
+
+def test_what_was_added_is_named_and_a_slip_is_told(tmp_path: Path) -> None:
+    """A file without a name gives its benchmark one, which is needed to show it."""
+    (tmp_path / "telco.txt").write_text("1\n2\n")
+    place = ["--store", str(tmp_path / "s.db"), "--repository", "/"]
+    out, err = io.StringIO(), io.StringIO()
+    assert (
+        main(["history", "add", str(tmp_path / "telco.txt"), "--commit", "abc", *place], Console(out, err))
+        == 0
+    )
+    assert out.getvalue().endswith("1 sample of abc: telco\n")
+    assert main(["history", "show", "tleco", *place], Console(out, err)) == 2
+    assert "holds no benchmark tleco; do you mean telco?" in err.getvalue()
+
+
+def test_names_that_are_no_hashes_stay_apart(tmp_path: Path) -> None:
+    """The end of a version's name tells it apart; 9 characters of it would not."""
+    names = ["telco_2016-06-15_4bccd854", "telco_2016-07-11_f124cd81"]
+    place = ["--store", str(tmp_path / "s.db"), "--repository", "/"]
+    out, err = io.StringIO(), io.StringIO()
+    for i, name in enumerate(names):
+        (tmp_path / f"{i}.csv").write_text(f"benchmark,ms\nb,{i + 1}\nb,{i + 2}\n")
+        words = ["history", "add", str(tmp_path / f"{i}.csv"), "--commit", name]
+        assert main([*words, *place], Console(out, err)) == 0
+    out = io.StringIO()
+    assert main(["history", "show", "b", *place], Console(out, err)) == 0
+    assert all(name in out.getvalue() for name in names)

@@ -103,6 +103,7 @@ def test_a_range_goes_by_first_parents(repo: Path) -> None:
         (["main", "nowhere"], "'nowhere' is not a revision"),
         (["main", "./bench"], "give the command before --revisions, or after --"),
         (["main", "HEAD"], "is only one revision"),
+        (["main..main~2"], "main is not an ancestor of main~2; do you mean main~2..main?"),
         (["main", WORKTREE], "is only one revision"),
         (["--output=x", "HEAD"], "is not a revision"),
     ],

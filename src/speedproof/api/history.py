@@ -14,6 +14,7 @@ import numpy as np
 from speedproof import __version__
 from speedproof.api.given import risk_of
 from speedproof.api.history_files import as_one, digest_of, has_versions, renamed, start_of, values_of
+from speedproof.data.names import nearest_of
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Suite
 from speedproof.errors import SpeedproofError, UsageError
@@ -190,7 +191,8 @@ class History:
             raise UsageError(f"{path}: nothing can be added; {problems[0] if problems else 'it is empty'}")
         commits = tuple(dict.fromkeys(sha for part in parts for sha in part.commits))
         count = sum(part.samples for part in parts)
-        return Added(path, count, commits, all(part.known for part in parts), tuple(problems))
+        names = tuple(dict.fromkeys(name for part in parts for name in part.benchmarks))
+        return Added(path, count, commits, all(part.known for part in parts), tuple(problems), names)
 
     def export(self, path: str | os.PathLike[str]) -> int:
         """Write the whole store to one portable file; the number of its samples."""
@@ -336,7 +338,9 @@ class History:
             s.id: s for s in self.store.all_series(metric=metric) if benchmark in (None, s.key.benchmark)
         }
         if benchmark is not None and not series:
-            raise UsageError(f"{self.store.where}: holds no benchmark {benchmark}")
+            names = list(dict.fromkeys(s.key.benchmark for s in self.store.all_series(metric=metric)))
+            told = f"; {nearest_of(benchmark, names)}" if names else ""
+            raise UsageError(f"{self.store.where}: holds no benchmark {benchmark}{told}")
         noise = {(d.commit, d.benchmark) for d in self.store.decisions() if d.state == "invalid"}
         measured = self.store.measurements(None if metric is benchmark is None else series)
         numbers = {commit.sha: i for i, commit in enumerate(measured.commits)}

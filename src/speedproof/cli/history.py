@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -224,6 +225,11 @@ def _page(history: sp.History, args: Args, console: Console) -> int:
     return 0
 
 
+def _few(names: Sequence[str]) -> str:
+    """The first names, and how many others there are."""
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+
+
 def _at_least_one(words: list[str], what: str) -> list[str]:
     if not words:
         raise UsageError(f"name {what}")
@@ -253,7 +259,8 @@ def _add(history: sp.History, words: list[str], args: Args, console: Console) ->
                 failed += 1
             else:
                 names = added.commits if len(added.commits) < 4 else [f"{len(added.commits)} commits"]
-                samples = f"{plural(added.samples, 'sample')} of {', '.join(names)}"
+                of_what = f": {_few(added.benchmarks)}" if added.benchmarks else ""
+                samples = f"{plural(added.samples, 'sample')} of {', '.join(names)}{of_what}"
                 what = "was there already" if added.known else samples
                 for problem in added.problems:
                     console.remark(f"not added: {problem}")
@@ -270,7 +277,9 @@ def _add(history: sp.History, words: list[str], args: Args, console: Console) ->
 
 def _tell(history: sp.History, action: str, words: list[str], args: Args, console: Console) -> int:
     if action == "show":
-        (args.benchmark,) = _at_least_one(words, "a benchmark")
+        known = list(dict.fromkeys(s.key.benchmark for s in history.store.all_series(metric=args.metric)))
+        there = f": {_few(known)}" if known else ""
+        (args.benchmark,) = _at_least_one(words, f"a benchmark{there}")
     result = history.changes(
         confidence=args.confidence,
         metric=args.metric,

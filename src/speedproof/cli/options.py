@@ -80,12 +80,17 @@ def positive(text: str) -> float:
     return value
 
 
+_SECONDS = {"s": 1, "sec": 1, "m": 60, "min": 60, "h": 3600}
+
+
 def seconds(text: str) -> float:
-    """Parse a time to wait, in seconds: finite and not negative."""
+    """Parse a time to wait: seconds, or with a unit as in 2m, finite and not negative."""
+    number = text.strip().rstrip("abcdefghijklmnopqrstuvwxyz")
+    unit = text.strip().removeprefix(number)
     try:
-        value = float(text)
-    except ValueError:
-        raise ValueError(f"{text!r} is not a number of seconds") from None
+        value = float(number) * _SECONDS[unit or "s"]
+    except (ValueError, KeyError):
+        raise ValueError(f"{text!r} is not a time; give seconds, or a unit as in 90s, 2m or 1h") from None
     if not 0 <= value < float("inf"):
         raise ValueError(f"{text!r} is not a waiting time; give seconds, 0 or more")
     return value

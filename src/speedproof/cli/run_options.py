@@ -259,7 +259,7 @@ COMMAND = _Run(
                 parse=seconds,
                 default=60.0,
                 metavar="S",
-                help="seconds for each benchmark (default: 60); with --gate for all together",
+                help="seconds (or 2m, 1h) for each benchmark (default: 60); with --gate for all together",
             ),
             Option(
                 "--stop-at-proof",

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import difflib
 import fnmatch
 import re
 from collections.abc import Iterable, Sequence
 
-__all__ = ["enumerate_names", "joined", "natural", "wanted"]
+__all__ = ["enumerate_names", "joined", "natural", "nearest_of", "wanted"]
 
 
 def enumerate_names(names: Iterable[str], limit: int = 8) -> str:
@@ -20,6 +21,18 @@ def enumerate_names(names: Iterable[str], limit: int = 8) -> str:
     names = list(names)
     shown = ", ".join(names[:limit])
     return shown + (f" and {len(names) - limit} more" if len(names) > limit else "")
+
+
+def nearest_of(name: str, known: Sequence[str]) -> str:
+    """What may be meant by a name that there is not, for a message.
+
+    Examples
+    --------
+    >>> nearest_of("tleco", ["telco", "sort"]), nearest_of("x", ["telco", "sort"])
+    ('do you mean telco?', 'available: telco, sort')
+    """
+    near = difflib.get_close_matches(name, known, 1)
+    return f"do you mean {near[0]}?" if near else f"available: {enumerate_names(known, 5)}"
 
 
 def wanted(name: str, only: Sequence[str], skip: Sequence[str]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -34,6 +35,11 @@ class Residue:
     field: str
     values: tuple[str, ...]
     benchmarks: tuple[str, ...]
+
+    @property
+    def remedy(self) -> str:
+        """How to tell the values apart, to follow what the residue says."""
+        return f"; 'compare --by {shlex.quote(self.field)}' tells them apart"
 
     def __str__(self) -> str:
         shown = ", ".join(self.values[:3]) + (", ..." if len(self.values) > 3 else "")

@@ -34,7 +34,7 @@ def remarks(suite: Suite) -> tuple[str, ...]:
     note: old, sort: the values are sorted
     """
     lines = [f"left out: {skipped}" for skipped in suite.skipped if not skipped.expected]
-    lines += [f"note: {residue}" for residue in suite.residue]
+    lines += [f"note: {residue}{residue.remedy}" for residue in suite.residue]
     if differences := different_conditions(suite):
         what = enumerate_names(map(str, differences), 2)
         lines.append(f"note: versions measured under different conditions, which count as speedup: {what}")

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from speedproof.api.pictures import SuitePlots
 
 _NAMED = 5
+_FEW = 9  # values of a field that may be versions
 
 __all__ = ["Key", "Pair", "Pairing", "Record", "Residue", "Skipped", "Suite"]
 
@@ -210,6 +211,8 @@ class Suite:
         if reference is not None and reference not in self.versions:
             raise UsageError(f"there is no version {reference}; available: {enumerate_names(self.versions)}")
         if len(self.versions) < 2:
+            field = next((r.field for r in self.residue if len(r.values) <= _FEW), "")
+            by = f", tell versions apart by a field (--by {field})" if field else ""
             held = list(dict.fromkeys(key.benchmark for key, _ in self.samples))
             rest = (
                 f", or compare its benchmarks with each other: --reference {held[0]!r}"
@@ -217,7 +220,7 @@ class Suite:
                 else ", or measure both: speedproof run OLD_COMMAND NEW_COMMAND"
             )
             raise UsageError(
-                f"there is only one version ({', '.join(self.versions)}); name the file of another one{rest}"
+                f"there is only one version ({', '.join(self.versions)}); name the file of another one{by}{rest}"
             )
         first = self.versions[0] if reference is None else reference
         return first, tuple(v for v in self.versions if v != first)

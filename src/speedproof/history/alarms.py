@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from speedproof.history.commits import Commit
+from speedproof.history.commits import Commit, short_name
 from speedproof.history.rows import StoredSeries, Triage
 from speedproof.history.tracks import Track
 from speedproof.stats.cusum import alarms
@@ -35,7 +35,7 @@ class HistoryAlarm:
 
     def confirmed_by(self, digits: int = 40) -> str:
         """The command that confirms it, or that finds the commit to blame where several may be."""
-        good, bad = self.good.sha[:digits], self.bad.sha[:digits]
+        good, bad = short_name(self.good.sha, digits), short_name(self.bad.sha, digits)
         if self.between > 1:
             return f"speedproof bisect {good}..{bad}"
         return f"speedproof run --revisions {good} {bad}"

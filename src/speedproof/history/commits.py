@@ -10,8 +10,18 @@ from datetime import UTC, datetime
 
 from speedproof.errors import UsageError
 
-__all__ = ["Commit", "commit_address", "current_branch", "first_parent_order", "ordered", "resolve", "tags"]
+__all__ = [
+    "Commit",
+    "commit_address",
+    "current_branch",
+    "first_parent_order",
+    "ordered",
+    "resolve",
+    "short_name",
+    "tags",
+]
 
+_HASH = re.compile("[0-9a-f]+")
 _FORMAT = "%H%x1f%s%x1f%cI"
 
 
@@ -56,6 +66,17 @@ def _git(folder: str, *arguments: str) -> str | None:
     except OSError:
         return None
     return done.stdout if done.returncode == 0 else None
+
+
+def short_name(sha: str, digits: int = 9) -> str:
+    """The first digits of a full name; what is no hash is left as it is, for its end may tell it apart.
+
+    Examples
+    --------
+    >>> short_name("f124cd8106a7b2a7ffd6f3a5e8bd17b5b9e5b1a0"), short_name("telco_2016-07-11_f124cd81")
+    ('f124cd810', 'telco_2016-07-11_f124cd81')
+    """
+    return sha[:digits] if _HASH.fullmatch(sha) else sha
 
 
 def resolve(revision: str, folder: str = ".", *, date: str = "") -> Commit:

@@ -35,6 +35,8 @@ class Added:
         Whether the same file had been added before.
     problems : tuple of str
         Of another tool's history, why parts of it could not be added.
+    benchmarks : tuple of str
+        Those of the new samples.
     """
 
     path: str
@@ -42,6 +44,7 @@ class Added:
     commits: tuple[str, ...]
     known: bool
     problems: tuple[str, ...] = ()
+    benchmarks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -175,7 +175,9 @@ class Store:
                 for (key, version), sample in suite.samples.items()
             ]
             self.insert(connection, rows, [packed(sample) for sample in suite.samples.values()])
-        return Added(path, len(rows), tuple(dict.fromkeys(c.sha for c in commits.values())), False)
+        shas = tuple(dict.fromkeys(c.sha for c in commits.values()))
+        names = tuple(dict.fromkeys(key.benchmark for key, _ in suite.samples))
+        return Added(path, len(rows), shas, False, benchmarks=names)
 
     def insert(
         self, connection: Connection, rows: list[dict[str, Any]], values: list[dict[str, bytes | None]]

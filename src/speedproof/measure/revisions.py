@@ -111,8 +111,14 @@ def resolve(top: Path, names: Sequence[str]) -> tuple[Revision, ...]:
         elif ".." in name:
             first, _, last = name.partition("..")
             start = _commit(top, first or "HEAD")
-            end = _commit(top, last.removeprefix(".") or "HEAD")
+            last = last.removeprefix(".")
+            end = _commit(top, last or "HEAD")
             between = _text(top, "rev-list", "--first-parent", "--reverse", f"{start}..{end}").split()
+            if start != end and not between:
+                raise UsageError(
+                    f"{first or 'HEAD'} is not an ancestor of {last or 'HEAD'}; "
+                    f"do you mean {last or 'HEAD'}..{first or 'HEAD'}?"
+                )
             made = [_named(top, commit) for commit in (start, *between)]
         else:
             made = [_named(top, _commit(top, name))]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from speedproof.history.alarms import FoundAlarms, HistoryAlarm
+from speedproof.history.commits import short_name
+from speedproof.report.history import brief_commit
 from speedproof.report.model import Cell, Column, Report, Row, Style, Table, Text
 from speedproof.report.numbers import factor, plural
 
@@ -57,14 +59,14 @@ def _row(result: FoundAlarms, alarm: HistoryAlarm) -> Row:
     times = factor(max(alarm.factor, 1.0 / alarm.factor))
     return Row(
         (
-            Cell(alarm.bad.sha[:_SHA]),
+            Cell(brief_commit(alarm.bad.sha)),
             Cell(name),
             Cell(times, style),
             Cell(word, style),
-            Cell(alarm.raised.sha[:_SHA]),
+            Cell(brief_commit(alarm.raised.sha)),
             Cell(alarm.decision.state if alarm.decision else "", "dim"),
         ),
         name=name,
         kind=word,
-        message=f"{name}: about {times} {word} since {alarm.bad.sha[:_SHA]}",
+        message=f"{name}: about {times} {word} since {short_name(alarm.bad.sha)}",
     )

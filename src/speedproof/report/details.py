@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from speedproof.data.units import format_values
 from speedproof.protocols.pair import ORDER_LEVEL
@@ -49,8 +50,12 @@ _TITLE = 14
 
 def details(result: SuiteComparison) -> Iterator[Report]:
     """The answers of every protocol, then those about the whole suite."""
-    for protocol in result.protocols:
-        yield _protocol(result, protocol)
+    reports = [_protocol(result, protocol) for protocol in result.protocols]
+    rows = [row for part in reports for table in part.tables for row in table.rows]
+    if any(cell.text.endswith(" !") for row in rows for cell in row.cells):
+        told = Text("! An assumption was not met: the true risk may be larger. Which: --explain", "doubt")
+        reports[-1] = replace(reports[-1], notes=(told,))
+    yield from reports
     if len(result.benchmarks) > 1:
         yield Report("The whole suite", tuple(_whole(result)))
     left_out = tuple(

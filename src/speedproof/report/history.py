@@ -7,21 +7,23 @@ from collections.abc import Iterator, Sequence
 
 from speedproof.data.units import format_value
 from speedproof.history.changes import Change
+from speedproof.history.commits import short_name
 from speedproof.history.result import FoundHistory
 from speedproof.history.rows import Measured
 from speedproof.history.tracks import Track
 from speedproof.protocols.noise_floor import NoiseFloor
 from speedproof.report.caveats import up_to
 from speedproof.report.model import Cell, Column, Report, Row, Style, Table, Text
+from speedproof.report.names import shortened
 from speedproof.report.numbers import factor, percent, plural, values
 from speedproof.stats.session_spread import widened
 
-__all__ = ["gain", "measured_report", "overview", "sparkline", "track_report"]
+__all__ = ["brief_commit", "gain", "measured_report", "overview", "sparkline", "track_report"]
 
 _SHOWN = 7
 _FEW = 20  # commits of which a change in the middle shows in about half of cases
 _SPARK = "\u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588"
-_SHA = 9
+_COMMIT = 28
 _LISTED = 25
 _WIDTH = 12  # of a line of bars in a table
 
@@ -85,9 +87,20 @@ def _culprit(result: FoundHistory, changes: Sequence[Change]) -> Iterator[str]:
     """How to find the commit of the first slowdown that several may have made."""
     for change in changes:
         if result.slower(change) and result.decision(change) is None and change.earliest != change.latest:
-            ends = f"{change.earliest.sha[:_SHA]}^..{change.latest.sha[:_SHA]}"
+            ends = f"{short_name(change.earliest.sha)}^..{short_name(change.latest.sha)}"
             yield f"Which commit: speedproof bisect {ends} -- COMMAND"
             return
+
+
+def brief_commit(sha: str) -> str:
+    """A commit in a column, its end kept.
+
+    Examples
+    --------
+    >>> brief_commit("a_benchmark_of_all_2016-07-11_f124cd81")
+    'a_benchmark_of…7-11_f124cd81'
+    """
+    return shortened([short_name(sha)], _COMMIT)[0]
 
 
 def between_sessions(floor: NoiseFloor | None) -> Iterator[str]:
@@ -123,14 +136,14 @@ def _row(result: FoundHistory, change: Change) -> Row:
     span = (
         ""
         if change.earliest == change.latest
-        else f"{change.earliest.sha[:_SHA]} to {change.latest.sha[:_SHA]}"
+        else f"{short_name(change.earliest.sha)} to {short_name(change.latest.sha)}"
     )
     name = series.key.benchmark + ("" if time else f" ({series.key.metric})")
     if sum(track.series == series.id for track in result.tracks) > 1:
-        name += f", {change.track.basis[:_SHA] if change.track.anchored else change.track.basis}"
+        name += f", {short_name(change.track.basis) if change.track.anchored else change.track.basis}"
     return Row(
         (
-            Cell(change.commit.sha[:_SHA]),
+            Cell(brief_commit(change.commit.sha)),
             Cell(name),
             Cell(factor(times), style),
             Cell(word, style),
@@ -141,7 +154,7 @@ def _row(result: FoundHistory, change: Change) -> Row:
         ),
         name=name,
         kind=word,
-        message=f"{name}: {factor(times)} {word} since {change.commit.sha[:_SHA]}",
+        message=f"{name}: {factor(times)} {word} since {short_name(change.commit.sha)}",
     )
 
 
@@ -177,7 +190,7 @@ def track_report(result: FoundHistory, *, last: int = 10) -> Report:
 
 def _of_track(result: FoundHistory, track: Track, last: int) -> Report:
     series = result.series[track.series]
-    basis = f"relative to {track.basis[:_SHA]}" if track.anchored else f"on {track.basis}"
+    basis = f"relative to {short_name(track.basis)}" if track.anchored else f"on {track.basis}"
     columns = (
         Column("commit"),
         Column("value", right=True),
@@ -191,7 +204,7 @@ def _of_track(result: FoundHistory, track: Track, last: int) -> Report:
         told = [factor(v) for v in measured] if track.anchored else values(measured, series.unit)
         for point, shown in zip(points, told, strict=True):
             yield (
-                Cell(point.commit.sha[:_SHA]),
+                Cell(brief_commit(point.commit.sha)),
                 Cell(shown),
                 Cell(str(len(point.values))),
                 Cell(point.commit.subject),
@@ -220,7 +233,7 @@ def measured_report(rows: Sequence[Measured], store: str, *, everything: bool = 
             bounds = [format_value(v, row.unit) for v in (row.low, row.high) if v is not None]
             name = row.benchmark + ("" if row.metric == "time" else f" ({row.metric})")
             told = (
-                row.commit[:_SHA],
+                brief_commit(row.commit),
                 name,
                 format_value(row.median, row.unit),
                 " to ".join(bounds),
