@@ -346,7 +346,7 @@ def test_sessions_needed_at_a_risk_that_four_never_reach() -> None:
 @pytest.mark.parametrize("unit", [0.01, 1.0, 1000.0])
 def test_a_side_that_never_varies_is_read_like_the_other(unit: float) -> None:
     """Steps of 1 % on one side: equal within 2 %, whether these are seconds or milliseconds."""
-    x, y = Sample(unit * np.array([1.0] * 7 + [1.01] + [1.0] * 2)), Sample(unit * np.ones(6))
+    x, y = Sample(unit * np.array([1.0] * 7 + [1.01] + [1.0] * 2)), Sample(unit * np.ones(7))
     for pair in ((x, y), (y, x)):
         result = compare_typical(*pair, Rules(margin=0.02))
         assert result.verdict is Verdict.EQUIVALENT
