@@ -122,7 +122,7 @@ def _told(c: Comparison) -> Cell:
         most = 2 if found.bound <= 1 + 1e-12 else 12
         low, high = c.certified.ends
         if c.verdict is Verdict.SLOWER:
-            low, high = (1 / high, math.inf if low <= 0 else 1 / low)
+            low, high = (math.inf if end <= 0 else 1 / end for end in (high, low))
         least = f" [{factor(low, -1, most)}, {factor(high, 1)}]" if not math.isnan(found.bound) else ""
         return Cell(f"{change(c)}{least}{doubt}", style, (f"{change(c)}{doubt}",), speedup=c.certified)
     mark = "=" if c.verdict is Verdict.EQUIVALENT else "~"
