@@ -50,27 +50,7 @@ class ToldHistory:
 
 @dataclass(frozen=True, slots=True)
 class FoundHistory:
-    """What a history shows.
-
-    Attributes
-    ----------
-    store : str
-        Where it is kept.
-    confidence : float
-        Of the changes, all together.
-    commits : tuple of Commit
-        Those followed, in order.
-    series : dict of int to StoredSeries
-        By their numbers in the tracks.
-    tracks : tuple of Track
-        Everything that was followed.
-    changes : tuple of Change
-        What is shown, without what somebody called noise.
-    decisions : tuple of Triage
-        What people said of changes.
-    noise : NoiseFloor or None
-        How much sessions of one commit differ.
-    """
+    """What a history shows; ``sp.HistoryResult`` says what each field is."""
 
     store: str
     confidence: float
