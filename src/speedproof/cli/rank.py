@@ -34,7 +34,11 @@ COMMAND = Command(
         *in_group(
             "intervals",
             Option(
-                "--resamples", parse=whole, default=200, metavar="N", help="bootstrap samples (default: 200)"
+                "--resamples",
+                parse=whole,
+                default=200,
+                metavar="N",
+                help="bootstrap samples, for --details (default: 200)",
             ),
             Option(
                 "--confidence",
