@@ -18,22 +18,7 @@ class DataError(SpeedproofError):
 
 
 class FormatError(SpeedproofError):
-    """A file that cannot be read as what it was taken for.
-
-    Parameters
-    ----------
-    path : str
-        The file, as the user named it.
-    where : str
-        The place inside it: ``"line 3"``, ``"results[2].times"``; empty when the whole file is meant.
-    message : str
-        What is wrong and, where one is known, the remedy.
-
-    Examples
-    --------
-    >>> str(FormatError("a.csv", "line 3", "'1,5' is not a number"))
-    "a.csv: line 3: '1,5' is not a number"
-    """
+    """A file that cannot be read as what it was taken for."""
 
     def __init__(self, path: str, where: str, message: str) -> None:
         self.path = path

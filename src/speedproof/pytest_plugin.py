@@ -53,28 +53,7 @@ class Racer:
         max_seconds: float | None = None,
         clock: Callable[[], float] = time.perf_counter,
     ) -> RaceResult:
-        """Race two functions; fail the test when the candidate is proven to be slower by more than the margin.
-
-        Parameters
-        ----------
-        reference, candidate : callable
-            Called as ``f(*args, **kwargs)``, interleaved in random order.
-        margin : float or str
-            The share of time that the candidate may lose, ``0.05`` or ``"5%"``.
-        confidence : float or str
-            1 - the risk that a test fails although the candidate is within the margin.
-        args, kwargs
-            What both are called with.
-        max_seconds : float, optional
-            After which the race is undecided, and the test passes; ``--race-seconds`` by default.
-        clock : callable
-            Seconds.
-
-        Returns
-        -------
-        RaceResult
-            For further assertions: ``assert race(old, new).lower > 1.1``.
-        """
+        """Race two functions; fail the test when the candidate is proven to be slower by more than the margin."""
         from speedproof.api.given import proportion_given
         from speedproof.api.sessions import race_against
 

@@ -27,53 +27,25 @@ _CUT_SHARE = 0.1
 
 @dataclass(frozen=True, slots=True)
 class SessionResult:
-    """What a session found.
+    """What a session found."""
 
-    Attributes
-    ----------
-    findings : tuple of Finding
-        For every candidate of every benchmark that was measured.
-    measured : Measured
-        How the session went.
-    """
-
-    findings: tuple[Finding, ...]
-    measured: Measured
+    findings: tuple[Finding, ...]  # for every candidate of every benchmark that was measured
+    measured: Measured  # how the session went
 
 
 @dataclass(frozen=True, slots=True)
 class SessionOrigin:
-    """How findings came to be, for readers of JSON.
+    """How findings came to be, for readers of JSON."""
 
-    Attributes
-    ----------
-    file : str
-        The results file.
-    sessions : tuple of str
-        The sessions in it that the findings rest on.
-    metric : str
-        What was compared.
-    risk : float
-        Of each side of a benchmark, for all its candidates together.
-    margin, precision : float or None
-        As asked for.
-    reasons : dict of str to str
-        By benchmark, why measuring ended; empty when it was only looked at again.
-    interrupted : bool
-        Whether a signal ended it.
-    tallies : tuple of Tally
-        What became of the runs.
-    """
-
-    file: str
-    sessions: tuple[str, ...]
-    metric: str
-    risk: float
-    margin: float | None
+    file: str  # the results file
+    sessions: tuple[str, ...]  # the sessions in it that the findings rest on
+    metric: str  # what was compared
+    risk: float  # of each side of a benchmark, for all its candidates together
+    margin: float | None  # as asked for
     precision: float | None
-    reasons: dict[str, str]
-    interrupted: bool
-    tallies: tuple[Tally, ...]
+    reasons: dict[str, str]  # by benchmark, why measuring ended; empty when it was only looked at again
+    interrupted: bool  # whether a signal ended it
+    tallies: tuple[Tally, ...]  # what became of the runs
 
 
 def _ignore(progress: Progress, comparison: SequentialComparison) -> None:
@@ -81,27 +53,7 @@ def _ignore(progress: Progress, comparison: SequentialComparison) -> None:
 
 
 class ComparedSession:
-    """A session whose benchmarks are compared sequentially, candidate by candidate with their reference.
-
-    Parameters
-    ----------
-    head : SessionLine
-        The plan.
-    rules : StopRules
-        When each benchmark ends.
-    executor : Executor
-        What executes.
-    clock, append, warmup, metric, ignore_failure, changed, harness, repeats
-        As :class:`speedproof.measure.session.Session` takes them.
-    watch : callable
-        Told after each run how it was, and where the comparison stands.
-    higher_is_better : bool
-        Direction of the metric that decides.
-    control : bool
-        Whether a version is the reference built again: verdicts no larger than its difference are withheld.
-    unaffected : sequence of str
-        Benchmarks that the change cannot touch: when one differs, verdicts no larger are withheld.
-    """
+    """A session whose benchmarks are compared sequentially, candidate by candidate with their reference."""
 
     def __init__(
         self,

@@ -49,21 +49,11 @@ _BENCHMARK = "command"
 
 @dataclass(frozen=True, slots=True)
 class BisectState:
-    """Where a bisection stands after a pair of runs.
+    """Where a bisection stands after a pair of runs."""
 
-    Attributes
-    ----------
-    stage : str
-        What was measured: the ends, the search or the confirmation.
-    pair : tuple of str
-        The two commits.
-    finding : BisectionFinding
-        What is known.
-    """
-
-    stage: str
-    pair: tuple[str, str]
-    finding: BisectionFinding
+    stage: str  # what was measured: the ends, the search or the confirmation
+    pair: tuple[str, str]  # the two commits
+    finding: BisectionFinding  # what is known
 
 
 @dataclass(frozen=True, repr=False)
@@ -206,41 +196,19 @@ def _searched(
 
 
 class BisectRequest(msgspec.Struct, frozen=True):
-    """What is bisected, and how; a session's file keeps it, so that it can be gone on with.
+    """What is bisected, and how; a session's file keeps it, so that it can be gone on with."""
 
-    Attributes
-    ----------
-    repository, inside : str
-        The repository, and the folder in it where commands run.
-    commits : tuple of str
-        Whole hashes, oldest first.
-    command : str or tuple of str
-        The benchmark.
-    build : str
-        Builds a commit; empty for nothing to build.
-    build_env : tuple of str
-        Variables that builds depend on.
-    shell : str
-        The shell that carries the benchmark out; none by default.
-    confidence, min_change : float
-        As :func:`bisect` takes them.
-    timeout : float or None
-        Seconds after which a run is ended.
-    seed : int
-        Of the order within pairs.
-    """
-
-    repository: str
+    repository: str  # the repository, and the folder in it where commands run
     inside: str
-    commits: tuple[str, ...]
-    command: str | tuple[str, ...]
-    build: str = ""
-    build_env: tuple[str, ...] = ()
-    shell: str = ""
-    confidence: float = 0.95
+    commits: tuple[str, ...]  # whole hashes, oldest first
+    command: str | tuple[str, ...]  # the benchmark
+    build: str = ""  # builds a commit; empty for nothing to build
+    build_env: tuple[str, ...] = ()  # variables that builds depend on
+    shell: str = ""  # the shell that carries the benchmark out; none by default
+    confidence: float = 0.95  # as :func:`bisect` takes them
     min_change: float = 0.01
-    timeout: float | None = None
-    seed: int = 0
+    timeout: float | None = None  # seconds after which a run is ended
+    seed: int = 0  # of the order within pairs
 
     @classmethod
     def of(
@@ -257,13 +225,7 @@ class BisectRequest(msgspec.Struct, frozen=True):
         timeout: float | None = None,
         seed: int | None = None,
     ) -> BisectRequest:
-        """Look the commits up.
-
-        Raises
-        ------
-        SpeedproofError
-            No repository, an unknown revision, or ends that are one commit.
-        """
+        """Look the commits up."""
         top = repository(folder)
         commits = [revision.commit for revision in resolve(top, names)]
         _check(commits, min_change)
@@ -284,13 +246,7 @@ class BisectRequest(msgspec.Struct, frozen=True):
 
     @classmethod
     def stored(cls, path: Path) -> BisectRequest:
-        """What a session's file keeps.
-
-        Raises
-        ------
-        SpeedproofError
-            It is not a session of a bisection.
-        """
+        """What a session's file keeps."""
         return _request_of(path, read_sessions(path)[-1].head)
 
 
@@ -302,36 +258,7 @@ def bisect_revisions(
     tell: Callable[[str], object] = lambda told: None,
     clock: Callable[[], float] = time.monotonic,
 ) -> Generator[BisectState, None, BisectResult]:
-    """Bisect revisions of a repository, building what is needed; every run is kept in a file.
-
-    Parameters
-    ----------
-    request : BisectRequest
-        What is bisected.
-    file : Path
-        Sessions are appended to it; pairs that are in it already count.
-    max_seconds : float or None
-        Of measuring; building is not counted.
-    tell : callable
-        Told what is being built, and what is left out.
-    clock : callable
-        Seconds.
-
-    Yields
-    ------
-    BisectState
-        After every pair; close it to stop.
-
-    Returns
-    -------
-    BisectResult
-        Of what was measured until then.
-
-    Raises
-    ------
-    SpeedproofError
-        An end cannot be built or fails; the file is of another bisection.
-    """
+    """Bisect revisions of a repository, building what is needed; every run is kept in a file."""
     top = Path(request.repository)
     revisions = {revision.name: revision for revision in resolve(top, request.commits)}
     names = tuple(revisions)

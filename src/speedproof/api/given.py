@@ -20,13 +20,7 @@ __all__ = [
 
 
 def proportion(given: object) -> float:
-    """A number between 0 and 1, or a percentage; neither end is allowed, and ValueError says what is wrong.
-
-    Examples
-    --------
-    >>> proportion("0.95"), proportion("95%"), proportion("0.7 %"), proportion(0.02)
-    (0.95, 0.95, 0.007, 0.02)
-    """
+    """A number between 0 and 1, or a percentage; neither end is allowed, and ValueError says what is wrong."""
     text = ""
     if isinstance(given, str):
         text = given.strip()
@@ -55,24 +49,12 @@ def proportion_given(name: str, given: object, example: str = '0.02 or "2%"') ->
 
 
 def margin_given(margin: object) -> float | None:
-    """The margin that somebody gave: 0.02, "2%" or None.
-
-    Examples
-    --------
-    >>> margin_given("2%"), margin_given(None)
-    (0.02, None)
-    """
+    """The margin that somebody gave: 0.02, "2%" or None."""
     return None if margin is None else proportion_given("margin", margin)
 
 
 def risk_of(confidence: object) -> float:
-    """The risk alpha = 1 - confidence, in decimals: 1 - 0.95 is not 0.05 in binary.
-
-    Examples
-    --------
-    >>> risk_of(0.95), risk_of(0.999999999), risk_of("99%")
-    (0.05, 1e-09, 0.01)
-    """
+    """The risk alpha = 1 - confidence, in decimals: 1 - 0.95 is not 0.05 in binary."""
     return float(1 - Decimal(repr(proportion_given("confidence", confidence, '0.95 or "95%"'))))
 
 

@@ -60,21 +60,11 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class RaceState(Found):
-    """Where a comparison stands after a block, in which every version ran once.
+    """Where a comparison stands after a block, in which every version ran once."""
 
-    Attributes
-    ----------
-    finding : Finding
-        Of the first candidate that is still open.
-    findings : tuple of Finding
-        Of all candidates.
-    elapsed : float
-        Seconds since the start.
-    """
-
-    finding: Finding
-    findings: tuple[Finding, ...]
-    elapsed: float
+    finding: Finding  # of the first candidate that is still open
+    findings: tuple[Finding, ...]  # of all candidates
+    elapsed: float  # seconds since the start
 
     @property
     def benchmark(self) -> str:

@@ -18,33 +18,7 @@ _OPTIONS = ("confidence", "margin", "max_seconds", "precision")
 
 
 def race_cell(line: str, cell: str, namespace: dict[str, Any]) -> RaceResult:
-    r"""Race the pieces of a cell, which lines of dashes separate; a name may follow the dashes.
-
-    Parameters
-    ----------
-    line : str
-        ``margin=0.02 confidence=0.99 precision=0.01 max_seconds=5``, each where wanted.
-    cell : str
-        The reference first.
-    namespace : dict
-        The names that the code may use.
-
-    Returns
-    -------
-    RaceResult
-        As of :func:`speedproof.race`.
-
-    Raises
-    ------
-    SpeedproofError
-        One piece only, or an option that there is not.
-
-    Examples
-    --------
-    >>> r = race_cell("max_seconds=5", "sum(range(n))\n--- closed form\n(n - 1) * n // 2", {"n": 2000})
-    >>> r.finding.reference, r.finding.candidate, r.lower > 2
-    ('reference', 'closed form', True)
-    """
+    r"""Race the pieces of a cell, which lines of dashes separate; a name may follow the dashes."""
     options: dict[str, Any] = {}
     for word in line.split():
         name, equals, value = word.partition("=")

@@ -16,22 +16,12 @@ _HEAD = re.compile(r"# speedproof gate: look (\d+) of (\d+), (\d+) benchmarks")
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """One of several.
+    """One of several."""
 
-    Attributes
-    ----------
-    number, count : int
-        Which, and how many there are.
-    family : int
-        How many benchmarks the first look had; 0 at the first.
-    open : tuple of str or None
-        Those that are not decided yet; None at the first look: all.
-    """
-
-    number: int
+    number: int  # which, and how many there are
     count: int
-    family: int = 0
-    open: tuple[str, ...] | None = None
+    family: int = 0  # how many benchmarks the first look had; 0 at the first
+    open: tuple[str, ...] | None = None  # those that are not decided yet; None at the first look: all
 
     def confidence(self, confidence: float) -> float:
         """Of this look: each has an equal part of the risk, so that all together have it."""

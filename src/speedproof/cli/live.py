@@ -35,13 +35,6 @@ def sparklines(rows: Sequence[Sequence[float]]) -> list[str]:
     """Recent values of several versions as bars, each from its smallest; equal heights are equal shares of it.
 
     A few values far out are cut off, and do not flatten the others.
-
-    Examples
-    --------
-    >>> sparklines([[1.0, 2.0, 3.0], [10.0, 20.0, 10.0], [5.0, 5.0], []])
-    ['▁▅█', '▁▅▁', '▁▁', '']
-    >>> sparklines([[1.0, 2.0, 3.0, 1.0, 2.0, 3.0, 900.0]])
-    ['▁▂▃▁▂▃█']
     """
     relative = [[(value - min(row)) / (min(row) or 1.0) for value in row] for row in rows]
     top = max((_reach(row) for row in relative if row), default=0.0) or 1.0
@@ -55,17 +48,7 @@ def _reach(row: Sequence[float]) -> float:
 
 
 class Watcher:
-    """Told after each run; shows what is due.
-
-    Parameters
-    ----------
-    console : Console
-        Written to on ``err``.
-    clock : callable
-        Seconds.
-    metric : str
-        The metric that decides.
-    """
+    """Told after each run; shows what is due."""
 
     def __init__(
         self, console: Console, *, clock: Callable[[], float] = time.monotonic, metric: str = "time"

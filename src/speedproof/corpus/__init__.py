@@ -8,13 +8,7 @@ MANIFEST = "corpus.json"
 
 
 def is_url(path: str) -> bool:
-    """Whether a text names a place by its protocol.
-
-    Examples
-    --------
-    >>> is_url("s3://bucket/corpus"), is_url("results/corpus")
-    (True, False)
-    """
+    """Whether a text names a place by its protocol."""
     return "://" in path
 
 

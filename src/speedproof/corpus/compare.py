@@ -67,13 +67,7 @@ class Found(Answers):
 
 
 def compare(corpus: str | os.PathLike[str], asked: Asked, how: How = HERE) -> Found:
-    """Ask about every pair of versions; what an earlier call has answered is not asked again.
-
-    Raises
-    ------
-    UsageError
-        A version that the corpus does not have, or a folder that holds other answers.
-    """
+    """Ask about every pair of versions; what an earlier call has answered is not asked again."""
     place, manifest = opened(corpus)
     _known(asked.pairs, manifest, place)
     answers = answered(corpus, "compare", (asked, tuple(manifest.versions)), compare_part, how)

@@ -38,13 +38,7 @@ class Part:
 
 
 def opened(name: str | os.PathLike[str]) -> tuple[Place, Manifest]:
-    """A corpus for reading.
-
-    Raises
-    ------
-    UsageError
-        No corpus, or one of a newer speedproof.
-    """
+    """A corpus for reading."""
     place = Place.of(name)
     manifest = Manifest.of(place)
     if manifest is None:
@@ -73,13 +67,7 @@ def parts_of(place: Place, files: Sequence[File]) -> list[Part]:
 
 
 def rows_of(part: Part, where: str | None = None) -> pa.Table:
-    """The rows of a part that a condition lets through, sorted by benchmark, metric and version.
-
-    Raises
-    ------
-    FormatError
-        A file that is damaged or gone.
-    """
+    """The rows of a part that a condition lets through, sorted by benchmark, metric and version."""
     place = Place.of(part.place)
     tables = []
     for file in part.files:

@@ -19,22 +19,10 @@ _SHOWN = 32
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A condition that was not the same for all versions.
+    """A condition that was not the same for all versions."""
 
-    Attributes
-    ----------
-    condition : str
-        As the files name it.
-    values : tuple of (str, str)
-        Version and value; several values of one version are separated by a slash.
-
-    Examples
-    --------
-    >>> str(Difference("host", (("old", "ant"), ("new", "bee"))))
-    'host (old: ant; new: bee)'
-    """
-
-    condition: str
+    condition: str  # as the files name it
+    # Version and value; several values of one version are separated by a slash
     values: tuple[tuple[str, str], ...]
 
     def __str__(self) -> str:
@@ -64,13 +52,6 @@ def different_sessions(suite: Suite, reference: str, candidate: str) -> bool:
 
     Nobody drew the order of such versions: all runs of the one came before all runs of the other, or whole
     sessions took turns.
-
-    Examples
-    --------
-    >>> fields = {"old": {"session": ("s1",)}, "new": {"session": ("s2",)}, "newer": {"session": ("s2", "s1")}}
-    >>> suite = Suite(("old", "new", "newer"), {}, fields=fields)
-    >>> different_sessions(suite, "old", "new"), different_sessions(suite, "old", "newer")
-    (True, False)
     """
     x, y = (set(suite.fields.get(v, {}).get("session", ())) for v in (reference, candidate))
     return bool(x and y) and x.isdisjoint(y)

@@ -11,26 +11,14 @@ __all__ = ["enumerate_names", "joined", "natural", "nearest_of", "wanted"]
 
 
 def enumerate_names(names: Iterable[str], limit: int = 8) -> str:
-    """Names for a message.
-
-    Examples
-    --------
-    >>> enumerate_names(["a", "b", "c"], limit=2)
-    'a, b and 1 more'
-    """
+    """Names for a message."""
     names = list(names)
     shown = ", ".join(names[:limit])
     return shown + (f" and {len(names) - limit} more" if len(names) > limit else "")
 
 
 def nearest_of(name: str, known: Sequence[str]) -> str:
-    """What may be meant by a name that there is not, for a message.
-
-    Examples
-    --------
-    >>> nearest_of("tleco", ["telco", "sort"]), nearest_of("x", ["telco", "sort"])
-    ('do you mean telco?', 'available: telco, sort')
-    """
+    """What may be meant by a name that there is not, for a message."""
     near = difflib.get_close_matches(name, known, 1)
     return f"do you mean {near[0]}?" if near else f"available: {enumerate_names(known, 5)}"
 
@@ -45,13 +33,7 @@ def wanted(name: str, only: Sequence[str], skip: Sequence[str]) -> bool:
 
 
 def joined(columns: Sequence[str], values: Sequence[str]) -> str:
-    """One name of the values of several columns; a value that is no word needs its column's name.
-
-    Examples
-    --------
-    >>> joined(["program", "threads"], ["bwaves", "4"]), joined(["size"], ["100"])
-    ('bwaves/threads=4', '100')
-    """
+    """One name of the values of several columns; a value that is no word needs its column's name."""
     if len(values) == 1:
         return values[0]
     return "/".join(
@@ -61,13 +43,7 @@ def joined(columns: Sequence[str], values: Sequence[str]) -> str:
 
 
 def natural(name: str) -> tuple[tuple[bool, int, str], ...]:
-    """A key that sorts numbers inside names by their size: ``v2`` before ``v10``.
-
-    Examples
-    --------
-    >>> sorted(["v10", "v9", "2025-12", "2025-2"], key=natural)
-    ['2025-2', '2025-12', 'v9', 'v10']
-    """
+    """A key that sorts numbers inside names by their size: ``v2`` before ``v10``."""
     pieces = re.split(r"([0-9]+)", name)
     key = [(False, int(p[:300]), "") if p.isdecimal() else (True, 0, p) for p in pieces if p]
     return (*key, (False, -1, name))

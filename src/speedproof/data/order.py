@@ -26,14 +26,6 @@ def order_of_measuring(x: Sample, y: Sample) -> Order:
     """Tell in which order two samples were measured.
 
     What changes with time (heat, other load, another day) is in their difference, too, unless runs were mixed.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> values = np.array([1.0, 2.0])
-    >>> early, late = (Sample(values, span=span, tool="pyperf") for span in ((0.0, 9.0), (20.0, 29.0)))
-    >>> order_of_measuring(late, early).value
-    'candidate first'
     """
     same_sitting = bool(set(x.session_names) & set(y.session_names))
     if same_sitting and Trait.RANDOM_ORDER in x.traits & y.traits:

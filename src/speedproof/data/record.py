@@ -105,21 +105,9 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FileResults:
-    """What one file holds, or why it holds nothing that can be read.
+    """What one file holds, or why it holds nothing that can be read."""
 
-    Attributes
-    ----------
-    path : str
-        The file; a member of an archive as ``results.tar.gz/run1.json``.
-    records : tuple of Record
-        Everything that was measured.
-    skipped : tuple of Skipped
-        What was left out of it.
-    reject : FormatError or None
-        Why nothing could be read.
-    """
-
-    path: str
-    records: tuple[Record, ...] = ()
-    skipped: tuple[Skipped, ...] = ()
-    reject: FormatError | None = None
+    path: str  # the file; a member of an archive as ``results.tar.gz/run1.json``
+    records: tuple[Record, ...] = ()  # everything that was measured
+    skipped: tuple[Skipped, ...] = ()  # what was left out of it
+    reject: FormatError | None = None  # why nothing could be read

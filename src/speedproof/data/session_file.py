@@ -41,95 +41,47 @@ class PlannedBuild(msgspec.Struct, frozen=True, array_like=True):
 
 
 class PlannedVersion(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One version of one benchmark: what is executed.
+    """One version of one benchmark: what is executed."""
 
-    Attributes
-    ----------
-    name : str
-        The version.
-    command : tuple of str
-        Program and arguments.
-    text : str
-        The command as the user wrote it.
-    env : dict
-        Variables added to the environment.
-    cwd : str
-        Working directory; empty for that of the runner.
-    setup, prepare, conclude, cleanup : str
-        Shell commands: once before all runs, before and after each run, once after all.
-    builds : tuple of PlannedBuild
-        Where the version was built several times: every block has one of its own.
-    """
-
-    name: str
-    command: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
-    text: str
-    env: dict[str, str] = {}
-    cwd: str = ""
-    setup: str = ""
+    name: str  # the version
+    command: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]  # program and arguments
+    text: str  # the command as the user wrote it
+    env: dict[str, str] = {}  # variables added to the environment
+    cwd: str = ""  # working directory; empty for that of the runner
+    setup: str = ""  # shell commands: once before all runs, before and after each run, once after all
     prepare: str = ""
     conclude: str = ""
     cleanup: str = ""
+    # Where the version was built several times: every block has one of its own
     builds: tuple[PlannedBuild, ...] = ()
 
 
 class PlannedBenchmark(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One benchmark: its versions, the reference first.
+    """One benchmark: its versions, the reference first."""
 
-    Attributes
-    ----------
-    name : str
-        The benchmark.
-    versions : tuple of PlannedVersion
-        At least one; the first is the reference.
-    parameters : dict
-        Values of ``-L`` or of the suite's ``parameters`` that this benchmark stands for.
-    """
-
-    name: str
+    name: str  # the benchmark
+    # At least one; the first is the reference
     versions: Annotated[tuple[PlannedVersion, ...], msgspec.Meta(min_length=1)]
+    # Values of ``-L`` or of the suite's ``parameters`` that this benchmark stands for
     parameters: dict[str, str] = {}
 
 
 class SessionLine(msgspec.Struct, frozen=True, tag="session", omit_defaults=True):
-    """The first line of a session.
+    """The first line of a session."""
 
-    Attributes
-    ----------
-    schema : int
-        Version of this format.
-    session : str
-        Unique name; every other line repeats it.
-    started : str
-        Date and time, ISO 8601 with zone.
-    seed : int
-        Of the order within blocks.
-    benchmarks : tuple of PlannedBenchmark
-        What is measured.
-    units : dict
-        Unit and direction of each metric beyond the built-in ones, ``{"score": ("ops/s", "higher")}``.
-    options : dict
-        The options of the session as JSON texts, see :class:`SessionOptions`.
-    environment : dict
-        The machine, see :mod:`speedproof.measure.environment`.
-    warnings : tuple of str
-        What may disturb the measurements.
-    files : dict
-        What the commands consist of, by path: :mod:`speedproof.measure.programs` says how a file is known again.
-    resumes : tuple of str
-        The sessions, oldest first, that this one went on with; all are one experiment.
-    """
-
-    schema: Annotated[int, msgspec.Meta(ge=1)]
-    session: Annotated[str, msgspec.Meta(min_length=1)]
-    started: str
-    seed: _Count
-    benchmarks: Annotated[tuple[PlannedBenchmark, ...], msgspec.Meta(min_length=1)]
+    schema: Annotated[int, msgspec.Meta(ge=1)]  # version of this format
+    session: Annotated[str, msgspec.Meta(min_length=1)]  # unique name; every other line repeats it
+    started: str  # date and time, ISO 8601 with zone
+    seed: _Count  # of the order within blocks
+    benchmarks: Annotated[tuple[PlannedBenchmark, ...], msgspec.Meta(min_length=1)]  # what is measured
+    # Unit and direction of each metric beyond the built-in ones, ``{"score": ("ops/s", "higher")}``
     units: dict[str, tuple[str, str]] = {}
-    options: dict[str, str] = {}
-    environment: dict[str, str] = {}
-    warnings: tuple[str, ...] = ()
+    options: dict[str, str] = {}  # the options of the session as JSON texts, see :class:`SessionOptions`
+    environment: dict[str, str] = {}  # the machine, see :mod:`speedproof.measure.environment`
+    warnings: tuple[str, ...] = ()  # what may disturb the measurements
+    # What the commands consist of, by path: :mod:`speedproof.measure.programs` says how a file is known again
     files: dict[str, str] = {}
+    # The sessions, oldest first, that this one went on with; all are one experiment
     resumes: tuple[str, ...] = ()
 
     @property
@@ -139,65 +91,32 @@ class SessionLine(msgspec.Struct, frozen=True, tag="session", omit_defaults=True
 
 
 class RunLine(msgspec.Struct, frozen=True, tag="run", omit_defaults=True):
-    """One run of one version.
+    """One run of one version."""
 
-    Attributes
-    ----------
-    session, benchmark, version : str
-        What ran.
-    block : int
-        From 0; warm-up rounds count apart.
-    position : int
-        Place within the block, from 0.
-    at : float
-        Seconds from the session's start to the run's.
-    metrics : dict
-        Values in base units: ``time``, ``user``, ``system``, ``memory``, ``minor-faults``, ...
-    exit : int
-        Exit code; minus the signal that ended the process.
-    timed_out : bool
-        Whether the runner ended it.
-    warmup : bool
-        Whether the run only warmed the machine up; such runs decide nothing.
-    left_behind : int
-        Processes of the command that went on when it had ended.
-    build : int or None
-        Which of the version's builds it was, where there are several.
-    """
-
-    session: str
+    session: str  # what ran
     benchmark: str
     version: str
-    block: _Count
-    position: _Count
-    at: float
+    block: _Count  # from 0; warm-up rounds count apart
+    position: _Count  # place within the block, from 0
+    at: float  # seconds from the session's start to the run's
+    # Values in base units: ``time``, ``user``, ``system``, ``memory``, ``minor-faults``,
     metrics: dict[str, float]
-    exit: int = 0
-    timed_out: bool = False
-    warmup: bool = False
-    left_behind: _Count = 0
-    build: _Count | None = None
+    exit: int = 0  # exit code; minus the signal that ended the process
+    timed_out: bool = False  # whether the runner ended it
+    warmup: bool = False  # whether the run only warmed the machine up; such runs decide nothing
+    left_behind: _Count = 0  # processes of the command that went on when it had ended
+    build: _Count | None = None  # which of the version's builds it was, where there are several
 
 
 class EndLine(msgspec.Struct, frozen=True, tag="end", omit_defaults=True):
-    """The last line of a session that was not killed.
+    """The last line of a session that was not killed."""
 
-    Attributes
-    ----------
-    session : str
-        Its name.
-    reason : str
-        Why it ended.
-    on_result : dict
-        By benchmark, the candidates that were measured no longer because of what their own values showed, in
-        the order of the plan; so the sizes of their samples were not fixed beforehand.
-    changed : dict
-        By benchmark, the versions whose program was another one at the end than at the start.
-    """
-
-    session: str
-    reason: str
+    session: str  # its name
+    reason: str  # why it ended
+    # By benchmark, the candidates that were measured no longer because of what their own values showed, in
+    # the order of the plan; so the sizes of their samples were not fixed beforehand
     on_result: dict[str, tuple[str, ...]] = {}
+    # By benchmark, the versions whose program was another one at the end than at the start
     changed: dict[str, tuple[str, ...]] = {}
 
 
@@ -205,18 +124,7 @@ Line = SessionLine | RunLine | EndLine
 
 
 class SessionOptions(msgspec.Struct, frozen=True):
-    """How a session measured and what it asked; the command line's options of the same names.
-
-    Attributes
-    ----------
-    input, output, timeout, metric, perf, energy, ignore_failure, calibrate, control, driver,
-    build, builds, runs, unaffected, plan, gate
-        These change what is measured.
-    decide_by, alpha, confidence, margin, precision
-        These are the question.
-    directory : str
-        Where it was started.
-    """
+    """How a session measured and what it asked; the command line's options of the same names."""
 
     input: str = os.devnull
     output: Literal["null", "capture"] = "null"
@@ -228,18 +136,18 @@ class SessionOptions(msgspec.Struct, frozen=True):
     calibrate: bool = False
     control: bool = False
     driver: str | None = None
-    build: str = ""
+    build: str = ""  # these change what is measured
     builds: Annotated[int, msgspec.Meta(ge=1)] | None = None
     runs: Annotated[int, msgspec.Meta(ge=1)] | None = None
     unaffected: tuple[str, ...] = ()
     plan: bool = False
     gate: bool = False
-    decide_by: str | None = None
+    decide_by: str | None = None  # these are the question
     alpha: _Risk | None = None
     confidence: Annotated[float, msgspec.Meta(gt=0.5, le=1 - 1e-9)] | None = None
     margin: _Share | None = None
     precision: _Share | None = None
-    directory: str = ""
+    directory: str = ""  # where it was started
 
     def texts(self) -> dict[str, str]:
         """As a header stores them."""
@@ -253,51 +161,25 @@ def control_name(reference: str) -> str:
 
 
 class Damage(msgspec.Struct, frozen=True):
-    """A field, or a whole line, that cannot be used.
+    """A field, or a whole line, that cannot be used."""
 
-    Attributes
-    ----------
-    line : int
-        Its number, from 1.
-    field : str
-        The field of a header; empty for a whole line.
-    message : str
-        What is wrong.
-    session : str
-        Whose header; empty when the line is of none.
-    """
-
-    line: int
-    field: str
-    message: str
-    session: str = ""
+    line: int  # its number, from 1
+    field: str  # the field of a header; empty for a whole line
+    message: str  # what is wrong
+    session: str = ""  # whose header; empty when the line is of none
 
     def __str__(self) -> str:
         return ": ".join(part for part in (f"line {self.line}", self.field, self.message) if part)
 
 
 class StoredSession(msgspec.Struct, frozen=True):
-    """A session as found in a file.
+    """A session as found in a file."""
 
-    Attributes
-    ----------
-    head : SessionLine
-        Its first line, as far as it is sound.
-    runs : tuple of RunLine
-        Its runs in order, warm-up included.
-    end : EndLine or None
-        Its last line; None when it was killed, or goes on.
-    damage : tuple of Damage
-        What is not sound of its first line.
-    options : SessionOptions
-        Decoded.
-    """
-
-    head: SessionLine
-    runs: tuple[RunLine, ...]
-    end: EndLine | None = None
-    damage: tuple[Damage, ...] = ()
-    options: SessionOptions = SessionOptions()
+    head: SessionLine  # its first line, as far as it is sound
+    runs: tuple[RunLine, ...]  # its runs in order, warm-up included
+    end: EndLine | None = None  # its last line; None when it was killed, or goes on
+    damage: tuple[Damage, ...] = ()  # what is not sound of its first line
+    options: SessionOptions = SessionOptions()  # decoded
 
     def check(self, path: str) -> None:
         """Refuse to go on with, or to look again at, a session of which something is not known."""

@@ -141,13 +141,7 @@ class Suite:
         return SuitePlots(self)
 
     def __getitem__(self, benchmark: str) -> Suite:
-        """The suite of one benchmark.
-
-        Raises
-        ------
-        UsageError
-            There is none of this name.
-        """
+        """The suite of one benchmark."""
         if benchmark not in self.benchmarks:
             raise UsageError(
                 f"there is no benchmark {benchmark!r}; available: {enumerate_names(self.benchmarks)}"

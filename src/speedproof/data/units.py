@@ -146,13 +146,6 @@ def parse_unit(text: str) -> Unit:
     """Read a unit as benchmarking tools write it.
 
     An unknown unit is its own base: its values can be compared with those of the same unit only.
-
-    Examples
-    --------
-    >>> parse_unit("ms"), parse_unit("ns/op"), parse_unit("ops/min").base
-    (Unit(base='s', numerator=1, denominator=1000), Unit(base='s', numerator=1, denominator=1000000000), 'ops/s')
-    >>> parse_unit("widgets").base
-    'widgets'
     """
     text = text.strip()
     if text in _BASES:
@@ -172,13 +165,7 @@ def parse_unit(text: str) -> Unit:
 
 
 def misspelt(text: str) -> str:
-    """The unit that one unknown to us probably was meant to be; empty when it is a name of its own.
-
-    Examples
-    --------
-    >>> misspelt("msecs"), misspelt("Ms"), misspelt("ms"), misspelt("widgets")
-    ('msec', 'ms', '', '')
-    """
+    """The unit that one unknown to us probably was meant to be; empty when it is a name of its own."""
     text = text.strip()
     if parse_unit(text).base != text or text in _BASES:
         return ""
@@ -188,13 +175,7 @@ def misspelt(text: str) -> str:
 
 
 def parse_quantity(text: str) -> tuple[float, str]:
-    """Read a number with its unit: the value in the base unit, and that unit.
-
-    Examples
-    --------
-    >>> parse_quantity("12ms"), parse_quantity("1.5 MB"), parse_quantity("3")
-    ((0.012, 's'), (1500000.0, 'B'), (3.0, ''))
-    """
+    """Read a number with its unit: the value in the base unit, and that unit."""
     number = text.strip()
     while number and not _is_number(number):
         number = number[:-1]
@@ -212,13 +193,7 @@ def _is_number(text: str) -> bool:
 
 
 def direction_of(base: str) -> Direction:
-    """Tell which values of a base unit are good when nobody has said so: rates high, all others low.
-
-    Examples
-    --------
-    >>> direction_of("s").value, direction_of("B/s").value
-    ('lower', 'higher')
-    """
+    """Tell which values of a base unit are good when nobody has said so: rates high, all others low."""
     return Direction.HIGHER if base.endswith("/s") else Direction.LOWER
 
 
@@ -229,11 +204,6 @@ def metric_of(base: str) -> str:
     """Name what values of a base unit measure, for files that do not say it.
 
     Plain numbers are taken for times in a unit that nobody gave.
-
-    Examples
-    --------
-    >>> metric_of("s"), metric_of("ops/s"), metric_of("J"), metric_of("widgets")
-    ('time', 'throughput', 'energy', 'widgets')
     """
     return "throughput" if base.endswith("/s") else _METRICS.get(base, base)
 
@@ -259,24 +229,12 @@ def _scale(magnitude: float, base: str) -> tuple[float, str]:
 
 
 def scale_of(magnitude: float, base: str) -> tuple[float, str]:
-    """Choose a readable scale: divide by the factor and print the symbol; what an axis of a chart needs.
-
-    Examples
-    --------
-    >>> scale_of(0.0123, "s")
-    (0.001, 'ms')
-    """
+    """Choose a readable scale: divide by the factor and print the symbol; what an axis of a chart needs."""
     return _scale(magnitude or 1.0, base)
 
 
 def format_values(values: list[float], base: str, digits: int = 4) -> list[str]:
-    """Print several values in one common scale, chosen by the largest of them.
-
-    Examples
-    --------
-    >>> format_values([0.0123, 0.00098], "s", 3)
-    ['12.3 ms', '0.98 ms']
-    """
+    """Print several values in one common scale, chosen by the largest of them."""
     finite = [abs(v) for v in values if math.isfinite(v)]
     magnitude = max(finite, default=1.0)
     factor, symbol = _scale(magnitude or 1.0, base)
@@ -284,11 +242,5 @@ def format_values(values: list[float], base: str, digits: int = 4) -> list[str]:
 
 
 def format_value(value: float, base: str, digits: int = 4) -> str:
-    """Print a value of a base unit with a readable prefix.
-
-    Examples
-    --------
-    >>> format_value(0.01234, "s"), format_value(3e6, "B/s"), format_value(2048.0, "B")
-    ('12.34 ms', '3 MB/s', '2 KiB')
-    """
+    """Print a value of a base unit with a readable prefix."""
     return format_values([value], base, digits)[0]

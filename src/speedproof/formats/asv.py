@@ -84,18 +84,7 @@ def sniff(head: bytes) -> bool:
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
-    """Read the samples of every benchmark and parameter combination, or its one value.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> text = b'''{"commit_hash": "4a2", "result_columns": ["result", "params", "samples"], "results": {
-    ...     "s.time_sort": [[0.002, null], [["10", "99"]], [[0.001, 0.002, 0.003], null]]}}'''
-    >>> for r in read(Source("a.json", Path("a.json"), text), ReadOptions()):
-    ...     print(r if isinstance(r, Skipped) else (r.benchmark, r.values.tolist()))
-    ('s.time_sort(10)', [0.001, 0.002, 0.003])
-    a.json: results.s.time_sort: s.time_sort: 1 of 2 parameter sets failed; asv run --show-stderr says why
-    """
+    """Read the samples of every benchmark and parameter combination, or its one value."""
     file = decode(source.data, _File, source)
     listed: dict[str, msgspec.Raw] = {}
     try:

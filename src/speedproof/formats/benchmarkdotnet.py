@@ -110,22 +110,7 @@ def sniff(head: bytes) -> bool:
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
-    """Read the workload iterations of every benchmark, with the launch of each.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> text = b'''{"Benchmarks": [{"Method": "Sort", "Measurements": [
-    ...   {"IterationMode": "Overhead", "IterationStage": "Actual", "Operations": 10, "Nanoseconds": 20},
-    ...   {"IterationMode": "Workload", "IterationStage": "Warmup", "Operations": 10, "Nanoseconds": 999},
-    ...   {"IterationMode": "Workload", "IterationStage": "Actual", "Operations": 10, "Nanoseconds": 520},
-    ...   {"IterationMode": "Workload", "IterationStage": "Actual", "Operations": 10, "Nanoseconds": 920},
-    ...   {"IterationMode": "Workload", "IterationStage": "Result", "Operations": 10, "Nanoseconds": 500}]}]}'''
-    >>> for r in read(Source("b.json", Path("b.json"), text), ReadOptions()):
-    ...     print(r if isinstance(r, Skipped) else (r.benchmark, r.values.tolist(), r.notes))
-    ('Sort', [5e-08, 9e-08], ('1 value that BenchmarkDotNet removed as an outlier is among the values',))
-    b.json: 1 warm-up iteration left out, and pilots, jitting and overhead
-    """
+    """Read the workload iterations of every benchmark, with the launch of each."""
     file = decode(source.data, _File, source)
     host = _host(file.host_environment_info)
     entries: list[tuple[str, _Benchmark]] = []

@@ -60,15 +60,7 @@ def sniff(head: bytes) -> bool:
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
-    """Read a ``sample.json`` or a ``raw.csv``.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> source = Source("", Path("fib/new/sample.json"), b'{"iters": [10, 20], "times": [500, 1200]}')
-    >>> [(r.benchmark, r.values.tolist()) for r in read(source, ReadOptions())]
-    [('fib', [5e-08, 6e-08])]
-    """
+    """Read a ``sample.json`` or a ``raw.csv``."""
     if source.data.lstrip()[:1] in (b"{", b"["):
         yield _from_json(source)
     else:

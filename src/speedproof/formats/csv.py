@@ -97,15 +97,7 @@ def sniff(head: bytes) -> bool:
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
-    r"""Read a CSV or TSV file.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> source = Source("t.csv", Path("t.csv"), b"version,time_ms\nold,12\nnew,10\nold,13\n")
-    >>> [(r.version, r.values.tolist(), r.unit) for r in read(source, ReadOptions())]
-    [('old', [0.012, 0.013], 's'), ('new', [0.01], 's')]
-    """
+    r"""Read a CSV or TSV file."""
     header, rows = _rows(source)
     header, rows = _with_joined(header, rows, options)
     roles = _roles(header, options, source)

@@ -55,14 +55,7 @@ class _Name:
 
 
 def dimensions(record: Record) -> dict[str, str]:
-    """Everything that a record can be projected on: its whole name, parts of it, its fields.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> dimensions(Record("Encode/format=json/1024", np.ones(1), fields=(("pkg", "x"),)))
-    {'benchmark': 'Encode/format=json/1024', 'name': 'Encode', 'format': 'json', '/2': '1024', 'pkg': 'x'}
-    """
+    """Everything that a record can be projected on: its whole name, parts of it, its fields."""
     name = _Name.of(record.benchmark)
     found = {"benchmark": record.benchmark, "name": name.base}
     for place, part in enumerate(name.parts, start=1):
@@ -74,14 +67,7 @@ def dimensions(record: Record) -> dict[str, str]:
 
 
 def without(text: str, dimension: str, value: str, *, bare: bool = True) -> str:
-    """A name without the part that shows a dimension; itself when none does.
-
-    Examples
-    --------
-    >>> [without(*of) for of in (("a.f:lib=ACM,n=10", "lib", "ACM"), ("F/format=json", "format", "json"),
-    ...     ("t.py::f[x-1]", "n", "1"), ("Merge(N: 10)", "N", "10"), ("BM/512/8", "/2", "8"), ("f", "lib", "ACM"))]
-    ['a.f:n=10', 'F', 't.py::f[x]', 'Merge', 'BM/512', 'f']
-    """
+    """A name without the part that shows a dimension; itself when none does."""
     name = _Name.of(text)
     for place, part in enumerate(name.parts):
         match = _PAIR.fullmatch(part)

@@ -88,13 +88,6 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     The suffix ``-N`` of a name is the field ``gomaxprocs``, unless the file has one name with several
     suffixes: then they tell benchmarks apart and stay. For the same reason a name that occurs in several
     packages is preceded by its package. Each start of a test binary is a process.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> text = b"pkg: a\nBenchmarkF-8 100 20 ns/op 3 B/op\nBenchmarkF-8 100 22 ns/op 3 B/op\n"
-    >>> [(r.benchmark, r.metric, r.values.tolist()) for r in read(Source("", Path("b"), text), ReadOptions())]
-    [('F', 'time', [2e-08, 2.2e-08]), ('F', 'memory', [3.0, 3.0])]
     """
     content = _scan(source)
     yield from content.skipped

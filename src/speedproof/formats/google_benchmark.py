@@ -92,16 +92,7 @@ def sniff(head: bytes) -> bool:
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
-    """Read the repetitions of every benchmark.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> text = b'''{"benchmarks": [{"name": "a", "real_time": 5, "cpu_time": 4, "time_unit": "us"},
-    ...                             {"name": "a", "real_time": 6, "cpu_time": 5, "time_unit": "us"}]}'''
-    >>> [(r.metric, r.values.tolist()) for r in read(Source("", Path("g"), text), ReadOptions())]
-    [('time', [5e-06, 6e-06]), ('cpu time', [4e-06, 5e-06])]
-    """
+    """Read the repetitions of every benchmark."""
     file = decode(source.data, _File, source)
     host = as_fields({key: file.context[key] for key in _HOST if key in file.context})
     span = span_of([epoch(file.context.get("date"))])

@@ -46,15 +46,7 @@ def sniff(head: bytes) -> bool:
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
-    """Read every command's times and, when they were measured, memory sizes.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> text = b'{"results": [{"command": "true", "times": [0.002, 0.001], "exit_codes": [0, 0]}]}'
-    >>> [(r.benchmark, r.values.tolist()) for r in read(Source("h.json", Path("h.json"), text), ReadOptions())]
-    [('true', [0.002, 0.001])]
-    """
+    """Read every command's times and, when they were measured, memory sizes."""
     results: list[tuple[str, _Result]] = []
     for index, part in enumerate(decode(source.data, _File, source).results):
         where = f"results[{index}]"

@@ -57,18 +57,7 @@ def sniff(head: bytes) -> bool:
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
-    """Read the iterations of every benchmark, with the fork of each.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> text = b'''[{"benchmark": "a.B.c", "mode": "thrpt", "primaryMetric": {"scoreUnit": "ops/ms",
-    ...     "rawData": [[1.0, 2.0], ["NaN", 4.0]]}}]'''
-    >>> for r in read(Source("j.json", Path("j.json"), text), ReadOptions()):
-    ...     print(r if isinstance(r, Skipped) else (r.values.tolist(), r.unit, r.processes.tolist()))
-    j.json: [0].primaryMetric: a.B.c: 1 of 4 iterations is not a number; the others are read
-    ([1000.0, 2000.0, 4000.0], 'ops/s', [0, 0, 1])
-    """
+    """Read the iterations of every benchmark, with the fork of each."""
     for index, part in enumerate(decode(source.data, list[msgspec.Raw], source)):
         where = f"[{index}]"
         try:

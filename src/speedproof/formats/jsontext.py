@@ -67,13 +67,7 @@ def _whole(match: re.Match[bytes]) -> bytes:
 
 
 def number(value: object) -> float:
-    """A value as a double; what is no number, or too large for one, becomes NaN.
-
-    Examples
-    --------
-    >>> number(3), number("fast"), number(10**400)
-    (3.0, nan, nan)
-    """
+    """A value as a double; what is no number, or too large for one, becomes NaN."""
     try:
         return float(value) if isinstance(value, (int, float)) else float("nan")
     except OverflowError:
@@ -81,24 +75,12 @@ def number(value: object) -> float:
 
 
 def numbers(values: Sequence[Number]) -> FloatArray:
-    """Values as an array; what is no number becomes NaN.
-
-    Examples
-    --------
-    >>> numbers([1.5, "NaN", 2.0])
-    array([1.5, nan, 2. ])
-    """
+    """Values as an array; what is no number becomes NaN."""
     return np.array([number(v) for v in values], dtype=np.float64)
 
 
 def as_fields(values: Mapping[str, object], prefix: str = "") -> tuple[tuple[str, str], ...]:
-    """The scalars of a JSON object as fields of a record; lists of scalars are joined.
-
-    Examples
-    --------
-    >>> as_fields({"cpu": "x", "tags": ["a", "b"], "caches": [{"level": 1}], "note": None})
-    (('cpu', 'x'), ('tags', 'a, b'))
-    """
+    """The scalars of a JSON object as fields of a record; lists of scalars are joined."""
     fields: list[tuple[str, str]] = []
     for name, value in values.items():
         if isinstance(value, (str, int, float)):

@@ -49,17 +49,7 @@ def sniff(head: bytes) -> bool:
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
-    """Read the iterations of every benchmark, with the process execution of each.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> text = b'{"wallclock_times": {"nbody:PyPy:default": [[0.5, 0.4], [], [0.6]]}}'
-    >>> for r in read(Source("k.json", Path("k.json"), text), ReadOptions()):
-    ...     print(r if isinstance(r, Skipped) else (r.benchmark, r.values.tolist(), r.processes.tolist()))
-    k.json: wallclock_times.nbody:PyPy:default: nbody: 1 of 3 process executions crashed and left no times
-    ('nbody', [0.5, 0.4, 0.6], [0, 0, 1])
-    """
+    """Read the iterations of every benchmark, with the process execution of each."""
     file = decode(source.data, _File, source)
     member = "data" if file.wallclock_times is None else "wallclock_times"
     times = file.data if file.wallclock_times is None else file.wallclock_times

@@ -54,20 +54,7 @@ def sniff(head: bytes) -> bool:
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
-    """Read the epochs of every benchmark.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> text = b'''{"results": [{"name": "sort", "measurements": [
-    ...     {"iterations": 9, "elapsed": 2e-8, "cpucycles": 81.5, "pagefaults": 0},
-    ...     {"iterations": 8, "elapsed": 3e-8, "cpucycles": 82.5, "pagefaults": 0}]}]}'''
-    >>> for r in read(Source("n.json", Path("n.json"), text), ReadOptions()):
-    ...     print(r if isinstance(r, Skipped) else (r.metric, r.values.tolist(), r.unit))
-    ('time', [2e-08, 3e-08], 's')
-    ('cycles', [81.5, 82.5], 'cycles')
-    n.json: 1 counter left out that is 0 in all epochs, as nanobench writes what it cannot count
-    """
+    """Read the epochs of every benchmark."""
     results: list[tuple[str, _Result]] = []
     for index, part in enumerate(decode(source.data, _File, source).results):
         where = f"results[{index}]"

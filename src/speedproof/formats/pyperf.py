@@ -89,18 +89,7 @@ def sniff(head: bytes) -> bool:
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
-    """Read every benchmark's values with the process of each.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> text = b'''{"version": "1.0", "metadata": {"name": "b", "unit": "second"}, "benchmarks": [{"runs": [
-    ...     {"warmups": [[1, 0.5]]}, {"values": [0.25, 0.26]}, {"values": [0.27]}]}]}'''
-    >>> for r in read(Source("p.json", Path("p.json"), text), ReadOptions()):
-    ...     print(r if isinstance(r, Skipped) else (r.benchmark, r.values.tolist(), r.processes.tolist()))
-    ('b', [0.25, 0.26, 0.27], [0, 0, 1])
-    p.json: 1 calibration run and 1 warm-up value left out
-    """
+    """Read every benchmark's values with the process of each."""
     file = decode(source.data, _File, source)
     common = file.metadata or {}
     calibrations = warmups = 0

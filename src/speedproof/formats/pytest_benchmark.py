@@ -57,16 +57,7 @@ def sniff(head: bytes) -> bool:
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
-    """Read the rounds of every test.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> text = b'''{"benchmarks": [{"name": "t", "fullname": "a.py::t",
-    ...                              "stats": {"rounds": 2, "data": [0.1, 0.2]}}]}'''
-    >>> [(r.benchmark, r.values.tolist()) for r in read(Source("", Path("p"), text), ReadOptions())]
-    [('a.py::t', [0.1, 0.2])]
-    """
+    """Read the rounds of every test."""
     file = decode(source.data, _File, source)
     host = _host(file.machine_info, file.commit_info)
     for index, part in enumerate(file.benchmarks):

@@ -44,27 +44,13 @@ _BULK = 1 << 14  # bytes; for less, the decoder is not worth its import
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Numbers:
-    """The content of a raw text file.
+    """The content of a raw text file."""
 
-    Attributes
-    ----------
-    values : ndarray of float64
-        In the order of the file, as written.
-    missing : tuple of int
-        The line of each missing value.
-    unit : str or None
-        The unit that the file names.
-    unit_line : int
-        The line that names it.
-    header : str
-        What was taken as a header, with its line; empty without one.
-    """
-
-    values: FloatArray
-    missing: tuple[int, ...] = ()
-    unit: str | None = None
-    unit_line: int = 0
-    header: str = ""
+    values: FloatArray  # in the order of the file, as written
+    missing: tuple[int, ...] = ()  # the line of each missing value
+    unit: str | None = None  # the unit that the file names
+    unit_line: int = 0  # the line that names it
+    header: str = ""  # what was taken as a header, with its line; empty without one
 
     @property
     def traits(self) -> frozenset[Trait]:
@@ -90,15 +76,7 @@ def sniff(head: bytes) -> bool:
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
-    r"""Read raw text as one benchmark named after the file.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> source = Source("x.txt", Path("x.txt"), b"time (ms)\n12.5\n12.7 # first after a pause\n")
-    >>> [(r.benchmark, r.values.tolist(), r.unit, r.notes) for r in read(source, ReadOptions())]
-    [('x', [0.0125, 0.0127], 's', ("line 1, 'time (ms)', was taken as a header; the unit is ms",))]
-    """
+    r"""Read raw text as one benchmark named after the file."""
     content = parse(source)
     if content.missing:
         yield Skipped(source.name, f"line {content.missing[0]}", source.stem, missing_reason(content))

@@ -107,17 +107,7 @@ def sniff(head: bytes) -> bool:
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
-    r"""Read every benchmark and criterion, with the invocation of each value.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> text = (b"invocation\titeration\tvalue\tunit\tcriterion\tbenchmark\texecutor\n"
-    ...         b"1\t1\t2.5\tms\ttotal\tNBody\tSOM\n1\t2\t2.25\tms\ttotal\tNBody\tSOM\n")
-    >>> [(r.benchmark, r.values.tolist(), r.processes.tolist())
-    ...  for r in read(Source("r.data", Path("r.data"), text), ReadOptions())]
-    [('NBody', [0.0025, 0.00225], [0, 0])]
-    """
+    r"""Read every benchmark and criterion, with the invocation of each value."""
     rows: list[_Row] = []
     warm: dict[str, int] = defaultdict(int)
     for item in _rows(source):

@@ -88,13 +88,7 @@ _KEY = re.compile(r'"((?:[^"\\]|\\.){1,80})"\s*:')
 
 
 def known_elsewhere(data: bytes) -> str:
-    r"""Recognise the output of a tool that is not read.
-
-    Examples
-    --------
-    >>> known_elsewhere(b"command,mean,stddev,median,user,system,min,max\n")[:28]
-    "hyperfine's CSV is a summary"
-    """
+    r"""Recognise the output of a tool that is not read."""
     text = data.decode(errors="replace")
     if text.lstrip()[:1] in ("{", "["):
         keys = set(_KEY.findall(text))
@@ -104,13 +98,7 @@ def known_elsewhere(data: bytes) -> str:
 
 
 def broken(data: bytes) -> str:
-    r"""Why JSON is no result file of any tool; empty where it may be one.
-
-    Examples
-    --------
-    >>> broken(b'{"results": []}'), broken(b'{"results": [{"comm')[:49]
-    ("JSON without any results: 'results' is empty", 'this begins like JSON but is cut off or malformed')
-    """
+    r"""Why JSON is no result file of any tool; empty where it may be one."""
     text = data.decode(errors="replace")
     if text.lstrip()[:1] not in ("{", "["):
         return ""
@@ -128,13 +116,7 @@ def broken(data: bytes) -> str:
 
 
 def seen(data: bytes) -> str:
-    r"""Describe content that nothing is known of.
-
-    Examples
-    --------
-    >>> seen(b'{"speed": 3}'), seen(b"Hello\nworld")
-    ("JSON of an unknown tool, with members 'speed'", "no known format; the first line is 'Hello'")
-    """
+    r"""Describe content that nothing is known of."""
     text = data.decode(errors="replace")
     if text.lstrip()[:1] in ("{", "["):
         if keys := list(dict.fromkeys(_KEY.findall(text)))[:5]:

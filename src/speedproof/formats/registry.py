@@ -92,13 +92,7 @@ _HEAD = 1 << 16
 
 
 def format_named(name: str) -> Format:
-    """Find a format by its name.
-
-    Examples
-    --------
-    >>> format_named("jmh").title
-    'JMH'
-    """
+    """Find a format by its name."""
     for candidate in FORMATS:
         if candidate.name == name:
             return candidate

@@ -62,17 +62,7 @@ def sniff(head: bytes) -> bool:
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
-    """Read every program's phases and events, with the process of each count.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> text = b'''[{"arch": "x86_64", "engine": "e.so", "wasm": "noop.wasm", "process": 7, "iteration": 0,
-    ...              "phase": "Execution", "event": "nanoseconds", "count": 250}]'''
-    >>> for r in read(Source("s.json", Path("s.json"), text), ReadOptions()):
-    ...     print(r.benchmark, r.metric, r.values.tolist(), r.processes.tolist())
-    noop.wasm:execution time [2.5e-07] [0]
-    """
+    """Read every program's phases and events, with the process of each count."""
     is_json = source.data.lstrip()[:1] == b"["
     groups: dict[tuple[str, str, str, str, str | None, str | None], _Group] = {}
     for where, found in _from_json(source) if is_json else _from_csv(source):

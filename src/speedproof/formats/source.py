@@ -32,21 +32,11 @@ _ARCHIVES = (
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The content of a result file.
+    """The content of a result file."""
 
-    Attributes
-    ----------
-    name : str
-        The file as the user named it, for messages.
-    path : Path
-        The same as a path; ``Path("-")`` for standard input.
-    data : bytes
-        The decompressed content as valid UTF-8 without a byte-order mark.
-    """
-
-    name: str
-    path: Path
-    data: bytes
+    name: str  # the file as the user named it, for messages
+    path: Path  # the same as a path; ``Path("-")`` for standard input
+    data: bytes  # the decompressed content as valid UTF-8 without a byte-order mark
 
     @property
     def lines(self) -> list[str]:
@@ -73,12 +63,6 @@ def open_source(path: str | Path) -> Source:
 
     gzip and bzip2 are recognised by their first bytes and undone. Text is UTF-8, with or without a
     byte-order mark, or UTF-16 or UTF-32 with one.
-
-    Examples
-    --------
-    >>> open_source("no/such/file.json")
-    Traceback (most recent call last):
-    speedproof.errors.FormatError: no/such/file.json: no such file
     """
     name = "standard input" if str(path) == STDIN else str(path)
     return replace(source_of(name, _bytes_of(name, path)), path=Path(path))

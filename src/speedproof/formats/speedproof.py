@@ -56,20 +56,7 @@ def sniff(head: bytes) -> bool:
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
-    r"""Read every session: one record for each benchmark, version and metric.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> text = (
-    ...     b'{"type":"session","schema":1,"session":"s1","started":"2026-01-01","seed":1,'
-    ...     b'"benchmarks":[{"name":"b","versions":[{"name":"v","command":["./v"],"text":"./v"}]}]}\n'
-    ...     b'{"type":"run","session":"s1","benchmark":"b","version":"v","block":0,"position":0,"at":0.1,'
-    ...     b'"metrics":{"time":0.25}}\n'
-    ... )
-    >>> [(r.benchmark, r.version, r.values.tolist()) for r in read(Source("r", Path("r"), text), ReadOptions())]
-    [('b', 'v', [0.25])]
-    """
+    r"""Read every session: one record for each benchmark, version and metric."""
     heads: dict[str, SessionLine] = {}
     ends: dict[str, EndLine] = {}
     samples: dict[tuple[str, str, str, str], list[float]] = {}

@@ -29,18 +29,7 @@ def read_files(
     options: ReadOptions = _DEFAULTS,
     skip: Callable[[str], bool] = lambda path: False,
 ) -> Iterator[FileResults]:
-    r"""Read many files, folders and archives, holding one file at a time.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = Path(folder, "a.txt").write_text("1.5\n1.6\n"), Path(folder, "b.txt").write_text("1.5\nERROR\n")
-    ...     for found in read_files([folder]):
-    ...         print(Path(found.path).name, [r.values.tolist() for r in found.records], found.reject is None)
-    a.txt [[1.5, 1.6]] True
-    b.txt [] False
-    """
+    r"""Read many files, folders and archives, holding one file at a time."""
     known = None if format is None else format_named(format)
     for opened in _sources(paths, skip):
         if isinstance(opened, FormatError):

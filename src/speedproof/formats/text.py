@@ -32,13 +32,7 @@ _SORTED_FROM = 8
 
 
 def is_number(token: str) -> bool:
-    """Whether a token is a finite decimal number with a decimal point.
-
-    Examples
-    --------
-    >>> [is_number(t) for t in ("1.5e-3", "7", "1,5", "inf", "1_0")]
-    [True, True, False, False, False]
-    """
+    """Whether a token is a finite decimal number with a decimal point."""
     return _NUMBER.fullmatch(token) is not None
 
 
@@ -67,13 +61,7 @@ _ANY_CASE = ("ns", "us", "ms", "sec")
 
 
 def known_unit(word: str) -> str | None:
-    """The unit that a word is, spelled as :func:`~speedproof.data.units.parse_unit` knows it; else None.
-
-    Examples
-    --------
-    >>> [known_unit(w) for w in ("ms", "MS", "Seconds", "req/s", "widgets", "n/a", "MIN")]
-    ['ms', 'ms', 'seconds', 'req/s', None, None, None]
-    """
+    """The unit that a word is, spelled as :func:`~speedproof.data.units.parse_unit` knows it; else None."""
     any_case = word.lower() in _ANY_CASE or (len(word) > 3 and "/" not in word)
     for spelled in (word, word.lower()) if any_case else (word,):
         if parse_unit(spelled).base in ("s", "B", "J", "cycles") or _RATE.fullmatch(spelled):
@@ -82,15 +70,7 @@ def known_unit(word: str) -> str | None:
 
 
 def split_unit(name: str) -> tuple[str, str | None]:
-    """Part a column's name from the unit that it ends with.
-
-    Examples
-    --------
-    >>> [split_unit(n) for n in ("time (ms)", "elapsed_us", "seconds", "Time_Seconds")]
-    [('time', 'ms'), ('elapsed', 'us'), ('', 'seconds'), ('Time', 'seconds')]
-    >>> [split_unit(n) for n in ("real_time", "n", "level_m", "time (wall)")]
-    [('real_time', None), ('n', None), ('level_m', None), ('time', None)]
-    """
+    """Part a column's name from the unit that it ends with."""
     if match := _IN_BRACKETS.fullmatch(name):
         rest, word = match["name"].strip("_ "), match["unit"].strip()
         # "time (wall)" says which time, not in which unit.
@@ -104,15 +84,7 @@ def split_unit(name: str) -> tuple[str, str | None]:
 
 
 def settle_unit(own: str | None, asked: str | None, place: str) -> tuple[Unit, tuple[str, ...]]:
-    """The unit of values when the file may name one and the user another: the file's own goes before.
-
-    Examples
-    --------
-    >>> settle_unit("s", "ms", "a.txt: line 1")[1]
-    ('a.txt: line 1 names the unit s, so --unit ms was not used; if ms is right, correct the file',)
-    >>> [unit.factor for unit, _ in (settle_unit("msec", "ms", "a.txt: line 1"), settle_unit(None, "ms", ""))]
-    [0.001, 0.001]
-    """
+    """The unit of values when the file may name one and the user another: the file's own goes before."""
     if own is None:
         return parse_unit(asked or ""), ()
     unit = parse_unit(own)
@@ -132,13 +104,6 @@ def is_header(line: str) -> bool:
 
     Only words that name a quantity or a unit do; any other word in place of a number may be a run that failed
     or a number mistyped.
-
-    Examples
-    --------
-    >>> [is_header(line) for line in ("time", "Wall time [ms]", "score (us)", "elapsed_ns", "seconds")]
-    [True, True, True, True, True]
-    >>> [is_header(line) for line in ("FAILED", "inf", "1O0.2", "sample 1", "in", "1O0.2 (ms)")]
-    [False, False, False, False, False, False]
     """
     judged = line
     if match := _IN_BRACKETS.fullmatch(line.strip()):
@@ -150,24 +115,12 @@ def is_header(line: str) -> bool:
 
 
 def header_columns(line: str) -> int:
-    """How many quantities a header line names.
-
-    Examples
-    --------
-    >>> header_columns("real user sys"), header_columns("time (ms)")
-    (3, 1)
-    """
+    """How many quantities a header line names."""
     return sum(word.lower() in _QUANTITIES for word in _WORD.findall(line))
 
 
 def header_unit(line: str) -> str | None:
-    """The unit that a header line names; None without one.
-
-    Examples
-    --------
-    >>> [header_unit(line) for line in ("time (ms)", "s", "ns per run", "wall time")]
-    ['ms', 's', 'ns', None]
-    """
+    """The unit that a header line names; None without one."""
     if unit := split_unit(line)[1]:
         return unit
     return next((unit for word in _WORD.findall(line) if (unit := _written_unit(word))), None)
@@ -182,15 +135,7 @@ def _written_unit(word: str) -> str | None:
 
 
 def readings(tokens: Sequence[str]) -> list[tuple[str, str | None]]:
-    """The numbers and missing values of a line of raw text, each with the unit written behind it.
-
-    Examples
-    --------
-    >>> readings("1.5 ms 2.5ms NA 3".split())
-    [('1.5', 'ms'), ('2.5', 'ms'), ('NA', ''), ('3', '')]
-    >>> readings("1O0.2 ERROR ms".split())
-    [('1O0.2', None), ('ERROR', None), ('ms', None)]
-    """
+    """The numbers and missing values of a line of raw text, each with the unit written behind it."""
     found: list[tuple[str, str | None]] = []
     for token in tokens:
         if is_number(token) or is_missing(token):
@@ -209,12 +154,6 @@ def order_traits(values: FloatArray) -> frozenset[Trait]:
 
     Text files hold values in run order by convention; a file whose values only rise or only fall has been
     sorted.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> [t.value for t in order_traits(np.arange(10.0))]
-    ['sorted']
     """
     rising, falling = values[1:] > values[:-1], values[1:] < values[:-1]
     if values.size >= _SORTED_FROM and rising.any() != falling.any():
@@ -223,13 +162,7 @@ def order_traits(values: FloatArray) -> frozenset[Trait]:
 
 
 def delimiter_of(line: str) -> str | None:
-    """The delimiter of a CSV line: comma, tab or semicolon, whichever is most frequent outside quotes.
-
-    Examples
-    --------
-    >>> delimiter_of('"a, b";c;d')
-    ';'
-    """
+    """The delimiter of a CSV line: comma, tab or semicolon, whichever is most frequent outside quotes."""
     bare = re.sub(r'"[^"]*"', "", line)
     best = max(DELIMITERS, key=bare.count)
     return best if best in bare else None

@@ -32,28 +32,14 @@ _TELLING = 3  # different values that two files do not share by chance
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """What one argument names.
+    """What one argument names."""
 
-    Attributes
-    ----------
-    name : str
-        The name given to it; empty when none is.
-    paths : tuple of str
-        One path, or those of several sessions.
-    """
-
-    name: str
-    paths: tuple[str, ...]
+    name: str  # the name given to it; empty when none is
+    paths: tuple[str, ...]  # one path, or those of several sessions
 
 
 def named(argument: str | os.PathLike[str]) -> Named:
-    """Split ``NAME=PATH,PATH``; a file or folder of that whole name goes before.
-
-    Examples
-    --------
-    >>> named("old=a.json,b.json")
-    Named(name='old', paths=('a.json', 'b.json'))
-    """
+    """Split ``NAME=PATH,PATH``; a file or folder of that whole name goes before."""
     text = os.fspath(argument)
     name, equals, path = text.partition("=")
     if not (equals and name and path) or is_url(name) or _exists(text):

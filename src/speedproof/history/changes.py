@@ -59,23 +59,7 @@ class Change:
 def find_history_changes(
     tracks: Sequence[Track], alpha: float = 0.05, *, correction: Correction = "holm"
 ) -> tuple[Change, ...]:
-    """Every change that the tracks show.
-
-    Parameters
-    ----------
-    tracks : sequence of Track
-        Of any series.
-    alpha : float
-        The risk that a history without changes shows any (Holm), or the share of tracks shown to change that do
-        not (Benjamini and Hochberg).
-    correction : {"holm", "bh"}
-        Which of both.
-
-    Returns
-    -------
-    tuple of Change
-        Track by track, in order of time.
-    """
+    """Every change that the tracks show."""
     stretches = [(track, start, end) for track in tracks for start, end in track.stretches()]
     series = [track.level[start:end] for track, start, end in stretches]
     joints = [(track, start) for track in tracks for start, _ in track.stretches()[1:]]

@@ -69,38 +69,12 @@ def _git(folder: str, *arguments: str) -> str | None:
 
 
 def short_name(sha: str, digits: int = 9) -> str:
-    """The first digits of a full name; what is no hash is left as it is, for its end may tell it apart.
-
-    Examples
-    --------
-    >>> short_name("f124cd8106a7b2a7ffd6f3a5e8bd17b5b9e5b1a0"), short_name("telco_2016-07-11_f124cd81")
-    ('f124cd810', 'telco_2016-07-11_f124cd81')
-    """
+    """The first digits of a full name; what is no hash is left as it is, for its end may tell it apart."""
     return sha[:digits] if _HASH.fullmatch(sha) else sha
 
 
 def resolve(revision: str, folder: str = ".", *, date: str = "") -> Commit:
-    """The commit that a revision names.
-
-    Parameters
-    ----------
-    revision : str
-        ``HEAD``, a branch, a tag, a full or short name.
-    folder : str
-        Inside the repository.
-    date : str
-        Of the commit, as a file tells it, for when git does not know the commit.
-
-    Returns
-    -------
-    Commit
-        As git knows it; of unknown subject where git does not.
-
-    Raises
-    ------
-    UsageError
-        A relative revision such as HEAD that git cannot resolve, or one that looks like an option.
-    """
+    """The commit that a revision names."""
     if revision.startswith("-"):
         raise UsageError(f"{revision!r} names no commit")
     line = _git(folder, "show", "-s", f"--format={_FORMAT}", f"{revision}^{{commit}}", "--")
@@ -122,22 +96,7 @@ def first_parent_order(branch: str, folder: str = ".") -> tuple[str, ...]:
 
 
 def ordered(known: Sequence[Commit], branch: str = "HEAD", folder: str = ".") -> list[Commit]:
-    """Stored commits in the order of a branch; by date where git does not know any of them.
-
-    Parameters
-    ----------
-    known : sequence of Commit
-        Of the store.
-    branch : str
-        Whose first parents give the order.
-    folder : str
-        Inside the repository.
-
-    Returns
-    -------
-    list of Commit
-        Those on the branch; all of them, by date and name, when the branch has none of them.
-    """
+    """Stored commits in the order of a branch; by date where git does not know any of them."""
     place = {sha: i for i, sha in enumerate(first_parent_order(branch, folder))}
     on_branch = [commit for commit in known if commit.sha in place]
     if on_branch:

@@ -39,18 +39,7 @@ def _now() -> str:
 
 
 class Store:
-    """A history of measurements.
-
-    Parameters
-    ----------
-    where : str
-        A path of a SQLite file, made when absent, or the URL of a PostgreSQL database.
-
-    Raises
-    ------
-    SpeedproofError
-        A store that cannot be opened, is none, or is newer than this speedproof.
-    """
+    """A history of measurements."""
 
     def __init__(self, where: str) -> None:
         self.where = where
@@ -103,39 +92,7 @@ class Store:
         branch: str = "",
         machine: str = "",
     ) -> Added:
-        """Add all samples of a file.
-
-        Parameters
-        ----------
-        suite : Suite
-            As read from it.
-        commits : mapping of str to Commit
-            Of every version of the suite.
-        path : str
-            The file, for people.
-        digest : str
-            Of its content; the same digest is added once.
-        session : str
-            What the file was measured in; the digest if empty, so that each file is a session of its own.
-        anchor : str, optional
-            The version that was measured as the anchor of the session.
-        started : str
-            When, ISO 8601.
-        branch : str
-            The branch of the commits.
-        machine : str
-            The user's name of the machine, which then identifies it.
-
-        Returns
-        -------
-        Added
-            What is new.
-
-        Raises
-        ------
-        SpeedproofError
-            The store refuses, or a benchmark has another unit than it has there.
-        """
+        """Add all samples of a file."""
         as_what = "|".join(
             [digest, session, anchor or "", *(f"{v}={c.sha}" for v, c in sorted(commits.items()))]
         )

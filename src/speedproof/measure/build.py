@@ -33,24 +33,13 @@ _LIMIT_BYTES = 5 << 30
 
 @dataclass(frozen=True, slots=True)
 class Build:
-    """A revision that is ready to run.
+    """A revision that is ready to run."""
 
-    Attributes
-    ----------
-    revision : Revision
-        What was built.
-    folder : Path
-        Where its commands run; paths of all builds are of one length, because a path's length moves the stack.
-    cached : bool
-        Whether it was there already.
-    seconds : float
-        How long it took.
-    """
-
-    revision: Revision
+    revision: Revision  # what was built
+    # Where its commands run; paths of all builds are of one length, because a path's length moves the stack
     folder: Path
-    cached: bool
-    seconds: float = 0.0
+    cached: bool  # whether it was there already
+    seconds: float = 0.0  # how long it took
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,15 +67,6 @@ def tools(variables: Sequence[str] = ()) -> dict[str, str]:
 class BuildCache:
     """Builds below the user's cache folder.
 
-    Parameters
-    ----------
-    folder : Path, optional
-        By default ``builds`` in the user's cache folder.
-    limit : int
-        Bytes; above it the builds that were not used for longest go.
-
-    Notes
-    -----
     A build counts when its stamp is there, which is written last: one that was killed is made anew. What is in
     use is locked, so that no other session removes it.
     """

@@ -33,13 +33,7 @@ def _once(function: Callable[[], object], calls: int, clock: Callable[[], float]
 def calls_needed(
     function: Callable[[], object], *, least: float = 1e-3, clock: Callable[[], float] = perf_counter
 ) -> int:
-    """Find how many calls make one run: the loop's own work a call does not depend on it.
-
-    Examples
-    --------
-    >>> calls_needed(lambda: None, least=0.0)
-    1
-    """
+    """Find how many calls make one run: the loop's own work a call does not depend on it."""
     calls = 1
     while calls < _MOST_CALLS and _once(function, calls, clock) < least:
         calls *= 2
@@ -47,17 +41,7 @@ def calls_needed(
 
 
 class CallableExecutor:
-    """Executes functions; an exception of theirs ends the session.
-
-    Parameters
-    ----------
-    functions : mapping of str to callable
-        By version.
-    calls : mapping of str to int
-        By version, how many make one run; the time of a run is that of one call.
-    clock : callable
-        Seconds.
-    """
+    """Executes functions; an exception of theirs ends the session."""
 
     def __init__(
         self,

@@ -24,24 +24,15 @@ Words = list[str]
 
 @dataclass(frozen=True, slots=True)
 class Driver:
-    """A tool.
+    """A tool."""
 
-    Attributes
-    ----------
-    ask : callable
-        From the user's words and the place for results to words that also write them there.
-    narrow : callable
-        From those words, the wanted benchmarks and the others to words that measure as few of the others as the
-        tool can leave out.
-    printed : bool
-        Whether the results are what it prints.
-    env : callable
-        From the place for results to variables that name it.
-    """
-
+    # From the user's words and the place for results to words that also write them there
     ask: Callable[[Words, str], Words]
+    # From those words, the wanted benchmarks and the others to words that measure as few of the others as the
+    # tool can leave out
     narrow: Callable[[Words, Sequence[str], Sequence[str]], Words]
-    printed: bool = False
+    printed: bool = False  # whether the results are what it prints
+    # From the place for results to variables that name it
     env: Callable[[str], dict[str, str]] = field(default=lambda place: {})
 
 
@@ -133,26 +124,13 @@ DRIVERS = {
 
 @dataclass(slots=True)
 class ToolExecutor:
-    """Runs a tool, and takes from its file one value for each of its benchmarks.
+    """Runs a tool, and takes from its file one value for each of its benchmarks."""
 
-    Attributes
-    ----------
-    driver : str
-        Which tool.
-    executor : CommandExecutor
-        Starts it.
-    folder : Path
-        For its files; none outlives its run.
-    read : callable
-        From a file to the median seconds of each benchmark in it.
-    aliases : mapping of str to mapping of str to str
-        By version, what it calls a benchmark that has another name in the session.
-    """
-
-    driver: str
-    executor: CommandExecutor
-    folder: Path
-    read: Callable[[Path], Mapping[str, float]]
+    driver: str  # which tool
+    executor: CommandExecutor  # starts it
+    folder: Path  # for its files; none outlives its run
+    read: Callable[[Path], Mapping[str, float]]  # from a file to the median seconds of each benchmark in it
+    # By version, what it calls a benchmark that has another name in the session
     aliases: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     _seen: dict[str, list[str]] = field(default_factory=dict)
     _whole: bool = False

@@ -25,13 +25,7 @@ def _read(root: Path, name: str) -> str:
 
 
 def snapshot(root: Path = Path("/")) -> dict[str, str]:
-    """Describe the machine.
-
-    Examples
-    --------
-    >>> "kernel" in snapshot()
-    True
-    """
+    """Describe the machine."""
     cpuinfo: dict[str, str] = {}
     for line in _read(root, "proc/cpuinfo").splitlines():
         name, _, value = line.partition(":")
@@ -83,13 +77,7 @@ def _power(root: Path) -> str:
 
 
 def disturbances(facts: Mapping[str, str]) -> tuple[str, ...]:
-    """Name what may disturb the measurements, each with its remedy.
-
-    Examples
-    --------
-    >>> disturbances({"governor": "powersave", "load": "0.02", "cpus": "4"})
-    ("the frequency governor is 'powersave'; 'cpupower frequency-set -g performance' steadies the clock",)
-    """
+    """Name what may disturb the measurements, each with its remedy."""
     found = []
     governor = facts.get("governor", "performance")
     if governor != "performance":
@@ -121,12 +109,6 @@ def disturbances(facts: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def differences(one: Mapping[str, str], other: Mapping[str, str]) -> tuple[str, ...]:
-    """Name what differs between the machines of two sessions.
-
-    Examples
-    --------
-    >>> differences({"kernel": "6.1", "load": "1"}, {"kernel": "6.8", "load": "2"})
-    ("kernel: '6.1' and '6.8'",)
-    """
+    """Name what differs between the machines of two sessions."""
     names = [n for n in dict.fromkeys([*one, *other]) if n not in _VOLATILE and one.get(n) != other.get(n)]
     return tuple(f"{n}: {one.get(n, '')!r} and {other.get(n, '')!r}" for n in names)

@@ -109,13 +109,7 @@ class Run:
 
 
 def find_program(name: str, env: Mapping[str, str]) -> str | None:
-    """Where a program is, by the PATH that it will itself see.
-
-    Examples
-    --------
-    >>> find_program("./tool", {}), find_program("tool", {"PATH": "/nowhere"})
-    ('./tool', None)
-    """
+    """Where a program is, by the PATH that it will itself see."""
     if os.sep in name:
         return name
     return shutil.which(name, path=env.get("PATH", os.defpath))
@@ -124,16 +118,8 @@ def find_program(name: str, env: Mapping[str, str]) -> str | None:
 def execute(job: Job) -> Run:
     r"""Execute a command once and measure it.
 
-    Notes
-    -----
     A new process starts in the memory of its parent, and Linux counts that in its peak (``ru_maxrss``
     survives ``execve``). A peak that is not above the runner's own therefore says nothing, and is left out.
-
-    Examples
-    --------
-    >>> run = execute(Job(("sh", "-c", "echo hello; exit 3"), capture=True))
-    >>> run.exit, run.stdout, run.metrics["time"] > 0
-    (3, b'hello\n', True)
     """
     environment = {**os.environ, **job.env}
     with contextlib.ExitStack() as stack:
@@ -284,12 +270,6 @@ def shell_command(text: str, shell: str = "sh") -> tuple[str, ...]:
     """The command that lets a shell carry out a text.
 
     The shell is the runner's: a version's own PATH need not have one.
-
-    Examples
-    --------
-    >>> command = shell_command("ls", "bash --norc")
-    >>> Path(command[0]).name, command[1:]
-    ('bash', ('--norc', '-c', 'ls'))
     """
     program, *options = shlex.split(shell)
     return (shutil.which(program) or program, *options, "-c", text)

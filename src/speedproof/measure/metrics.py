@@ -107,15 +107,7 @@ def _number(text: str) -> float | None:
 
 
 def check_names(metrics: Sequence[OutputMetric], events: Sequence[str]) -> None:
-    """Refuse a metric with a name that is taken: one of the two would be lost, or pass for the other.
-
-    Examples
-    --------
-    >>> check_names([parse_metric("time=took (.+)")], [])
-    Traceback (most recent call last):
-    ...
-    speedproof.errors.UsageError: --metric time: the runner measures that itself; choose another name
-    """
+    """Refuse a metric with a name that is taken: one of the two would be lost, or pass for the other."""
     seen: set[str] = set()
     for metric in metrics:
         name = metric.name
@@ -129,14 +121,7 @@ def check_names(metrics: Sequence[OutputMetric], events: Sequence[str]) -> None:
 
 
 def parse_metric(text: str) -> OutputMetric:
-    """Parse ``NAME[:UNIT][:lower|higher]=REGEX``.
-
-    Examples
-    --------
-    >>> m = parse_metric(r"score:ops/s=Score: ([0-9.]+)")
-    >>> m.direction.value, m.read(Run({}, stdout=b"Score: 12.5"))
-    ('higher', 12.5)
-    """
+    """Parse ``NAME[:UNIT][:lower|higher]=REGEX``."""
     match = _METRIC.fullmatch(text)
     if match is None:
         raise UsageError(f"--metric {text!r} is not of the form NAME[:UNIT][:lower|higher]=REGEX")

@@ -32,24 +32,12 @@ _SHELL_MEMBER = "put shell = 'sh' before the first table"
 
 @dataclass(frozen=True, slots=True)
 class Hooks:
-    """What goes with every command.
+    """What goes with every command."""
 
-    Attributes
-    ----------
-    shell : str
-        A shell that carries commands out; empty: they are started directly.
-    cwd : str
-        Working directory; empty for the runner's.
-    env : Mapping
-        Variables added to the environment.
-    setup, prepare, conclude, cleanup : str
-        Shell commands around the runs.
-    """
-
-    shell: str = ""
-    cwd: str = ""
-    env: Mapping[str, str] = field(default_factory=dict)
-    setup: str = ""
+    shell: str = ""  # a shell that carries commands out; empty: they are started directly
+    cwd: str = ""  # working directory; empty for the runner's
+    env: Mapping[str, str] = field(default_factory=dict)  # variables added to the environment
+    setup: str = ""  # shell commands around the runs
     prepare: str = ""
     conclude: str = ""
     cleanup: str = ""
@@ -61,13 +49,7 @@ def _filled(text: str, values: Mapping[str, str]) -> str:
 
 
 def leftover_placeholders(plan: Sequence[PlannedBenchmark]) -> dict[str, str]:
-    """What still looks like a placeholder in the commands of a plan.
-
-    Examples
-    --------
-    >>> leftover_placeholders(plan_commands(["sort -S {m} {n}"], [], {"n": ["1", "2"]}, Hooks()))
-    {'m': 'sort -S {m} 1'}
-    """
+    """What still looks like a placeholder in the commands of a plan."""
     found: dict[str, str] = {}
     for benchmark in plan:
         for version in benchmark.versions:
@@ -77,13 +59,7 @@ def leftover_placeholders(plan: Sequence[PlannedBenchmark]) -> dict[str, str]:
 
 
 def idle_parameters(plan: Sequence[PlannedBenchmark]) -> dict[str, dict[str, None]]:
-    """The parameters that leave some version as it is: its benchmarks measure one thing several times.
-
-    Examples
-    --------
-    >>> idle_parameters(plan_commands(["sort {n}", "sort 1"], ["a", "b"], {"n": ["1", "2"]}, Hooks()))
-    {'n': {'b': None}}
-    """
+    """The parameters that leave some version as it is: its benchmarks measure one thing several times."""
     groups: dict[tuple[str, str, str], list[PlannedVersion]] = {}
     for benchmark in plan:
         for name in benchmark.parameters:
@@ -176,14 +152,7 @@ def plan_commands(
     *,
     benchmark: str = "command",
 ) -> tuple[PlannedBenchmark, ...]:
-    """Plan commands that are versions of one benchmark.
-
-    Examples
-    --------
-    >>> plan = plan_commands(["sort {n}"], [], {"n": ["1", "2"]}, Hooks())
-    >>> [v.command for v in plan[0].versions]
-    [('sort', '1'), ('sort', '2')]
-    """
+    """Plan commands that are versions of one benchmark."""
     if not commands:
         raise UsageError("nothing to run: give commands as quoted strings, one after --, or --suite FILE")
     for name, choices in parameters.items():

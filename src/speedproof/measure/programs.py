@@ -30,14 +30,7 @@ _SLACK_SECONDS = 2.0
 
 
 def fingerprints(plan: Iterable[PlannedBenchmark]) -> dict[str, str]:
-    """Describe the content of every file that the commands of a plan name.
-
-    Examples
-    --------
-    >>> version = PlannedVersion("v", ("sh", "-c", "cat < /etc/passwd"), "cat < /etc/passwd")
-    >>> [Path(path).name for path in fingerprints([PlannedBenchmark("b", (version,))])]
-    ['sh', 'cat', 'passwd']
-    """
+    """Describe the content of every file that the commands of a plan name."""
     paths = dict.fromkeys(
         path for benchmark in plan for version in benchmark.versions for path in _files_of(version)
     )
@@ -45,14 +38,7 @@ def fingerprints(plan: Iterable[PlannedBenchmark]) -> dict[str, str]:
 
 
 def not_found(plan: Iterable[PlannedBenchmark]) -> str:
-    """The first program of a plan that is not there, unless a setup command may still make it.
-
-    Examples
-    --------
-    >>> version = PlannedVersion("v", ("no-such-program",), "no-such-program")
-    >>> not_found([PlannedBenchmark("b", (version,))])
-    'no-such-program'
-    """
+    """The first program of a plan that is not there, unless a setup command may still make it."""
     for benchmark in plan:
         for version in benchmark.versions:
             found = find_program(version.command[0], {**os.environ, **version.env})

@@ -50,63 +50,33 @@ class Decider(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What ends a benchmark whatever was found.
+    """What ends a benchmark whatever was found."""
 
-    Attributes
-    ----------
-    max_blocks : int or None
-        Blocks after which it ends.
-    max_time : float or None
-        Seconds of one session after which it ends.
-    budget : float or None
-        Seconds for all benchmarks together, spent on those that are open; ``max_time`` then means nothing.
-    """
-
-    max_blocks: int | None = None
-    max_time: float | None = 60.0
+    max_blocks: int | None = None  # blocks after which it ends
+    max_time: float | None = 60.0  # seconds of one session after which it ends
+    # Seconds for all benchmarks together, spent on those that are open; ``max_time`` then means nothing
     budget: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Warmup:
-    """Runs before those that count.
+    """Runs before those that count."""
 
-    Attributes
-    ----------
-    rounds : int or None
-        How many of every version; None for "until steady": until, for no version, the median time of the
-        last three rounds is less than 98 % of that of the three before, at most 30 rounds.
-    """
-
+    # How many of every version; None for "until steady": until, for no version, the median time of the last
+    # three rounds is less than 98 % of that of the three before, at most 30 rounds
     rounds: int | None = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """What a watcher is told after each run.
+    """What a watcher is told after each run."""
 
-    Attributes
-    ----------
-    benchmark : PlannedBenchmark
-        What is measured.
-    version : str
-        What ran.
-    run : Run
-        Its measurements.
-    warmup : bool
-        Whether it was a warm-up run.
-    elapsed : float
-        Seconds since the benchmark's start.
-    together : int
-        How many benchmarks are measured at once, and open.
-    """
-
-    benchmark: PlannedBenchmark
-    version: str
-    run: Run
-    warmup: bool
-    elapsed: float
-    together: int = 1
+    benchmark: PlannedBenchmark  # what is measured
+    version: str  # what ran
+    run: Run  # its measurements
+    warmup: bool  # whether it was a warm-up run
+    elapsed: float  # seconds since the benchmark's start
+    together: int = 1  # how many benchmarks are measured at once, and open
 
 
 @dataclass(slots=True)

@@ -42,27 +42,13 @@ _LFS_POINTER_BYTES = 1024
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """One state of the code.
+    """One state of the code."""
 
-    Attributes
-    ----------
-    name : str
-        The short commit and its subject.
-    commit : str
-        The whole hash; of :data:`WORKTREE`, the one that it is based on.
-    content : str
-        Tells two states of one commit apart: empty, or a hash of what is not committed.
-    again : bool
-        Whether it is the control: the same source, checked out and built once more.
-    number : int or None
-        Which of several builds of it.
-    """
-
-    name: str
-    commit: str
-    content: str = ""
-    again: bool = False
-    number: int | None = None
+    name: str  # the short commit and its subject
+    commit: str  # the whole hash; of :data:`WORKTREE`, the one that it is based on
+    content: str = ""  # tells two states of one commit apart: empty, or a hash of what is not committed
+    again: bool = False  # whether it is the control: the same source, checked out and built once more
+    number: int | None = None  # which of several builds of it
 
     @property
     def seed(self) -> int:

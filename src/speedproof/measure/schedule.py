@@ -13,14 +13,7 @@ T = TypeVar("T")
 
 
 def block_order(versions: Sequence[T], *, seed: int, benchmark: int, block: int) -> tuple[T, ...]:
-    """The order of one block; the same for the same seed whatever ran before.
-
-    Examples
-    --------
-    >>> orders = [block_order("XY", seed=1, benchmark=0, block=i) for i in range(8)]
-    >>> sorted(set(orders))
-    [('X', 'Y'), ('Y', 'X')]
-    """
+    """The order of one block; the same for the same seed whatever ran before."""
     child = np.random.SeedSequence(seed, spawn_key=(benchmark, block))
     order = np.random.Generator(np.random.PCG64(child)).permutation(len(versions))
     return tuple(versions[i] for i in order.tolist())
@@ -30,11 +23,6 @@ def build_of(count: int, *, seed: int, benchmark: int, version: int, block: int)
     """Which of a version's builds a block has: all of them in random order, before any comes again.
 
     Every version has an order of its own, so that the builds of a block are paired at random.
-
-    Examples
-    --------
-    >>> sorted(build_of(5, seed=1, benchmark=0, version=0, block=b) for b in range(5))
-    [0, 1, 2, 3, 4]
     """
     turn, place = divmod(block, count)
     child = np.random.SeedSequence(seed, spawn_key=(benchmark, turn, version, count))

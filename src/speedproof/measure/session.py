@@ -53,38 +53,7 @@ def _ignore(progress: Progress) -> None:
 
 
 class Session:
-    """A session of measuring.
-
-    Parameters
-    ----------
-    head : SessionLine
-        The plan; stored first.
-    deciders : Mapping of str to Decider
-        By benchmark, who says that it is enough.
-    executor : Executor
-        What executes.
-    clock : callable
-        Seconds, monotonic.
-    append : callable
-        Stores a line.
-    limits : Limits
-        What ends a benchmark whatever was found.
-    watch : callable
-        Told after each run.
-    warmup : Warmup
-        Runs before those that count.
-    metric : str
-        The metric that decides.
-    ignore_failure : bool
-        Leave runs out that failed or lack the deciding metric, instead of stopping at the first.
-    changed : callable
-        Tells benchmark, version and path of each program that was replaced since the session began; asked
-        once, at its end.
-    harness : Harness, optional
-        Measures all benchmarks at once, in place of the executor, which measures them one after the other.
-    repeats : int
-        Runs of each version in a block, whose median is its value.
-    """
+    """A session of measuring."""
 
     def __init__(
         self,

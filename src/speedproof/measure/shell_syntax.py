@@ -26,15 +26,7 @@ _TOKEN = re.compile(
 
 
 def shell_syntax(text: str, folder: str = "") -> str:
-    r"""The first piece of a command that a shell would carry out or replace, and splitting into words does not.
-
-    Examples
-    --------
-    >>> shell_syntax("./a -n 3 2>&1 | wc -l"), shell_syntax("./a $HOME"), shell_syntax("ls ~/x")
-    ('2>&1', '$HOME', '~/x')
-    >>> shell_syntax(r"sh -c './a | wc -l' \; '$HOME'"), shell_syntax("grep ^a$ x?no=such&")
-    ('', '&')
-    """
+    r"""The first piece of a command that a shell would carry out or replace, and splitting into words does not."""
     start, pattern, magic = 0, "", False
     for match in _TOKEN.finditer(text + " "):
         kind, found = match.lastgroup, match[0]

@@ -26,16 +26,7 @@ _SYNC_SECONDS = 1.0
 
 
 class Store:
-    """A results file that lines are appended to.
-
-    Parameters
-    ----------
-    path : Path
-        Made when absent; a file that holds anything but sessions is refused. A last line that a killed
-        runner left unfinished is closed first.
-    clock : callable
-        Seconds; for the rhythm of ``fsync``.
-    """
+    """A results file that lines are appended to."""
 
     def __init__(self, path: Path, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock

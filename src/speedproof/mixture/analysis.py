@@ -118,50 +118,7 @@ def analyse(
     jobs: int = 1,
     progress: Progress | None = None,
 ) -> Analysis:
-    """Fit a sample, test the fit, and describe its modes and its run order.
-
-    Parameters
-    ----------
-    values : array_like, shape (n,)
-        In run order.
-    N : int
-        Bootstrap samples; 0 for no test.
-    seed : int
-        The same seed gives the same result, whatever ``jobs``.
-    components : int, optional
-        Exactly so many; then without a test, whose replicates choose K.
-    K_max : int
-        Largest number of components otherwise.
-    c : float, optional
-        Undersampling factor of the test.
-    fast : bool
-        Replicates stop adding components early.
-    rounding : bool
-        Where the plain mixture is rejected at 5 % and ties matter, look for a grid and take the fit and the
-        test that know of it. A mixture is then rejected only when both tests reject.
-    jobs : int
-        Threads.
-    progress : callable, optional
-        Called with the number of bootstrap samples done and N.
-
-    Returns
-    -------
-    Analysis
-        Plain numbers, fit to be serialised.
-
-    Raises
-    ------
-    DataError
-        A sample that no mixture can be fitted to.
-
-    Examples
-    --------
-    >>> from speedproof.mixture.model import MixtureModel, Modes
-    >>> x = MixtureModel([0.7, 0.3], [10.0, 20.0], [1.0, 1.0]).rvs(80, seed=1)
-    >>> a = analyse(x, N=50)
-    >>> len(a.components), len(a.modes), a.order.kind
-    (2, 2, 'mixed')
-    """
+    """Fit a sample, test the fit, and describe its modes and its run order."""
     shift = exponent(values)
     if shift:  # beyond the range in which densities and squares are doubles: in another unit, and back
         other = np.ldexp(np.asarray(values, dtype=np.float64), shift)

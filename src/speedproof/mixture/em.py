@@ -119,24 +119,13 @@ CONVERGED = Rules(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fits:
-    """What a search found, for each row.
+    """What a search found, for each row."""
 
-    Attributes
-    ----------
-    loglik : ndarray, shape (rows, K_max, 2)
-        Log-likelihoods of K = 1..K_max under E and V; NaN where a model is not estimable or was not tried.
-    parameters : ndarray, shape (rows, 3, K_max)
-        Weights, means and variances of the best model, zeros behind its K.
-    best : ndarray of int32, shape (rows, 2)
-        K (0: nothing could be fitted) and model (0 = E, 1 = V) with the largest BIC.
-    steps : ndarray of int32, shape (rows, K_max, 2)
-        EM steps made; negative where they ended before convergence.
-    """
-
+    # Log-likelihoods of K = 1..K_max under E and V; NaN where a model is not estimable or was not tried
     loglik: Floats
-    parameters: Floats
-    best: Ints
-    steps: Ints
+    parameters: Floats  # weights, means and variances of the best model, zeros behind its K
+    best: Ints  # K (0: nothing could be fitted) and model (0 = E, 1 = V) with the largest BIC
+    steps: Ints  # EM steps made; negative where they ended before convergence
 
     @classmethod
     def empty(cls, rows: int, K_max: int) -> Fits:
@@ -166,25 +155,8 @@ def quantile_starts(rows: Floats, K_max: int, *, as_mclust: bool = False) -> Int
     left. Where ties leave fewer than k + 1 distinct cuts, more probabilities are taken until there are
     enough, and then the cuts that open the narrowest intervals are dropped.
 
-    Parameters
-    ----------
-    rows : ndarray, shape (rows, n)
-        Sorted samples.
-    K_max : int
-        Largest number of classes.
-    as_mclust : bool
-        Compute the probabilities as R's ``seq`` does, rounding noise included, rather than exactly.
-
-    Returns
-    -------
-    ndarray of int32, shape (1 or rows, (K_max - 1) (K_max + 4) / 2)
-        For k = 2..K_max, one after the other, the first observation of each class and n. One line stands
-        for all rows when they have no ties. An empty class shows as two equal entries.
-
-    Examples
-    --------
-    >>> quantile_starts(np.array([[1.0, 2.0, 3.0, 4.0, 10.0]]), 3).tolist()
-    [[0, 2, 5, 0, 2, 3, 5]]
+    For k = 2..K_max, one after the other, the first observation of each class and n. One line stands for all
+    rows when they have no ties. An empty class shows as two equal entries.
     """
     count, n = rows.shape
     if not as_mclust and n > 1 and bool((np.diff(rows, axis=1) > 0).all()):
@@ -243,38 +215,7 @@ def search(
     jobs: int = 1,
     kernel: str | None = None,
 ) -> Fits:
-    """Fit every K and model to every row and choose by BIC.
-
-    Parameters
-    ----------
-    rows : ndarray, shape (rows, n)
-        Sorted samples, standardised unless ``rules`` are mclust's.
-    starts : ndarray of int32
-        From :func:`quantile_starts`.
-    K_max : int
-        Largest K.
-    rules : Rules
-        When a run stops.
-    single : bool
-        Run in single precision, many runs at once; what that cannot decide goes on in double.
-    K_always, patience : int
-        With patience > 0, stop adding components once so many of them in a row brought nothing, but
-        not before ``K_always``.
-    jobs : int
-        Threads; the result does not depend on it.
-    kernel : str, optional
-        ``"numpy"`` or one of :func:`kernel_names`; the best by default.
-
-    Returns
-    -------
-    Fits
-        For each row.
-
-    Raises
-    ------
-    UsageError
-        ``K_max`` out of range, or a kernel that is not there.
-    """
+    """Fit every K and model to every row and choose by BIC."""
     if not 1 <= K_max <= K_LIMIT:
         raise UsageError(f"K must lie in 1..{K_LIMIT}, not {K_max}")
     run = _runner(kernel)
@@ -293,21 +234,7 @@ def ks_distances(rows: Floats, fits: Fits, *, jobs: int = 1, kernel: str | None 
 
     The supremum over all x of ``|F_n(x) - F(x)|``: both sides of each jump count.
 
-    Parameters
-    ----------
-    rows : ndarray, shape (rows, n)
-        The sorted samples.
-    fits : Fits
-        What was fitted to them.
-    jobs : int
-        Threads.
-    kernel : str, optional
-        As for :func:`search`.
-
-    Returns
-    -------
-    ndarray, shape (rows,)
-        NaN where nothing could be fitted.
+    NaN where nothing could be fitted.
     """
     distances = np.full(len(rows), np.nan)
     if kernel == "numpy" or _COMPILED is None:
@@ -372,24 +299,8 @@ def climb(
 ) -> tuple[Floats, Ints]:
     """EM on one sample from many mixtures.
 
-    Parameters
-    ----------
-    x : ndarray, shape (n,)
-        The sorted sample.
-    mixtures : ndarray, shape (J, 3, K_max)
-        Weights, means and variances to start from; changed to where the runs end.
-    places : array_like, shape (J, 2)
-        K and model of each: 0 for E, 1 for V.
-    rules : Rules
-        When a run stops.
-    kernel : str, optional
-        As for :func:`search`.
-
-    Returns
-    -------
-    ndarray, ndarray of int32, shape (J,)
-        Log-likelihoods, NaN where a model is not estimable, and the steps made, negative where they ended
-        before convergence.
+    Log-likelihoods, NaN where a model is not estimable, and the steps made, negative where they ended before
+    convergence.
     """
     kinds = np.ascontiguousarray(places, dtype=np.int32)
     if kernel == "numpy" or (kernel is None and _COMPILED is None):

@@ -201,29 +201,7 @@ class MixtureFit:
 
 
 def standardise(values: npt.ArrayLike) -> tuple[Floats, float, float]:
-    """Sort a sample and remove its location and scale, so that no answer depends on the unit.
-
-    Parameters
-    ----------
-    values : array_like, shape (n,)
-        The sample.
-
-    Returns
-    -------
-    ndarray, float, float
-        u, centre and scale with sorted values = centre + scale u; u has mean 0 and variance 1.
-
-    Raises
-    ------
-    DataError
-        Fewer than two values, a value that is not finite, or all values equal.
-
-    Examples
-    --------
-    >>> u, centre, scale = standardise([3.0, 1.0, 2.0])
-    >>> u.tolist(), centre, scale
-    ([-1.0, 0.0, 1.0], 2.0, 1.0)
-    """
+    """Sort a sample and remove its location and scale, so that no answer depends on the unit."""
     try:
         x = np.sort(np.asarray(values, dtype=np.float64).ravel())
     except (TypeError, ValueError) as error:
@@ -351,13 +329,7 @@ def _as_mclust(x: Floats, K_max: int) -> MixtureFit:
 
 
 def free_parameters(kind: Kind, K: int) -> int:
-    """Count what a model estimates: weights (K - 1), means (K), variances (1 or K).
-
-    Examples
-    --------
-    >>> free_parameters("X", 1), free_parameters("E", 3), free_parameters("V", 3)
-    (2, 6, 8)
-    """
+    """Count what a model estimates: weights (K - 1), means (K), variances (1 or K)."""
     return 2 if K == 1 else 2 * K if kind == "E" else 3 * K - 1
 
 

@@ -107,25 +107,7 @@ class GoodnessOfFit:
 
 
 def ks_distance(values: npt.ArrayLike, model: MixtureModel) -> float:
-    """Supremum over all x of ``|F_n(x) - F(x)|``: both sides of each jump count.
-
-    Parameters
-    ----------
-    values : array_like, shape (n,)
-        The sample.
-    model : MixtureModel
-        The mixture.
-
-    Returns
-    -------
-    float
-        Between 1 / (2 n) and 1.
-
-    Examples
-    --------
-    >>> ks_distance([0.0], MixtureModel([1.0], [0.0], [1.0]))
-    0.5
-    """
+    """Supremum over all x of ``|F_n(x) - F(x)|``: both sides of each jump count."""
     x, counts = np.unique(np.asarray(values, dtype=np.float64), return_counts=True)
     above = np.cumsum(counts) / counts.sum()
     F = model.cdf(x)
@@ -139,20 +121,7 @@ def undersampling(n: int) -> float:
     often, and the more so the larger n is; smaller ones make up for it. The values come from
     ``studies/mixture_calibration.py``: they bring the share of true mixtures rejected at 5 % near 5 %.
 
-    Parameters
-    ----------
-    n : int
-        Size of the sample.
-
-    Returns
-    -------
-    float
-        0.9 below 200 values, 0.8 from there on; 1 below 10, where nothing could be left out.
-
-    Examples
-    --------
-    >>> undersampling(5), undersampling(100), undersampling(1000)
-    (1.0, 0.9, 0.8)
+    0.9 below 200 values, 0.8 from there on; 1 below 10, where nothing could be left out.
     """
     if n < 10:
         return 1.0
@@ -166,22 +135,6 @@ def draw_samples(
 
     Every 32 samples have a random stream of their own, a child of the seed: sample i is the same whatever
     N, and however the work is shared out.
-
-    Parameters
-    ----------
-    model : MixtureModel
-        What to draw from.
-    n, N : int
-        Size and number of samples.
-    seed : int or SeedSequence
-        The seed.
-    jobs : int
-        Threads.
-
-    Returns
-    -------
-    ndarray, shape (N, n)
-        Each row ascending.
     """
     root = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
     # A copy: spawning counts on the sequence, and the same seed must draw the same again.
@@ -215,43 +168,7 @@ def goodness_of_fit(
     progress: Progress | None = None,
     distance: Distance = "ks",
 ) -> GoodnessOfFit:
-    """Test a fitted mixture by a parametric bootstrap with the choice of K and model.
-
-    Parameters
-    ----------
-    values : array_like, shape (n,)
-        The sample that was fitted.
-    fit : MixtureFit
-        From :func:`speedproof.mixture.fitting.fit`.
-    N : int
-        Number of bootstrap samples.
-    seed : int
-        The same seed gives the same p-value, whatever ``jobs``.
-    c : float, optional
-        Bootstrap samples hold floor(c n) values; :func:`undersampling` by default.
-    fast : bool
-        Stop adding components to a replicate after two in a row that brought nothing (after one from 200
-        values on), but not before one more than the sample's K.
-    jobs : int
-        Threads.
-    progress : callable, optional
-        Called with the number of replicates done and N.
-    distance : {"ks", "cvm", "ad"}
-        Kolmogorov and Smirnov's, or a mean squared one over the observations: Cramer and von Mises', Anderson and
-        Darling's, which weighs the tails.
-
-    Returns
-    -------
-    GoodnessOfFit
-        Distance, p-value and critical values.
-
-    Raises
-    ------
-    UsageError
-        N below 1 or c that leaves fewer than two values.
-    DataError
-        The values are not those that were fitted.
-    """
+    """Test a fitted mixture by a parametric bootstrap with the choice of K and model."""
     x = np.asarray(values, dtype=np.float64)
     n = x.size
     if n != fit.n:
@@ -310,19 +227,7 @@ def refitted_distances(
 ) -> Floats:
     """Fit rows anew, with the choice of K and model, and measure each one's distance to its fit.
 
-    Parameters
-    ----------
-    rows : ndarray, shape (N, n)
-        Sorted samples in standard units: of a mean near 0 and a deviation near 1.
-    K_max, K_always, patience, jobs : int
-        As for :func:`speedproof.mixture.em.search`.
-    distance : {"ks", "cvm", "ad"}
-        As for :func:`goodness_of_fit`.
-
-    Returns
-    -------
-    ndarray, shape (N,)
-        NaN for a constant row.
+    NaN for a constant row.
     """
     fits = _refit(rows, K_max, K_always, patience, jobs)
     if distance == "ks":
@@ -347,20 +252,7 @@ class Refitted:
 
 
 def refitted(samples: Floats, K_max: int, *, jobs: int = 1) -> Refitted:
-    """Fit sorted rows anew, with the choice of K and model.
-
-    Parameters
-    ----------
-    samples : ndarray, shape (N, n)
-        Sorted rows, none of them constant.
-    K_max, jobs : int
-        As for :func:`speedproof.mixture.em.search`.
-
-    Returns
-    -------
-    Refitted
-        One mixture a row, in the unit of the rows.
-    """
+    """Fit sorted rows anew, with the choice of K and model."""
     centres = samples.mean(axis=1, keepdims=True)
     scales = samples.std(axis=1, ddof=1, keepdims=True)
     w, mu, v = np.moveaxis(_refit((samples - centres) / scales, K_max, 0, 0, jobs).parameters, 1, 0)

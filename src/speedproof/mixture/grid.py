@@ -16,24 +16,9 @@ FINEST = 1e6
 def detect_resolution(values: npt.ArrayLike) -> float | None:
     """Find the step of the grid that tied values lie on.
 
-    Parameters
-    ----------
-    values : array_like, shape (n,)
-        A sample.
-
-    Returns
-    -------
-    float or None
-        The largest h such that all differences are multiples of h within rounding noise; None when no two
-        values are equal (then nothing shows a grid), when all are, or when there is no such h above a
-        millionth of the range.
-
-    Examples
-    --------
-    >>> detect_resolution([0.31, 0.33, 0.33, 0.39])
-    0.02
-    >>> detect_resolution([0.31, 0.33, 0.34]) is None
-    True
+    The largest h such that all differences are multiples of h within rounding noise; None when no two values
+    are equal (then nothing shows a grid), when all are, or when there is no such h above a millionth of the
+    range.
     """
     x = np.asarray(values, dtype=np.float64)
     distinct = np.unique(x)
@@ -79,12 +64,6 @@ def tick(values: Floats) -> float | None:
 
     None where there are none, or where less than a third of the values share one. There are more ticks than a
     mixture has components: spikes on some of them would be no states.
-
-    Examples
-    --------
-    >>> x = np.sort(np.repeat(np.arange(12) * 0.2, 3) + np.tile([0.0, 0.01, 0.02], 12))
-    >>> round(tick(x), 6)
-    0.2
     """
     n = values.size
     gaps = values[1:] - values[:-1]

@@ -44,28 +44,7 @@ def sample_intervals(
     processes: Sequence[npt.ArrayLike | None] | None = None,
     alpha: float = 0.05,
 ) -> tuple[Estimate, ...]:
-    """I3 of every sample with its two-sided interval.
-
-    Parameters
-    ----------
-    samples : sequence of array_like
-        At least two; the least value wins, ties do not.
-    processes : sequence of array_like, optional
-        The process of each value where values are nested; None for a sample of independent values.
-    alpha : float
-        Risk of each interval.
-
-    Returns
-    -------
-    tuple of Estimate
-        Never narrower than the binomial bound of as many independent tuples as the smallest sample has values
-        (processes): samples that do not overlap are no certainty.
-
-    Examples
-    --------
-    >>> [f"{e.value:.2f} [{e.low:.2f}, {e.high:.2f}]" for e in sample_intervals([[1, 2, 4, 5], [3, 6, 7, 8]])]
-    ['0.88 [0.18, 1.00]', '0.12 [0.00, 0.82]']
-    """
+    """I3 of every sample with its two-sided interval."""
     if not 0.0 < alpha < 1.0:
         raise UsageError(f"a risk lies between 0 and 1, not at {alpha:g}")
     pairs = [_ranked(s, p) for s, p in zip(samples, processes or [None] * len(samples), strict=True)]
@@ -131,29 +110,7 @@ def mixture_intervals(
     alpha: float = 0.05,
     jobs: int = 1,
 ) -> tuple[Estimate, ...]:
-    """Percentile intervals of I3 of mixtures, by drawing from each and fitting anew.
-
-    Parameters
-    ----------
-    fits : sequence of MixtureFit
-        Of independent samples.
-    chances : sequence of float
-        I3 of each of them.
-    resamples : int
-        Samples drawn.
-    seed : int
-        The same seed gives the same intervals, whatever ``jobs``.
-    alpha : float
-        Risk of each interval.
-    jobs : int
-        Threads.
-
-    Returns
-    -------
-    tuple of Estimate
-        With the binomial bound of :func:`sample_intervals`. Of more than 4,000 values only so many are drawn,
-        which makes the intervals wider, never narrower.
-    """
+    """Percentile intervals of I3 of mixtures, by drawing from each and fitting anew."""
     seeds = np.random.SeedSequence(seed).spawn(len(fits))
     points = int(np.clip(POINTS // (resamples * len(fits)), 32, 1024))
 

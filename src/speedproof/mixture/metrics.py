@@ -107,23 +107,7 @@ def compare(
 
 
 def expected_gap(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
-    """I1 of two samples: the mean of ``|x_i - y_j|`` over all pairs, in O(N log N).
-
-    Parameters
-    ----------
-    x, y : array_like
-        Samples.
-
-    Returns
-    -------
-    float
-        In their unit.
-
-    Examples
-    --------
-    >>> expected_gap([1.0, 2.0], [4.0])
-    2.5
-    """
+    """I1 of two samples: the mean of ``|x_i - y_j|`` over all pairs, in O(N log N)."""
     a, b = np.sort(np.asarray(x, dtype=np.float64)), np.sort(np.asarray(y, dtype=np.float64))
     origin = a[0]  # sums of small differences lose no digits
     a, b = a - origin, b - origin
@@ -135,24 +119,7 @@ def expected_gap(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
 
 
 def mixture_gap(x: MixtureModel, y: MixtureModel) -> float:
-    """I1 of two mixtures, closed form: the mean of a folded normal for every pair of components.
-
-    Parameters
-    ----------
-    x, y : MixtureModel
-        Independent.
-
-    Returns
-    -------
-    float
-        E|X - Y|.
-
-    Examples
-    --------
-    >>> unit = MixtureModel([1.0], [0.0], [1.0])
-    >>> round(mixture_gap(unit, unit), 12)  # 2 / sqrt(pi)
-    1.128379167096
-    """
+    """I1 of two mixtures, closed form: the mean of a folded normal for every pair of components."""
     d = x.means[:, None] - y.means
     s = np.hypot(x.sds[:, None], y.sds)
     z = d / s
@@ -163,27 +130,7 @@ def mixture_gap(x: MixtureModel, y: MixtureModel) -> float:
 def probability_below(
     x: npt.ArrayLike, y: npt.ArrayLike, *, delta: float = 0.0, ties: Ties = "strict"
 ) -> float:
-    """I2 of two samples: the share of pairs with ``x_i < y_j + delta``, in O(N log N).
-
-    Parameters
-    ----------
-    x, y : array_like
-        Samples.
-    delta : float
-        Head start of X, in their unit.
-    ties : {"strict", "half", "equal"}
-        Pairs with ``x_i == y_j + delta`` count nothing, half or fully; VARCORE counts half.
-
-    Returns
-    -------
-    float
-        In [0, 1].
-
-    Examples
-    --------
-    >>> [probability_below([1.0, 2.0], [2.0], ties=t) for t in ("strict", "half", "equal")]
-    [0.5, 0.75, 1.0]
-    """
+    """I2 of two samples: the share of pairs with ``x_i < y_j + delta``, in O(N log N)."""
     # Searching for ascending values finds what it needs in the cache.
     a, b = np.sort(np.asarray(x, dtype=np.float64)), np.sort(np.asarray(y, dtype=np.float64)) + delta
     below = int(np.searchsorted(a, b, side="left").sum())
@@ -193,47 +140,18 @@ def probability_below(
 
 
 def mixture_probability_below(x: MixtureModel, y: MixtureModel, *, delta: float = 0.0) -> float:
-    """I2 of two mixtures, closed form; ties have probability zero.
-
-    Parameters
-    ----------
-    x, y : MixtureModel
-        Independent.
-    delta : float
-        Head start of X.
-
-    Returns
-    -------
-    float
-        P[X < Y + delta].
-
-    Examples
-    --------
-    >>> unit = MixtureModel([1.0], [0.0], [1.0])
-    >>> mixture_probability_below(unit, unit)
-    0.5
-    """
+    """I2 of two mixtures, closed form; ties have probability zero."""
     z = (delta + y.means - x.means[:, None]) / np.hypot(x.sds[:, None], y.sds)
     return float(x.weights @ ndtr(z) @ y.weights)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Chances:
-    """I3 of every version.
+    """I3 of every version."""
 
-    Attributes
-    ----------
-    strict : ndarray, shape (r,)
-        P[X_j < min of the others].
-    or_equal : ndarray, shape (r,)
-        The same with ``<=``: what ties add. Equal to ``strict`` for mixtures.
-    error : float
-        Bound of the numerical error; of quadrature for mixtures, of rounding for samples.
-    """
-
-    strict: Floats
-    or_equal: Floats
-    error: float
+    strict: Floats  # P[X_j < min of the others]
+    or_equal: Floats  # the same with ``<=``: what ties add. Equal to ``strict`` for mixtures.
+    error: float  # bound of the numerical error; of quadrature for mixtures, of rounding for samples
 
 
 def least_of_samples(samples: Sequence[npt.ArrayLike]) -> Chances:
@@ -242,26 +160,6 @@ def least_of_samples(samples: Sequence[npt.ArrayLike]) -> Chances:
     With S_l(v) the share of sample l above v, the chance of version j is the mean of the product of S_l,
     l != j, over the values of j. One sweep over all values in order keeps the sum of log S_l: O(N log N)
     for all versions together.
-
-    Parameters
-    ----------
-    samples : sequence of array_like
-        At least two, of any sizes.
-
-    Returns
-    -------
-    Chances
-        Strict and with ties.
-
-    Raises
-    ------
-    UsageError
-        Fewer than two samples.
-
-    Examples
-    --------
-    >>> least_of_samples([[1.0, 3.0], [2.0, 4.0]]).strict.tolist()
-    [0.75, 0.25]
     """
     if len(samples) < 2:
         raise UsageError("the least of one version says nothing: give at least two")
@@ -316,31 +214,7 @@ def _places_in_itself(ascending: Floats, side: Literal["left", "right"]) -> npt.
 
 
 def least_of_mixtures(models: Sequence[MixtureModel]) -> Chances:
-    """I3 of every mixture at once, by Gauss-Legendre quadrature.
-
-    Parameters
-    ----------
-    models : sequence of MixtureModel
-        At least two, independent.
-
-    Returns
-    -------
-    Chances
-        ``error`` bounds the quadrature by how far the chances are from summing to one, plus the mass that
-        lies outside.
-
-    Raises
-    ------
-    UsageError
-        Fewer than two models.
-
-    Examples
-    --------
-    >>> a, b = MixtureModel([1.0], [0.0], [1.0]), MixtureModel([1.0], [1.0], [1.0])
-    >>> c = least_of_mixtures([a, b])
-    >>> c.strict.round(6).tolist(), round(mixture_probability_below(a, b), 6)
-    ([0.76025, 0.23975], 0.76025)
-    """
+    """I3 of every mixture at once, by Gauss-Legendre quadrature."""
     if len(models) < 2:
         raise UsageError("the least of one version says nothing: give at least two")
     low, width = _intervals(models)

@@ -60,34 +60,7 @@ class ModeOrder:
 def mode_order(
     values: npt.ArrayLike, modes: Modes, *, alpha: float = 0.01, permutations: int = 999, seed: int = 0
 ) -> ModeOrder:
-    """Tell whether the modes of a sample alternate, come in blocks, or are a warm-up.
-
-    Parameters
-    ----------
-    values : array_like, shape (n,)
-        The sample in run order.
-    modes : Modes
-        Those of its mixture.
-    alpha : float
-        Risk of each statement.
-    permutations : int
-        Shuffles behind the p-value of the stretches.
-    seed : int
-        The same seed gives the same p-value.
-
-    Returns
-    -------
-    ModeOrder
-        What the order looks like.
-
-    Examples
-    --------
-    >>> both = MixtureModel([0.5, 0.5], [1.0, 2.0], [0.1, 0.1]).modes()
-    >>> mode_order([1.0, 2.0] * 20, both).kind, mode_order([1.0] * 20 + [2.0] * 20, both).kind
-    ('alternating', 'blocks')
-    >>> mode_order([2.0] * 4 + [1.0] * 36, both).kind
-    'warm-up'
-    """
+    """Tell whether the modes of a sample alternate, come in blocks, or are a warm-up."""
     label = np.searchsorted(modes.valleys, np.asarray(values, dtype=np.float64))
     n = label.size
     counts = np.bincount(label, minlength=modes.count)

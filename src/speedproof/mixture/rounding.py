@@ -181,37 +181,7 @@ def _from_classes(samples: Floats, classes: npt.NDArray[np.int32]) -> tuple[Mixt
 
 
 def fit_rounded(values: npt.ArrayLike, resolution: float, *, K_max: int = 9) -> MixtureFit:
-    """Fit a mixture to values that were rounded to a grid.
-
-    Parameters
-    ----------
-    values : array_like, shape (n,)
-        The sample; each value v stands for the interval of width ``resolution`` around it.
-    resolution : float
-        Step of the grid, in the unit of the values.
-    K_max : int
-        Largest K; never more than there are distinct values.
-
-    Returns
-    -------
-    MixtureFit
-        Of the values before rounding. Its likelihood is the probability of the intervals over their width,
-        so that it can be compared with a density's.
-
-    Raises
-    ------
-    DataError
-        Fewer than two values, a value that is not finite, or values off the grid.
-    UsageError
-        A resolution that is not positive.
-
-    Examples
-    --------
-    >>> x = np.round(MixtureModel([0.5, 0.5], [10.0, 20.0], [0.4, 0.4]).rvs(100, seed=1))
-    >>> f = fit_rounded(x, 1.0)
-    >>> f.components, f.resolution
-    (2, 1.0)
-    """
+    """Fit a mixture to values that were rounded to a grid."""
     x = np.sort(np.asarray(values, dtype=np.float64).ravel())
     if x.size < 2 or not np.isfinite(x).all():
         raise DataError("a mixture needs at least two finite values")
@@ -254,22 +224,7 @@ def _in_steps(x: Floats, resolution: float) -> tuple[Floats, float]:
 
 
 def rounded_distance(values: npt.ArrayLike, model: MixtureModel, resolution: float) -> float:
-    """Largest distance of the empirical to the fitted distribution function at the ends of the intervals.
-
-    Parameters
-    ----------
-    values : array_like, shape (n,)
-        Rounded values.
-    model : MixtureModel
-        Of the values before rounding.
-    resolution : float
-        Step of the grid.
-
-    Returns
-    -------
-    float
-        In [0, 1].
-    """
+    """Largest distance of the empirical to the fitted distribution function at the ends of the intervals."""
     x, counts = np.unique(np.asarray(values, dtype=np.float64), return_counts=True)
     above = np.cumsum(counts) / counts.sum()
     below = above - counts / counts.sum()
@@ -286,31 +241,7 @@ def goodness_of_rounded(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> GoodnessOfFit:
-    """Test a mixture of rounded values: every bootstrap sample is rounded to the same grid.
-
-    Parameters
-    ----------
-    values : array_like, shape (n,)
-        The sample that was fitted.
-    fit : MixtureFit
-        From :func:`fit_rounded`.
-    N : int
-        Number of bootstrap samples.
-    seed : int
-        The same seed gives the same p-value.
-    progress : callable, optional
-        Called with the number of replicates done and N.
-
-    Returns
-    -------
-    GoodnessOfFit
-        On the grid; without undersampling.
-
-    Raises
-    ------
-    UsageError
-        The fit does not know a resolution.
-    """
+    """Test a mixture of rounded values: every bootstrap sample is rounded to the same grid."""
     if fit.resolution is None:
         raise UsageError("this fit knows no resolution; fit with fit_rounded")
     x = np.sort(np.asarray(values, dtype=np.float64))
@@ -337,16 +268,6 @@ def rounding_matters(values: npt.ArrayLike) -> bool:
 
     The distance at which a fit is rejected is about 1 / sqrt(n); ties matter when the most frequent value
     alone makes a jump of more than a quarter of that.
-
-    Parameters
-    ----------
-    values : array_like, shape (n,)
-        A sample.
-
-    Returns
-    -------
-    bool
-        False without ties.
     """
     _, counts = np.unique(np.asarray(values, dtype=np.float64), return_counts=True)
     most = int(counts.max(initial=0))

@@ -158,24 +158,7 @@ def spread_of_neighbours(x: Floats) -> float:
 
 
 def table(x: Floats, K_max: int, floor: float, *, kernel: str | None = None) -> dict[Place, Found]:
-    """The best mixture found for every K and model.
-
-    Parameters
-    ----------
-    x : ndarray, shape (n,)
-        Sorted, standardised values.
-    K_max : int
-        Largest K.
-    floor : float
-        Smallest standard deviation of a component.
-    kernel : str, optional
-        As for :func:`speedproof.mixture.em.search`.
-
-    Returns
-    -------
-    dict of (K, model) to Found
-        Log-likelihoods of the whole sample.
-    """
+    """The best mixture found for every K and model."""
     on = starts.condensed(x, MOST)
     small = starts.condensed(on, SMALL)
     smallest, apart = max(floor, 1e-7) ** 2, spread_of_neighbours(on)

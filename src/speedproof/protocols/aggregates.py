@@ -30,27 +30,15 @@ __all__ = ["GeometricMeans", "LogRatio", "MeanLogRatio", "geometric_means", "log
 
 @dataclass(frozen=True, slots=True)
 class LogRatio:
-    """The logarithm of one benchmark's speedup, and how uncertain it is.
+    """The logarithm of one benchmark's speedup, and how uncertain it is."""
 
-    Attributes
-    ----------
-    benchmark : str
-        Its name.
-    value : float
-        log(mean X / mean Y), or log(mean Y / mean X) where higher is better.
-    variances : (float, float)
-        Of the logarithms of the two means, by the delta method: s^2 / (n mean^2). NaN for a single
-        independent value.
-    df : (int, int)
-        Their degrees of freedom, n - 1.
-    sessions : (float, float)
-        Standard deviation that the sessions add, with its degrees of freedom; 0 without a noise floor.
-    """
-
-    benchmark: str
-    value: float
+    benchmark: str  # its name
+    value: float  # log(mean X / mean Y), or log(mean Y / mean X) where higher is better
+    # Of the logarithms of the two means, by the delta method: s^2 / (n mean^2). NaN for a single independent
+    # value.
     variances: tuple[float, float]
-    df: tuple[int, int]
+    df: tuple[int, int]  # their degrees of freedom, n - 1
+    # Standard deviation that the sessions add, with its degrees of freedom; 0 without a noise floor
     sessions: tuple[float, float] = (0.0, math.inf)
 
     @property
@@ -67,24 +55,12 @@ class LogRatio:
 
 @dataclass(frozen=True, slots=True)
 class MeanLogRatio:
-    """A mean of logarithms of speedups with its standard error.
+    """A mean of logarithms of speedups with its standard error."""
 
-    Attributes
-    ----------
-    value : float
-        The mean as observed.
-    centre : float
-        The mean without the bias of the logarithms; tests and intervals start from it.
-    error : float
-        Its standard error; NaN where none can be given.
-    df : float
-        Degrees of freedom of the t distribution that goes with it.
-    """
-
-    value: float
-    centre: float
-    error: float
-    df: float
+    value: float  # the mean as observed
+    centre: float  # the mean without the bias of the logarithms; tests and intervals start from it
+    error: float  # its standard error; NaN where none can be given
+    df: float  # degrees of freedom of the t distribution that goes with it
 
     def pvalue(self, margin: float = 0.0, *, less: bool = False) -> float:
         """One-sided p-value for "the mean lies above the margin", or below it."""
@@ -137,19 +113,8 @@ class GeometricMeans:
 def log_ratio(pair: Pair, floor: NoiseFloor | None = None) -> LogRatio | None:
     """The logarithm of a benchmark's speedup in mean.
 
-    Notes
-    -----
     Var log(mean) is s^2 / (n mean^2) to first order. With a coefficient of variation v of the mean the
     neglected terms are of the relative order v^2.
-
-    Examples
-    --------
-    >>> from speedproof.data.sample import Sample
-    >>> from speedproof.data.suite import Key
-    >>> x, y = Sample(np.array([2.0, 2.2, 1.8])), Sample(np.array([1.0, 1.1, 0.9]))
-    >>> found = log_ratio(Pair(Key("sort"), x, y))
-    >>> round(math.exp(found.value), 12), [round(v, 6) for v in found.variances], found.df
-    (2.0, [0.003333, 0.003333], (2, 2))
     """
     if (pair.reference.unit, pair.reference.direction) != (pair.candidate.unit, pair.candidate.direction):
         raise DataError(f"{pair.key.benchmark}: the samples have two units or directions")
@@ -175,18 +140,8 @@ def log_ratio(pair: Pair, floor: NoiseFloor | None = None) -> LogRatio | None:
 def mean_log_ratio(ratios: Sequence[LogRatio], *, like_these: bool) -> MeanLogRatio:
     """The mean of logarithms of speedups, with the standard error of the question asked.
 
-    Notes
-    -----
     What sessions add to single benchmarks may be correlated in any way: the mean of their standard deviations is
     the most that they add to the mean of the benchmarks. The degrees of freedom are the fewest of any part.
-
-    Examples
-    --------
-    >>> ratios = [LogRatio("a", 0.1, (1e-4, 1e-4), (9, 9)), LogRatio("b", 0.3, (1e-4, 1e-4), (9, 9))]
-    >>> mean_log_ratio(ratios, like_these=False)
-    MeanLogRatio(value=0.2, centre=0.2, error=0.01, df=36.0)
-    >>> mean_log_ratio(ratios, like_these=True).error.__round__(6)
-    0.1
     """
     alone = _of_runs(ratios, like_these)
     sessions = float(np.mean([ratio.sessions[0] for ratio in ratios]))
@@ -219,23 +174,9 @@ def geometric_means(
 ) -> GeometricMeans:
     """The geometric mean of the speedups in mean, with an interval for either question.
 
-    Notes
-    -----
     "Like these" takes the logarithms of the speedups for a random sample of a normal population. Benchmarks
     are rarely chosen at random; the interval then speaks of no population that anybody could name, and only
     the one for these benchmarks is safe to quote.
-
-    Examples
-    --------
-    >>> from speedproof.data.sample import Sample
-    >>> from speedproof.data.suite import Key
-    >>> times = {"a": ([2.0, 2.02, 1.98], [1.0, 1.01, 0.99]), "b": ([3.0, 3.03, 2.97], [3.0, 3.01, 2.99])}
-    >>> pairs = [Pair(Key(k), Sample(np.array(x)), Sample(np.array(y))) for k, (x, y) in times.items()]
-    >>> found = geometric_means(pairs)
-    >>> [round(v, 4) for v in (found.these.value, found.these.low, found.these.high)]
-    [1.4142, 1.397, 1.4317]
-    >>> [round(v, 4) for v in (found.like_these.low, found.like_these.high)]
-    [0.0173, 115.5984]
     """
     if not 0 < confidence < 1:
         raise ValueError(f"a confidence must lie between 0 and 1, not be {confidence:g}")

@@ -116,27 +116,7 @@ class BisectionFinding:
 
 
 class Bisection:
-    """The state of a search; ask :meth:`next`, measure that pair, :meth:`add` it.
-
-    Parameters
-    ----------
-    count : int
-        Number of commits, both ends included; at least 2.
-    alpha : float
-        The risk of claiming a change where there is none, both directions together, and of a wrong confirmation.
-    min_change : float
-        Relative; the search ends when the ends are proven to differ by less.
-
-    Examples
-    --------
-    >>> search = Bisection(9)
-    >>> seconds = [1.0, 1.001, 0.999, 1.0, 1.1, 1.101, 1.099, 1.1, 1.1]
-    >>> while (pair := search.next()) is not None:
-    ...     search.add(*pair, *(seconds[i] for i in pair))
-    >>> found = search.finding()
-    >>> found.culprit, found.credible
-    (4, (4,))
-    """
+    """The state of a search; ask :meth:`next`, measure that pair, :meth:`add` it."""
 
     def __init__(self, count: int, *, alpha: float = 0.05, min_change: float = 0.01) -> None:
         self._last = count - 1

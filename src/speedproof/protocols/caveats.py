@@ -28,13 +28,6 @@ def caveats_of(
     of a version differ where they are too few to be the unit, ``SEVERAL_PROCESSES`` where a side is one process,
     ``TWO_MEASUREMENTS`` where both hold the same values, ``PLANNED_SIZE`` where measuring went on until it had a
     result. The first three need not be said where a noise floor counts the sessions in.
-
-    Examples
-    --------
-    >>> from speedproof.data.suite import Key
-    >>> early, late = (Sample(np.array([1.0, t]), span=(t, t + 9), tool="pyperf") for t in (2.0, 20.0))
-    >>> [(c.kind.name, c.versions) for c in caveats_of([Pair(Key("b"), late, early)], ("old", "new"))]
-    [('INTERLEAVED', ('new', 'old'))]
     """
     by_order: dict[Order, list[str]] = {}
     single: dict[tuple[str, ...], list[str]] = {}

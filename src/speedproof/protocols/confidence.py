@@ -26,15 +26,7 @@ def highest_confidence(
     pvalues: Iterable[float],
     significant: Callable[[npt.NDArray[np.float64]], npt.NDArray[np.bool_]],
 ) -> HighestConfidence:
-    """Find every risk in (0, 1) at which a protocol says "significant".
-
-    Examples
-    --------
-    A single test with p = 0.02 is significant from there on:
-
-    >>> highest_confidence([0.02], lambda alpha: alpha >= 0.02)
-    HighestConfidence(value=0.98, attained=True, upward_closed=True, intervals=((0.02, 1.0, True, False),))
-    """
+    """Find every risk in (0, 1) at which a protocol says "significant"."""
     (found,) = highest_confidences(
         np.array([list(pvalues)], dtype=np.float64), lambda alpha: significant(alpha[0])[None]
     )

@@ -172,17 +172,7 @@ def gate(
     done: Callable[[], None] = _no_step,
     floor: NoiseFloor | None = None,
 ) -> GateDecision:
-    """Hold a candidate to a policy, benchmark by benchmark.
-
-    Examples
-    --------
-    >>> from speedproof.data.suite import Record
-    >>> old, new = np.linspace(10, 11, 12), np.linspace(9, 9.9, 12)
-    >>> suite = Suite.from_records([("old", Record("sort", old)), ("new", Record("sort", new))])
-    >>> result = gate(suite, ("old", "new"), lambda name: Demand())
-    >>> result.outcome.value, result.rows[0].claims_proven()
-    ('pass', ('not worse', 'improvement'))
-    """
+    """Hold a candidate to a policy, benchmark by benchmark."""
     pairing = suite.pair(*versions)
     demands = {key: demand_of(key.benchmark) for key in suite.of(versions[0])}
     ignored = [key for key, demand in demands.items() if demand is None]

@@ -140,15 +140,7 @@ def evidence(comparison: Comparison) -> dict[str, float]:
 
 
 def judge(required: npt.ArrayLike, contradicted: npt.ArrayLike, alpha: float) -> Outcome:
-    """The gate's answer from the p-values of all benchmarks.
-
-    Examples
-    --------
-    >>> judge([0.01, 0.04], [1.0, 1.0], 0.05).value, judge([0.01, 0.9], [1.0, 0.2], 0.05).value
-    ('pass', 'undecided')
-    >>> judge([0.01, 0.99], [1.0, 0.02], 0.05).value
-    'fail'
-    """
+    """The gate's answer from the p-values of all benchmarks."""
     if (np.asarray(contradicted) <= alpha).any():
         return Outcome.FAIL
     return Outcome.PASS if (np.asarray(required) <= alpha).all() else Outcome.UNDECIDED
@@ -203,12 +195,6 @@ def _hypothesis(name: str, margin: float) -> str:
 
 
 def claim(name: str, margin: float, pvalue: float, adjusted: float, alpha: float) -> Hypothesis:
-    """A claim by its key of :func:`evidence`.
-
-    Examples
-    --------
-    >>> claim("not_worse", 0.02, 0.01, 0.03, 0.05)
-    Hypothesis(name='not worse', hypothesis='speedup > 0.9804', pvalue=0.01, adjusted=0.03, proven=True)
-    """
+    """A claim by its key of :func:`evidence`."""
     text = _hypothesis(name, margin)
     return Hypothesis(name.replace("_", " "), text, pvalue, adjusted, bool(adjusted <= alpha))

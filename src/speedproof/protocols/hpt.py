@@ -151,17 +151,6 @@ def hpt(
     Scores are made relative to the reference, so that every benchmark counts alike: the reference's median
     over the value where lower is better, the value over the reference's median where higher is. Ranking
     absolute seconds instead lets the benchmark with the longest times decide.
-
-    Examples
-    --------
-    >>> from speedproof.data.sample import Sample
-    >>> from speedproof.data.suite import Key
-    >>> x = Sample(np.array([10.0, 10.2, 9.9, 10.1, 10.3]))
-    >>> y = Sample(np.array([8.0, 8.3, 8.1, 7.9, 8.2]))
-    >>> pairs = [Pair(Key(f"b{i}"), x, y) for i in range(6)]
-    >>> result = hpt(pairs, confidences=[0.95])
-    >>> result.winner.value, result.confidence, result.speedups[0].hundredth
-    ('candidate', 0.984375, 1.21)
     """
     entries = entries_of_pairs(pairs, level)
     return hpt_of_entries(entries, confidences, level, rule, literal_signs, RELATIVE)
@@ -181,14 +170,6 @@ def hpt_of_scores(
 
     This is the article's own input, ratios to a third machine such as SPEC ratios. The scores of different
     benchmarks must be comparable with each other; times or rates are not, use :func:`hpt` for these.
-
-    Examples
-    --------
-    Table II of the article gives one score a benchmark; six of its rows, all won by the candidate:
-
-    >>> x, y = [18.5, 15.4, 14.1, 21.5, 18.6, 14.9], [25.9, 19.5, 26.8, 50.4, 23.9, 47.6]
-    >>> hpt_of_scores([[v] for v in x], [[v] for v in y]).confidence
-    0.984375
     """
     entries = entries_of_scores(reference, candidate, names, level)
     return hpt_of_entries(entries, confidences, level, rule, literal_signs, AS_GIVEN)

@@ -116,35 +116,18 @@ class Duel:
 
 @dataclass(frozen=True, slots=True)
 class Level1:
-    """What one benchmark says at one speedup.
+    """What one benchmark says at one speedup."""
 
-    Attributes
-    ----------
-    state : int
-        1 when A is significantly better, -1 when B is, 0 for a tie; for too few runs the sign of ``d``.
-    d : Fraction
-        Difference of the medians of the scores; 0 for a tie.
-    pvalue_a, pvalue_b : float
-        Of the rank-sum test in either direction; NaN when it was skipped.
-    conflict : bool
-        The test accepts one direction and the medians say the other.
-    """
-
+    # 1 when A is significantly better, -1 when B is, 0 for a tie; for too few runs the sign of ``d``
     state: int
-    d: Fraction
-    pvalue_a: float
+    d: Fraction  # difference of the medians of the scores; 0 for a tie
+    pvalue_a: float  # of the rank-sum test in either direction; NaN when it was skipped
     pvalue_b: float
-    conflict: bool
+    conflict: bool  # the test accepts one direction and the medians say the other
 
 
 def decimal(value: float) -> Fraction:
-    """Read a double as the decimal of 15 significant digits that it prints as.
-
-    Examples
-    --------
-    >>> decimal(1.76), decimal(0.1 + 0.2)
-    (Fraction(44, 25), Fraction(3, 10))
-    """
+    """Read a double as the decimal of 15 significant digits that it prints as."""
     return Fraction(format(value, f".{_DIGITS}g"))
 
 
@@ -229,13 +212,7 @@ def usual_level(n: int, m: int) -> float:
 
 
 def too_few_runs(n: int, m: int) -> bool:
-    """Whether n against m runs can never make the rank-sum test reject at 0.10: one or two each.
-
-    Examples
-    --------
-    >>> too_few_runs(2, 2), too_few_runs(3, 3), too_few_runs(2, 3)
-    (True, False, False)
-    """
+    """Whether n against m runs can never make the rank-sum test reject at 0.10: one or two each."""
     return n + m < 10 and comb(n + m, n) < 10
 
 

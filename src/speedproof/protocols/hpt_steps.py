@@ -29,27 +29,15 @@ _EDGE = 1e-13
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Steps:
-    """What the rank-sum test says of one benchmark, at every speedup from 1 on.
+    """What the rank-sum test says of one benchmark, at every speedup from 1 on."""
 
-    Attributes
-    ----------
-    duel : Duel
-        The benchmark.
-    start : int
-        State just above 1: 1, -1, 0, or ``FREE`` at every speedup.
-    points : ndarray of float64, shape (p,)
-        Where the state changes, ascending.
-    at, after : ndarray of int8, shape (p,)
-        State at each point and from there to the next; ``OPEN`` where floating point cannot tell.
-    members : tuple of ndarray, length p
-        The ratios that meet at each point: their places in the table of ``upper`` over ``lower``.
-    """
-
-    duel: Duel
-    start: int
-    points: FloatArray
+    duel: Duel  # the benchmark
+    start: int  # state just above 1: 1, -1, 0, or ``FREE`` at every speedup
+    points: FloatArray  # where the state changes, ascending
+    # State at each point and from there to the next; ``OPEN`` where floating point cannot tell
     at: StateArray
     after: StateArray
+    # The ratios that meet at each point: their places in the table of ``upper`` over ``lower``
     members: tuple[IntArray, ...]
 
     def exact(self, point: int) -> set[Fraction]:

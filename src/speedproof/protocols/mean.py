@@ -48,26 +48,14 @@ _LEAST_FOR_SHAPIRO = 3
 
 @dataclass(frozen=True, slots=True)
 class MeanTests:
-    """All tests of figure 1; fields of shape (...).
+    """All tests of figure 1; fields of shape (...)."""
 
-    Attributes
-    ----------
-    n, m : int
-        Runs of X and of Y.
-    shapiro_x, shapiro_y : TestResult
-        Normality of each sample.
-    variances : VarianceRatio
-        The two-sided F test.
-    student, welch : TTest
-        The one-sided t tests with pooled and with separate variances.
-    """
-
-    n: int
+    n: int  # runs of X and of Y
     m: int
-    shapiro_x: TestResult
+    shapiro_x: TestResult  # normality of each sample
     shapiro_y: TestResult
-    variances: VarianceRatio
-    student: TTest
+    variances: VarianceRatio  # the two-sided F test
+    student: TTest  # the one-sided t tests with pooled and with separate variances
     welch: TTest
 
     def columns(self) -> MeanTests:
@@ -90,32 +78,17 @@ class MeanTests:
 
 @dataclass(frozen=True, slots=True)
 class MeanDecision:
-    """Figure 1 at one risk or at several; arrays of the common shape of tests and risk.
+    """Figure 1 at one risk or at several; arrays of the common shape of tests and risk."""
 
-    Attributes
-    ----------
-    state : ndarray of int8
-        Positions in :data:`STATES`, for "X takes longer than Y in mean".
-    state_slower : ndarray of int8
-        The same for "Y takes longer than X".
-    lacking_x, lacking_y : ndarray of bool
-        Samples that are small and not normal. The figure names X first; both are told here.
-    normal_x, normal_y : ndarray of bool
-        Whether normality was not rejected.
-    equal_variances : ndarray of bool
-        Whether the pooled test decided.
-    pvalue, pvalue_slower : ndarray of float64
-        Of the test that decided; NaN when more runs are needed.
-    """
-
-    state: StateArray
-    state_slower: StateArray
+    state: StateArray  # positions in :data:`STATES`, for "X takes longer than Y in mean"
+    state_slower: StateArray  # the same for "Y takes longer than X"
+    # Samples that are small and not normal. The figure names X first; both are told here.
     lacking_x: BoolArray
     lacking_y: BoolArray
-    normal_x: BoolArray
+    normal_x: BoolArray  # whether normality was not rejected
     normal_y: BoolArray
-    equal_variances: BoolArray
-    pvalue: FloatArray
+    equal_variances: BoolArray  # whether the pooled test decided
+    pvalue: FloatArray  # of the test that decided; NaN when more runs are needed
     pvalue_slower: FloatArray
 
     @property
@@ -126,16 +99,7 @@ class MeanDecision:
 
 
 def mean_tests(x: FloatArray, y: FloatArray) -> MeanTests:
-    """Make all tests of figure 1.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> x = np.array([2.799, 2.046, 1.259, 1.877, 2.244])
-    >>> tests = mean_tests(x, x - 1)
-    >>> round(float(tests.student.pvalue), 6) == round(float(tests.welch.pvalue), 6)
-    True
-    """
+    """Make all tests of figure 1."""
     return MeanTests(
         n=x.shape[-1],
         m=y.shape[-1],
@@ -250,17 +214,7 @@ def _answers(own: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: Ru
 def compare_means(
     reference: Sample, candidate: Sample, rules: Rules = DEFAULT, key: Key = UNNAMED
 ) -> Comparison:
-    """Compare means by the protocol of figure 1.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> x = Sample(np.array([10.1, 10.3, 9.9, 10.0, 10.2]), label="old")
-    >>> y = Sample(np.array([9.1, 9.0, 9.3, 9.2, 8.9]), label="new")
-    >>> result = compare_means(x, y)
-    >>> result.verdict.value, result.test, result.speedup.low > 1
-    ('faster', "Student's t test", True)
-    """
+    """Compare means by the protocol of figure 1."""
     return means(PreparedPairs([Pair(key, reference, candidate)], rules))[0]
 
 

@@ -46,22 +46,13 @@ KSRule = Literal["legacy", "r422"]
 
 @dataclass(frozen=True, slots=True)
 class MedianTests:
-    """All tests of figure 2; fields of shape (...).
+    """All tests of figure 2; fields of shape (...)."""
 
-    Attributes
-    ----------
-    n, m : int
-        Runs of X and of Y.
-    location : KSResult
-        Kolmogorov-Smirnov on x - med(x) and y - med(y): do the samples differ by a shift only?
-    ranks : RankSum
-        The one-sided Wilcoxon-Mann-Whitney test.
-    """
-
-    n: int
+    n: int  # runs of X and of Y
     m: int
+    # Kolmogorov-Smirnov on x - med(x) and y - med(y): do the samples differ by a shift only?
     location: KSResult
-    ranks: RankSum
+    ranks: RankSum  # the one-sided Wilcoxon-Mann-Whitney test
 
     def columns(self) -> MedianTests:
         """The same with a last axis, to be read at several risks each."""
@@ -75,26 +66,14 @@ class MedianTests:
 
 @dataclass(frozen=True, slots=True)
 class MedianDecision:
-    """Figure 2 at one risk or at several; arrays of the common shape of tests and risk.
+    """Figure 2 at one risk or at several; arrays of the common shape of tests and risk."""
 
-    Attributes
-    ----------
-    state, state_slower : ndarray of int8
-        Positions in :data:`STATES`, for "X takes longer" and for "Y takes longer".
-    lacking_x, lacking_y : ndarray of bool
-        Small samples where the location model failed.
-    location_model : ndarray of bool
-        Whether the location model was not rejected.
-    pvalue, pvalue_slower : ndarray of float64
-        Of the rank-sum test; NaN when more runs are needed.
-    """
-
-    state: StateArray
+    state: StateArray  # positions in :data:`STATES`, for "X takes longer" and for "Y takes longer"
     state_slower: StateArray
-    lacking_x: BoolArray
+    lacking_x: BoolArray  # small samples where the location model failed
     lacking_y: BoolArray
-    location_model: BoolArray
-    pvalue: FloatArray
+    location_model: BoolArray  # whether the location model was not rejected
+    pvalue: FloatArray  # of the rank-sum test; NaN when more runs are needed
     pvalue_slower: FloatArray
 
     @property
@@ -210,16 +189,7 @@ def _observed(slow: FloatArray, fast: FloatArray, low: float, high: float) -> fl
 def compare_medians(
     reference: Sample, candidate: Sample, rules: Rules = DEFAULT, key: Key = UNNAMED
 ) -> Comparison:
-    """Compare medians by the protocol of figure 2.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> x = Sample(np.linspace(10, 11, 12), label="old")
-    >>> y = Sample(np.linspace(9, 9.9, 12), label="new")
-    >>> compare_medians(x, y).verdict.value
-    'faster'
-    """
+    """Compare medians by the protocol of figure 2."""
     return medians(PreparedPairs([Pair(key, reference, candidate)], rules))[0]
 
 

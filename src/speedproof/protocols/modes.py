@@ -160,19 +160,7 @@ class _Side:
 
 
 def compare_modes(pair: Pair, *, alpha: float = 0.05, K_max: int = 9) -> ModeComparison | None:
-    """Fit a mixture to each sample, match their modes and test what became of them.
-
-    Examples
-    --------
-    >>> from speedproof.data.sample import Sample
-    >>> from speedproof.data.suite import Key
-    >>> rng = np.random.default_rng(2)
-    >>> fast, slow = rng.normal(10, 0.1, 80), rng.normal(12, 0.1, 40)
-    >>> x, y = Sample(rng.permutation(np.concatenate([fast[:40], slow]))), Sample(fast[40:])
-    >>> found = compare_modes(Pair(Key("sort"), x, y))
-    >>> len(found.reference_modes), len(found.candidate_modes), found.conclusion
-    (2, 1, 'the modes differ: 1 mode vanished')
-    """
+    """Fit a mixture to each sample, match their modes and test what became of them."""
     samples = tuple(s.per_process("median") for s in (pair.reference, pair.candidate))
     power = exponent(*(s.values for s in samples))
     values = tuple(np.ldexp(s.values, power) for s in samples)

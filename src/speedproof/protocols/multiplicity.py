@@ -103,8 +103,6 @@ def control_verdicts(
 ) -> Controlled:
     """Decide over all benchmarks at one risk.
 
-    Notes
-    -----
     With Benjamini and Hochberg the two directions of one benchmark depend on each other negatively; claims
     made by the sign of the smaller p-value still have the stated rate of false discoveries, wrong directions
     counted in (Benjamini and Yekutieli, Journal of the American Statistical Association 100, 2005).

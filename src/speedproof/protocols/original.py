@@ -26,16 +26,7 @@ _WIDTH = 0.01
 
 
 def original_mean(x: FloatArray, y: FloatArray, confidence: float | None) -> Finding:
-    """The tool's row for the mean.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> x = np.array([2.799, 2.046, 1.259, 1.877, 2.244])
-    >>> found = original_mean(x, np.array([1.046, 0.259, 0.877, 1.244, 1.799]), None)
-    >>> found.significant, found.confidence
-    (True, 0.98)
-    """
+    """The tool's row for the mean."""
     tests = mean_tests(x, y)
 
     def decide(alpha: float) -> MeanDecision:

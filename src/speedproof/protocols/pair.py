@@ -155,39 +155,21 @@ DEFAULT = Rules()
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sides:
-    """One pair as a protocol works on it.
+    """One pair as a protocol works on it."""
 
-    Attributes
-    ----------
-    key : Key
-        Benchmark and metric.
-    x, y : Sample
-        Reference and candidate as used: one value a process, unless they are pooled.
-    slow, fast : ndarray
-        Their values, exchanged for a metric where higher is better: so a gain is always "slow is more than
-        fast", and the protocols need one direction only. Both may be in another unit.
-    turned : bool
-        Whether they are exchanged.
-    summaries : (Summary, Summary)
-        Of reference and candidate.
-    checks : tuple of Check
-        Of both samples, whatever the protocol.
-    ranks : (ndarray, ndarray) or None
-        Of slow and fast, each among its own, where they were needed for the checks.
-    paired : bool
-        Whether the i-th values of both sides are of one session.
-    """
-
-    key: Key
-    x: Sample
+    key: Key  # benchmark and metric
+    x: Sample  # reference and candidate as used: one value a process, unless they are pooled
     y: Sample
+    # Their values, exchanged for a metric where higher is better: so a gain is always "slow is more than
+    # fast", and the protocols need one direction only. Both may be in another unit.
     slow: FloatArray
     fast: FloatArray
-    turned: bool
-    summaries: tuple[Summary, Summary]
-    checks: tuple[Check, ...]
+    turned: bool  # whether they are exchanged
+    summaries: tuple[Summary, Summary]  # of reference and candidate
+    checks: tuple[Check, ...]  # of both samples, whatever the protocol
+    # Of slow and fast, each among its own, where they were needed for the checks
     ranks: tuple[FloatArray, FloatArray] | None = None
-    paired: bool = False
+    paired: bool = False  # whether the i-th values of both sides are of one session
 
     @property
     def better(self) -> str:
@@ -196,20 +178,7 @@ class Sides:
 
 
 class PreparedPairs:
-    """Pairs with the rules by which they are compared.
-
-    Parameters
-    ----------
-    pairs : sequence of Pair
-        Each of one unit and direction.
-    rules : Rules
-        The risk and the choices.
-
-    Raises
-    ------
-    ValueError
-        A pair of two units or directions.
-    """
+    """Pairs with the rules by which they are compared."""
 
     def __init__(self, pairs: Sequence[Pair], rules: Rules = DEFAULT) -> None:
         for pair in pairs:

@@ -33,41 +33,22 @@ QuestionName = Literal["typical", "mean", "median", "single run", "touati2009"]
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question with the protocol that answers it.
+    """A question with the protocol that answers it."""
 
-    Attributes
-    ----------
-    name : str
-        Of the protocol, as in results and after ``--protocol``.
-    title : str
-        Over a column.
-    where : str
-        As it follows "the candidate is faster": ``"in mean"``.
-    quantity : {"speedup", "probability"}
-        What its estimate is.
-    ask : callable
-        From pairs and rules to one answer a pair.
-    location : {"mean", "median"}
-        What stands for a process in which several values are nested.
-    forecast : callable
-        From both samples and the risk to the runs that would find the difference.
-    least_pvalue : callable
-        From both sizes to the smallest p-value that samples of these sizes can have.
-    own_sides : callable, optional
-        From pairs to what is tested of each, where that is more than what `location` says.
-    paired_forecast : callable, optional
-        As `forecast`, of sides that are tested session by session.
-    """
-
-    name: QuestionName
-    title: str
-    where: str
-    quantity: Literal["speedup", "probability"]
-    ask: Callable[[PreparedPairs], list[Comparison]]
+    name: QuestionName  # of the protocol, as in results and after ``--protocol``
+    title: str  # over a column
+    where: str  # as it follows "the candidate is faster": ``"in mean"``
+    quantity: Literal["speedup", "probability"]  # what its estimate is
+    ask: Callable[[PreparedPairs], list[Comparison]]  # from pairs and rules to one answer a pair
+    # What stands for a process in which several values are nested
     location: Literal["mean", "median"] = "mean"
+    # From both samples and the risk to the runs that would find the difference
     forecast: Callable[[FloatArray, FloatArray, float], RunsNeeded] = runs_needed_means
+    # From both sizes to the smallest p-value that samples of these sizes can have
     least_pvalue: Callable[[int, int], float] = lambda n, m: 0.0
+    # From pairs to what is tested of each, where that is more than what `location` says
     own_sides: Callable[[PreparedPairs], Sequence[Sides]] | None = None
+    # As `forecast`, of sides that are tested session by session
     paired_forecast: Callable[[FloatArray, FloatArray, float], RunsNeeded] = runs_needed_pairs
 
     def sides(self, prepared: PreparedPairs) -> Sequence[Sides]:

@@ -166,18 +166,9 @@ def rank_runs(
 ) -> RunRanking:
     """Rank the versions of one benchmark by the chance that a single run beats one run of every other.
 
-    Notes
-    -----
     Two versions are compared by the test of :func:`speedproof.stats.bounds.probability_greater`: does a run of
     one beat a run of the other more often than not? Of values nested in processes, or in four sessions of every
     version or more, the median of each counts.
-
-    Examples
-    --------
-    >>> fast, slow = np.linspace(1, 2, 12), np.linspace(3, 4, 12)
-    >>> found = rank_runs({"c": Sample(slow), "a": Sample(fast), "b": Sample(fast + 0.01)})
-    >>> [(v.version, v.best_rank, v.worst_rank) for v in found.versions], found.groups
-    ([('a', 1, 2), ('b', 1, 2), ('c', 3, 3)], (('a', 'b'),))
     """
     from speedproof.mixture.intervals import sample_intervals  # a ranking of suites need not load mixtures
     from speedproof.mixture.metrics import least_of_samples
@@ -390,21 +381,8 @@ def rank_suite(
 ) -> SuiteRanking:
     """Rank versions by their speedups in mean over the benchmarks that all of them have.
 
-    Notes
-    -----
     All r (r - 1) claims "i is faster than j" are one family under Holm's procedure. The pairs share samples;
     that procedure holds under any dependence.
-
-    Examples
-    --------
-    >>> from speedproof.data.suite import Record
-    >>> rng = np.random.default_rng(1)
-    >>> suite = Suite.from_records(
-    ...     (v, Record(b, t * rng.normal(1, 0.01, 10)))
-    ...     for v, t in (("a", 3.0), ("b", 2.0), ("c", 2.0)) for b in ("sort", "hash")
-    ... )
-    >>> [(v.version, v.best_rank, v.worst_rank) for v in sorted(rank_suite(suite).versions, key=str)]
-    [('a', 3, 3), ('b', 1, 2), ('c', 1, 2)]
     """
     chosen = tuple(suite.versions if versions is None else versions)
     if len(chosen) < 2:

@@ -392,18 +392,7 @@ class Comparison:
 
 
 def summarise(sample: Sample, used: Sample | None = None) -> Summary:
-    """Reduce a sample to its summary.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from speedproof.data.sample import Sample
-    >>> s = summarise(Sample(np.array([2.0, 1.0, 4.0]), label="old"))
-    >>> s.label, s.n, s.median, s.minimum, s.maximum, s.mad
-    ('old', 3, 2.0, 1.0, 4.0, 1.0)
-    >>> summarise(Sample(np.array([1.7e308, 1.5e308]))).mean
-    1.6e+308
-    """
+    """Reduce a sample to its summary."""
     return summarise_all([sample], [sample if used is None else used])[0]
 
 

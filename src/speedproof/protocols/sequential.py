@@ -35,19 +35,12 @@ _SKEW_LEVEL = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """What every benchmark of a suite is held to: not slower by more than a margin.
+    """What every benchmark of a suite is held to: not slower by more than a margin."""
 
-    Attributes
-    ----------
-    margin : float
-        Speedups down to ``1 / (1 + margin)`` pass.
-    family : int
-        How many comparisons there are in all. To pass wrongly, all tests must reject, also that of a benchmark
-        that lost too much, so a pass needs no correction; one false fail is enough, so a fail has the risk over
-        their number.
-    """
-
-    margin: float
+    margin: float  # speedups down to ``1 / (1 + margin)`` pass
+    # How many comparisons there are in all. To pass wrongly, all tests must reject, also that of a benchmark
+    # that lost too much, so a pass needs no correction; one false fail is enough, so a fail has the risk over
+    # their number.
     family: int
 
     @property
@@ -58,48 +51,24 @@ class Gate:
 
 @dataclass(frozen=True, slots=True)
 class StopRules:
-    """When a benchmark has been measured enough.
+    """When a benchmark has been measured enough."""
 
-    Attributes
-    ----------
-    risk : float
-        Of each side, for all candidates together.
-    margin : float or None
-        Stop when the speedup is proven to lie within ``[1/(1 + margin), 1 + margin]``, too.
-    precision : float or None
-        Do not stop for a verdict, but when both bounds are this close: ``sqrt(high / low) - 1``.
-    min_blocks : int
-        Blocks before any verdict may end the benchmark.
-    max_blocks : int or None
-        Blocks after which it ends.
-    max_time : float or None
-        Seconds of one session after which it ends.
-    stop_at_proof : bool
-        Stop when there is a verdict; otherwise only when its bound holds at least half of the observed effect,
-        as "at least 1.001x" is of little use to somebody who sees 1.05x.
-    gate : Gate or None
-        Stop when it is proven that nothing was lost beyond the gate's margin, or that something was.
-    budget : float or None
-        Seconds for all benchmarks together, instead of ``max_time`` for each.
-    fixed : bool
-        There will be ``max_blocks`` blocks, whatever they show: they are tested once, at the end.
-
-    Raises
-    ------
-    UsageError
-        Numbers that no session can meet.
-    """
-
-    risk: float = 0.05
+    risk: float = 0.05  # of each side, for all candidates together
+    # Stop when the speedup is proven to lie within ``[1/(1 + margin), 1 + margin]``, too
     margin: float | None = None
+    # Do not stop for a verdict, but when both bounds are this close: ``sqrt(high / low) - 1``
     precision: float | None = None
-    min_blocks: int = 10
-    max_blocks: int | None = None
-    max_time: float | None = 60.0
+    min_blocks: int = 10  # blocks before any verdict may end the benchmark
+    max_blocks: int | None = None  # blocks after which it ends
+    max_time: float | None = 60.0  # seconds of one session after which it ends
+    # Stop when there is a verdict; otherwise only when its bound holds at least half of the observed effect,
+    # as "at least 1.001x" is of little use to somebody who sees 1.05x
     stop_at_proof: bool = False
+    # Stop when it is proven that nothing was lost beyond the gate's margin, or that something was
     gate: Gate | None = None
+    # There will be ``max_blocks`` blocks, whatever they show: they are tested once, at the end
     fixed: bool = False
-    budget: float | None = None
+    budget: float | None = None  # seconds for all benchmarks together, instead of ``max_time`` for each
 
     def __post_init__(self) -> None:
         if self.min_blocks < 1:
@@ -159,19 +128,6 @@ class SequentialComparison:
     hold together. Verdicts: the closed test on the e-values of the open question "speedup of 1?", which
     rejects whatever equal parts reject, and usually more. A candidate that is decided leaves the race; its
     evidence stays.
-
-    Parameters
-    ----------
-    benchmark : str
-        Its name.
-    versions : sequence of str
-        The reference first.
-    rules : StopRules
-        When to stop.
-    metric : str
-        The metric that decides.
-    higher_is_better : bool
-        Its direction.
     """
 
     def __init__(

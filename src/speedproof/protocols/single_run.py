@@ -78,13 +78,5 @@ def compare_single_runs(
     The probability is P[X > Y] + P[X = Y]/2 (X and Y exchanged where higher is better), tested against one
     half in the manner of Brunner and Munzel, which holds under unequal spread. With values nested in
     processes a "run" is a process.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> x = Sample(np.linspace(10, 11, 12), label="old")
-    >>> y = Sample(np.linspace(9, 9.9, 12), label="new")
-    >>> compare_single_runs(x, y).speedup.value
-    1.0
     """
     return single_runs(PreparedPairs([Pair(key, reference, candidate)], rules))[0]

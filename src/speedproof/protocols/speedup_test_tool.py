@@ -30,28 +30,14 @@ __all__ = ["Entry", "SuiteReport", "SuiteRow", "report_suite"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Entry:
-    """One benchmark of a configuration.
+    """One benchmark of a configuration."""
 
-    Attributes
-    ----------
-    name : str
-        The benchmark.
-    x, y : Sample
-        Sample 1 (reference) and sample 2 (candidate).
-    confidence : float or None
-        Its own confidence level.
-    weight : float or None
-        Its own weight.
-    remarks : tuple of str
-        What was wrong with the row.
-    """
-
-    name: str
-    x: Sample
+    name: str  # the benchmark
+    x: Sample  # sample 1 (reference) and sample 2 (candidate)
     y: Sample
-    confidence: float | None = None
-    weight: float | None = None
-    remarks: tuple[str, ...] = ()
+    confidence: float | None = None  # its own confidence level
+    weight: float | None = None  # its own weight
+    remarks: tuple[str, ...] = ()  # what was wrong with the row
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,13 +93,7 @@ class Accelerated:
 
 
 def locate(values: FloatArray, location: Location) -> float:
-    """The minimum, mean or median of a sample.
-
-    Examples
-    --------
-    >>> locate(np.array([3.0, 1.0, 2.0, 4.0]), "median")
-    2.5
-    """
+    """The minimum, mean or median of a sample."""
     if location == "min":
         return float(values.min())
     return mean(values) if location == "mean" else median(values)
@@ -108,13 +102,7 @@ def locate(values: FloatArray, location: Location) -> float:
 def overall_gain(
     reference: Sequence[float], candidate: Sequence[float], weights: Sequence[float]
 ) -> OverallGain:
-    """Equation (1) of the 2013 article.
-
-    Examples
-    --------
-    >>> overall_gain([3.0, 3600.0], [1.0, 3420.0], [1.0, 1.0]).gain.__round__(4)
-    0.0505
-    """
+    """Equation (1) of the 2013 article."""
     w = usual(weights)
     shift = exponent(reference, candidate)
     before, after = (
@@ -128,13 +116,7 @@ def overall_gain(
 def weigh(
     weighting: Weighting, reference: Sequence[float], custom: Sequence[float | None]
 ) -> tuple[tuple[float, ...], str]:
-    """The weights of benchmarks.
-
-    Examples
-    --------
-    >>> weigh("custom", [2.0, 3.0], [1.0, None])
-    ((1.0, 1.0), 'a weight is missing; all benchmarks weigh the same')
-    """
+    """The weights of benchmarks."""
     equal = (1.0,) * len(reference)
     if weighting == "equal":
         return equal, ""
@@ -153,18 +135,7 @@ def weigh(
 
 
 def accelerated(count: int, benchmarks: int, confidence: float, precision: float) -> Accelerated:
-    """Section 4 of the 2013 article.
-
-    Examples
-    --------
-    The article's 17 of 30 with confidence 0.9:
-
-    >>> found = accelerated(17, 30, 0.9, 0.05)
-    >>> round(found.proportion.low, 4), round(found.proportion.high, 4), round(found.validity, 2)
-    (0.4027, 0.7184, 7.37)
-    >>> accelerated(17, 30, 0.95, 0.05).benchmarks_needed
-    378
-    """
+    """Section 4 of the 2013 article."""
     validity = float(validity_2013(count, benchmarks))
     return Accelerated(
         accelerated=count,

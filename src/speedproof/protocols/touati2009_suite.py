@@ -49,16 +49,7 @@ def gain_2009(
     *,
     weights: npt.ArrayLike | None = None,
 ) -> Gain2009:
-    """Weigh the gains of programs, all of them or the accelerated ones (the caller chooses which to pass).
-
-    Examples
-    --------
-    Example 3.1 of the text: one program three times as fast, the other, weighing far more, by 5 %:
-
-    >>> result = gain_2009([3.0, 3600.0], [1.0, 3420.0], [0.95, 0.8])
-    >>> round(result.gain, 4), result.confidence, [round(w, 4) for w in result.weights]
-    (0.05, 0.8, [0.0008, 0.9992])
-    """
+    """Weigh the gains of programs, all of them or the accelerated ones (the caller chooses which to pass)."""
     t, u = np.asarray(before, dtype=np.float64), np.asarray(after, dtype=np.float64)
     w = t if weights is None else np.asarray(weights, dtype=np.float64)
     levels = np.asarray(confidences, dtype=np.float64)
@@ -81,13 +72,6 @@ def gain_2009(
 
 
 def accelerated_2009(count: int, benchmarks: int, confidence: float, precision: float) -> Accelerated:
-    """The proportion of accelerated programs, section 4: valid from n C >= 10.
-
-    Examples
-    --------
-    >>> found = accelerated_2009(17, 30, 0.9, 0.05)
-    >>> found.valid, round(found.proportion.low, 7), round(found.proportion.high, 7)
-    (True, 0.4027157, 0.7184049)
-    """
+    """The proportion of accelerated programs, section 4: valid from n C >= 10."""
     found = accelerated(count, benchmarks, confidence, precision)
     return replace(found, validity=float(count), valid=count >= _VALID_FROM)

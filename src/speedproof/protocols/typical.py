@@ -264,13 +264,5 @@ def compare_typical(
     ``speedup`` is the typical speedup with the bounds that the deciding test gives, ``chance`` the probability
     that a run of the candidate beats one of the reference. Bounds and estimate are NaN where a value is negative:
     the verdict stands, the ratio means nothing.
-
-    Examples
-    --------
-    >>> x = Sample(np.array([10.1, 10.3, 9.9, 10.0, 10.2]), label="old")
-    >>> y = Sample(np.array([9.1, 9.0, 9.3, 9.2, 8.9]), label="new")
-    >>> result = compare_typical(x, y)
-    >>> result.verdict.value, round(result.speedup.value, 3), round(result.speedup.low, 3), result.chance.value
-    ('faster', 1.11, 1.087, 1.0)
     """
     return typical_runs(PreparedPairs([Pair(key, reference, candidate)], rules))[0]

@@ -31,15 +31,7 @@ def sessions_are_units(samples: Sequence[Sample]) -> bool:
 
 
 def independent_units(samples: Sequence[Sample], location: Literal["mean", "median"]) -> list[Sample]:
-    """All samples with one value for each unit: a mean or median a session where sessions are, else a process.
-
-    Examples
-    --------
-    >>> one = Sample(np.array([1.0, 2.0, 3.0]))
-    >>> two = Sample(np.array([1.0, 2.0, 3.0, 5.0]), processes=np.array([0, 0, 1, 1]))
-    >>> [sample.values.tolist() for sample in independent_units([one, two], "median")]
-    [[1.0, 2.0, 3.0], [1.5, 4.0]]
-    """
+    """All samples with one value for each unit: a mean or median a session where sessions are, else a process."""
     if sessions_are_units(samples):
         return [sample.per_session(location) for sample in samples]
     return [sample.per_process(location) for sample in samples]
@@ -58,17 +50,6 @@ def paired_units(pair: Pair) -> tuple[Sample, Sample] | None:
     They did where they share their names, or where the names of files differ in the same parts (``a1.json`` to
     ``a5.json`` and ``b1.json`` to ``b5.json``, or the same files in two folders), unless the clock says that one
     version came first. There have to be :data:`LEAST_SESSIONS`, whatever the risk: one test at every confidence.
-
-    Examples
-    --------
-    >>> x, y = (
-    ...     Sample(np.arange(5.0), sessions=np.arange(5), session_names=tuple(f"{v}/{i}.txt" for i in order))
-    ...     for v, order in (("old", "12345"), ("new", "54321"))
-    ... )
-    >>> from speedproof.data.suite import Key
-    >>> found = paired_units(Pair(Key("b"), x, y))
-    >>> found and [side.values.tolist() for side in found]
-    [[0.0, 1.0, 2.0, 3.0, 4.0], [4.0, 3.0, 2.0, 1.0, 0.0]]
     """
     x, y = pair.reference, pair.candidate
     count = x.session_count
@@ -108,16 +89,7 @@ def _taken(sample: Sample, order: IntArray) -> Sample:
 
 
 def typical_units(pair: Pair, *, warming: bool) -> tuple[Sample, Sample]:
-    """The same for the typical run: of a side that is one process its values, of processes that warm up the last.
-
-    Examples
-    --------
-    >>> from speedproof.data.suite import Key
-    >>> one = Sample(np.array([1.0, 2.0, 3.0]), processes=np.array([0, 0, 0]))
-    >>> two = Sample(np.array([1.0, 2.0, 3.0, 5.0]), processes=np.array([0, 0, 1, 1]))
-    >>> [sample.values.tolist() for sample in typical_units(Pair(Key("b"), one, two), warming=False)]
-    [[1.0, 2.0, 3.0], [1.5, 4.0]]
-    """
+    """The same for the typical run: one process gives its values, processes that warm up their last."""
     sides = (pair.reference, pair.candidate)
     if sessions_are_units(sides):
         x, y = independent_units(sides, "median")

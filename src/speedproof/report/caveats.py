@@ -29,18 +29,6 @@ def caveats(found: Sequence[Caveat], versions: Sequence[str] = ()) -> Iterator[T
     """What the data cannot know, a sentence each, with the command that cures it.
 
     Versions are named as ``versions``, if given, are told apart; of two the second need not be named.
-
-    Examples
-    --------
-    >>> first = [Caveat(Assumption.INTERLEAVED, ("O2", "O3"))]
-    >>> [text.text for text in caveats(first)]
-    ['O2 ran first, so drift counts as change. Cure: speedproof run']
-    >>> several = [Caveat(Assumption.INTERLEAVED, ("O2", other)) for other in ("O3", "Os", "Og")]
-    >>> [text.text for text in caveats(several)]
-    ['O2 ran before O3 and 2 others, so drift counts as change. Cure: speedproof run']
-    >>> several = [Caveat(Assumption.INTERLEAVED, (other, "O2")) for other in ("O3", "Os")]
-    >>> [text.text for text in caveats(several)]
-    ['O3 and Os ran before O2, so drift counts as change. Cure: speedproof run']
     """
     names = list(dict.fromkeys([*versions, *(name for caveat in found for name in caveat.versions)]))
     short = dict(zip(names, nicknames(names), strict=True))
@@ -63,14 +51,7 @@ _OF_TWO = (Assumption.INTERLEAVED, Assumption.ONE_SESSION, Assumption.TWO_MEASUR
 
 
 def two_speeds(machine: MachineSpeeds | None, candidate: str) -> Iterator[Text]:
-    """That the machine has two speeds, and what is left of the change at equal speed.
-
-    Examples
-    --------
-    >>> [text.text for text in two_speeds(MachineSpeeds(2.01, 119, 122, 0.95), "new")]
-    ['Both versions ran at one of two speeds (factor 2.0) in 119 of 122 benchmarks: the machine, not the program. \
-At equal speed new is 1.05x slower.']
-    """
+    """That the machine has two speeds, and what is left of the change at equal speed."""
     if machine is not None:
         left = machine.speedup
         told = f"{factor(max(left, 1 / left))} {'faster' if left >= 1 else 'slower'}"
@@ -84,16 +65,7 @@ At equal speed new is 1.05x slower.']
 
 
 def session_floor(found: Sequence[Comparison]) -> Iterator[Text]:
-    """How much sessions of identical code differ, where verdicts were held against that.
-
-    Examples
-    --------
-    >>> from types import SimpleNamespace
-    >>> from speedproof.protocols.results import SessionFloor
-    >>> seen = SimpleNamespace(floor=SessionFloor(0.01, 12.0, 9, 0.0257), alpha=0.05)
-    >>> [text.text for text in session_floor([seen])]
-    ['Sessions of the same code differ by up to 2.6 % (95 %): verdicts are held against that.']
-    """
+    """How much sessions of identical code differ, where verdicts were held against that."""
     floors = [c.floor for c in found if c.floor is not None]
     if floors:
         some = f" (known for {plural(len(floors), 'benchmark')})" if len(floors) < len(found) else ""
@@ -110,13 +82,7 @@ def told_of_sessions(found: Comparison) -> bool:
 
 
 def up_to(reaches: Sequence[float], confidence: float = 0.95) -> str:
-    """By how much sessions differ, of the calmest and of the noisiest benchmark.
-
-    Examples
-    --------
-    >>> up_to([0.012]), up_to([0.012, 0.05])
-    ('up to 1.2 % (95 %)', 'up to 1.2 to 5 %, by benchmark (95 %)')
-    """
+    """By how much sessions differ, of the calmest and of the noisiest benchmark."""
     least, most = (percent(pick(reaches), 2) for pick in (min, max))
     seen = most if least == most else f"{least.removesuffix(' %')} to {most}, by benchmark"
     return f"up to {seen} ({level(confidence)})"

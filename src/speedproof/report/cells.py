@@ -8,26 +8,14 @@ __all__ = ["cut_left", "cut_right", "pad", "visible", "width_of"]
 
 
 def visible(text: str) -> str:
-    r"""A text whose control characters can be seen instead of obeyed: names come from files.
-
-    Examples
-    --------
-    >>> visible("a\x1b[2Jb")
-    'a\\x1b[2Jb'
-    """
+    r"""A text whose control characters can be seen instead of obeyed: names come from files."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def width_of(text: str) -> int:
-    """How many columns a text takes: wide characters of East Asia take two, combining ones none.
-
-    Examples
-    --------
-    >>> width_of("sort"), width_of("並べ替え"), width_of("e\u0301")
-    (4, 8, 1)
-    """
+    """How many columns a text takes: wide characters of East Asia take two, combining ones none."""
     return len(text) if text.isascii() else sum(map(_columns, text))
 
 

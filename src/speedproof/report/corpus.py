@@ -31,13 +31,7 @@ _SHOWN = 5
 
 
 def short_names(versions: Iterable[str]) -> dict[str, str]:
-    """The versions of a corpus, each with one short name by which all reports call it and commands know it.
-
-    Examples
-    --------
-    >>> list(short_names([f"run-{commit}/result" for commit in ("49918f5", "461b1d9", "461b1d9-JIT")]).values())
-    ['49918f5', '461b1d9', '461b1d9-JIT']
-    """
+    """The versions of a corpus, each with one short name by which all reports call it and commands know it."""
     names = list(dict.fromkeys(versions))
     told = names
     if max(map(len, names), default=0) > _SHORT:
@@ -49,13 +43,7 @@ def short_names(versions: Iterable[str]) -> dict[str, str]:
 
 
 def size_of(count: int) -> str:
-    """A number of bytes.
-
-    Examples
-    --------
-    >>> size_of(512), size_of(1_234_567), size_of(65_000_000_000)
-    ('512 B', '1.2 MB', '65 GB')
-    """
+    """A number of bytes."""
     size, unit = float(count), "B"
     for larger in ("kB", "MB", "GB", "TB"):
         if size < 1000:

@@ -11,14 +11,7 @@ __all__ = ["render"]
 
 
 def render(report: Report) -> str:
-    """A report as paragraphs and tables; everything of the user's is escaped.
-
-    Examples
-    --------
-    >>> from speedproof.report.model import Text
-    >>> render(Report("", (Text("new is 1.14x faster than <old>"),)))
-    '<p><b>new is 1.14x faster than &lt;old&gt;</b></p>'
-    """
+    """A report as paragraphs and tables; everything of the user's is escaped."""
     return "\n".join(_lines(report))
 
 

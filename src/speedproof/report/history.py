@@ -93,13 +93,7 @@ def _culprit(result: FoundHistory, changes: Sequence[Change]) -> Iterator[str]:
 
 
 def brief_commit(sha: str) -> str:
-    """A commit in a column, its end kept.
-
-    Examples
-    --------
-    >>> brief_commit("a_benchmark_of_all_2016-07-11_f124cd81")
-    'a_benchmark_of…7-11_f124cd81'
-    """
+    """A commit in a column, its end kept."""
     return shortened([short_name(sha)], _COMMIT)[0]
 
 
@@ -159,13 +153,7 @@ def _row(result: FoundHistory, change: Change) -> Row:
 
 
 def sparkline(values: Sequence[float], width: int = 40) -> str:
-    """Values as a line of bars, averaged to a width.
-
-    Examples
-    --------
-    >>> sparkline([1.0, 1.0, 2.0, 3.0])
-    '\u2581\u2581\u2585\u2588'
-    """
+    """Values as a line of bars, averaged to a width."""
     if not values:
         return ""
     groups = min(width, len(values))

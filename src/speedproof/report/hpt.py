@@ -31,15 +31,7 @@ _TITLE = 14
 
 
 def conclusion(result: Hpt | OverBenchmarks, reference: str, candidate: str) -> str:
-    """The answer in one sentence.
-
-    Examples
-    --------
-    >>> from speedproof.protocols.hpt import hpt_of_scores
-    >>> result = hpt_of_scores([[1.0]] * 6, [[1.5]] * 6, confidences=[0.95, 0.99])
-    >>> conclusion(result, "old", "new")
-    'HPT: new outperforms old with confidence 98.4 %, by a factor of 1.49 with confidence 95 %.'
-    """
+    """The answer in one sentence."""
     reference, candidate = spoken([reference, candidate])
     if result.winner is Winner.TIE:
         return f"HPT: neither {candidate} nor {reference} is shown to outperform the other."

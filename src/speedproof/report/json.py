@@ -16,18 +16,7 @@ SCHEMA_VERSION = 2
 
 
 def to_json(command: str, results: Sequence[Any], **more: Any) -> str:
-    """Results of a command as an indented JSON text.
-
-    Examples
-    --------
-    >>> print(to_json("formats", []), end="")
-    {
-      "speedproof": "...",
-      "schema": 2,
-      "command": "formats",
-      "results": []
-    }
-    """
+    """Results of a command as an indented JSON text."""
     envelope = {"speedproof": __version__, "schema": SCHEMA_VERSION, "command": command, "results": results}
     envelope.update(more)
     return msgspec.json.format(msgspec.json.encode(envelope), indent=2).decode() + "\n"

@@ -18,13 +18,7 @@ _LATEX = {
 
 
 def render(*reports: Report) -> str:
-    r"""Reports as LaTeX.
-
-    Examples
-    --------
-    >>> print(render(), end="")
-    % Written by speedproof. Needs \usepackage{booktabs} and \usepackage{textcomp}.
-    """
+    r"""Reports as LaTeX."""
     lines = [r"% Written by speedproof. Needs \usepackage{booktabs} and \usepackage{textcomp}."]
     for report in (part for whole in reports for part in whole.every()):
         said = report.headline[:1]
@@ -54,11 +48,5 @@ def _table(table: Table, caption: str) -> Iterator[str]:
 
 
 def escape(text: str) -> str:
-    r"""A text as LaTeX prints it.
-
-    Examples
-    --------
-    >>> print(escape("100%_sure {a} --fast"))
-    100\%\_sure \{a\} {-}{-}fast
-    """
+    r"""A text as LaTeX prints it."""
     return "".join(_LATEX.get(c, c if c.isprintable() else " ") for c in text)

@@ -18,18 +18,7 @@ _MARKS: dict[Style, str] = {"good": "🟢 ", "bad": "🔴 ", "doubt": "🟡 ", "
 
 
 def render(*reports: Report, marker: str = "", made: str = "") -> str:
-    """Reports as Markdown.
-
-    Examples
-    --------
-    >>> from speedproof.report.model import Text
-    >>> print(render(Report("new against old: time", (Text("new is 1.14x faster than old", "good"),)), marker="m"))
-    <!-- m -->
-    ### new against old: time
-    <BLANKLINE>
-    **🟢 new is 1.14x faster than old**
-    <BLANKLINE>
-    """
+    """Reports as Markdown."""
     room = _MOST_CHARACTERS // max(len(reports), 1)
     lines = [f"<!-- {re.sub('[^A-Za-z0-9_.-]', ' ', marker)} -->"] if marker else []
     for report in reports:
@@ -132,13 +121,7 @@ def _cell(cell: Cell, names: bool) -> str:
 
 
 def code(text: str) -> str:
-    r"""A name as a code span that no character of it can end, fit for a table.
-
-    Examples
-    --------
-    >>> print(code("sort|uniq"), code("a`b"), code("@user <script>"))
-    `sort\|uniq` ``a`b`` `@user <script>`
-    """
+    r"""A name as a code span that no character of it can end, fit for a table."""
     text = " ".join(visible(text).split()) or " "
     fence = "`" * (1 + max((len(run) for run in re.findall("`+", text)), default=0))
     space = " " if text.startswith("`") or text.endswith("`") else ""

@@ -205,15 +205,7 @@ _SHOWN = 5
 
 
 def folded(rows: Sequence[Row], *clear: str) -> tuple[Row, ...]:
-    """Of more than a dozen rows, in order, only the first of the kinds that are clear stay open.
-
-    Examples
-    --------
-    >>> kinds = ["slower"] * 9 + ["faster"] * 2 + ["same"] * 9
-    >>> rows = [Row((), str(i), kind=kind) for i, kind in enumerate(kinds)]
-    >>> [row.name for row in folded(rows, "slower", "faster") if not row.folded]
-    ['0', '1', '2', '3', '4', '5', '6', '7', '9', '10']
-    """
+    """Of more than a dozen rows, in order, only the first of the kinds that are clear stay open."""
     if len(rows) <= MANY:
         return tuple(rows)
     counts = {kind: sum(row.kind == kind for row in rows) for kind in clear}

@@ -21,13 +21,7 @@ _SHARES = (0.5, 0.35, 0.65, 0.2, 0.8)
 
 
 def common_prefix(names: Sequence[str]) -> str:
-    """What all names begin with, up to the last separator; empty where that says nothing.
-
-    Examples
-    --------
-    >>> common_prefix(["org.sort.Quick", "org.sort.Merge"]), common_prefix(["sort", "sum"]), common_prefix(["a.b"])
-    ('org.sort.', '', '')
-    """
+    """What all names begin with, up to the last separator; empty where that says nothing."""
     if len(set(names)) < 2:
         return ""
     first, last = min(names), max(names)
@@ -43,15 +37,7 @@ def common_prefix(names: Sequence[str]) -> str:
 
 
 def shortened(names: Sequence[str], width: int) -> list[str]:
-    """Names of at most a width, distinct wherever they were.
-
-    Examples
-    --------
-    >>> shortened(["sort", "json_dumps_of_a_large_file", "json_dumps_of_a_small_file"], 12)
-    ['sort', 'json…ge_file', 'json…ll_file']
-    >>> shortened([f"bench.cache.get_{key}:of=ConcurrentHashMap" for key in ("same", "other")], 20)
-    ['bench.c…same…HashMap', 'bench.…other…HashMap']
-    """
+    """Names of at most a width, distinct wherever they were."""
     found = {name: name for name in names}
     long = [name for name in found if width_of(name) > width]
     for share in _SHARES:
@@ -70,24 +56,12 @@ def shortened(names: Sequence[str], width: int) -> list[str]:
 
 
 def spoken(names: Sequence[str]) -> list[str]:
-    """Names of versions as sentences and rows tell them: those of commands may be longer.
-
-    Examples
-    --------
-    >>> spoken(["pdu --top-down tmp.sample", "dust --no-progress --reverse tmp.sample"])
-    ['pdu --top-down', 'dust --no-progress --reverse']
-    """
+    """Names of versions as sentences and rows tell them: those of commands may be longer."""
     return labels(names, _FILES, _COMMANDS)
 
 
 def nicknames(names: Sequence[str]) -> list[str]:
-    """Names for a second mention: commands by their programs alone where these differ.
-
-    Examples
-    --------
-    >>> nicknames(["pdu --top-down tmp.sample", "/bin/dust --reverse tmp.sample"]), nicknames(["v1", "v2"])
-    (['pdu', 'dust'], ['v1', 'v2'])
-    """
+    """Names for a second mention: commands by their programs alone where these differ."""
     told = spoken(names)
     words = [name.split() for name in told]
     if max(map(width_of, told), default=0) <= _NICKNAME or not all(len(found) > 1 for found in words):
@@ -101,15 +75,6 @@ def labels(names: Sequence[str], width: int, of_commands: int = 0) -> list[str]:
 
     Commands, which have blanks, lose whole words, and their programs only where all have the same. They may be
     as wide as ``of_commands`` where that is more.
-
-    Examples
-    --------
-    >>> labels(["results/2026-05/main/bench.json", "results/2026-05/jit/bench.json"], 12), labels(["O2", "O3"], 12)
-    (['main', 'jit'], ['O2', 'O3'])
-    >>> labels([f"bm-{b}" for b in ("0507-3.16-49918f5", "0507-3.16-49918f5-JIT", "0514-3.16-461b1d9")], 12)
-    ['49918f5', '49918f5-JIT', '461b1d9']
-    >>> labels(['hyperfine -N "sleep 0.005" "sleep 0.003"', 'hyperfine -N "sleep 0.006" "sleep 0.003"'], 30)
-    ['"sleep 0.005"', '"sleep 0.006"']
     """
     names = [" ".join(visible(name).split()) for name in names]
     if max(map(width_of, names), default=0) <= width:

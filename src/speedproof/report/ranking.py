@@ -271,15 +271,6 @@ def advice(found: RunRanking) -> str:
 
     A program that runs often is paid for by its mean or lived with by its median; one that runs rarely should win
     the single run. An imperative only where the first place on a single run is proven.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from speedproof.data.sample import Sample
-    >>> from speedproof.protocols.ranking import rank_runs
-    >>> x = np.linspace(1, 2, 12)
-    >>> advice(rank_runs({"a": Sample(x), "b": Sample(x + 0.01)}))
-    'No version is shown to be the best. a looks best so far: a run of it beats a run of b in 54 % of cases (...).'
     """
     first = found.versions[0]
     names = _names(found)

@@ -18,14 +18,7 @@ _REFERENCE = "#/$defs/{name}"
 def json_schema(
     results: Mapping[str, Sequence[Any]], attached: Mapping[str, Mapping[str, Any]] | None = None
 ) -> dict[str, Any]:
-    """One schema for all commands.
-
-    Examples
-    --------
-    >>> schema = json_schema({"count": [int]})
-    >>> schema["anyOf"][0]["properties"]["results"]
-    {'type': 'array', 'items': {'type': 'integer'}}
-    """
+    """One schema for all commands."""
     attached = attached or {}
     types = [kind for kinds in results.values() for kind in kinds]
     types += [kind for kinds in attached.values() for kind in kinds.values()]

@@ -44,112 +44,50 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class StoredSample:
-    """A sample with its names: see :class:`speedproof.data.sample.Sample`.
+    """A sample with its names: see :class:`speedproof.data.sample.Sample`."""
 
-    Attributes
-    ----------
-    benchmark, metric, version : str
-        What was measured.
-    unit : str
-        The base unit of the values.
-    direction : Direction
-        Whether lower or higher values are better.
-    values : tuple of float
-        In run order.
-    processes : tuple of int or None
-        The process of each value.
-    traits : tuple of Trait
-        What is known of the sample.
-    source : str
-        File and place.
-    notes : tuple of str
-        Remarks made while reading.
-    sessions : tuple of int or None
-        The sitting of each value.
-    session_names : tuple of str
-        The name of each sitting.
-    span : (float, float) or None
-        The first and last known moment of measuring.
-    tool : str
-        The format that it was read from.
-    position : int
-        The place in its file.
-    """
-
-    benchmark: str
+    benchmark: str  # what was measured
     metric: str
     version: str
-    unit: str
-    direction: Direction
-    values: tuple[float, ...]
-    processes: tuple[int, ...] | None
-    traits: tuple[Trait, ...]
-    source: str
-    notes: tuple[str, ...]
-    sessions: tuple[int, ...] | None = None
-    session_names: tuple[str, ...] = ()
-    span: tuple[float, float] | None = None
-    tool: str = ""
-    position: int = 0
+    unit: str  # the base unit of the values
+    direction: Direction  # whether lower or higher values are better
+    values: tuple[float, ...]  # in run order
+    processes: tuple[int, ...] | None  # the process of each value
+    traits: tuple[Trait, ...]  # what is known of the sample
+    source: str  # file and place
+    notes: tuple[str, ...]  # remarks made while reading
+    sessions: tuple[int, ...] | None = None  # the sitting of each value
+    session_names: tuple[str, ...] = ()  # the name of each sitting
+    span: tuple[float, float] | None = None  # the first and last known moment of measuring
+    tool: str = ""  # the format that it was read from
+    position: int = 0  # the place in its file
 
 
 @dataclass(frozen=True, slots=True)
 class StoredSuite:
-    """All samples of a suite: see :class:`speedproof.data.suite.Suite`.
+    """All samples of a suite: see :class:`speedproof.data.suite.Suite`."""
 
-    Attributes
-    ----------
-    versions : tuple of str
-        In order of first appearance.
-    samples : tuple of StoredSample
-        One for each benchmark, metric and version.
-    residue : tuple of Residue
-        What told pooled values apart.
-    skipped : tuple of Skipped
-        What was left out while reading.
-    fields : dict of str to dict of str to tuple of str
-        By version, the fields of its files.
-    commands : bool
-        Whether the versions are commands of one file.
-    """
-
-    versions: tuple[str, ...]
-    samples: tuple[StoredSample, ...]
-    residue: tuple[Residue, ...] = ()
-    skipped: tuple[Skipped, ...] = ()
+    versions: tuple[str, ...]  # in order of first appearance
+    samples: tuple[StoredSample, ...]  # one for each benchmark, metric and version
+    residue: tuple[Residue, ...] = ()  # what told pooled values apart
+    skipped: tuple[Skipped, ...] = ()  # what was left out while reading
+    # By version, the fields of its files
     fields: dict[str, dict[str, tuple[str, ...]]] = field(default_factory=dict)
-    commands: bool = False
+    commands: bool = False  # whether the versions are commands of one file
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What ``speedproof compare --json`` writes.
+    """What ``speedproof compare --json`` writes."""
 
-    Attributes
-    ----------
-    speedproof : str
-        The version that wrote it.
-    schema : int
-        The version of the format.
-    command : str
-        ``"compare"``.
-    results : tuple of SuiteComparison
-        One for each candidate and metric.
-    rankings : dict of str to SuiteRanking
-        By metric, when there are three versions or more.
-    suite : StoredSuite or None
-        With ``--with-samples``.
-    context : Context or None
-        With ``--with-samples``.
-    """
-
-    speedproof: str
-    schema: int
-    command: str
-    results: tuple[SuiteComparison, ...]
+    speedproof: str  # the version that wrote it
+    schema: int  # the version of the format
+    command: str  # ``"compare"``
+    results: tuple[SuiteComparison, ...]  # one for each candidate and metric
+    # By metric, when there are three versions or more
     rankings: dict[str, SuiteRanking] = field(default_factory=dict)
-    suite: StoredSuite | None = None
-    context: Context | None = None
+    suite: StoredSuite | None = None  # with ``--with-samples``
+    context: Context | None = None  # with ``--with-samples``
 
 
 def store(suite: Suite) -> StoredSuite:
@@ -184,14 +122,7 @@ def store(suite: Suite) -> StoredSuite:
 
 
 def restore(stored: StoredSuite) -> Suite:
-    """The suite that was stored.
-
-    Examples
-    --------
-    >>> suite = Suite(("old",), {(Key("sort"), "old"): Sample(np.array([0.1, 0.3]), label="old")})
-    >>> restore(store(suite)).of("old")[Key("sort")].values.tolist()
-    [0.1, 0.3]
-    """
+    """The suite that was stored."""
     samples = {}
     for s in stored.samples:
         processes = None if s.processes is None else np.array(s.processes, dtype=np.int64)

@@ -33,18 +33,7 @@ _BREVITY = 3
 
 
 def render(report: Report, width: int = 80, *, colour: bool = False, everything: bool = False) -> str:
-    """A report as text.
-
-    Examples
-    --------
-    >>> from speedproof.report.model import Cell, Column
-    >>> table = Table.of((Column("", names=True), Column("runs", right=True)), iter([(Cell("sort"), Cell("10"))]))
-    >>> print(render(Report("", (Text("Nothing is decided."),), (table,))), end="")
-    Nothing is decided.
-    <BLANKLINE>
-          runs
-    sort    10
-    """
+    """A report as text."""
     return "".join(f"{line}\n" for line in lines(report, width, colour=colour, everything=everything))
 
 

@@ -48,21 +48,11 @@ STYLES: dict[Verdict, Style] = {
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """A decided comparison in its natural direction.
+    """A decided comparison in its natural direction."""
 
-    Attributes
-    ----------
-    word : str
-        ``"faster"``, ``"slower"``; of what is no time ``"better"``, ``"worse"``.
-    ratio : float
-        By how much, at least 1; NaN where no factor can be named.
-    bound : float
-        By how much at least; NaN where that is not proven.
-    """
-
-    word: str
-    ratio: float
-    bound: float
+    word: str  # ``"faster"``, ``"slower"``; of what is no time ``"better"``, ``"worse"``
+    ratio: float  # by how much, at least 1; NaN where no factor can be named
+    bound: float  # by how much at least; NaN where that is not proven
 
 
 def gain_and_loss(result: Comparison) -> tuple[str, str]:
@@ -185,13 +175,7 @@ def natural(result: Comparison) -> str:
 
 
 def direction(speedup: float, better: str = "faster", worse: str = "slower") -> str:
-    """A speedup in its natural direction.
-
-    Examples
-    --------
-    >>> direction(1.5), direction(0.5), direction(1.0), direction(float("nan"))
-    ('1.50x faster', '2.00x slower', '1.00x', '-')
-    """
+    """A speedup in its natural direction."""
     if not (math.isfinite(speedup) and speedup > 0):
         return "-"
     if speedup == 1:
@@ -207,15 +191,7 @@ def _natural(speedup: float, better: str, worse: str, towards: int) -> str:
 
 
 def interval(estimate: Estimate, better: str = "faster", worse: str = "slower") -> str:
-    """An estimate with its interval in the direction of the estimate: ``"1.02x faster [0.99x, 1.05x]"``.
-
-    Examples
-    --------
-    >>> interval(Estimate(1.02, 0.99, 1.05, 0.95)), interval(Estimate(0.8, 0.75, 0.9, 0.95))
-    ('1.02x faster [0.99x, 1.05x]', '1.25x slower [1.11x, 1.34x]')
-    >>> interval(Estimate(1.15, 1.16, 1.14, 0.01))
-    '1.15x faster [1.14x, 1.16x]'
-    """
+    """An estimate with its interval in the direction of the estimate: ``"1.02x faster [0.99x, 1.05x]"``."""
     value, (low, high), word = estimate.value, estimate.ends, better
     if value < 1:
         value, low, high, word = _inverse(value), _inverse(high), _inverse(low), worse
@@ -228,15 +204,7 @@ def interval(estimate: Estimate, better: str = "faster", worse: str = "slower") 
 def chance(
     estimate: Estimate, new: str, old: str, verdict: Verdict = Verdict.UNDECIDED, run: str = "run"
 ) -> str:
-    """How often a run of the candidate beats one of the reference, in a sentence without its full stop.
-
-    Examples
-    --------
-    >>> chance(Estimate(0.874, 0.8, 0.93, 0.95), "new", "old", Verdict.FASTER)
-    'A run of new beats a run of old in 87 % of cases (at least 80 %)'
-    >>> chance(Estimate(0.55, 0.391, 0.7, 0.95), "new", "old")
-    'A run of new beats a run of old in 55 % of cases (39 % to 70 %)'
-    """
+    """How often a run of the candidate beats one of the reference, in a sentence without its full stop."""
     low, high = case_share(estimate.low, -1), case_share(estimate.high, 1)
     proven = {Verdict.FASTER: f"at least {low}", Verdict.SLOWER: f"at most {high}"}
     limits = proven.get(verdict, f"{low} to {high}")
@@ -279,15 +247,7 @@ def needs(result: Comparison) -> str:
 
 
 def about(needed: Needed, reference: str, candidate: str, runs: str = "runs") -> str:
-    """How many runs would tell.
-
-    Examples
-    --------
-    >>> about(Needed(157, 157, ""), "old", "new"), about(Needed(40, None, ""), "old", "new")
-    ('about 160 runs would tell', 'about 40 runs of old would tell')
-    >>> about(Needed(31, 31, "", least=True), "old", "new")
-    'at least 31 runs are needed'
-    """
+    """How many runs would tell."""
     sides = (
         (needed.reference, reference or "the reference"),
         (needed.candidate, candidate or "the candidate"),

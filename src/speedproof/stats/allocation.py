@@ -34,24 +34,7 @@ _MOST = 1000
 
 
 def variance_components(values: npt.ArrayLike) -> tuple[float, ...]:
-    """What each level adds to the variance of one value, the highest level first.
-
-    Parameters
-    ----------
-    values : array_like
-        A pilot: one axis a level, the highest first, with at least two units each.
-
-    Returns
-    -------
-    tuple of float
-        Unbiased, but for those below 0, which are 0: the variance of the means of a level's units, less what
-        the levels below make of it.
-
-    Examples
-    --------
-    >>> variance_components([[1.0, 3.0], [5.0, 7.0]])
-    (7.0, 2.0)
-    """
+    """What each level adds to the variance of one value, the highest level first."""
     means = np.asarray(values, dtype=np.float64)
     found: list[float] = []
     below = 0.0  # the variance that the levels below give to the mean of one unit
@@ -64,27 +47,7 @@ def variance_components(values: npt.ArrayLike) -> tuple[float, ...]:
 
 
 def repetitions(variances: Sequence[float], costs: Sequence[float]) -> tuple[int, ...]:
-    """How many units of each lower level one unit of the level above it gets.
-
-    Parameters
-    ----------
-    variances : sequence of float
-        What each level adds, the highest first.
-    costs : sequence of float
-        Of one more unit of each, in any unit; of the lowest, positive.
-
-    Returns
-    -------
-    tuple of int
-        One fewer than levels.
-
-    Examples
-    --------
-    A build of 10 s, runs of 0.1 s, which vary as much as builds do:
-
-    >>> repetitions([1.0, 1.0], [10.0, 0.1])
-    (10,)
-    """
+    """How many units of each lower level one unit of the level above it gets."""
     choices = []
     for i in range(1, len(variances)):
         above, own = variances[i - 1], variances[i]

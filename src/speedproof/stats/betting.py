@@ -46,13 +46,7 @@ _TIE = 1e-12
 
 
 def scale_of(ordered: FloatArray) -> float:
-    """Median absolute deviation from the median of sorted values, in standard deviations; 0 below two.
-
-    Examples
-    --------
-    >>> scale_of(np.array([1.0, 2.0, 3.0, 4.0, 100.0]))
-    1.4826
-    """
+    """Median absolute deviation from the median of sorted values, in standard deviations; 0 below two."""
     n = ordered.size
     if n < 2:
         return 0.0
@@ -63,22 +57,7 @@ def scale_of(ordered: FloatArray) -> float:
 
 
 def log_factors(differences: FloatArray, scales: FloatArray, shift: float) -> FloatArray:
-    """Logarithms of the factors ``1 + sign(d - c) tanh(min(slope r, top))`` of every block and bet.
-
-    Parameters
-    ----------
-    differences : ndarray, shape (n,)
-        ``d`` of each block.
-    scales : ndarray, shape (n,)
-        ``S`` of each block: of the differences before it; 0 where it is not known, and r is then 1.
-    shift : float
-        ``c``, finite.
-
-    Returns
-    -------
-    ndarray, shape (n, 6)
-        To be summed over blocks.
-    """
+    """Logarithms of the factors ``1 + sign(d - c) tanh(min(slope r, top))`` of every block and bet."""
     v = differences - shift
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         r = np.where(scales > _TIE, np.abs(v) / scales, 1.0)
@@ -90,29 +69,13 @@ def log_factors(differences: FloatArray, scales: FloatArray, shift: float) -> Fl
 
 
 def mix(log_wealths: Sequence[float]) -> float:
-    """Logarithm of the sum of wealths given by their logarithms.
-
-    Examples
-    --------
-    >>> round(mix([math.log(2.0), math.log(3.0)]) - math.log(5.0), 12)
-    0.0
-    """
+    """Logarithm of the sum of wealths given by their logarithms."""
     top = max(log_wealths)
     return top + math.log(sum(math.exp(w - top) for w in log_wealths))
 
 
 class BettingMartingale:
-    """The wealth of the mixture at one speedup, kept up to date block by block.
-
-    Parameters
-    ----------
-    side : {1, -1}
-        The sign that is bet on.
-    shift : float
-        ``c``; may be infinite.
-    log_wealths : sequence of float, shape (6,), optional
-        Logarithm of the wealth of each bet; the initial shares by default.
-    """
+    """The wealth of the mixture at one speedup, kept up to date block by block."""
 
     __slots__ = ("_log_wealths", "shift", "side")
 
@@ -140,17 +103,7 @@ class BettingMartingale:
 def growth(differences: FloatArray, shift: float) -> float:
     """Mean gain of log-wealth per block of the luckiest bet: how fast evidence comes in.
 
-    Parameters
-    ----------
-    differences : ndarray, shape (n,)
-        ``d`` of blocks like those to come; at least one.
-    shift : float
-        Added to each of them.
-
-    Returns
-    -------
-    float
-        Not positive when nothing is to be won.
+    Not positive when nothing is to be won.
     """
     scale = scale_of(np.sort(differences))
     factors = log_factors(differences, np.full(differences.size, scale), -shift)

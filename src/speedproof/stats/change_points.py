@@ -32,22 +32,12 @@ _MOST = 0.9
 
 @dataclass(frozen=True, slots=True)
 class ChangePoint:
-    """A change of level.
+    """A change of level."""
 
-    Attributes
-    ----------
-    split : int
-        Best estimate: the number of values before the change.
-    low, high : int
-        The smallest and largest number of values before it that the data leave possible.
-    pvalue : float
-        Of the interval that shows it.
-    """
-
-    split: int
-    low: int
+    split: int  # best estimate: the number of values before the change
+    low: int  # the smallest and largest number of values before it that the data leave possible
     high: int
-    pvalue: float
+    pvalue: float  # of the interval that shows it
 
 
 def find_changes(
@@ -55,33 +45,9 @@ def find_changes(
 ) -> tuple[ChangePoint, ...]:
     """All changes of level that a series shows.
 
-    Parameters
-    ----------
-    x : array_like, shape (n,)
-        The series in order of time, finite.
-    alpha : float
-        The risk that a series without a change shows any, and that one with changes shows one too many.
-    known : float, optional
-        The p-value of the whole series where it is known already; corrected for many series, if they are.
-
-    Returns
-    -------
-    tuple of ChangePoint
-        In order of time.
-
-    References
-    ----------
-    .. [1] R. Baranowski, Y. Chen, P. Fryzlewicz, "Narrowest-over-threshold detection of multiple change points and
-       change-point-like features", Journal of the Royal Statistical Society B 81(3), 2019.
-    .. [2] S. Kovacs et al., "Seeded binary segmentation", Biometrika 110(1), 2023.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> level = np.repeat([10.0, 12.0, 11.0], 40)
-    >>> series = level + np.random.default_rng(3).normal(0, 0.1, 120)
-    >>> [change.split for change in find_changes(series)]
-    [40, 80]
+    [1] R. Baranowski, Y. Chen, P. Fryzlewicz, "Narrowest-over-threshold detection of multiple change
+    points and change-point-like features", Journal of the Royal Statistical Society B 81(3), 2019.
+    [2] S. Kovacs et al., "Seeded binary segmentation", Biometrika 110(1), 2023.
     """
     series = np.asarray(x, dtype=np.float64)
     if (float(change_scan(series).pvalue) if known is None else known) > alpha:

@@ -23,15 +23,9 @@ EXACT_BELOW = 30  # values a side; the normal distribution is then off by less t
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RankSumTails:
-    """Null distribution of twice the number of pairs won, ties counting half.
+    """Null distribution of twice the number of pairs won, ties counting half."""
 
-    Attributes
-    ----------
-    at_least, at_most : ndarray of float64, shape (2 n m + 1,)
-        P[2 U >= k] and P[2 U <= k] at k = 0, 1, ...; read-only.
-    """
-
-    at_least: FloatArray
+    at_least: FloatArray  # P[2 U >= k] and P[2 U <= k] at k = 0, 1, ...; read-only
     at_most: FloatArray
 
 
@@ -39,24 +33,7 @@ class RankSumTails:
 def rank_sum_tails(sizes: tuple[int, ...], n: int) -> RankSumTails:
     """Count the splits of tied values into n of one side and the rest.
 
-    Parameters
-    ----------
-    sizes : tuple of int
-        How many values are equal, group by group in ascending order of the values.
-    n : int
-        Number of values of the side that is to be shown greater.
-
-    Returns
-    -------
-    RankSumTails
-        Exact while the number of splits is below 2**53.
-
-    Examples
-    --------
-    Two values of each side, the middle ones equal:
-
-    >>> rank_sum_tails((1, 2, 1), 2).at_least.round(3).tolist()
-    [1.0, 1.0, 0.667, 0.667, 0.667, 0.333, 0.333, 0.333, 0.0]
+    Exact while the number of splits is below 2**53.
     """
     total = sum(sizes)
     m = total - n
@@ -88,22 +65,7 @@ def rank_sum_tails(sizes: tuple[int, ...], n: int) -> RankSumTails:
 
 
 def normal_pvalue(pairs_won: float, n: int, m: int, ties: int) -> float:
-    """One-sided p-value of the normal approximation, corrected for ties and for continuity.
-
-    Parameters
-    ----------
-    pairs_won : float
-        U of the side that is to be shown greater.
-    n, m : int
-        Numbers of values.
-    ties : int
-        Sum of t^3 - t over groups of t equal values.
-
-    Examples
-    --------
-    >>> round(normal_pvalue(1200.0, 40, 50, 0), 5)
-    0.05262
-    """
+    """One-sided p-value of the normal approximation, corrected for ties and for continuity."""
     total = n + m
     variance = n * m / 12 * (total + 1 - ties / (total * (total - 1)))
     if variance <= 0:

@@ -34,23 +34,7 @@ _MAD_OF_NORMAL = 1.4826
 def step_probabilities(
     before: IntArray, after: IntArray, differences: FloatArray, positions: IntArray
 ) -> FloatArray:
-    """The posterior of a step between neighbouring positions, and of none.
-
-    Parameters
-    ----------
-    before, after : array of int, shape (n,)
-        The pairs, ``before < after``; at least one pair of the two ends among them.
-    differences : array of float, shape (n,)
-        Their logarithms of ratios.
-    positions : array of int, shape (m,)
-        What can be looked at, ascending, the ends included. Steps at what lies between are told apart by
-        nothing, so their probabilities are given together; the prior is alike for every step.
-
-    Returns
-    -------
-    array of float, shape (m,)
-        Of a step in ``(positions[j], positions[j + 1]]``, and last of no step at all; they sum to 1.
-    """
+    """The posterior of a step between neighbouring positions, and of none."""
     whole = differences[(before == positions[0]) & (after == positions[-1])]
     change = float(np.median(whole))
     pairs, group = np.unique(np.column_stack([before, after]), axis=0, return_inverse=True)

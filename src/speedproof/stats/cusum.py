@@ -39,30 +39,10 @@ class Alarm:
 def mean_run(limit: float, slack: float = _SLACK) -> float:
     """Mean number of standard normal values until a two-sided cumulative sum exceeds its limit.
 
-    Parameters
-    ----------
-    limit : float
-        h, in standard deviations.
-    slack : float
-        k, subtracted at each step.
-
-    Returns
-    -------
-    float
-        By the integral equation for one side, L(z) = 1 + L(0) F(k - z) + integral of L(y) f(y + k - z) over
-        0 < y < h, solved at Gauss-Legendre nodes; both sides halve it.
-
-    References
-    ----------
-    .. [1] E. S. Page, "Continuous inspection schemes", Biometrika 41, 1954.
-    .. [2] D. McDonald, "A CUSUM procedure based on sequential ranks", Naval Research Logistics 37, 1990.
-    .. [3] A. L. Goel, S. M. Wu, "Determination of A.R.L. and a contour nomogram for cusum charts to control normal
-       mean", Technometrics 13, 1971.
-
-    Examples
-    --------
-    >>> round(mean_run(4.0)), round(mean_run(5.0))
-    (168, 465)
+    [1] E. S. Page, "Continuous inspection schemes", Biometrika 41, 1954.
+    [2] D. McDonald, "A CUSUM procedure based on sequential ranks", Naval Research Logistics 37, 1990.
+    [3] A. L. Goel, S. M. Wu, "Determination of A.R.L. and a contour nomogram for cusum charts to control
+    normal mean", Technometrics 13, 1971.
     """
     nodes, weights = np.polynomial.legendre.leggauss(_NODES)
     y = np.concatenate([[0.0], (nodes + 1.0) * limit / 2.0])
@@ -87,29 +67,7 @@ def run_limit(mean: float) -> float:
 
 
 def alarms(x: npt.ArrayLike, mean: float) -> tuple[Alarm, ...]:
-    """All alarms that a series raises while its values come in, each one's new level being watched from then on.
-
-    Parameters
-    ----------
-    x : array_like, shape (n,)
-        In order of time, finite.
-    mean : float
-        Mean number of values between false alarms.
-
-    Returns
-    -------
-    tuple of Alarm
-        In order of time. The first ten values of a level raise none.
-
-    Examples
-    --------
-    >>> noise = np.random.default_rng(3).normal(size=80)
-    >>> alarms(noise, 1000)
-    ()
-    >>> alarm, = alarms(noise + 3 * (np.arange(80) >= 60), 1000)
-    >>> alarm.up, 50 < alarm.since <= 60 <= alarm.raised < 70
-    (True, True)
-    """
+    """All alarms that a series raises as its values come in; each new level is watched from then on."""
     values = np.asarray(x, dtype=np.float64)
     limit, start, found = run_limit(mean), 0, []
     while (alarm := _first(values, start, limit)) is not None:

@@ -31,37 +31,21 @@ _MOST_ALIKE = 0.999
 
 @dataclass(frozen=True, slots=True)
 class Autocorrelation:
-    """Dependence of neighbouring runs.
+    """Dependence of neighbouring runs."""
 
-    Attributes
-    ----------
-    lag1 : ndarray
-        Autocorrelation of the values at lag 1; shape of the leading axes.
-    statistic : ndarray
-        Von Neumann's ratio of the ranks; about 2 when runs are independent, less when neighbours are alike.
-    pvalue : ndarray
-        Two-sided, of independence.
-    """
-
-    lag1: FloatArray
+    lag1: FloatArray  # autocorrelation of the values at lag 1; shape of the leading axes
+    # Von Neumann's ratio of the ranks; about 2 when runs are independent, less when neighbours are alike
     statistic: FloatArray
-    pvalue: FloatArray
+    pvalue: FloatArray  # two-sided, of independence
 
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """Trend of the values in run order.
+    """Trend of the values in run order."""
 
-    Attributes
-    ----------
-    correlation : ndarray
-        Spearman's correlation of value and order: above 0 the values grow; shape of the leading axes.
-    pvalue : ndarray
-        Two-sided, of no trend.
-    """
-
+    # Spearman's correlation of value and order: above 0 the values grow; shape of the leading axes
     correlation: FloatArray
-    pvalue: FloatArray
+    pvalue: FloatArray  # two-sided, of no trend
 
 
 def midranks(x: FloatArray) -> FloatArray:
@@ -91,16 +75,8 @@ def lag1(x: npt.ArrayLike, ranks: FloatArray | None = None) -> Autocorrelation:
     On ranks, which may be given, the test keeps its risk whatever the distribution, and outliers do not hide
     dependence. Its p-value is that of the beta distribution with the exact first two moments (Bartels 1982).
 
-    References
-    ----------
-    .. [1] R. Bartels, "The rank version of von Neumann's ratio test for randomness", Journal of the American
-       Statistical Association 77, 1982.
-
-    Examples
-    --------
-    >>> r = lag1(np.arange(20.0))
-    >>> bool(r.lag1 > 0.8), bool(r.pvalue < 1e-6)
-    (True, True)
+    Source: R. Bartels, "The rank version of von Neumann's ratio test for randomness", Journal of the
+    American Statistical Association 77, 1982.
     """
     x = np.asarray(x, dtype=np.float64)
     n = x.shape[-1]
@@ -137,15 +113,8 @@ def variance_inflation(
     error; with fewer than 20 runs a side, where the correction would cost much power, when it exceeds more.
     docs/typical-run.md tells what that does to the risk and to the power.
 
-    References
-    ----------
-    .. [1] F. H. C. Marriott, J. A. Pope, "Bias in the estimation of autocorrelations", Biometrika 41, 1954.
-
-    Examples
-    --------
-    >>> rising = np.arange(20.0)
-    >>> float(variance_inflation(rising, rising)), float(variance_inflation(rising, rising[:7]))
-    (10.0, 1.0)
+    Source: F. H. C. Marriott, J. A. Pope, "Bias in the estimation of autocorrelations", Biometrika 41,
+    1954.
     """
     x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     n, m = x.shape[-1], y.shape[-1]
@@ -170,25 +139,13 @@ def drifting(n: int, m: int, inflation: npt.ArrayLike) -> npt.NDArray[np.bool_]:
 
     That is with an effective size below 4, below 3 up to 15 runs a side: there independent runs are that alike by
     chance in 4 % of pairs, too.
-
-    Examples
-    --------
-    >>> drifting(20, 20, [1.0, 4.0, 6.0]).tolist()
-    [False, False, True]
     """
     smaller, factor = min(n, m), np.asarray(inflation)
     return np.asarray((factor > 1.0) & (smaller / factor < min(max(smaller / 5.0, 3.0), 4.0)))
 
 
 def drift(x: npt.ArrayLike, ranks: FloatArray | None = None) -> Drift:
-    """Spearman's correlation of value and order, by Student's t with n - 2 degrees; NaN when n < 4 or constant.
-
-    Examples
-    --------
-    >>> r = drift([10.0, 10.2, 10.1, 10.4, 10.3, 10.6, 10.5])
-    >>> float(r.correlation.round(3)), bool(r.pvalue < 0.01)
-    (0.893, True)
-    """
+    """Spearman's correlation of value and order, by Student's t with n - 2 degrees; NaN when n < 4 or constant."""
     x = np.asarray(x, dtype=np.float64)
     n = x.shape[-1]
     if n < 4:
@@ -211,12 +168,6 @@ def drift_within(x: npt.ArrayLike, processes: npt.ArrayLike) -> Drift:
     The mean over processes of the correlation of value and position, and the p-value of the one-sample t test that
     the mean slope is 0: processes are independent, whatever happens inside them. NaN with fewer than five
     processes of two values or more, or when all values are equal.
-
-    Examples
-    --------
-    >>> r = drift_within([3, 2, 3.1, 2, 3.2, 2.1, 3, 2.2, 3.1, 2], [0, 0, 1, 1, 2, 2, 3, 3, 4, 4])
-    >>> float(r.correlation), bool(r.pvalue < 1e-4)
-    (-1.0, True)
     """
     values = usual(x)
     labels = np.asarray(processes)
@@ -258,15 +209,8 @@ def hurst_factor(x: npt.ArrayLike) -> FloatArray:
     R is the range of the cumulated deviations from the mean, S the standard deviation with divisor n. NaN for a
     constant sample and for n <= 2.
 
-    References
-    ----------
-    .. [1] S. Touati, "Towards a statistical methodology to evaluate program speedups and their optimisation
-       techniques", 2009.
-
-    Examples
-    --------
-    >>> float(hurst_factor([1.0, 2.0, 3.0, 4.0, 5.0, 6.0]).round(4))
-    0.8819
+    Source: S. Touati, "Towards a statistical methodology to evaluate program speedups and their
+    optimisation techniques", 2009.
     """
     x = usual(x)
     n = x.shape[-1]

@@ -24,25 +24,6 @@ def closed_test(log_evidence: npt.ArrayLike, *, risk: float) -> npt.NDArray[np.b
     The closed test whose test of an intersection is the mean of its e-values (Vovk and Wang 2021): a
     hypothesis falls when every set that holds it has a mean of at least ``1 / risk``. The mean of e-processes
     of one filtration is an e-process, so the union of what was rejected at any moment keeps the risk.
-
-    Parameters
-    ----------
-    log_evidence : array_like, shape (k,)
-        Logarithms of the present e-values, of any dependence.
-    risk : float
-        The probability that any true hypothesis is ever rejected.
-
-    Returns
-    -------
-    ndarray of bool, shape (k,)
-        Holm's procedure on the p-values 1/e rejects none that this does not.
-
-    Examples
-    --------
-    >>> closed_test(np.log([70.0, 30.0, 0.5]), risk=0.05).tolist()
-    [True, False, False]
-    >>> closed_test(np.log([70.0, 45.0, 0.5]), risk=0.05).tolist()
-    [True, True, False]
     """
     evidence = np.exp(np.minimum(np.asarray(log_evidence, dtype=np.float64), _LOG_MAX))
     order = np.sort(evidence)

@@ -43,13 +43,7 @@ _SHARE = 0.75  # of Welch's p-value that counts
 
 
 def too_few(n: int, m: int) -> bool:
-    """Whether the ranks need a second opinion. With fewer than five of both sides they decide alone.
-
-    Examples
-    --------
-    >>> too_few(3, 3), too_few(4, 5), too_few(100, 3), too_few(5, 100), too_few(6, 8)
-    (False, True, True, False, True)
-    """
+    """Whether the ranks need a second opinion. With fewer than five of both sides they decide alone."""
     return max(n, m) >= ENOUGH and (min(n, m) < ENOUGH or _SIX in (n, m))
 
 
@@ -100,16 +94,7 @@ def _gaps(pairs: Pairs) -> tuple[FloatArray, FloatArray]:
 
 
 def held_back(gamma: float, found: RatioTest, pairs: Pairs) -> RatioTest:
-    """The larger of both tests' p-values, but for complete separation.
-
-    Examples
-    --------
-    >>> from speedproof.stats.rank_states import pairs_of
-    >>> near = pairs_of([1.1, 1.5, 3.0], [1.0, 1.01, 0.99, 1.02, 0.98], (0.0, 0.0), (1.0, 1.0))
-    >>> ranks = RatioTest(np.array([1 / 56]), np.array([1.0]))
-    >>> held_back(1.0, ranks, near).above.round(3).tolist()
-    [0.08]
-    """
+    """The larger of both tests' p-values, but for complete separation."""
     if gamma == 1.0:
         means, positive = _logarithms(Pairs(pairs.x, pairs.y, 0.0 * pairs.step, pairs.inflation, ()), 0.0)
         logs, plain = means.tails(0.0), _means(pairs.x, pairs.y).tails(0.0)

@@ -31,13 +31,7 @@ _TIE = 1e-12
 
 
 def blocks_needed(effect: float, *, risk: float, power: float = 0.8) -> float:
-    """About how many blocks find a shift of so many standard deviations of a block, in a share of sessions.
-
-    Examples
-    --------
-    >>> round(blocks_needed(1.0, risk=0.05)), round(blocks_needed(0.5, risk=0.05))
-    (8, 27)
-    """
+    """About how many blocks find a shift of so many standard deviations of a block, in a share of sessions."""
     level = float(-ndtri(risk))
     reach = level + float(ndtri(power))
     # Guenther's correction for the variance that is not known; no rank test rejects with fewer than the last.
@@ -46,19 +40,7 @@ def blocks_needed(effect: float, *, risk: float, power: float = 0.8) -> float:
 
 
 class FixedPairs(PairedSequence):
-    """Blocks are added as to a :class:`PairedSequence`; nothing is proven before :meth:`close`.
-
-    Examples
-    --------
-    >>> pairs = FixedPairs(risk=0.05)
-    >>> for x in (1.05, 1.07, 1.04, 1.06, 1.08):
-    ...     pairs.add(x, 1.0)
-    >>> pairs.result().faster
-    False
-    >>> pairs.close()
-    >>> pairs.result().faster, round(pairs.result().low, 6)
-    (True, 1.04)
-    """
+    """Blocks are added as to a :class:`PairedSequence`; nothing is proven before :meth:`close`."""
 
     _closed: SequentialResult | None = None
 

@@ -29,33 +29,11 @@ _LOG_SPEEDUP_MAX = 700.0
 def blocks_until(differences: FloatArray, missing: float, shift: float) -> float:
     """About how many more blocks bring the evidence that is missing, if the future is like the past.
 
-    Parameters
-    ----------
-    differences : ndarray, shape (n,)
-        ``log x - log y`` of the blocks so far, with the sign that is bet on.
-    missing : float
-        Logarithm of the factor by which the e-value has to grow.
-    shift : float
-        Logarithm of the speedup to be rejected, with the same sign.
+    0 when nothing is missing, NaN below 10 blocks, for which it is too early, and infinity when the blocks
+    speak against it.
 
-    Returns
-    -------
-    float
-        0 when nothing is missing, NaN below 10 blocks, for which it is too early, and infinity when the blocks
-        speak against it.
-
-    Notes
-    -----
     It is a guess at an order of magnitude: half of the forecasts are wrong by a factor of more than 2 to 4,
     however many blocks there are.
-
-    Examples
-    --------
-    >>> noise = 0.01 * np.sin(np.arange(40.0))
-    >>> blocks_until(noise[:5] + 0.005, 3.0, 0.0), blocks_until(noise - 0.005, 3.0, 0.0)
-    (nan, inf)
-    >>> 10 < blocks_until(noise + 0.005, 3.0, 0.0) < 30
-    True
     """
     if missing <= 0:
         return 0.0
@@ -68,30 +46,7 @@ def blocks_until(differences: FloatArray, missing: float, shift: float) -> float
 def smallest_provable(differences: npt.ArrayLike, blocks: float, *, risk: float = 0.05) -> float:
     """The smallest speedup that about half of all sessions of so many blocks would prove.
 
-    Parameters
-    ----------
-    differences : array_like, shape (n,)
-        ``log x - log y`` of blocks in which both versions were the same program; at least 2.
-    blocks : float
-        Length of the planned session.
-    risk : float
-        The risk of its statement.
-
-    Returns
-    -------
-    float
-        A speedup of at least 1; infinity when so few blocks prove nothing.
-
-    Raises
-    ------
-    DataError
-        Fewer than two differences.
-
-    Examples
-    --------
-    >>> noise = 0.01 * np.sin(np.arange(40.0))
-    >>> smallest_provable(noise, 100) > smallest_provable(noise, 1000) > 1
-    True
+    A speedup of at least 1; infinity when so few blocks prove nothing.
     """
     d = np.asarray(differences, dtype=np.float64)
     if d.size < 2:

@@ -25,29 +25,10 @@ _HALVINGS = 64
 def hodges_lehmann(ordered: FloatArray) -> float:
     """The median of all means of two values, each value with itself included.
 
-    Parameters
-    ----------
-    ordered : ndarray, shape (n,)
-        Finite values in ascending order, at least one.
-
-    Returns
-    -------
-    float
-        For an even number of means, the middle of the two middle ones.
-
-    Notes
-    -----
     About 10 passes of n binary searches: 5 ms for 10,000 values.
 
-    References
-    ----------
-    J. L. Hodges, E. L. Lehmann, "Estimates of location based on rank tests", Annals of Mathematical
-    Statistics 34, 1963.
-
-    Examples
-    --------
-    >>> hodges_lehmann(np.array([1.0, 2.0, 6.0]))
-    2.75
+    Source: J. L. Hodges, E. L. Lehmann, "Estimates of location based on rank tests", Annals of
+    Mathematical Statistics 34, 1963.
     """
     n = ordered.size
     pairs = n * (n + 1) // 2

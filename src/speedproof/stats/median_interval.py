@@ -16,27 +16,10 @@ _EXACT = 1000
 def median_interval(x: npt.ArrayLike, alpha: float = 0.05) -> tuple[float, float]:
     """Bounds of the median of the distribution that independent values come from.
 
-    Parameters
-    ----------
-    x : array_like, shape (n,)
-        The values, finite.
-    alpha : float
-        Risk of both bounds together.
+    The r-th smallest and the r-th largest value, r the largest with 2 P[Binomial(n, 1/2) < r] <= alpha; NaN
+    where there is none, as for n < 6 at 5 %.
 
-    Returns
-    -------
-    (float, float)
-        The r-th smallest and the r-th largest value, r the largest with 2 P[Binomial(n, 1/2) < r] <= alpha; NaN
-        where there is none, as for n < 6 at 5 %.
-
-    References
-    ----------
-    W. J. Conover, "Practical Nonparametric Statistics", section 3.2, 1999.
-
-    Examples
-    --------
-    >>> median_interval([3.0, 1.0, 2.0, 5.0, 4.0, 6.0])
-    (1.0, 6.0)
+    Source: W. J. Conover, "Practical Nonparametric Statistics", section 3.2, 1999.
     """
     values = np.sort(np.asarray(x, dtype=np.float64))
     rank = _rank(values.size, alpha)

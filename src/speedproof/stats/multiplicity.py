@@ -16,30 +16,10 @@ def holm(pvalues: npt.ArrayLike) -> FloatArray:
     Rejecting what is at most alpha makes even one false claim with a probability of at most alpha, however
     the tests depend on each other.
 
-    Parameters
-    ----------
-    pvalues : array_like, shape (k,)
-        Between 0 and 1; NaN for a test that was not carried out, which makes no claim and does not count.
+    Adjusted p-values, at most 1; NaN where there was none.
 
-    Returns
-    -------
-    ndarray of float64, shape (k,)
-        Adjusted p-values, at most 1; NaN where there was none.
-
-    Raises
-    ------
-    ValueError
-        A p-value outside [0, 1].
-
-    References
-    ----------
-    S. Holm: "A simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6
-    (1979).
-
-    Examples
-    --------
-    >>> holm([0.01, 0.04, 0.03]).tolist()
-    [0.03, 0.06, 0.06]
+    Source: S. Holm: "A simple sequentially rejective multiple test procedure", Scandinavian Journal of
+    Statistics 6 (1979).
     """
     p, tested, order = _ordered(pvalues)
     k = order.size
@@ -53,30 +33,10 @@ def benjamini_hochberg(pvalues: npt.ArrayLike) -> FloatArray:
     Of the claims with at most alpha, an expected share of at most alpha is false, if the tests are
     independent or depend on each other positively.
 
-    Parameters
-    ----------
-    pvalues : array_like, shape (k,)
-        Between 0 and 1; NaN for a test that was not carried out, which makes no claim and does not count.
+    Adjusted p-values, at most 1; NaN where there was none.
 
-    Returns
-    -------
-    ndarray of float64, shape (k,)
-        Adjusted p-values, at most 1; NaN where there was none.
-
-    Raises
-    ------
-    ValueError
-        A p-value outside [0, 1].
-
-    References
-    ----------
-    Y. Benjamini, Y. Hochberg: "Controlling the false discovery rate", Journal of the Royal Statistical Society
-    B 57 (1995).
-
-    Examples
-    --------
-    >>> benjamini_hochberg([0.01, 0.04, 0.03]).tolist()
-    [0.03, 0.04, 0.04]
+    Source: Y. Benjamini, Y. Hochberg: "Controlling the false discovery rate", Journal of the Royal
+    Statistical Society B 57 (1995).
     """
     p, tested, order = _ordered(pvalues)
     k = order.size

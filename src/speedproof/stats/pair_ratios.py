@@ -30,22 +30,7 @@ _SLACK = 8 * float(_FLOATS.eps)
 def ratio_order_statistic(x: FloatArray, y: FloatArray, k: int) -> float:
     """The k-th smallest of the ratios x_i / y_j, counted from 0, pairs 0 / 0 left out.
 
-    Parameters
-    ----------
-    x, y : ndarray, shapes (n,) and (m,)
-        No negative values.
-    k : int
-        0 <= k < the number of ratios that are not 0 / 0.
-
-    Returns
-    -------
-    float
-        Infinity when that ratio has y_j = 0.
-
-    Examples
-    --------
-    >>> ratio_order_statistic(np.array([4.0, 5.0, 6.0]), np.array([1.0, 2.0, 3.0]), 0)
-    1.3333333333333333
+    Infinity when that ratio has y_j = 0.
     """
     return ratio_order_statistics(x, y, (k,))[0]
 

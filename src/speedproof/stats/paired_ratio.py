@@ -45,13 +45,6 @@ def paired_ratio(x: FloatArray, y: FloatArray, alpha: float, *, steps: FloatArra
 
     All of it is of pairs: the test asks whether the ratios x_i / y_i are symmetric about gamma, the estimate is
     their pseudo-median, and ``chance`` is P[X > Y] within a pair, not of runs of two sessions.
-
-    Examples
-    --------
-    >>> x, y = np.array([[1.1, 2.3, 3.3, 4.8, 5.5]]), np.array([[1.0, 2.0, 3.0, 4.0, 5.0]])
-    >>> found = paired_ratio(x, y, 0.05, steps=np.zeros((1, 2)))
-    >>> float(found.estimate.round(4)[0]), float(found.low.round(4)[0]), float(found.pvalue.round(4)[0])
-    (1.1247, 1.1, 0.004)
     """
     n = x.shape[1]
     tail = _tail(n)

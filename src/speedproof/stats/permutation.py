@@ -57,53 +57,30 @@ _SAME = 1e-9  # statistics that differ by less are equal but for rounding
 
 
 def one_order(n: int, m: int) -> float:
-    """The probability of one order of n + m values, the least p-value; 0 below the smallest double.
-
-    Examples
-    --------
-    >>> one_order(3, 3)
-    0.05
-    """
+    """The probability of one order of n + m values, the least p-value; 0 below the smallest double."""
     return 1.0 / math.comb(n + m, n) if min(n, m) < _ENOUGH else 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """What the placements of two samples tell: counts of the pairs with x > y, ties counting half.
+    """What the placements of two samples tell: counts of the pairs with x > y, ties counting half."""
 
-    Attributes
-    ----------
-    won : ndarray
-        Sum over x of the y below it.
-    square_x : ndarray
-        Sum over x of the squared number of y below it.
-    square_y : ndarray
-        Sum over y of the squared number of x below it.
-    """
-
-    won: FloatArray
-    square_x: FloatArray
-    square_y: FloatArray
+    won: FloatArray  # sum over x of the y below it
+    square_x: FloatArray  # sum over x of the squared number of y below it
+    square_y: FloatArray  # sum over y of the squared number of x below it
 
 
 @dataclass(frozen=True, slots=True)
 class Studentised:
-    """What a pair says of P[X > Y] = 1/2.
+    """What a pair says of P[X > Y] = 1/2."""
 
-    Attributes
-    ----------
-    statistic, se, df : ndarray
-        Brunner and Munzel's statistic, its standard error and its degrees of freedom. The statistic is infinite
-        where one side won every pair, NaN where all values are equal (both have a standard error of 0; the degrees
-        of freedom are the smallest possible).
-    most : ndarray
-        The largest absolute statistic that the floor of the standard error leaves.
-    """
-
+    # Brunner and Munzel's statistic, its standard error and its degrees of freedom. The statistic is infinite
+    # where one side won every pair, NaN where all values are equal (both have a standard error of 0; the
+    # degrees of freedom are the smallest possible).
     statistic: FloatArray
     se: FloatArray
     df: FloatArray
-    most: FloatArray
+    most: FloatArray  # the largest absolute statistic that the floor of the standard error leaves
 
     def floored(self, deviate: FloatArray) -> FloatArray:
         """The deviate of a statistic with the floor, with its sign; infinite where one side won every pair."""
@@ -122,13 +99,6 @@ def studentised(
 
     Dependence multiplies the variance of the mean of each side by its `inflation`, so that its effective size is n
     or m divided by that; ties lessen the variance of ranks by the share `tied`.
-
-    Examples
-    --------
-    >>> won = Spread(np.array(12.0), np.array(38.0), np.array(10.0))  # [3, 5, 6, 9] against [1, 2, 4, 7]
-    >>> found = studentised(won, 4, 4)
-    >>> round(float(found.statistic), 4), round(float(found.se), 4), round(float(found.df), 4)
-    (1.2247, 0.2041, 4.8)
     """
     factor_x, factor_y = (np.asarray(f, dtype=np.float64) for f in inflation)
     lost = n * m - spread.won
@@ -213,18 +183,11 @@ def _tails(statistic: FloatArray, ways: FloatArray) -> Table:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Null:
-    """The distribution of the statistic when both samples have one continuous distribution.
+    """The distribution of the statistic when both samples have one continuous distribution."""
 
-    Attributes
-    ----------
-    n, m : int
-        Sizes.
-    floored, plain : (ndarray, ndarray) or None
-        The tables of the statistic with and without the floor; None where the distribution is approximated.
-    """
-
-    n: int
+    n: int  # sizes
     m: int
+    # The tables of the statistic with and without the floor; None where the distribution is approximated
     floored: Table | None = None
     plain: Table | None = None
 
@@ -309,12 +272,6 @@ def null_distribution(n: int, m: int, independent: bool = True) -> Null:
     """The distribution for two sizes, of 2 or more.
 
     It is approximated where the variance is inflated for dependence, too: orders are not equally likely then.
-
-    Examples
-    --------
-    >>> null = null_distribution(4, 4)
-    >>> float(null.pvalue(np.array(np.inf)) * 70), bool(null.pvalue(np.array(null.critical(0.05))) <= 0.05)
-    (1.0, True)
     """
     small, large = min(n, m), max(n, m)
     if not independent or (small > _FEW and (small > _ENOUGH or math.comb(n + m, n) > _MOST_ORDERS)):
@@ -348,13 +305,6 @@ def tied_pvalue(groups: tuple[int, ...], n: int, statistic: float) -> float:
 
     `groups` says how many values are equal, in ascending order of the values, `n` the size of X; a statistic of
     NaN, all values equal, counts as 0, and one that no order has as the next smaller one.
-
-    Examples
-    --------
-    [2, 2, 2, 2] against [1, 1, 1, 2]: 5 of the 70 orders have all x equal to 2.
-
-    >>> round(tied_pvalue((3, 5), 4, 2.25) * 70, 6)
-    5.0
     """
     found = _tied(groups, n)
     if found is None:

@@ -18,24 +18,14 @@ class PooledOrder:
 
     Positions inside a run of equal values repeat the counts from before the run, so sums of differences
     over positions see each distinct value once.
-
-    Attributes
-    ----------
-    n, m : int
-        Sizes of X and Y.
-    x_upto, y_upto : ndarray of int64, shape (..., n + m)
-        Observations of X (of Y) at or below the value that ends at this position.
-    ends : ndarray of bool, shape (..., n + m)
-        Whether a distinct value ends at this position.
-    merged : ndarray of bool, shape (...)
-        Whether values that differ by no more than the tolerance were taken as equal.
     """
 
-    n: int
+    n: int  # sizes of X and Y
     m: int
-    x_upto: npt.NDArray[np.int64]
+    x_upto: npt.NDArray[np.int64]  # observations of X (of Y) at or below the value that ends at this position
     y_upto: npt.NDArray[np.int64]
-    ends: npt.NDArray[np.bool_]
+    ends: npt.NDArray[np.bool_]  # whether a distinct value ends at this position
+    # Whether values that differ by no more than the tolerance were taken as equal
     merged: npt.NDArray[np.bool_]
 
     @property
@@ -45,21 +35,7 @@ class PooledOrder:
 
 
 def pooled_order(x: FloatArray, y: FloatArray, tolerance: FloatArray | None = None) -> PooledOrder:
-    """Sort two samples together.
-
-    Parameters
-    ----------
-    x, y : ndarray, shapes (..., n) and (..., m)
-        Samples along the last axis; leading axes broadcast.
-    tolerance : ndarray, shape (...), optional
-        Neighbours that differ by no more are taken as equal.
-
-    Examples
-    --------
-    >>> order = pooled_order(np.array([1.0, 3.0]), np.array([2.0, 3.0]))
-    >>> order.x_upto.tolist(), order.y_upto.tolist(), bool(order.ties)
-    ([1, 1, 1, 2], [0, 1, 1, 2], True)
-    """
+    """Sort two samples together."""
     n, m = x.shape[-1], y.shape[-1]
     if x.shape[:-1] != y.shape[:-1]:
         leading = np.broadcast_shapes(x.shape[:-1], y.shape[:-1])
@@ -84,22 +60,7 @@ def pooled_order(x: FloatArray, y: FloatArray, tolerance: FloatArray | None = No
 
 
 def tie_excess(ends: npt.NDArray[np.bool_]) -> FloatArray:
-    """Sum of t^3 - t over the runs of t equal values, which lessens the variance of rank statistics.
-
-    Parameters
-    ----------
-    ends : ndarray of bool, shape (..., N)
-        Whether a distinct value ends at this position of the sorted sample.
-
-    Returns
-    -------
-    ndarray, shape (...)
-
-    Examples
-    --------
-    >>> float(tie_excess(np.array([True, False, False, True])))  # one run of three
-    24.0
-    """
+    """Sum of t^3 - t over the runs of t equal values, which lessens the variance of rank statistics."""
     if ends.all():
         return np.zeros(ends.shape[:-1])
     # A run never goes on in the next row, for every row ends one.
@@ -118,13 +79,7 @@ def gathered(values: FloatArray, order: npt.NDArray[np.int64]) -> FloatArray:
 
 
 def sample_ends(x: FloatArray) -> npt.NDArray[np.bool_]:
-    """Where distinct values end in one sample once it is sorted, as `PooledOrder.ends`.
-
-    Examples
-    --------
-    >>> sample_ends(np.array([2.0, 1.0, 2.0])).tolist()
-    [True, False, True]
-    """
+    """Where distinct values end in one sample once it is sorted, as `PooledOrder.ends`."""
     ends = np.ones(x.shape, dtype=np.bool_)
     np.greater(np.diff(np.sort(x, axis=-1), axis=-1), 0.0, out=ends[..., :-1])
     return ends

@@ -21,15 +21,9 @@ _LEAST = 2.0
 
 @dataclass(frozen=True, slots=True)
 class RunsNeeded:
-    """Runs of each side, in the ratio that the samples have now.
+    """Runs of each side, in the ratio that the samples have now."""
 
-    Attributes
-    ----------
-    x, y : ndarray
-        Whole numbers, at least 2; infinity when there is no effect. Shape of the leading axes.
-    """
-
-    x: FloatArray
+    x: FloatArray  # whole numbers, at least 2; infinity when there is no effect. Shape of the leading axes.
     y: FloatArray
 
 
@@ -44,36 +38,13 @@ def _whole(total: FloatArray, n: int, m: int) -> RunsNeeded:
 def runs_needed_means(x: npt.ArrayLike, y: npt.ArrayLike, alpha: float, power: float = 0.8) -> RunsNeeded:
     """Runs after which a one-sided t-test at risk alpha would find the observed difference of means.
 
-    Parameters
-    ----------
-    x, y : array_like, shapes (..., n) and (..., m)
-        Samples along the last axis, finite; n, m >= 2.
-    alpha : float
-        Risk of the test.
-    power : float
-        Probability that it rejects if the observed means and variances are the true ones.
+    For the direction that was observed. Infinity when the means are equal or a size is below 2.
 
-    Returns
-    -------
-    RunsNeeded
-        For the direction that was observed. Infinity when the means are equal or a size is below 2.
-
-    Notes
-    -----
     N = (z(1 - alpha) + z(power))^2 (var X / q + var Y / (1 - q)) / d^2 + z(1 - alpha)^2 / 2, q the share of X:
     the normal formula with Guenther's term for the estimated variance. Welch's test needs about as many.
 
-    References
-    ----------
-    .. [1] W. C. Guenther, "Sample size formulas for normal theory t tests", The American Statistician 35, 1981.
-
-    Examples
-    --------
-    Half a standard deviation at alpha = 0.05 and power 0.8 needs 51 a side (Cohen 1988, table 2.4.1: 50):
-
-    >>> x = np.array([-1.0, 1.0, 0.0]); y = x - 0.5
-    >>> float(runs_needed_means(x, y, 0.05).x)
-    51.0
+    Source: W. C. Guenther, "Sample size formulas for normal theory t tests", The American Statistician 35,
+    1981.
     """
     mx, my = common_moments(x, y)
     n, m = mx.n, my.n
@@ -89,33 +60,16 @@ def runs_needed_means(x: npt.ArrayLike, y: npt.ArrayLike, alpha: float, power: f
 def runs_needed_ranks(x: npt.ArrayLike, y: npt.ArrayLike, alpha: float, power: float = 0.8) -> RunsNeeded:
     """Runs after which a one-sided rank-sum test at risk alpha would find the observed superiority.
 
-    Parameters
-    ----------
-    x, y, alpha, power
-        As for `runs_needed_means`.
+    For the direction that was observed. Infinity when P[X > Y] + P[X = Y] / 2 is estimated as 1/2.
 
-    Returns
-    -------
-    RunsNeeded
-        For the direction that was observed. Infinity when P[X > Y] + P[X = Y] / 2 is estimated as 1/2.
-
-    Notes
-    -----
     N = (z(1 - alpha) s0 + z(power) s1)^2 / (p - 1/2)^2. s0^2 / N is the variance of the estimate p by which the
     test goes, (1 - sum (t^3 - t) / (N^3 - N)) / (12 q (1 - q) N) with the ties t of the pooled sample and the
     share q of X; s1^2 / N the variance that the estimate has, by Brunner and Munzel. Without ties and for a small
     shift both are 1 / (12 q (1 - q) N), and N is Noether's number. With a single run of a side s1 is unknown and
     s0 stands for it. Never fewer runs than with which complete separation has an exact p-value of at most alpha.
 
-    References
-    ----------
-    .. [1] G. E. Noether, "Sample size determination for some common nonparametric tests", Journal of the
-       American Statistical Association 82, 1987.
-
-    Examples
-    --------
-    >>> float(runs_needed_ranks([2.0, 3.0, 5.0, 6.0], [1.0, 3.5, 4.0, 4.5], 0.05).x)
-    77.0
+    Source: G. E. Noether, "Sample size determination for some common nonparametric tests", Journal of the
+    American Statistical Association 82, 1987.
     """
     x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     n, m = x.shape[-1], y.shape[-1]

@@ -155,21 +155,11 @@ def _log_orders(n: FloatArray, m: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class States:
-    """What the test says between each two neighbouring ratios.
+    """What the test says between each two neighbouring ratios."""
 
-    Attributes
-    ----------
-    edges : ndarray, shape (rows, n m + 2)
-        0, the ratios in ascending order, infinity: state k lies between edges k and k + 1.
-    scores : ndarray, shape (rows, n m + 1)
-        Of each state.
-    real : ndarray of bool, shape (rows, n m + 1)
-        Whether gamma can lie there: between equal ratios, or such that may be equal, it cannot.
-    """
-
-    edges: FloatArray
-    scores: FloatArray
-    real: BoolArray
+    edges: FloatArray  # 0, the ratios in ascending order, infinity: state k lies between edges k and k + 1
+    scores: FloatArray  # of each state
+    real: BoolArray  # whether gamma can lie there: between equal ratios, or such that may be equal, it cannot
 
     def low(self, rejected: BoolArray) -> FloatArray:
         """The end of the rejected states that start at gamma = 0."""

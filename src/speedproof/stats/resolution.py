@@ -14,23 +14,7 @@ _COARSE = 0.25
 
 
 def last_place(value: float) -> float:
-    """The last decimal place of a value as it was written, at most 1.
-
-    Parameters
-    ----------
-    value : float
-        Finite.
-
-    Returns
-    -------
-    float
-        A power of ten.
-
-    Examples
-    --------
-    >>> last_place(0.25), last_place(17.0), last_place(1700.0)
-    (0.01, 1.0, 1.0)
-    """
+    """The last decimal place of a value as it was written, at most 1."""
     place = Decimal(repr(value)).normalize().as_tuple().exponent
     return 10.0 ** min(int(place), 0)
 
@@ -40,11 +24,6 @@ def coarse_step(values: npt.ArrayLike) -> float:
 
     The smallest difference between two of them, the last decimal place where all are equal; 0 where fewer tie:
     normal values then spread by more than a step, and rounding moves their median by less than 1e-8 steps.
-
-    Examples
-    --------
-    >>> coarse_step([3.0, 3.0, 4.0, 3.0, 5.0]), coarse_step([3.01, 3.02, 4.0, 3.0, 5.0]), coarse_step([0.25, 0.25])
-    (1.0, 0.0, 0.01)
     """
     distinct, counts = np.unique(np.asarray(values, dtype=np.float64), return_counts=True)
     n = float(counts.sum())
@@ -58,11 +37,6 @@ def coarse_steps(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[float, float]:
 
     A side that never varies beside one that does has the smallest difference between two values of both, in
     whatever unit; of two that never vary the finer decimal place is that of both.
-
-    Examples
-    --------
-    >>> coarse_steps([3.0, 3.0, 3.0], [4.0, 3.5, 3.5]), coarse_steps([2.0, 2.0], [1.5, 1.5])
-    ((0.5, 0.5), (0.1, 0.1))
     """
     steps = coarse_step(x), coarse_step(y)
     constant = [step > 0.0 and np.ptp(side) == 0.0 for step, side in zip(steps, (x, y), strict=True)]
@@ -80,17 +54,6 @@ class Resolution:
     Values of full precision never tie. Where some do, the smallest difference that was ever seen is taken for the
     step; it may be larger than the true one, never smaller. Before there are two different values it is the last
     decimal place of the one, a guess. Until the first tie nothing is known, and values count as exact.
-
-    Examples
-    --------
-    >>> seen = Resolution()
-    >>> for value in (0.51, 0.54, 0.52):
-    ...     seen.add(value)
-    >>> seen.step
-    0.0
-    >>> seen.add(0.52)
-    >>> round(seen.step, 12)
-    0.01
     """
 
     def __init__(self) -> None:
@@ -99,13 +62,7 @@ class Resolution:
         self._ties = 0
 
     def add(self, value: float) -> None:
-        """Take note of a value.
-
-        Parameters
-        ----------
-        value : float
-            Finite.
-        """
+        """Take note of a value."""
         at = bisect.bisect_left(self._distinct, value)
         if at < len(self._distinct) and self._distinct[at] == value:
             self._ties += 1

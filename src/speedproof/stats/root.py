@@ -30,12 +30,6 @@ def decreasing_roots(
     within the logarithms of doubles.
 
     The Illinois variant of false position, with a halving whenever two steps did not halve the interval.
-
-    Examples
-    --------
-    >>> low, high = decreasing_roots(lambda v: [2.0, 3.0] - v**3, np.zeros(2), np.ones(2))
-    >>> low.round(8).tolist(), (low <= [2 ** (1 / 3), 3 ** (1 / 3)]).all() and (high >= low).all()
-    ([1.25992105, 1.44224957], np.True_)
     """
     width = high - low
     at_low, at_high = function(low), function(high)

@@ -128,30 +128,9 @@ def _log_ratio(above: float, below: float) -> float:
 class PairedSequence:
     """The running comparison of two versions; add blocks, look whenever you like.
 
-    Parameters
-    ----------
-    risk : float
-        The risk of each of the two one-sided statements, in (0, 1).
-
-    Raises
-    ------
-    UsageError
-        A risk outside (0, 1).
-
-    Notes
-    -----
     Exact under one assumption: with the true speedup divided out, a block's two runs can be exchanged. A
     random order in every block gives that for whatever depends on the position in the block. Adding a block
     costs a constant amount of work except when a bound is tried, which costs about 40 passes over the blocks.
-
-    Examples
-    --------
-    >>> sequence = PairedSequence(risk=0.05)
-    >>> for x, y in zip([1.05, 1.07, 1.04, 1.06] * 2, [1.00, 1.01, 0.99, 1.00] * 2):
-    ...     sequence.add(x, y)
-    >>> result = sequence.result()
-    >>> result.faster, result.blocks, round(result.low, 3)
-    (True, 8, 1.049)
     """
 
     def __init__(self, *, risk: float = 0.05) -> None:
@@ -171,25 +150,7 @@ class PairedSequence:
 
     @classmethod
     def of(cls, reference: npt.ArrayLike, candidate: npt.ArrayLike, *, risk: float = 0.05) -> PairedSequence:
-        """Make one of blocks that were all measured already.
-
-        Parameters
-        ----------
-        reference, candidate : array_like, shape (n,)
-            The values of each block in the order of measurement, positive.
-        risk : float
-            The risk of each side.
-
-        Returns
-        -------
-        PairedSequence
-            After the last block.
-
-        Raises
-        ------
-        DataError
-            Samples of different sizes, or a value that is not positive and finite.
-        """
+        """Make one of blocks that were all measured already."""
         x, y = np.asarray(reference, dtype=np.float64), np.asarray(candidate, dtype=np.float64)
         if x.ndim != 1 or x.shape != y.shape:
             raise DataError(
@@ -211,21 +172,7 @@ class PairedSequence:
         return self._rows[0, : self._n].copy()
 
     def add(self, reference: float, candidate: float, *, resolution: float = 0.0) -> None:
-        """Add a block.
-
-        Parameters
-        ----------
-        reference, candidate : float
-            The two values of the block, positive and in one unit. Where higher is better, swap them.
-        resolution : float
-            The step in which they were read; the true values lie within half of it. A bound bets on the ratio that
-            is worst for it. The verdict needs no such care: equal programs are rounded equally.
-
-        Raises
-        ------
-        DataError
-            A value that is not positive and finite.
-        """
+        """Add a block."""
         for name, value in (("reference", reference), ("candidate", candidate)):
             if not (value > 0 and math.isfinite(value)):
                 raise DataError(
@@ -266,20 +213,7 @@ class PairedSequence:
         return 0 if shift == 0.0 else 3 if side == 1 else 4
 
     def log_evidence(self, gamma: float, *, side: int = 1) -> float:
-        """Logarithm of the present e-value against "the speedup is at most gamma".
-
-        Parameters
-        ----------
-        gamma : float
-            The speedup under trial, positive.
-        side : {1, -1}
-            -1: against "the speedup is at least gamma".
-
-        Returns
-        -------
-        float
-            Decreasing in gamma for side 1, increasing for side -1; 0 without blocks.
-        """
+        """Logarithm of the present e-value against "the speedup is at most gamma"."""
         return mix(self._log_wealths(side, math.log(gamma)))
 
     def result(self) -> SequentialResult:
@@ -300,24 +234,13 @@ class PairedSequence:
     def estimate(self) -> float:
         """The speedup X / Y: the Hodges-Lehmann estimate of the blocks, kept inside the certified bounds.
 
-        Returns
-        -------
-        float
-            NaN without blocks or when the bounds contradict each other.
+        NaN without blocks or when the bounds contradict each other.
 
-        Notes
-        -----
         It is the median of all means of two logarithms of block ratios. If a block's two runs can be exchanged
         once the true speedup is divided out, the logarithms scatter symmetrically about the true one, and both
         this and the bounds speak of that centre. Like the signed-rank test that it belongs to, it hardly minds
         outliers and uses nearly all that normal noise has to tell. Where a bound excludes it, the bound stands
         in for it: both statements are then about the same blocks and must not contradict each other.
-
-        Examples
-        --------
-        >>> sequence = PairedSequence.of([1.1, 1.2, 1.3], [1.0, 1.0, 1.0])
-        >>> round(sequence.estimate(), 3)
-        1.198
         """
         result = self.result()
         if self._n == 0 or result.contradictory:
@@ -342,18 +265,8 @@ class PairedSequence:
     def blocks_to_go(self, *, gamma: float = 1.0, side: int = 1) -> float:
         """About how many more blocks reject gamma, if the future is like the past.
 
-        Parameters
-        ----------
-        gamma : float
-            The speedup to be rejected.
-        side : {1, -1}
-            1: the speedup is to be proven larger; -1: smaller.
-
-        Returns
-        -------
-        float
-            0 when it is rejected now, NaN below 10 blocks, for which it is too early, and infinity when the
-            blocks speak against it. See :func:`~speedproof.stats.forecast.blocks_until`.
+        0 when it is rejected now, NaN below 10 blocks, for which it is too early, and infinity when the
+        blocks speak against it. See :func:`~speedproof.stats.forecast.blocks_until`.
         """
         missing = self._threshold - self.log_evidence(gamma, side=side)
         shift = math.log(gamma)

@@ -51,24 +51,10 @@ def session_spreads(
 ) -> tuple[dict[int, SessionSpread], SessionSpread | None]:
     """The spread of every series whose versions were measured in several sessions, and of one not seen yet.
 
-    Parameters
-    ----------
-    series, group, session : ndarray of int, shape (n,)
-        Of each measurement; within a group (a version on a machine) sessions are of identical code.
-    location : ndarray of float, shape (n,)
-        Logarithms.
-    within : ndarray of float, shape (n,)
-        Variance of the location that the runs of the session tell, NaN where unknown.
+    None when no group has two sessions; of a single series nothing is told of others.
 
-    Returns
-    -------
-    dict of int to SessionSpread, SessionSpread or None
-        None when no group has two sessions; of a single series nothing is told of others.
-
-    References
-    ----------
-    G. K. Smyth: "Linear models and empirical Bayes methods for assessing differential expression in microarray
-    experiments", Statistical Applications in Genetics and Molecular Biology 3(1), 2004.
+    Source: G. K. Smyth: "Linear models and empirical Bayes methods for assessing differential expression
+    in microarray experiments", Statistical Applications in Genetics and Molecular Biology 3(1), 2004.
     """
     cells, cell, counts = np.unique(
         np.stack([series, group], axis=1), axis=0, return_inverse=True, return_counts=True
@@ -165,17 +151,10 @@ def _inverse_trigamma(value: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Widened:
-    """The uncertainty of a logarithm of a ratio, the sessions' counted in.
+    """The uncertainty of a logarithm of a ratio, the sessions' counted in."""
 
-    Attributes
-    ----------
-    error : float
-        Its standard error; infinite where the runs alone bound nothing.
-    degrees : float
-        Those of the sessions: Satterthwaite's, for the sum, come out too many where the sessions' are few.
-    """
-
-    error: float
+    error: float  # its standard error; infinite where the runs alone bound nothing
+    # Those of the sessions: Satterthwaite's, for the sum, come out too many where the sessions' are few
     degrees: float
 
     def reach(self, alpha: float) -> float:
@@ -192,21 +171,7 @@ class Widened:
 def widened(
     width: float, alpha: float, runs: tuple[float, float], spread: SessionSpread, sessions: tuple[int, int]
 ) -> Widened:
-    """The uncertainty of a ratio of two sides that were measured in few sessions each.
-
-    Parameters
-    ----------
-    width : float
-        From the logarithm of the ratio to its bound of risk alpha, as the runs tell it.
-    alpha : float
-        Of the bound.
-    runs : (float, float)
-        Independent runs of each side.
-    spread : SessionSpread
-        Between sessions; it holds what the runs of a session scatter, so that this is not counted twice.
-    sessions : (int, int)
-        Of each side.
-    """
+    """The uncertainty of a ratio of two sides that were measured in few sessions each."""
     if math.isinf(width):
         return Widened(math.inf, 1.0)
     quantile = float(t_ppf(1.0 - alpha, max(sum(runs) - 2.0, 1.0)))

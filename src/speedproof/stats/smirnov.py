@@ -23,57 +23,24 @@ _NEAR = 8.0 * np.finfo(np.float64).eps
 
 @dataclass(frozen=True, slots=True)
 class KSResult:
-    """The Kolmogorov-Smirnov test after centring at the medians.
+    """The Kolmogorov-Smirnov test after centring at the medians."""
 
-    Attributes
-    ----------
-    statistic : ndarray
-        D, the largest distance of the two empirical distribution functions; shape of the leading axes.
-    pvalue : ndarray
-        Two-sided.
-    exact : ndarray of bool
-        Whether the p-value is exact rather than that of the limiting distribution.
-    ties : ndarray of bool
-        Whether values coincide in the pooled centred sample. Two samples of odd size always tie, at 0.
-    merged : ndarray of bool
-        Whether values were merged that differ by the rounding of the centring only.
-    """
-
+    # D, the largest distance of the two empirical distribution functions; shape of the leading axes
     statistic: FloatArray
-    pvalue: FloatArray
-    exact: BoolArray
+    pvalue: FloatArray  # two-sided
+    exact: BoolArray  # whether the p-value is exact rather than that of the limiting distribution
+    # Whether values coincide in the pooled centred sample. Two samples of odd size always tie, at 0.
     ties: BoolArray
-    merged: BoolArray
+    merged: BoolArray  # whether values were merged that differ by the rounding of the centring only
 
 
 def ks_location(x: npt.ArrayLike, y: npt.ArrayLike, rule: Literal["legacy", "r422"] = "legacy") -> KSResult:
     """Test whether two distributions differ by more than their location: X - med X against Y - med Y.
 
-    Parameters
-    ----------
-    x, y : array_like, shapes (..., n) and (..., m)
-        Samples along the last axis, finite.
-    rule : {"legacy", "r422"}
-        When the p-value is exact. ``"legacy"``, the R of the Speedup-Test article (before 4.2): when
-        n m < 10000 and nothing ties. ``"r422"``: when n m < 10000, conditional on the ties.
-
-    Returns
-    -------
-    KSResult
-        Shape of the leading axes.
-
-    Notes
-    -----
     Centring decimal values leaves differences of rounding noise between values that would be equal in exact
     arithmetic, and D can double by them. Neighbours closer than 8 ulp of the largest value are therefore
     merged, unless every value is a whole number (no noise then) or the noise reaches a thousandth of the
     range.
-
-    Examples
-    --------
-    >>> r = ks_location([1.0, 2.0, 3.0, 4.0], [11.0, 12.4, 13.5, 14.6])
-    >>> float(r.statistic), bool(r.exact), float(r.pvalue)
-    (0.25, True, 1.0)
     """
     x, y = with_headroom(x, y)
     n, m = x.shape[-1], y.shape[-1]
@@ -114,18 +81,7 @@ def _tolerance(x: FloatArray, y: FloatArray, u: FloatArray, v: FloatArray) -> Fl
 
 
 def kolmogorov_sf(x: npt.ArrayLike) -> FloatArray:
-    """Upper tail of Kolmogorov's limiting distribution, its series summed to double precision.
-
-    Parameters
-    ----------
-    x : array_like
-        D sqrt(n m / (n + m)); at 0 and below the tail is 1.
-
-    Examples
-    --------
-    >>> float(kolmogorov_sf(1.358099).round(6))  # the tables' 1.358
-    0.05
-    """
+    """Upper tail of Kolmogorov's limiting distribution, its series summed to double precision."""
     x = np.asarray(x, dtype=np.float64)
     # Each of the two expansions of the theta function where it converges within five terms.
     small = np.clip(x, 1e-2, 1.0)

@@ -52,45 +52,13 @@ _MOST_TERMS = 10_000  # of the fraction; it takes tens, and the square root of t
 
 
 def ndtr(x: npt.ArrayLike) -> FloatArray:
-    """Distribution function of the standard normal distribution.
-
-    Parameters
-    ----------
-    x : array_like
-        Where; the upper tail at x is ``ndtr(-x)``.
-
-    Returns
-    -------
-    ndarray
-        Shape of `x`.
-
-    Examples
-    --------
-    >>> ndtr([0.0, -1.959963984540054]).round(6).tolist()
-    [0.5, 0.025]
-    """
+    """Distribution function of the standard normal distribution."""
     z = np.asarray(x, dtype=np.float64) * -_SQRT_HALF
     return 0.5 * np.fromiter(map(math.erfc, z.ravel().tolist()), np.float64, z.size).reshape(z.shape)
 
 
 def ndtri(p: npt.ArrayLike) -> FloatArray:
-    """Quantile of the standard normal distribution.
-
-    Parameters
-    ----------
-    p : array_like
-        Probabilities; 0 and 1 give infinities, values outside [0, 1] NaN.
-
-    Returns
-    -------
-    ndarray
-        Shape of `p`.
-
-    Examples
-    --------
-    >>> ndtri([0.5, 0.95]).round(6).tolist()
-    [0.0, 1.644854]
-    """
+    """Quantile of the standard normal distribution."""
     q = np.atleast_1d(np.asarray(p, dtype=np.float64))
     centred = q - 0.5
     found = _rational(_CENTRAL, 0.180625 - centred * centred) * centred
@@ -138,13 +106,7 @@ _FAR = (
 
 @lru_cache(maxsize=256)
 def normal_quantile(p: float) -> float:
-    """`ndtri` of one probability, remembered: a whole suite asks for the same few.
-
-    Examples
-    --------
-    >>> round(normal_quantile(0.95), 6)
-    1.644854
-    """
+    """`ndtri` of one probability, remembered: a whole suite asks for the same few."""
     return float(ndtri(p))
 
 
@@ -231,49 +193,13 @@ def _tails(a: FloatArray, b: FloatArray, x: FloatArray, y: FloatArray) -> tuple[
 
 
 def betainc(a: npt.ArrayLike, b: npt.ArrayLike, x: npt.ArrayLike) -> FloatArray:
-    """Regularised incomplete beta function I_x(a, b).
-
-    Parameters
-    ----------
-    a, b : array_like
-        Positive parameters.
-    x : array_like
-        In [0, 1].
-
-    Returns
-    -------
-    ndarray
-        Broadcast shape.
-
-    Examples
-    --------
-    >>> float(betainc(2.0, 3.0, 0.5).round(12))
-    0.6875
-    """
+    """Regularised incomplete beta function I_x(a, b)."""
     a, b, x = (np.asarray(v, dtype=np.float64) for v in (a, b, x))
     return _tails(a, b, x, 1.0 - x)[0]
 
 
 def beta_ppf(q: float, a: float, b: float) -> float:
-    """Quantile of the beta distribution, by bisection down to neighbouring floats.
-
-    Parameters
-    ----------
-    q : float
-        Probability, in [0, 1].
-    a, b : float
-        Positive parameters.
-
-    Returns
-    -------
-    float
-        The smallest x whose I_x(a, b) reaches `q`.
-
-    Examples
-    --------
-    >>> round(beta_ppf(0.5, 2.0, 2.0), 12)
-    0.5
-    """
+    """Quantile of the beta distribution, by bisection down to neighbouring floats."""
     a, b, low, high = float(a), float(b), 0.0, 1.0
     if q <= 0.0 or q >= 1.0:
         return min(max(q, 0.0), 1.0)
@@ -286,26 +212,7 @@ def beta_ppf(q: float, a: float, b: float) -> float:
 
 
 def f_tails(f: npt.ArrayLike, d1: npt.ArrayLike, d2: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
-    """Lower and upper tail of the F distribution, each accurate where it is small.
-
-    Parameters
-    ----------
-    f : array_like
-        Where; not negative.
-    d1, d2 : array_like
-        Degrees of freedom of numerator and denominator.
-
-    Returns
-    -------
-    lower, upper : ndarray
-        Broadcast shape.
-
-    Examples
-    --------
-    >>> lower, upper = f_tails(3.490295, 3, 12)  # tables: the 5 % point of F(3, 12) is 3.49
-    >>> float(upper.round(6))
-    0.05
-    """
+    """Lower and upper tail of the F distribution, each accurate where it is small."""
     f, d1, d2 = (np.asarray(v, dtype=np.float64) for v in (f, d1, d2))
     with np.errstate(over="ignore"):
         odds = np.minimum(f * (d1 / d2), 1e300)
@@ -343,26 +250,7 @@ def _t_tail(t: Number, df: Number, density: Number) -> Number:
 
 
 def t_sf_pdf(t: npt.ArrayLike, df: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
-    """Upper tail and density of Student's t distribution: what a step of Newton's method needs.
-
-    Parameters
-    ----------
-    t : array_like
-        Where; beyond 1e150 it is taken as 1e150, but the tail of infinity is 0.
-    df : array_like
-        Degrees of freedom, positive, finite, not necessarily whole.
-
-    Returns
-    -------
-    tail, density : ndarray
-        Broadcast shape.
-
-    Examples
-    --------
-    >>> tail, density = t_sf_pdf(1.0, 1)  # Cauchy
-    >>> float(tail.round(12)), float((density * np.pi).round(12))
-    (0.25, 0.5)
-    """
+    """Upper tail and density of Student's t distribution: what a step of Newton's method needs."""
     t, df = np.asarray(t, dtype=np.float64), np.asarray(df, dtype=np.float64)
     size = np.minimum(np.abs(t), 1e150)
     shape = np.broadcast_shapes(t.shape, df.shape)
@@ -378,36 +266,12 @@ def t_sf_pdf(t: npt.ArrayLike, df: npt.ArrayLike) -> tuple[FloatArray, FloatArra
 
 
 def t_sf(t: npt.ArrayLike, df: npt.ArrayLike) -> FloatArray:
-    """Upper tail of Student's t distribution; see `t_sf_pdf`.
-
-    Examples
-    --------
-    >>> float(t_sf(2.228138851986, 10).round(10))  # tables: 2.5 % beyond 2.228
-    0.025
-    """
+    """Upper tail of Student's t distribution; see `t_sf_pdf`."""
     return t_sf_pdf(t, df)[0]
 
 
 def t_ppf(q: npt.ArrayLike, df: npt.ArrayLike) -> FloatArray:
-    """Quantile of Student's t distribution.
-
-    Parameters
-    ----------
-    q : array_like
-        Probabilities; 0 and 1 give infinities.
-    df : array_like
-        Degrees of freedom, positive, finite.
-
-    Returns
-    -------
-    ndarray
-        Broadcast shape.
-
-    Examples
-    --------
-    >>> t_ppf(0.975, [1, 10]).round(4).tolist()  # as every table has them
-    [12.7062, 2.2281]
-    """
+    """Quantile of Student's t distribution."""
     q, df = np.broadcast_arrays(np.asarray(q, dtype=np.float64), np.asarray(df, dtype=np.float64))
     p = np.minimum(q, 1.0 - q)
     inside = p > 0.0
@@ -437,11 +301,5 @@ def t_ppf(q: npt.ArrayLike, df: npt.ArrayLike) -> FloatArray:
 
 @lru_cache(maxsize=256)
 def t_quantile(q: float, df: float) -> float:
-    """`t_ppf` of one probability, remembered: pairs of the same sizes ask for the same one.
-
-    Examples
-    --------
-    >>> round(t_quantile(0.95, 60.0), 4)
-    1.6706
-    """
+    """`t_ppf` of one probability, remembered: pairs of the same sizes ask for the same one."""
     return float(t_ppf(q, df))

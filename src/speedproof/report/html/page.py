@@ -254,15 +254,7 @@ def _mark(s: Estimate, axis: RatioAxis) -> Mark:
 
 
 def fields_of(suite: Suite, reference: str, candidate: str) -> tuple[tuple[str, str, str, bool], ...]:
-    """Fields of both sides, those that differ first.
-
-    Examples
-    --------
-    >>> from speedproof.data.suite import Suite
-    >>> fields = {"old": {"os": ("L",), "cpu": ("A",)}, "new": {"os": ("L",), "cpu": ("B", "C")}}
-    >>> fields_of(Suite(("old", "new"), {}, fields=fields), "old", "new")
-    (('cpu', 'A', 'B, C', True), ('os', 'L', 'L', False))
-    """
+    """Fields of both sides, those that differ first."""
     x, y = (suite.fields.get(version, {}) for version in (reference, candidate))
     rows = [
         (name, _values(x.get(name, ())), _values(y.get(name, ())), x.get(name) != y.get(name))
