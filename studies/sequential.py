@@ -38,7 +38,7 @@ Noise = Callable[[np.random.Generator, int], tuple[FloatArray, FloatArray]]
 
 BLOCKS = 200
 LONG = 2000
-RISK = 0.05
+ALPHA = 0.05
 # The bets were chosen on sessions without this in their seeds.
 HELD_OUT = 20261121
 
@@ -108,9 +108,9 @@ def session(
     return speedup * np.exp(sigma * x), np.exp(sigma * y)
 
 
-def blocks_to_faster(x: FloatArray, y: FloatArray, risk: float = RISK) -> int:
+def blocks_to_faster(x: FloatArray, y: FloatArray, alpha: float = ALPHA) -> int:
     """The block at which "faster" is first claimed; one more than there are when never."""
-    sequence = PairedSequence(risk=risk)
+    sequence = PairedSequence(alpha=alpha)
     for i, (a, b) in enumerate(zip(x.tolist(), y.tolist(), strict=True), start=1):
         sequence.add(a, b)
         if sequence.result().faster:
@@ -124,7 +124,7 @@ def t_test_ever(x: FloatArray, y: FloatArray) -> bool:
     n = np.arange(5, d.size + 1, 5)
     mean = np.cumsum(d)[n - 1] / n
     variance = (np.cumsum(d**2)[n - 1] - n * mean**2) / (n - 1)
-    return bool(np.any(mean / np.sqrt(variance / n) >= stats.t.ppf(1 - RISK, n - 1)))
+    return bool(np.any(mean / np.sqrt(variance / n) >= stats.t.ppf(1 - ALPHA, n - 1)))
 
 
 def log_wealth(d: FloatArray, shift: float = 0.0) -> FloatArray:
@@ -147,14 +147,14 @@ def many(noise: Noise, speedup: float, sigma: float, sessions: int, blocks: int 
 
 def first_claims(d: FloatArray) -> npt.NDArray[np.int64]:
     """The block at which each session claims "faster"; one more than there are when never."""
-    over = log_wealth(d) >= -math.log(RISK)
+    over = log_wealth(d) >= -math.log(ALPHA)
     first: npt.NDArray[np.int64] = np.where(over.any(axis=1), over.argmax(axis=1) + 1, d.shape[1] + 1)
     return first
 
 
 def truth_lost(x: FloatArray, y: FloatArray, speedup: float) -> tuple[bool, bool]:
     """Whether the lower and the upper certified bound ever passed the true speedup."""
-    result = PairedSequence.of(x, y, risk=RISK).result()
+    result = PairedSequence.of(x, y, alpha=ALPHA).result()
     return result.low > speedup, result.high < speedup
 
 
@@ -182,7 +182,7 @@ def errors_of_estimates(
     sigma = 0.03
     errors = []
     for seed in range(sessions):
-        sequence = PairedSequence.of(*session(noise, 1.02, sigma, seed, blocks), risk=RISK)
+        sequence = PairedSequence.of(*session(noise, 1.02, sigma, seed, blocks), alpha=ALPHA)
         if not sequence.result().contradictory:
             middle = math.exp(float(np.median(sequence.differences)))
             estimates = np.array([sequence.estimate(), balance(sequence), middle])
@@ -196,7 +196,7 @@ def _forecast(sequence: PairedSequence) -> float:
     ways = []
     for side in (1, -1):
         rate = growth(side * sequence.differences, 0.0)
-        missing = -math.log(RISK) - sequence.log_evidence(1.0, side=side)
+        missing = -math.log(ALPHA) - sequence.log_evidence(1.0, side=side)
         ways.append(missing / rate if rate > 0 else math.inf)
     return min(ways)
 
@@ -211,7 +211,7 @@ def forecasts(
     pairs: list[list[tuple[float, int]]] = [[] for _ in after]
     for seed in range(sessions):
         x, y = session(noise, speedup, sigma, seed, LONG)
-        sequence = PairedSequence(risk=RISK)
+        sequence = PairedSequence(alpha=ALPHA)
         forecast: dict[int, float] = {}
         for end, (a, b) in enumerate(zip(x.tolist(), y.tolist(), strict=True), start=1):
             sequence.add(a, b)
@@ -233,8 +233,8 @@ def under_spikes(sessions: int) -> tuple[int, int, int]:
         x, y = session(NOISES["spiked"], 1.05, 0.03, seed, 30)
         found += (
             blocks_to_faster(x, y) <= 30,
-            stats.wilcoxon(np.log(x / y), alternative="greater").pvalue <= RISK,
-            stats.mannwhitneyu(x, y, alternative="greater").pvalue <= RISK,
+            stats.wilcoxon(np.log(x / y), alternative="greater").pvalue <= ALPHA,
+            stats.mannwhitneyu(x, y, alternative="greater").pvalue <= ALPHA,
         )
     ours, signed, summed = found.tolist()
     return ours, signed, summed
@@ -266,7 +266,9 @@ def main(sessions: int) -> None:
     print("|---|---|---|")
     for name, noise in NOISES.items():
         d, truth = many(noise, 1.02, 0.03, sessions), math.log(1.02)
-        lost = [(log_wealth(side * d, side * truth) >= -math.log(RISK)).any(axis=1).sum() for side in (1, -1)]
+        lost = [
+            (log_wealth(side * d, side * truth) >= -math.log(ALPHA)).any(axis=1).sum() for side in (1, -1)
+        ]
         print(f"| {name} | {' | '.join(_interval(int(c), sessions) for c in lost)} |", flush=True)
     print("\n| spikes, 1.05 / 3 %, 30 blocks | proven |\n|---|---|")
     names = ("sequential", "signed-rank, fixed size", "rank-sum, fixed size")

@@ -26,10 +26,10 @@ from speedproof.protocols.sequential import SequentialComparison, StopRules
 
 FloatArray = npt.NDArray[np.float64]
 
-RISK = 0.05
+ALPHA = 0.05
 SEED = 20260401
 NOISE = 0.03
-RULES = StopRules(risk=RISK, min_blocks=10, max_blocks=60, max_time=None)
+RULES = StopRules(alpha=ALPHA, min_blocks=10, max_blocks=60, max_time=None)
 CLAIMS = (Verdict.FASTER, Verdict.SLOWER)
 
 
@@ -48,7 +48,7 @@ def _session(rng: np.random.Generator, speedup: float) -> tuple[FloatArray, int,
 
 def _fixed(times: FloatArray) -> dict[str, Comparison]:
     x, y = Sample(times[:, 0]), Sample(times[:, 1])
-    rules = Rules(alpha=RISK)
+    rules = Rules(alpha=ALPHA)
     return {"median": compare_medians(x, y, rules=rules), "mean": compare_means(x, y, rules=rules)}
 
 
@@ -76,7 +76,7 @@ def main(sessions: int) -> None:
                     beyond[row] += low > speedup
                     if verdict is Verdict.FASTER:
                         observed[row].append(value)
-    print(f"{sessions} sessions a table; stated risk {RISK:.0%} a side.\n")
+    print(f"{sessions} sessions a table; stated risk {ALPHA:.0%} a side.\n")
     print("| A/A | claims faster | claims slower |\n|---|---|---|")
     for row in rows:
         print(f"| {row} | " + " | ".join(_share(false[row][claim], sessions) for claim in CLAIMS) + " |")
@@ -91,7 +91,7 @@ def main(sessions: int) -> None:
 
 def _share(count: int, total: int) -> str:
     """A share; ``!`` when so many or more would have a probability below 1e-4 at the stated risk."""
-    unlikely = binom.sf(count - 1, total, RISK) < 1e-4
+    unlikely = binom.sf(count - 1, total, ALPHA) < 1e-4
     return f"{count / total:.1%}{' !' if unlikely else ''}"
 
 

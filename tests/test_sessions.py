@@ -387,7 +387,7 @@ def test_decided_candidates_leave_the_race() -> None:
     assert (clear.verdict, clear.reason) == (Verdict.FASTER, "proven")
     assert close.verdict is Verdict.UNDECIDED
     assert bench.executor.calls.count("clear") < bench.executor.calls.count("close") == 40
-    assert clear.result.risk == pytest.approx(0.025)
+    assert clear.result.alpha == pytest.approx(0.025)
 
 
 def test_those_left_keep_the_drawn_order() -> None:
@@ -509,7 +509,7 @@ def test_missing_metric_is_counted_when_that_is_ignored() -> None:
         (StopRules(stop_at_proof=True, max_time=None), {"b": ("Y",)}),
         (StopRules(stop_at_proof=True, min_blocks=30, max_blocks=30, max_time=None), {}),
         (StopRules(stop_at_proof=True, precision=0.05, max_time=None), {}),
-        (StopRules(stop_at_proof=True, risk=1e-9, max_time=20.0), {}),
+        (StopRules(stop_at_proof=True, alpha=1e-9, max_time=20.0), {}),
     ],
 )
 def test_an_end_on_the_result_is_told_from_a_planned_one(
@@ -642,7 +642,7 @@ def test_review_at_a_smaller_risk_uses_all_blocks() -> None:
         rules=StopRules(stop_at_proof=True, max_blocks=60, max_time=None),
     )
     bench.session.run()
-    again = Bench({"X": 1.0, "Y": 1.0, "Z": 1.0}, rules=StopRules(stop_at_proof=True, risk=1e-6))
+    again = Bench({"X": 1.0, "Y": 1.0, "Z": 1.0}, rules=StopRules(stop_at_proof=True, alpha=1e-6))
     again.session.recall([bench.stored()])
     assert [f.result.blocks for f in again.session.review().findings] == [
         bench.executor.calls.count("Y"),
@@ -832,17 +832,17 @@ def blocks_of(seed: int, *speedups: float) -> Iterator[dict[str, float]]:
 
 def test_family_of_candidates_keeps_the_risk() -> None:
     """Four candidates, none faster: at most the risk of sessions ever calls any of them faster (binomial)."""
-    false, sessions, risk = 0, 80, 0.2
+    false, sessions, alpha = 0, 80, 0.2
     for seed in range(sessions):
         race = SequentialComparison(
-            "b", ["X", "Y0", "Y1", "Y2", "Y3"], StopRules(stop_at_proof=True, risk=risk, min_blocks=1)
+            "b", ["X", "Y0", "Y1", "Y2", "Y3"], StopRules(stop_at_proof=True, alpha=alpha, min_blocks=1)
         )
         for block in blocks_of(seed, 1, 1, 1, 1):
             if race.decided:
                 break
             race.add(block)
         false += any(f.verdict is Verdict.FASTER for f in race.findings())
-    assert stats.binomtest(false, sessions, risk, alternative="greater").pvalue > 0.001
+    assert stats.binomtest(false, sessions, alpha, alternative="greater").pvalue > 0.001
 
 
 def test_closed_test_proves_what_equal_shares_do() -> None:
@@ -856,11 +856,11 @@ def test_closed_test_proves_what_equal_shares_do() -> None:
 
 
 def test_closed_test_is_the_mean_of_evidence() -> None:
-    """Two candidates: one is proven when its own e-value and the mean of both reach 1/risk (closed testing)."""
+    """Two candidates: one is proven when its own e-value and the mean of both reach 1/alpha (closed testing)."""
     seen = set()
     for seed in range(12):
         race = SequentialComparison(
-            "b", ["X", "Y0", "Y1"], StopRules(stop_at_proof=True, risk=0.05, min_blocks=10**6)
+            "b", ["X", "Y0", "Y1"], StopRules(stop_at_proof=True, alpha=0.05, min_blocks=10**6)
         )
         proven: dict[str, bool] = {"Y0": False, "Y1": False}
         for block in blocks_of(seed, 1.04, 0.99):

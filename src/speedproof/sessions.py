@@ -40,7 +40,7 @@ class SessionOrigin:
     file: str  # the results file
     sessions: tuple[str, ...]  # the sessions in it that the findings rest on
     metric: str  # what was compared
-    risk: float  # of each side of a benchmark, for all its candidates together
+    alpha: float  # of each side of a benchmark, for all its candidates together
     margin: float | None  # as asked for
     precision: float | None
     reasons: dict[str, str]  # by benchmark, why measuring ended; empty when it was only looked at again

@@ -131,7 +131,7 @@ def test_forecasts_to_a_precision_and_a_margin() -> None:
     # Nothing is forecast from few blocks, nor while a bound is missing.
     assert math.isnan(found(pairs[:9], StopRules(precision=1e-9, min_blocks=1)).blocks_to_go)
     assert math.isnan(
-        found([(1.0, 1.0)] * 12, StopRules(precision=0.01, min_blocks=99, risk=1e-6)).blocks_to_go
+        found([(1.0, 1.0)] * 12, StopRules(precision=0.01, min_blocks=99, alpha=1e-6)).blocks_to_go
     )
     assert found([(1.0, 1.0)] * 40, StopRules(precision=0.01, min_blocks=99)).blocks_to_go == 0.0
     both = [(1.0, 1.01), (1.01, 1.0)] * 6
@@ -140,5 +140,5 @@ def test_forecasts_to_a_precision_and_a_margin() -> None:
     assert math.isnan(found(both[:9], StopRules(margin=0.005, min_blocks=99)).blocks_to_go)
     # One of the margin's two sides is proven; that says nothing of the other, for which it is too early.
     apart = [(1.4, 1.0), (0.8, 1.0)] * 4
-    assert PairedSequence.of(*zip(*apart, strict=True), risk=0.2).blocks_to_go(gamma=1 / 1.39) == 0.0
-    assert math.isnan(found(apart, StopRules(margin=0.39, min_blocks=99, risk=0.2)).blocks_to_go)
+    assert PairedSequence.of(*zip(*apart, strict=True), alpha=0.2).blocks_to_go(gamma=1 / 1.39) == 0.0
+    assert math.isnan(found(apart, StopRules(margin=0.39, min_blocks=99, alpha=0.2)).blocks_to_go)

@@ -321,11 +321,11 @@ def test_resume_asks_the_same_question_unless_told() -> None:
     )
     _, out, _ = speedproof("run", "--resume", "r.jsonl", "--max-runs", "60", "--json")
     (finding,) = json.loads(out)["results"]
-    assert finding["result"]["risk"] == pytest.approx(0.2)
+    assert finding["result"]["alpha"] == pytest.approx(0.2)
     assert finding["verdict"] == "equivalent"
     _, out, _ = speedproof("run", "--review", "r.jsonl", "--margin", "0.0001%", "--alpha", "0.1", "--json")
     (finding,) = json.loads(out)["results"]
-    assert (finding["result"]["risk"], finding["verdict"]) == (0.1, "undecided")
+    assert (finding["result"]["alpha"], finding["verdict"]) == (0.1, "undecided")
 
 
 def test_review_gives_the_verdict_again_and_runs_nothing() -> None:
@@ -646,7 +646,7 @@ def test_json_says_how_it_was_measured() -> None:
     session = json.loads(out)["session"]
     assert session["file"] == "r.jsonl"
     assert session["sessions"] == [read_sessions(Path("r.jsonl"))[0].head.session]
-    assert (session["metric"], session["risk"], session["margin"]) == ("time", 0.05, 0.05)
+    assert (session["metric"], session["alpha"], session["margin"]) == ("time", 0.05, 0.05)
     assert session["reasons"] == {"command": "4 runs of each version were allowed"}
     assert [(t["version"], t["runs"], t["failed"]) for t in session["tallies"]] == [
         ("true", 4, 0),

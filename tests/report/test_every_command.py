@@ -266,7 +266,7 @@ def test_the_ending_of_a_session(benchmarks: int) -> None:
     for race, values in sessions(benchmarks):
         findings += race.findings()
         sides |= {key: summarise(Sample(v, "s", label=key[1])) for key, v in values.items()}
-    check([session.report(findings, sides, risk=0.05, file="speedproof-1.jsonl")], benchmarks)
+    check([session.report(findings, sides, alpha=0.05, file="speedproof-1.jsonl")], benchmarks)
 
 
 def test_a_stored_session() -> None:

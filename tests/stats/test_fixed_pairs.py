@@ -11,8 +11,8 @@ from scipy import stats
 from speedproof.stats.fixed_pairs import FixedPairs, blocks_needed
 
 
-def closed(x: np.ndarray, y: np.ndarray, risk: float = 0.05, resolution: float = 0.0) -> FixedPairs:
-    pairs = FixedPairs(risk=risk)
+def closed(x: np.ndarray, y: np.ndarray, alpha: float = 0.05, resolution: float = 0.0) -> FixedPairs:
+    pairs = FixedPairs(alpha=alpha)
     for a, b in zip(x.tolist(), y.tolist(), strict=True):
         pairs.add(a, b, resolution=resolution)
     pairs.close()
@@ -43,7 +43,7 @@ def test_against_scipy(n: int) -> None:
 
 
 def test_nothing_is_said_before_the_end() -> None:
-    pairs = FixedPairs(risk=0.05)
+    pairs = FixedPairs(alpha=0.05)
     for _ in range(20):
         pairs.add(2.0, 1.0)
         found = pairs.result()
@@ -68,7 +68,7 @@ def test_risk_with_ties() -> None:
 @pytest.mark.parametrize("effect", [0.5, 1.0])
 def test_power_is_what_was_planned(effect: float) -> None:
     """Of sessions of the forecast size about 8 in 10 prove the change."""
-    n = math.ceil(blocks_needed(effect, risk=0.05))
+    n = math.ceil(blocks_needed(effect, alpha=0.05))
     rng = np.random.default_rng(3)
     x = np.exp(0.01 * (effect + rng.normal(size=(600, n))))
     proven = sum(closed(row, np.ones(n)).result().faster for row in x)

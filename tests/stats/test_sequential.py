@@ -43,8 +43,8 @@ def naive_wealth(differences: list[float], shift: float) -> list[float]:
     return path
 
 
-def sequence_of(differences: list[float], risk: float = 0.05) -> PairedSequence:
-    return PairedSequence.of(np.exp(differences), np.ones(len(differences)), risk=risk)
+def sequence_of(differences: list[float], alpha: float = 0.05) -> PairedSequence:
+    return PairedSequence.of(np.exp(differences), np.ones(len(differences)), alpha=alpha)
 
 
 @pytest.fixture(scope="module")
@@ -78,19 +78,21 @@ def test_against_theory_wealth_is_a_fair_game(sizes: list[float]) -> None:
     np.testing.assert_allclose(paths.mean(axis=0), 1.0, rtol=1e-12)
 
 
-@pytest.mark.parametrize(("risk", "center"), [(0.05, 0.3), (0.2, 0.0), (0.5, -0.1)])
-def test_against_theory_false_claims_over_all_signs(risk: float, center: float) -> None:
+@pytest.mark.parametrize(("alpha", "center"), [(0.05, 0.3), (0.2, 0.0), (0.5, -0.1)])
+def test_against_theory_false_claims_over_all_signs(alpha: float, center: float) -> None:
     """Ville's inequality, checked without sampling: of all 2^n equally likely sessions with true speedup
-    exp(center), at most a share ``risk`` ever has a bound on the wrong side."""
+    exp(center), at most a share ``alpha`` ever has a bound on the wrong side."""
     rng = np.random.default_rng(3)
     sizes = rng.exponential(size=9) * 0.05
     above = below = 0
     for signs in itertools.product((-1, 1), repeat=sizes.size):
-        result = sequence_of([center + s * size for s, size in zip(signs, sizes, strict=True)], risk).result()
+        result = sequence_of(
+            [center + s * size for s, size in zip(signs, sizes, strict=True)], alpha
+        ).result()
         above += result.low > math.exp(center) * (1 + 1e-12)
         below += result.high < math.exp(center) * (1 - 1e-12)
     assert above == below
-    assert 0 < above <= risk * 2**sizes.size
+    assert 0 < above <= alpha * 2**sizes.size
 
 
 @settings(max_examples=60, deadline=None)
@@ -269,7 +271,7 @@ def test_values_must_be_positive(bad: float) -> None:
 
 def test_wrong_requests_are_named() -> None:
     with pytest.raises(UsageError, match="between 0 and 1"):
-        PairedSequence(risk=0.0)
+        PairedSequence(alpha=0.0)
     with pytest.raises(DataError, match="the reference has 2, the candidate 1"):
         PairedSequence.of([1.0, 2.0], [1.0])
     with pytest.raises(DataError, match="at least two blocks"):
@@ -279,10 +281,10 @@ def test_wrong_requests_are_named() -> None:
 @pytest.mark.parametrize("noise", ["normal", "bimodal", "heavy-tailed", "autocorrelated", "drifting"])
 def test_false_alarms_in_simulation(study: ModuleType, noise: str) -> None:
     """A/A sessions: looked at after every block, no more false claims than the risk (0.1 % binomial bound)."""
-    sessions, risk = 100, 0.2
+    sessions, alpha = 100, 0.2
     runs = [study.session(study.NOISES[noise], 1.0, 0.03, seed) for seed in range(sessions)]
-    alarms = sum(study.blocks_to_faster(x[:50], y[:50], risk) <= 50 for x, y in runs)
-    assert stats.binomtest(alarms, sessions, risk, alternative="greater").pvalue > 0.001
+    alarms = sum(study.blocks_to_faster(x[:50], y[:50], alpha) <= 50 for x, y in runs)
+    assert stats.binomtest(alarms, sessions, alpha, alternative="greater").pvalue > 0.001
 
 
 def test_reference_figures_are_met(study: ModuleType) -> None:
@@ -347,10 +349,10 @@ def test_smallest_provable_without_noise() -> None:
     assert math.isinf(smallest_provable([0.01, -0.01, 0.02], 4))
 
 
-def naive_closed_test(evalues: list[float], risk: float) -> list[bool]:
+def naive_closed_test(evalues: list[float], alpha: float) -> list[bool]:
     k = range(len(evalues))
     sets = [s for size in range(1, len(evalues) + 1) for s in itertools.combinations(k, size)]
-    return [all(sum(evalues[j] for j in s) / len(s) >= 1 / risk for s in sets if i in s) for i in k]
+    return [all(sum(evalues[j] for j in s) / len(s) >= 1 / alpha for s in sets if i in s) for i in k]
 
 
 @settings(max_examples=200, deadline=None)
@@ -358,7 +360,7 @@ def naive_closed_test(evalues: list[float], risk: float) -> list[bool]:
 def test_closed_test_against_brute_force(evalues: list[float]) -> None:
     """The shortcut is the closed test over all subsets (values that hang on rounding set aside)."""
     if naive_closed_test(evalues, 0.05) == naive_closed_test(evalues, 0.05 * (1 - 1e-6)):
-        assert closed_test(np.log(evalues), risk=0.05).tolist() == naive_closed_test(evalues, 0.05)
+        assert closed_test(np.log(evalues), alpha=0.05).tolist() == naive_closed_test(evalues, 0.05)
 
 
 def test_closed_test_contains_holm() -> None:
@@ -372,13 +374,13 @@ def test_closed_test_contains_holm() -> None:
             if log_e[i] < math.log((4 - step) / 0.05) + 1e-6:
                 break
             holm[i] = True
-        assert np.all(closed_test(log_e, risk=0.05) >= holm)
+        assert np.all(closed_test(log_e, alpha=0.05) >= holm)
 
 
 def test_closed_test_edges() -> None:
-    assert closed_test([], risk=0.05).tolist() == []
-    assert closed_test([1e4, -1e4], risk=0.05).tolist() == [True, False]
-    assert closed_test([1e4, 1e4], risk=0.05).tolist() == [True, True]
+    assert closed_test([], alpha=0.05).tolist() == []
+    assert closed_test([1e4, -1e4], alpha=0.05).tolist() == [True, False]
+    assert closed_test([1e4, 1e4], alpha=0.05).tolist() == [True, True]
 
 
 def test_spikes_do_not_bankrupt_the_bets(study: ModuleType) -> None:

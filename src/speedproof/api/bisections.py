@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from speedproof.api.given import risk_of
+from speedproof.api.given import alpha_of
 from speedproof.api.shown import Shown
 from speedproof.data.session_file import (
     SCHEMA,
@@ -145,7 +145,7 @@ def bisect(
     ('b', 1.29)
     """
     _check(commits, min_change)
-    search = Bisection(len(commits), alpha=risk_of(confidence), min_change=min_change)
+    search = Bisection(len(commits), alpha=alpha_of(confidence), min_change=min_change)
     drawn = secrets.randbits(32) if seed is None else seed
     for _ in _searched(search, commits, lambda name, block, place: run(name), drawn):
         if search.pairs >= max_pairs:
@@ -229,7 +229,7 @@ class BisectRequest(msgspec.Struct, frozen=True):
         top = repository(folder)
         commits = [revision.commit for revision in resolve(top, names)]
         _check(commits, min_change)
-        risk_of(confidence)
+        alpha_of(confidence)
         return cls(
             str(top),
             "" if folder == top else str(folder.relative_to(top)),
@@ -262,7 +262,7 @@ def bisect_revisions(
     top = Path(request.repository)
     revisions = {revision.name: revision for revision in resolve(top, request.commits)}
     names = tuple(revisions)
-    search = Bisection(len(names), alpha=risk_of(request.confidence), min_change=request.min_change)
+    search = Bisection(len(names), alpha=alpha_of(request.confidence), min_change=request.min_change)
     known = file.exists() and file.stat().st_size > 0
     before, block = _recalled(file, request, names, search) if known else ([], 0)
     head = _head(request, names, before)

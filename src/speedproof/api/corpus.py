@@ -10,7 +10,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Literal
 
 from speedproof.api.corpus_results import CorpusChanged, CorpusComparison, CorpusModelled
-from speedproof.api.given import risk_of
+from speedproof.api.given import alpha_of
 from speedproof.corpus.build import Builder, build
 from speedproof.corpus.compare import pairs_in_file
 from speedproof.corpus.info import CorpusInfo, info
@@ -213,7 +213,7 @@ class Corpus:
             wanted = ((first, candidate or next(v for v in versions if v != first)),)
         elif isinstance(wanted, tuple):
             wanted = tuple((_version(x, versions, place), _version(y, versions, place)) for x, y in wanted)
-        rules = Rules(alpha=risk_of(confidence), margin=margin) if rules is None else rules
+        rules = Rules(alpha=alpha_of(confidence), margin=margin) if rules is None else rules
         how = How(out, cores() if workers is None else workers, dask, started, done)
         asked = Asked(wanted, chosen, rules, tuple(protocols), where)
         found = compare(self.place, asked, how)
@@ -281,7 +281,7 @@ class Corpus:
         )
         return CorpusChanged(
             found_changes(
-                found, self.place, asked, risk_of(confidence), correction=correction, repository=repository
+                found, self.place, asked, alpha_of(confidence), correction=correction, repository=repository
             ),
             versions,
         )

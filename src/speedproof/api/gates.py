@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from speedproof.api.floors import floor_of
-from speedproof.api.given import one_of, proportion_given, risk_of, suite_given
+from speedproof.api.given import alpha_of, one_of, proportion_given, suite_given
 from speedproof.api.shown import Shown
 from speedproof.data.names import wanted
 from speedproof.data.suite import Suite
@@ -179,7 +179,7 @@ def gate(
     if candidate is not None:
         one_of("candidate", candidate, others)
     demand = Demand(Policy(policy), proportion_given("margin", margin))
-    rules = GateRules(alpha=risk_of(confidence), multiplicity=multiplicity, protocol=protocol, family=family)
+    rules = GateRules(alpha=alpha_of(confidence), multiplicity=multiplicity, protocol=protocol, family=family)
     versions = (first, others[0] if candidate is None else candidate)
     floor = None if store is None else floor_of(store)
     asked = demand_of or (lambda name: demand)

@@ -9,12 +9,12 @@ from typing import Any, SupportsFloat
 from speedproof.errors import UsageError
 
 __all__ = [
+    "alpha_of",
     "callable_given",
     "margin_given",
     "one_of",
     "proportion",
     "proportion_given",
-    "risk_of",
     "suite_given",
 ]
 
@@ -53,7 +53,7 @@ def margin_given(margin: object) -> float | None:
     return None if margin is None else proportion_given("margin", margin)
 
 
-def risk_of(confidence: object) -> float:
+def alpha_of(confidence: object) -> float:
     """The risk alpha = 1 - confidence, in decimals: 1 - 0.95 is not 0.05 in binary."""
     return float(1 - Decimal(repr(proportion_given("confidence", confidence, '0.95 or "95%"'))))
 

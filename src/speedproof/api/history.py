@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from speedproof import __version__
-from speedproof.api.given import risk_of
+from speedproof.api.given import alpha_of
 from speedproof.api.history_files import as_one, digest_of, has_versions, renamed, start_of, values_of
 from speedproof.data.names import nearest_of
 from speedproof.data.sample import Sample
@@ -274,7 +274,7 @@ class History:
             tuple(commits),
             series,
             tracks,
-            find_history_changes(tracks, risk_of(confidence), correction=how),
+            find_history_changes(tracks, alpha_of(confidence), correction=how),
             self.store.decisions(),
             noise_floor(measured, {number: s.key for number, s in series.items()}, self.store.where),
         )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from speedproof.api.given import risk_of
+from speedproof.api.given import alpha_of
 from speedproof.api.pairs import Bound
 from speedproof.api.shown import Shown
 from speedproof.data.session_file import RunLine
@@ -45,12 +45,12 @@ class Found:
     @property
     def lower(self: _HasFinding) -> Bound:
         """The speedup is at least this."""
-        return Bound(self.finding.result.low, 1 - self.finding.result.risk)
+        return Bound(self.finding.result.low, 1 - self.finding.result.alpha)
 
     @property
     def upper(self: _HasFinding) -> Bound:
         """The speedup is at most this."""
-        return Bound(self.finding.result.high, 1 - self.finding.result.risk)
+        return Bound(self.finding.result.high, 1 - self.finding.result.alpha)
 
     @property
     def blocks(self: _HasFinding) -> int:
@@ -113,9 +113,11 @@ class RaceResult(Found, Shown):
     def reports(self) -> Iterable[Report]:
         """The result in words, for every format."""
         metric = self.findings[0].metric if self.findings else "time"
-        risk = risk_of(self.confidence)
+        alpha = alpha_of(self.confidence)
         return [
-            session.report(self.findings, session.sides_of(self.suite, metric), risk=risk, margin=self.margin)
+            session.report(
+                self.findings, session.sides_of(self.suite, metric), alpha=alpha, margin=self.margin
+            )
         ]
 
     def __repr__(self) -> str:

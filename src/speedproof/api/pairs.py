@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from speedproof.api.floors import floor_of
-from speedproof.api.given import margin_given, one_of, risk_of
+from speedproof.api.given import alpha_of, margin_given, one_of
 from speedproof.api.shown import Shown
 from speedproof.data.given import sample
 from speedproof.data.sample import Sample
@@ -222,7 +222,7 @@ def compare(
         )
     key = Key(benchmark or "benchmark", metric_of(x.unit))
     pairing = Pairing((Pair(key, x, y),), (), (), ())
-    rules = Rules(alpha=risk_of(confidence), margin=margin_given(margin), nested=nested)
+    rules = Rules(alpha=alpha_of(confidence), margin=margin_given(margin), nested=nested)
     if store is not None:
         rules = replace(rules, floor=floor_of(store))
     return PairResult(compare_pairs(pairing, (x.label, y.label), key.metric, rules, DETAILS))

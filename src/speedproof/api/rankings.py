@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from speedproof.api.given import proportion, risk_of, suite_given
+from speedproof.api.given import alpha_of, proportion, suite_given
 from speedproof.api.shown import Shown
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair, Suite
@@ -85,7 +85,7 @@ class RankResult(Shown):
         first, others = self.suite.sides(self.reference)
         metric = self.suite.main_metric if metric is None else metric
         return rank_suite(
-            self.suite, metric=metric, versions=(first, *others), alpha=risk_of(self.confidence)
+            self.suite, metric=metric, versions=(first, *others), alpha=alpha_of(self.confidence)
         )
 
     @property
@@ -187,7 +187,7 @@ def rank(
     ['O2', 'O3']
     """
     suite_given(suite)
-    alpha = risk_of(confidence)
+    alpha = alpha_of(confidence)
     if resamples < _LEAST_RESAMPLES:
         raise UsageError(f"{resamples} resamples: an interval needs at least {_LEAST_RESAMPLES}")
     first, others = suite.sides(reference)

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from speedproof.api.given import callable_given, margin_given, proportion_given, risk_of
+from speedproof.api.given import alpha_of, callable_given, margin_given, proportion_given
 from speedproof.api.measured import Measurement, RaceResult, RaceState, result_of
 from speedproof.data.session_file import SCHEMA, Line, PlannedBenchmark, PlannedVersion, RunLine, SessionLine
 from speedproof.errors import UsageError
@@ -108,7 +108,7 @@ def measure(
     margin, level = margin_given(margin), proportion_given("confidence", confidence)
     plan = plan_commands(list(commands.values()), list(commands), {}, Hooks(shell), benchmark=benchmark)
     rules = StopRules(
-        risk_of(confidence), margin, _precision(precision), _least(min_runs, max_runs), max_runs, max_seconds
+        alpha_of(confidence), margin, _precision(precision), _least(min_runs, max_runs), max_runs, max_seconds
     )
     lines: list[RunLine] = []
     stack = ExitStack()
@@ -200,7 +200,7 @@ def race(
     ('faster', True)
     """
     rules = StopRules(
-        risk_of(confidence),
+        alpha_of(confidence),
         margin_given(margin),
         _precision(precision),
         _least(min_runs, max_runs),
@@ -231,7 +231,7 @@ def race_against(
     the first proof of any difference. The parameters are those of :func:`race`.
     """
     # No verdict ends it, only the bounds on this side and that of the margin.
-    rules = StopRules(risk_of(confidence), None, 1e-9, min_runs, None, max_seconds)
+    rules = StopRules(alpha_of(confidence), None, 1e-9, min_runs, None, max_seconds)
     edge = 1 / (1 + margin)
 
     def enough(finding: Finding) -> bool:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from speedproof.api.floors import floor_of
-from speedproof.api.given import margin_given, one_of, risk_of, suite_given
+from speedproof.api.given import alpha_of, margin_given, one_of, suite_given
 from speedproof.api.pairs import PairResult, warnings_of
 from speedproof.api.shown import Shown
 from speedproof.data.suite import Suite
@@ -363,7 +363,7 @@ def compare_suite(
     for name in asked:
         one_of("protocols", name, QUESTIONS)
     first, candidates = suite.sides(reference)
-    rules = Rules(alpha=risk_of(confidence), margin=margin_given(margin)) if rules is None else rules
+    rules = Rules(alpha=alpha_of(confidence), margin=margin_given(margin)) if rules is None else rules
     if store is not None:
         rules = replace(rules, floor=floor_of(store))
     metrics = list(dict.fromkeys(key.metric for key in suite.keys))

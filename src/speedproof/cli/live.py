@@ -136,6 +136,6 @@ class Watcher:
             else:
                 end = "no end in sight"
             result = finding.result
-            found = interval(Estimate(finding.estimate, result.low, result.high, 1 - result.risk))
+            found = interval(Estimate(finding.estimate, result.low, result.high, 1 - result.alpha))
             lines.append(f"{finding.candidate}: {found}, {finding.verdict}, {end}")
         return lines

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import speedproof as sp
-from speedproof.api.given import proportion, risk_of
+from speedproof.api.given import alpha_of, proportion
 from speedproof.cli.command import Args, Argument, Option, ParamType, in_group
 from speedproof.errors import UsageError
 from speedproof.report.formats import FORMATS
@@ -286,7 +286,7 @@ def rules_of(args: Args) -> Rules:
     from speedproof.api.suites import Rules
 
     return Rules(
-        alpha=risk_of(confidence_of(args)),
+        alpha=alpha_of(confidence_of(args)),
         nested=args.nested,
         always_welch=args.always_welch,
         ks_rule=args.ks_rule,

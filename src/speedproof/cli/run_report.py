@@ -55,13 +55,13 @@ def report(
                 f"note: {args.export_hyperfine} cannot say that measuring stopped on the result, nor which runs "
                 "are of one block"
             )
-    calibration = calibrate(*_calibration_runs(sessions), risk=rules.risk) if args.calibrate else None
+    calibration = calibrate(*_calibration_runs(sessions), alpha=rules.alpha) if args.calibrate else None
     suite = spent = Suite((), {})
     results: list[SuiteComparison] = []
     if calibration is None and any(not tally.useless and tally.runs for tally in outcome.measured.tallies):
         suite, spent, results = _fixed_sample(path, sessions, rules, args.decide_by)
     findings = [_contradicted(finding, results) for finding in outcome.findings]
-    planned = _plan(sessions, rules.risk) if args.plan else None
+    planned = _plan(sessions, rules.alpha) if args.plan else None
     if planned is not None:
         shown = of_planning.report(planned)
     elif calibration is not None:
@@ -70,7 +70,7 @@ def report(
         shown = session_report(
             findings,
             sides_of(suite, args.decide_by),
-            risk=rules.risk,
+            alpha=rules.alpha,
             margin=rules.margin,
             spent=spent_of(spent),
             file=shlex.quote(str(path)),
@@ -87,7 +87,7 @@ def report(
             str(path),
             tuple(names),
             args.decide_by,
-            rules.risk,
+            rules.alpha,
             rules.margin,
             rules.precision,
             dict(outcome.measured.reasons),
@@ -156,7 +156,7 @@ def _calibration_runs(
     return [(b[0], b[1]) for b in blocks.values() if len(b) == 2], in_order, seconds
 
 
-def _plan(sessions: Sequence[StoredSession], risk: float) -> RunPlan:
+def _plan(sessions: Sequence[StoredSession], alpha: float) -> RunPlan:
     """From a pilot: the times of every version by build, and what builds and runs took."""
     times: dict[str, dict[tuple[str, int], list[float]]] = {}
     for session in sessions:
@@ -170,7 +170,7 @@ def _plan(sessions: Sequence[StoredSession], risk: float) -> RunPlan:
         pilot.append(np.array([values[:runs] for values in builds.values()]))
     took = [b.seconds for p in sessions[-1].head.benchmarks for v in p.versions for b in v.builds]
     each = [value for builds in times.values() for values in builds.values() for value in values]
-    return plan_runs(pilot, float(np.mean(took)), float(np.mean(each)), risk=risk)
+    return plan_runs(pilot, float(np.mean(took)), float(np.mean(each)), alpha=alpha)
 
 
 def _fixed_sample(
@@ -191,7 +191,7 @@ def _fixed_sample(
     ]
     suite = Suite.from_records([(version, item) for version, item in records if item.metric == metric])
     names = list(dict.fromkeys(v.name for b in head.benchmarks for v in b.versions))
-    fixed = Rules(alpha=rules.risk, margin=rules.margin)
+    fixed = Rules(alpha=rules.alpha, margin=rules.margin)
     candidates = names[1:] if len(suite.versions) > 1 else []
     found = [
         compare_suite(suite.pair(names[0], candidate), (names[0], candidate), metric, fixed)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from speedproof.api.given import risk_of
+from speedproof.api.given import alpha_of
 from speedproof.cli.command import Args
 from speedproof.cli.console import Console
 from speedproof.cli.options import confidence_of
@@ -179,15 +179,15 @@ def rules_of(args: Args, plan: Sequence[PlannedBenchmark]) -> StopRules:
     comparisons = sum(len(benchmark.versions) - 1 for benchmark in plan)
     if not comparisons and not args.driver:
         args.refuse(*_VERDICTS, because="a single version has no verdict")
-    risk = risk_of(confidence_of(args))
+    alpha = alpha_of(confidence_of(args))
     least, most, longest = args.min_runs, args.max_runs, args.max_time
     if args.builds is not None:
         # Every block has a build of its own, so there are as many; --runs are those of one build.
         if taken := [args.given[name] for name in ("min_runs", "max_runs") if name in args.given]:
             raise UsageError(f"--builds {args.builds} is the number of blocks; leave out {taken[0]}")
-        if not args.plan and 2.0**-args.builds > risk:
+        if not args.plan and 2.0**-args.builds > alpha:
             raise UsageError(
-                f"--builds {args.builds} can prove nothing at {1 - risk:.4g} confidence: 10 builds or more find "
+                f"--builds {args.builds} can prove nothing at {1 - alpha:.4g} confidence: 10 builds or more find "
                 "changes; --plan says how many are needed"
             )
         least = most = args.builds
@@ -213,7 +213,7 @@ def rules_of(args: Args, plan: Sequence[PlannedBenchmark]) -> StopRules:
     margin = None if gate else args.margin
     fixed = args.builds is not None
     return StopRules(
-        risk, margin, args.precision, least, most, longest, args.stop_at_proof, gate, fixed, budget
+        alpha, margin, args.precision, least, most, longest, args.stop_at_proof, gate, fixed, budget
     )
 
 

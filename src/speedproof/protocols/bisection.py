@@ -138,7 +138,7 @@ class Bisection:
         """Add a pair of runs, measured in random order, of two positions; for higher-is-better swap the values."""
         for value in (time_before, time_after):
             self._resolution.add(value)
-        sequence = self._sequences.setdefault((before, after), PairedSequence(risk=self._alpha / 2))
+        sequence = self._sequences.setdefault((before, after), PairedSequence(alpha=self._alpha / 2))
         sequence.add(time_before, time_after, resolution=self._resolution.seen)
         self._rows.append((before, after, math.log(time_after) - math.log(time_before)))
         if (

@@ -41,7 +41,7 @@ def calibrate(
     seconds: float,
     budgets: Sequence[float] = (10.0, 60.0, 600.0),
     *,
-    risk: float = 0.05,
+    alpha: float = 0.05,
 ) -> Calibration:
     """Describe a machine's noise from a command that was measured against itself."""
     if len(blocks) < 4:
@@ -61,7 +61,7 @@ def calibrate(
         float(trend.correlation),
         float(trend.pvalue),
         cost,
-        tuple((b, b / cost, smallest_provable(differences, b / cost, risk=risk)) for b in budgets),
+        tuple((b, b / cost, smallest_provable(differences, b / cost, alpha=alpha)) for b in budgets),
     )
 
 

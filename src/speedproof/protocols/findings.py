@@ -99,11 +99,11 @@ def article_mean(
     def decide(alpha: float | FloatArray) -> MeanDecision:
         return decide_mean(tests, alpha, always_welch=always_welch)
 
-    level, risk = _level_and_risk(confidence)
-    at_level = decide(risk)
+    level, alpha = _level_and_alpha(confidence)
+    at_level = decide(alpha)
     bounds = None
     if not math.isnan(float(at_level.pvalue)):
-        interval = ratio_of_means(x, y, risk, equal_variances=at_level.equal_variances)
+        interval = ratio_of_means(x, y, alpha, equal_variances=at_level.equal_variances)
         bounds = Estimate(location_ratio(mean, x, y), float(interval.low), float(interval.high), level)
     slower = bool(at_level.state_slower == SIGNIFICANT)
     if confidence is not None:
@@ -127,11 +127,11 @@ def article_median(
 ) -> Finding:
     """The row for the median by figure 2 of the article."""
     tests = median_tests(x, y, ks_rule)
-    level, risk = _level_and_risk(confidence)
-    at_level = decide_median(tests, risk)
+    level, alpha = _level_and_alpha(confidence)
+    at_level = decide_median(tests, alpha)
     bounds = None
     if not math.isnan(float(at_level.pvalue)):
-        interval = ratio_of_medians(x, y, risk)
+        interval = ratio_of_medians(x, y, alpha)
         observed = location_ratio(median, x, y)
         bounds = Estimate(observed, float(interval.low), float(interval.high), level)
     slower = bool(at_level.state_slower == SIGNIFICANT)
@@ -147,7 +147,7 @@ def article_median(
     )
 
 
-def _level_and_risk(confidence: float | None) -> tuple[float, float]:
+def _level_and_alpha(confidence: float | None) -> tuple[float, float]:
     """The level of the bounds and its risk; 1 - 0.95 is not 0.05 in binary, hence the rounding."""
     level = DEFAULT_LEVEL if confidence is None else confidence
     return level, round(1 - level, 15)

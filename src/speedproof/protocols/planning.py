@@ -45,11 +45,11 @@ class RunPlan:
     run_seconds: float
     runs_per_build: int  # the cheapest for whatever precision
     sizes: tuple[PlannedSize, ...]  # for several speedups
-    risk: float  # of the proofs
+    alpha: float  # of the proofs
 
 
 def plan_runs(
-    pilot: Sequence[FloatArray], build_seconds: float, run_seconds: float, *, risk: float = 0.05
+    pilot: Sequence[FloatArray], build_seconds: float, run_seconds: float, *, alpha: float = 0.05
 ) -> RunPlan:
     """Plan a comparison."""
     if any(min(values.shape) < 2 for values in pilot):
@@ -61,7 +61,7 @@ def plan_runs(
     spread = math.sqrt(2.0 * (between + (_MEDIAN if runs > 2 else 1.0) * within / runs))
     sizes = []
     for speedup in _SPEEDUPS:
-        needed = blocks_needed(math.log(speedup) / spread, risk=risk) if spread else float(_LEAST)
+        needed = blocks_needed(math.log(speedup) / spread, alpha=alpha) if spread else float(_LEAST)
         builds = 0 if needed > _MOST else max(math.ceil(needed), _LEAST)
         cost = len(pilot) * builds
         sizes.append(PlannedSize(speedup, builds, cost * build_seconds, cost * runs * run_seconds))
@@ -74,5 +74,5 @@ def plan_runs(
         run_seconds,
         runs,
         tuple(sizes),
-        risk,
+        alpha,
     )

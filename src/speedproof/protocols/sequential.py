@@ -53,7 +53,7 @@ class Gate:
 class StopRules:
     """When a benchmark has been measured enough."""
 
-    risk: float = 0.05  # of each side, for all candidates together
+    alpha: float = 0.05  # of each side, for all candidates together
     # Stop when the speedup is proven to lie within ``[1/(1 + margin), 1 + margin]``, too
     margin: float | None = None
     # Do not stop for a verdict, but when both bounds are this close: ``sqrt(high / low) - 1``
@@ -145,9 +145,9 @@ class SequentialComparison:
         self.candidates = tuple(versions[1:])
         self._rules = rules
         self._swap = higher_is_better
-        share = rules.risk / max(len(self.candidates), 1)
+        share = rules.alpha / max(len(self.candidates), 1)
         kind = FixedPairs if rules.fixed else PairedSequence
-        self._sequences: dict[str, PairedSequence] = {name: kind(risk=share) for name in self.candidates}
+        self._sequences: dict[str, PairedSequence] = {name: kind(alpha=share) for name in self.candidates}
         self._proven: dict[int, set[str]] = {1: set(), -1: set()}
         self._reasons: dict[str, str] = {}
         self._fails: set[str] = set()
@@ -196,13 +196,13 @@ class SequentialComparison:
             (1, [r.log_evidence_faster for r in results]),
             (-1, [r.log_evidence_slower for r in results]),
         ):
-            if max(evidence) < -math.log(self._rules.risk):
+            if max(evidence) < -math.log(self._rules.alpha):
                 # None would be rejected even alone. Work between blocks leaves cold caches to the next run.
                 continue
-            rejected = closed_test(evidence, risk=self._rules.risk)
+            rejected = closed_test(evidence, alpha=self._rules.alpha)
             self._proven[side].update(n for n, r in zip(self.candidates, rejected, strict=True) if r)
         if (gate := self._rules.gate) is not None:
-            threshold = math.log(gate.family / self._rules.risk) + _ROUNDING
+            threshold = math.log(gate.family / self._rules.alpha) + _ROUNDING
             for name in self.open():
                 if self._sequences[name].log_evidence(gate.edge, side=-1) >= threshold:
                     self._fails.add(name)

@@ -19,7 +19,7 @@ __all__ = ["report"]
 def report(c: Calibration, finding: Finding) -> Report:
     """What the runs of one command tell, measured against itself."""
     result = finding.result
-    found = interval(Estimate(finding.estimate, result.low, result.high, 1 - result.risk))
+    found = interval(Estimate(finding.estimate, result.low, result.high, 1 - result.alpha))
     if finding.verdict in (Verdict.FASTER, Verdict.SLOWER):
         itself = Text(
             f"The second copy was found {found}. Chance does that at the stated risk; found again, it is "

@@ -31,7 +31,7 @@ def report(
     findings: Sequence[Finding],
     sides: Mapping[tuple[str, str], Summary],
     *,
-    risk: float,
+    alpha: float,
     margin: float | None = None,
     spent: Mapping[tuple[str, str], Mapping[str, str]] | None = None,
     file: str = "",
@@ -46,7 +46,7 @@ def report(
             (f.benchmark, side): f.result.blocks for f in findings for side in (f.reference, f.candidate)
         }
         sides = {k: replace(s, repeated="build", n=counts.get(k, s.n)) for k, s in sides.items()}
-    results = _results(findings, sides, risk, margin)
+    results = _results(findings, sides, alpha, margin)
     if not results:
         return Report("", (Text("Undecided: no complete block was measured.", "bad"),), command="run")
     made = suite.report(results[0]) if len(results) == 1 else versions.report(results)
@@ -67,7 +67,7 @@ def report(
             *made.notes,
             *dict.fromkeys((*why, *warnings)),
             *(_of_builds(findings, *builds) if builds else []),
-            Text(_risks(findings, risk, fixed=builds is not None), "dim"),
+            Text(_risks(findings, alpha, fixed=builds is not None), "dim"),
         ),
         hints=(f"More: speedproof compare {file} --details",) if file else (),
         command="run",
@@ -187,38 +187,38 @@ def _of_builds(findings: Sequence[Finding], count: int, varied: bool) -> Iterato
         yield Text(f"Only {measured} of {count} blocks are complete; the test is made when all are.", "doubt")
 
 
-def _risks(findings: Sequence[Finding], risk: float, *, fixed: bool = False) -> str:
+def _risks(findings: Sequence[Finding], alpha: float, *, fixed: bool = False) -> str:
     """What the risk covers, and what it does not."""
     benchmarks = len({f.benchmark for f in findings})
     units = "builds" if fixed else "runs"
     how = "tested once, at the end" if fixed else "looked at after every one"
-    if findings[0].result.risk < risk:
-        told = f"Blocks of {units}, {how}; all candidates share the risk: {percent(risk)} a direction."
+    if findings[0].result.alpha < alpha:
+        told = f"Blocks of {units}, {how}; all candidates share the risk: {percent(alpha)} a direction."
     else:
         pairs = plural(findings[0].result.blocks, "pair") if benchmarks == 1 else "Pairs"
-        told = f"{pairs} of {units} in random order, {how}; risk {percent(risk)} in each direction."
+        told = f"{pairs} of {units} in random order, {how}; risk {percent(alpha)} in each direction."
     if benchmarks > 1:
-        together = f"(of all {benchmarks} together: --alpha {risk / benchmarks:.2g})"
+        together = f"(of all {benchmarks} together: --alpha {alpha / benchmarks:.2g})"
         told = f"{told.removesuffix('.')} of each benchmark {together}."
     return told
 
 
 def _results(
-    findings: Sequence[Finding], sides: Mapping[tuple[str, str], Summary], risk: float, margin: float | None
+    findings: Sequence[Finding], sides: Mapping[tuple[str, str], Summary], alpha: float, margin: float | None
 ) -> list[SuiteComparison]:
     """The findings of each candidate as a comparison of two versions."""
     by_candidate: dict[tuple[str, str, str], list[Comparison]] = {}
     for f in findings:
         if (f.benchmark, f.reference) in sides and (f.benchmark, f.candidate) in sides:
             by_candidate.setdefault((f.reference, f.candidate, f.metric), []).append(
-                _comparison(f, sides, risk)
+                _comparison(f, sides, alpha)
             )
     return [
         SuiteComparison(
             reference=reference,
             candidate=candidate,
             metric=metric,
-            alpha=risk,
+            alpha=alpha,
             margin=margin,
             nested="process",
             comparisons=tuple(found),
@@ -232,7 +232,7 @@ def _results(
     ]
 
 
-def _comparison(f: Finding, sides: Mapping[tuple[str, str], Summary], risk: float) -> Comparison:
+def _comparison(f: Finding, sides: Mapping[tuple[str, str], Summary], alpha: float) -> Comparison:
     result = f.result
     needed = None
     if f.gate in ("pass", "fail"):
@@ -248,14 +248,14 @@ def _comparison(f: Finding, sides: Mapping[tuple[str, str], Summary], risk: floa
         metric=f.metric,
         protocol=PROTOCOL,
         question=f"is a typical run of {f.candidate} faster?",
-        alpha=risk,
+        alpha=alpha,
         reference=sides[f.benchmark, f.reference],
         candidate=sides[f.benchmark, f.candidate],
         state=State.SIGNIFICANT if f.verdict is Verdict.FASTER else State.NOT_SIGNIFICANT,
         test="test of block ratios",
         pvalue=math.nan,
         pvalue_slower=math.nan,
-        speedup=Estimate(f.estimate, result.low, result.high, 1 - result.risk),
+        speedup=Estimate(f.estimate, result.low, result.high, 1 - result.alpha),
         verdict=f.verdict,
         needed=needed,
     )

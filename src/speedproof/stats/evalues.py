@@ -18,11 +18,11 @@ _LOG_MAX = 700.0
 _ROUNDING = 1e-9
 
 
-def closed_test(log_evidence: npt.ArrayLike, *, risk: float) -> npt.NDArray[np.bool_]:
+def closed_test(log_evidence: npt.ArrayLike, *, alpha: float) -> npt.NDArray[np.bool_]:
     """Which of several hypotheses are rejected together, with one risk for all of them.
 
     The closed test whose test of an intersection is the mean of its e-values (Vovk and Wang 2021): a
-    hypothesis falls when every set that holds it has a mean of at least ``1 / risk``. The mean of e-processes
+    hypothesis falls when every set that holds it has a mean of at least ``1 / alpha``. The mean of e-processes
     of one filtration is an e-process, so the union of what was rejected at any moment keeps the risk.
     """
     evidence = np.exp(np.minimum(np.asarray(log_evidence, dtype=np.float64), _LOG_MAX))
@@ -34,5 +34,5 @@ def closed_test(log_evidence: npt.ArrayLike, *, risk: float) -> npt.NDArray[np.b
         position = int(np.searchsorted(order, e))
         others = np.concatenate([sums[: position + 1], sums[position + 2 :] - e])
         means = (others + e) / np.arange(1, evidence.size + 1)
-        rejected[i] = bool(means.min() >= (1 + _ROUNDING) / risk)
+        rejected[i] = bool(means.min() >= (1 + _ROUNDING) / alpha)
     return rejected

@@ -30,13 +30,13 @@ _NORMAL_EFFICIENCY = 3 / math.pi
 _TIE = 1e-12
 
 
-def blocks_needed(effect: float, *, risk: float, power: float = 0.8) -> float:
+def blocks_needed(effect: float, *, alpha: float, power: float = 0.8) -> float:
     """About how many blocks find a shift of so many standard deviations of a block, in a share of sessions."""
-    level = float(-ndtri(risk))
+    level = float(-ndtri(alpha))
     reach = level + float(ndtri(power))
     # Guenther's correction for the variance that is not known; no rank test rejects with fewer than the last.
     blocks = ((reach / effect) ** 2 + 0.5 * level**2) / _NORMAL_EFFICIENCY if effect > 0 else math.inf
-    return max(blocks, math.log2(1 / risk))
+    return max(blocks, math.log2(1 / alpha))
 
 
 class FixedPairs(PairedSequence):
@@ -53,7 +53,7 @@ class FixedPairs(PairedSequence):
         if self._closed is not None:
             return self._closed
         return SequentialResult(
-            self._n, self._ties, self._risk, 0.0, math.inf, -math.inf, -math.inf, 1.0, 1.0
+            self._n, self._ties, self._alpha, 0.0, math.inf, -math.inf, -math.inf, 1.0, 1.0
         )
 
     def log_evidence(self, gamma: float, *, side: int = 1) -> float:
@@ -70,7 +70,7 @@ class FixedPairs(PairedSequence):
         effect = side * (math.log(self.centre()) - math.log(gamma))
         if effect <= 0.0 or spread == 0.0:
             return math.inf
-        return max(blocks_needed(effect / spread, risk=self._risk) - self._n, 1.0)
+        return max(blocks_needed(effect / spread, alpha=self._alpha) - self._n, 1.0)
 
     def _sided(self, side: int, gamma: float) -> FloatArray:
         return self._rows[self._row(side, math.log(gamma)), : self._n]
@@ -85,11 +85,11 @@ class FixedPairs(PairedSequence):
         for side in (1, -1):
             bound = self._bound(np.sort(side * self._rows[3 if side == 1 else 4, : self._n]))
             # The verdict looks at the differences as they were read, bounds at what they may have been.
-            bounds[side] = side * (max(bound, 0.0) if p[side] <= self._risk else min(bound, 0.0))
+            bounds[side] = side * (max(bound, 0.0) if p[side] <= self._alpha else min(bound, 0.0))
         low, high = bounds[1], bounds[-1]
         # The e-value that is all or nothing: so that several candidates can share a risk.
         proven = {
-            side: -math.log(self._risk) * (1 + 1e-9) if p[side] <= self._risk else -math.inf for side in p
+            side: -math.log(self._alpha) * (1 + 1e-9) if p[side] <= self._alpha else -math.inf for side in p
         }
         return replace(
             super().result(),
@@ -104,19 +104,19 @@ class FixedPairs(PairedSequence):
     def _bound(self, ordered: FloatArray) -> float:
         """The largest shift that is rejected, among the Walsh averages; minus infinity for too few blocks."""
         n = ordered.size
-        if n == 0 or 2.0**-n > self._risk:
+        if n == 0 or 2.0**-n > self._alpha:
             return -math.inf
         rows, columns = np.triu_indices(n)
         averages = np.sort(0.5 * (ordered[rows] + ordered[columns]))
         if n < COUNTS_BELOW:
             tail = upper_tail(tuple(range(2, 2 * n + 1, 2)))
-            least = -(-int(np.searchsorted(-tail, -self._risk)) // 2)  # the smallest sum that rejects
+            least = -(-int(np.searchsorted(-tail, -self._alpha)) // 2)  # the smallest sum that rejects
         else:
             total = n * (n + 1)
             deviation = math.sqrt(total * (2 * n + 1) / 24)
-            least = math.ceil(total / 4 - float(ndtri(self._risk)) * deviation + 0.5)
+            least = math.ceil(total / 4 - float(ndtri(self._alpha)) * deviation + 0.5)
         at = averages.size - least
         # Below an average the sum counts it; ties make the exact test coarser than its table.
-        while at >= 0 and self._pvalue(ordered, float(averages[at]) - 2 * _TIE) > self._risk:
+        while at >= 0 and self._pvalue(ordered, float(averages[at]) - 2 * _TIE) > self._alpha:
             at -= 1
         return float(averages[at]) - 2 * _TIE if at >= 0 else -math.inf

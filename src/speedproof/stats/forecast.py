@@ -43,7 +43,7 @@ def blocks_until(differences: FloatArray, missing: float, shift: float) -> float
     return missing / rate if rate > 0 else math.inf
 
 
-def smallest_provable(differences: npt.ArrayLike, blocks: float, *, risk: float = 0.05) -> float:
+def smallest_provable(differences: npt.ArrayLike, blocks: float, *, alpha: float = 0.05) -> float:
     """The smallest speedup that about half of all sessions of so many blocks would prove.
 
     A speedup of at least 1; infinity when so few blocks prove nothing.
@@ -55,7 +55,7 @@ def smallest_provable(differences: npt.ArrayLike, blocks: float, *, risk: float 
     d = np.concatenate([d, -d])
     scale = float(np.abs(d).mean())
     # About what the mixture costs against its luckiest bet.
-    missing = -math.log(risk) - float(LOG_WEIGHTS.max())
+    missing = -math.log(alpha) - float(LOG_WEIGHTS.max())
     if scale == 0.0:
         return 1.0 if blocks * math.log(2) >= missing else math.inf
     low, high = 0.0, scale

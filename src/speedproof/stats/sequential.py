@@ -53,8 +53,8 @@ class SequentialResult:
         Number of blocks.
     ties : int
         Blocks whose two values were equal; they bet nothing at a speedup of 1.
-    risk : float
-        The risk of each side: ``low`` errs with probability at most ``risk`` over the whole session, and so
+    alpha : float
+        The risk of each side: ``low`` errs with probability at most ``alpha`` over the whole session, and so
         does ``high``; both together with at most twice that.
     low, high : float
         Certified bounds of the speedup: everything below ``low`` and above ``high`` was rejected at some
@@ -66,13 +66,13 @@ class SequentialResult:
 
     Notes
     -----
-    ``low > high`` can happen with probability at most ``2 risk`` if one speedup holds during the whole
+    ``low > high`` can happen with probability at most ``2 alpha`` if one speedup holds during the whole
     session; seen, it says that the speedup itself changed (:attr:`contradictory`).
     """
 
     blocks: int
     ties: int
-    risk: float
+    alpha: float
     low: float
     high: float
     log_evidence_faster: float
@@ -83,12 +83,12 @@ class SequentialResult:
     @property
     def faster(self) -> bool:
         """Whether the candidate is proven faster."""
-        return self.pvalue_faster <= self.risk and not self.contradictory
+        return self.pvalue_faster <= self.alpha and not self.contradictory
 
     @property
     def slower(self) -> bool:
         """Whether the candidate is proven slower."""
-        return self.pvalue_slower <= self.risk and not self.contradictory
+        return self.pvalue_slower <= self.alpha and not self.contradictory
 
     @property
     def contradictory(self) -> bool:
@@ -105,7 +105,7 @@ class SequentialResult:
     def equivalent(self, margin: float) -> bool:
         """Whether the speedup is proven to lie strictly between ``1 / (1 + margin)`` and ``1 + margin``.
 
-        Two one-sided tests: at most one of them can err, so the risk is ``risk``.
+        Two one-sided tests: at most one of them can err, so the risk is ``alpha``.
 
         Parameters
         ----------
@@ -133,11 +133,11 @@ class PairedSequence:
     costs a constant amount of work except when a bound is tried, which costs about 40 passes over the blocks.
     """
 
-    def __init__(self, *, risk: float = 0.05) -> None:
-        if not 0 < risk < 1:
-            raise UsageError(f"the risk must lie between 0 and 1, not {risk}")
-        self._risk = risk
-        self._threshold = -math.log(risk) + _ROUNDING
+    def __init__(self, *, alpha: float = 0.05) -> None:
+        if not 0 < alpha < 1:
+            raise UsageError(f"the risk must lie between 0 and 1, not {alpha}")
+        self._alpha = alpha
+        self._threshold = -math.log(alpha) + _ROUNDING
         self._n = 0
         self._ties = 0
         # Grown by doubling: differences and the scales before them in block order; the differences sorted; the
@@ -149,14 +149,14 @@ class PairedSequence:
         self._best = {1: 0.0, -1: 0.0}
 
     @classmethod
-    def of(cls, reference: npt.ArrayLike, candidate: npt.ArrayLike, *, risk: float = 0.05) -> PairedSequence:
+    def of(cls, reference: npt.ArrayLike, candidate: npt.ArrayLike, *, alpha: float = 0.05) -> PairedSequence:
         """Make one of blocks that were all measured already."""
         x, y = np.asarray(reference, dtype=np.float64), np.asarray(candidate, dtype=np.float64)
         if x.ndim != 1 or x.shape != y.shape:
             raise DataError(
                 f"blocks need one value of each version: the reference has {x.size}, the candidate {y.size}"
             )
-        sequence = cls(risk=risk)
+        sequence = cls(alpha=alpha)
         for a, b in zip(x.tolist(), y.tolist(), strict=True):
             sequence.add(a, b)
         return sequence
@@ -222,7 +222,7 @@ class PairedSequence:
         return SequentialResult(
             blocks=self._n,
             ties=self._ties,
-            risk=self._risk,
+            alpha=self._alpha,
             low=math.exp(min(low, _LOG_SPEEDUP_MAX)),
             high=math.exp(high) if high < _LOG_SPEEDUP_MAX else math.inf,
             log_evidence_faster=self._at_one[1].log_wealth,
