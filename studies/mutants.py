@@ -21,8 +21,8 @@ PACKAGE = ROOT / "src" / "speedproof"
 TESTS = {
     "stats/ratio.py": ["tests/stats/test_ratio_tests.py", "tests/stats/test_bounds.py"],
     "stats/pair_ratios.py": ["tests/stats/test_pair_ratios.py"],
-    "stats/ranks.py": ["tests/stats/test_hypotests.py", "tests/stats/test_tests_against_r.py"],
-    "stats/ttests.py": ["tests/stats/test_hypotests.py", "tests/stats/test_tests_against_r.py"],
+    "stats/ranks.py": ["tests/stats/test_rank_and_t_tests.py", "tests/stats/test_tests_against_r.py"],
+    "stats/ttests.py": ["tests/stats/test_rank_and_t_tests.py", "tests/stats/test_tests_against_r.py"],
     "stats/dependence.py": ["tests/stats/test_dependence.py"],
     "stats/multiplicity.py": ["tests/stats/test_multiplicity.py"],
     "stats/power.py": ["tests/stats/test_power.py"],

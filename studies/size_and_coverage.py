@@ -28,7 +28,7 @@ from speedproof.protocols.figures import SIGNIFICANT
 from speedproof.protocols.mean import MeanDecision, decide_mean, mean_tests
 from speedproof.protocols.median import MedianDecision, decide_median, median_tests
 from speedproof.stats.bounds import probability_greater
-from speedproof.stats.hypotests import brunner_munzel
+from speedproof.stats.ranks import brunner_munzel
 from speedproof.stats.ratio import Interval, ratio_of_means, ratio_of_medians
 
 FloatArray = npt.NDArray[np.float64]

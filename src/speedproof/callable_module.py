@@ -7,8 +7,6 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-__all__ = ["make_callable"]
-
 
 class _CallableModule(ModuleType):
     """A package with a public function of the same name, which an import of the package would hide."""

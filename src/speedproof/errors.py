@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["DataError", "FormatError", "SpeedproofError", "UsageError"]
-
 
 class SpeedproofError(Exception):
     """Base of every error that speedproof raises on purpose; its text is fit for a user."""

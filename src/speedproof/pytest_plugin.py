@@ -18,8 +18,6 @@ import pytest
 if TYPE_CHECKING:
     from speedproof import RaceResult
 
-__all__ = ["Racer", "race"]
-
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Declare ``--race-seconds``."""

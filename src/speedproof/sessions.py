@@ -19,8 +19,6 @@ from speedproof.measure.runs import Executor, Harness
 from speedproof.measure.session import Session
 from speedproof.protocols.sequential import Finding, SequentialComparison, StopRules, withheld, withheld_by
 
-__all__ = ["ComparedSession", "SessionOrigin", "SessionResult", "tool_times"]
-
 # Where more blocks than this are cut short, their lengths choose which blocks count.
 _CUT_SHARE = 0.1
 

@@ -19,8 +19,9 @@ from hypothesis.extra.numpy import arrays
 from scipy import stats as scipy_stats
 
 from speedproof.stats.bounds import probability_greater
-from speedproof.stats.hypotests import brunner_munzel, rank_sum, student, welch
+from speedproof.stats.ranks import brunner_munzel, rank_sum
 from speedproof.stats.ratio import Interval, ratio_of_means, ratio_of_medians
+from speedproof.stats.ttests import student, welch
 
 ALPHAS = st.sampled_from([0.001, 0.01, 0.05, 0.1, 0.3, 0.5, 0.8])
 BOUNDS: list[Callable[[Any, Any, float], Interval]] = [

@@ -19,9 +19,10 @@ from scipy import stats as scipy_stats
 
 from speedproof.stats import bounds, ratio
 from speedproof.stats.bounds import probability_greater
-from speedproof.stats.hypotests import rank_sum, welch
+from speedproof.stats.ranks import rank_sum
 from speedproof.stats.ratio import Interval, ratio_of_means, ratio_of_medians
 from speedproof.stats.special import t_ppf
+from speedproof.stats.ttests import welch
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 Bounds = Callable[[Any, Any, float], Any]

@@ -9,8 +9,9 @@ import numpy.typing as npt
 import pytest
 from scipy import stats as scipy_stats
 
-from speedproof.stats.hypotests import rank_sum, student, welch
 from speedproof.stats.power import runs_needed_means, runs_needed_ranks
+from speedproof.stats.ranks import rank_sum
+from speedproof.stats.ttests import student, welch
 
 FloatArray = npt.NDArray[np.float64]
 

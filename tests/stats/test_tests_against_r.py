@@ -8,8 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from speedproof.stats.hypotests import ks_location, rank_sum, shapiro_wilk, student, variance_ratio, welch
+from speedproof.stats.normality import shapiro_wilk
+from speedproof.stats.ranks import rank_sum
+from speedproof.stats.smirnov import ks_location
 from speedproof.stats.special import t_ppf
+from speedproof.stats.ttests import student, variance_ratio, welch
 
 Oracle = Callable[[str], Any]
 FILES = ("pairs", "pairs_edges")

@@ -39,8 +39,6 @@ from speedproof.protocols.bisection import Bisection, BisectionFinding
 from speedproof.report.bisection import bisection_report
 from speedproof.report.model import Report
 
-__all__ = ["INTERRUPTED", "BisectRequest", "BisectResult", "BisectState", "bisect", "bisect_revisions"]
-
 INTERRUPTED = "interrupted"
 """Why a bisection ended that Ctrl-C ended."""
 _PAIR = 2

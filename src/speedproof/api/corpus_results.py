@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from speedproof.corpus.model import CorpusModels
     from speedproof.report.model import Report
 
-__all__ = ["CorpusChanged", "CorpusComparison", "CorpusModelled"]
-
 
 @dataclass(frozen=True, repr=False)
 class CorpusComparison(Shown):

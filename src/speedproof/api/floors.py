@@ -11,8 +11,6 @@ from speedproof.errors import UsageError
 if TYPE_CHECKING:
     from speedproof.protocols.noise_floor import NoiseFloor
 
-__all__ = ["floor_of"]
-
 
 def floor_of(store: str | os.PathLike[str]) -> NoiseFloor:
     """How much sessions of one commit differ in a store; a store that cannot tell is refused."""

@@ -8,16 +8,6 @@ from typing import Any, SupportsFloat
 
 from speedproof.errors import UsageError
 
-__all__ = [
-    "alpha_of",
-    "callable_given",
-    "margin_given",
-    "one_of",
-    "proportion",
-    "proportion_given",
-    "suite_given",
-]
-
 
 def proportion(given: object) -> float:
     """A number between 0 and 1, or a percentage; neither end is allowed, and ValueError says what is wrong."""

@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from speedproof.history.tracks import Track
     from speedproof.protocols.noise_floor import NoiseFloor
 
-__all__ = ["DEFAULT_STORE", "History"]
-
 DEFAULT_STORE = "speedproof.db"
 _OF_COMMIT = ("commit_id", "commit", "commit_hash", "git_commit", "revision", "sha")
 _OF_DATE = ("commit_date", "commit_time")

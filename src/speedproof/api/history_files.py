@@ -10,8 +10,6 @@ from pathlib import Path
 from speedproof.data.suite import Key, Suite
 from speedproof.errors import UsageError
 
-__all__ = ["as_one", "digest_of", "has_versions", "renamed", "start_of", "values_of"]
-
 
 def has_versions(suite: Suite) -> bool:
     """Whether a file names versions of one thing rather than one version of many."""

@@ -13,8 +13,6 @@ from speedproof.report.history import overview
 from speedproof.report.json import to_json
 from speedproof.report.model import Report
 
-__all__ = ["AlarmResult", "HistoryResult"]
-
 
 @dataclass(frozen=True, slots=True, repr=False)
 class HistoryResult(FoundHistory, Shown):

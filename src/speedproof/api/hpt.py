@@ -31,8 +31,6 @@ from speedproof.report import hpt as words
 from speedproof.report.model import Report
 from speedproof.stats.scaling import median
 
-__all__ = ["HptResult", "hpt"]
-
 _NAMED = 5
 
 

@@ -19,8 +19,6 @@ from speedproof.report import session
 from speedproof.report.model import Report
 from speedproof.sessions import ComparedSession, SessionResult
 
-__all__ = ["Measurement", "RaceResult", "RaceState", "result_of"]
-
 
 class _HasFinding(Protocol):
     @property

@@ -18,8 +18,6 @@ from speedproof.report import mixtures
 from speedproof.report.mixtures import Questions, answers, indices
 from speedproof.report.model import Report
 
-__all__ = ["ModelResult", "model"]
-
 
 @dataclass(frozen=True, repr=False)
 class ModelResult(Shown):

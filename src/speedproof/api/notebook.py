@@ -11,8 +11,6 @@ from speedproof.api.measured import RaceResult
 from speedproof.api.sessions import race
 from speedproof.errors import UsageError
 
-__all__ = ["load", "race_cell"]
-
 _SEPARATOR = re.compile(r"^(?:#[ \t]*)?---+[ \t]*(.*?)[ \t]*$", re.MULTILINE)
 _OPTIONS = ("confidence", "margin", "max_seconds", "precision")
 

@@ -24,8 +24,6 @@ from speedproof.report import suite
 from speedproof.report.formats import Reported
 from speedproof.report.model import Report
 
-__all__ = ["Bound", "PairResult", "compare", "warnings_of"]
-
 
 class Bound(float):
     """One end of a certified interval: a number that says what it promises.

@@ -25,8 +25,6 @@ from speedproof.report.names import spoken
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["KINDS", "ResultPlots", "SuitePlots", "pictures"]
-
 KINDS = ("histogram", "cdf", "order", "violins", "qq", "forest")
 
 

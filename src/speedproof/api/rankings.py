@@ -16,8 +16,6 @@ from speedproof.report import ranking as words
 from speedproof.report.model import Report
 from speedproof.report.ranking import advice
 
-__all__ = ["BenchmarkRanking", "RankResult", "rank"]
-
 _LEAST_RESAMPLES = 10
 
 

@@ -15,8 +15,6 @@ from speedproof.errors import UsageError
 from speedproof.report.formats import FORMATS, Reported
 from speedproof.report.stored import Context
 
-__all__ = ["report"]
-
 
 def report(result: Shown, path: str | Path) -> None:
     """Write a result to a file, whose ending says as what.

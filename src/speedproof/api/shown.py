@@ -10,8 +10,6 @@ from speedproof.report import fragment, text
 from speedproof.report.formats import Reported
 from speedproof.report.model import Report
 
-__all__ = ["Shown", "WithJson"]
-
 
 class Shown:
     """A result that is readable when printed, and a table in a notebook."""

@@ -20,8 +20,6 @@ from speedproof.report import speedup_test as words
 from speedproof.report.model import Report
 from speedproof.report.speedup_test_files import warning_lines, write_files
 
-__all__ = ["SpeedupTestResult", "speedup_test"]
-
 
 @dataclass(frozen=True, repr=False)
 class SpeedupTestResult(Shown):

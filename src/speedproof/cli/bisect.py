@@ -16,8 +16,6 @@ from speedproof.errors import UsageError
 from speedproof.report.bisection import progress_line
 from speedproof.report.json import to_json
 
-__all__ = ["COMMAND", "run"]
-
 NOT_FOUND = 3
 CTRL_C = 130
 _QUIET_SECONDS = 10.0

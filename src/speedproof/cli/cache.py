@@ -9,8 +9,6 @@ from speedproof.cli.console import Console
 from speedproof.report.model import Cell, Column, Report, Table, Text
 from speedproof.report.numbers import plural
 
-__all__ = ["COMMAND", "run"]
-
 _SIZE = 1e6
 
 

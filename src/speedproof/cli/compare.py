@@ -25,8 +25,6 @@ from speedproof.report import modes as of_modes
 from speedproof.report.formats import FORMATS
 from speedproof.report.model import Report
 
-__all__ = ["COMMAND", "run"]
-
 FAILED = 1
 
 _PROTOCOLS: dict[str, tuple[QuestionName, ...]] = {

@@ -7,8 +7,6 @@ import click
 from speedproof.cli.command import Args, Argument, Command
 from speedproof.cli.console import Console
 
-__all__ = ["COMMAND", "run"]
-
 COMMAND = Command(
     "Print a script that completes speedproof's commands, options and files.",
     '  eval "$(speedproof completion bash)"       in ~/.bashrc\n'

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     import rich.console
     from rich.progress import Progress, TaskID
 
-__all__ = ["Console", "Ticker"]
-
 
 def _columns() -> int:
     """Of a pipe: what COLUMNS says, where that is a number, else 80."""

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from speedproof.api.corpus import CorpusChanged, CorpusComparison, CorpusModelled
     from speedproof.report.model import Report
 
-__all__ = ["COMMAND", "run"]
-
 COMMAND = Command(
     (
         "Keep any number of samples in a folder of Parquet files, which every command reads in place of result "

@@ -7,9 +7,6 @@ from speedproof.cli.command import Args, Command
 from speedproof.cli.console import Console
 from speedproof.report.model import Cell, Column, Report, Table, Text
 
-__all__ = ["COMMAND", "run"]
-
-
 COMMAND = Command(
     (
         "List the result files that are read. A file's format is found by its content; "

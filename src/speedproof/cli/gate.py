@@ -23,8 +23,6 @@ from speedproof.report.formats import Reported
 from speedproof.report.gate import as_comparisons
 from speedproof.report.numbers import percent
 
-__all__ = ["COMMAND", "run"]
-
 _CONFIDENCE = 0.95
 _UNDECIDED_CODES: dict[Undecided, int] = {"report": 3, "fail": 1, "pass": 0}
 

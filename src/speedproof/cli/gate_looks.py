@@ -9,8 +9,6 @@ from pathlib import Path
 
 from speedproof.errors import UsageError
 
-__all__ = ["Look", "leave", "look"]
-
 _HEAD = re.compile(r"# speedproof gate: look (\d+) of (\d+), (\d+) benchmarks")
 
 

@@ -7,8 +7,6 @@ import click
 from speedproof.cli.command import Args, Argument, Command
 from speedproof.cli.console import Console
 
-__all__ = ["COMMAND", "run"]
-
 COMMAND = Command(
     "Show the help of a command, or of the program.",
     "  speedproof help\n  speedproof help compare",

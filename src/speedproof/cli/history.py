@@ -17,8 +17,6 @@ from speedproof.report.history import overview, track_report
 from speedproof.report.json import to_json
 from speedproof.report.numbers import plural
 
-__all__ = ["COMMAND", "run"]
-
 FAILED = 1
 
 

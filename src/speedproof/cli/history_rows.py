@@ -17,8 +17,6 @@ from speedproof.report.history import measured_report
 from speedproof.report.json import to_json
 from speedproof.report.numbers import plural
 
-__all__ = ["query", "transfer"]
-
 
 def query(history: sp.History, words: list[str], args: Args, console: Console) -> int:
     """Samples as a table, as JSON, or in a CSV or Parquet file."""

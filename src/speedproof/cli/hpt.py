@@ -16,8 +16,6 @@ from speedproof.cli.outputs import check_outputs, write_pages
 from speedproof.errors import UsageError
 from speedproof.report.model import Report
 
-__all__ = ["COMMAND", "run"]
-
 COMMAND = Command(
     (
         "Ask whether the candidate outperforms the reference over a whole suite, by Hierarchical "

@@ -9,13 +9,6 @@ from speedproof.cli.command import Args
 from speedproof.cli.console import Console
 from speedproof.errors import UsageError
 
-__all__ = [
-    "columns_of",
-    "load",
-    "report_leftovers",
-    "select",
-]
-
 
 def load(paths: Sequence[str], args: Args) -> sp.Suite:
     """Read all files of a command into one suite."""

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from speedproof.measure.results import Progress
     from speedproof.protocols.sequential import SequentialComparison
 
-__all__ = ["Watcher", "sparklines"]
-
 _BARS = "▁▂▃▄▅▆▇█"
 _SHOWN = 30
 # Bars reach this many times as far as three quarters of the values.

@@ -20,8 +20,6 @@ from speedproof.cli.command import Args, Command, Option, common, said, unknown_
 from speedproof.cli.console import Console
 from speedproof.errors import SpeedproofError
 
-__all__ = ["COMMANDS", "PROGRAM", "command", "entry", "main", "parse"]
-
 ERROR = 2
 INTERRUPTED = 130
 CLOSED_PIPE = 141

@@ -12,8 +12,6 @@ from speedproof.cli.inputs import load, report_leftovers, select
 from speedproof.cli.options import files, folding, mixture, pages, reading, selecting, whole
 from speedproof.cli.outputs import check_outputs, write_pages
 
-__all__ = ["COMMAND", "run"]
-
 COMMAND = Command(
     (
         "Fit a Gaussian mixture to each sample (K and variances chosen by BIC) and test it by a "

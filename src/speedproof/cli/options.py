@@ -19,30 +19,6 @@ if TYPE_CHECKING:
 
     from speedproof.api.suites import Rules
 
-__all__ = [
-    "FAILING",
-    "choosing",
-    "confidence",
-    "confidence_of",
-    "files",
-    "json_option",
-    "max_components",
-    "mixture",
-    "outputs",
-    "pages",
-    "positive",
-    "positive_seconds",
-    "reading",
-    "refuse_rules",
-    "risk",
-    "risk_options",
-    "rules_of",
-    "seconds",
-    "selecting",
-    "store_option",
-    "whole",
-]
-
 FAILING = {
     "slower": frozenset({"slower"}),
     "undecided": frozenset({"undecided"}),

@@ -11,8 +11,6 @@ from speedproof.cli.inputs import load, report_leftovers, select
 from speedproof.cli.options import files, max_components, reading, selecting
 from speedproof.errors import UsageError
 
-__all__ = ["COMMAND", "run"]
-
 KINDS = ("histogram", "cdf", "order", "violins", "qq", "forest")
 
 COMMAND = Command(

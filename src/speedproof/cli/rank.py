@@ -11,8 +11,6 @@ from speedproof.cli.inputs import load, report_leftovers, select
 from speedproof.cli.options import confidence, files, folding, mixture, pages, reading, selecting, whole
 from speedproof.cli.outputs import check_outputs, pages_wanted, write_pages
 
-__all__ = ["COMMAND", "run"]
-
 COMMAND = Command(
     (
         "For each benchmark: the chance that one run of a version beats one run of every other "

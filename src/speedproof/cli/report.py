@@ -13,9 +13,6 @@ from speedproof.report.formats import Reported
 from speedproof.report.stored import read_document
 from speedproof.report.versions import reports
 
-__all__ = ["COMMAND", "run"]
-
-
 COMMAND = Command(
     (
         "Report comparisons that 'speedproof compare --json' wrote, without computing them again. "

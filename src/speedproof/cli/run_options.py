@@ -13,8 +13,6 @@ from speedproof.api.given import proportion
 from speedproof.cli.command import Argument, Command, Option, in_group
 from speedproof.cli.options import FAILING, pages, positive_seconds, risk_options, seconds, whole
 
-__all__ = ["COMMAND"]
-
 DRIVERS = ["criterion", "go", "google-benchmark", "hyperfine", "jmh", "pyperf", "pytest-benchmark"]
 _SHELL = "--shell"
 _REVISIONS = "--revisions"

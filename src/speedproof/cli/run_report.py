@@ -32,8 +32,6 @@ from speedproof.sessions import SessionOrigin, SessionResult
 if TYPE_CHECKING:
     from speedproof.protocols.suite import SuiteComparison
 
-__all__ = ["report"]
-
 
 def report(
     args: Args,

@@ -49,19 +49,6 @@ from speedproof.measure.results import Warmup
 from speedproof.measure.revisions import control_of, repository, resolve
 from speedproof.protocols.sequential import Gate, StopRules
 
-__all__ = [
-    "Metrics",
-    "inherit",
-    "kept",
-    "metrics_of",
-    "pin",
-    "plan_of",
-    "refuse_verdicts",
-    "rules_of",
-    "unaffected_of",
-    "warmup_of",
-]
-
 # What a resumed session takes over from the last: these change what is measured ...
 _MEASURED = (
     "input", "output", "timeout", "metric", "perf", "energy", "ignore_failure", "calibrate", "control",

@@ -57,8 +57,6 @@ from speedproof.protocols.results import Verdict
 from speedproof.protocols.sequential import Finding, StopRules
 from speedproof.sessions import ComparedSession, SessionResult, tool_times
 
-__all__ = ["carry_out", "ends_as_ctrl_c"]
-
 FAILED = 1
 ERROR = 2
 UNDECIDED = 3

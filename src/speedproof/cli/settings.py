@@ -14,16 +14,6 @@ from speedproof.api.given import proportion
 from speedproof.cli.options import confidence
 from speedproof.errors import FormatError
 
-__all__ = [
-    "FILE",
-    "UNDECIDED",
-    "BenchmarkSettings",
-    "GateSettings",
-    "Undecided",
-    "demand_of",
-    "read_settings",
-]
-
 FILE = "speedproof.toml"
 """Read from the working directory when no other file is named."""
 

@@ -7,8 +7,6 @@ from speedproof.cli.console import Console
 from speedproof.cli.inputs import load
 from speedproof.cli.options import files, reading
 
-__all__ = ["COMMAND", "run"]
-
 COMMAND = Command(
     "Show what was read from result files, and what was left out and why.",
     (

@@ -11,8 +11,6 @@ from speedproof.cli.console import Console
 from speedproof.cli.options import folding, pages
 from speedproof.cli.outputs import check_outputs, write_pages
 
-__all__ = ["COMMAND", "run"]
-
 COMMAND = Command(
     (
         "Run the Speedup-Test on a configuration of the original tool, a CSV file with the columns "

@@ -23,8 +23,6 @@ from speedproof.errors import SpeedproofError, UsageError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["HERE", "Answers", "How", "Task", "answered"]
-
 _NOTE = "speedproof"
 
 

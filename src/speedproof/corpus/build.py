@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-__all__ = ["REJECTS", "Builder", "build"]
-
 REJECTS = "rejects.parquet"
 _INPUTS = "inputs"
 _ROWS, _VALUES = 1 << 13, 1 << 22  # of a leaf at most: a task of some seconds, 32 MB

@@ -27,8 +27,6 @@ from speedproof.history.tracks import Track
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["ChangesAsked", "CorpusChange", "CorpusChanges", "changes", "found_changes"]
-
 
 @dataclass(frozen=True, slots=True)
 class ChangesAsked:

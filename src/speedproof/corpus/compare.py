@@ -36,8 +36,6 @@ from speedproof.protocols.results import Comparison
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["SIDES", "Asked", "Found", "Pairs", "compare", "pairs_in_file"]
-
 _TOGETHER = 512
 
 Pairs = Literal["all", "consecutive"] | tuple[tuple[str, str], ...]

@@ -28,8 +28,6 @@ from speedproof.stats.estimate import Estimate
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["Conclusion", "Joint", "conclude", "survivors"]
-
 _BANDS = (0.05, 0.02)
 _PAIRS = 20
 _KINDS = {kind.value: kind for kind in Assumption}

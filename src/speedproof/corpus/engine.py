@@ -19,8 +19,6 @@ from typing import Any, TypeVar
 from speedproof import __version__
 from speedproof.errors import FormatError, SpeedproofError, UsageError
 
-__all__ = ["Failure", "Interrupted", "cores", "run"]
-
 T = TypeVar("T")
 R = TypeVar("R")
 _TRIES = 3

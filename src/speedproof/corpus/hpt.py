@@ -26,8 +26,6 @@ from speedproof.stats.signed_rank import signed_rank
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["COLUMNS", "OverBenchmarks", "first_level", "second_level"]
-
 FloatArray = npt.NDArray[np.float64]
 
 COLUMNS = ("hpt", "hpt_candidate", "hpt_reference", "hpt_wins", "hpt_loses")

@@ -8,8 +8,6 @@ from typing import Any
 
 from speedproof.corpus.read import database, of_corpus, opened
 
-__all__ = ["CorpusInfo", "info"]
-
 _NAMED = 5
 
 _COUNTS = """

@@ -13,8 +13,6 @@ from speedproof.data.suite import Suite
 from speedproof.protocols.results import Comparison
 from speedproof.protocols.suite import SuiteComparison, compare_suite
 
-__all__ = ["largest"]
-
 
 def largest(
     corpus: str, chosen: Sequence[Comparison], asked: Asked

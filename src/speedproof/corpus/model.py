@@ -18,8 +18,6 @@ from speedproof.mixture.independent import independent
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["CorpusModels", "ModelAsked", "model", "summed_up"]
-
 _WORTH = 64  # samples that are worth a task
 
 

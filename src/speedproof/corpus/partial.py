@@ -21,8 +21,6 @@ from speedproof.protocols.results import Caveat, Summary, summarise_all
 from speedproof.protocols.suites import LOCATIONS, Location, OverallGain
 from speedproof.protocols.units import independent_units
 
-__all__ = ["Ratios", "Seen", "Whole", "seen_in", "whole_of"]
-
 
 class Ratios(msgspec.Struct):
     """Logarithms of speedups in mean: how many, their mean, squares about it, and what their errors add up to."""

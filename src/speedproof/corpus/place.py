@@ -18,8 +18,6 @@ from speedproof.errors import SpeedproofError, UsageError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Place", "arrow", "broken", "storage_errors"]
-
 _UNFINISHED = ".tmp"
 _DAY = 86400.0
 

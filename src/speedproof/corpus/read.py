@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
 
-__all__ = ["ANSWER", "Part", "database", "opened", "parts_of", "query", "read_records", "register", "rows_of"]
-
 ANSWER = "answers.json"
 """What a folder of answers says of itself."""
 

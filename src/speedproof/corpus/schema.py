@@ -27,8 +27,6 @@ from speedproof.errors import SpeedproofError, UsageError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["SCHEMA", "File", "Manifest", "columns", "digest", "merged", "records", "table"]
-
 SCHEMA = 1
 """Raised when a column changes its meaning or goes; new columns do not raise it."""
 

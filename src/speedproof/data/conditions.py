@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from speedproof.data.suite import Suite
 
-__all__ = ["Difference", "different_conditions", "different_sessions"]
-
 # As the tools name them. What a version is made of (compiler, interpreter, commit) is what is compared.
 _CONDITIONS = (
     "host", "hostname", "host_name", "node", "machine", "cpu", "cpu_model_name", "cpu_count", "num_cpus", "ram",

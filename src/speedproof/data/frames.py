@@ -15,8 +15,6 @@ from speedproof.data.suite import Suite
 from speedproof.data.units import metric_of, parse_unit
 from speedproof.errors import DataError, UsageError
 
-__all__ = ["suite_of_frame"]
-
 _Column = npt.NDArray[Any]
 
 

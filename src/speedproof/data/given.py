@@ -15,8 +15,6 @@ from speedproof.data.suite import Key, Suite
 from speedproof.data.units import Direction, Unit, metric_of, misspelt, parse_unit
 from speedproof.errors import DataError
 
-__all__ = ["sample", "suite_of_samples"]
-
 
 def sample(
     values: Any,

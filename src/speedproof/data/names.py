@@ -7,8 +7,6 @@ import fnmatch
 import re
 from collections.abc import Iterable, Sequence
 
-__all__ = ["enumerate_names", "joined", "natural", "nearest_of", "wanted"]
-
 
 def enumerate_names(names: Iterable[str], limit: int = 8) -> str:
     """Names for a message."""

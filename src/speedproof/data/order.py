@@ -6,8 +6,6 @@ from enum import StrEnum
 
 from speedproof.data.sample import Sample, Trait
 
-__all__ = ["Order", "order_of_measuring"]
-
 # They hold what somebody wrote down; every other tool measures one thing after the other.
 _NO_TOOL = ("", "csv", "raw", "speedup-test")
 

@@ -15,8 +15,6 @@ from speedproof.data.sample import IntArray, Sample, Trait
 if TYPE_CHECKING:
     from speedproof.data.suite import Key
 
-__all__ = ["Residue", "fields", "misfit", "negative_time", "pool", "residue"]
-
 
 @dataclass(frozen=True, slots=True)
 class Residue:

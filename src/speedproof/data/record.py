@@ -8,8 +8,6 @@ from speedproof.data.sample import FloatArray, IntArray, Trait
 from speedproof.data.units import Direction
 from speedproof.errors import FormatError
 
-__all__ = ["FileResults", "Record", "Skipped"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Record:

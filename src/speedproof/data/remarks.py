@@ -6,8 +6,6 @@ from speedproof.data.conditions import different_conditions
 from speedproof.data.names import enumerate_names
 from speedproof.data.suite import Suite
 
-__all__ = ["remarks"]
-
 
 def remarks(suite: Suite) -> tuple[str, ...]:
     """What was left out or pooled, where conditions differed, and what readers remarked of which samples.

@@ -12,8 +12,6 @@ import numpy.typing as npt
 from speedproof.data.units import Direction, direction_of
 from speedproof.errors import DataError
 
-__all__ = ["FloatArray", "IntArray", "Sample", "Trait"]
-
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 _LARGE = 1e290

@@ -19,12 +19,6 @@ import msgspec
 
 from speedproof.errors import FormatError
 
-__all__ = [
-    "SCHEMA", "Damage", "EndLine", "Line", "PlannedBenchmark", "PlannedBuild", "PlannedVersion", "RunLine",
-    "SessionLine", "SessionOptions", "StoredSession", "control_name", "decode_lines", "is_header",
-    "read_sessions",
-]  # fmt: skip
-
 SCHEMA = 1
 
 _Count = Annotated[int, msgspec.Meta(ge=0)]

@@ -16,17 +16,6 @@ import numpy.typing as npt
 
 from speedproof.errors import UsageError
 
-__all__ = [
-    "Direction",
-    "Unit",
-    "direction_of",
-    "format_value",
-    "format_values",
-    "metric_of",
-    "misspelt",
-    "parse_unit",
-]
-
 
 class Direction(StrEnum):
     """Which values of a metric are good."""

@@ -31,8 +31,6 @@ from speedproof.formats.options import ReadOptions
 from speedproof.formats.sniff import has_members
 from speedproof.formats.source import STDIN, Source, open_source
 
-__all__ = ["DESCRIPTION", "NAME", "TITLE", "read", "sniff"]
-
 NAME = "asv"
 TITLE = "asv"
 DESCRIPTION = "result JSON: the samples of --record-samples, otherwise medians, said to be such"

@@ -27,8 +27,6 @@ from speedproof.formats.options import ReadOptions
 from speedproof.formats.sniff import has_members
 from speedproof.formats.source import Source
 
-__all__ = ["DESCRIPTION", "NAME", "TITLE", "read", "sniff"]
-
 NAME = "benchmarkdotnet"
 TITLE = "BenchmarkDotNet"
 DESCRIPTION = "JSON of JsonExporter.Full: workload iterations by launch, memory; warm-up left out"

@@ -25,8 +25,6 @@ from speedproof.formats.options import ReadOptions
 from speedproof.formats.sniff import has_members
 from speedproof.formats.source import STDIN, Source, open_source
 
-__all__ = ["DESCRIPTION", "NAME", "TITLE", "read", "run_folders", "sniff"]
-
 NAME = "criterion"
 TITLE = "criterion.rs"
 DESCRIPTION = "sample.json, raw.csv, or a target/criterion folder: time per iteration"

@@ -36,8 +36,6 @@ from speedproof.formats.text import (
     split_unit,
 )
 
-__all__ = ["DESCRIPTION", "NAME", "TITLE", "read", "sniff"]
-
 NAME = "csv"
 TITLE = "CSV, TSV"
 DESCRIPTION = "long (a row a value) or wide (a column a version or benchmark)"

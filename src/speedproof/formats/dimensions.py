@@ -15,8 +15,6 @@ from speedproof.data.names import enumerate_names, joined
 from speedproof.data.record import Record, Skipped
 from speedproof.errors import UsageError
 
-__all__ = ["dimensions", "onto_benchmarks", "onto_versions", "without"]
-
 _PAIR = re.compile(r"(?P<key>[A-Za-z_][\w.]*) ?[=:] ?(?P<value>.+)", re.DOTALL)
 _ASSIGNED = r"[\w.]+=[^,\s]+"
 # Parameters stand behind a colon (JMH, ReBench) or a blank (the runner), in brackets at the end (pytest, asv,

@@ -15,8 +15,6 @@ from speedproof.formats.options import ReadOptions
 from speedproof.formats.registry import Format, detect_source, format_named
 from speedproof.formats.source import STDIN, open_source
 
-__all__ = ["detect", "read", "result_files"]
-
 # Files that lie beside results and are none: left out of a folder without a complaint.
 _BESIDE = {
     ".md", ".rst", ".html", ".htm", ".svg", ".png", ".pdf", ".css", ".js", ".py", ".sh", ".c", ".cc", ".cpp",

@@ -21,8 +21,6 @@ from speedproof.data.units import Direction, Unit, parse_unit
 from speedproof.formats.options import ReadOptions
 from speedproof.formats.source import Source
 
-__all__ = ["DESCRIPTION", "NAME", "TITLE", "read", "sniff"]
-
 NAME = "go"
 TITLE = "go test -bench"
 DESCRIPTION = "Go benchmark text: every unit a metric"

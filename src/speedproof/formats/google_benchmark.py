@@ -26,8 +26,6 @@ from speedproof.formats.options import ReadOptions
 from speedproof.formats.sniff import has_members
 from speedproof.formats.source import Source
 
-__all__ = ["DESCRIPTION", "NAME", "TITLE", "read", "sniff"]
-
 NAME = "google-benchmark"
 TITLE = "google-benchmark"
 DESCRIPTION = "JSON of --benchmark_out: repetitions, real and CPU time, counters"

@@ -21,8 +21,6 @@ from speedproof.formats.options import ReadOptions
 from speedproof.formats.sniff import has_members
 from speedproof.formats.source import Source
 
-__all__ = ["DESCRIPTION", "NAME", "TITLE", "read", "sniff"]
-
 NAME = "hyperfine"
 TITLE = "hyperfine"
 DESCRIPTION = "JSON of --export-json: the times of every command"

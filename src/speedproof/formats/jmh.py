@@ -21,8 +21,6 @@ from speedproof.formats.options import ReadOptions
 from speedproof.formats.sniff import has_members
 from speedproof.formats.source import Source
 
-__all__ = ["DESCRIPTION", "NAME", "TITLE", "read", "sniff"]
-
 NAME = "jmh"
 TITLE = "JMH"
 DESCRIPTION = "JSON of -rf json: iterations by fork, secondary metrics"

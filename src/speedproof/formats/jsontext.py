@@ -15,8 +15,6 @@ from speedproof.formats.source import Source
 if TYPE_CHECKING:
     import msgspec
 
-__all__ = ["Number", "as_fields", "decode", "number", "numbers"]
-
 T = TypeVar("T")
 # JSON has no NaN. Tools write it as a string (JMH) or as a bare word (Python, google-benchmark), which
 # decode() turns into a string.

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
-__all__ = ["epoch", "span_of"]
-
 
 def epoch(text: object) -> float | None:
     """Seconds since 1970 of an ISO 8601 date and time; None for anything else.

@@ -24,8 +24,6 @@ from speedproof.formats.options import ReadOptions
 from speedproof.formats.sniff import has_members
 from speedproof.formats.source import Source
 
-__all__ = ["DESCRIPTION", "NAME", "TITLE", "read", "sniff"]
-
 NAME = "nanobench"
 TITLE = "nanobench"
 DESCRIPTION = "JSON of its json template: the epochs of every benchmark, counters"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["SORTED", "plural"]
-
 SORTED = "the values are sorted, so their run order is not known"
 
 

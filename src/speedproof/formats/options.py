@@ -9,8 +9,6 @@ from typing import Literal
 
 from speedproof.errors import UsageError
 
-__all__ = ["ROLES", "ReadOptions"]
-
 ROLES = ("benchmark", "version", "value", "unit", "process", "metric", "run")
 
 

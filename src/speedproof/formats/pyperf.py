@@ -27,8 +27,6 @@ from speedproof.formats.options import ReadOptions
 from speedproof.formats.sniff import has_members
 from speedproof.formats.source import Source
 
-__all__ = ["DESCRIPTION", "NAME", "TITLE", "read", "sniff"]
-
 NAME = "pyperf"
 TITLE = "pyperf, pyperformance"
 DESCRIPTION = "JSON, also compressed: values by process; warm-ups and calibration left out"

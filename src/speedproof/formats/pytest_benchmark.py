@@ -20,8 +20,6 @@ from speedproof.formats.options import ReadOptions
 from speedproof.formats.sniff import has_members
 from speedproof.formats.source import Source
 
-__all__ = ["DESCRIPTION", "NAME", "TITLE", "read", "sniff"]
-
 NAME = "pytest-benchmark"
 TITLE = "pytest-benchmark"
 DESCRIPTION = "JSON with data: the rounds of every test"

@@ -30,8 +30,6 @@ from speedproof.formats.text import (
     settle_unit,
 )
 
-__all__ = ["DESCRIPTION", "NAME", "TITLE", "Numbers", "missing_reason", "parse", "read", "record", "sniff"]
-
 NAME = "raw"
 TITLE = "raw text"
 DESCRIPTION = "numbers, one a line or separated by blanks; # comments"

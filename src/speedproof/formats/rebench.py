@@ -28,8 +28,6 @@ from speedproof.formats.notes import plural
 from speedproof.formats.options import ReadOptions
 from speedproof.formats.source import Source
 
-__all__ = ["DESCRIPTION", "NAME", "TITLE", "read", "sniff"]
-
 NAME = "rebench"
 TITLE = "ReBench"
 DESCRIPTION = "data file: every criterion by invocation; warm-up left out"

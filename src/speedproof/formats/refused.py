@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import re
 
-__all__ = ["COMPANIONS", "broken", "known_elsewhere", "seen"]
-
 _SUMMARY = "without values of single runs"
 # What a tool writes beside its results: in a folder of them it is left out without a complaint.
 COMPANIONS = (

@@ -23,8 +23,6 @@ from speedproof.formats import sniff
 from speedproof.formats.options import ReadOptions
 from speedproof.formats.source import Source
 
-__all__ = ["FORMATS", "Format", "Reader", "detect_source", "format_named"]
-
 
 class Reader(Protocol):
     """What the module of a format offers."""

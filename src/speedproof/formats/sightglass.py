@@ -22,8 +22,6 @@ from speedproof.formats.options import ReadOptions
 from speedproof.formats.sniff import has_members
 from speedproof.formats.source import Source
 
-__all__ = ["DESCRIPTION", "NAME", "TITLE", "read", "sniff"]
-
 NAME = "sightglass"
 TITLE = "sightglass"
 DESCRIPTION = "JSON or CSV of raw measurements: phases and events by process"

@@ -8,8 +8,6 @@ from pathlib import Path
 
 from speedproof.formats.text import delimiter_of, is_number, looks_decimal_comma, readings
 
-__all__ = ["first_lines", "has_members", "is_json", "nearest"]
-
 _KEY = re.compile(rb'"([^"\\]{1,60})"\s*:')
 
 

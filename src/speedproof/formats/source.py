@@ -9,8 +9,6 @@ from pathlib import Path
 
 from speedproof.errors import FormatError
 
-__all__ = ["STDIN", "Source", "open_source", "source_of"]
-
 STDIN = "-"
 
 # A byte-order mark and the encoding that it announces; UTF-32 first, its mark begins like that of UTF-16.

@@ -20,8 +20,6 @@ from speedproof.formats.notes import plural
 from speedproof.formats.options import ReadOptions
 from speedproof.formats.source import Source
 
-__all__ = ["DESCRIPTION", "KERNEL_METRICS", "NAME", "TITLE", "UNITS", "read", "sniff"]
-
 NAME = "speedproof"
 TITLE = "speedproof run"
 DESCRIPTION = "JSON Lines of its sessions: every run with all metrics; warm-up left out"

@@ -21,8 +21,6 @@ from speedproof.formats.options import ReadOptions
 from speedproof.formats.source import STDIN, Source, open_source
 from speedproof.formats.text import delimiter_of
 
-__all__ = ["DESCRIPTION", "NAME", "TITLE", "VERSIONS", "read", "sniff"]
-
 NAME = "speedup-test"
 TITLE = "Speedup-Test configuration"
 DESCRIPTION = "CSV of Name,Sample1,Sample2,ConfLevel,Coef and the sample files that it names"

@@ -35,8 +35,6 @@ from speedproof.formats.versions import (
     versions_of_several,
 )
 
-__all__ = ["read_suite"]
-
 
 def read_suite(
     *paths: str | os.PathLike[str],

@@ -8,21 +8,6 @@ from collections.abc import Sequence
 from speedproof.data.sample import FloatArray, Trait
 from speedproof.data.units import Unit, parse_unit
 
-__all__ = [
-    "delimiter_of",
-    "header_columns",
-    "header_unit",
-    "is_header",
-    "is_missing",
-    "is_number",
-    "known_unit",
-    "looks_decimal_comma",
-    "order_traits",
-    "readings",
-    "settle_unit",
-    "split_unit",
-]
-
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+([eE][+-]?\d+)?")
 _MISSING = frozenset({"", "na", "n/a", "nan", "null", "none"})

@@ -13,20 +13,6 @@ from speedproof.data.names import natural
 from speedproof.data.record import Record, Skipped
 from speedproof.errors import UsageError
 
-__all__ = [
-    "Named",
-    "by_position",
-    "counted_once",
-    "labels_of",
-    "named",
-    "one_thing",
-    "stem_of",
-    "versions_by_field",
-    "versions_of_one",
-    "versions_of_several",
-]
-
-
 _TELLING = 3  # different values that two files do not share by chance
 
 

@@ -13,8 +13,6 @@ from speedproof.history.rows import StoredSeries, Triage
 from speedproof.history.tracks import Track
 from speedproof.stats.cusum import alarms
 
-__all__ = ["FoundAlarms", "HistoryAlarm", "ToldAlarm", "ToldAlarms", "find_alarms"]
-
 
 @dataclass(frozen=True, slots=True)
 class HistoryAlarm:

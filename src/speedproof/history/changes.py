@@ -17,8 +17,6 @@ from speedproof.stats.multiplicity import benjamini_hochberg, holm
 from speedproof.stats.ratio import ratio_of_medians
 from speedproof.stats.special import t_ppf, t_sf
 
-__all__ = ["Change", "find_history_changes"]
-
 _NEAR = 30  # points on each side of a joint that tell the levels there
 Correction = Literal["holm", "bh"]
 

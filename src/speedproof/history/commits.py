@@ -10,17 +10,6 @@ from datetime import UTC, datetime
 
 from speedproof.errors import UsageError
 
-__all__ = [
-    "Commit",
-    "commit_address",
-    "current_branch",
-    "first_parent_order",
-    "ordered",
-    "resolve",
-    "short_name",
-    "tags",
-]
-
 _HASH = re.compile("[0-9a-f]+")
 _FORMAT = "%H%x1f%s%x1f%cI"
 

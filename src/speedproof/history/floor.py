@@ -13,8 +13,6 @@ from speedproof.history.rows import IntArray, Measurements
 from speedproof.protocols.noise_floor import NoiseFloor
 from speedproof.stats.session_spread import SessionSpread, session_spreads
 
-__all__ = ["noise_floor"]
-
 _AT_95 = 1.959964  # the normal quantile of the stored intervals
 
 

@@ -26,8 +26,6 @@ from speedproof.data.units import Direction, parse_unit
 from speedproof.errors import FormatError
 from speedproof.history.commits import Commit, in_utc
 
-__all__ = ["Imported", "importer_of"]
-
 _DATA_JS = "window.BENCHMARK_DATA"
 _COMMIT_COLUMNS = ("commit", "git.commit_id", "git_commit", "revision")
 _SUMMARY = frozenset({Trait.SUMMARY_ONLY})

@@ -12,8 +12,6 @@ from sqlalchemy import Connection, text
 
 from speedproof.history.packing import location_and_bounds, unpacked
 
-__all__ = ["MIGRATIONS"]
-
 _BATCH = 5000
 
 

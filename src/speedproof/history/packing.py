@@ -16,8 +16,6 @@ from speedproof.data.units import Direction
 from speedproof.errors import DataError
 from speedproof.stats.median_interval import median_interval
 
-__all__ = ["identity_of", "location_and_bounds", "packed", "unpacked"]
-
 _IDENTITY = (
     ("cpu_model_name", "cpu", "ProcessorName"),
     ("cpu_count", "num_cpus", "LogicalCoreCount"),

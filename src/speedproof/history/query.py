@@ -12,8 +12,6 @@ from speedproof.history import schema
 from speedproof.history.rows import Measured
 from speedproof.history.store import Store
 
-__all__ = ["query"]
-
 
 def query(
     store: Store, patterns: Sequence[str] = (), *, metric: str | None = None, commit: str | None = None

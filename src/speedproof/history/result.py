@@ -12,8 +12,6 @@ from speedproof.history.rows import StoredSeries, Triage
 from speedproof.history.tracks import Track
 from speedproof.protocols.noise_floor import NoiseFloor
 
-__all__ = ["FoundHistory", "ToldChange", "ToldHistory"]
-
 
 @dataclass(frozen=True, slots=True)
 class ToldChange:

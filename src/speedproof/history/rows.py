@@ -12,8 +12,6 @@ import numpy.typing as npt
 from speedproof.data.suite import Key
 from speedproof.history.commits import Commit
 
-__all__ = ["Added", "Measured", "Measurement", "Measurements", "State", "StoredSeries", "Triage"]
-
 State = Literal["blessed", "invalid", "fixed"]
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

@@ -28,19 +28,6 @@ from sqlalchemy import (
 from speedproof.errors import SpeedproofError
 from speedproof.history.migrations import MIGRATIONS
 
-__all__ = [
-    "SCHEMA",
-    "commits",
-    "machines",
-    "meta",
-    "observations",
-    "prepare",
-    "samples",
-    "series",
-    "sessions",
-]
-__all__ += ["sources", "tables", "triage"]
-
 SCHEMA = 2
 tables = MetaData()
 

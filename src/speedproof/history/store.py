@@ -28,8 +28,6 @@ from speedproof.history.commits import Commit
 from speedproof.history.packing import identity_of, location_and_bounds, packed, unpacked
 from speedproof.history.rows import Added, Measurements, State, StoredSeries, Triage
 
-__all__ = ["Store"]
-
 _BUSY = 60.0  # seconds that a writer waits for another
 _PAGE = 500  # numbers in one question
 

@@ -17,8 +17,6 @@ import numpy as np
 from speedproof.history.commits import Commit
 from speedproof.history.rows import FloatArray, IntArray, Measurements
 
-__all__ = ["Point", "Track", "tracks_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class Point:

@@ -21,8 +21,6 @@ from speedproof.errors import FormatError, SpeedproofError
 from speedproof.history import schema
 from speedproof.history.store import Store
 
-__all__ = ["export_store", "import_store"]
-
 _FORMAT = "speedproof history"
 _NAMED = {
     "machine": (schema.machines, ("key",)),

@@ -19,8 +19,6 @@ from speedproof.measure.cache import cache_folder
 from speedproof.measure.execute import RunError, shell_command
 from speedproof.measure.revisions import Revision, check_out
 
-__all__ = ["Build", "BuildCache", "CachedBuild", "tools"]
-
 # Of those that are there, the version is a part of what a build is made of.
 _TOOLS = ("cc", "c++", "gcc", "g++", "clang", "ld", "rustc", "cargo", "go", "javac", "make", "cmake")
 _VARIABLES = (

@@ -9,8 +9,6 @@ from contextlib import suppress
 from datetime import date
 from pathlib import Path
 
-__all__ = ["cache_folder", "untold"]
-
 
 def cache_folder() -> Path:
     """Where it is: ``$XDG_CACHE_HOME/speedproof``, by default ``~/.cache/speedproof``."""

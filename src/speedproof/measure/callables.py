@@ -10,8 +10,6 @@ from time import perf_counter
 from speedproof.data.session_file import PlannedVersion
 from speedproof.measure.execute import Run
 
-__all__ = ["CallableExecutor", "calls_needed"]
-
 _MOST_CALLS = 2**40
 
 

@@ -17,8 +17,6 @@ from speedproof.errors import FormatError, UsageError
 from speedproof.measure.execute import Run, RunError
 from speedproof.measure.executor import CommandExecutor
 
-__all__ = ["DRIVERS", "Driver", "ToolExecutor", "planned"]
-
 Words = list[str]
 
 

@@ -7,8 +7,6 @@ from collections.abc import Iterator, Mapping
 from speedproof.data.session_file import RunLine, StoredSession
 from speedproof.measure.results import Tally
 
-__all__ = ["blocks_of", "counted"]
-
 _Tallies = Mapping[tuple[str, str], Tally]
 
 

@@ -10,8 +10,6 @@ from pathlib import Path
 
 from speedproof import __version__
 
-__all__ = ["differences", "disturbances", "snapshot"]
-
 _CPU = "sys/devices/system/cpu"
 # They vary between any two sessions and mean nothing for a comparison.
 _VOLATILE = frozenset({"load"})

@@ -17,8 +17,6 @@ from pathlib import Path
 
 from speedproof.errors import SpeedproofError
 
-__all__ = ["Job", "Run", "RunError", "execute", "find_program", "run_shell", "shell_command"]
-
 # Python ignores these, and a child would inherit that: a benchmark in a pipe must still die of SIGPIPE.
 _DEFAULT_SIGNALS = (signal.SIGPIPE, signal.SIGXFSZ)
 _SHOWN_OUTPUT = 4000

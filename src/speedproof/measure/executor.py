@@ -10,8 +10,6 @@ from speedproof.data.session_file import PlannedVersion
 from speedproof.measure.execute import Job, Run, execute, run_shell
 from speedproof.measure.metrics import Energy, OutputMetric, PerfStat
 
-__all__ = ["CommandExecutor", "shell_start"]
-
 _SHELL_TRIALS = 20
 
 

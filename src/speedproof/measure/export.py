@@ -9,8 +9,6 @@ import msgspec
 
 from speedproof.data.session_file import RunLine, StoredSession
 
-__all__ = ["to_hyperfine"]
-
 
 def to_hyperfine(sessions: Sequence[StoredSession]) -> str:
     """The JSON of hyperfine's ``--export-json``: one result for each version of each benchmark."""

@@ -18,11 +18,6 @@ from speedproof.data.units import Direction, Unit, direction_of, parse_unit
 from speedproof.errors import UsageError
 from speedproof.measure.execute import Job, Run, execute
 
-__all__ = [
-    "ACCOUNTED", "Energy", "OutputMetric", "PerfStat", "check_names", "energy_meter", "parse_metric",
-    "perf_counters", "units_of",
-]  # fmt: skip
-
 ACCOUNTED = (
     "user", "system", "memory", "minor-faults", "major-faults", "voluntary-switches", "involuntary-switches",
 )  # fmt: skip

@@ -19,11 +19,6 @@ from speedproof.measure.execute import shell_command
 from speedproof.measure.shell_syntax import shell_syntax
 from speedproof.measure.toml_tables import check_members, lists, table_of, text_of, texts
 
-__all__ = [
-    "Hooks", "idle_parameters", "leftover_placeholders", "plan_calibration", "plan_commands", "plan_trees",
-    "read_suite",
-]  # fmt: skip
-
 _PLACEHOLDER = re.compile(r"\{([\w-]+)\}")
 # How a shell is asked for, on the command line and in a suite.
 _SHELL_OPTION = "use --shell"

@@ -19,8 +19,6 @@ from pathlib import Path
 from speedproof.data.session_file import PlannedBenchmark, PlannedVersion, StoredSession
 from speedproof.measure.execute import find_program
 
-__all__ = ["fingerprints", "not_found", "ran_until", "replaced", "was_changed"]
-
 # Beyond this a file is told by size and time: reading it would cost more than a second, and empty the page cache.
 _HASHED_BYTES = 256 << 20
 _OPERATORS = frozenset("();<>|&")

@@ -9,8 +9,6 @@ from typing import Protocol
 from speedproof.data.session_file import PlannedBenchmark
 from speedproof.measure.execute import Run
 
-__all__ = ["Decider", "Limits", "Measured", "Progress", "Tally", "Warmup"]
-
 
 class Decider(Protocol):
     """Who says when a benchmark has been measured enough; measuring itself decides nothing."""

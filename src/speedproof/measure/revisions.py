@@ -19,8 +19,6 @@ from speedproof.data.session_file import control_name
 from speedproof.errors import UsageError
 from speedproof.measure.execute import RunError
 
-__all__ = ["WORKTREE", "Revision", "check_out", "control_of", "repository", "resolve"]
-
 WORKTREE = "WORKTREE"
 """The files as they are now, committed or not."""
 

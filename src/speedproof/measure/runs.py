@@ -10,8 +10,6 @@ from speedproof.data.session_file import Line, PlannedBenchmark, PlannedVersion,
 from speedproof.measure.execute import Run, RunError
 from speedproof.measure.results import Tally
 
-__all__ = ["Executor", "Harness", "Runs"]
-
 
 class Executor(Protocol):
     """What executes; a fake one makes order, stopping and resuming testable without time."""

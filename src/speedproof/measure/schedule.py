@@ -7,8 +7,6 @@ from typing import TypeVar
 
 import numpy as np
 
-__all__ = ["block_order", "build_of"]
-
 T = TypeVar("T")
 
 

@@ -6,8 +6,6 @@ import glob
 import re
 import shlex
 
-__all__ = ["shell_syntax"]
-
 _TOKEN = re.compile(
     r"""
     (?P<blank>\s+)

@@ -20,8 +20,6 @@ from speedproof.data import session_file
 from speedproof.data.session_file import Line, StoredSession
 from speedproof.errors import FormatError
 
-__all__ = ["Store", "read_sessions"]
-
 _SYNC_SECONDS = 1.0
 
 

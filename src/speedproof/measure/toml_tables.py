@@ -8,8 +8,6 @@ from typing import Any
 
 from speedproof.errors import FormatError
 
-__all__ = ["check_members", "lists", "table_of", "text_of", "texts"]
-
 
 def check_members(file: str, where: str, table: Iterable[str], known: Collection[str]) -> None:
     """Refuse a member that has no meaning: it is misspelt, or was meant for another place."""

@@ -15,8 +15,6 @@ from speedproof.mixture.modes import ModeOrder, clear_modes, mode_order
 from speedproof.mixture.rounding import fit_rounded, goodness_of_rounded, rounding_matters
 from speedproof.stats.scaling import exponent
 
-__all__ = ["Analysis", "Component", "Mode", "TestResult", "analyse"]
-
 ALPHA = 0.05
 """Risk of the test."""
 

@@ -18,24 +18,6 @@ import numpy.typing as npt
 
 from speedproof.errors import UsageError
 
-__all__ = [
-    "CONVERGED",
-    "EMPTY",
-    "K_LIMIT",
-    "MCLUST",
-    "REPLICATE",
-    "Fits",
-    "Rules",
-    "climb",
-    "compiled",
-    "kernel_names",
-    "ks_distances",
-    "over_blocks",
-    "quantile_starts",
-    "search",
-    "start_of",
-]
-
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
 
@@ -255,6 +237,8 @@ def ks_distances(rows: Floats, fits: Fits, *, jobs: int = 1, kernel: str | None 
 
 @dataclass(frozen=True, slots=True)
 class Request:
+    """What is asked of the search, the same for every sample."""
+
     rules: Rules
     single: bool
     K_always: int

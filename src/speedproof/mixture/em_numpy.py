@@ -19,8 +19,6 @@ from speedproof.mixture import em
 if TYPE_CHECKING:
     from speedproof.mixture.em import Fits, Request, Rules
 
-__all__ = ["Mixtures", "Runs", "accelerated", "choose", "climb", "ks_distances", "m_step", "record", "search"]
-
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
 Bools = npt.NDArray[np.bool_]

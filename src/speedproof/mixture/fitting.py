@@ -28,8 +28,6 @@ from speedproof.mixture.search import table
 if TYPE_CHECKING:
     from speedproof.mixture.goodness import Distance, GoodnessOfFit
 
-__all__ = ["Candidate", "MixtureFit", "fit", "free_parameters", "ranked_candidates", "standardise"]
-
 Floats = npt.NDArray[np.float64]
 Kind = Literal["E", "V", "X"]
 

@@ -19,18 +19,6 @@ from speedproof.mixture import em
 from speedproof.mixture.fitting import MixtureFit
 from speedproof.mixture.model import MixtureModel
 
-__all__ = [
-    "Distance",
-    "GoodnessOfFit",
-    "Refitted",
-    "draw_samples",
-    "goodness_of_fit",
-    "ks_distance",
-    "refitted",
-    "refitted_distances",
-    "undersampling",
-]
-
 Floats = npt.NDArray[np.float64]
 Progress = Callable[[int, int], None]
 Distance = Literal["ks", "cvm", "ad"]

@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["detect_resolution", "tick"]
-
 Floats = npt.NDArray[np.float64]
 
 FINEST = 1e6

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from speedproof.data.sample import Sample
 
-__all__ = ["independent"]
-
 _LEAST_PROCESSES = 10
 
 

@@ -24,8 +24,6 @@ from speedproof.mixture.goodness import Refitted, draw_samples, refitted
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.special import ndtri, t_quantile
 
-__all__ = ["mixture_intervals", "sample_intervals"]
-
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 

@@ -24,18 +24,6 @@ from speedproof.errors import UsageError
 from speedproof.mixture.model import MixtureModel
 from speedproof.stats.special import ndtr
 
-__all__ = [
-    "Chances",
-    "Metrics",
-    "compare",
-    "expected_gap",
-    "least_of_mixtures",
-    "least_of_samples",
-    "mixture_gap",
-    "mixture_probability_below",
-    "probability_below",
-]
-
 Floats = npt.NDArray[np.float64]
 Ties = Literal["strict", "half", "equal"]
 

@@ -10,8 +10,6 @@ import numpy.typing as npt
 from speedproof.errors import DataError
 from speedproof.stats.special import ndtr, ndtri
 
-__all__ = ["MixtureModel", "Modes"]
-
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 

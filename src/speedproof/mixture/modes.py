@@ -12,8 +12,6 @@ import numpy.typing as npt
 from speedproof.mixture.model import MixtureModel, Modes
 from speedproof.stats.special import ndtr
 
-__all__ = ["FEW_RUNS", "ModeOrder", "clear_modes", "mode_order"]
-
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 

@@ -20,8 +20,6 @@ import numpy.typing as npt
 
 from speedproof.mixture import em, starts
 
-__all__ = ["Found", "sound", "spread_of_neighbours", "table"]
-
 Floats = npt.NDArray[np.float64]
 
 SMALL = 256

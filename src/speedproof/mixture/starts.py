@@ -19,8 +19,6 @@ import numpy.typing as npt
 
 from speedproof.mixture import em
 
-__all__ = ["condensed", "from_classes", "insertions", "merges", "partitions", "quantile_classes", "splits"]
-
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 

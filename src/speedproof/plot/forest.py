@@ -16,8 +16,6 @@ from speedproof.protocols.results import Comparison, Verdict
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["forest", "forest_size"]
-
 # Blue and vermilion differ for colour-blind readers, circle and square in black and white.
 _LOOKS = {
     Verdict.FASTER: ("#0072b2", "o", "faster"),

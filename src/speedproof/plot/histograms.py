@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["histogram", "histograms"]
-
 _RUG = 5000
 _BARS = 130  # bars of one axis at most, so that each can be seen
 _NEEDLE = 6.0  # deviations to a bar: the highest curve is then 2.4 times as high as its bar

@@ -17,8 +17,6 @@ from speedproof.stats.special import ndtri
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["ecdf", "qq", "run_order"]
-
 _RISK = 0.05
 
 

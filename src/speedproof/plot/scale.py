@@ -9,8 +9,6 @@ import numpy.typing as npt
 
 from speedproof.mixture.model import MixtureModel
 
-__all__ = ["Floats", "Window", "beyond", "bins", "kernel_density", "places", "widened", "window"]
-
 Floats = npt.NDArray[np.float64]
 Window = tuple[float, float]
 """The smallest and the largest value that a picture draws."""

@@ -15,8 +15,6 @@ from speedproof.plot.scale import Floats, Window, kernel_density, places, widene
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["violins"]
-
 _FULL = 0.42  # half the width of the widest place
 _SHARPEST = 60.0  # of the axis: nothing is drawn narrower, whatever a component's deviation
 _DOTS = 400

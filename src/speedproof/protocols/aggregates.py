@@ -25,8 +25,6 @@ from speedproof.stats.estimate import Estimate
 from speedproof.stats.scaling import mean as mean_of
 from speedproof.stats.special import t_quantile, t_sf
 
-__all__ = ["GeometricMeans", "LogRatio", "MeanLogRatio", "geometric_means", "log_ratio", "mean_log_ratio"]
-
 
 @dataclass(frozen=True, slots=True)
 class LogRatio:

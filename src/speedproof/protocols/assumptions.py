@@ -5,8 +5,6 @@ from __future__ import annotations
 from enum import Enum
 from typing import Literal
 
-__all__ = ["UNDERMINING", "Assumption"]
-
 Undermines = Literal["risk", "question", "bounds", "power", "nothing"]
 
 

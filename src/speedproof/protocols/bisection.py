@@ -23,8 +23,6 @@ from speedproof.stats.resolution import Resolution
 from speedproof.stats.sequential import PairedSequence
 from speedproof.stats.special import t_quantile
 
-__all__ = ["Bisection", "BisectionFinding", "BisectionOutcome", "Stage"]
-
 # A step that holds this much of the posterior is put to the proof, and stays there until it holds less than that.
 _CONFIRM_FROM = 0.75
 _CONFIRM_TO = 0.4

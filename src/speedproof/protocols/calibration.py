@@ -11,8 +11,6 @@ from speedproof.errors import DataError
 from speedproof.stats.dependence import drift, lag1
 from speedproof.stats.sequential import smallest_provable
 
-__all__ = ["Calibration", "calibrate"]
-
 
 @dataclass(frozen=True, slots=True)
 class Calibration:

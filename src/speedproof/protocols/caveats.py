@@ -15,8 +15,6 @@ from speedproof.protocols.pair import same_values
 from speedproof.protocols.results import Caveat
 from speedproof.protocols.units import LEAST_SESSIONS
 
-__all__ = ["caveats_of"]
-
 
 def caveats_of(
     pairs: Sequence[Pair], versions: tuple[str, str], floor: NoiseFloor | None = None

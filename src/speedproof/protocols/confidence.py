@@ -16,8 +16,6 @@ import numpy.typing as npt
 
 from speedproof.protocols.results import HighestConfidence
 
-__all__ = ["highest_confidence", "highest_confidences"]
-
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 

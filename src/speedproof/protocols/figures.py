@@ -27,20 +27,6 @@ from speedproof.stats.power import RunsNeeded
 from speedproof.stats.ratio import RatioTest
 from speedproof.stats.scaling import in_common_unit
 
-__all__ = [
-    "SIGNIFICANT",
-    "SMALL",
-    "STATES",
-    "at_margins",
-    "codes",
-    "estimate",
-    "forecasts",
-    "lists",
-    "needed_runs",
-    "state_of",
-    "verdict_of",
-]
-
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 StateArray = npt.NDArray[np.int8]

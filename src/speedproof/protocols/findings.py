@@ -21,16 +21,6 @@ from speedproof.stats.estimate import Estimate
 from speedproof.stats.ratio import ratio_of_means, ratio_of_medians
 from speedproof.stats.scaling import location_ratio, mean, median
 
-__all__ = [
-    "DEFAULT_LEVEL",
-    "Finding",
-    "article_mean",
-    "article_median",
-    "mean_remarks",
-    "median_remarks",
-    "no_level_remark",
-]
-
 DEFAULT_LEVEL = 0.95
 _LEAST_LEVEL = 0.5
 

@@ -57,8 +57,6 @@ from speedproof.protocols.questions import QUESTIONS, answers
 from speedproof.protocols.results import Caveat, Comparison, Needed, Verdict
 from speedproof.stats.ratio import edges as edges_of
 
-__all__ = ["Absent", "GateDecision", "GateRow", "gate"]
-
 DEFAULT = GateRules()
 _MOST_FORECAST = 100_000
 _VOIDING = (Assumption.TWO_MEASUREMENTS, Assumption.PLANNED_SIZE)

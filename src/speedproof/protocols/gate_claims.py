@@ -19,22 +19,6 @@ from speedproof.protocols.pair import Rules
 from speedproof.protocols.results import Comparison
 from speedproof.stats.multiplicity import benjamini_hochberg, holm
 
-__all__ = [
-    "ASKS",
-    "CLAIMED",
-    "MULTIPLICITIES",
-    "Demand",
-    "GateRules",
-    "Hypothesis",
-    "Location",
-    "Multiplicity",
-    "Outcome",
-    "Policy",
-    "claim",
-    "evidence",
-    "judge",
-]
-
 Location = Literal["typical", "mean", "median"]
 Multiplicity = Literal["holm", "bh", "none"]
 

@@ -35,18 +35,6 @@ from speedproof.protocols.hpt_levels import (
 from speedproof.protocols.hpt_speedup import RSpeedup, r_speedup
 from speedproof.protocols.units import independent_units
 
-__all__ = [
-    "Entry",
-    "Hpt",
-    "HptBenchmark",
-    "Winner",
-    "entries_of_pairs",
-    "entries_of_scores",
-    "hpt",
-    "hpt_of_entries",
-    "hpt_of_scores",
-]
-
 CONFIDENCES = (0.95, 0.99)
 RELATIVE, AS_GIVEN = "relative to the reference's median", "as given"
 

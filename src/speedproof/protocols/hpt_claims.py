@@ -22,8 +22,6 @@ from speedproof.protocols.hpt_levels import HptRule, decimal
 from speedproof.protocols.hpt_speedup import confidence_at, r_speedup
 from speedproof.stats.special import t_quantile, t_sf
 
-__all__ = ["HptClaim", "HptClaims", "claims", "paired_t"]
-
 _LARGEST_LOG = 700.0  # of a double: 709
 
 

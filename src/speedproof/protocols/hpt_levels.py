@@ -21,23 +21,6 @@ import numpy.typing as npt
 from speedproof.stats.conditional_rank_sum import EXACT_BELOW, normal_pvalue, rank_sum_tails
 from speedproof.stats.signed_rank import SignedRank, signed_rank
 
-__all__ = [
-    "PAPER_EXACT_BELOW",
-    "Duel",
-    "HptRule",
-    "Level1",
-    "Side",
-    "across_benchmarks",
-    "cost_duel",
-    "decimal",
-    "pairs_won",
-    "score_duel",
-    "tested_state",
-    "too_few_runs",
-    "usual_level",
-    "within_benchmark",
-]
-
 HptRule = Literal["exact", "paper"]
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

@@ -29,8 +29,6 @@ from speedproof.protocols.hpt_levels import Duel, HptRule, across_benchmarks, de
 from speedproof.protocols.hpt_steps import FREE, OPEN, StateArray, Steps, level1_steps
 from speedproof.stats.signed_rank import COUNTS_BELOW, table_pvalue
 
-__all__ = ["RSpeedup", "confidence_at", "r_speedup"]
-
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 

@@ -14,8 +14,6 @@ from speedproof.stats.conditional_rank_sum import rank_sum_tails
 from speedproof.stats.pair_ratios import Ratios
 from speedproof.stats.special import normal_quantile
 
-__all__ = ["FREE", "OPEN", "StateArray", "Steps", "level1_steps"]
-
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 StateArray = npt.NDArray[np.int8]

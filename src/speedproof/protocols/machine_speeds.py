@@ -11,8 +11,6 @@ import numpy as np
 from speedproof.data.sample import FloatArray
 from speedproof.data.suite import Pair
 
-__all__ = ["MachineSpeeds", "common_speeds", "machine_speeds", "two_speeds_of"]
-
 _LEAST_PROCESSES = 5
 _LEAST_BENCHMARKS = 3
 _APART = (

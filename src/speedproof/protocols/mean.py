@@ -35,8 +35,6 @@ from speedproof.stats.ratio import ratio_of_means, ratio_of_means_test
 from speedproof.stats.scaling import location_ratio, mean
 from speedproof.stats.ttests import TTest, VarianceRatio, student, variance_ratio, welch
 
-__all__ = ["MeanDecision", "MeanTests", "compare_means", "decide_mean", "mean_tests", "means"]
-
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 StateArray = npt.NDArray[np.int8]

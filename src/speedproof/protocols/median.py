@@ -36,8 +36,6 @@ from speedproof.stats.ratio import ratio_of_medians, ratio_of_medians_test
 from speedproof.stats.scaling import location_ratio, median
 from speedproof.stats.smirnov import KSResult, ks_location
 
-__all__ = ["MedianDecision", "MedianTests", "compare_medians", "decide_median", "median_tests", "medians"]
-
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 StateArray = npt.NDArray[np.int8]

@@ -33,8 +33,6 @@ from speedproof.stats.scaling import MOST_APART, exponent
 from speedproof.stats.smirnov import kolmogorov_sf
 from speedproof.stats.special import t_quantile, t_sf
 
-__all__ = ["MatchedMode", "ModeComparison", "compare_modes"]
-
 Floats = npt.NDArray[np.float64]
 
 _LEAST = 10  # values, below which a mixture says nothing

@@ -21,8 +21,6 @@ from speedproof.data.sample import FloatArray
 from speedproof.protocols.results import Comparison, Verdict
 from speedproof.stats.multiplicity import benjamini_hochberg, holm
 
-__all__ = ["Control", "Controlled", "ControlledVerdict", "control_verdicts"]
-
 Control = Literal["holm", "benjamini-hochberg"]
 
 _PROMISE = {

@@ -27,8 +27,6 @@ from speedproof.protocols.units import LEAST_SESSIONS
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.session_spread import SessionSpread, Widened, widened
 
-__all__ = ["IN_TURNS", "NoiseFloor", "between_sessions", "counted_in", "hides", "over_the_floor"]
-
 IN_TURNS = "sessions of the same code differ that much: measure both in turns, with 'speedproof run'"
 _NO_RATIO = (
     "these values have no ratio to hold against how much sessions of the same code differ: measure both in turns, "

@@ -19,8 +19,6 @@ from speedproof.protocols.mean import MeanDecision, decide_mean, mean_tests
 from speedproof.protocols.median import KSRule, MedianDecision, decide_median, median_tests
 from speedproof.protocols.results import State
 
-__all__ = ["original_mean", "original_median"]
-
 _SEARCHED = (0.01, 0.5)
 _WIDTH = 0.01
 

@@ -25,17 +25,6 @@ from speedproof.stats.scaling import exponent, with_headroom
 if TYPE_CHECKING:
     from speedproof.protocols.noise_floor import NoiseFloor
 
-__all__ = [
-    "LEAST_RISK",
-    "PreparedPairs",
-    "Rules",
-    "Sides",
-    "coarse_values",
-    "in_batches",
-    "of_sample",
-    "same_values",
-]
-
 KSRule = Literal["legacy", "r422"]
 StandsForAProcess = Literal["mean", "median"]
 Tested = tuple[float, float]  # a statistic with its p-value

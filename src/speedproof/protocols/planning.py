@@ -13,8 +13,6 @@ from speedproof.errors import DataError
 from speedproof.stats.allocation import repetitions, variance_components
 from speedproof.stats.fixed_pairs import blocks_needed
 
-__all__ = ["PlannedSize", "RunPlan", "plan_runs"]
-
 _SPEEDUPS = (1.05, 1.02, 1.01, 1.005)
 # Fewer builds than these know too little of what builds differ by.
 _LEAST, _MOST = 10, 1 << 20

@@ -26,8 +26,6 @@ from speedproof.stats.permutation import one_order
 from speedproof.stats.power import RunsNeeded, runs_needed_means, runs_needed_ranks
 from speedproof.stats.scaling import in_common_unit
 
-__all__ = ["ASKED", "DETAILS", "HEADLINE", "QUESTIONS", "Question", "QuestionName", "answers"]
-
 QuestionName = Literal["typical", "mean", "median", "single run", "touati2009"]
 
 

@@ -35,19 +35,6 @@ from speedproof.stats.scaling import median as median_of
 if TYPE_CHECKING:
     from speedproof.mixture.fitting import MixtureFit
 
-__all__ = [
-    "PairVerdict",
-    "RankedRun",
-    "RankedVersion",
-    "RunRanking",
-    "Scope",
-    "SuiteRanking",
-    "places",
-    "rank_benchmark",
-    "rank_runs",
-    "rank_suite",
-]
-
 Scope = Literal["these", "like these"]
 
 

@@ -17,22 +17,6 @@ if TYPE_CHECKING:
 
     from speedproof.data.sample import FloatArray, Sample
 
-__all__ = [
-    "AtMargin",
-    "Caveat",
-    "Check",
-    "Comparison",
-    "HighestConfidence",
-    "Needed",
-    "SessionFloor",
-    "State",
-    "Step",
-    "Summary",
-    "Verdict",
-    "summarise",
-    "summarise_all",
-]
-
 _TOGETHER = 1 << 17  # values that are summarised together: they fit a core's cache
 
 

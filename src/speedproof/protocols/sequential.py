@@ -18,9 +18,6 @@ from speedproof.stats.resolution import Resolution
 from speedproof.stats.sequential import PairedSequence, SequentialResult
 from speedproof.stats.symmetry import symmetry
 
-__all__ = ["PROVEN", "Finding", "Gate", "SequentialComparison", "StopRules", "withheld", "withheld_by"]
-
-
 PROVEN = "proven"
 """Why measuring a candidate ended when there was a verdict."""
 _ALL = "all of its blocks were measured"

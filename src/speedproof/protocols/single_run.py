@@ -14,8 +14,6 @@ from speedproof.stats.bounds import probability_greater
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.power import runs_needed_ranks
 
-__all__ = ["compare_single_runs", "single_runs"]
-
 
 def single_runs(prepared: PreparedPairs) -> list[Comparison]:
     """Ask :func:`compare_single_runs` of several pairs."""

@@ -25,8 +25,6 @@ from speedproof.protocols.suites import (
     weigh,
 )
 
-__all__ = ["Entry", "SuiteReport", "SuiteRow", "report_suite"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Entry:

@@ -33,8 +33,6 @@ from speedproof.protocols.suites import (
 from speedproof.protocols.touati2009_suite import Gain2009, accelerated_2009, gain_2009
 from speedproof.protocols.units import independent_units
 
-__all__ = ["SuiteComparison", "compare_suite"]
-
 _CONTROLS: tuple[Control, ...] = ("holm", "benjamini-hochberg")
 _LEAST_FOR_HPT = 5
 _AT_A_TIME = 512

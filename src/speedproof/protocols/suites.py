@@ -18,19 +18,6 @@ from speedproof.stats.estimate import Estimate
 from speedproof.stats.proportions import benchmarks_needed, clopper_pearson, prop_test, validity_2013, wilson
 from speedproof.stats.scaling import exponent, mean, median, usual
 
-__all__ = [
-    "LOCATIONS",
-    "RANDOM_SELECTION",
-    "Accelerated",
-    "Location",
-    "OverallGain",
-    "Weighting",
-    "accelerated",
-    "locate",
-    "overall_gain",
-    "weigh",
-]
-
 Location = Literal["min", "mean", "median"]
 Weighting = Literal["custom", "equal", "fraction"]
 

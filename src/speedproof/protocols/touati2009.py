@@ -34,14 +34,6 @@ from speedproof.stats.scaling import exponent, median
 from speedproof.stats.special import t_quantile
 from speedproof.stats.ttests import moments, welch_from
 
-__all__ = [
-    "Decision2009",
-    "State2009",
-    "bootstrap_means",
-    "compare_2009",
-    "decide_2009",
-]
-
 FEW = 30  # a sample this large need not be normal
 MANY = 100  # a sample this large should show its independence
 _INDEPENDENT_ABOVE = 0.5

@@ -15,8 +15,6 @@ import numpy.typing as npt
 from speedproof.protocols.suites import Accelerated, accelerated
 from speedproof.stats.scaling import exponent, usual
 
-__all__ = ["Gain2009", "accelerated_2009", "gain_2009"]
-
 _VALID_FROM = 10
 
 

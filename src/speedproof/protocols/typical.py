@@ -42,9 +42,6 @@ from speedproof.stats.resolution import coarse_steps
 from speedproof.stats.scaling import with_headroom
 from speedproof.stats.superiority import typical_ratio, typical_ratio_test
 
-__all__ = ["compare_typical", "typical_runs", "typical_sides"]
-
-
 _LAST_VALUES = (
     "processes warm up and give different numbers of values on the two sides: of each the last ones that all have "
     "were used"

@@ -12,15 +12,6 @@ from speedproof.data.order import Order, order_of_measuring
 from speedproof.data.sample import IntArray, Sample
 from speedproof.data.suite import Pair
 
-__all__ = [
-    "LEAST_SESSIONS",
-    "clusters_of",
-    "independent_units",
-    "paired_units",
-    "sessions_are_units",
-    "typical_units",
-]
-
 LEAST_SESSIONS = 4
 """So many sessions of every version, and the session is the unit: with fewer no test could decide."""
 

@@ -8,8 +8,6 @@ from speedproof.report.history import brief_commit
 from speedproof.report.model import Cell, Column, Report, Row, Style, Table, Text
 from speedproof.report.numbers import factor, plural
 
-__all__ = ["alarm_report"]
-
 _SHOWN = 7
 _SHA = 9
 

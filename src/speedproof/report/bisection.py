@@ -10,8 +10,6 @@ from speedproof.protocols.bisection import BisectionFinding, BisectionOutcome
 from speedproof.report.model import Report, Style, Text
 from speedproof.report.numbers import factor, percent, plural
 
-__all__ = ["ToldBisection", "bisection_report", "progress_line"]
-
 _SHOWN = 8
 
 

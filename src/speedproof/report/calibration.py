@@ -13,8 +13,6 @@ from speedproof.report.numbers import factor, percent, plural, pvalue
 from speedproof.report.words import interval
 from speedproof.stats.estimate import Estimate
 
-__all__ = ["report"]
-
 
 def report(c: Calibration, finding: Finding) -> Report:
     """What the runs of one command tell, measured against itself."""

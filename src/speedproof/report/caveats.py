@@ -13,17 +13,6 @@ from speedproof.report.model import Text
 from speedproof.report.names import nicknames
 from speedproof.report.numbers import factor, level, percent, plural
 
-__all__ = [
-    "beside_medians",
-    "caveats",
-    "doubts",
-    "failed",
-    "session_floor",
-    "told_of_sessions",
-    "two_speeds",
-    "up_to",
-]
-
 
 def caveats(found: Sequence[Caveat], versions: Sequence[str] = ()) -> Iterator[Text]:
     """What the data cannot know, a sentence each, with the command that cures it.

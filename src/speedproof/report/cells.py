@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import unicodedata
 
-__all__ = ["cut_left", "cut_right", "pad", "visible", "width_of"]
-
 
 def visible(text: str) -> str:
     r"""A text whose control characters can be seen instead of obeyed: names come from files."""

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from speedproof.corpus.info import CorpusInfo
     from speedproof.corpus.partial import Whole
 
-__all__ = ["comparisons", "contents", "short_names", "size_of", "table_of"]
-
 _SHORT = 12
 _SHOWN = 5
 

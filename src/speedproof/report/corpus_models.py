@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from speedproof.corpus.changes import CorpusChanges
     from speedproof.corpus.model import CorpusModels
 
-__all__ = ["changed", "modelled"]
-
 _SHOWN = 7
 
 

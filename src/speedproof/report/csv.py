@@ -9,8 +9,6 @@ from collections.abc import Sequence
 
 from speedproof.report.model import Records, Report, Value
 
-__all__ = ["render"]
-
 
 def render(*reports: Report, delimiter: str = ",") -> str:
     """Reports as one table."""

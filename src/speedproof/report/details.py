@@ -30,8 +30,6 @@ from speedproof.report.words import (
     wins,
 )
 
-__all__ = ["details", "explain"]
-
 _METHODS = {"holm": "Holm", "benjamini-hochberg": "Benjamini and Hochberg"}
 _PROMISES = {
     "holm": "the risk of even one false claim is at most {alpha}, however the benchmarks depend on each other",

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from speedproof.protocols.suite import SuiteComparison
     from speedproof.report.stored import Context
 
-__all__ = ["FORMATS", "Format", "Reported"]
-
 
 @dataclass(frozen=True, slots=True)
 class Format:

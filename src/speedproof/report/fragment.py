@@ -7,8 +7,6 @@ from html import escape
 
 from speedproof.report.model import Report, Table
 
-__all__ = ["render"]
-
 
 def render(report: Report) -> str:
     """A report as paragraphs and tables; everything of the user's is escaped."""

@@ -20,8 +20,6 @@ from speedproof.report.names import common_prefix, labels, shortened, spoken
 from speedproof.report.numbers import factor, level, percent, plural, pvalue, share, values
 from speedproof.report.words import asked_of, change, few, gain_and_loss, natural, needs, range_of
 
-__all__ = ["as_comparisons", "report"]
-
 _STYLES: dict[Outcome, Style] = {Outcome.PASS: "good", Outcome.FAIL: "bad", Outcome.UNDECIDED: "doubt"}
 _MEANINGS: dict[Outcome, Meaning] = {
     Outcome.PASS: "passed",

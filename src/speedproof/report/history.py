@@ -18,8 +18,6 @@ from speedproof.report.names import shortened
 from speedproof.report.numbers import factor, percent, plural, values
 from speedproof.stats.session_spread import widened
 
-__all__ = ["brief_commit", "gain", "measured_report", "overview", "sparkline", "track_report"]
-
 _SHOWN = 7
 _FEW = 20  # commits of which a change in the middle shows in about half of cases
 _SPARK = "\u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588"

@@ -21,8 +21,6 @@ from speedproof.report.numbers import percent, plural, pvalue, values
 if TYPE_CHECKING:
     from speedproof.corpus.hpt import OverBenchmarks
 
-__all__ = ["Medians", "conclusion", "report"]
-
 Medians = Mapping[str, tuple[float, float, str]]
 """By benchmark, the medians of reference and candidate with their unit."""
 

@@ -9,8 +9,6 @@ import msgspec
 
 from speedproof import __version__
 
-__all__ = ["SCHEMA_VERSION", "to_json"]
-
 SCHEMA_VERSION = 2
 """Raised when a field changes its meaning or goes; new fields do not raise it."""
 

@@ -10,8 +10,6 @@ from xml.etree import ElementTree as ET
 
 from speedproof.report.model import Outcome, Report
 
-__all__ = ["Case", "CaseSuite", "junit_document", "render"]
-
 # What XML 1.0 has no way to say, not even escaped (section 2.2, "Char").
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 

@@ -6,8 +6,6 @@ from collections.abc import Iterator
 
 from speedproof.report.model import Report, Table
 
-__all__ = ["escape", "render"]
-
 _LATEX = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "_": r"\_", "%": r"\%",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",

@@ -8,8 +8,6 @@ from collections.abc import Iterator, Sequence
 from speedproof.report.cells import visible
 from speedproof.report.model import Cell, Report, Row, Style, Table
 
-__all__ = ["code", "escape", "render"]
-
 # GitHub refuses comments of more than 65,536 characters; the rest is for what a bot writes around it.
 _MOST_CHARACTERS = 60_000
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>|~&$])")

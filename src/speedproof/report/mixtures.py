@@ -21,8 +21,6 @@ from speedproof.report.names import labels, spoken
 from speedproof.report.numbers import case_share, percent, plural, pvalue
 from speedproof.stats.scaling import usual
 
-__all__ = ["Indices", "Models", "Questions", "Versus", "answers", "indices", "report"]
-
 Models = Sequence[tuple[Key, str, Sample, Analysis]]
 _BARS = " ▁▂▃▄▅▆▇█"
 _REJECTED, _SEVERAL, _ONE = "without a fit", "with several modes", "with one mode"

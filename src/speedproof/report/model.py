@@ -13,10 +13,6 @@ from typing import Any, Literal
 
 from speedproof.stats.estimate import Estimate
 
-__all__ = [
-    "Cell", "Column", "Outcome", "Records", "Report", "Row", "Style", "Table", "Text", "Value", "folded",
-]  # fmt: skip
-
 Value = str | int | float | None
 Style = Literal["", "good", "bad", "doubt", "dim", "strong"]
 Outcome = Literal["", "passed", "failed", "undecided"]

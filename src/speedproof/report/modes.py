@@ -11,8 +11,6 @@ from speedproof.report.names import common_prefix, labels
 from speedproof.report.numbers import percent
 from speedproof.report.words import interval
 
-__all__ = ["report"]
-
 _KINDS = ("changed", "unchanged", "without a claim")
 
 

@@ -8,8 +8,6 @@ from collections.abc import Sequence
 
 from speedproof.report.cells import cut_left, cut_right, visible, width_of
 
-__all__ = ["common_prefix", "labels", "nicknames", "shortened", "spoken"]
-
 _BOUNDARY = re.compile(r"\.(?!\d)|[/:\\_\-\s]")
 _SPACE = re.compile(r"\s")
 _PARTS = re.compile(r"([/\\\s_\-]+)")

@@ -8,8 +8,6 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 
 from speedproof.data.units import scale_of
 
-__all__ = ["case_share", "factor", "level", "percent", "plural", "pvalue", "rough", "share", "values"]
-
 _NEGLIGIBLE = 1e-4
 _SLACK = 1e-9
 """Keeps a bound that is a short decimal from being moved by its binary representation."""

@@ -15,8 +15,6 @@ from speedproof.report.names import nicknames, spoken
 from speedproof.report.numbers import values
 from speedproof.report.words import STYLES, chance, named, proof, several, verdict
 
-__all__ = ["OUTCOMES", "opposite", "report", "sentence", "turned"]
-
 _CHANGED = (Verdict.FASTER, Verdict.SLOWER)
 OUTCOMES: dict[Verdict, Outcome] = {
     Verdict.FASTER: "passed",

@@ -7,8 +7,6 @@ from speedproof.protocols.planning import RunPlan
 from speedproof.report.model import Cell, Column, Report, Row, Table, Text
 from speedproof.report.numbers import percent, plural
 
-__all__ = ["report"]
-
 
 def report(plan: RunPlan) -> Report:
     """The plan and its cost."""

@@ -16,8 +16,6 @@ from speedproof.stats.estimate import Estimate
 if TYPE_CHECKING:
     from speedproof.protocols.modes import ModeComparison
 
-__all__ = ["Ranked", "advice", "report"]
-
 Ranked = tuple[Key, str, RunRanking, "ModeComparison | None"]
 """A benchmark, its unit, its versions in order, and for two of them what became of their modes."""
 _TITLE = 14

@@ -9,8 +9,6 @@ from speedproof.protocols.results import Check, Comparison, State, Verdict
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.report.model import Records, Value
 
-__all__ = ["COLUMNS", "records"]
-
 
 def _state(c: Comparison) -> State:
     """Where the test of the verdict's own direction ended; that of a comparison is of its being faster."""

@@ -15,8 +15,6 @@ from speedproof.report.names import spoken
 from speedproof.report.numbers import plural, values
 from speedproof.stats.scaling import with_headroom
 
-__all__ = ["report"]
-
 _FAR = 5.0
 _MANY, _SHOWN = 24, 16
 _TRAITS = {

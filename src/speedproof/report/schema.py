@@ -10,8 +10,6 @@ import msgspec
 
 from speedproof.report.json import SCHEMA_VERSION
 
-__all__ = ["json_schema"]
-
 _REFERENCE = "#/$defs/{name}"
 
 

@@ -20,8 +20,6 @@ from speedproof.report.names import common_prefix
 from speedproof.report.numbers import factor, percent, plural
 from speedproof.stats.estimate import Estimate
 
-__all__ = ["PROTOCOL", "listed", "report", "sides_of", "spent_of"]
-
 PROTOCOL = "sequential"
 _NAMED = 5
 _NUMBERS = re.compile(r" \(p [^)]*\)| is [^ ]*(?=, beyond)")

@@ -13,8 +13,6 @@ from speedproof.report.numbers import factor, level, percent, plural
 from speedproof.report.words import direction, interval
 from speedproof.stats.estimate import Estimate
 
-__all__ = ["report"]
-
 _KINDS = ("slower", "faster", "not significant")
 
 

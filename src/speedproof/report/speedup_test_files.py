@@ -15,8 +15,6 @@ from speedproof.protocols.findings import DEFAULT_LEVEL, Finding
 from speedproof.protocols.speedup_test_tool import SuiteReport
 from speedproof.protocols.suites import RANDOM_SELECTION
 
-__all__ = ["COLUMNS", "out_lines", "report_lines", "warning_lines", "write_files"]
-
 _HIGHEST = 0.999999999999999
 
 COLUMNS = (

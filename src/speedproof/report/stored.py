@@ -23,8 +23,6 @@ from speedproof.protocols.suite import SuiteComparison
 from speedproof.report.json import SCHEMA_VERSION
 from speedproof.stats.estimate import Estimate
 
-__all__ = ["Context", "Document", "StoredSample", "StoredSuite", "read_document", "restore", "store"]
-
 
 @dataclass(frozen=True, slots=True)
 class Context:

@@ -11,8 +11,6 @@ from speedproof.report.cells import pad, visible, width_of
 from speedproof.report.model import Report, Row, Style, Table, Text
 from speedproof.report.names import common_prefix, shortened
 
-__all__ = ["lines", "render", "wrapped"]
-
 Paint = Callable[..., str]
 
 _COLOURS: dict[Style, str] = {

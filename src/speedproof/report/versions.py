@@ -31,8 +31,6 @@ from speedproof.report.words import (
     verdict,
 )
 
-__all__ = ["report", "reports"]
-
 _MARKS = {Verdict.FASTER: "+", Verdict.SLOWER: "-", Verdict.EQUIVALENT: "=", Verdict.UNDECIDED: "~"}
 _SHOWN = 10
 _TITLE = 16

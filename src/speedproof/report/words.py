@@ -15,29 +15,6 @@ from speedproof.report.model import Style
 from speedproof.report.numbers import case_share, factor, level, rough, share
 from speedproof.stats.estimate import Estimate
 
-__all__ = [
-    "STYLES",
-    "Effect",
-    "asked_of",
-    "at_least",
-    "chance",
-    "change",
-    "direction",
-    "effect",
-    "few",
-    "gain_and_loss",
-    "interval",
-    "named",
-    "natural",
-    "needs",
-    "proof",
-    "range_of",
-    "several",
-    "verdict",
-    "where",
-    "wins",
-]
-
 STYLES: dict[Verdict, Style] = {
     Verdict.FASTER: "good",
     Verdict.SLOWER: "bad",

@@ -27,8 +27,6 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["repetitions", "variance_components"]
-
 # A level above that adds nothing would ask for any number of units below: one more is then never wasted by much.
 _MOST = 1000
 

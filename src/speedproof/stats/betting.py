@@ -21,8 +21,6 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["LOG_WEIGHTS", "BettingMartingale", "growth", "log_factors", "mix", "scale_of"]
-
 FloatArray = npt.NDArray[np.float64]
 
 # Slope, top and share of the initial wealth. Most of it is where a decision takes 10 to 50 blocks; small slopes

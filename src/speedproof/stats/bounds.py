@@ -11,8 +11,6 @@ from speedproof.stats.ranks import brunner_munzel
 from speedproof.stats.ratio import hold
 from speedproof.stats.special import t_ppf, t_sf
 
-__all__ = ["SuperiorityBounds", "probability_greater"]
-
 FloatArray = npt.NDArray[np.float64]
 
 

@@ -23,8 +23,6 @@ from speedproof.stats.change_scan import (
     step_dependence,
 )
 
-__all__ = ["ChangePoint", "find_changes"]
-
 _SHRINK = 2.0**-0.5  # lengths of seeded intervals, from one to the next
 _ROUNDS = 5
 _MOST = 0.9

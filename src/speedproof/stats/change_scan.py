@@ -20,18 +20,6 @@ import numpy.typing as npt
 
 from speedproof.stats.special import ndtri
 
-__all__ = [
-    "LEAST",
-    "ChangeScan",
-    "change_scan",
-    "confidence_set",
-    "difference_dependence",
-    "normal_scores",
-    "scan_pvalue",
-    "scan_statistic",
-    "step_dependence",
-]
-
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 

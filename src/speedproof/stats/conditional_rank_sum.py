@@ -14,8 +14,6 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["EXACT_BELOW", "RankSumTails", "normal_pvalue", "rank_sum_tails"]
-
 FloatArray = npt.NDArray[np.float64]
 
 EXACT_BELOW = 30  # values a side; the normal distribution is then off by less than 0.001 for p < 0.1.

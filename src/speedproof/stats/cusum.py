@@ -17,8 +17,6 @@ import numpy.typing as npt
 
 from speedproof.stats.special import ndtr, ndtri
 
-__all__ = ["Alarm", "alarms", "mean_run", "run_limit"]
-
 FloatArray = npt.NDArray[np.float64]
 _SLACK = 0.5  # best for a change by one deviation
 _FIRST = 10  # values that only serve for ranking

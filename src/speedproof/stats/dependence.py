@@ -11,18 +11,6 @@ from speedproof.stats.pooled import gathered
 from speedproof.stats.scaling import usual
 from speedproof.stats.special import betainc, t_sf
 
-__all__ = [
-    "Autocorrelation",
-    "Drift",
-    "drift",
-    "drift_within",
-    "drifting",
-    "hurst_factor",
-    "lag1",
-    "midranks",
-    "variance_inflation",
-]
-
 FloatArray = npt.NDArray[np.float64]
 _FEW_PROCESSES = 5
 _FEWEST_IN_ORDER, _ENOUGH_IN_ORDER = 8, 20

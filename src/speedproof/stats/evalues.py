@@ -10,8 +10,6 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["closed_test"]
-
 # exp(700) is near the edge of double precision; evidence beyond it decides nothing more.
 _LOG_MAX = 700.0
 # Held back from every rejection, far above the rounding of a mean.

@@ -31,8 +31,6 @@ from speedproof.stats.ratio import RatioTest, edges
 from speedproof.stats.special import t_ppf, t_sf
 from speedproof.stats.ttests import common_moments
 
-__all__ = ["ENOUGH", "held_back", "held_bounds", "too_few"]
-
 FloatArray = npt.NDArray[np.float64]
 
 ENOUGH = 5

@@ -22,8 +22,6 @@ from speedproof.stats.sequential import FloatArray, PairedSequence, SequentialRe
 from speedproof.stats.signed_rank import COUNTS_BELOW, signed_rank, upper_tail
 from speedproof.stats.special import ndtri
 
-__all__ = ["FixedPairs", "blocks_needed"]
-
 # Signed ranks need this many blocks for what a t-test of normal values does with one: pi / 3 of them.
 _NORMAL_EFFICIENCY = 3 / math.pi
 # A difference this close to the one under trial is a tie: logarithms of equal ratios differ by their rounding.

@@ -13,8 +13,6 @@ import numpy.typing as npt
 from speedproof.errors import DataError
 from speedproof.stats.betting import LOG_WEIGHTS, growth
 
-__all__ = ["FORECAST_FROM", "blocks_until", "smallest_provable"]
-
 FloatArray = npt.NDArray[np.float64]
 
 # From 3 blocks half of the forecasts are wrong by a factor of more than 2.5 to 7, from 10 by more than 2 to 4.

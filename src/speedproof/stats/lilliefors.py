@@ -9,8 +9,6 @@ from speedproof.stats.normality import TestResult
 from speedproof.stats.scaling import usual
 from speedproof.stats.special import ndtr
 
-__all__ = ["critical_distance", "lilliefors"]
-
 FloatArray = npt.NDArray[np.float64]
 
 # Stephens' (1974) modified statistic against its upper tail, as polynomials of it; each holds up to its limit.

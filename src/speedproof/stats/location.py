@@ -12,8 +12,6 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["hodges_lehmann"]
-
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 

@@ -8,8 +8,6 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["median_interval"]
-
 _EXACT = 1000
 
 

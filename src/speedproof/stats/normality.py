@@ -12,8 +12,6 @@ import numpy.typing as npt
 from speedproof.stats.scaling import usual
 from speedproof.stats.special import ndtr, ndtri
 
-__all__ = ["TestResult", "shapiro_wilk"]
-
 FloatArray = npt.NDArray[np.float64]
 
 # Polynomials of AS R94, lowest power first, as printed by Royston (1995).

@@ -34,8 +34,6 @@ from speedproof.stats.signed_rank import upper_tail
 from speedproof.stats.special import beta_ppf, normal_quantile, t_quantile, t_sf
 from speedproof.stats.superiority import TypicalRatio
 
-__all__ = ["paired_ratio", "paired_ratio_test", "runs_needed_pairs"]
-
 FloatArray = npt.NDArray[np.float64]
 _EFFICIENCY = 3.0 / np.pi  # of the signed-rank test beside Student's, for normal values
 

@@ -39,8 +39,6 @@ import numpy.typing as npt
 
 from speedproof.stats.special import ndtr, normal_quantile, t_ppf
 
-__all__ = ["Null", "Spread", "Studentised", "null_distribution", "one_order", "studentised", "tied_pvalue"]
-
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 

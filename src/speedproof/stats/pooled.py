@@ -7,8 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["PooledOrder", "gathered", "pooled_order", "sample_ends", "tie_excess"]
-
 FloatArray = npt.NDArray[np.float64]
 
 

@@ -13,8 +13,6 @@ from speedproof.stats.ranks import brunner_munzel
 from speedproof.stats.special import normal_quantile
 from speedproof.stats.ttests import common_moments
 
-__all__ = ["RunsNeeded", "runs_needed_means", "runs_needed_ranks"]
-
 FloatArray = npt.NDArray[np.float64]
 _LEAST = 2.0
 

@@ -8,8 +8,6 @@ from speedproof.errors import UsageError
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.special import beta_ppf, normal_quantile
 
-__all__ = ["benchmarks_needed", "clopper_pearson", "prop_test", "validity_2013", "wilson"]
-
 
 def _check(a: int, b: int, confidence: float) -> None:
     if b < 1 or not 0 <= a <= b:

@@ -16,8 +16,6 @@ from speedproof.stats.permutation import Spread
 from speedproof.stats.rank_states import ROUNDING, Pairs, Score
 from speedproof.stats.root import decreasing_roots
 
-__all__ = ["Search"]
-
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 

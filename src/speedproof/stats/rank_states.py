@@ -15,18 +15,6 @@ from speedproof.stats.dependence import drifting
 from speedproof.stats.permutation import Null, Spread, null_distribution, one_order, studentised
 from speedproof.stats.ratio import edges
 
-__all__ = [
-    "BEYOND_DRIFT",
-    "ROUNDING",
-    "Pairs",
-    "Score",
-    "States",
-    "beyond_drift",
-    "both_states",
-    "pairs_of",
-    "scores_of",
-]
-
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 

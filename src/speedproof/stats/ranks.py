@@ -11,16 +11,6 @@ import numpy.typing as npt
 from speedproof.stats.pooled import pooled_order, tie_excess
 from speedproof.stats.special import ndtr, t_sf
 
-__all__ = [
-    "BrunnerMunzel",
-    "RankSum",
-    "brunner_munzel",
-    "rank_sum",
-    "rank_sum_normal",
-    "rank_sum_sd",
-    "rank_sum_tail",
-]
-
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 _EXACT_BELOW = 50  # of n and of m, as in R

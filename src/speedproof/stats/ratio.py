@@ -2,8 +2,7 @@
 
 ``above`` is the p-value against H1: X / Y lies above gamma; ``low`` of risk alpha is where it passes alpha, and
 so for ``below`` and ``high``. A hypothesis "at most gamma" contains every smaller ratio, so p-values and bounds
-agree with the verdict at gamma = 1, that of the tests in `hypotests`: what is proven above 1 is proven above
-every smaller gamma. A bound that holds with nothing to spare, "more than 1", is the float next to 1.
+agree with the verdict at gamma = 1: what is proven above 1 is proven above every smaller gamma. A bound that holds with nothing to spare, "more than 1", is the float next to 1.
 
 The edge of a margin. Readings and margins are decimal fractions, of which doubles are roundings: 200 / 201 is
 1 / 1.005, but not in doubles. A ratio that may equal gamma but for such rounding, within 16 units of the last
@@ -26,18 +25,6 @@ from speedproof.stats.ranks import RankSum, rank_sum, rank_sum_normal, rank_sum_
 from speedproof.stats.scaling import in_common_unit
 from speedproof.stats.special import normal_quantile, t_quantile, t_sf, t_sf_pdf
 from speedproof.stats.ttests import Moments, TTest, common_moments, student_from, welch_from
-
-__all__ = [
-    "Interval",
-    "RatioTest",
-    "edges",
-    "hold",
-    "monotone",
-    "ratio_of_means",
-    "ratio_of_means_test",
-    "ratio_of_medians",
-    "ratio_of_medians_test",
-]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

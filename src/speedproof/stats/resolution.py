@@ -8,8 +8,6 @@ from decimal import Decimal
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Resolution", "coarse_step", "coarse_steps", "last_place"]
-
 _COARSE = 0.25
 
 

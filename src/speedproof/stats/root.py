@@ -7,8 +7,6 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["decreasing_roots"]
-
 FloatArray = npt.NDArray[np.float64]
 
 _WIDEST = 1500.0  # logarithms of doubles lie within

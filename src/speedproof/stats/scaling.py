@@ -12,17 +12,6 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-__all__ = [
-    "MOST_APART",
-    "exponent",
-    "in_common_unit",
-    "location_ratio",
-    "mean",
-    "median",
-    "usual",
-    "with_headroom",
-]
-
 FloatArray = npt.NDArray[np.float64]
 _USUAL = 1e60  # fourth powers stay within range
 _FEW_DIGITS = 1e-290

@@ -17,8 +17,6 @@ import numpy.typing as npt
 
 from speedproof.stats.special import t_ppf, t_sf
 
-__all__ = ["SessionSpread", "Widened", "session_spreads", "widened"]
-
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 _LEAST_SHARE = 1e-5  # of the median variance: no series is without any noise

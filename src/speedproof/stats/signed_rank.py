@@ -19,8 +19,6 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["COUNTS_BELOW", "SignedRank", "SignedRankRule", "signed_rank", "table_pvalue", "upper_tail"]
-
 SignedRankRule = Literal["conditional", "table"]
 FloatArray = npt.NDArray[np.float64]
 

@@ -13,8 +13,6 @@ import numpy.typing as npt
 from speedproof.stats.pooled import pooled_order
 from speedproof.stats.scaling import with_headroom
 
-__all__ = ["KSResult", "kolmogorov_sf", "ks_location"]
-
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 _EXACT_BELOW = 10000  # of n m, as in R

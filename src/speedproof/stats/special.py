@@ -26,19 +26,6 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-__all__ = [
-    "beta_ppf",
-    "betainc",
-    "f_tails",
-    "ndtr",
-    "ndtri",
-    "normal_quantile",
-    "t_ppf",
-    "t_quantile",
-    "t_sf",
-    "t_sf_pdf",
-]
-
 FloatArray = npt.NDArray[np.float64]
 # The inner formulas are plain arithmetic: the same text serves one float (a single pair is cheap) and arrays.
 Number = float | FloatArray

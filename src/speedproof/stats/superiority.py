@@ -35,8 +35,6 @@ from speedproof.stats.rank_states import (
 )
 from speedproof.stats.ratio import RatioTest, edges, hold, monotone
 
-__all__ = ["TypicalRatio", "typical_ratio", "typical_ratio_test"]
-
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 

@@ -21,8 +21,6 @@ import numpy.typing as npt
 
 from speedproof.stats.location import hodges_lehmann
 
-__all__ = ["SymmetryTest", "symmetry"]
-
 FloatArray = npt.NDArray[np.float64]
 
 _RESAMPLES = 999

@@ -9,19 +9,6 @@ import numpy.typing as npt
 
 from speedproof.stats.special import f_tails, t_sf
 
-__all__ = [
-    "Moments",
-    "TTest",
-    "VarianceRatio",
-    "common_moments",
-    "moments",
-    "student",
-    "student_from",
-    "variance_ratio",
-    "welch",
-    "welch_from",
-]
-
 FloatArray = npt.NDArray[np.float64]
 
 

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-__all__ = ["LABEL_WIDTHS", "RatioAxis", "Tick", "linear_ticks", "ratio_axis"]
-
 _MARGIN = 3.0
 """Percent of the width left free at both ends, for arrows and half a label."""
 _WIDE = 4.0

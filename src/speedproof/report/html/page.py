@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from speedproof.data.suite import Suite
     from speedproof.report.stored import Context
 
-__all__ = ["fields_of", "render"]
-
 _KINDS: dict[Style, str] = {"good": "faster", "bad": "slower", "doubt": "undecided", "dim": "undecided"}
 _MANY = 200
 _UNBROKEN = 30

@@ -21,8 +21,6 @@ from speedproof.report.numbers import plural, pvalue, values
 from speedproof.report.words import named, proof, verdict
 from speedproof.stats.scaling import with_headroom
 
-__all__ = ["Panel", "panels"]
-
 Panel = dict[str, Any]
 FAR = 8.0
 """Interquartile ranges from the quartiles beyond which a value is drawn at the edge of a chart."""

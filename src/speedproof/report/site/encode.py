@@ -15,8 +15,6 @@ from speedproof.history.tracks import Track
 from speedproof.report.history import gain
 from speedproof.report.numbers import factor, percent, plural
 
-__all__ = ["encode_index", "encode_track"]
-
 _STEPS = 4096  # a track's values are kept to this part of their range, finer than any screen
 _COARSEST = 1e-4  # and never coarser than this share of a value
 _SPARK = 40

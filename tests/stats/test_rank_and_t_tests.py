@@ -15,18 +15,11 @@ from hypothesis.extra.numpy import arrays
 from scipy import stats as scipy_stats
 
 from speedproof.stats import special
-from speedproof.stats.hypotests import (
-    brunner_munzel,
-    ks_location,
-    rank_sum,
-    shapiro_wilk,
-    student,
-    variance_ratio,
-    welch,
-)
+from speedproof.stats.normality import shapiro_wilk
 from speedproof.stats.pooled import tie_excess
-from speedproof.stats.ranks import rank_sum_tail
-from speedproof.stats.smirnov import kolmogorov_sf
+from speedproof.stats.ranks import brunner_munzel, rank_sum, rank_sum_tail
+from speedproof.stats.smirnov import kolmogorov_sf, ks_location
+from speedproof.stats.ttests import student, variance_ratio, welch
 
 SMALL = st.integers(1, 5).flatmap(lambda n: arrays(np.float64, n, elements=st.integers(0, 5).map(float)))
 PAIR_TESTS = [variance_ratio, student, welch, ks_location, rank_sum, brunner_munzel]
