@@ -33,17 +33,37 @@ class SessionResult:
 
 @dataclass(frozen=True, slots=True)
 class SessionOrigin:
-    """How findings came to be, for readers of JSON."""
+    """How findings came to be, for readers of JSON.
 
-    file: str  # the results file
-    sessions: tuple[str, ...]  # the sessions in it that the findings rest on
-    metric: str  # what was compared
+    Attributes
+    ----------
+    file : str
+        The results file.
+    sessions : tuple of str
+        The sessions in it that the findings rest on.
+    metric : str
+        What was compared.
+    risk : float
+        Of each side of a benchmark, for all its candidates together.
+    margin, precision : float or None
+        As asked for.
+    reasons : dict of str to str
+        By benchmark, why measuring ended; empty when it was only looked at again.
+    interrupted : bool
+        Whether a signal ended it.
+    tallies : tuple of Tally
+        What became of the runs.
+    """
+
+    file: str
+    sessions: tuple[str, ...]
+    metric: str
     alpha: float  # of each side of a benchmark, for all its candidates together
-    margin: float | None  # as asked for
+    margin: float | None
     precision: float | None
-    reasons: dict[str, str]  # by benchmark, why measuring ended; empty when it was only looked at again
-    interrupted: bool  # whether a signal ended it
-    tallies: tuple[Tally, ...]  # what became of the runs
+    reasons: dict[str, str]
+    interrupted: bool
+    tallies: tuple[Tally, ...]
 
 
 def _ignore(progress: Progress, comparison: SequentialComparison) -> None:

@@ -22,27 +22,52 @@ _MEDIAN = math.pi / 2
 
 @dataclass(frozen=True, slots=True)
 class PlannedSize:
-    """What a proof of one speedup takes."""
+    """What a proof of one speedup takes.
 
-    speedup: float  # proven by about 8 of 10 sessions of this size, if it is the true one
-    builds: int  # of each version; 0 where more than a million would be needed
-    building: float  # seconds, of all versions together
+    Attributes
+    ----------
+    speedup : float
+        Proven by about 8 of 10 sessions of this size, if it is the true one.
+    builds : int
+        Of each version; 0 where more than a million would be needed.
+    building, measuring : float
+        Seconds, of all versions together.
+    """
+
+    speedup: float
+    builds: int
+    building: float
     measuring: float
 
 
 @dataclass(frozen=True, slots=True)
 class RunPlan:
-    """How to measure, by a pilot."""
+    """How to measure, by a pilot.
 
-    builds: int  # of the pilot: builds of each version, and runs of each build
+    Attributes
+    ----------
+    builds, runs : int
+        Of the pilot: builds of each version, and runs of each build.
+    between, within : float
+        Standard deviations as shares: what builds add to a value, and what runs of one build vary by.
+    build_seconds, run_seconds : float
+        What one more of each costs.
+    runs_per_build : int
+        The cheapest for whatever precision.
+    sizes : tuple of PlannedSize
+        For several speedups.
+    risk : float
+        Of the proofs.
+    """
+
+    builds: int
     runs: int
-    # Standard deviations as shares: what builds add to a value, and what runs of one build vary by
     between: float
     within: float
-    build_seconds: float  # what one more of each costs
+    build_seconds: float
     run_seconds: float
-    runs_per_build: int  # the cheapest for whatever precision
-    sizes: tuple[PlannedSize, ...]  # for several speedups
+    runs_per_build: int
+    sizes: tuple[PlannedSize, ...]
     alpha: float  # of the proofs
 
 

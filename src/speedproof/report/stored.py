@@ -42,36 +42,81 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class StoredSample:
-    """A sample with its names: see :class:`speedproof.data.sample.Sample`."""
+    """A sample with its names: see :class:`speedproof.data.sample.Sample`.
 
-    benchmark: str  # what was measured
+    Attributes
+    ----------
+    benchmark, metric, version : str
+        What was measured.
+    unit : str
+        The base unit of the values.
+    direction : Direction
+        Whether lower or higher values are better.
+    values : tuple of float
+        In run order.
+    processes : tuple of int or None
+        The process of each value.
+    traits : tuple of Trait
+        What is known of the sample.
+    source : str
+        File and place.
+    notes : tuple of str
+        Remarks made while reading.
+    sessions : tuple of int or None
+        The sitting of each value.
+    session_names : tuple of str
+        The name of each sitting.
+    span : (float, float) or None
+        The first and last known moment of measuring.
+    tool : str
+        The format that it was read from.
+    position : int
+        The place in its file.
+    """
+
+    benchmark: str
     metric: str
     version: str
-    unit: str  # the base unit of the values
-    direction: Direction  # whether lower or higher values are better
-    values: tuple[float, ...]  # in run order
-    processes: tuple[int, ...] | None  # the process of each value
-    traits: tuple[Trait, ...]  # what is known of the sample
-    source: str  # file and place
-    notes: tuple[str, ...]  # remarks made while reading
-    sessions: tuple[int, ...] | None = None  # the sitting of each value
-    session_names: tuple[str, ...] = ()  # the name of each sitting
-    span: tuple[float, float] | None = None  # the first and last known moment of measuring
-    tool: str = ""  # the format that it was read from
-    position: int = 0  # the place in its file
+    unit: str
+    direction: Direction
+    values: tuple[float, ...]
+    processes: tuple[int, ...] | None
+    traits: tuple[Trait, ...]
+    source: str
+    notes: tuple[str, ...]
+    sessions: tuple[int, ...] | None = None
+    session_names: tuple[str, ...] = ()
+    span: tuple[float, float] | None = None
+    tool: str = ""
+    position: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class StoredSuite:
-    """All samples of a suite: see :class:`speedproof.data.suite.Suite`."""
+    """All samples of a suite: see :class:`speedproof.data.suite.Suite`.
 
-    versions: tuple[str, ...]  # in order of first appearance
-    samples: tuple[StoredSample, ...]  # one for each benchmark, metric and version
-    residue: tuple[Residue, ...] = ()  # what told pooled values apart
-    skipped: tuple[Skipped, ...] = ()  # what was left out while reading
-    # By version, the fields of its files
+    Attributes
+    ----------
+    versions : tuple of str
+        In order of first appearance.
+    samples : tuple of StoredSample
+        One for each benchmark, metric and version.
+    residue : tuple of Residue
+        What told pooled values apart.
+    skipped : tuple of Skipped
+        What was left out while reading.
+    fields : dict of str to dict of str to tuple of str
+        By version, the fields of its files.
+    commands : bool
+        Whether the versions are commands of one file.
+    """
+
+    versions: tuple[str, ...]
+    samples: tuple[StoredSample, ...]
+    residue: tuple[Residue, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
     fields: dict[str, dict[str, tuple[str, ...]]] = field(default_factory=dict)
-    commands: bool = False  # whether the versions are commands of one file
+    commands: bool = False
 
 
 @dataclass(frozen=True, slots=True)

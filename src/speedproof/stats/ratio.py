@@ -2,7 +2,8 @@
 
 ``above`` is the p-value against H1: X / Y lies above gamma; ``low`` of risk alpha is where it passes alpha, and
 so for ``below`` and ``high``. A hypothesis "at most gamma" contains every smaller ratio, so p-values and bounds
-agree with the verdict at gamma = 1: what is proven above 1 is proven above every smaller gamma. A bound that holds with nothing to spare, "more than 1", is the float next to 1.
+agree with the verdict at gamma = 1: what is proven above 1 is proven above every smaller gamma. A bound that
+holds with nothing to spare, "more than 1", is the float next to 1.
 
 The edge of a margin. Readings and margins are decimal fractions, of which doubles are roundings: 200 / 201 is
 1 / 1.005, but not in doubles. A ratio that may equal gamma but for such rounding, within 16 units of the last
