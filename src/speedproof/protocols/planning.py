@@ -56,7 +56,7 @@ class RunPlan:
         The cheapest for whatever precision.
     sizes : tuple of PlannedSize
         For several speedups.
-    risk : float
+    alpha : float
         Of the proofs.
     """
 
