@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -55,13 +56,15 @@ def test_a_column_costs_an_entry(suite: sp.Suite, monkeypatch: pytest.MonkeyPatc
     assert frame["reference_spread"].to_list() == expected.to_list()
 
 
-def test_a_format_of_reports_costs_a_module_and_an_entry(
+def test_a_format_of_reports_costs_a_module(
     suite: sp.Suite, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """The option and the ending of sp.report come with it."""
-    _, entry = example("A format of reports", Format=formats.Format)
-    for name, made in entry.items():
-        monkeypatch.setitem(formats.FORMATS, name, made)
+    """It is found by being there; the option and the ending of sp.report come with it."""
+    section = MANUAL.read_text(encoding="utf-8").partition("### A format of reports: ")[2]
+    (tmp_path / "asciidoc.py").write_text(section.split("```python\n")[1].split("```")[0], encoding="utf-8")
+    monkeypatch.setattr(formats, "__path__", [*formats.__path__, str(tmp_path)])
+    monkeypatch.setitem(formats.FORMATS, "asciidoc", formats.found()["asciidoc"])
+    monkeypatch.delitem(sys.modules, "speedproof.report.formats.asciidoc")
     assert "--asciidoc" in {option.long for option in outputs()}
     sp.report(sp.compare_suite(suite), tmp_path / "out.adoc")
     text = (tmp_path / "out.adoc").read_text(encoding="utf-8")

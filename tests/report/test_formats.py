@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -23,22 +24,25 @@ from speedproof.protocols.gate import gate
 from speedproof.protocols.gate_claims import Demand
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.suite import SuiteComparison
-from speedproof.report import csv as csv_format
-from speedproof.report import fragment, html, junit, latex, markdown, text, versions
+from speedproof.report import fragment, html, text, versions
 from speedproof.report import gate as gate_report
 from speedproof.report import suite as sheet
+from speedproof.report.formats import FORMATS, Reported, latex
 from speedproof.report.model import Cell, Column, Report, Row, Table, Text
 from speedproof.report.records import COLUMNS
 
 Made = tuple[SuiteComparison, Suite]
-FORMATS: dict[str, Callable[[Report], str]] = {
+
+
+def written(name: str, *reports: Report, target: str = "") -> str:
+    """What the option of this name writes."""
+    return FORMATS[name].write(Reported(reports), target)
+
+
+RENDERED: dict[str, Callable[[Report], str]] = {
     "text": text.render,
-    "markdown": markdown.render,
-    "html": html.render,
     "fragment": fragment.render,
-    "csv": csv_format.render,
-    "latex": latex.render,
-    "junit": junit.render,
+    **{name: partial(written, name) for name in FORMATS},
 }
 
 
@@ -65,12 +69,12 @@ def every(mixed: Made, hostile: Made) -> dict[str, Report]:
     }
 
 
-@pytest.mark.parametrize("format_", FORMATS)
+@pytest.mark.parametrize("format_", RENDERED)
 @pytest.mark.parametrize("result", ["new", "suite", "hostile", "versions", "gate"])
 def test_every_result_in_every_format(every: dict[str, Report], result: str, format_: str) -> None:
     """No format knows a result, no result a format; all of them hold the first sentence or every row."""
     report = every[result]
-    made = FORMATS[format_](report)
+    made = RENDERED[format_](report)
     assert made.endswith(("\n", ">"))
     if format_ in ("text", "markdown") and result != "hostile":
         assert report.headline[0].text.split()[0] in made
@@ -100,7 +104,7 @@ def test_a_format_is_one_module() -> None:
 def test_against_the_csv_reader(which: str, delimiter: str, request: pytest.FixtureRequest) -> None:
     """Python's reader gives back every name and every number, bit for bit; no check is named twice."""
     result, _ = request.getfixturevalue(which)
-    made = csv_format.render(sheet.report(result), delimiter=delimiter)
+    made = written("csv", sheet.report(result), target="x.tsv" if delimiter == "\t" else "")
     rows = list(csv.DictReader(io.StringIO(made), delimiter=delimiter))
     assert len(rows) == len(result.comparisons)
     assert tuple(rows[0]) == ("reference", "candidate", *COLUMNS)
@@ -156,7 +160,7 @@ def test_latex_prints_any_name_as_it_is(name: str) -> None:
 def test_latex_rows_have_a_cell_a_column(which: str, request: pytest.FixtureRequest) -> None:
     """Each line of a table separates as many cells as its head says, whatever the names."""
     result, _ = request.getfixturevalue(which)
-    made = latex.render(sheet.report(result))
+    made = written("latex", sheet.report(result))
     body = made.partition(r"\toprule")[2].partition(r"\bottomrule")[0]
     lines = [line for line in body.splitlines() if line.endswith(r"\\")]
     assert len(lines) == 1 + len(result.benchmarks)
@@ -168,7 +172,7 @@ def test_latex_compiles(hostile: Made, tmp_path: Path) -> None:
     program = shutil.which("pdflatex")
     if program is None:
         pytest.skip("no LaTeX here")
-    made = latex.render(sheet.report(hostile[0]))
+    made = written("latex", sheet.report(hostile[0]))
     table = "".join(c if ord(c) < 128 or c == "\n" else "?" for c in made)
     source = (
         r"\documentclass{article}\usepackage[T1]{fontenc}\usepackage{booktabs,textcomp}\begin{document}"
@@ -187,7 +191,7 @@ def test_latex_compiles(hostile: Made, tmp_path: Path) -> None:
 def test_junit_has_a_case_a_benchmark(which: str, request: pytest.FixtureRequest) -> None:
     """A proven slowdown is a failure, undecided is skipped, everything else passes."""
     result, _ = request.getfixturevalue(which)
-    root = ET.fromstring(junit.render(sheet.report(result, explain=True)))
+    root = ET.fromstring(written("junit", sheet.report(result, explain=True)))
     (suite,) = root.findall("testsuite")
     cases = suite.findall("testcase")
     heads = {c.benchmark: c.verdict for c in result.headlines}
@@ -204,7 +208,7 @@ def test_junit_has_a_case_a_benchmark(which: str, request: pytest.FixtureRequest
 def test_junit_of_one_benchmark(make_suite: Callable[..., Made]) -> None:
     """The one case is named by the benchmark, not by a version."""
     result, _ = make_suite({"sort": ([1.0, 1.01, 1.02] * 4, [2.0, 2.01, 2.02] * 4)})
-    (case,) = ET.fromstring(junit.render(sheet.report(result))).iter("testcase")
+    (case,) = ET.fromstring(written("junit", sheet.report(result))).iter("testcase")
     assert case.attrib["name"] == "sort"
     assert case.find("failure") is not None
 

@@ -15,7 +15,7 @@ from speedproof.data.suite import Suite
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.report import suite as sheet
 from speedproof.report.cells import visible
-from speedproof.report.markdown import code, escape, render
+from speedproof.report.formats.markdown import code, escape, render
 from speedproof.report.model import Report
 
 Made = tuple[SuiteComparison, Suite]

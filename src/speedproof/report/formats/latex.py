@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from speedproof.report.model import Report, Table
+from speedproof.report.formats import Format, Reported
+from speedproof.report.model import Table
 
 _LATEX = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "_": r"\_", "%": r"\%",
@@ -15,10 +16,10 @@ _LATEX = {
 }  # fmt: skip
 
 
-def render(*reports: Report) -> str:
+def write(reported: Reported, target: str) -> str:
     r"""Reports as LaTeX."""
     lines = [r"% Written by speedproof. Needs \usepackage{booktabs} and \usepackage{textcomp}."]
-    for report in (part for whole in reports for part in whole.every()):
+    for report in (part for whole in reported.reports for part in whole.every()):
         said = report.headline[:1]
         caption = "; ".join(part for text in said for part in (text.text, text.aside) if part)
         if report.title:
@@ -48,3 +49,6 @@ def _table(table: Table, caption: str) -> Iterator[str]:
 def escape(text: str) -> str:
     r"""A text as LaTeX prints it."""
     return "".join(_LATEX.get(c, c if c.isprintable() else " ") for c in text)
+
+
+FORMAT = Format((".tex",), "the table for a paper (booktabs)", write)

@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
-from xml.etree import ElementTree as ET
+from typing import TYPE_CHECKING, Literal
 
+from speedproof.report.formats import Format, Reported
 from speedproof.report.model import Outcome, Report
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
 
 # What XML 1.0 has no way to say, not even escaped (section 2.2, "Char").
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -36,9 +39,9 @@ class CaseSuite:
     properties: tuple[tuple[str, str], ...] = ()
 
 
-def render(*reports: Report) -> str:
+def write(reported: Reported, target: str) -> str:
     """Reports as JUnit XML."""
-    return junit_document([_suite(report) for report in reports])
+    return junit_document([_suite(report) for report in reported.reports])
 
 
 def _suite(report: Report) -> CaseSuite:
@@ -82,6 +85,8 @@ def _case(report: Report, name: str, outcome: Outcome, message: str, kind: str, 
 
 def junit_document(suites: Sequence[CaseSuite]) -> str:
     """Cases as JUnit XML, as Jenkins and GitLab read it."""
+    from xml.etree import ElementTree as ET
+
     root = ET.Element("testsuites", {"name": "speedproof", **_counts([c for s in suites for c in s.cases])})
     for suite in suites:
         element = ET.SubElement(root, "testsuite", {"name": _clean(suite.name), **_counts(suite.cases)})
@@ -106,18 +111,23 @@ def _counts(cases: Sequence[Case]) -> dict[str, str]:
     }
 
 
-def _add(suite: ET.Element, case: Case) -> None:
-    element = ET.SubElement(
+def _add(suite: Element, case: Case) -> None:
+    from xml.etree.ElementTree import SubElement
+
+    element = SubElement(
         suite, "testcase", classname=_clean(case.classname), name=_clean(case.name), time="0"
     )
     if case.result == "failure":
-        failure = ET.SubElement(element, "failure", message=_clean(case.message), type=case.kind)
+        failure = SubElement(element, "failure", message=_clean(case.message), type=case.kind)
         failure.text = _clean(case.why)
     elif case.result == "skipped":
-        ET.SubElement(element, "skipped", message=_clean(case.message))
+        SubElement(element, "skipped", message=_clean(case.message))
     if case.out:
-        ET.SubElement(element, "system-out").text = _clean(case.out)
+        SubElement(element, "system-out").text = _clean(case.out)
 
 
 def _clean(text: str) -> str:
     return _NO_XML.sub("\ufffd", text)
+
+
+FORMAT = Format((".xml",), "JUnit XML: a slowdown is a failure, undecided is skipped", write)

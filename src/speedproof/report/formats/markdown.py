@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from speedproof.report.cells import visible
+from speedproof.report.formats import Format, Reported
 from speedproof.report.model import Cell, Report, Row, Style, Table
 
 # GitHub refuses comments of more than 65,536 characters; the rest is for what a bot writes around it.
@@ -13,6 +14,15 @@ _MOST_CHARACTERS = 60_000
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>|~&$])")
 _LINE_START = re.compile(r"^(\d{1,9}(?=[.)](?: |$))|(?=[-+=]))")
 _MARKS: dict[Style, str] = {"good": "🟢 ", "bad": "🔴 ", "doubt": "🟡 ", "dim": "", "strong": "", "": ""}
+
+
+def write(reported: Reported, target: str) -> str:
+    """Reports as Markdown, below the line by which a pull request's bot finds its comment again."""
+    context = reported.context
+    made = ", ".join(f"{name} {version}" for name, version in context.versions.items()) if context else ""
+    return render(
+        *reported.reports, marker="speedproof", made=f"{context.command} ({made})" if context else ""
+    )
 
 
 def render(*reports: Report, marker: str = "", made: str = "") -> str:
@@ -131,3 +141,6 @@ def escape(text: str) -> str:
     text = _LINE_START.sub(r"\1\\", _SPECIAL.sub(r"\\\1", " ".join(visible(text).split())))
     # GitHub looks for @user and #1 in the rendered text, where only an empty comment keeps them apart.
     return re.sub("([@#])", r"\1<!-- -->", text)
+
+
+FORMAT = Format((".md",), "Markdown for a pull request: what is proven, the rest folded", write)

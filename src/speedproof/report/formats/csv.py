@@ -7,15 +7,17 @@ import io
 import math
 from collections.abc import Sequence
 
+from speedproof.report.formats import Format, Reported
 from speedproof.report.model import Records, Report, Value
 
 
-def render(*reports: Report, delimiter: str = ",") -> str:
+def write(reported: Reported, target: str) -> str:
     """Reports as one table."""
+    delimiter = "\t" if target.lower().endswith(".tsv") else ","
     text = io.StringIO()
     writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
     columns: Sequence[str] = ()
-    for report in reports:
+    for report in reported.reports:
         found = report.records() if report.records else _shown(report)
         if found.columns != columns:
             columns = found.columns
@@ -43,3 +45,6 @@ def _shown(report: Report) -> Records:
         for row in table.rows
     )
     return Records(tuple(c.title or "name" for c in table.columns), tuple(rows))
+
+
+FORMAT = Format((".csv", ".tsv"), "the table with all digits (tab-separated when FILE ends with .tsv)", write)

@@ -1,0 +1,72 @@
+"""What a command can write: a module a format, made from the same reports.
+
+All are imported to list the options, so a module imports what is heavy where it writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import TYPE_CHECKING
+
+from speedproof.report.model import Report
+
+if TYPE_CHECKING:
+    from speedproof.data.suite import Suite
+    from speedproof.protocols.suite import SuiteComparison
+    from speedproof.report.stored import Context
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A way to write what there is to report.
+
+    Attributes
+    ----------
+    endings : tuple of str
+        Of files that hold it.
+    help : str
+        What it is, for the option's help.
+    write : callable
+        From what there is to report, and the file that it goes to, to a text.
+    """
+
+    endings: tuple[str, ...]
+    help: str
+    write: Callable[[Reported, str], str]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reported:
+    """What there is to report.
+
+    Attributes
+    ----------
+    reports : sequence of Report
+        In order.
+    suite : Suite or None
+        The samples behind them, where they are known.
+    context : Context or None
+        How they were made.
+    results : sequence of SuiteComparison
+        What a page may draw of the samples.
+    """
+
+    reports: Sequence[Report]
+    suite: Suite | None = None
+    context: Context | None = None
+    results: Sequence[SuiteComparison] = ()
+
+
+def found() -> dict[str, Format]:
+    """The ``FORMAT`` of every module beside this one, by its name: a new format is a new file here."""
+    return {
+        entry.name: import_module(f"{__name__}.{entry.name}").FORMAT
+        for entry in sorted(iter_modules(__path__), key=lambda entry: entry.name)
+    }
+
+
+FORMATS = found()
+"""By the name of the option that writes it; ``sp.report`` knows each by its endings."""

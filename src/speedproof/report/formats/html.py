@@ -1,0 +1,15 @@
+"""Any report as one HTML page, see :mod:`speedproof.report.html`."""
+
+from __future__ import annotations
+
+from speedproof.report.formats import Format, Reported
+
+
+def write(reported: Reported, target: str) -> str:
+    """Reports as a page, with a panel for each benchmark whose samples are known."""
+    from speedproof.report.html import page  # Jinja2 is for those who want a page
+
+    return page(reported)
+
+
+FORMAT = Format((".html",), "a page with a panel of charts and checks for each benchmark", write)
