@@ -15,7 +15,7 @@ Six tables, as Markdown:
 6. Spikes: every fifth run takes one plus an exponential share longer, noise 3 %, true speedup 1.05. The share of
    sessions proven within 30 blocks, beside the power of a signed-rank and a rank-sum test of 30 + 30 runs.
 
-    python studies/sequential.py [sessions]
+    python studies/sequential.py [sessions [table ...]]
 
 The 1,000 sessions of the manual take about half an hour on one core.
 """
@@ -245,8 +245,8 @@ def _interval(count: int, sessions: int) -> str:
     return f"{100 * count / sessions:.1f} % ({100 * low:.1f} to {100 * high:.1f})"
 
 
-def main(sessions: int) -> None:
-    """Print the tables."""
+def false_alarms(sessions: int) -> None:
+    """Print the first table."""
     print(f"| A/A, {sessions} sessions of {BLOCKS} blocks | ever 'faster' | t-test at every 5th block |")
     print("|---|---|---|")
     for name, noise in NOISES.items():
@@ -254,7 +254,11 @@ def main(sessions: int) -> None:
         alarms = int((first_claims(d) <= BLOCKS).sum())
         t_alarms = sum(t_test_ever(np.exp(row), np.ones(BLOCKS)) for row in d)
         print(f"| {name} | {_interval(alarms, sessions)} | {_interval(t_alarms, sessions)} |", flush=True)
-    print("\n| speedup / noise | fixed size | " + " | ".join(NOISES) + " |")
+
+
+def speed(sessions: int) -> None:
+    """Print the second table."""
+    print("| speedup / noise | fixed size | " + " | ".join(NOISES) + " |")
     print("|---|---|" + "---|" * len(NOISES))
     for speedup, sigma, fixed in EFFECTS:
         cells = []
@@ -262,7 +266,11 @@ def main(sessions: int) -> None:
             middle = float(np.median(first_claims(many(noise, speedup, sigma, sessions))))
             cells.append(f"{middle:g}" if middle <= BLOCKS else f"> {BLOCKS}")
         print(f"| {speedup} / {sigma:.0%} | {fixed} | " + " | ".join(cells) + " |", flush=True)
-    print("\n| speedup 1.02, noise 3 % | low bound ever above | high bound ever below |")
+
+
+def coverage(sessions: int) -> None:
+    """Print the third table."""
+    print("| speedup 1.02, noise 3 % | low bound ever above | high bound ever below |")
     print("|---|---|---|")
     for name, noise in NOISES.items():
         d, truth = many(noise, 1.02, 0.03, sessions), math.log(1.02)
@@ -270,11 +278,11 @@ def main(sessions: int) -> None:
             (log_wealth(side * d, side * truth) >= -math.log(ALPHA)).any(axis=1).sum() for side in (1, -1)
         ]
         print(f"| {name} | {' | '.join(_interval(int(c), sessions) for c in lost)} |", flush=True)
-    print("\n| spikes, 1.05 / 3 %, 30 blocks | proven |\n|---|---|")
-    names = ("sequential", "signed-rank, fixed size", "rank-sum, fixed size")
-    for name, count in zip(names, under_spikes(sessions), strict=True):
-        print(f"| {name} | {_interval(count, sessions)} |", flush=True)
-    print("\n| estimate (balance of evidence, median) | " + " | ".join(f"{n} blocks" for n in SIZES) + " |")
+
+
+def estimates(sessions: int) -> None:
+    """Print the fourth table."""
+    print("| estimate (balance of evidence, median) | " + " | ".join(f"{n} blocks" for n in SIZES) + " |")
     print("|---|" + "---|" * len(SIZES))
     for name, noise in NOISES.items():
         cells = []
@@ -282,7 +290,11 @@ def main(sessions: int) -> None:
             ours, balanced, median = map(float, np.median(errors_of_estimates(noise, n, sessions), axis=1))
             cells.append(f"{ours:.3f} ({balanced:.3f}, {median:.3f})")
         print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
-    print("\n| forecast after | " + " | ".join(f"{n} blocks" for n in FORECAST_AFTER) + " |")
+
+
+def guesses(sessions: int) -> None:
+    """Print the fifth table."""
+    print("| forecast after | " + " | ".join(f"{n} blocks" for n in FORECAST_AFTER) + " |")
     print("|---|" + "---|" * len(FORECAST_AFTER))
     for name in ("normal", "bimodal", "heavy-tailed"):
         for speedup in (1.02, 1.01):
@@ -294,5 +306,23 @@ def main(sessions: int) -> None:
             print(f"| {speedup} / 3 %, {name} | " + " | ".join(cells) + " |", flush=True)
 
 
+def spikes(sessions: int) -> None:
+    """Print the sixth table."""
+    print("| spikes, 1.05 / 3 %, 30 blocks | proven |\n|---|---|")
+    names = ("sequential", "signed-rank, fixed size", "rank-sum, fixed size")
+    for name, count in zip(names, under_spikes(sessions), strict=True):
+        print(f"| {name} | {_interval(count, sessions)} |", flush=True)
+
+
+TABLES = (false_alarms, speed, coverage, estimates, guesses, spikes)
+
+
+def main(sessions: int, *tables: int) -> None:
+    """Print the tables of these numbers, or all."""
+    for number in tables or range(1, len(TABLES) + 1):
+        TABLES[number - 1](sessions)
+        print(flush=True)
+
+
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 1000)
+    main(*map(int, sys.argv[1:] or [1000]))
