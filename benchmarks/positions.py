@@ -27,7 +27,8 @@ from speedproof.measure.executor import CommandExecutor
 from speedproof.measure.plan import Hooks, plan_commands
 from speedproof.measure.schedule import block_order
 from speedproof.measure.store import Store
-from speedproof.protocols.sequential import SequentialComparison, StopRules
+from speedproof.protocols.sequential import SequentialComparison
+from speedproof.protocols.stopping import StopRules
 
 ROUNDS = 30
 BLOCKS = 100

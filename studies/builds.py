@@ -28,7 +28,7 @@ from speedproof.data.session_file import SCHEMA, PlannedBenchmark, PlannedBuild,
 from speedproof.measure.execute import Run
 from speedproof.measure.executor import CommandExecutor
 from speedproof.measure.results import Warmup
-from speedproof.protocols.sequential import StopRules
+from speedproof.protocols.stopping import StopRules
 from speedproof.sessions import ComparedSession
 from speedproof.stats.signed_rank import signed_rank
 

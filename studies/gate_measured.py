@@ -13,7 +13,8 @@ import sys
 
 import numpy as np
 
-from speedproof.protocols.sequential import Gate, SequentialComparison, StopRules
+from speedproof.protocols.sequential import SequentialComparison
+from speedproof.protocols.stopping import Gate, StopRules
 
 BENCHMARKS, MARGIN = 20, 0.02
 

@@ -325,4 +325,4 @@ def main(sessions: int, *tables: int) -> None:
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:] or [1000]))
+    main(*([int(text) for text in sys.argv[1:]] or [1000]))

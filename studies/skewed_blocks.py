@@ -14,7 +14,8 @@ import sys
 import numpy as np
 
 from speedproof.protocols.results import Verdict
-from speedproof.protocols.sequential import SequentialComparison, StopRules
+from speedproof.protocols.sequential import SequentialComparison
+from speedproof.protocols.stopping import StopRules
 
 SEED = 20260501
 RULES = StopRules(min_blocks=10, max_blocks=200, max_time=None)

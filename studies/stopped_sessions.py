@@ -22,7 +22,8 @@ from speedproof.protocols.mean import compare_means
 from speedproof.protocols.median import compare_medians
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.results import Comparison, Verdict
-from speedproof.protocols.sequential import SequentialComparison, StopRules
+from speedproof.protocols.sequential import SequentialComparison
+from speedproof.protocols.stopping import StopRules
 
 FloatArray = npt.NDArray[np.float64]
 

@@ -28,7 +28,8 @@ from speedproof.measure.execute import Run, RunError
 from speedproof.measure.results import Progress, Warmup
 from speedproof.measure.schedule import block_order
 from speedproof.protocols.results import Verdict
-from speedproof.protocols.sequential import Gate, SequentialComparison, StopRules
+from speedproof.protocols.sequential import SequentialComparison
+from speedproof.protocols.stopping import Gate, StopRules
 from speedproof.sessions import ComparedSession
 
 

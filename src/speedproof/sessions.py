@@ -17,7 +17,8 @@ from speedproof.data.session_file import EndLine, Line, SessionLine, StoredSessi
 from speedproof.measure.results import Limits, Measured, Progress, Tally, Warmup
 from speedproof.measure.runs import Executor, Harness
 from speedproof.measure.session import Session
-from speedproof.protocols.sequential import Finding, SequentialComparison, StopRules, withheld, withheld_by
+from speedproof.protocols.sequential import Finding, SequentialComparison, withheld, withheld_by
+from speedproof.protocols.stopping import StopRules
 
 # Where more blocks than this are cut short, their lengths choose which blocks count.
 _CUT_SHARE = 0.1

@@ -15,7 +15,8 @@ from speedproof.measure.execute import Run
 from speedproof.measure.results import Progress
 from speedproof.protocols.calibration import Calibration
 from speedproof.protocols.results import Verdict
-from speedproof.protocols.sequential import Finding, SequentialComparison, StopRules
+from speedproof.protocols.sequential import Finding, SequentialComparison
+from speedproof.protocols.stopping import StopRules
 from speedproof.report import calibration
 from speedproof.report.text import render
 from speedproof.stats.sequential import PairedSequence

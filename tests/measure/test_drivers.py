@@ -29,7 +29,7 @@ from speedproof.measure.execute import Run
 from speedproof.measure.results import Warmup
 from speedproof.measure.store import read_sessions
 from speedproof.protocols.results import Verdict
-from speedproof.protocols.sequential import StopRules
+from speedproof.protocols.stopping import StopRules
 from speedproof.sessions import ComparedSession
 
 # A tool that has three benchmarks: what $SLOW says is 1.5 times slower, all else takes what the number of the

@@ -16,7 +16,8 @@ from speedproof.cli.console import Console
 from speedproof.cli.main import main
 from speedproof.data.sample import Sample
 from speedproof.protocols.results import Summary, summarise
-from speedproof.protocols.sequential import Finding, SequentialComparison, StopRules
+from speedproof.protocols.sequential import Finding, SequentialComparison
+from speedproof.protocols.stopping import StopRules
 from speedproof.report import session
 from speedproof.report.cells import width_of
 from speedproof.report.model import Report, Table

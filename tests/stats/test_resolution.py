@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from speedproof.protocols.sequential import SequentialComparison, StopRules
+from speedproof.protocols.sequential import SequentialComparison
+from speedproof.protocols.stopping import StopRules
 from speedproof.stats.resolution import Resolution
 from speedproof.stats.sequential import PairedSequence
 

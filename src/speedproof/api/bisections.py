@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 
 import msgspec
@@ -16,7 +15,6 @@ import msgspec
 from speedproof.api.given import alpha_of
 from speedproof.api.shown import Shown
 from speedproof.data.session_file import (
-    SCHEMA,
     EndLine,
     Line,
     PlannedBenchmark,
@@ -34,7 +32,7 @@ from speedproof.measure.plan import Hooks, plan_trees
 from speedproof.measure.programs import not_found
 from speedproof.measure.revisions import Revision, repository, resolve
 from speedproof.measure.schedule import block_order
-from speedproof.measure.store import Store, read_sessions
+from speedproof.measure.store import Store, new_head, read_sessions
 from speedproof.protocols.bisection import Bisection, BisectionFinding
 from speedproof.report.bisection import bisection_report
 from speedproof.report.model import Report
@@ -286,15 +284,11 @@ def bisect_revisions(
 
 
 def _head(request: BisectRequest, names: Sequence[str], before: Sequence[str]) -> SessionLine:
-    started = datetime.now().astimezone()
     text = request.command if isinstance(request.command, str) else " ".join(request.command)
     versions = tuple(PlannedVersion(name, (text,), text) for name in names)
-    return SessionLine(
-        schema=SCHEMA,
-        session=f"{started:%Y%m%dT%H%M%S}-{secrets.token_hex(3)}",
-        started=started.isoformat(timespec="seconds"),
+    return new_head(
+        [PlannedBenchmark(_BENCHMARK, versions)],
         seed=request.seed,
-        benchmarks=(PlannedBenchmark(_BENCHMARK, versions),),
         options={"bisect": msgspec.json.encode(request).decode()},
         environment=snapshot(),
         resumes=tuple(before),

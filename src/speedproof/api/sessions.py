@@ -2,41 +2,28 @@
 
 from __future__ import annotations
 
-import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from speedproof.api.given import alpha_of, callable_given, margin_given, proportion_given
 from speedproof.api.measured import Measurement, RaceResult, RaceState, result_of
-from speedproof.data.session_file import SCHEMA, Line, PlannedBenchmark, PlannedVersion, RunLine, SessionLine
+from speedproof.data.session_file import Line, PlannedBenchmark, PlannedVersion, RunLine
 from speedproof.errors import UsageError
 from speedproof.measure.callables import CallableExecutor, calls_needed
 from speedproof.measure.environment import snapshot
 from speedproof.measure.executor import CommandExecutor
 from speedproof.measure.plan import Hooks, plan_commands
 from speedproof.measure.results import Warmup
-from speedproof.measure.store import Store
-from speedproof.protocols.sequential import Finding, StopRules
+from speedproof.measure.store import Store, new_head
+from speedproof.protocols.sequential import Finding
+from speedproof.protocols.stopping import StopRules
 from speedproof.sessions import ComparedSession, SessionResult
 
 __all__ = ["Measurement", "RaceResult", "RaceState", "measure", "race", "race_against"]
-
-
-def _head(plan: Sequence[PlannedBenchmark], seed: int | None, environment: dict[str, str]) -> SessionLine:
-    started = datetime.now().astimezone()
-    return SessionLine(
-        schema=SCHEMA,
-        session=f"{started:%Y%m%dT%H%M%S}-{secrets.token_hex(3)}",
-        started=started.isoformat(timespec="seconds"),
-        seed=secrets.randbits(32) if seed is None else seed,
-        benchmarks=tuple(plan),
-        environment=environment,
-    )
 
 
 def measure(
@@ -121,7 +108,7 @@ def measure(
             store.append(line)
 
     session = ComparedSession(
-        _head(plan, seed, snapshot()),
+        new_head(plan, seed=seed, environment=snapshot()),
         rules,
         CommandExecutor(timeout=timeout),
         clock=time.monotonic,
@@ -282,7 +269,7 @@ def _raced(
 
     plan = PlannedBenchmark("function", tuple(PlannedVersion(name, (name,), name) for name in calls_of))
     session = ComparedSession(
-        _head([plan], seed, {}),
+        new_head([plan], seed=seed),
         rules,
         CallableExecutor(calls_of, calls, clock=clock),
         clock=clock,

@@ -12,8 +12,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from speedproof import __version__
 from speedproof.cli.command import Args
 from speedproof.cli.console import Console
@@ -91,6 +89,8 @@ def _check_place(option: str, path: Path) -> None:
 
 def context_of(args: Args) -> Context:
     """How the command at hand was called, and by which versions it was carried out."""
+    import numpy as np
+
     from speedproof.report.stored import Context
 
     return Context(

@@ -20,7 +20,8 @@ from speedproof.protocols.calibration import calibrate
 from speedproof.protocols.planning import RunPlan, plan_runs
 from speedproof.protocols.questions import QUESTIONS
 from speedproof.protocols.results import Verdict
-from speedproof.protocols.sequential import Finding, StopRules
+from speedproof.protocols.sequential import Finding
+from speedproof.protocols.stopping import StopRules
 from speedproof.report import calibration as of_calibration
 from speedproof.report import planning as of_planning
 from speedproof.report.formats import Reported

@@ -24,7 +24,6 @@ from speedproof.data.session_file import (
     StoredSession,
 )
 from speedproof.errors import UsageError
-from speedproof.measure.build import BuildCache
 from speedproof.measure.executor import CommandExecutor
 from speedproof.measure.metrics import (
     ACCOUNTED,
@@ -46,8 +45,7 @@ from speedproof.measure.plan import (
 )
 from speedproof.measure.programs import not_found
 from speedproof.measure.results import Warmup
-from speedproof.measure.revisions import control_of, repository, resolve
-from speedproof.protocols.sequential import Gate, StopRules
+from speedproof.protocols.stopping import Gate, StopRules
 
 # What a resumed session takes over from the last: these change what is measured ...
 _MEASURED = (
@@ -251,6 +249,9 @@ def _revisions(
     args: Args, command: str | list[str], hooks: Hooks, console: Console, held: ExitStack
 ) -> tuple[PlannedBenchmark, ...]:
     """Build every revision, and plan the command in each of them."""
+    from speedproof.measure.build import BuildCache
+    from speedproof.measure.revisions import control_of, repository, resolve
+
     top = repository(Path.cwd())
     revisions = resolve(top, args.revisions)
     if args.control:

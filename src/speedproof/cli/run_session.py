@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-import secrets
 import shlex
 import signal
 import tempfile
+import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
-from fnmatch import fnmatchcase
+from importlib import import_module
 from itertools import chain, count
 from pathlib import Path
 from types import FrameType
@@ -21,11 +21,8 @@ import msgspec
 
 from speedproof.cli.command import Args
 from speedproof.cli.console import Console
-from speedproof.cli.options import FAILING
 from speedproof.cli.outputs import check_outputs
-from speedproof.cli.run_report import report
 from speedproof.cli.run_request import (
-    Metrics,
     inherit,
     kept,
     metrics_of,
@@ -33,37 +30,31 @@ from speedproof.cli.run_request import (
     plan_of,
     refuse_verdicts,
     rules_of,
-    unaffected_of,
     warmup_of,
 )
 from speedproof.data.session_file import (
-    SCHEMA,
-    Line,
     PlannedBenchmark,
-    SessionLine,
     StoredSession,
-    control_name,
 )
 from speedproof.errors import FormatError, SpeedproofError, UsageError
 from speedproof.measure.cache import untold
 from speedproof.measure.drivers import ToolExecutor, planned
 from speedproof.measure.environment import differences, disturbances, snapshot
 from speedproof.measure.execute import shell_command
-from speedproof.measure.executor import CommandExecutor, shell_start
-from speedproof.measure.programs import fingerprints, not_found, replaced, was_changed
+from speedproof.measure.executor import shell_start
+from speedproof.measure.programs import fingerprints, not_found, was_changed
 from speedproof.measure.results import Warmup
-from speedproof.measure.store import Store, read_sessions
-from speedproof.protocols.results import Verdict
-from speedproof.protocols.sequential import Finding, StopRules
-from speedproof.sessions import ComparedSession, SessionResult, tool_times
+from speedproof.measure.store import new_head, read_sessions
 
-FAILED = 1
-ERROR = 2
-UNDECIDED = 3
 INTERRUPTED = 130
 _ALONE_RUNS = 30
 _SAME_EVENT_SECONDS = 1.0
 _LONG_INVOCATION_SECONDS = 3.0
+# In the order in which it is needed; the last two are what NumPy loads at its first median and random number.
+_LOADED_LATE = (
+    "speedproof.sessions", "speedproof.formats", "speedproof.cli.run_measure", "speedproof.cli.run_report",
+    "speedproof.protocols.suite", "numpy.ma", "numpy.random",
+)  # fmt: skip
 
 
 def carry_out(args: Args, console: Console) -> int:
@@ -96,7 +87,7 @@ def _carry_out(args: Args, console: Console, held: ExitStack) -> int:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="speedproof-"))
         metrics = metrics_of(args, Path(folder), console)
         tool = (
-            ToolExecutor(args.driver, metrics.executor, Path(folder), tool_times(args.driver))
+            ToolExecutor(args.driver, metrics.executor, Path(folder), _times_of(args.driver))
             if args.driver
             else None
         )
@@ -110,12 +101,10 @@ def _carry_out(args: Args, console: Console, held: ExitStack) -> int:
                 f"note: every run includes the start of {args.shell}, about {1e3 * seconds:.2g} ms; it brings "
                 "speedups closer to 1"
             )
-        head = SessionLine(
-            schema=SCHEMA,
-            session=f"{started:%Y%m%dT%H%M%S}-{secrets.token_hex(3)}",
-            started=started.isoformat(timespec="seconds"),
-            seed=secrets.randbits(32) if args.seed is None else args.seed,
-            benchmarks=plan,
+        head = new_head(
+            plan,
+            seed=args.seed,
+            started=started,
             units=metrics.units,
             options=kept(args),
             environment=environment,
@@ -131,7 +120,10 @@ def _carry_out(args: Args, console: Console, held: ExitStack) -> int:
                 found = _found_by(tool, head.benchmarks, stored, console)
                 head = msgspec.structs.replace(head, benchmarks=found)
                 rules = rules_of(args, found)
-            outcome = _measure(args, console, stack, path, head, stored, rules, warmup, metrics, tool)
+            from speedproof.cli.run_measure import exit_code, measure
+            from speedproof.cli.run_report import report
+
+            outcome = measure(args, console, stack, path, head, stored, rules, warmup, metrics, tool)
         except (SpeedproofError, OSError):
             _say_what_is_left(console, path, head.session)
             raise
@@ -139,7 +131,7 @@ def _carry_out(args: Args, console: Console, held: ExitStack) -> int:
     if outcome.measured.interrupted:
         console.remark(f"to go on: speedproof run --resume {shlex.quote(str(path))}")
     report(args, console, path, [*head.resumes, head.session], rules, outcome)
-    return INTERRUPTED if outcome.measured.interrupted else _code(args, outcome)
+    return INTERRUPTED if outcome.measured.interrupted else exit_code(args, outcome)
 
 
 def _found_by(
@@ -153,7 +145,9 @@ def _found_by(
     sides = list(versions.values())
     console.remark(f"looking for the benchmarks of {tool.driver}")
     begun = time.monotonic()
-    found, tool.aliases, absent = planned(sides, {v.name: tool.discover(v) for v in sides})
+    with _loading():
+        measured = {v.name: tool.discover(v) for v in sides}
+    found, tool.aliases, absent = planned(sides, measured)
     each = (time.monotonic() - begun) / len(sides)
     if each > _LONG_INVOCATION_SECONDS:
         console.remark(
@@ -164,61 +158,51 @@ def _found_by(
     return tuple(plan) if stored else found
 
 
-def _code(args: Args, outcome: SessionResult) -> int:
-    """2 when some version has no run that counts or a cleanup failed, 1 when a ``--fail-on`` condition is met."""
-    if outcome.measured.fruitless or outcome.measured.unfinished:
-        return ERROR
-    judged = [
-        f
-        for f in outcome.findings
-        if not (args.control and f.candidate == control_name(f.reference))
-        and not any(fnmatchcase(f.benchmark, pattern) for pattern in args.unaffected)
-    ]
-    if args.gate:
-        return _gate_code(judged)
-    failing = frozenset[Verdict]().union(*(FAILING[name] for name in args.fail_on))
-    return FAILED if any(finding.verdict in failing for finding in judged) else 0
+def _times_of(tool: str) -> Callable[[Path], Mapping[str, float]]:
+    """The reader of a tool's files, loaded with the first of them."""
+
+    def read(path: Path) -> Mapping[str, float]:
+        from speedproof.sessions import tool_times
+
+        return tool_times(tool)(path)
+
+    return read
 
 
-def _gate_code(findings: Sequence[Finding]) -> int:
-    """0 when all pass, 1 when one fails, 3 when it is undecided."""
-    outcomes = {finding.gate for finding in findings}
-    return FAILED if "fail" in outcomes else 0 if outcomes == {"pass"} else UNDECIDED
+@contextmanager
+def _loading() -> Iterator[None]:
+    """Load what measures and reports while a tool runs for its names alone, and so disturb no measurement."""
+
+    def load() -> None:
+        for name in _LOADED_LATE:
+            import_module(name)
+
+    thread = threading.Thread(target=load, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.join()
 
 
 def _review(args: Args, console: Console) -> int:
-    """The verdict on what a file holds; it is valid whenever, and for whatever reason, measuring stopped."""
+    """The verdict on what a file holds."""
+    from speedproof.cli.run_measure import exit_code, review
+    from speedproof.cli.run_report import report
+
     stored = _stored(args, console, args.review)
     refuse_verdicts(args)
-    head = stored[-1].head
+    head, end = stored[-1].head, stored[-1].end
     rules = rules_of(args, head.benchmarks)
-    higher = head.units.get(args.decide_by, ("", ""))[1] == "higher"
-
-    def append(line: Line) -> None:
-        """Nothing is measured, so nothing is stored."""
-
-    session = ComparedSession(
-        head,
-        rules,
-        CommandExecutor(),
-        clock=time.monotonic,
-        append=append,
-        metric=args.decide_by,
-        higher_is_better=higher,
-        control=args.control,
-        repeats=args.runs if args.builds and args.runs else 1,
-        unaffected=unaffected_of(args, head.benchmarks),
-    )
-    session.recall(stored)
-    outcome = session.review()
-    how = f"ended: {stored[-1].end.reason}" if stored[-1].end else "was killed before it ended, or goes on"
+    outcome = review(args, stored, rules)
+    how = f"ended: {end.reason}" if end else "was killed before it ended, or goes on"
     console.remark(f"session {head.session}, started {head.started}, {how}")
     if not outcome.measured.tallies:
         raise FormatError(
             args.review, f"session {head.session}", "holds no run, so there is nothing to review"
         )
     report(args, console, Path(args.review), [s.head.session for s in stored], rules, outcome)
-    return _code(args, outcome)
+    return exit_code(args, outcome)
 
 
 def _say_what_is_left(console: Console, path: Path, session: str) -> None:
@@ -263,43 +247,6 @@ def ends_as_ctrl_c(clock: Callable[[], float] = time.monotonic) -> Iterator[None
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def _measure(
-    args: Args,
-    console: Console,
-    stack: ExitStack,
-    path: Path,
-    head: SessionLine,
-    stored: Sequence[StoredSession],
-    rules: StopRules,
-    warmup: Warmup,
-    metrics: Metrics,
-    tool: ToolExecutor | None,
-) -> SessionResult:
-    from speedproof.cli.live import Watcher
-
-    store = stack.enter_context(Store(path))
-    session = ComparedSession(
-        head,
-        rules,
-        metrics.executor,
-        clock=time.monotonic,
-        append=store.append,
-        watch=stack.enter_context(Watcher(console, metric=args.decide_by)),
-        warmup=warmup,
-        metric=args.decide_by,
-        higher_is_better=metrics.higher_is_better,
-        control=args.control,
-        ignore_failure=args.ignore_failure,
-        changed=lambda: replaced(head.benchmarks, head.files, fingerprints(head.benchmarks)),
-        harness=tool,
-        repeats=args.runs if args.builds and args.runs else 1,
-        unaffected=unaffected_of(args, head.benchmarks),
-    )
-    if stored:
-        console.remark(f"{session.recall(stored)} blocks taken over from {path}")
-    return session.run()
 
 
 def _stored(args: Args, console: Console, file: str | None) -> list[StoredSession]:

@@ -10,11 +10,13 @@ import math
 import re
 from dataclasses import dataclass, replace
 from enum import StrEnum
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING
 
 from speedproof.errors import UsageError
+
+if TYPE_CHECKING:  # whoever only names a unit does not wait for it
+    import numpy as np
+    import numpy.typing as npt
 
 
 class Direction(StrEnum):
@@ -57,10 +59,14 @@ class Unit:
         >>> float(parse_unit("ms").to_base(np.array([128.3]))[0]), 128.3 / 1000, 128.3 * 1e-3
         (0.1283, 0.12830000000000003, 0.12830000000000003)
         """
+        import numpy as np
+
         return _scaled(np.asarray(values, dtype=np.float64), self.numerator, self.denominator)
 
     def convert(self, value: float) -> float:
         """One value in the base unit, as :meth:`to_base` gives it."""
+        import numpy as np
+
         return float(self.to_base(np.array([value]))[0])
 
 
@@ -71,6 +77,8 @@ _WHOLE = 2**53
 
 def _scaled(values: npt.NDArray[np.float64], numerator: int, denominator: int) -> npt.NDArray[np.float64]:
     """The decimals that values stand for times a fraction, correctly rounded."""
+    import numpy as np
+
     if numerator == denominator:
         return values
     if denominator == 1 and numerator & (numerator - 1) == 0:

@@ -10,17 +10,37 @@ from __future__ import annotations
 import fcntl
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from datetime import datetime
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import msgspec
 
 from speedproof.data import session_file
-from speedproof.data.session_file import Line, StoredSession
+from speedproof.data.session_file import Line, PlannedBenchmark, SessionLine, StoredSession
 from speedproof.errors import FormatError
 
 _SYNC_SECONDS = 1.0
+
+
+def new_head(
+    benchmarks: Iterable[PlannedBenchmark],
+    *,
+    seed: int | None,
+    started: datetime | None = None,
+    **kept: Any,
+) -> SessionLine:
+    """The first line of a session that begins now, under a name that no other has."""
+    started = started or datetime.now().astimezone()
+    return SessionLine(
+        schema=session_file.SCHEMA,
+        session=f"{started:%Y%m%dT%H%M%S}-{os.urandom(3).hex()}",
+        started=started.isoformat(timespec="seconds"),
+        seed=int.from_bytes(os.urandom(4)) if seed is None else seed,
+        benchmarks=tuple(benchmarks),
+        **kept,
+    )
 
 
 class Store:

@@ -12,7 +12,8 @@ from speedproof.data.session_file import control_name
 from speedproof.data.suite import Suite
 from speedproof.data.units import format_value
 from speedproof.protocols.results import Comparison, Needed, State, Summary, Verdict, summarise
-from speedproof.protocols.sequential import Finding, Gate
+from speedproof.protocols.sequential import Finding
+from speedproof.protocols.stopping import Gate
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.report import suite, versions
 from speedproof.report.model import Cell, Column, Report, Table, Text

@@ -1,0 +1,53 @@
+"""When a benchmark has been measured enough."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from speedproof.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """What every benchmark of a suite is held to: not slower by more than a margin."""
+
+    margin: float  # speedups down to ``1 / (1 + margin)`` pass
+    # How many comparisons there are in all. To pass wrongly, all tests must reject, also that of a benchmark
+    # that lost too much, so a pass needs no correction; one false fail is enough, so a fail has the risk over
+    # their number.
+    family: int
+
+    @property
+    def edge(self) -> float:
+        """The least speedup that passes."""
+        return 1 / (1 + self.margin)
+
+
+@dataclass(frozen=True, slots=True)
+class StopRules:
+    """When a benchmark has been measured enough."""
+
+    alpha: float = 0.05  # of each side, for all candidates together
+    # Stop when the speedup is proven to lie within ``[1/(1 + margin), 1 + margin]``, too
+    margin: float | None = None
+    # Do not stop for a verdict, but when both bounds are this close: ``sqrt(high / low) - 1``
+    precision: float | None = None
+    min_blocks: int = 10  # blocks before any verdict may end the benchmark
+    max_blocks: int | None = None  # blocks after which it ends
+    max_time: float | None = 60.0  # seconds of one session after which it ends
+    # Stop when there is a verdict; otherwise only when its bound holds at least half of the observed effect,
+    # as "at least 1.001x" is of little use to somebody who sees 1.05x
+    stop_at_proof: bool = False
+    # Stop when it is proven that nothing was lost beyond the gate's margin, or that something was
+    gate: Gate | None = None
+    # There will be ``max_blocks`` blocks, whatever they show: they are tested once, at the end
+    fixed: bool = False
+    budget: float | None = None  # seconds for all benchmarks together, instead of ``max_time`` for each
+
+    def __post_init__(self) -> None:
+        if self.min_blocks < 1:
+            raise UsageError(f"--min-runs {self.min_blocks}: at least 1")
+        if self.max_blocks is not None and self.max_blocks < self.min_blocks:
+            raise UsageError(
+                f"--min-runs {self.min_blocks} and --max-runs {self.max_blocks} leave nothing to measure"
+            )
