@@ -26,7 +26,7 @@ from speedproof.data.session_file import RunLine
 from speedproof.measure.executor import CommandExecutor
 from speedproof.measure.plan import Hooks, plan_commands
 from speedproof.measure.schedule import block_order
-from speedproof.measure.store import Store
+from speedproof.measure.store import ResultsFile
 from speedproof.protocols.sequential import SequentialComparison
 from speedproof.protocols.stopping import StopRules
 
@@ -44,7 +44,7 @@ class Arrangement:
 
     Parameters
     ----------
-    store : Store or None
+    store : ResultsFile or None
         Every run is appended to it, right after it.
     first, second : callable
         Given the arrangement, the work.
@@ -52,7 +52,7 @@ class Arrangement:
 
     def __init__(
         self,
-        store: Store | None,
+        store: ResultsFile | None,
         first: Callable[[Arrangement], object],
         second: Callable[[Arrangement], object],
     ) -> None:
@@ -120,7 +120,7 @@ def reading(mebibytes: int) -> Callable[[Arrangement], object]:
 def main() -> None:
     """Print the table."""
     executor = CommandExecutor()
-    with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "runs.jsonl") as store:
+    with tempfile.TemporaryDirectory() as folder, ResultsFile(Path(folder) / "runs.jsonl") as store:
         arrangements = {
             "nothing": Arrangement(None, nothing, nothing),
             "the results file, after every run": Arrangement(store, nothing, nothing),

@@ -29,7 +29,7 @@ from speedproof.data.session_file import SCHEMA, RunLine, SessionLine
 from speedproof.measure.execute import Job, execute
 from speedproof.measure.executor import CommandExecutor
 from speedproof.measure.plan import Hooks, plan_commands
-from speedproof.measure.store import Store, read_sessions
+from speedproof.measure.store import ResultsFile, read_sessions
 from speedproof.protocols.stopping import StopRules
 from speedproof.sessions import ComparedSession
 
@@ -97,7 +97,7 @@ def equal_binaries() -> None:
         rules = StopRules(min_blocks=BLOCKS, max_blocks=BLOCKS, max_time=None)
         path = Path(folder) / "aa.jsonl"
         start = time.perf_counter()
-        with Store(path) as store:
+        with ResultsFile(path) as store:
             session = ComparedSession(
                 head, rules, CommandExecutor(), clock=time.monotonic, append=store.append
             )

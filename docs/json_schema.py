@@ -17,7 +17,7 @@ from speedproof.corpus.info import CorpusInfo
 from speedproof.corpus.model import CorpusModels
 from speedproof.history.alarms import ToldAlarms
 from speedproof.history.result import ToldHistory
-from speedproof.history.rows import Added, Measured
+from speedproof.history.rows import Added, QueriedSample
 from speedproof.mixture.analysis import Analysis
 from speedproof.protocols.calibration import Calibration
 from speedproof.protocols.gate import GateDecision
@@ -26,7 +26,7 @@ from speedproof.protocols.hpt_claims import HptClaims
 from speedproof.protocols.modes import ModeComparison
 from speedproof.protocols.planning import RunPlan
 from speedproof.protocols.ranking import RunRanking, SuiteRanking
-from speedproof.protocols.sequential import Finding
+from speedproof.protocols.sequential import CandidateResult
 from speedproof.protocols.speedup_test_tool import SuiteReport
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.report.bisection import ToldBisection
@@ -46,8 +46,8 @@ RESULTS: dict[str, list[Any]] = {
         )
     ],
     "gate": [GateDecision],
-    "history": [ToldHistory, ToldAlarms, Added, Measured],
-    "run": [Finding, Calibration, RunPlan],
+    "history": [ToldHistory, ToldAlarms, Added, QueriedSample],
+    "run": [CandidateResult, Calibration, RunPlan],
     "bisect": [ToldBisection],
     "corpus": [CorpusInfo],
     "corpus compare": [Conclusion],

@@ -20,7 +20,7 @@ import numpy as np
 
 from speedproof.data.suite import Record, Suite
 from speedproof.history.commits import Commit
-from speedproof.history.store import Store
+from speedproof.history.store import HistoryStore
 
 VALUES = 20
 
@@ -32,7 +32,7 @@ def fill(where: Path, commits: int, benchmarks: int, seed: int = 7) -> float:
     steps = {
         k: (int(rng.integers(commits)), 1.0 + 0.1 * rng.standard_normal()) for k in range(0, benchmarks, 10)
     }
-    store = Store(str(where))
+    store = HistoryStore(str(where))
     start = time.perf_counter()
     for i in range(commits):
         sha = f"{i:07x}{'a' * 33}"

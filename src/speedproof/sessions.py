@@ -17,7 +17,7 @@ from speedproof.data.session_file import EndLine, Line, SessionLine, StoredSessi
 from speedproof.measure.results import Limits, Measured, Progress, Tally, Warmup
 from speedproof.measure.runs import Executor, Harness
 from speedproof.measure.session import Session
-from speedproof.protocols.sequential import Finding, SequentialComparison, withheld, withheld_by
+from speedproof.protocols.sequential import CandidateResult, SequentialComparison, withheld, withheld_by
 from speedproof.protocols.stopping import StopRules
 
 # Where more blocks than this are cut short, their lengths choose which blocks count.
@@ -28,7 +28,7 @@ _CUT_SHARE = 0.1
 class SessionResult:
     """What a session found."""
 
-    findings: tuple[Finding, ...]  # for every candidate of every benchmark that was measured
+    findings: tuple[CandidateResult, ...]  # for every candidate of every benchmark that was measured
     measured: Measured  # how the session went
 
 
@@ -162,7 +162,7 @@ class ComparedSession:
             findings = withheld(findings, control_name)
         return SessionResult(withheld_by(findings, self._unaffected), measured)
 
-    def _warnings(self, finding: Finding, measured: Measured) -> Iterator[str]:
+    def _warnings(self, finding: CandidateResult, measured: Measured) -> Iterator[str]:
         name, sides = finding.benchmark, (finding.reference, finding.candidate)
         tallies = {tally.version: tally for tally in measured.tallies if tally.benchmark == name}
         yield from self.comparisons[name].warnings(finding.candidate)

@@ -15,7 +15,7 @@ from speedproof.measure.execute import Run
 from speedproof.measure.results import Progress
 from speedproof.protocols.calibration import Calibration
 from speedproof.protocols.results import Verdict
-from speedproof.protocols.sequential import Finding, SequentialComparison
+from speedproof.protocols.sequential import CandidateResult, SequentialComparison
 from speedproof.protocols.stopping import StopRules
 from speedproof.report import calibration
 from speedproof.report.text import render
@@ -37,7 +37,7 @@ def race_of(pairs: list[tuple[float, float]], rules: StopRules | None = None) ->
     return race
 
 
-def found(pairs: list[tuple[float, float]], rules: StopRules | None = None) -> Finding:
+def found(pairs: list[tuple[float, float]], rules: StopRules | None = None) -> CandidateResult:
     return race_of(pairs, rules).findings()[0]
 
 

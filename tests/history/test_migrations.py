@@ -17,7 +17,7 @@ from speedproof.history.rows import Triage
 pytest.importorskip("sqlalchemy")
 
 from speedproof.history.schema import SCHEMA
-from speedproof.history.store import Store
+from speedproof.history.store import HistoryStore
 
 DUMP = (Path(__file__).parents[1] / "data" / "history" / "schema1.sql").read_text(encoding="utf-8")
 
@@ -50,7 +50,7 @@ def test_a_store_of_the_first_schema_is_brought_forward(where: str) -> None:
     """Values, nesting, decisions; of 7 values the median lies between least and largest, of 4 nothing is said."""
     fill(where)
     for _ in range(2):
-        store = Store(where)
+        store = HistoryStore(where)
         found = store.measurements()
         assert found.location.tolist() == [2.5, 15.0, 9.0]
         assert (found.low[0], found.high[0]) == (0.1, 7.0)
@@ -74,7 +74,7 @@ def test_a_migrated_store_has_the_tables_of_a_new_one(tmp_path: Path) -> None:
         where = tmp_path / name
         if name == "old.db":
             fill(str(where))
-        Store(str(where))
+        HistoryStore(str(where))
         with sqlite3.connect(where) as connection:
             tables = [t for (t,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
             columns = {
@@ -100,8 +100,8 @@ def test_a_migration_that_fails_leaves_the_old_store(tmp_path: Path, monkeypatch
     with monkeypatch.context() as patch:
         patch.setattr("speedproof.history.migrations.location_and_bounds", fails)
         with pytest.raises(RuntimeError):
-            Store(str(where))
+            HistoryStore(str(where))
     with sqlite3.connect(where) as connection:
         assert connection.execute("SELECT value FROM meta").fetchall() == [("1",)]
         assert connection.execute("SELECT count(observations) FROM sample").fetchall() == [(3,)]
-    assert Store(str(where)).measurements().location.tolist() == [2.5, 15.0, 9.0]
+    assert HistoryStore(str(where)).measurements().location.tolist() == [2.5, 15.0, 9.0]

@@ -13,7 +13,7 @@ import speedproof as sp
 from speedproof.data.suite import Key
 from speedproof.history.alarms import find_alarms
 from speedproof.history.commits import Commit
-from speedproof.history.rows import Measurement, Measurements, StoredSeries
+from speedproof.history.rows import MeasuredCommit, Measurements, StoredSeries
 from speedproof.history.tracks import Track, tracks_of
 
 pytest.importorskip("sqlalchemy")
@@ -28,7 +28,7 @@ def slower_track(measured: tuple[str, ...]) -> tuple[Track, ...]:
     commits = [Commit(sha) for sha in measured]
     slow = 3 * len(commits) // 4
     rows = [
-        Measurement(0, i, 0, commit, False, math.exp(0.1 * (i >= slow) + 0.01 * rng.standard_normal()), i)
+        MeasuredCommit(0, i, 0, commit, False, math.exp(0.1 * (i >= slow) + 0.01 * rng.standard_normal()), i)
         for i, commit in enumerate(commits)
     ]
     return tracks_of(Measurements.of(rows), commits, {0: "ant"})

@@ -16,7 +16,7 @@ import pytest
 from speedproof.data.suite import Key, Record, Suite
 from speedproof.errors import SpeedproofError, UsageError
 from speedproof.history.commits import Commit
-from speedproof.history.store import Store
+from speedproof.history.store import HistoryStore
 
 pytest.importorskip("sqlalchemy")
 
@@ -25,8 +25,8 @@ import sys
 import numpy as np
 from speedproof.data.suite import Record, Suite
 from speedproof.history.commits import Commit
-from speedproof.history.store import Store
-store = Store(sys.argv[1])
+from speedproof.history.store import HistoryStore
+store = HistoryStore(sys.argv[1])
 for i in range(int(sys.argv[3])):
     name = f"{sys.argv[2]}-{i}"
     suite = Suite.from_records([(name, Record(f"bench{k}", np.arange(1.0, 50.0))) for k in range(20)])
@@ -35,7 +35,7 @@ for i in range(int(sys.argv[3])):
 """
 
 
-def shas(store: Store) -> list[str]:
+def shas(store: HistoryStore) -> list[str]:
     """The commit of every sample, in the order of adding."""
     found = store.measurements()
     return [found.commits[place].sha for place in found.commit]
@@ -51,7 +51,7 @@ def test_everything_comes_back(where: str) -> None:
     record = Record(
         "sort", np.array([1.5, 2.5, 0.1]), unit="B/s", metric="throughput", processes=np.array([0, 0, 1])
     )
-    store = Store(where)
+    store = HistoryStore(where)
     added = store.add(
         Suite.from_records([("new", record)]),
         {"new": Commit("abc", "Sort faster", "2026-01-02")},
@@ -59,7 +59,7 @@ def test_everything_comes_back(where: str) -> None:
         digest="1",
     )
     assert (added.samples, added.known, added.commits) == (1, False, ("abc",))
-    (series,) = Store(where).all_series()
+    (series,) = HistoryStore(where).all_series()
     assert (series.key, series.unit, series.higher_is_better) == (Key("sort", "throughput"), "B/s", True)
     found = store.measurements()
     (sample,) = store.samples(found.sample.tolist())
@@ -72,7 +72,7 @@ def test_everything_comes_back(where: str) -> None:
 
 def test_the_same_file_twice_is_once(where: str) -> None:
     """Adding again changes nothing; the same content for another commit is something else."""
-    store = Store(where)
+    store = HistoryStore(where)
     for _ in range(2):
         added = store.add(suite_of("v", 1.0, 2.0), {"v": Commit("a")}, path="f", digest="1")
     assert added.known
@@ -82,7 +82,7 @@ def test_the_same_file_twice_is_once(where: str) -> None:
 
 def test_a_benchmark_keeps_its_unit_and_nothing_of_the_file_is_added(where: str) -> None:
     """A file in another unit is refused whole."""
-    store = Store(where)
+    store = HistoryStore(where)
     store.add(suite_of("v", 1.0), {"v": Commit("a")}, path="f", digest="1")
     bad = Suite.from_records(
         [
@@ -106,7 +106,7 @@ def test_twenty_writers_at_a_time(where: str, tmp_path: Path) -> None:
         for k in range(20)
     ]
     assert [writer.wait() for writer in writers] == [0] * 20
-    found = Store(where).measurements()
+    found = HistoryStore(where).measurements()
     assert len(found) == 10 * 2 * 20  # every second writer added what another had
     assert len(set(zip(found.commit.tolist(), found.series.tolist(), strict=True))) == len(found)
 
@@ -115,7 +115,7 @@ def test_kill_leaves_whole_files_only(tmp_path: Path) -> None:
     """After kill -9 a file is in the store with all its samples or not at all."""
     where, script = str(tmp_path / "s.db"), tmp_path / "writer.py"
     script.write_text(WRITER)
-    Store(where)
+    HistoryStore(where)
     for k in range(3):
         writer = subprocess.Popen(
             [sys.executable, str(script), where, f"w{k}", "500"], stdout=subprocess.PIPE
@@ -127,7 +127,7 @@ def test_kill_leaves_whole_files_only(tmp_path: Path) -> None:
         writer.send_signal(signal.SIGKILL)
         writer.wait()
         writer.stdout.close()
-    per_commit = Counter(shas(Store(where)))
+    per_commit = Counter(shas(HistoryStore(where)))
     assert len(per_commit) >= 9
     assert set(per_commit.values()) == {20}
 
@@ -135,11 +135,11 @@ def test_kill_leaves_whole_files_only(tmp_path: Path) -> None:
 def test_a_newer_store_is_refused_in_words(tmp_path: Path) -> None:
     """The message names the remedy, and nothing is changed."""
     where = tmp_path / "s.db"
-    Store(str(where))
+    HistoryStore(str(where))
     with sqlite3.connect(where) as connection:
         connection.execute("UPDATE meta SET value = '99'")
     with pytest.raises(SpeedproofError, match="newer speedproof"):
-        Store(str(where))
+        HistoryStore(str(where))
 
 
 @pytest.mark.parametrize("content", [b"not a database at all, just text " * 20, b""])
@@ -149,9 +149,9 @@ def test_files_that_are_no_store(tmp_path: Path, content: bytes) -> None:
     where.write_bytes(content)
     if content:
         with pytest.raises(SpeedproofError, match="name another --store"):
-            Store(str(where))
+            HistoryStore(str(where))
     else:
-        assert Store(str(where)).commits() == ()
+        assert HistoryStore(str(where)).commits() == ()
 
 
 def test_another_database_is_left_alone(tmp_path: Path) -> None:
@@ -160,7 +160,7 @@ def test_another_database_is_left_alone(tmp_path: Path) -> None:
     with sqlite3.connect(where) as connection:
         connection.execute("CREATE TABLE cats (name TEXT)")
     with pytest.raises(SpeedproofError, match="tables that are not a"):
-        Store(str(where))
+        HistoryStore(str(where))
 
 
 @pytest.mark.parametrize(
@@ -169,7 +169,7 @@ def test_another_database_is_left_alone(tmp_path: Path) -> None:
 def test_places_that_cannot_be_opened_are_told(where: str) -> None:
     """No traceback for a URL of no database, a server that is not there, a folder that is not there."""
     with pytest.raises(SpeedproofError, match=where.split("?")[0]):
-        Store(where)
+        HistoryStore(where)
 
 
 FULL = """
@@ -177,8 +177,8 @@ import resource, sys
 import numpy as np
 from speedproof.data.suite import Record, Suite
 from speedproof.history.commits import Commit
-from speedproof.history.store import Store
-store = Store(sys.argv[1])
+from speedproof.history.store import HistoryStore
+store = HistoryStore(sys.argv[1])
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]),) * 2)
 rng = np.random.default_rng(1)
 records = [(("big", Record(f"bench{k}", rng.random(5000)))) for k in range(20)]
@@ -190,13 +190,13 @@ def test_a_full_disk_leaves_the_store_as_it_was(tmp_path: Path) -> None:
     """Files may not grow beyond a limit: the file is not added, the rest is there, and adding goes on later."""
     where, script = tmp_path / "s.db", tmp_path / "full.py"
     script.write_text(FULL)
-    Store(str(where)).add(suite_of("v", 1.0), {"v": Commit("a")}, path="f", digest="1")
+    HistoryStore(str(where)).add(suite_of("v", 1.0), {"v": Commit("a")}, path="f", digest="1")
     limit = str(where.stat().st_size + 200_000)
     done = subprocess.run([sys.executable, str(script), str(where), limit], capture_output=True, text=True)
     assert done.returncode == 1
     assert "SpeedproofError" in done.stderr
     assert "nothing was added" in done.stderr
-    store = Store(str(where))
+    store = HistoryStore(str(where))
     assert shas(store) == ["a"]
     assert [c.sha for c in store.commits()] == ["a"]
     store.add(suite_of("v", 2.0), {"v": Commit("b")}, path="g", digest="2")
@@ -206,9 +206,9 @@ def test_a_full_disk_leaves_the_store_as_it_was(tmp_path: Path) -> None:
 def test_a_locked_store_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A writer that another one keeps waiting for too long says so, and has written nothing."""
     where = tmp_path / "s.db"
-    Store(str(where))
+    HistoryStore(str(where))
     monkeypatch.setattr("speedproof.history.store._BUSY", 0.05)
-    store = Store(str(where))
+    store = HistoryStore(str(where))
     with sqlite3.connect(where) as other:
         other.execute("BEGIN EXCLUSIVE")
         with pytest.raises(SpeedproofError, match="another program writes to it: try again"):
@@ -218,7 +218,7 @@ def test_a_locked_store_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 def test_forgetting_a_commit_forgets_its_files(where: str) -> None:
     """A forgotten file may be added again; unknown commits are told."""
-    store = Store(where)
+    store = HistoryStore(where)
     store.add(suite_of("v", 1.0), {"v": Commit("a")}, path="f", digest="1")
     store.add(suite_of("v", 2.0), {"v": Commit("b")}, path="g", digest="2")
     assert store.forget("a") == 1
@@ -230,7 +230,7 @@ def test_forgetting_a_commit_forgets_its_files(where: str) -> None:
 
 def test_decisions_are_kept_with_who_and_when(where: str) -> None:
     """Oldest first; a benchmark or all of them."""
-    store = Store(where)
+    store = HistoryStore(where)
     store.add(suite_of("v", 1.0), {"v": Commit("a")}, path="f", digest="1")
     store.decide("a", "blessed", reason="new feature", who="ann")
     store.decide("a", "invalid", reason="noise", who="bob", benchmark="sort")

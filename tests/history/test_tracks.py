@@ -11,7 +11,7 @@ from speedproof.data.suite import Key
 from speedproof.history.changes import find_history_changes
 from speedproof.history.commits import Commit
 from speedproof.history.floor import noise_floor
-from speedproof.history.rows import Measurement, Measurements
+from speedproof.history.rows import MeasuredCommit, Measurements
 from speedproof.history.tracks import tracks_of
 
 MACHINES = {0: "ant", 1: "bee", 2: "cow"}
@@ -21,7 +21,7 @@ RELEASES = [Commit("v1"), Commit("v2")]
 
 def history(rng: np.random.Generator, *, anchored: bool, step: float = 0.0, at: int = 120) -> Measurements:
     """200 commits, each in one session on one of three machines that differ by 15 %; v2 is 7 % faster than v1."""
-    found: list[Measurement] = []
+    found: list[MeasuredCommit] = []
     for i, commit in enumerate(COMMITS):
         machine = int(rng.integers(3))
         speed = (1.0, 1.15, 0.87)[machine] * math.exp(0.05 * rng.standard_normal())  # the machine that day
@@ -34,7 +34,7 @@ def history(rng: np.random.Generator, *, anchored: bool, step: float = 0.0, at: 
             other, level = (RELEASES[1], 0.93) if i == 99 else (RELEASES[0], 1.0)
             rows.append((other, False, speed * level * math.exp(0.004 * rng.standard_normal())))
         found += [
-            Measurement(0, i, machine, who, is_anchor, value, len(found) + k)
+            MeasuredCommit(0, i, machine, who, is_anchor, value, len(found) + k)
             for k, (who, is_anchor, value) in enumerate(rows)
         ]
     return Measurements.of(found)
@@ -48,7 +48,7 @@ def test_without_noise_a_chain_gives_the_true_levels() -> None:
         [("b", True, 10.0), ("c2", False, 30.0)],
     ]
     rows = [
-        Measurement(0, s, 0, Commit(sha), anchor, value, 10 * s + k)
+        MeasuredCommit(0, s, 0, Commit(sha), anchor, value, 10 * s + k)
         for s, session in enumerate(sessions)
         for k, (sha, anchor, value) in enumerate(session)
     ]
@@ -60,10 +60,10 @@ def test_without_noise_a_chain_gives_the_true_levels() -> None:
 def test_anchors_that_no_session_joins_stay_apart() -> None:
     """Nothing says how two releases differ that were never measured together."""
     rows = [
-        Measurement(0, 0, 0, Commit("a"), True, 1.0, 0),
-        Measurement(0, 0, 0, Commit("c1"), False, 1.0, 1),
-        Measurement(0, 1, 0, Commit("b"), True, 1.0, 2),
-        Measurement(0, 1, 0, Commit("c2"), False, 1.0, 3),
+        MeasuredCommit(0, 0, 0, Commit("a"), True, 1.0, 0),
+        MeasuredCommit(0, 0, 0, Commit("c1"), False, 1.0, 1),
+        MeasuredCommit(0, 1, 0, Commit("b"), True, 1.0, 2),
+        MeasuredCommit(0, 1, 0, Commit("c2"), False, 1.0, 3),
     ]
     assert [t.basis for t in tracks_of(Measurements.of(rows), [Commit("c1"), Commit("c2")], MACHINES)] == [
         "a",
@@ -106,7 +106,7 @@ def test_the_noise_floor_is_the_pooled_deviation_of_sessions() -> None:
     """Against numpy: the deviation of values about their commit's mean."""
     values = np.random.default_rng(4).normal(0, 0.02, (30, 3))
     rows = [
-        Measurement(0, 3 * i + k, 0, COMMITS[i], False, math.exp(values[i, k]), 3 * i + k)
+        MeasuredCommit(0, 3 * i + k, 0, COMMITS[i], False, math.exp(values[i, k]), 3 * i + k)
         for i in range(30)
         for k in range(3)
     ]

@@ -22,7 +22,7 @@ from speedproof.data.session_file import (
 from speedproof.data.suite import Record
 from speedproof.errors import FormatError
 from speedproof.formats import read
-from speedproof.measure.store import Store, read_sessions
+from speedproof.measure.store import ResultsFile, read_sessions
 
 PLAN = (PlannedBenchmark("b", (PlannedVersion("v", ("true",), "true"),)),)
 
@@ -38,7 +38,7 @@ def run_line(name: str, block: int) -> RunLine:
 def test_round_trip(tmp_path: Path) -> None:
     path = tmp_path / "r.jsonl"
     runs = tuple(run_line("s", block) for block in range(5))
-    with Store(path) as store:
+    with ResultsFile(path) as store:
         store.append(head("s"))
         for line in runs:
             store.append(line)
@@ -51,7 +51,7 @@ def test_round_trip(tmp_path: Path) -> None:
 def test_sessions_of_one_file_stay_apart(tmp_path: Path) -> None:
     path = tmp_path / "r.jsonl"
     for name in ("one", "two"):
-        with Store(path) as store:
+        with ResultsFile(path) as store:
             store.append(head(name))
             store.append(run_line(name, 0))
     assert [(s.head.session, len(s.runs)) for s in read_sessions(path)] == [("one", 1), ("two", 1)]
@@ -61,12 +61,12 @@ def test_sessions_of_one_file_stay_apart(tmp_path: Path) -> None:
 def test_a_line_that_was_cut_costs_only_itself(tmp_path: Path, cut: int) -> None:
     """Whatever byte the last write stopped at, all lines before it and all later ones are read."""
     path = tmp_path / "r.jsonl"
-    with Store(path) as store:
+    with ResultsFile(path) as store:
         for line in (head("s"), run_line("s", 0), run_line("s", 1)):
             store.append(line)
     data = path.read_bytes()
     path.write_bytes(data[:-cut])
-    with Store(path) as store:
+    with ResultsFile(path) as store:
         store.append(run_line("s", 2))
     (session,) = read_sessions(path)
     kept = [0, 2] if cut > 1 else [0, 1, 2]
@@ -78,7 +78,7 @@ def test_sync_is_rare_and_final(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     calls: list[int] = []
     monkeypatch.setattr(os, "fsync", calls.append)
     now = [0.0]
-    with Store(tmp_path / "r.jsonl", clock=lambda: now[0]) as store:
+    with ResultsFile(tmp_path / "r.jsonl", clock=lambda: now[0]) as store:
         for i in range(100):
             now[0] += 0.05
             store.append(run_line("s", i))
@@ -92,10 +92,10 @@ def test_what_is_no_session_is_named(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match=r"holds no session of 'speedproof run'"):
         read_sessions(path)
     with pytest.raises(FormatError, match="nothing is appended"):
-        Store(path)
+        ResultsFile(path)
     assert path.read_text() == "{}\n"
     newer = tmp_path / "newer.jsonl"
-    with Store(newer) as store:
+    with ResultsFile(newer) as store:
         store.append(head("s", schema=99))
     with pytest.raises(FormatError, match="line 1: schema 99 is newer"):
         read_sessions(newer)

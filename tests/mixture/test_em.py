@@ -48,7 +48,7 @@ def test_every_bic_against_r(mixtures: list[dict[str, Any]], kernel: str | None)
 @pytest.mark.parametrize(
     ("rules", "patience"), [(em.MCLUST, 0), (em.REPLICATE, 0), (em.CONVERGED, 0), (em.REPLICATE, 2)]
 )
-def test_against_the_numpy_twin(kernels: list[str], n: int, rules: em.Rules, patience: int) -> None:
+def test_against_the_numpy_twin(kernels: list[str], n: int, rules: em.StoppingRules, patience: int) -> None:
     rows = three_peaks(6, n, seed=n)
     K_max = min(9, n)
     starts = em.quantile_starts(rows, K_max)

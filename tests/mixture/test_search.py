@@ -27,7 +27,7 @@ def test_an_outlier_takes_one_component(n: int) -> None:
     x = np.append(np.random.default_rng(n).normal(10, 0.1, n - 1), 14.0)
     f = fit(x)
     plain = np.array([[[1 - 1 / n, 1 / n], [x[:-1].mean(), 14.0], [0.01, 0.01]]])
-    rules = em.Rules(0.0, 1e-12, 1e-14, 3000, accelerate=True, extra_step=False)
+    rules = em.StoppingRules(0.0, 1e-12, 1e-14, 3000, accelerate=True, extra_step=False)
     loglik, _ = em.climb(np.sort(x), plain, [(2, em.E)], rules)
     assert f.bic >= 2 * float(loglik[0]) - 4 * log(n) - 1e-6
     assert apart(f.model)
@@ -114,7 +114,7 @@ def test_the_compiled_search_against_its_twin(kernels: list[str]) -> None:
             )
 
 
-def bic(found: dict[tuple[int, int], search.Found], place: tuple[int, int], n: int) -> float:
+def bic(found: dict[tuple[int, int], search.SearchResult], place: tuple[int, int], n: int) -> float:
     K, model = place
     return 2 * found[place].loglik - (2 if K == 1 else 2 * K if model == em.E else 3 * K - 1) * log(n)
 
@@ -125,7 +125,7 @@ def test_kernels_climb_alike(kernels: list[str]) -> None:
     mixtures = np.zeros((4, 3, 4))
     for mixture, (K, _) in zip(mixtures, places, strict=True):
         mixture[:, :K] = np.full(K, 1 / K), np.linspace(-1, 1, K), np.full(K, 0.2)
-    rules = em.Rules(1e-7, 0.0, 1e-6, 500, accelerate=True, extra_step=False, clamp=True)
+    rules = em.StoppingRules(1e-7, 0.0, 1e-6, 500, accelerate=True, extra_step=False, clamp=True)
     expected, _ = em.climb(u, mixtures.copy(), places, rules, kernel="numpy")
     for kernel in kernels:
         found, _ = em.climb(u, mixtures.copy(), places, rules, kernel=kernel)

@@ -16,7 +16,7 @@ from speedproof.cli.console import Console
 from speedproof.cli.main import main
 from speedproof.data.sample import Sample
 from speedproof.protocols.results import Summary, summarise
-from speedproof.protocols.sequential import Finding, SequentialComparison
+from speedproof.protocols.sequential import CandidateResult, SequentialComparison
 from speedproof.protocols.stopping import StopRules
 from speedproof.report import session
 from speedproof.report.cells import width_of
@@ -262,7 +262,7 @@ def sessions(
 @pytest.mark.parametrize("benchmarks", [1, 6, 40])
 def test_the_ending_of_a_session(benchmarks: int) -> None:
     """What ``run`` and ``run --review`` end with."""
-    findings: list[Finding] = []
+    findings: list[CandidateResult] = []
     sides: dict[tuple[str, str], Summary] = {}
     for race, values in sessions(benchmarks):
         findings += race.findings()

@@ -17,7 +17,7 @@ from speedproof.errors import UsageError
 from speedproof.history.changes import find_history_changes
 from speedproof.history.commits import Commit, commit_address
 from speedproof.history.result import FoundHistory
-from speedproof.history.rows import Measurement, Measurements, StoredSeries
+from speedproof.history.rows import MeasuredCommit, Measurements, StoredSeries
 from speedproof.history.tracks import Track, tracks_of
 from speedproof.report.site import write_site
 from speedproof.report.site.encode import encode_track
@@ -34,11 +34,11 @@ def history(names: tuple[str, ...] = ("parse", HOSTILE), many: int = 60) -> Foun
         Commit(f"{i:040x}", f"Change {i} {HOSTILE}", f"2026-01-{1 + i // 24:02}T{i % 24:02}:00")
         for i in range(many)
     )
-    rows: list[Measurement] = []
+    rows: list[MeasuredCommit] = []
     for k, _ in enumerate(names):
         for i, commit in enumerate(commits):
             value = 0.01 * (1 + 0.1 * (k == 0 and i >= STEP)) * math.exp(0.01 * rng.standard_normal())
-            rows.append(Measurement(k, i, 0, commit, False, value, len(rows), value * 0.99, value * 1.02))
+            rows.append(MeasuredCommit(k, i, 0, commit, False, value, len(rows), value * 0.99, value * 1.02))
     tracks = tracks_of(Measurements.of(rows), commits, {0: HOSTILE})
     series = {k: StoredSeries(k, Key(name), "s", False) for k, name in enumerate(names)}
     return FoundHistory("s.db", 0.95, commits, series, tracks, find_history_changes(tracks), (), None)
@@ -80,7 +80,7 @@ def test_a_branch_stands_beside_where_it_left(tmp_path: Path) -> None:
     """Only its own commits are drawn again, one after another behind the last common one."""
     main = history(("parse",))
     own = (*main.commits[:50], Commit("f1"), Commit("f2"))
-    rows = [Measurement(0, i, 0, commit, False, 0.01, i) for i, commit in enumerate(own)]
+    rows = [MeasuredCommit(0, i, 0, commit, False, 0.01, i) for i, commit in enumerate(own)]
     tracks = tracks_of(Measurements.of(rows), own, {0: "m"})
     branch = FoundHistory("s.db", 0.95, own, main.series, tracks, (), (), None)
     write_site(main, tmp_path / "site", made="today", branches={"feature": branch})

@@ -32,7 +32,7 @@ from speedproof.measure.plan import Hooks, plan_trees
 from speedproof.measure.programs import not_found
 from speedproof.measure.revisions import Revision, repository, resolve
 from speedproof.measure.schedule import block_order
-from speedproof.measure.store import Store, new_head, read_sessions
+from speedproof.measure.store import ResultsFile, new_head, read_sessions
 from speedproof.protocols.bisection import Bisection, BisectionFinding
 from speedproof.report.bisection import bisection_report
 from speedproof.report.model import Report
@@ -263,7 +263,7 @@ def bisect_revisions(
     before, block = _recalled(file, request, names, search) if known else ([], 0)
     head = _head(request, names, before)
     with (
-        Store(file) as store,
+        ResultsFile(file) as store,
         _runner(request, revisions, store.append, head.session, tell, clock) as runner,
     ):
         store.append(head)

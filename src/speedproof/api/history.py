@@ -34,8 +34,8 @@ from speedproof.history.rows import Added
 if TYPE_CHECKING:
     from speedproof.api.history_results import AlarmResult, HistoryResult
     from speedproof.history.changes import Correction
-    from speedproof.history.rows import Measured, Measurements, State, StoredSeries
-    from speedproof.history.store import Store
+    from speedproof.history.rows import Measurements, QueriedSample, State, StoredSeries
+    from speedproof.history.store import HistoryStore
     from speedproof.history.tracks import Track
     from speedproof.protocols.noise_floor import NoiseFloor
 
@@ -204,7 +204,9 @@ class History:
 
         return import_store(self.store, Path(path))
 
-    def query(self, *patterns: str, metric: str | None = None, commit: str | None = None) -> list[Measured]:
+    def query(
+        self, *patterns: str, metric: str | None = None, commit: str | None = None
+    ) -> list[QueriedSample]:
         """Samples without their values, one each, by benchmark (patterns take ``*``), metric and commit."""
         from speedproof.history.query import query
 
@@ -436,12 +438,12 @@ class History:
         return self.store.samples(list(numbers))
 
 
-def _open(where: str) -> Store:
+def _open(where: str) -> HistoryStore:
     try:
-        from speedproof.history.store import Store
+        from speedproof.history.store import HistoryStore
     except ImportError as error:
         raise SpeedproofError("a history needs SQLAlchemy: pip install 'speedproof[history]'") from error
-    return Store(where)
+    return HistoryStore(where)
 
 
 def _user() -> str:

@@ -14,7 +14,7 @@ from speedproof.data.suite import Record, Suite
 from speedproof.errors import UsageError
 from speedproof.measure.results import Progress
 from speedproof.protocols.results import Verdict
-from speedproof.protocols.sequential import Finding, SequentialComparison
+from speedproof.protocols.sequential import CandidateResult, SequentialComparison
 from speedproof.report import session
 from speedproof.report.model import Report
 from speedproof.sessions import ComparedSession, SessionResult
@@ -22,10 +22,10 @@ from speedproof.sessions import ComparedSession, SessionResult
 
 class _HasFinding(Protocol):
     @property
-    def finding(self) -> Finding: ...
+    def finding(self) -> CandidateResult: ...
 
 
-class Found:
+class WithVerdict:
     """What a finding says; it holds however often one looks."""
 
     __slots__ = ()
@@ -57,11 +57,11 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class RaceState(Found):
+class RaceState(WithVerdict):
     """Where a comparison stands after a block, in which every version ran once."""
 
-    finding: Finding  # of the first candidate that is still open
-    findings: tuple[Finding, ...]  # of all candidates
+    finding: CandidateResult  # of the first candidate that is still open
+    findings: tuple[CandidateResult, ...]  # of all candidates
     elapsed: float  # seconds since the start
 
     @property
@@ -71,12 +71,12 @@ class RaceState(Found):
 
 
 @dataclass(frozen=True, repr=False)
-class RaceResult(Found, Shown):
+class RaceResult(WithVerdict, Shown):
     """What measuring has proven. ``print`` says it in words.
 
     Attributes
     ----------
-    findings : tuple of Finding
+    findings : tuple of CandidateResult
         For every candidate of every benchmark.
     suite : Suite
         Every run, for ``compare_suite``, pictures and mixtures. Measuring stopped on what they showed, so only
@@ -89,14 +89,14 @@ class RaceResult(Found, Shown):
         By version, how many calls made one run of a Python function; empty for commands.
     """
 
-    findings: tuple[Finding, ...]
+    findings: tuple[CandidateResult, ...]
     suite: Suite
     confidence: float
     margin: float | None = None
     calls: Mapping[str, int] = field(default_factory=dict)
 
     @property
-    def finding(self) -> Finding:
+    def finding(self) -> CandidateResult:
         """The only finding.
 
         Raises

@@ -18,8 +18,8 @@ from speedproof.measure.environment import snapshot
 from speedproof.measure.executor import CommandExecutor
 from speedproof.measure.plan import Hooks, plan_commands
 from speedproof.measure.results import Warmup
-from speedproof.measure.store import Store, new_head
-from speedproof.protocols.sequential import Finding
+from speedproof.measure.store import ResultsFile, new_head
+from speedproof.protocols.sequential import CandidateResult
 from speedproof.protocols.stopping import StopRules
 from speedproof.sessions import ComparedSession, SessionResult
 
@@ -99,7 +99,7 @@ def measure(
     )
     lines: list[RunLine] = []
     stack = ExitStack()
-    store = None if save is None else stack.enter_context(Store(Path(save)))
+    store = None if save is None else stack.enter_context(ResultsFile(Path(save)))
 
     def append(line: Line) -> None:
         if isinstance(line, RunLine):
@@ -221,7 +221,7 @@ def race_against(
     rules = StopRules(alpha_of(confidence), None, 1e-9, min_runs, None, max_seconds)
     edge = 1 / (1 + margin)
 
-    def enough(finding: Finding) -> bool:
+    def enough(finding: CandidateResult) -> bool:
         return finding.result.blocks >= min_runs and not finding.result.low <= edge <= finding.result.high
 
     calls_of = _called(reference, (candidate,), args, kwargs, names)
@@ -258,7 +258,7 @@ def _raced(
     confidence: float,
     seed: int | None,
     clock: Callable[[], float],
-    enough: Callable[[Finding], bool] = lambda finding: False,
+    enough: Callable[[CandidateResult], bool] = lambda finding: False,
 ) -> RaceResult:
     calls = {name: calls_needed(f, clock=clock) for name, f in calls_of.items()}
     lines: list[RunLine] = []

@@ -12,7 +12,7 @@ from speedproof.cli.command import Args
 from speedproof.cli.console import Console
 from speedproof.cli.outputs import write_whole
 from speedproof.errors import UsageError
-from speedproof.history.rows import Measured
+from speedproof.history.rows import QueriedSample
 from speedproof.report.history import measured_report
 from speedproof.report.json import to_json
 from speedproof.report.numbers import plural
@@ -32,7 +32,7 @@ def query(history: sp.History, words: list[str], args: Args, console: Console) -
     return 0
 
 
-def _write(rows: list[Measured], output: str) -> None:
+def _write(rows: list[QueriedSample], output: str) -> None:
     if output.endswith(".parquet"):
         try:
             import pyarrow as pa
@@ -40,13 +40,13 @@ def _write(rows: list[Measured], output: str) -> None:
         except ImportError:
             raise UsageError(f"{output}: Parquet needs pyarrow: pip install pyarrow") from None
         beside = Path(f"{output}.new")
-        columns = {f.name: [getattr(row, f.name) for row in rows] for f in fields(Measured)}
+        columns = {f.name: [getattr(row, f.name) for row in rows] for f in fields(QueriedSample)}
         parquet.write_table(pa.table(columns), beside)
         beside.replace(output)
     elif output.endswith(".csv"):
         told = io.StringIO(newline="")
         writer = csv.writer(told, lineterminator="\n")
-        writer.writerow(field.name for field in fields(Measured))
+        writer.writerow(field.name for field in fields(QueriedSample))
         writer.writerows(astuple(row) for row in rows)
         write_whole(Path(output), told.getvalue())
     else:

@@ -13,15 +13,15 @@ from speedproof.cli.command import Args
 from speedproof.cli.console import Console
 from speedproof.cli.live import Watcher
 from speedproof.cli.options import FAILING
-from speedproof.cli.run_request import Metrics, unaffected_of
+from speedproof.cli.run_request import WantedMetrics, unaffected_of
 from speedproof.data.session_file import Line, SessionLine, StoredSession, control_name
 from speedproof.measure.drivers import ToolExecutor
 from speedproof.measure.executor import CommandExecutor
 from speedproof.measure.programs import fingerprints, replaced
 from speedproof.measure.results import Warmup
-from speedproof.measure.store import Store
+from speedproof.measure.store import ResultsFile
 from speedproof.protocols.results import Verdict
-from speedproof.protocols.sequential import Finding
+from speedproof.protocols.sequential import CandidateResult
 from speedproof.protocols.stopping import StopRules
 from speedproof.sessions import ComparedSession, SessionResult
 
@@ -39,11 +39,11 @@ def measure(
     stored: Sequence[StoredSession],
     rules: StopRules,
     warmup: Warmup,
-    metrics: Metrics,
+    metrics: WantedMetrics,
     tool: ToolExecutor | None,
 ) -> SessionResult:
     """Measure, after what was measured before."""
-    store = stack.enter_context(Store(path))
+    store = stack.enter_context(ResultsFile(path))
     session = _session(
         args,
         head,
@@ -107,7 +107,7 @@ def exit_code(args: Args, outcome: SessionResult) -> int:
     return FAILED if any(finding.verdict in failing for finding in judged) else 0
 
 
-def _gate_code(findings: Sequence[Finding]) -> int:
+def _gate_code(findings: Sequence[CandidateResult]) -> int:
     """0 when all pass, 1 when one fails, 3 when it is undecided."""
     outcomes = {finding.gate for finding in findings}
     return FAILED if "fail" in outcomes else 0 if outcomes == {"pass"} else UNDECIDED

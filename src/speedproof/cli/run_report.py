@@ -20,7 +20,7 @@ from speedproof.protocols.calibration import calibrate
 from speedproof.protocols.planning import RunPlan, plan_runs
 from speedproof.protocols.questions import QUESTIONS
 from speedproof.protocols.results import Verdict
-from speedproof.protocols.sequential import Finding
+from speedproof.protocols.sequential import CandidateResult
 from speedproof.protocols.stopping import StopRules
 from speedproof.report import calibration as of_calibration
 from speedproof.report import planning as of_planning
@@ -203,7 +203,7 @@ def _fixed_sample(
     )
 
 
-def _contradicted(finding: Finding, results: Sequence[SuiteComparison]) -> Finding:
+def _contradicted(finding: CandidateResult, results: Sequence[SuiteComparison]) -> CandidateResult:
     """Another quantity may be better where this one is worse: then neither is the whole answer."""
     opposite = {Verdict.FASTER: Verdict.SLOWER, Verdict.SLOWER: Verdict.FASTER}.get(finding.verdict)
     where = [

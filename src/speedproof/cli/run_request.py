@@ -134,7 +134,7 @@ def _decide(args: Args, known: Sequence[str]) -> None:
         raise UsageError(f"--decide-by {args.decide_by}: no such metric; available: {', '.join(known)}")
 
 
-class Metrics(NamedTuple):
+class WantedMetrics(NamedTuple):
     """What is measured of each run, and by what."""
 
     executor: CommandExecutor
@@ -417,7 +417,7 @@ def _led_by(reference: str, benchmark: PlannedBenchmark) -> PlannedBenchmark:
     return msgspec.structs.replace(benchmark, versions=tuple(ordered))
 
 
-def metrics_of(args: Args, folder: Path, console: Console) -> Metrics:
+def metrics_of(args: Args, folder: Path, console: Console) -> WantedMetrics:
     """The executor with every metric that was asked for and is to be had here; the others are remarked."""
     output: tuple[OutputMetric, ...] = tuple(parse_metric(text) for text in args.metric)
     perf, energy = None, None
@@ -441,4 +441,4 @@ def metrics_of(args: Args, folder: Path, console: Console) -> Metrics:
         args.input, args.output == "capture" or bool(output), args.timeout, output, perf, energy
     )
     _decide(args, _recorded(units, counted=perf is not None, energy=energy is not None))
-    return Metrics(executor, units, units.get(args.decide_by, ("", ""))[1] == "higher")
+    return WantedMetrics(executor, units, units.get(args.decide_by, ("", ""))[1] == "higher")

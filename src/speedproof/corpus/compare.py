@@ -53,7 +53,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Found(Answers):
+class ComparedFiles(Answers):
     """The files of all comparisons."""
 
     asked: Asked
@@ -64,12 +64,12 @@ class Found(Answers):
             yield dict(msgspec.convert(note, list[tuple[tuple[str, str], Seen]]))
 
 
-def compare(corpus: str | os.PathLike[str], asked: Asked, how: How = HERE) -> Found:
+def compare(corpus: str | os.PathLike[str], asked: Asked, how: How = HERE) -> ComparedFiles:
     """Ask about every pair of versions; what an earlier call has answered is not asked again."""
     place, manifest = opened(corpus)
     _known(asked.pairs, manifest, place)
     answers = answered(corpus, "compare", (asked, tuple(manifest.versions)), compare_part, how)
-    return Found(answers.place, answers.files, answers.parts, answers.failures, asked)
+    return ComparedFiles(answers.place, answers.files, answers.parts, answers.failures, asked)
 
 
 def _known(pairs: Pairs, manifest: Manifest, place: Place) -> None:

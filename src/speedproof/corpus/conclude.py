@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from speedproof.corpus.compare import SIDES, SPEEDS, Found, answer_columns
+from speedproof.corpus.compare import SIDES, SPEEDS, ComparedFiles, answer_columns
 from speedproof.corpus.hpt import OverBenchmarks, second_level
 from speedproof.corpus.partial import Seen, Whole, whole_of
 from speedproof.corpus.read import database, register
@@ -106,7 +106,7 @@ class Conclusion:
     failures: tuple[str, ...]
 
 
-def conclude(found: Found, corpus: str, *, shown: int = 50, precision: float = 0.05) -> Conclusion:
+def conclude(found: ComparedFiles, corpus: str, *, shown: int = 50, precision: float = 0.05) -> Conclusion:
     """Put the answers together; ``shown`` of either direction, or more where the other has fewer, are kept."""
     asked = found.asked
     alpha, margin = asked.rules.alpha, asked.rules.margin
@@ -259,7 +259,7 @@ def _doubts(rows: _Query, headline: str) -> tuple[int, tuple[tuple[Assumption, i
     return doubtful, tuple((_KINDS[kind], count) for kind, count in counted)
 
 
-def _wholes(found: Found, confidence: float) -> tuple[tuple[str, str, Whole], ...]:
+def _wholes(found: ComparedFiles, confidence: float) -> tuple[tuple[str, str, Whole], ...]:
     """By pair of versions the parts merged in their order; of many pairs the first ones."""
     parts: dict[tuple[str, str], list[Seen]] = {}
     for part in found.seen():

@@ -22,7 +22,7 @@ from speedproof.protocols.suites import LOCATIONS, Location, OverallGain
 from speedproof.protocols.units import independent_units
 
 
-class Ratios(msgspec.Struct):
+class PartialRatios(msgspec.Struct):
     """Logarithms of speedups in mean: how many, their mean, squares about it, and what their errors add up to."""
 
     count: int = 0
@@ -34,7 +34,7 @@ class Ratios(msgspec.Struct):
     left_out: int = 0
     single: int = 0
 
-    def add(self, other: Ratios) -> None:
+    def add(self, other: PartialRatios) -> None:
         """Take in those of another part."""
         self.left_out += other.left_out
         self.single += other.single
@@ -71,7 +71,7 @@ class Seen(msgspec.Struct):
     lacking: list[str] = []
     problems: list[str] = []
     incomparable: int = 0
-    ratios: Ratios = msgspec.field(default_factory=Ratios)
+    ratios: PartialRatios = msgspec.field(default_factory=PartialRatios)
     totals: list[list[float]] = msgspec.field(default_factory=lambda: [[0.0, 0.0] for _ in LOCATIONS])
     rates: bool = False
     caveats: list[tuple[str, tuple[str, ...], int, str]] = []
@@ -127,18 +127,18 @@ def _summaries(pairs: Sequence[Pair], location: Literal["mean", "median"]) -> li
     return summarise_all([sample for both in sides for sample in both], used)
 
 
-def _add_ratio(ratios: Ratios, slow: Summary, fast: Summary) -> None:
+def _add_ratio(ratios: PartialRatios, slow: Summary, fast: Summary) -> None:
     """The logarithm of one speedup in mean, as :func:`speedproof.protocols.aggregates.log_ratio` has it."""
     if not min(slow.mean, fast.mean) > 0:
         ratios.left_out += 1
         return
     value = math.log(slow.mean) - math.log(fast.mean)
     if min(slow.n, fast.n) < 2:
-        ratios.add(Ratios(1, value, value, single=1))
+        ratios.add(PartialRatios(1, value, value, single=1))
         return
     v, w = ((side.deviation / side.mean) ** 2 / side.n for side in (slow, fast))
     weight = v * v / (slow.n - 1) + w * w / (fast.n - 1)
-    ratios.add(Ratios(1, value, value - (w - v) / 2, 0.0, v + w, weight))
+    ratios.add(PartialRatios(1, value, value - (w - v) / 2, 0.0, v + w, weight))
 
 
 class Whole(msgspec.Struct, frozen=True):

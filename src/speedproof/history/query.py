@@ -9,13 +9,13 @@ from sqlalchemy import select
 
 from speedproof.data.names import wanted
 from speedproof.history import schema
-from speedproof.history.rows import Measured
-from speedproof.history.store import Store
+from speedproof.history.rows import QueriedSample
+from speedproof.history.store import HistoryStore
 
 
 def query(
-    store: Store, patterns: Sequence[str] = (), *, metric: str | None = None, commit: str | None = None
-) -> list[Measured]:
+    store: HistoryStore, patterns: Sequence[str] = (), *, metric: str | None = None, commit: str | None = None
+) -> list[QueriedSample]:
     """Samples by benchmark (patterns take * and ?), metric and commit, in the order of dates."""
     s, c, r = schema.samples.c, schema.commits.c, schema.series.c
     chosen = (
@@ -38,9 +38,9 @@ def query(
         ]
         if patterns and len(names) <= 500:
             chosen = chosen.where(r.benchmark.in_(names))
-        kept, names_of = set(names), [field.name for field in fields(Measured)]
+        kept, names_of = set(names), [field.name for field in fields(QueriedSample)]
         return [
-            Measured(**dict(zip(names_of, row, strict=True)))
+            QueriedSample(**dict(zip(names_of, row, strict=True)))
             for row in connection.execute(chosen)
             if row.benchmark in kept
         ]

@@ -79,7 +79,7 @@ class Triage:
     at: str
 
 
-class Measurement(NamedTuple):
+class MeasuredCommit(NamedTuple):
     """A sample of a commit in a session: its median over processes with bounds, in base units."""
 
     series: int
@@ -112,7 +112,7 @@ class Measurements:
     commits: tuple[Commit, ...] = field(default=())
 
     @classmethod
-    def of(cls, rows: Iterable[Measurement]) -> Measurements:
+    def of(cls, rows: Iterable[MeasuredCommit]) -> Measurements:
         """From single ones."""
         found = list(rows)
         commits = tuple(dict.fromkeys(m.commit for m in found))
@@ -157,7 +157,7 @@ class Measurements:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class QueriedSample:
     """A sample of the store without its values; ``median``, ``low`` and ``high`` are in the base unit ``unit``."""
 
     commit: str

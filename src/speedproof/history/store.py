@@ -36,7 +36,7 @@ def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-class Store:
+class HistoryStore:
     """A history of measurements."""
 
     def __init__(self, where: str) -> None:

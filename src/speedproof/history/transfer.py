@@ -19,7 +19,7 @@ from sqlalchemy import Connection, insert, select
 
 from speedproof.errors import FormatError, SpeedproofError
 from speedproof.history import schema
-from speedproof.history.store import Store
+from speedproof.history.store import HistoryStore
 
 _FORMAT = "speedproof history"
 _NAMED = {
@@ -38,7 +38,7 @@ _REFERS = {
 }
 
 
-def export_store(store: Store, path: Path) -> int:
+def export_store(store: HistoryStore, path: Path) -> int:
     """Write a whole store; the number of its samples. The file appears whole or not at all."""
     beside = path.with_name(path.name + ".new")
     count = 0
@@ -76,7 +76,7 @@ def _plain(value: Any) -> Any:
     return base64.b64encode(value).decode() if isinstance(value, bytes) else value
 
 
-def import_store(store: Store, path: Path) -> int:
+def import_store(store: HistoryStore, path: Path) -> int:
     """Merge an exported store into one; how many samples are new. All of it in one transaction, or nothing."""
     count = 0
     with store.transaction() as connection:
@@ -122,7 +122,7 @@ def _bytes(text: str | None) -> bytes | None:
     return found
 
 
-def _named(store: Store, connection: Connection, name: str, row: dict[str, Any], path: Path) -> int:
+def _named(store: HistoryStore, connection: Connection, name: str, row: dict[str, Any], path: Path) -> int:
     table, key = _NAMED[name]
     number = store.make_or_find(
         connection, table, {k: row[k] for k in key}, {k: v for k, v in row.items() if k not in key}

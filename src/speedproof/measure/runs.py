@@ -34,7 +34,7 @@ class Harness(Executor, Protocol):
         """Execute once; a run for every benchmark that is wanted."""
 
 
-class Runs:
+class RunLoop:
     """Executes, stores and counts; the parameters are those of :class:`speedproof.measure.session.Session`."""
 
     def __init__(

@@ -20,7 +20,7 @@ from speedproof.data.session_file import (
 from speedproof.measure.earlier import blocks_of, counted
 from speedproof.measure.execute import RunError
 from speedproof.measure.results import Decider, Limits, Measured, Progress, Warmup
-from speedproof.measure.runs import Executor, Harness, Runs
+from speedproof.measure.runs import Executor, Harness, RunLoop
 from speedproof.measure.schedule import block_order, build_of
 
 __all__ = ["Executor", "Harness", "Session"]
@@ -88,7 +88,7 @@ class Session:
         self._unfinished: list[str] = []
         self._recalled: dict[str, int] = {}
         self._cut: dict[str, int] = {}
-        self._runs = Runs(
+        self._runs = RunLoop(
             head,
             executor,
             clock=clock,

@@ -43,7 +43,7 @@ def new_head(
     )
 
 
-class Store:
+class ResultsFile:
     """A results file that lines are appended to."""
 
     def __init__(self, path: Path, *, clock: Callable[[], float] = time.monotonic) -> None:

@@ -49,7 +49,7 @@ class Mode:
 
 
 @dataclass(frozen=True, slots=True)
-class TestResult:
+class FitTest:
     """The bootstrap test: distance, p-value, and how it was made."""
 
     distance: float
@@ -82,7 +82,7 @@ class Analysis:
         Whether EM converged.
     resolution : float or None
         Step of the grid of the values, when fit and test know of the rounding.
-    test : TestResult or None
+    test : FitTest or None
         None when no bootstrap was asked for.
     order : ModeOrder
         How the runs move among the modes.
@@ -98,7 +98,7 @@ class Analysis:
     bic: float
     converged: bool
     resolution: float | None
-    test: TestResult | None
+    test: FitTest | None
     order: ModeOrder
     note: str = ""
 
@@ -148,7 +148,7 @@ def analyse(
                 of_some = fitted = fit_rounded(some, resolution, K_max=K_max)
                 result = goodness_of_rounded(some, of_some, N=N, seed=seed, progress=progress)
         critical = result.critical(ALPHA) if N * ALPHA >= 1 else None
-        test = TestResult(result.distance, result.pvalue, critical, N, result.size, result.fast, drawn)
+        test = FitTest(result.distance, result.pvalue, critical, N, result.size, result.fast, drawn)
     model = fitted.model
     parts = tuple(
         Component(*map(float, row)) for row in zip(model.weights, model.means, model.sds, strict=True)

@@ -38,7 +38,7 @@ _COMPILED = _load_compiled()
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class StoppingRules:
     """When an EM run stops.
 
     Attributes
@@ -89,11 +89,11 @@ SINGULAR = float(np.finfo(float).eps)
 EMPTY = SINGULAR**0.5
 """A component that holds no more than this of one observation is empty; mclust draws the line here."""
 
-MCLUST = Rules(1e-5, 0.0, SINGULAR, 100_000, accelerate=False, extra_step=True)
+MCLUST = StoppingRules(1e-5, 0.0, SINGULAR, 100_000, accelerate=False, extra_step=True)
 """The rules of R's mclust, for data in their own unit."""
-REPLICATE = Rules(1e-5, 0.0, SINGULAR, 600, accelerate=True, extra_step=False)
+REPLICATE = StoppingRules(1e-5, 0.0, SINGULAR, 600, accelerate=True, extra_step=False)
 """For bootstrap replicates: mclust's tolerance, reached by accelerated steps."""
-CONVERGED = Rules(
+CONVERGED = StoppingRules(
     1e-5, 0.0, SINGULAR, 6000, accelerate=True, extra_step=False, finish_gain=1e-11, finish_margin=10.0
 )
 """For the fit of a sample: what may win is taken to convergence."""
@@ -189,7 +189,7 @@ def search(
     rows: Floats,
     starts: Ints,
     K_max: int,
-    rules: Rules,
+    rules: StoppingRules,
     *,
     single: bool = False,
     K_always: int = 0,
@@ -239,7 +239,7 @@ def ks_distances(rows: Floats, fits: Fits, *, jobs: int = 1, kernel: str | None 
 class Request:
     """What is asked of the search, the same for every sample."""
 
-    rules: Rules
+    rules: StoppingRules
     single: bool
     K_always: int
     patience: int
@@ -279,7 +279,7 @@ def compiled(kernel: str | None = None) -> tuple[ModuleType, int] | None:
 
 
 def climb(
-    x: Floats, mixtures: Floats, places: npt.ArrayLike, rules: Rules, *, kernel: str | None = None
+    x: Floats, mixtures: Floats, places: npt.ArrayLike, rules: StoppingRules, *, kernel: str | None = None
 ) -> tuple[Floats, Ints]:
     """EM on one sample from many mixtures.
 

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from speedproof.mixture import em
 
 if TYPE_CHECKING:
-    from speedproof.mixture.em import Fits, Request, Rules
+    from speedproof.mixture.em import Fits, Request, StoppingRules
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
@@ -57,7 +57,9 @@ class Runs:
     singular: Bools
 
     @classmethod
-    def of_samples(cls, x: Floats, common: Bools, start: Mixtures, sound: Bools, rules: Rules) -> Runs:
+    def of_samples(
+        cls, x: Floats, common: Bools, start: Mixtures, sound: Bools, rules: StoppingRules
+    ) -> Runs:
         """Runs on the samples x, shape (J, n)."""
         n = x.shape[1]
         return cls.begin(
@@ -93,7 +95,7 @@ def e_step(x: Floats, t: Mixtures) -> tuple[Floats, Floats]:
     return loglik, np.stack([r.sum(axis=1), rd.sum(axis=1), (rd * d).sum(axis=1)], axis=1)
 
 
-def m_step(n: int, common: Bools, t: Mixtures, sums: Floats, rules: Rules) -> tuple[Mixtures, Bools]:
+def m_step(n: int, common: Bools, t: Mixtures, sums: Floats, rules: StoppingRules) -> tuple[Mixtures, Bools]:
     """Next mixtures, and which of them are sound; the others stay."""
     s0, s1, s2 = sums[:, 0], sums[:, 1], sums[:, 2]
     sound: Bools = np.asarray((s0 > em.EMPTY).all(axis=1))
@@ -131,7 +133,7 @@ def search(rows: Floats, starts: Ints, request: Request, fits: Fits) -> None:
         _finish(rows, rules, fits, mixtures)
 
 
-def climb(x: Floats, mixtures: Floats, places: Ints, rules: Rules) -> tuple[Floats, Ints]:
+def climb(x: Floats, mixtures: Floats, places: Ints, rules: StoppingRules) -> tuple[Floats, Ints]:
     """EM on one sample from many mixtures, shape (J, 3, K_max), which are changed."""
     loglik, steps = np.full(len(places), np.nan), np.zeros(len(places), np.int32)
     for K in np.unique(places[:, 0]).tolist():
@@ -170,7 +172,7 @@ def _wanted(K: int, fits: Fits, request: Request) -> Bools:
     return K - fits.best[:, 0] <= request.patience
 
 
-def _start(rows: Floats, classes: Ints, models: int, rules: Rules) -> Runs:
+def _start(rows: Floats, classes: Ints, models: int, rules: StoppingRules) -> Runs:
     """The M-step from classes, for E and V of each row in turn."""
     count, n = rows.shape
     K = classes.shape[1] - 1
@@ -190,7 +192,7 @@ def _start(rows: Floats, classes: Ints, models: int, rules: Rules) -> Runs:
     return Runs.of_samples(np.repeat(rows, models, axis=0), common, t, sound, rules)
 
 
-def _plain(runs: Runs, rules: Rules) -> None:
+def _plain(runs: Runs, rules: StoppingRules) -> None:
     """Plain EM, as mclust stops it."""
     last = np.full(runs.finished.size, np.nan)
     while (on := np.flatnonzero(~runs.finished & (runs.steps < rules.max_steps))).size:
@@ -208,7 +210,7 @@ def _plain(runs: Runs, rules: Rules) -> None:
         last[on] = loglik
 
 
-def accelerated(runs: Runs, rules: Rules) -> None:
+def accelerated(runs: Runs, rules: StoppingRules) -> None:
     """EM with squared extrapolation; see ``em_accelerated`` in ``_em_data.h``."""
     count = runs.finished.size
     best = np.full(count, -np.inf)
@@ -293,7 +295,7 @@ def _bic(fits: Fits, row: int, K: int, model: int, n: int) -> float:
     return float(2.0 * fits.loglik[row, K - 1, model] - parameters * np.log(n))
 
 
-def _finish(rows: Floats, rules: Rules, fits: Fits, mixtures: dict[int, Mixtures]) -> None:
+def _finish(rows: Floats, rules: StoppingRules, fits: Fits, mixtures: dict[int, Mixtures]) -> None:
     """Take every model whose BIC is near the best one of its row on to convergence."""
     n = rows.shape[1]
     fine = replace(rules, gain_relative=0.0, gain_absolute=rules.finish_gain)

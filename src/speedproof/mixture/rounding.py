@@ -35,7 +35,7 @@ Floats = npt.NDArray[np.float64]
 NARROWEST = 0.05
 """Smallest deviation, in steps: half a step is ten of them, and the likelihood has long stopped to change."""
 
-RULES = em.Rules(1e-5, 0.0, 0.0, 600, accelerate=True, extra_step=False)
+RULES = em.StoppingRules(1e-5, 0.0, 0.0, 600, accelerate=True, extra_step=False)
 _HALF_LOG_2PI = 0.5 * float(np.log(2.0 * np.pi))
 
 

@@ -36,7 +36,7 @@ ROUNDS = 3  # of moves from the best mixtures, while they bring something
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Found:
+class SearchResult:
     """The best mixture of one K and model: its log-likelihood, (3, K) parameters, and whether EM converged."""
 
     loglik: float
@@ -56,7 +56,7 @@ class _Search:
     n: int  # values that the points of x stand for
     kernel: str | None
     waiting: dict[Place, list[tuple[float, Floats]]]
-    found: dict[Place, Found]
+    found: dict[Place, SearchResult]
     bics: dict[Place, float]
 
     def bic(self, place: Place, loglik: float, points: int = 0) -> float:
@@ -66,7 +66,7 @@ class _Search:
 
     def scout(self, mixtures: Floats, places: list[Place]) -> None:
         """Short climbs; what they reach waits, the highest first."""
-        rules = em.Rules(1e-5, 0.0, self.floor, SHORT, accelerate=True, extra_step=False, clamp=True)
+        rules = em.StoppingRules(1e-5, 0.0, self.floor, SHORT, accelerate=True, extra_step=False, clamp=True)
         loglik, _ = em.climb(self.small, mixtures, places, rules, kernel=self.kernel)
         good_ones = sound(mixtures, self.n, self.apart).tolist()
         for place, height, mixture, good in zip(places, loglik.tolist(), mixtures, good_ones, strict=True):
@@ -77,7 +77,7 @@ class _Search:
 
     def follow(self, places: list[Place], count: int, reach: float) -> None:
         """Long climbs of the highest that wait, those of one height once, none from far below the best."""
-        rules = em.Rules(1e-5, 0.0, self.floor, LONG, accelerate=True, extra_step=False, clamp=True)
+        rules = em.StoppingRules(1e-5, 0.0, self.floor, LONG, accelerate=True, extra_step=False, clamp=True)
         for place in sorted(places):
             last, taken = np.inf, 0
             queue = self.waiting.get(place, [])
@@ -90,10 +90,10 @@ class _Search:
                     self.climb([place], [mixture], rules)
 
     def finish(self, places: list[Place]) -> None:
-        rules = em.Rules(0.0, 1e-11, self.floor, FINE, accelerate=True, extra_step=False, clamp=True)
+        rules = em.StoppingRules(0.0, 1e-11, self.floor, FINE, accelerate=True, extra_step=False, clamp=True)
         self.climb(places, [self.found[place].mixture for place in places], rules)
 
-    def climb(self, places: list[Place], mixtures: list[Floats], rules: em.Rules) -> None:
+    def climb(self, places: list[Place], mixtures: list[Floats], rules: em.StoppingRules) -> None:
         if not places:
             return
         reached = np.array(mixtures)
@@ -105,7 +105,7 @@ class _Search:
             if not (height > (-np.inf if old is None else old.loglik)):
                 continue
             if place[1] == em.E or sound(mixture, self.n, self.apart):
-                self.found[place] = Found(height, mixture, made > 0)
+                self.found[place] = SearchResult(height, mixture, made > 0)
                 self.bics[place] = self.bic(place, height)
 
     def best(self) -> Place:
@@ -155,7 +155,7 @@ def spread_of_neighbours(x: Floats) -> float:
     return 4.0 * float(x[(3 * n) // 4] - x[n // 4]) / max(n // 2, 1)
 
 
-def table(x: Floats, K_max: int, floor: float, *, kernel: str | None = None) -> dict[Place, Found]:
+def table(x: Floats, K_max: int, floor: float, *, kernel: str | None = None) -> dict[Place, SearchResult]:
     """The best mixture found for every K and model."""
     on = starts.condensed(x, MOST)
     small = starts.condensed(on, SMALL)
@@ -169,18 +169,18 @@ def table(x: Floats, K_max: int, floor: float, *, kernel: str | None = None) -> 
         mixtures = np.empty((K_max, 2, 3, K_max))
         module.table(on, small, loglik, mixtures, converged, x.size, K_max, smallest, apart, chosen)
         found = {
-            (K, model): Found(height, mixtures[K - 1, model], bool(converged[K - 1, model]))
+            (K, model): SearchResult(height, mixtures[K - 1, model], bool(converged[K - 1, model]))
             for K, pair in enumerate(loglik.tolist(), 1)
             for model, height in enumerate(pair)
             if height == height
         }
     share = x.size / on.size
-    return {p: Found(share * f.loglik, f.mixture[:, : p[0]], f.converged) for p, f in found.items()}
+    return {p: SearchResult(share * f.loglik, f.mixture[:, : p[0]], f.converged) for p, f in found.items()}
 
 
 def naive_table(
     on: Floats, small: Floats, n: int, K_max: int, floor: float, apart: float, kernel: str | None
-) -> dict[Place, Found]:
+) -> dict[Place, SearchResult]:
     """The twin of ``_em_table.h``, on what :func:`table` hands to it; kernel: of the climbs."""
     s = _Search(on, small, floor, apart, n, kernel, {}, {}, {})
     s.found[1, em.E] = _single(on, K_max)
@@ -201,9 +201,9 @@ def naive_table(
     return s.found
 
 
-def _single(x: Floats, K_max: int) -> Found:
+def _single(x: Floats, K_max: int) -> SearchResult:
     mean = float(x.mean())
     v = float(((x - mean) ** 2).mean())
     mixture = np.zeros((3, K_max))
     mixture[:, 0] = 1.0, mean, v
-    return Found(-0.5 * x.size * (log(2.0 * np.pi * v) + 1.0), mixture, True)
+    return SearchResult(-0.5 * x.size * (log(2.0 * np.pi * v) + 1.0), mixture, True)

@@ -26,7 +26,7 @@ _LEAST_LEVEL = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class RowFinding:
     """What a row of the tool's output says of one location.
 
     Attributes
@@ -82,7 +82,7 @@ def no_level_remark(location: str) -> str:
 
 def article_mean(
     x: FloatArray, y: FloatArray, confidence: float | None, *, always_welch: bool = False
-) -> Finding:
+) -> RowFinding:
     """The row for the mean by figure 1 of the article."""
     tests = mean_tests(x, y)
 
@@ -98,7 +98,7 @@ def article_mean(
     slower = bool(at_level.state_slower == SIGNIFICANT)
     if confidence is not None:
         significant = bool(at_level.state == SIGNIFICANT)
-        return Finding(significant, confidence, mean_remarks(at_level, tests.n, tests.m), bounds, slower)
+        return RowFinding(significant, confidence, mean_remarks(at_level, tests.n, tests.m), bounds, slower)
     pvalues = (
         tests.shapiro_x.pvalue,
         tests.shapiro_y.pvalue,
@@ -114,7 +114,7 @@ def article_mean(
 
 def article_median(
     x: FloatArray, y: FloatArray, confidence: float | None, ks_rule: KSRule = "legacy"
-) -> Finding:
+) -> RowFinding:
     """The row for the median by figure 2 of the article."""
     tests = median_tests(x, y, ks_rule)
     level, alpha = _level_and_alpha(confidence)
@@ -127,7 +127,7 @@ def article_median(
     slower = bool(at_level.state_slower == SIGNIFICANT)
     if confidence is not None:
         significant = bool(at_level.state == SIGNIFICANT)
-        return Finding(significant, confidence, median_remarks(at_level), bounds, slower)
+        return RowFinding(significant, confidence, median_remarks(at_level), bounds, slower)
     highest = highest_confidence(
         (float(tests.location.pvalue), float(tests.ranks.pvalue)),
         lambda alpha: decide_median(tests, alpha).state == SIGNIFICANT,
@@ -149,10 +149,10 @@ def _at_highest(
     remarks: Callable[[float], tuple[str, ...]],
     bounds: Estimate | None,
     slower: bool,
-) -> Finding:
+) -> RowFinding:
     if not highest.value >= _LEAST_LEVEL:
         missing = (*remarks(1 - _LEAST_LEVEL), no_level_remark(location))
-        return Finding(False, math.nan, missing, bounds, slower)
+        return RowFinding(False, math.nan, missing, bounds, slower)
     # At the infimum itself, not at 1 minus the rounded level.
     infimum = highest.intervals[0][0]
-    return Finding(True, highest.value, remarks(infimum), bounds, slower)
+    return RowFinding(True, highest.value, remarks(infimum), bounds, slower)

@@ -163,7 +163,7 @@ def hpt_of_scores(
     return hpt_of_entries(entries, confidences, level, rule, literal_signs, AS_GIVEN)
 
 
-class Entry(NamedTuple):
+class HptEntry(NamedTuple):
     """A benchmark ready to be tested, the candidate as A."""
 
     name: str
@@ -172,7 +172,7 @@ class Entry(NamedTuple):
     reference_runs: int
 
 
-def entries_of_pairs(pairs: Sequence[Pair], level: float | None = None) -> list[Entry]:
+def entries_of_pairs(pairs: Sequence[Pair], level: float | None = None) -> list[HptEntry]:
     """Benchmarks by scores relative to the reference; see :func:`hpt`."""
     entries = []
     for pair in pairs:
@@ -186,7 +186,7 @@ def entries_of_pairs(pairs: Sequence[Pair], level: float | None = None) -> list[
             if x.higher_is_better
             else cost_duel(y.values, x.values, level=level)
         )
-        entries.append(Entry(pair.key.benchmark, duel, y.n, x.n))
+        entries.append(HptEntry(pair.key.benchmark, duel, y.n, x.n))
     return entries
 
 
@@ -195,7 +195,7 @@ def entries_of_scores(
     candidate: Sequence[npt.ArrayLike],
     names: Sequence[str] | None = None,
     level: float | None = None,
-) -> list[Entry]:
+) -> list[HptEntry]:
     """Benchmarks by scores as they are; see :func:`hpt_of_scores`."""
     labels = [str(i + 1) for i in range(len(reference))] if names is None else list(names)
     if not len(labels) == len(reference) == len(candidate):
@@ -208,7 +208,7 @@ def entries_of_scores(
         a, b = np.asarray(own, dtype=np.float64).ravel(), np.asarray(other, dtype=np.float64).ravel()
         _all_positive(a, f"{name}, candidate")
         _all_positive(b, f"{name}, reference")
-        entries.append(Entry(name, score_duel(a, b, level=level), a.size, b.size))
+        entries.append(HptEntry(name, score_duel(a, b, level=level), a.size, b.size))
     return entries
 
 
@@ -225,7 +225,7 @@ def _all_positive(values: npt.NDArray[np.float64], place: str) -> None:
 
 
 def hpt_of_entries(
-    entries: Sequence[Entry],
+    entries: Sequence[HptEntry],
     confidences: Sequence[float],
     level: float | None,
     rule: HptRule,

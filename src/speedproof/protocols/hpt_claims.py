@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from speedproof.errors import DataError
-from speedproof.protocols.hpt import Entry
+from speedproof.protocols.hpt import HptEntry
 from speedproof.protocols.hpt_levels import HptRule, decimal
 from speedproof.protocols.hpt_speedup import confidence_at, r_speedup
 from speedproof.stats.special import t_quantile, t_sf
@@ -84,7 +84,7 @@ def _geometric_mean(ratios: Sequence[Fraction]) -> float | None:
 
 
 def claims(
-    entries: Sequence[Entry],
+    entries: Sequence[HptEntry],
     *,
     confidence: float = 0.95,
     speedups: Sequence[float] = (),

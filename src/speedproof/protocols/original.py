@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 from speedproof.data.sample import FloatArray
 from speedproof.protocols.figures import STATES
-from speedproof.protocols.findings import Finding, mean_remarks, median_remarks, no_level_remark
+from speedproof.protocols.findings import RowFinding, mean_remarks, median_remarks, no_level_remark
 from speedproof.protocols.mean import MeanDecision, decide_mean, mean_tests
 from speedproof.protocols.median import KSRule, MedianDecision, decide_median, median_tests
 from speedproof.protocols.results import State
@@ -23,7 +23,7 @@ _SEARCHED = (0.01, 0.5)
 _WIDTH = 0.01
 
 
-def original_mean(x: FloatArray, y: FloatArray, confidence: float | None) -> Finding:
+def original_mean(x: FloatArray, y: FloatArray, confidence: float | None) -> RowFinding:
     """The tool's row for the mean."""
     tests = mean_tests(x, y)
 
@@ -41,7 +41,7 @@ def original_mean(x: FloatArray, y: FloatArray, confidence: float | None) -> Fin
 
 def original_median(
     x: FloatArray, y: FloatArray, confidence: float | None, ks_rule: KSRule = "r422"
-) -> Finding:
+) -> RowFinding:
     """The tool's row for the median."""
     tests = median_tests(x, y, ks_rule)
 
@@ -61,16 +61,16 @@ def _finding(
     confidence: float | None,
     state: Callable[[float], State],
     remarks: Callable[[float], tuple[str, ...]],
-) -> Finding:
+) -> RowFinding:
     if confidence is not None:
         alpha = 1 - confidence
-        return Finding(state(alpha) is State.SIGNIFICANT, confidence, remarks(alpha))
+        return RowFinding(state(alpha) is State.SIGNIFICANT, confidence, remarks(alpha))
     low, high = _SEARCHED
     if state(low) is not State.SIGNIFICANT:
         at_most = state(high)
         if at_most is not State.SIGNIFICANT:
             level = 1 - low if at_most is State.NOT_SIGNIFICANT else math.nan
-            return Finding(False, level, (*remarks(high), no_level_remark(location)))
+            return RowFinding(False, level, (*remarks(high), no_level_remark(location)))
         while high - low > _WIDTH:
             middle = (low + high) / 2
             if state(middle) is State.SIGNIFICANT:
@@ -78,4 +78,4 @@ def _finding(
             else:
                 low = middle
         low = math.ceil(100 * high) / 100
-    return Finding(state(low) is State.SIGNIFICANT, round(1 - low, 2), remarks(low))
+    return RowFinding(state(low) is State.SIGNIFICANT, round(1 - low, 2), remarks(low))

@@ -32,7 +32,7 @@ _SKEW_LEVEL = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class CandidateResult:
     """What a benchmark says of one candidate so far.
 
     Attributes
@@ -261,13 +261,13 @@ class SequentialComparison:
                 )
         return tuple(found)
 
-    def findings(self) -> tuple[Finding, ...]:
+    def findings(self) -> tuple[CandidateResult, ...]:
         """What is known of every candidate."""
         found = []
         for name, sequence in self._sequences.items():
             result = sequence.result()
             found.append(
-                Finding(
+                CandidateResult(
                     self.benchmark,
                     self.reference,
                     name,
@@ -312,7 +312,9 @@ class SequentialComparison:
 _DECIDED = (Verdict.FASTER, Verdict.SLOWER)
 
 
-def withheld(findings: Sequence[Finding], control: Callable[[str], str]) -> tuple[Finding, ...]:
+def withheld(
+    findings: Sequence[CandidateResult], control: Callable[[str], str]
+) -> tuple[CandidateResult, ...]:
     """Take back the verdicts that are no larger than what two builds of one source differ by.
 
     ``control`` tells from the name of a reference that of its second build, which is among the candidates.
@@ -329,7 +331,9 @@ def withheld(findings: Sequence[Finding], control: Callable[[str], str]) -> tupl
     )
 
 
-def withheld_by(findings: Sequence[Finding], unaffected: Collection[str]) -> tuple[Finding, ...]:
+def withheld_by(
+    findings: Sequence[CandidateResult], unaffected: Collection[str]
+) -> tuple[CandidateResult, ...]:
     """Take back the verdicts that are no larger than what the change did where it can have done nothing."""
     floors: dict[str, float] = {}
     for f in findings:
@@ -341,7 +345,7 @@ def withheld_by(findings: Sequence[Finding], unaffected: Collection[str]) -> tup
     )
 
 
-def _above(f: Finding, floor: float, why: str) -> Finding:
+def _above(f: CandidateResult, floor: float, why: str) -> CandidateResult:
     """A finding as it is, or without its verdict when its difference does not exceed the floor."""
     if f.verdict not in _DECIDED or abs(math.log(f.estimate)) > floor:
         return f

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from speedproof.data.sample import FloatArray, Sample
-from speedproof.protocols.findings import DEFAULT_LEVEL, Finding, article_mean, article_median
+from speedproof.protocols.findings import DEFAULT_LEVEL, RowFinding, article_mean, article_median
 from speedproof.protocols.original import original_mean, original_median
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.suites import (
@@ -48,7 +48,7 @@ class SuiteRow:
         The benchmark.
     speedups : dict of Location to float
         Observed.
-    mean, median : Finding
+    mean, median : RowFinding
         Significant or not, at which level.
     weights : dict of Location to float
         The weight of this benchmark in each overall gain.
@@ -58,8 +58,8 @@ class SuiteRow:
 
     name: str
     speedups: dict[Location, float]
-    mean: Finding
-    median: Finding
+    mean: RowFinding
+    median: RowFinding
     weights: dict[Location, float]
     remarks: tuple[str, ...]
 

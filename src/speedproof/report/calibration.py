@@ -7,14 +7,14 @@ import math
 from speedproof.data.units import format_value
 from speedproof.protocols.calibration import Calibration
 from speedproof.protocols.results import Verdict
-from speedproof.protocols.sequential import Finding
+from speedproof.protocols.sequential import CandidateResult
 from speedproof.report.model import Cell, Column, Report, Table, Text
 from speedproof.report.numbers import factor, percent, plural, pvalue
 from speedproof.report.words import interval
 from speedproof.stats.estimate import Estimate
 
 
-def report(c: Calibration, finding: Finding) -> Report:
+def report(c: Calibration, finding: CandidateResult) -> Report:
     """What the runs of one command tell, measured against itself."""
     result = finding.result
     found = interval(Estimate(finding.estimate, result.low, result.high, 1 - result.alpha))

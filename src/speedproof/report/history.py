@@ -9,7 +9,7 @@ from speedproof.data.units import format_value
 from speedproof.history.changes import Change
 from speedproof.history.commits import short_name
 from speedproof.history.result import FoundHistory
-from speedproof.history.rows import Measured
+from speedproof.history.rows import QueriedSample
 from speedproof.history.tracks import Track
 from speedproof.protocols.noise_floor import NoiseFloor
 from speedproof.report.caveats import up_to
@@ -201,7 +201,7 @@ def _of_track(result: FoundHistory, track: Track, last: int) -> Report:
     return Report(title, (spark,), (Table.of(columns, rows()),))
 
 
-def measured_report(rows: Sequence[Measured], store: str, *, everything: bool = False) -> Report:
+def measured_report(rows: Sequence[QueriedSample], store: str, *, everything: bool = False) -> Report:
     """Samples a row each, the newest last; of many the last ones."""
     shown = rows if everything else rows[-_LISTED:]
     columns = (

@@ -12,7 +12,7 @@ from speedproof.data.session_file import control_name
 from speedproof.data.suite import Suite
 from speedproof.data.units import format_value
 from speedproof.protocols.results import Comparison, Needed, State, Summary, Verdict, summarise
-from speedproof.protocols.sequential import Finding
+from speedproof.protocols.sequential import CandidateResult
 from speedproof.protocols.stopping import Gate
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.report import suite, versions
@@ -27,7 +27,7 @@ _NUMBERS = re.compile(r" \(p [^)]*\)| is [^ ]*(?=, beyond)")
 
 
 def report(
-    findings: Sequence[Finding],
+    findings: Sequence[CandidateResult],
     sides: Mapping[tuple[str, str], Summary],
     *,
     alpha: float,
@@ -75,7 +75,7 @@ def report(
     )
 
 
-def _warnings(findings: Sequence[Finding], several: bool) -> Iterator[Text]:
+def _warnings(findings: Sequence[CandidateResult], several: bool) -> Iterator[Text]:
     """What speaks against the assumptions; of several benchmarks its gist, with their names."""
     if not several:
         for told in dict.fromkeys(told for f in findings for told in f.warnings):
@@ -111,7 +111,9 @@ def spent_of(suite: Suite) -> dict[tuple[str, str], dict[str, str]]:
     return found
 
 
-def _with_spent(table: Table, finding: Finding, spent: Mapping[tuple[str, str], Mapping[str, str]]) -> Table:
+def _with_spent(
+    table: Table, finding: CandidateResult, spent: Mapping[tuple[str, str], Mapping[str, str]]
+) -> Table:
     """The sheet of both sides with their processor time before the number of runs."""
     sides = [spent.get((finding.benchmark, side), {}) for side in (finding.reference, finding.candidate)]
     names = [name for name in ("user", "system") if all(name in side for side in sides)]
@@ -125,7 +127,7 @@ def _with_spent(table: Table, finding: Finding, spent: Mapping[tuple[str, str], 
     return replace(table, columns=(*table.columns[:-1], *columns, table.columns[-1]), rows=rows)
 
 
-def _floor(findings: Sequence[Finding]) -> Iterator[Text]:
+def _floor(findings: Sequence[CandidateResult]) -> Iterator[Text]:
     """What the control says of the noise floor, before everything else."""
     for f in findings:
         if f.candidate == control_name(f.reference) and f.verdict in (Verdict.FASTER, Verdict.SLOWER):
@@ -138,7 +140,7 @@ def _floor(findings: Sequence[Finding]) -> Iterator[Text]:
             )
 
 
-def _at_gate(findings: Sequence[Finding], gate: Gate) -> Text:
+def _at_gate(findings: Sequence[CandidateResult], gate: Gate) -> Text:
     """The gate's answer."""
     named: dict[str, list[str]] = {"pass": [], "fail": [], "undecided": []}
     several = len({f.candidate for f in findings}) > 1
@@ -161,7 +163,7 @@ def listed(names: Sequence[str]) -> str:
     return shown if len(names) <= _NAMED else f"{shown} and {len(names) - _NAMED} more"
 
 
-def _moved(findings: Sequence[Finding], unaffected: Sequence[str]) -> Iterator[Text]:
+def _moved(findings: Sequence[CandidateResult], unaffected: Sequence[str]) -> Iterator[Text]:
     """The benchmarks that differ though the change cannot touch them."""
     for f in findings:
         if f.verdict in (Verdict.FASTER, Verdict.SLOWER) and any(
@@ -175,7 +177,7 @@ def _moved(findings: Sequence[Finding], unaffected: Sequence[str]) -> Iterator[T
             )
 
 
-def _of_builds(findings: Sequence[Finding], count: int, varied: bool) -> Iterator[Text]:
+def _of_builds(findings: Sequence[CandidateResult], count: int, varied: bool) -> Iterator[Text]:
     """What the builds stand for, and whether all were measured."""
     layouts = "layouts varied: this is said of the code" if varied else (
         "all of one layout: this is said of these builds; {seed} in --build varies it"
@@ -186,7 +188,7 @@ def _of_builds(findings: Sequence[Finding], count: int, varied: bool) -> Iterato
         yield Text(f"Only {measured} of {count} blocks are complete; the test is made when all are.", "doubt")
 
 
-def _risks(findings: Sequence[Finding], alpha: float, *, fixed: bool = False) -> str:
+def _risks(findings: Sequence[CandidateResult], alpha: float, *, fixed: bool = False) -> str:
     """What the risk covers, and what it does not."""
     benchmarks = len({f.benchmark for f in findings})
     units = "builds" if fixed else "runs"
@@ -203,7 +205,10 @@ def _risks(findings: Sequence[Finding], alpha: float, *, fixed: bool = False) ->
 
 
 def _results(
-    findings: Sequence[Finding], sides: Mapping[tuple[str, str], Summary], alpha: float, margin: float | None
+    findings: Sequence[CandidateResult],
+    sides: Mapping[tuple[str, str], Summary],
+    alpha: float,
+    margin: float | None,
 ) -> list[SuiteComparison]:
     """The findings of each candidate as a comparison of two versions."""
     by_candidate: dict[tuple[str, str, str], list[Comparison]] = {}
@@ -231,7 +236,7 @@ def _results(
     ]
 
 
-def _comparison(f: Finding, sides: Mapping[tuple[str, str], Summary], alpha: float) -> Comparison:
+def _comparison(f: CandidateResult, sides: Mapping[tuple[str, str], Summary], alpha: float) -> Comparison:
     result = f.result
     needed = None
     if f.gate in ("pass", "fail"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from speedproof.protocols.findings import DEFAULT_LEVEL, Finding
+from speedproof.protocols.findings import DEFAULT_LEVEL, RowFinding
 from speedproof.protocols.speedup_test_tool import SuiteReport, SuiteRow
 from speedproof.report.model import Cell, Column, Report, Row, Style, Table, Text, folded
 from speedproof.report.names import common_prefix
@@ -124,7 +124,7 @@ def _kind(row: SuiteRow) -> str:
     return "slower" if row.mean.slower or row.median.slower else "not significant"
 
 
-def _of(row: SuiteRow, location: str, finding: Finding) -> tuple[Cell, Cell]:
+def _of(row: SuiteRow, location: str, finding: RowFinding) -> tuple[Cell, Cell]:
     s = row.speedups["mean" if location == "mean" else "median"]
     mark = "" if finding.significant or finding.slower else "~ "
     sure = "-" if math.isnan(finding.confidence) else level(finding.confidence)

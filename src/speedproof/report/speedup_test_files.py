@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from speedproof.protocols.findings import DEFAULT_LEVEL, Finding
+from speedproof.protocols.findings import DEFAULT_LEVEL, RowFinding
 from speedproof.protocols.speedup_test_tool import SuiteReport
 from speedproof.protocols.suites import RANDOM_SELECTION
 
@@ -51,7 +51,7 @@ def out_lines(report: SuiteReport) -> Iterator[str]:
         )
 
 
-def _significance(finding: Finding) -> tuple[str, str]:
+def _significance(finding: RowFinding) -> tuple[str, str]:
     # A level is never 1, however close: R would print 15 digits, and so does this.
     return str(finding.significant).upper(), _number(min(finding.confidence, _HIGHEST))
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Format:
+class ReportFormat:
     """A way to write what there is to report.
 
     Attributes
@@ -60,7 +60,7 @@ class Reported:
     results: Sequence[SuiteComparison] = ()
 
 
-def found() -> dict[str, Format]:
+def found() -> dict[str, ReportFormat]:
     """The ``FORMAT`` of every module beside this one, by its name: a new format is a new file here."""
     return {
         entry.name: import_module(f"{__name__}.{entry.name}").FORMAT

@@ -7,7 +7,7 @@ import io
 import math
 from collections.abc import Sequence
 
-from speedproof.report.formats import Format, Reported
+from speedproof.report.formats import Reported, ReportFormat
 from speedproof.report.model import Records, Report, Value
 
 
@@ -47,4 +47,6 @@ def _shown(report: Report) -> Records:
     return Records(tuple(c.title or "name" for c in table.columns), tuple(rows))
 
 
-FORMAT = Format((".csv", ".tsv"), "the table with all digits (tab-separated when FILE ends with .tsv)", write)
+FORMAT = ReportFormat(
+    (".csv", ".tsv"), "the table with all digits (tab-separated when FILE ends with .tsv)", write
+)

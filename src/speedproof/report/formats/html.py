@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from speedproof.report.formats import Format, Reported
+from speedproof.report.formats import Reported, ReportFormat
 
 
 def write(reported: Reported, target: str) -> str:
@@ -12,4 +12,4 @@ def write(reported: Reported, target: str) -> str:
     return page(reported)
 
 
-FORMAT = Format((".html",), "a page with a panel of charts and checks for each benchmark", write)
+FORMAT = ReportFormat((".html",), "a page with a panel of charts and checks for each benchmark", write)

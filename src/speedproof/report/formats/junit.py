@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from speedproof.report.formats import Format, Reported
+from speedproof.report.formats import Reported, ReportFormat
 from speedproof.report.model import Outcome, Report
 
 if TYPE_CHECKING:
@@ -130,4 +130,4 @@ def _clean(text: str) -> str:
     return _NO_XML.sub("\ufffd", text)
 
 
-FORMAT = Format((".xml",), "JUnit XML: a slowdown is a failure, undecided is skipped", write)
+FORMAT = ReportFormat((".xml",), "JUnit XML: a slowdown is a failure, undecided is skipped", write)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from speedproof.report.formats import Format, Reported
+from speedproof.report.formats import Reported, ReportFormat
 from speedproof.report.model import Table
 
 _LATEX = {
@@ -51,4 +51,4 @@ def escape(text: str) -> str:
     return "".join(_LATEX.get(c, c if c.isprintable() else " ") for c in text)
 
 
-FORMAT = Format((".tex",), "the table for a paper (booktabs)", write)
+FORMAT = ReportFormat((".tex",), "the table for a paper (booktabs)", write)

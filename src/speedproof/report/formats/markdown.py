@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from speedproof.report.cells import visible
-from speedproof.report.formats import Format, Reported
+from speedproof.report.formats import Reported, ReportFormat
 from speedproof.report.model import Cell, Report, Row, Style, Table
 
 # GitHub refuses comments of more than 65,536 characters; the rest is for what a bot writes around it.
@@ -143,4 +143,4 @@ def escape(text: str) -> str:
     return re.sub("([@#])", r"\1<!-- -->", text)
 
 
-FORMAT = Format((".md",), "Markdown for a pull request: what is proven, the rest folded", write)
+FORMAT = ReportFormat((".md",), "Markdown for a pull request: what is proven, the rest folded", write)
