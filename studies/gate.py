@@ -1,7 +1,7 @@
 """How often the gate raises a false alarm, and how often it lets something pass, by seeded simulation.
 
-``python studies/gate.py [repetitions [protocol ...]]`` writes a Markdown table for every policy, correction and protocol. A suite
-has ten benchmarks with a noise of about 5 %, the margin is 2 %, alpha 0.05. Three situations:
+``python studies/gate.py [repetitions [protocol ...]]`` writes a Markdown table for every policy, correction and
+protocol. A suite has ten benchmarks with a noise of about 5 %, the margin is 2 %, alpha 0.05. Three situations:
 
 * A/A, fail: nothing changed, X and Y are draws of one distribution; share of gates that fail.
 * edge, fail: every speedup lies exactly where the policy's contradiction begins (at 1 / 1.02, or at 1 for a

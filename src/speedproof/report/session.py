@@ -38,6 +38,7 @@ def report(
     unaffected: Sequence[str] = (),
     builds: tuple[int, bool] | None = None,
     gate: Gate | None = None,
+    load: str = "",
 ) -> Report:
     """The ending of a session."""
     if builds:
@@ -66,6 +67,7 @@ def report(
             *made.notes,
             *dict.fromkeys((*why, *warnings)),
             *(_of_builds(findings, *builds) if builds else []),
+            *(_of_load(findings, load) if load else []),
             Text(_risks(findings, alpha, fixed=builds is not None), "dim"),
         ),
         hints=(f"More: speedproof compare {file} --details",) if file else (),
@@ -186,6 +188,12 @@ def _of_builds(findings: Sequence[CandidateResult], count: int, varied: bool) ->
     measured = min(f.result.blocks for f in findings)
     if measured < count and any(f.result.pvalue_faster == f.result.pvalue_slower == 1.0 for f in findings):
         yield Text(f"Only {measured} of {count} blocks are complete; the test is made when all are.", "doubt")
+
+
+def _of_load(findings: Sequence[CandidateResult], load: str) -> Iterator[Text]:
+    """Why a session that others disturbed may have come to nothing; it favours no side."""
+    if any(f.verdict is Verdict.UNDECIDED for f in findings):
+        yield Text(f"! The load was {load}: without other programs fewer runs tell.", "doubt")
 
 
 def _risks(findings: Sequence[CandidateResult], alpha: float, *, fixed: bool = False) -> str:
