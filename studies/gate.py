@@ -75,7 +75,8 @@ def evidence_of(
     low, high = 1 / (1 + margin), 1 + margin
     if protocol == "typical":
         inflation = np.repeat(variance_inflation(slow, fast)[..., None], 2, axis=-1)
-        stopped, modelled = np.bool_(False), np.bool_(True)
+        stopped = np.zeros(slow.shape[:-1], dtype=np.bool_)
+        modelled = ~stopped
         at = [typical_ratio_test(slow, fast, g, inflation=inflation) for g in (low, 1.0, high)]
     elif protocol == "mean":
         of_means = decide_mean(mean_tests(slow, fast), alpha)

@@ -200,12 +200,12 @@ def _risks(findings: Sequence[CandidateResult], alpha: float, *, fixed: bool = F
     """What the risk covers, and what it does not."""
     benchmarks = len({f.benchmark for f in findings})
     units = "builds" if fixed else "runs"
-    how = "tested once, at the end" if fixed else "looked at after every one"
+    how = "tested once, at the end" if fixed else "looked at after each"
     if findings[0].result.alpha < alpha:
         told = f"Blocks of {units}, {how}; all candidates share the risk: {percent(alpha)} a direction."
     else:
         pairs = plural(findings[0].result.blocks, "pair") if benchmarks == 1 else "Pairs"
-        told = f"{pairs} of {units} in random order, {how}; risk {percent(alpha)} in each direction."
+        told = f"{pairs} of {units} in random order, {how}; risk {percent(alpha)} each way."
     if benchmarks > 1:
         together = f"(of all {benchmarks} together: --alpha {alpha / benchmarks:.2g})"
         told = f"{told.removesuffix('.')} of each benchmark {together}."
