@@ -7,6 +7,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any, SupportsFloat
 
 from speedproof.errors import UsageError
+from speedproof.stats.estimate import alpha_at
 
 
 def proportion(given: object) -> float:
@@ -44,8 +45,8 @@ def margin_given(margin: object) -> float | None:
 
 
 def alpha_of(confidence: object) -> float:
-    """The risk alpha = 1 - confidence, in decimals: 1 - 0.95 is not 0.05 in binary."""
-    return float(1 - Decimal(repr(proportion_given("confidence", confidence, '0.95 or "95%"'))))
+    """The risk that a confidence leaves."""
+    return alpha_at(proportion_given("confidence", confidence, '0.95 or "95%"'))
 
 
 def one_of(name: str, given: Any, known: Iterable[str]) -> None:

@@ -17,7 +17,7 @@ from speedproof.protocols.figures import SIGNIFICANT, SMALL
 from speedproof.protocols.mean import MeanDecision, decide_mean, mean_tests
 from speedproof.protocols.median import KSRule, MedianDecision, decide_median, median_tests
 from speedproof.protocols.results import HighestConfidence
-from speedproof.stats.estimate import Estimate
+from speedproof.stats.estimate import Estimate, alpha_at
 from speedproof.stats.ratio import ratio_of_means, ratio_of_medians
 from speedproof.stats.scaling import location_ratio, mean, median
 
@@ -138,9 +138,9 @@ def article_median(
 
 
 def _level_and_alpha(confidence: float | None) -> tuple[float, float]:
-    """The level of the bounds and its risk; 1 - 0.95 is not 0.05 in binary, hence the rounding."""
+    """The level of the bounds and its risk."""
     level = DEFAULT_LEVEL if confidence is None else confidence
-    return level, round(1 - level, 15)
+    return level, alpha_at(level)
 
 
 def _at_highest(

@@ -23,6 +23,7 @@ from speedproof.report.words import (
     effect,
     gain_and_loss,
     interval,
+    inverse,
     needs,
     proof,
     range_of,
@@ -49,8 +50,7 @@ _TITLE = 14
 def details(result: SuiteComparison) -> Iterator[Report]:
     """The answers of every protocol, then those about the whole suite."""
     reports = [_protocol(result, protocol) for protocol in result.protocols]
-    rows = [row for part in reports for table in part.tables for row in table.rows]
-    if any(cell.text.endswith(" !") for row in rows for cell in row.cells):
+    if any(c.doubts for c in result.comparisons if c.test or c.quantity == "probability"):
         told = Text("! An assumption was not met: the true risk may be larger. Which: --explain", "doubt")
         reports[-1] = replace(reports[-1], notes=(told,))
     yield from reports
@@ -120,11 +120,11 @@ def _told(c: Comparison) -> Cell:
         most = 2 if found.bound <= 1 + 1e-12 else 12
         low, high = c.certified.ends
         if c.verdict is Verdict.SLOWER:
-            low, high = (math.inf if end <= 0 else 1 / end for end in (high, low))
+            low, high = inverse(high), inverse(low)
         least = f" [{factor(low, -1, most)}, {factor(high, 1)}]" if not math.isnan(found.bound) else ""
         return Cell(f"{change(c)}{least}{doubt}", style, (f"{change(c)}{doubt}",), speedup=c.certified)
     mark = "=" if c.verdict is Verdict.EQUIVALENT else "~"
-    return Cell(f"{mark} {range_of(c)}", "dim", (change(c),), speedup=c.certified)
+    return Cell(f"{mark} {range_of(c)}{doubt}", "dim", (change(c),), speedup=c.certified)
 
 
 def _whole(result: SuiteComparison) -> Iterator[Text]:
@@ -217,7 +217,7 @@ def explain(result: SuiteComparison) -> Iterator[Report]:
         )
         tested = any(not math.isnan(check.pvalue) for c in found for check in c.checks)
         why = (*_why(found), *((levels,) if tested else ()))
-        yield Report(f"{name}: X is {result.reference}, Y is {result.candidate}", why)
+        yield Report(f"{name}: X is {result.reference}, Y is {result.candidate}", why, about=name)
 
 
 def _why(found: Sequence[Comparison]) -> Iterator[Text]:

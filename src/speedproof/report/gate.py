@@ -260,7 +260,6 @@ def _row(result: GateDecision, row: GateRow, name: str, *, folded: bool, undecid
     void = result.void(row) is not None
     doubt = " !" if _doubtful(result, row) else ""
     word = {Outcome.FAIL: "FAIL", Outcome.PASS: "pass", Outcome.UNDECIDED: "?"}[row.outcome]
-    proven = "" if doubt else _proven(row)
     meaning = _MEANINGS[row.outcome]
     return Row(
         (
@@ -273,7 +272,7 @@ def _row(result: GateDecision, row: GateRow, name: str, *, folded: bool, undecid
                 "" if row.outcome is Outcome.PASS else _STYLES[row.outcome],
                 speedup=c.certified,
             ),
-            Cell(proven, "dim" if row.outcome is Outcome.UNDECIDED else "", _brief(proven)),
+            Cell("") if doubt else _proven(row),
             Cell(limit(row), "dim"),
         ),
         c.benchmark,
@@ -306,41 +305,45 @@ def _seen(c: Comparison) -> str:
     return "~" if told == "-" else f"~ {told}"
 
 
-def _proven(row: GateRow) -> str:
-    """The bound that the outcome rests on."""
+def _proven(row: GateRow) -> Cell:
+    """The bound that the outcome rests on; of an undecided benchmark what it lacks, or what it proves alone."""
     c = row.comparison
     _, worse = gain_and_loss(c)
     low, high = c.certified.low, c.certified.high
     if row.outcome is Outcome.UNDECIDED:
-        return few(c.needed) or _alone(row)
+        return Cell(told, "dim") if (told := few(c.needed)) else _alone(row)
     if math.isnan(low):
-        return ""
+        return Cell("")
     if row.outcome is Outcome.FAIL:
         if row.demand.policy is Policy.EQUIVALENCE and low > 1:
-            return f"at least {factor(low, -1)}"
-        return f"at least {factor(1 / high, -1)}" if 0 < high < 1 else ""
+            return _least(low)
+        return _least(1 / high) if 0 < high < 1 else Cell("")
     if row.demand.policy is Policy.EQUIVALENCE:
         most = max(high, 1 / low) if low > 0 else math.inf
-        return f"at most {factor(most, 1)}" if math.isfinite(most) else ""
+        return _most(factor(most, 1)) if math.isfinite(most) else Cell("")
     if low >= 1:
-        return f"at least {factor(low, -1)}"
-    return f"at most {factor(1 / low, 1, 3)} {worse}" if low > 0 else ""
+        return _least(low)
+    return _most(factor(1 / low, 1, 3), f" {worse}") if low > 0 else Cell("")
 
 
-def _alone(row: GateRow) -> str:
+def _least(bound: float) -> Cell:
+    return Cell(f"at least {factor(bound, -1)}", shorter=(f"≥ {factor(bound, -1)}",))
+
+
+def _most(bound: str, word: str = "") -> Cell:
+    return Cell(f"at most {bound}{word}", shorter=(f"≤ {bound}{word}", f"≤ {bound}"))
+
+
+def _alone(row: GateRow) -> Cell:
     """What is proven of an undecided benchmark by itself, before the correction."""
     c = row.comparison
     if verdict_of(c.pvalue, c.pvalue_slower, None, c.alpha) not in (Verdict.FASTER, Verdict.SLOWER):
-        return ""
+        return Cell("")
     bound = max(c.certified.low, 1 / c.certified.high if c.certified.high > 0 else math.nan)
-    return f"alone at least {factor(bound, -1)}" if 1 < bound < math.inf else ""
-
-
-def _brief(proven: str) -> tuple[str, ...]:
-    brief = proven.replace("at least ", "≥ ").replace("at most ", "≤ ")
-    if brief.startswith("alone "):
-        return brief, brief.removeprefix("alone ")
-    return brief, brief.rpartition(" ")[0] if brief.endswith(("slower", "worse")) else brief
+    if not 1 < bound < math.inf:
+        return Cell("")
+    told = factor(bound, -1)
+    return Cell(f"alone at least {told}", "dim", (f"alone ≥ {told}", f"≥ {told}"))
 
 
 def limit(row: GateRow) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from speedproof.protocols.hpt import Hpt, HptBenchmark, Winner
+from speedproof.protocols.hpt import AS_GIVEN, Hpt, HptBenchmark, Winner
 from speedproof.protocols.hpt_claims import HptClaim, HptClaims
 from speedproof.protocols.hpt_speedup import RSpeedup
 from speedproof.protocols.machine_speeds import MachineSpeeds
@@ -103,7 +103,10 @@ def _benchmarks(result: Hpt, reference: str, candidate: str, medians: Medians, *
         order[:2] = order[1::-1]
     prefix = common_prefix([b.benchmark for b in result.benchmarks])
     ordered = sorted(result.benchmarks, key=lambda b: (order.index(b.winner), -abs(b.difference)))
-    rows = [_row(b, shown[b.winner], medians.get(b.benchmark), prefix, result.scores) for b in ordered]
+    rows = [
+        _row(b, shown[b.winner], medians.get(b.benchmark), prefix, given=result.scores == AS_GIVEN)
+        for b in ordered
+    ]
     columns = (
         Column(f"{prefix}…" if prefix else "", names=True),
         *(Column(name, right=True) for name in names),
@@ -114,11 +117,11 @@ def _benchmarks(result: Hpt, reference: str, candidate: str, medians: Medians, *
 
 
 def _row(
-    b: HptBenchmark, winner: str, medians: tuple[float, float, str] | None, prefix: str, scores: str
+    b: HptBenchmark, winner: str, medians: tuple[float, float, str] | None, prefix: str, *, given: bool
 ) -> Row:
     sides = values(medians[:2], medians[2]) if medians else ["-", "-"]
     size = abs(b.difference)
-    by = f"{size:.3g}" if scores.startswith("given") else percent(size)
+    by = f"{size:.3g}" if given else percent(size)
     if not math.isfinite(100 * size):
         by = "far"  # more than a double holds
     told = "tie" if b.winner is Winner.TIE else f"{winner} by {by}"

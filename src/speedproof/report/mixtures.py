@@ -16,7 +16,7 @@ from speedproof.mixture.analysis import ALPHA, Analysis
 from speedproof.mixture.metrics import Metrics, compare
 from speedproof.mixture.model import MixtureModel
 from speedproof.mixture.modes import FEW_RUNS
-from speedproof.report.model import MANY, Cell, Column, Report, Row, Style, Table, Text, folded
+from speedproof.report.model import MANY, Cell, Column, Report, Row, Table, Text, folded
 from speedproof.report.names import labels, spoken
 from speedproof.report.numbers import case_share, percent, plural, pvalue
 from speedproof.stats.scaling import usual
@@ -170,14 +170,12 @@ def _kind(a: Analysis) -> str:
     return _SEVERAL if len(_modes(a)) > 1 else _ONE
 
 
-def _fit(a: Analysis) -> tuple[str, Style]:
+def _fit(a: Analysis) -> Cell:
     if a.test is None:
-        return "not tested", "dim"
+        return Cell("not tested", "dim")
     rejected = a.test.pvalue <= ALPHA
-    return (
-        f"{'rejected' if rejected else 'not rejected'} (p = {pvalue(a.test.pvalue)})",
-        "bad" if rejected else "",
-    )
+    told = "rejected" if rejected else "not rejected"
+    return Cell(f"{told} (p = {pvalue(a.test.pvalue)})", "bad" if rejected else "", (told,))
 
 
 def _samples(models: Models, asked: Questions) -> Table:
@@ -207,13 +205,12 @@ def _samples(models: Models, asked: Questions) -> Table:
         places = format_values([place for place, _ in modes], sample.unit) if modes else []
         told = ", ".join(f"{p} {case_share(s)}" for p, (_, s) in zip(places, modes, strict=True)) or "none"
         brief = ", ".join(places) or "none"
-        fit, style = _fit(a)
         kind = a.order.kind
         cells = (
             Cell(benchmark, "strong"),
             Cell(short[version]),
             Cell(told, shorter=(brief, plural(len(modes), "mode"))),
-            Cell(fit, style, (fit.partition(" (")[0],)),
+            _fit(a),
             Cell(kind, "doubt" if kind in _ORDERS else ""),
             Cell(f"{len(a.components)}{a.kind if a.kind != 'X' else ''}"),
             Cell(str(a.n)),
@@ -281,7 +278,7 @@ def _one(key: Key, version: str, sample: Sample, a: Analysis, asked: Questions |
             if part.size:
                 told_values = ", ".join(format_values(part.tolist(), sample.unit))
                 notes.append(Text(f"Component {k}, {plural(part.size, 'value')}: {told_values}"))
-    fit = f"fit {_fit(a)[0]}"
+    fit = f"fit {_fit(a).text}"
     return Report(name, (Text(told, "strong", fit),), (_components(sample, a),), tuple(notes))
 
 

@@ -175,6 +175,8 @@ class Report:
         For CSV; by default the cells of the main table.
     good : bool or None
         The answer of the whole to a pipeline, where it has one.
+    about : str
+        The row or the metric that it is about, where it is of one.
     """
 
     title: str
@@ -187,6 +189,7 @@ class Report:
     data: object = None
     records: Callable[[], Records] | None = None
     good: bool | None = None
+    about: str = ""
 
     def every(self) -> Iterator[Report]:
         """Yield the report and all parts of it, in order."""

@@ -82,6 +82,7 @@ def report(
         command="compare",
         data=result,
         records=partial(records, result),
+        about=result.metric,
         good=all(c.verdict is not Verdict.SLOWER for c in heads),
     )
 
@@ -323,6 +324,7 @@ def _single_runs(result: SuiteComparison, title: str) -> Report:
         ),
         (Table(columns, tuple(rows)),),
         command="compare",
+        about=result.metric,
         data=result,
         records=partial(records, result),
     )

@@ -14,7 +14,7 @@ from speedproof.report import details as detailed
 from speedproof.report.caveats import caveats, doubts
 from speedproof.report.model import Cell, Column, Records, Report, Row, Table, Text
 from speedproof.report.names import common_prefix, labels, shortened, spoken
-from speedproof.report.numbers import level, percent, plural, values
+from speedproof.report.numbers import factor, level, percent, plural, values
 from speedproof.report.records import records
 from speedproof.report.suite import OUTCOMES, single_runs
 from speedproof.report.suite import report as sheet
@@ -27,6 +27,7 @@ from speedproof.report.words import (
     few,
     gain_and_loss,
     interval,
+    observed,
     proof,
     verdict,
 )
@@ -112,6 +113,7 @@ def report(
         data=tuple(results),
         records=partial(_records, results),
         good=not any(c.verdict is Verdict.SLOWER for r in results for c in r.headlines),
+        about=first.metric,
     )
 
 
@@ -155,12 +157,12 @@ def _answer(results: Sequence[SuiteComparison], ranking: SuiteRanking | None) ->
     if len(leading) > 1:
         return f"{superlative.capitalize()}: one of {shown}, not told apart"
     (best,) = leading
-    over = "" if best.version == reference else f", {_over(best, better, '')} than {short[reference]}"
+    over = (
+        ""
+        if best.version == reference
+        else f", {observed(best.speedup.value, better, '')} than {short[reference]}"
+    )
     return f"{shown} is {superlative} of {len(names)}{over}"
-
-
-def _over(version: RankedVersion, better: str, worse: str) -> str:
-    return interval(version.speedup, better, worse).partition(" [")[0]
 
 
 def _risk(results: Sequence[SuiteComparison], ranking: SuiteRanking | None) -> str:
@@ -202,8 +204,10 @@ def _ranked(
     v: RankedVersion, shown: Mapping[str, str], reference: str, words: tuple[str, str]
 ) -> tuple[Cell, ...]:
     """The place of a version, and how it does over all benchmarks."""
-    told = "reference" if v.version == reference else interval(v.speedup, *words)
-    over = Cell(told, shorter=(told.partition(" [")[0],), speedup=v.speedup)
+    told, brief = "reference", "reference"
+    if v.version != reference:
+        told, brief = interval(v.speedup, *words), observed(v.speedup.value, *words)
+    over = Cell(told, shorter=(brief,), speedup=v.speedup)
     return Cell(_place(v)), Cell(shown[v.version], "strong"), over
 
 
@@ -314,7 +318,8 @@ def _cell(c: Comparison | None, median: str) -> Cell:
         return Cell(median, "dim" if median == "-" else "")
     brief = f"{median} {_MARKS[c.verdict]}"
     changed = c.verdict in _CHANGED
-    full = f"{brief} {change(c).partition(' ')[0]}" if changed else brief
+    found = effect(c)
+    full = f"{brief} {factor(found.ratio) if found.ratio >= 1 else found.word}" if changed else brief
     return Cell(full, STYLES[c.verdict] if changed else "", (brief,))
 
 

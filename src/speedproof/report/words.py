@@ -43,7 +43,7 @@ def effect(result: Comparison, verdict: Verdict | None = None) -> Effect:
     faster = (verdict or result.verdict) is Verdict.FASTER
     word = gain_and_loss(result)[0 if faster else 1]
     s, certified = result.speedup, result.certified
-    ratio, bound = (s.value, certified.low) if faster else (_inverse(s.value), _inverse(certified.high))
+    ratio, bound = (s.value, certified.low) if faster else (inverse(s.value), inverse(certified.high))
     if not (math.isfinite(ratio) and ratio > 0):
         return Effect(word, math.nan, bound if math.isfinite(bound) and bound >= 1 else math.nan)
     if not bound >= 1:
@@ -53,7 +53,8 @@ def effect(result: Comparison, verdict: Verdict | None = None) -> Effect:
     return Effect(word, ratio if own or math.isnan(bound) else max(ratio, bound, 1.0), bound)
 
 
-def _inverse(value: float) -> float:
+def inverse(value: float) -> float:
+    """The ratio the other way round; infinity for 0."""
     return math.inf if value == 0 else 1 / value
 
 
@@ -164,15 +165,22 @@ def _natural(speedup: float, better: str, worse: str, towards: int) -> str:
     """A speedup with its word; ``towards`` is a direction of the speedup itself."""
     if speedup >= 1:
         return f"{factor(speedup, towards, 3)} {better}"
-    return f"{factor(_inverse(speedup), -towards, 3)} {worse}"
+    return f"{factor(inverse(speedup), -towards, 3)} {worse}"
+
+
+def observed(value: float, better: str = "faster", worse: str = "slower") -> str:
+    """A ratio in its own direction: ``"1.02x faster"``."""
+    if value < 1:
+        return f"{factor(inverse(value))} {worse}"
+    return f"{factor(value)} {better}" if value != 1 else "1.00x"
 
 
 def interval(estimate: Estimate, better: str = "faster", worse: str = "slower") -> str:
     """An estimate with its interval in the direction of the estimate: ``"1.02x faster [0.99x, 1.05x]"``."""
-    value, (low, high), word = estimate.value, estimate.ends, better
-    if value < 1:
-        value, low, high, word = _inverse(value), _inverse(high), _inverse(low), worse
-    told = f"{factor(value)} {word}" if value != 1 else "1.00x"
+    low, high = estimate.ends
+    if estimate.value < 1:
+        low, high = inverse(high), inverse(low)
+    told = observed(estimate.value, better, worse)
     most = 12 if low > 1 else 3
     known = not (math.isnan(low) or math.isinf(high))
     return f"{told} [{factor(low, -1, most)}, {factor(high, 1, most)}]" if known else told

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,3 +35,8 @@ class Estimate:
     def ends(self) -> tuple[float, float]:
         """The bounds in order: at a risk above one half each of two one-sided ones lies beyond the value."""
         return (self.high, self.low) if self.low > self.high else (self.low, self.high)
+
+
+def alpha_at(confidence: float) -> float:
+    """The risk 1 - confidence, in decimals: 1 - 0.95 is not 0.05 in binary."""
+    return float(1 - Decimal(repr(confidence)))

@@ -62,8 +62,9 @@ def _suite(report: Report) -> CaseSuite:
 def _why(report: Report) -> dict[str, str]:
     """What the explanations say of each row, as far as they were asked for."""
     return {
-        section.title.partition(": ")[0]: "\n".join(text.text for text in section.headline)
+        section.about: "\n".join(text.text for text in section.headline)
         for section in report.sections
+        if section.about
     }
 
 

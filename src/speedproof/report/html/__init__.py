@@ -17,7 +17,7 @@ def page(reported: Reported) -> str:
     for report in reported.reports:
         found: dict[str, Panel] = {}
         for result in reported.results:
-            if f": {result.metric}" in report.title or len(reported.reports) == 1:
+            if report.about == result.metric or len(reported.reports) == 1:
                 drawings = panels(result, suite, result.margin)
                 for name, panel in drawings.items():
                     found.setdefault(name, panel)

@@ -104,24 +104,24 @@ def _numbers(side: Summary) -> tuple[str, ...]:
     )
 
 
-def _independent(pair: Pair, nested: str) -> tuple[Pair, str]:
-    """What repeats independently, as the verdict counts it: values of one process are not so many runs."""
+def _independent(pair: Pair, nested: str) -> tuple[Pair, str, str]:
+    """What repeats independently, as the verdict counts it, its name, and how many values it stands for."""
     if nested == "pool":
-        return pair, ""
+        return pair, "run", ""
     x, y = typical_units(pair, warming=False)
     used, measured = (x, y), (pair.reference, pair.candidate)
     if all(u.n == m.n for u, m in zip(used, measured, strict=True)):
-        return pair, ""
+        return pair, "run", ""
     unit = (
         "session"
         if any(u.n == m.session_count > 1 for u, m in zip(used, measured, strict=True))
         else "process"
     )
     counts = " and ".join(f"{m.n} values in {u.n}" for u, m in zip(used, measured, strict=True))
-    return replace(pair, reference=x, candidate=y), f"Each point is the median of a {unit} ({counts})."
+    return replace(pair, reference=x, candidate=y), unit, f"Each point is the median of a {unit} ({counts})."
 
 
-def _drawn(pair: Pair, pooled_as: str, most: int) -> dict[str, Any]:
+def _drawn(pair: Pair, unit: str, pooled_as: str, most: int) -> dict[str, Any]:
     x, y = pair.reference, pair.candidate
     low, high = _range(x.values, y.values)
     ticks = linear_ticks(low, high)
@@ -138,7 +138,7 @@ def _drawn(pair: Pair, pooled_as: str, most: int) -> dict[str, Any]:
 
     return {
         "beyond": " ".join(filter(None, (pooled_as, _beyond(beyond, high, x.unit) if beyond.size else ""))),
-        "unit": pooled_as.partition("of a ")[2].partition(" ")[0] or "run",
+        "unit": unit,
         "ticks": list(zip(steps(np.array(ticks)), format_values(list(ticks), x.unit), strict=True)),
         "ordered": all(_in_order(s) for s in (x, y)),
         "samples": [_sample(s, steps, most) for s in (x, y)],
