@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,11 @@ from hypothesis import settings
 settings.register_profile("gate", deadline=None, derandomize=True, database=None)
 settings.register_profile("random", deadline=None, max_examples=300)
 settings.load_profile("gate")
+
+# Nobody's settings of git, colours or a terminal's width change a test, nor does a hook of git that runs them.
+os.environ.update(GIT_CONFIG_GLOBAL=os.devnull, GIT_CONFIG_NOSYSTEM="1")
+for _name in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES"):
+    os.environ.pop(_name, None)
 
 _HERE = Path(__file__).parent
 _SLOW = frozenset((_HERE / "slow.txt").read_text(encoding="utf-8").split())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -16,6 +17,8 @@ from speedproof.cli.console import Console
 from speedproof.cli.main import main, parse
 
 pytest.importorskip("sqlalchemy")
+if shutil.which("git") is None:
+    pytest.skip("needs git", allow_module_level=True)
 
 COMMITS, SLOWER_FROM = 60, 40
 

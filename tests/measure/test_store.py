@@ -105,7 +105,8 @@ def test_killed_runner_loses_at_most_the_run_under_way(tmp_path: Path) -> None:
     """kill -9 in the middle of a real session: every run that had ended is in the file, and it can be read."""
     path, count = tmp_path / "r.jsonl", tmp_path / "count"
     command = f"sh -c 'echo x >> {count}; sleep 0.01'"
-    argv = ["run", command, command, "--save", str(path), "--max-runs", "100000", "--margin", "0.0001%"]
+    endless = ("--max-runs", "100000", "--margin", "0.0001%", "--alpha", "1e-9")
+    argv = ["run", command, command, "--save", str(path), *endless]
     code = "import sys; from speedproof.cli.main import main; sys.exit(main(sys.argv[1:]))"
     process = subprocess.Popen([sys.executable, "-c", code, *argv], stderr=subprocess.DEVNULL)
     deadline = time.monotonic() + 30

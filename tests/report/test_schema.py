@@ -6,6 +6,7 @@ import copy
 import io
 import json
 import runpy
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -80,6 +81,8 @@ def test_every_command_with_json_is_covered() -> None:
 
 
 def _two_commits(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if shutil.which("git") is None:
+        pytest.skip("needs git")
     monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
     monkeypatch.chdir(folder)
     identity = ("-c", "user.name=n", "-c", "user.email=n@e")
