@@ -19,8 +19,8 @@ import pytest
 import speedproof as sp
 from speedproof.corpus.build import build
 from speedproof.corpus.place import Place
-from speedproof.corpus.read import opened, parts_of, read_records, rows_of
-from speedproof.corpus.schema import Manifest
+from speedproof.corpus.read import parts_of, read_records, rows_of
+from speedproof.corpus.schema import Manifest, opened
 from speedproof.data.record import FileResults, Record
 from speedproof.data.suite import Suite
 from speedproof.errors import SpeedproofError, UsageError
@@ -192,6 +192,23 @@ def test_a_bad_file_is_named_and_stops_nothing(tmp_path: Path) -> None:
     bad.write_text("1.5\n")
     sp.Corpus.build([bad], tmp_path / "c", append=True)
     assert [row[0] for row in corpus.info().rejected] == [str(tmp_path / "none.json")], "read at last"
+
+
+def test_reading_nothing_at_all_is_an_error(tmp_path: Path) -> None:
+    """Whether the corpus is new or not; the rejects stay, and a corpus of nothing needs no --append."""
+    bad, good = tmp_path / "bad.txt", tmp_path / "good.txt"
+    bad.write_text("ERROR\n")
+    good.write_text("1.5\n1.6\n")
+    with pytest.raises(SpeedproofError, match=r"nothing could be read: .*bad\.txt: .*\(and 1 more\)"):
+        sp.Corpus.build([bad, tmp_path / "none.json"], tmp_path / "c")
+    assert sp.Corpus(tmp_path / "c").info().rejects == 2
+    corpus = sp.Corpus.build([good], tmp_path / "c")
+    with pytest.raises(SpeedproofError, match="nothing could be read"):
+        sp.Corpus.build([bad], tmp_path / "c", append=True)
+    assert (corpus.info().rows, corpus.info().complete) == (1, True)
+    sp.Corpus.build([good], tmp_path / "c", append=True)
+    with pytest.raises(UsageError, match="the list names none"):
+        sp.Corpus.build([], tmp_path / "d")
 
 
 def test_ctrl_c_keeps_what_was_read(tmp_path: Path, made_up: Make, put: Put) -> None:

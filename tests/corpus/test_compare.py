@@ -18,13 +18,13 @@ import numpy as np
 import pytest
 
 import speedproof as sp
-from speedproof.api.corpus import query
 from speedproof.corpus import answers as answering
 from speedproof.corpus import compare as comparing
 from speedproof.corpus.answers import How
 from speedproof.corpus.compare import Asked, compare, pairs_in_file
 from speedproof.corpus.conclude import survivors
 from speedproof.corpus.engine import Failure, Interrupted, run
+from speedproof.corpus.read import query
 from speedproof.data.record import FileResults, Record
 from speedproof.errors import FormatError, UsageError
 from speedproof.protocols.pair import Rules

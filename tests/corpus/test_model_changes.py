@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import speedproof as sp
-from speedproof.api.corpus import query
 from speedproof.corpus import model as modelling
+from speedproof.corpus.read import query
 from speedproof.data.record import FileResults, Record
 from speedproof.history.changes import find_history_changes
 

@@ -4,44 +4,25 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from itertools import chain, islice
-from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Literal
 
-from speedproof.api.corpus_results import CorpusChanged, CorpusComparison, CorpusModelled
 from speedproof.api.given import alpha_of
-from speedproof.corpus.build import Builder, build
-from speedproof.corpus.compare import pairs_in_file
-from speedproof.corpus.info import CorpusInfo, info
-from speedproof.corpus.place import Place
-from speedproof.corpus.read import opened, query
 from speedproof.data.names import enumerate_names
-from speedproof.data.record import FileResults, Record
-from speedproof.data.suite import Suite
 from speedproof.errors import UsageError
-from speedproof.formats import read_suite
-from speedproof.formats.options import ReadOptions
-from speedproof.formats.stream import read_files
-from speedproof.formats.versions import named, stem_of, versions_by_field
-from speedproof.protocols.pair import Rules
 from speedproof.protocols.questions import ASKED, QuestionName
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from speedproof.api.corpus_results import CorpusChanged, CorpusComparison, CorpusModelled
+    from speedproof.corpus.answers import How
+    from speedproof.corpus.build import Builder
+    from speedproof.corpus.info import CorpusInfo
+    from speedproof.corpus.place import Place
     from speedproof.corpus.schema import Manifest
-
-__all__ = [
-    "Corpus",
-    "CorpusChanged",
-    "CorpusComparison",
-    "CorpusInfo",
-    "CorpusModelled",
-    "listed",
-    "pairs_in_file",
-    "query",
-]
+    from speedproof.data.record import FileResults
+    from speedproof.data.suite import Suite
+    from speedproof.protocols.pair import Rules
 
 
 def _no_step() -> None:
@@ -72,6 +53,8 @@ class Corpus:
     """
 
     def __init__(self, place: str | os.PathLike[str]) -> None:
+        from speedproof.corpus.schema import opened
+
         self.place = os.fspath(place)
         opened(place)
 
@@ -115,12 +98,17 @@ class Corpus:
         Raises
         ------
         SpeedproofError
-            A complete corpus, other files in the folder, a full disk.
+            A complete corpus, other files in the folder, a full disk; nothing could be read.
         """
+        from speedproof.api.corpus_files import labelled
+        from speedproof.corpus.build import build
+        from speedproof.corpus.place import Place
+        from speedproof.formats.options import ReadOptions
+
         how = ReadOptions(unit=unit, columns=columns or {}, wide=wide)
 
         def found(builder: Builder) -> Iterator[tuple[str, FileResults]]:
-            for version, results in _labelled(files, format, how, tuple(by), builder.has):
+            for version, results in labelled(files, format, how, tuple(by), builder.has):
                 yield version, results
                 done()
 
@@ -129,14 +117,20 @@ class Corpus:
 
     def info(self) -> CorpusInfo:
         """What is in it, in counts."""
+        from speedproof.corpus.info import info
+
         return info(self.place)
 
     def query(self, sql: str) -> pa.Table:
         """What SQL says of the tables ``corpus``, ``rejects``, ``answers`` (written last), as an Arrow table."""
+        from speedproof.corpus.read import query
+
         return query(self.place, sql)
 
     def read(self, where: str | None = None) -> Suite:
         """The rows that a condition lets through, in memory, as :func:`speedproof.read` gives them."""
+        from speedproof.formats import read_suite
+
         return read_suite(self.place, where=where)
 
     def compare(
@@ -192,10 +186,12 @@ class Corpus:
         SpeedproofError
             An unknown version or metric, a folder of other answers, a cluster that cannot be used or is lost.
         """
-        from speedproof.corpus.answers import How
+        how = _how("compare", out, workers, dask, started, done)
+        from speedproof.api.corpus_results import CorpusComparison
         from speedproof.corpus.compare import Asked, compare
         from speedproof.corpus.conclude import conclude
-        from speedproof.corpus.engine import cores
+        from speedproof.corpus.schema import opened
+        from speedproof.protocols.pair import Rules
         from speedproof.report.corpus import short_names
 
         place, manifest = opened(self.place)
@@ -214,7 +210,6 @@ class Corpus:
         elif isinstance(wanted, tuple):
             wanted = tuple((_version(x, versions, place), _version(y, versions, place)) for x, y in wanted)
         rules = Rules(alpha=alpha_of(confidence), margin=margin) if rules is None else rules
-        how = How(out, cores() if workers is None else workers, dask, started, done)
         asked = Asked(wanted, chosen, rules, tuple(protocols), where)
         found = compare(self.place, asked, how)
         return CorpusComparison(conclude(found, place.name), versions, self.place, asked)
@@ -238,15 +233,14 @@ class Corpus:
 
         The other parameters are those of :meth:`compare`; the answers are a row a sample.
         """
-        from speedproof.corpus.answers import How
-        from speedproof.corpus.engine import cores
+        how = _how("model", out, workers, dask, started, done)
+        from speedproof.api.corpus_results import CorpusModelled
         from speedproof.corpus.model import ModelAsked, model, summed_up
+        from speedproof.corpus.schema import opened
 
         place, manifest = opened(self.place)
         asked = ModelAsked(_metric(manifest, metric), where, components, bootstrap, fast, seed)
-        found = model(
-            self.place, asked, How(out, cores() if workers is None else workers, dask, started, done)
-        )
+        found = model(self.place, asked, how)
         return CorpusModelled(summed_up(found, place.name), tuple(manifest.versions))
 
     def changes(
@@ -269,16 +263,15 @@ class Corpus:
         were measured, else as they appeared. ``confidence`` is that a corpus without a change shows none;
         ``correction="bh"`` allows a share of false ones. The other parameters are those of :meth:`compare`.
         """
-        from speedproof.corpus.answers import How
+        how = _how("changes", out, workers, dask, started, done)
+        from speedproof.api.corpus_results import CorpusChanged
         from speedproof.corpus.changes import ChangesAsked, changes, found_changes
-        from speedproof.corpus.engine import cores
+        from speedproof.corpus.schema import opened
 
         _, manifest = opened(self.place)
         versions = tuple(manifest.versions)
         asked = ChangesAsked(_metric(manifest, metric), where)
-        found = changes(
-            self.place, asked, How(out, cores() if workers is None else workers, dask, started, done)
-        )
+        found = changes(self.place, asked, how)
         return CorpusChanged(
             found_changes(
                 found, self.place, asked, alpha_of(confidence), correction=correction, repository=repository
@@ -288,6 +281,25 @@ class Corpus:
 
     def __repr__(self) -> str:
         return f"<Corpus: {self.place}>"
+
+
+def _how(
+    module: str,
+    out: str | os.PathLike[str] | None,
+    workers: int | None,
+    dask: str | None,
+    started: Callable[[int, int], None],
+    done: Callable[[], None],
+) -> How:
+    """Where answers go and who works; processes begin to start before the rest is imported here."""
+    from speedproof.corpus.engine import cores, get_ready
+
+    workers = cores() if workers is None else workers
+    if workers > 1 and dask is None:
+        get_ready(f"speedproof.corpus.{module}")
+    from speedproof.corpus.answers import How
+
+    return How(out, workers, dask, started, done)
 
 
 def _metric(manifest: Manifest, name: str | None) -> str:
@@ -317,59 +329,3 @@ def _version(name: str, versions: tuple[str, ...], place: Place) -> str:
         if len(versions) <= 4
         else f"{place.name}: there is no version {told}; the nearest of {len(versions)} are {', '.join(near)}"
     )
-
-
-def _labelled(
-    files: Iterable[str | os.PathLike[str]],
-    format: str | None,
-    options: ReadOptions,
-    by: tuple[str, ...],
-    known: Callable[[str], bool],
-) -> Iterator[tuple[str, FileResults]]:
-    """What each file holds, with the version of records that name none."""
-    waiting = iter(files)
-    first = list(islice(waiting, 2))
-    several = len(first) > 1
-    for argument in chain(first, waiting):
-        own = named(argument)
-        for path in own.paths:
-            for results in read_files([path], format=format, options=options, skip=known):
-                label = own.name or _label(path, results.path, several)
-                yield label, _versioned(results, own.name, label, by)
-
-
-def _label(argument: str, path: str, several: bool) -> str:
-    """A folder is one version among several arguments; of one alone, and of an archive, the files are."""
-    if several and Path(argument).is_dir():
-        return stem_of(argument)
-    stem = stem_of(path)
-    inside = PurePath(path).parent.parts[len(PurePath(argument).parts) :]
-    return "/".join((*inside, stem))
-
-
-def _versioned(results: FileResults, name: str, label: str, by: tuple[str, ...]) -> FileResults:
-    if by:
-        found = versions_by_field(label, results.records, by)
-        return replace(
-            results, records=tuple(replace(r, version=v) for v, r in found if isinstance(r, Record))
-        )
-    if not name:
-        return results
-    # The other versions of the same argument are not known yet: a name alone might pool them.
-    return replace(
-        results,
-        records=tuple(
-            replace(r, version=name if r.version is None else f"{name}:{r.version}") for r in results.records
-        ),
-    )
-
-
-def listed(path: str) -> Iterator[str]:
-    """The names of files in a list, one a line; ``-`` is standard input."""
-    import sys
-
-    try:
-        with sys.stdin if path == "-" else Path(path).open(encoding="utf-8") as lines:
-            yield from (name for line in lines if (name := line.strip("\r\n")))
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}") from None

@@ -16,7 +16,7 @@ from speedproof.cli.outputs import check_outputs, context_of, write_outputs
 from speedproof.errors import SpeedproofError, UsageError
 
 if TYPE_CHECKING:
-    from speedproof.api.corpus import CorpusChanged, CorpusComparison, CorpusModelled
+    from speedproof.api.corpus_results import CorpusChanged, CorpusComparison, CorpusModelled
     from speedproof.report.model import Report
 
 COMMAND = Command(
@@ -160,7 +160,7 @@ def _only(words: list[str], what: str, count: int = 1) -> list[str]:
 
 
 def _build(words: list[str], args: Args, console: Console) -> int:
-    from speedproof.api.corpus import listed
+    from speedproof.api.corpus_files import listed
 
     if not args.output:
         raise UsageError("-o DIR: say where the corpus goes")
@@ -200,8 +200,8 @@ def _tell(corpus: sp.Corpus, args: Args, console: Console) -> int:
 
 
 def _compare(words: list[str], args: Args, console: Console) -> int:
-    from speedproof.api.corpus import pairs_in_file
     from speedproof.api.suites import ASKED, DETAILS
+    from speedproof.corpus.compare import pairs_in_file
 
     check_outputs(args)
     if args.pairs and (args.reference or args.candidate):
@@ -291,7 +291,7 @@ def _whole(found: Any) -> int:
 
 
 def _query(words: list[str], args: Args, console: Console) -> int:
-    from speedproof.api.corpus import query
+    from speedproof.corpus.read import query
 
     place, sql = _only(words, "a corpus and a query", 2)
     found = query(place, sql)

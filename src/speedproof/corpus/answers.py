@@ -17,7 +17,8 @@ import msgspec
 from speedproof import __version__
 from speedproof.corpus.engine import Failure, run
 from speedproof.corpus.place import Place
-from speedproof.corpus.read import ANSWER, Part, opened, parts_of
+from speedproof.corpus.read import ANSWER, Part, duck, parts_of
+from speedproof.corpus.schema import opened
 from speedproof.errors import SpeedproofError, UsageError
 
 if TYPE_CHECKING:
@@ -139,7 +140,7 @@ def answered(
     ]
     how.started(len(shares), len(shares) - len(tasks))
     failures = []
-    for _, outcome in run(work, tasks, workers=how.workers, dask=how.dask):
+    for _, outcome in run(work, tasks, workers=how.workers, dask=how.dask, meanwhile=duck):
         if isinstance(outcome, Failure):
             failures.append(outcome.reason)
         how.done()

@@ -17,7 +17,7 @@ from speedproof.corpus import MANIFEST
 from speedproof.corpus.place import Place, arrow
 from speedproof.corpus.schema import File, Manifest, columns, digest, merged, table
 from speedproof.data.record import FileResults, Record
-from speedproof.errors import UsageError
+from speedproof.errors import SpeedproofError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,16 +49,29 @@ def build(
     """Fill a corpus with what ``found`` yields: each file with the version of records that name none.
 
     An interrupted build goes on; a complete corpus takes more when ``append`` says so. Ctrl-C keeps what is read.
+
+    Raises
+    ------
+    SpeedproofError
+        A complete corpus, other files in the folder, a full disk; nothing could be read.
     """
+    refused, first = 0, ""
     with _locked(place):
         builder = Builder(place, append)
+        before = builder.manifest.rows
         try:
             for version, results in found(builder):
                 builder.add(version, results)
+                if results.reject is not None:
+                    refused, first = refused + 1, first or str(results.reject)
         except KeyboardInterrupt:
             builder.flush()
             raise
-        return builder.finish()
+        manifest = builder.finish()
+    if refused and manifest.rows == before:
+        more = f" (and {refused - 1} more)" if refused > 1 else ""
+        raise SpeedproofError(f"nothing could be read: {first}{more}")
+    return manifest
 
 
 class Builder:
@@ -68,7 +81,7 @@ class Builder:
         pa = arrow()
         self.place = place
         known = Manifest.of(place)
-        if known is not None and known.complete and not append:
+        if known is not None and known.complete and known.rows and not append:
             raise UsageError(f"{place.name}: a corpus is already there; add to it with --append")
         self.manifest = known or Manifest()
         self.manifest.complete = False

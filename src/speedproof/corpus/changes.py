@@ -15,8 +15,8 @@ import numpy as np
 
 from speedproof.corpus.answers import HERE, Answers, How, Task, answered
 from speedproof.corpus.place import arrow
-from speedproof.corpus.read import database, opened, register, rows_of
-from speedproof.corpus.schema import records
+from speedproof.corpus.read import database, register, rows_of
+from speedproof.corpus.schema import opened, records
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Suite
 from speedproof.errors import UsageError

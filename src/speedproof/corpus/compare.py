@@ -22,8 +22,8 @@ from speedproof.corpus.hpt import COLUMNS as HPT
 from speedproof.corpus.hpt import first_level
 from speedproof.corpus.partial import Seen, seen_in
 from speedproof.corpus.place import Place, arrow
-from speedproof.corpus.read import opened, rows_of
-from speedproof.corpus.schema import Manifest, records
+from speedproof.corpus.read import rows_of
+from speedproof.corpus.schema import Manifest, opened, records
 from speedproof.data.names import enumerate_names
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair, Suite

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from importlib.abc import MetaPathFinder
 from itertools import islice
+from multiprocessing import get_all_start_methods, get_context
 from typing import Any, TypeVar
 
 from speedproof import __version__
@@ -24,6 +25,7 @@ R = TypeVar("R")
 _TRIES = 3
 _AHEAD = 2  # tasks a worker has waiting
 _WAIT = 20.0  # seconds until a cluster must have answered
+_START = "forkserver" if "forkserver" in get_all_start_methods() else "spawn"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +45,17 @@ def cores() -> int:
 
 
 def run(
-    work: Callable[[T], R], tasks: Sequence[T], *, workers: int = 1, dask: str | None = None
+    work: Callable[[T], R],
+    tasks: Sequence[T],
+    *,
+    workers: int = 1,
+    dask: str | None = None,
+    meanwhile: Callable[[], object] = lambda: None,
 ) -> Iterator[tuple[int, R | Failure]]:
     """Every task's number with its outcome, in the order in which they end.
 
-    A task that finds a damaged file, or whose worker dies three times, is a failure; the others go on.
+    A task that finds a damaged file, or whose worker dies three times, is a failure; the others go on. What the
+    caller needs afterwards can be made ready ``meanwhile``, when the first tasks are handed out.
     """
     if dask is not None:
         yield from _on_cluster(work, tasks, dask)
@@ -55,7 +63,20 @@ def run(
         for i, task in enumerate(tasks):
             yield i, _kept(work, task)
     else:
-        yield from _on_processes(work, tasks, min(workers, len(tasks)))
+        yield from _on_processes(work, tasks, min(workers, len(tasks)), meanwhile)
+
+
+def get_ready(module: str) -> None:
+    """Start the process that workers will be forked from, which imports a module while the caller goes on.
+
+    It runs one thread, so forking is safe; PyArrow, whose import starts one, is left to the workers.
+    """
+    if _START == "forkserver":
+        from multiprocessing.forkserver import ensure_running, set_forkserver_preload
+
+        set_forkserver_preload([module])
+        with _surroundings():
+            ensure_running()
 
 
 def _kept(work: Callable[[T], R], task: T) -> R | Failure:
@@ -74,13 +95,14 @@ class _WithoutPandas(MetaPathFinder):
             raise ModuleNotFoundError("no task needs pandas", name=fullname)
 
 
-def _quiet() -> None:
+def _quiet(environment: dict[str, str]) -> None:
     """A worker leaves Ctrl-C to its parent, threads to the other workers, and ends with its parent."""
     import sys
     import threading
     from multiprocessing import connection, parent_process
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.environ.update(environment)  # as it is now, not as it was when the first worker started
     parent = parent_process()
     assert parent is not None
 
@@ -118,11 +140,10 @@ def _surroundings() -> Iterator[None]:
 
 
 def _on_processes(
-    work: Callable[[T], R], tasks: Sequence[T], workers: int
+    work: Callable[[T], R], tasks: Sequence[T], workers: int, meanwhile: Callable[[], object]
 ) -> Iterator[tuple[int, R | Failure]]:
     from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
     from concurrent.futures.process import BrokenProcessPool
-    from multiprocessing import get_context
 
     waiting = list(range(len(tasks)))[::-1]
     suspects: list[
@@ -130,7 +151,12 @@ def _on_processes(
     ] = []  # were at work when a worker died: each tries alone, so that one cannot fell others
     tries = dict.fromkeys(waiting, 0)
     alone = False
-    pool = ProcessPoolExecutor(workers, get_context("spawn"), initializer=_quiet)
+
+    def started() -> ProcessPoolExecutor:
+        with _surroundings():
+            return ProcessPoolExecutor(workers, get_context(_START), _quiet, (dict(os.environ),))
+
+    pool = started()
     running: dict[Future[Any], int] = {}
     try:
         while waiting or suspects or running:
@@ -145,6 +171,7 @@ def _on_processes(
                     chosen.pop()
             except BrokenProcessPool:
                 broken = True
+            meanwhile()
             done, _ = wait(running, return_when=FIRST_COMPLETED)
             for future in done:
                 i = running.pop(future)
@@ -161,7 +188,7 @@ def _on_processes(
                 yield i, outcome
             if broken and not running:
                 pool.shutdown(wait=False)
-                pool = ProcessPoolExecutor(workers, get_context("spawn"), initializer=_quiet)
+                pool = started()
     except KeyboardInterrupt:
         for future in running:
             future.cancel()

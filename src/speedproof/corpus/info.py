@@ -6,7 +6,8 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
-from speedproof.corpus.read import database, of_corpus, opened
+from speedproof.corpus.read import database, of_corpus
+from speedproof.corpus.schema import opened
 
 _NAMED = 5
 

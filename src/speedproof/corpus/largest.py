@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from speedproof.corpus.compare import Asked
 from speedproof.corpus.place import arrow
-from speedproof.corpus.read import database, opened, register, run
-from speedproof.corpus.schema import columns, digest, records
+from speedproof.corpus.read import database, register, run
+from speedproof.corpus.schema import columns, digest, opened, records
 from speedproof.data.record import Record
 from speedproof.data.suite import Suite
 from speedproof.protocols.results import Comparison

@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from speedproof.corpus import is_url
@@ -60,25 +61,25 @@ class Place:
     ----------
     name : str
         As the user wrote it.
-    fs : pyarrow.fs.FileSystem
-        Its file system.
+    remote : pyarrow.fs.FileSystem or None
+        Its file system, where it is not this machine's.
     root : str
         The folder in it.
     """
 
     name: str
-    fs: Any
+    remote: Any
     root: str
 
     @classmethod
     def of(cls, name: str | os.PathLike[str]) -> Place:
         """The place of a path or a URL."""
+        text = os.fspath(name)
+        if not is_url(text):
+            return cls(text, None, os.path.abspath(text))  # noqa: PTH100 (the folder may not exist)
         arrow()
         from pyarrow import ArrowInvalid, fs
 
-        text = os.fspath(name)
-        if not is_url(text):
-            return cls(text, fs.LocalFileSystem(), os.path.abspath(text))  # noqa: PTH100 (the folder may not exist)
         try:
             system, root = fs.FileSystem.from_uri(text)
         except (ArrowInvalid, OSError, ValueError, ImportError) as error:
@@ -86,9 +87,17 @@ class Place:
         return cls(text, system, root.rstrip("/"))
 
     @property
+    def fs(self) -> Any:
+        """Its file system."""
+        arrow()
+        from pyarrow.fs import LocalFileSystem
+
+        return LocalFileSystem() if self.remote is None else self.remote
+
+    @property
     def local(self) -> bool:
         """Whether it is on this machine."""
-        return not is_url(self.name)
+        return self.remote is None
 
     @property
     def lasting(self) -> str:
@@ -98,7 +107,7 @@ class Place:
     def below(self, folder: str) -> Place:
         """A folder in it."""
         path, question, rest = self.name.rstrip("/").partition("?")
-        return Place(f"{path}/{folder}{question}{rest}", self.fs, f"{self.root}/{folder}")
+        return Place(f"{path}/{folder}{question}{rest}", self.remote, f"{self.root}/{folder}")
 
     def at(self, file: str) -> str:
         """The full name of a file in it."""
@@ -106,6 +115,8 @@ class Place:
 
     def has(self, file: str) -> bool:
         """Whether there is such a file."""
+        if self.local:
+            return os.path.exists(self.at(file))  # noqa: PTH110
         from pyarrow import fs
 
         return bool(self.fs.get_file_info(self.at(file)).type != fs.FileType.NotFound)
@@ -125,6 +136,8 @@ class Place:
 
     def read(self, file: str) -> bytes:
         """The content of a file."""
+        if self.local:
+            return Path(self.at(file)).read_bytes()
         with self.fs.open_input_stream(self.at(file)) as stream:
             return bytes(stream.read())
 
@@ -143,9 +156,11 @@ class Place:
 
     def _whole(self, file: str, fill: Any) -> None:
         path = self.at(file)
-        if not self.local:  # an object appears when it is whole
+        if not self.local:  # an object appears when it is closed, whole or not: so it is filled in one go
+            content = arrow().BufferOutputStream()
+            fill(content)
             with self.fs.open_output_stream(path) as stream:
-                fill(stream)
+                stream.write(content.getvalue())
             return
         self.fs.create_dir(path.rpartition("/")[0], recursive=True)
         unfinished = f"{path}.{socket.gethostname()}.{os.getpid()}{_UNFINISHED}"

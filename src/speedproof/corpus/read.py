@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from speedproof.corpus.build import REJECTS
 from speedproof.corpus.place import Place, arrow, broken
-from speedproof.corpus.schema import File, Manifest, columns, records
+from speedproof.corpus.schema import File, Manifest, columns, opened, records
 from speedproof.data.record import Record
 from speedproof.errors import FormatError, SpeedproofError, UsageError
 
@@ -35,26 +35,15 @@ class Part:
     files: tuple[str, ...]
 
 
-def opened(name: str | os.PathLike[str]) -> tuple[Place, Manifest]:
-    """A corpus for reading."""
-    place = Place.of(name)
-    manifest = Manifest.of(place)
-    if manifest is None:
-        raise UsageError(
-            f"{place.name}: there is no corpus; make one with 'speedproof corpus build FILES -o DIR'"
-        )
-    return place, manifest
-
-
 def parts_of(place: Place, files: Sequence[File]) -> list[Part]:
-    """The corpus in parts of equal work, of some seconds each; they depend on what it holds alone."""
+    """The corpus in parts of equal work, of about a second each; they depend on what it holds alone."""
     leaves: dict[str, list[File]] = {}
     for file in files:
         leaves.setdefault(file.path.rpartition("/")[0], []).append(file)
     # The files of one leaf share benchmarks. Parts of equal work let no worker wait long for another's last one.
     worth = [sum(max(f.rows / _TASK, f.values / _TASK_VALUES) for f in own) for own in leaves.values()]
     whole = sum(worth)
-    count = math.ceil(whole)
+    count = 1 << max(0, math.ceil(math.log2(whole))) if whole else 1  # as leaves come in sixteens
     parts: dict[int, list[str]] = {}
     before = 0.0
     for own, weight in zip(leaves.values(), worth, strict=True):
@@ -91,13 +80,19 @@ def read_records(name: str, where: str | None = None) -> Iterator[Record]:
         yield record
 
 
-@contextmanager
-def database() -> Iterator[duckdb.DuckDBPyConnection]:
-    """DuckDB in memory, which takes no Python variable for a table; what it cannot read is damaged."""
+def duck() -> Any:
+    """The module duckdb, or an error that says how to get it."""
     try:
         import duckdb
     except ImportError:
         raise UsageError("SQL and --where need DuckDB: pip install 'speedproof[corpus]'") from None
+    return duckdb
+
+
+@contextmanager
+def database() -> Iterator[duckdb.DuckDBPyConnection]:
+    """DuckDB in memory, which takes no Python variable for a table; what it cannot read is damaged."""
+    duckdb = duck()
     with duckdb.connect(
         config={"python_enable_replacements": "false", "autoinstall_known_extensions": "false"}
     ) as connection:

@@ -7,6 +7,7 @@ they are analysed, as the records of files are; so a corpus answers as its files
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
@@ -89,6 +90,17 @@ class Manifest(msgspec.Struct):
     def write(self, place: Place) -> None:
         """Make this the state of the corpus, at once."""
         place.write(MANIFEST, msgspec.json.format(msgspec.json.encode(self), indent=1))
+
+
+def opened(name: str | os.PathLike[str]) -> tuple[Place, Manifest]:
+    """A corpus for reading."""
+    place = Place.of(name)
+    manifest = Manifest.of(place)
+    if manifest is None:
+        raise UsageError(
+            f"{place.name}: there is no corpus; make one with 'speedproof corpus build FILES -o DIR'"
+        )
+    return place, manifest
 
 
 @cache

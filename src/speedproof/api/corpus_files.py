@@ -1,0 +1,73 @@
+"""The files that a corpus is built of, each with the version of its records that name none."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from itertools import chain, islice
+from pathlib import Path, PurePath
+
+from speedproof.data.record import FileResults, Record
+from speedproof.errors import UsageError
+from speedproof.formats.options import ReadOptions
+from speedproof.formats.stream import read_files
+from speedproof.formats.versions import named, stem_of, versions_by_field
+
+
+def labelled(
+    files: Iterable[str | os.PathLike[str]],
+    format: str | None,
+    options: ReadOptions,
+    by: tuple[str, ...],
+    known: Callable[[str], bool],
+) -> Iterator[tuple[str, FileResults]]:
+    """What each file holds, with the version of records that name none."""
+    waiting = iter(files)
+    first = list(islice(waiting, 2))
+    if not first:
+        raise UsageError("name result files, folders or archives; the list names none")
+    several = len(first) > 1
+    for argument in chain(first, waiting):
+        own = named(argument)
+        for path in own.paths:
+            for results in read_files([path], format=format, options=options, skip=known):
+                label = own.name or _label(path, results.path, several)
+                yield label, _versioned(results, own.name, label, by)
+
+
+def _label(argument: str, path: str, several: bool) -> str:
+    """A folder is one version among several arguments; of one alone, and of an archive, the files are."""
+    if several and Path(argument).is_dir():
+        return stem_of(argument)
+    stem = stem_of(path)
+    inside = PurePath(path).parent.parts[len(PurePath(argument).parts) :]
+    return "/".join((*inside, stem))
+
+
+def _versioned(results: FileResults, name: str, label: str, by: tuple[str, ...]) -> FileResults:
+    if by:
+        found = versions_by_field(label, results.records, by)
+        return replace(
+            results, records=tuple(replace(r, version=v) for v, r in found if isinstance(r, Record))
+        )
+    if not name:
+        return results
+    # The other versions of the same argument are not known yet: a name alone might pool them.
+    return replace(
+        results,
+        records=tuple(
+            replace(r, version=name if r.version is None else f"{name}:{r.version}") for r in results.records
+        ),
+    )
+
+
+def listed(path: str) -> Iterator[str]:
+    """The names of files in a list, one a line; ``-`` is standard input."""
+    import sys
+
+    try:
+        with sys.stdin if path == "-" else Path(path).open(encoding="utf-8") as lines:
+            yield from (name for line in lines if (name := line.strip("\r\n")))
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from None
