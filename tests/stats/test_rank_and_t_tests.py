@@ -17,7 +17,8 @@ from scipy import stats as scipy_stats
 from speedproof.stats import special
 from speedproof.stats.normality import shapiro_wilk
 from speedproof.stats.pooled import tie_excess
-from speedproof.stats.ranks import brunner_munzel, rank_sum, rank_sum_tail
+from speedproof.stats.rank_nulls import rank_sum_tail
+from speedproof.stats.ranks import brunner_munzel, rank_sum
 from speedproof.stats.smirnov import kolmogorov_sf, ks_location
 from speedproof.stats.ttests import student, variance_ratio, welch
 

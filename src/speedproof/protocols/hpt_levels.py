@@ -18,7 +18,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from speedproof.stats.conditional_rank_sum import EXACT_BELOW, normal_pvalue, rank_sum_tails
+from speedproof.stats.rank_nulls import EXACT_BELOW, rank_sum_normal, rank_sum_sd, rank_sum_tails
 from speedproof.stats.signed_rank import SignedRank, signed_rank
 
 HptRule = Literal["exact", "paper"]
@@ -259,7 +259,10 @@ def _rank_sum(duel: Duel, speedup: Fraction, rule: HptRule) -> tuple[float, floa
         # p runs of one side that equal q of the other add 3 p q (p + q) to the sum of t^3 - t.
         joined = zip(duel.upper.counts[met].tolist(), duel.lower.counts[beaten[met]].tolist(), strict=True)
         ties = duel.upper.ties + duel.lower.ties + sum(3 * p * q * (p + q) for p, q in joined)
-        return normal_pvalue(twice_u / 2, n, m, ties), normal_pvalue(n * m - twice_u / 2, n, m, ties)
+        sd, centred = rank_sum_sd(n, m, np.asarray(float(ties))), (twice_u - n * m) / 2
+        return float(rank_sum_normal(np.asarray(centred), sd)), float(
+            rank_sum_normal(np.asarray(-centred), sd)
+        )
     if duel.exact(rule):
         # A table has neither ties nor half-integers: read against significance.
         table = rank_sum_tails((1,) * (n + m), n).at_least

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from speedproof.protocols.hpt_levels import Duel, HptRule, Side, tested_state
-from speedproof.stats.conditional_rank_sum import rank_sum_tails
 from speedproof.stats.pair_ratios import Ratios
+from speedproof.stats.rank_nulls import rank_sum_tails
 from speedproof.stats.special import normal_quantile
 
 FloatArray = npt.NDArray[np.float64]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
 from speedproof.stats.pooled import pooled_order, tie_excess
-from speedproof.stats.special import ndtr, t_sf
+from speedproof.stats.rank_nulls import rank_sum_normal, rank_sum_sd, rank_sum_tail
+from speedproof.stats.special import t_sf
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
@@ -37,45 +37,6 @@ class BrunnerMunzel:
     df: FloatArray  # degrees of freedom of Student's distribution; NaN where the standard error is 0
     pvalue: FloatArray  # against H1: the estimand exceeds (is below) 1/2
     pvalue_less: FloatArray
-
-
-@lru_cache(maxsize=128)
-def rank_sum_tail(n: int, m: int) -> FloatArray:
-    """P[W >= w] for w = 0 ... n m + 1 when all orders of n + m distinct values are equally likely.
-
-    Read-only. P[W <= w] is entry n m - w, by symmetry.
-    """
-    # Counts f(i, j, w) = f(i - 1, j, w - j) + f(i, j - 1, w) by whether the largest value is an x; every term
-    # is positive, so the floats stay accurate. Row i is built from row i - 1.
-    small, large = min(n, m), max(n, m)
-    counts = [np.ones(1)] * (large + 1)
-    for i in range(1, small + 1):
-        row = [np.ones(1)]
-        for j in range(1, large + 1):
-            total = np.zeros(i * j + 1)
-            total[j:] = counts[j]
-            total[: row[j - 1].size] += row[j - 1]
-            row.append(total)
-        counts = row
-    upper = np.append(np.cumsum(counts[large][::-1])[::-1], 0.0)
-    tail: FloatArray = upper / upper[0]
-    tail.flags.writeable = False
-    return tail
-
-
-def rank_sum_sd(n: int, m: int, excess: FloatArray) -> FloatArray:
-    """Standard deviation of W under the hypothesis when ties have the given `tie_excess`."""
-    size = n + m
-    variance = n * m / 12.0 * (size + 1.0 - excess / (size * (size - 1.0)))
-    return np.sqrt(np.maximum(variance, 0.0))
-
-
-def rank_sum_normal(centred: FloatArray, sd: FloatArray) -> FloatArray:
-    """Upper p-value of W - n m / 2 by the normal distribution with continuity correction.
-
-    Where sd is 0 all values are equal, W is at its centre, and the p-value is 1.
-    """
-    return ndtr((0.5 - centred) / np.where(sd > 0.0, sd, 1e-300))
 
 
 def rank_sum(x: npt.ArrayLike, y: npt.ArrayLike) -> RankSum:

@@ -22,7 +22,8 @@ import numpy.typing as npt
 
 from speedproof.stats.pair_ratios import ratio_order_statistics
 from speedproof.stats.pooled import sample_ends, tie_excess
-from speedproof.stats.ranks import RankSum, rank_sum, rank_sum_normal, rank_sum_sd, rank_sum_tail
+from speedproof.stats.rank_nulls import rank_sum_normal, rank_sum_sd, rank_sum_tail
+from speedproof.stats.ranks import RankSum, rank_sum
 from speedproof.stats.scaling import in_common_unit
 from speedproof.stats.special import normal_quantile, t_quantile, t_sf, t_sf_pdf
 from speedproof.stats.ttests import Moments, TTest, common_moments, student_from, welch_from

@@ -1,8 +1,8 @@
-"""The null distributions of the rank sum conditional on ties, as HPT's first level needs them.
+"""The null distributions of the rank sum, in one place: exact given the ties, and normal.
 
-The rank-sum test of :mod:`speedproof.stats.hypotests` follows R, which leaves the exact distribution as soon
-as two values tie. Benchmark scores of two or three decimals tie all the time, and few runs are the rule, so
-here every split of the mid-ranks is counted.
+R's wilcox.test leaves the exact distribution as soon as two values tie, and so does `ranks.rank_sum`. Benchmark
+scores of two or three decimals tie all the time and few runs are the rule, so for HPT's first level every split
+of the mid-ranks is counted.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
+
+from speedproof.stats.special import ndtr
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -62,11 +64,28 @@ def rank_sum_tails(sizes: tuple[int, ...], n: int) -> RankSumTails:
     return RankSumTails(at_least, at_most)
 
 
-def normal_pvalue(pairs_won: float, n: int, m: int, ties: int) -> float:
-    """One-sided p-value of the normal approximation, corrected for ties and for continuity."""
-    total = n + m
-    variance = n * m / 12 * (total + 1 - ties / (total * (total - 1)))
-    if variance <= 0:
-        return 1.0
-    z = (pairs_won - n * m / 2 - 0.5) / math.sqrt(variance)
-    return 0.5 * math.erfc(z / math.sqrt(2))
+@lru_cache(maxsize=128)
+def rank_sum_tail(n: int, m: int) -> FloatArray:
+    """P[W >= w] for w = 0 ... n m + 1 when all orders of n + m distinct values are equally likely.
+
+    Read-only. P[W <= w] is entry n m - w, by symmetry.
+    """
+    # Twice the pairs won by the smaller side, whose splits are fewer states, has their distribution.
+    tail: FloatArray = np.append(rank_sum_tails((1,) * (n + m), min(n, m)).at_least[::2], 0.0)
+    tail.flags.writeable = False
+    return tail
+
+
+def rank_sum_sd(n: int, m: int, excess: FloatArray) -> FloatArray:
+    """Standard deviation of W under the hypothesis when ties have the given `tie_excess`."""
+    size = n + m
+    variance = n * m / 12.0 * (size + 1.0 - excess / (size * (size - 1.0)))
+    return np.sqrt(np.maximum(variance, 0.0))
+
+
+def rank_sum_normal(centred: FloatArray, sd: FloatArray) -> FloatArray:
+    """Upper p-value of W - n m / 2 by the normal distribution with continuity correction.
+
+    Where sd is 0 all values are equal, W is at its centre, and the p-value is 1.
+    """
+    return ndtr((0.5 - centred) / np.where(sd > 0.0, sd, 1e-300))
