@@ -5,11 +5,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from msgspec.structs import replace
 
 from speedproof.data.record import Record
 from speedproof.data.sample import FloatArray
@@ -150,7 +152,7 @@ class ComparedSession:
             f if f.candidate in on_result.get(f.benchmark, ()) else replace(f, reason="")
             for f in result.findings
         )
-        return SessionResult(findings, replace(result.measured, on_result=on_result))
+        return SessionResult(findings, dataclasses.replace(result.measured, on_result=on_result))
 
     def _found(self, measured: Measured) -> SessionResult:
         findings = tuple(

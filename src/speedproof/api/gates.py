@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
+
+from msgspec import Struct
 
 from speedproof.api.floors import floor_of
 from speedproof.api.given import alpha_of, one_of, proportion_given, suite_given
@@ -47,8 +48,7 @@ def _no_step() -> None:
     return
 
 
-@dataclass(frozen=True, repr=False)
-class GateResult(Shown):
+class GateResult(Shown, Struct, frozen=True):
     """The gate's answer. ``print`` shows what ``speedproof gate`` shows.
 
     Attributes

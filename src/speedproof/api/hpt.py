@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Literal, get_args
+
+from msgspec import Struct
 
 from speedproof.api.given import one_of, proportion_given, suite_given
 from speedproof.api.shown import Shown
@@ -34,8 +35,7 @@ from speedproof.stats.scaling import median
 _NAMED = 5
 
 
-@dataclass(frozen=True, repr=False)
-class HptResult(Shown):
+class HptResult(Shown, Struct, frozen=True):
     """Hierarchical Performance Testing of two versions. ``print`` shows what ``speedproof hpt`` shows.
 
     Attributes

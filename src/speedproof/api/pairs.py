@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from speedproof.api.floors import floor_of
 from speedproof.api.given import alpha_of, margin_given, one_of
@@ -52,8 +54,7 @@ class Bound(float):
         return f"Bound({float(self)!r}, one-sided, confidence {self.confidence:g})"
 
 
-@dataclass(frozen=True, repr=False)
-class PairResult(Shown):
+class PairResult(Shown, Struct, frozen=True):
     """The answer about two samples. ``print`` shows what ``speedproof compare`` shows.
 
     Attributes

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from speedproof.api.given import alpha_of, proportion, suite_given
 from speedproof.api.shown import Shown
@@ -19,8 +20,7 @@ from speedproof.report.ranking import advice
 _LEAST_RESAMPLES = 10
 
 
-@dataclass(frozen=True, slots=True)
-class BenchmarkRanking:
+class BenchmarkRanking(Struct, frozen=True):
     """One benchmark."""
 
     key: Key
@@ -46,8 +46,7 @@ class BenchmarkRanking:
         }
 
 
-@dataclass(frozen=True, repr=False)
-class RankResult(Shown):
+class RankResult(Shown, Struct, frozen=True):
     """Versions in order. ``print`` shows what ``speedproof rank`` shows.
 
     Attributes

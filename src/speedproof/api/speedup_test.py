@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+
+from msgspec import Struct
 
 from speedproof.api.shown import Shown
 from speedproof.data.sample import Sample
@@ -21,8 +22,7 @@ from speedproof.report.model import Report
 from speedproof.report.speedup_test_files import warning_lines, write_files
 
 
-@dataclass(frozen=True, repr=False)
-class SpeedupTestResult(Shown):
+class SpeedupTestResult(Shown, Struct, frozen=True):
     """What the Speedup-Test found. ``print`` shows what ``speedproof suite`` shows.
 
     Attributes

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from speedproof.api.floors import floor_of
 from speedproof.api.given import alpha_of, margin_given, one_of, suite_given
@@ -131,8 +133,7 @@ def read(
     )
 
 
-@dataclass(frozen=True, repr=False)
-class SuiteResult(Shown):
+class SuiteResult(Shown, Struct, frozen=True):
     """The answers about versions of a suite. ``print`` shows what ``speedproof compare`` shows.
 
     Attributes

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from msgspec.structs import replace
 
 import speedproof as sp
 from speedproof.cli.command import Args, Argument, Command, Option, in_group

@@ -10,7 +10,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import replace
 from datetime import datetime
 from importlib import import_module
 from itertools import chain, count
@@ -18,6 +17,7 @@ from pathlib import Path
 from types import FrameType
 
 import msgspec
+from msgspec.structs import replace
 
 from speedproof.cli.command import Args
 from speedproof.cli.console import Console

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from speedproof.data.suite import Suite
 
@@ -15,8 +15,7 @@ _CONDITIONS = (
 _SHOWN = 32
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(Struct, frozen=True):
     """A condition that was not the same for all versions."""
 
     condition: str  # as the files name it

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec import Struct
 
 from speedproof.data.record import Record
 from speedproof.data.sample import IntArray, Sample, Trait
@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from speedproof.data.suite import Key
 
 
-@dataclass(frozen=True, slots=True)
-class Residue:
+class Residue(Struct, frozen=True):
     """A field that differed among values that were pooled into one sample.
 
     Attributes

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from speedproof.data.sample import FloatArray, IntArray, Trait
 from speedproof.data.units import Direction
 from speedproof.errors import FormatError
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Record:
+class Record(Struct, frozen=True, eq=False):
     """One chunk of values as read from a file.
 
     Attributes
@@ -68,8 +67,7 @@ class Record:
     named: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Skipped:
+class Skipped(Struct, frozen=True):
     """Something that a file holds and that was left out, and why.
 
     Attributes
@@ -101,8 +99,7 @@ class Skipped:
         return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class FileResults:
+class FileResults(Struct, frozen=True, eq=False):
     """What one file holds, or why it holds nothing that can be read."""
 
     path: str  # the file; a member of an archive as ``results.tar.gz/run1.json``

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct, field
+from msgspec.structs import force_setattr, replace
 
 from speedproof.data.units import Direction, direction_of
 from speedproof.errors import DataError
@@ -33,8 +34,7 @@ class Trait(StrEnum):
     TWO_PROGRAMS = "two programs"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Sample:
+class Sample(Struct, frozen=True, eq=False):
     """Observations of one version on one benchmark.
 
     Attributes
@@ -88,13 +88,13 @@ class Sample:
     label: str = ""
     source: str = ""
     traits: frozenset[Trait] = frozenset()
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
     sessions: IntArray | None = None
     session_names: tuple[str, ...] = ()
     span: tuple[float, float] | None = None
     tool: str = ""
     position: int = 0
-    _found: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
+    _found: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         values = np.array(self.values, dtype=np.float64)
@@ -111,9 +111,10 @@ class Sample:
                 f"{place}value {at + 1} of {values.size} is {values[at]:g}: a time is never negative"
             )
         values.flags.writeable = False
-        object.__setattr__(self, "values", values)
+        force_setattr(self, "values", values)
+        force_setattr(self, "_found", {})  # also of one made by replacing another's values
         if self.direction is None:
-            object.__setattr__(self, "direction", direction_of(self.unit))
+            force_setattr(self, "direction", direction_of(self.unit))
         for level, one in (("processes", "process"), ("sessions", "session")):
             given: IntArray | None = getattr(self, level)
             if given is not None:
@@ -121,7 +122,13 @@ class Sample:
                 if numbers.shape != values.shape:
                     raise DataError(f"{place}{values.size} values but {numbers.size} {one} numbers")
                 numbers.flags.writeable = False
-                object.__setattr__(self, level, numbers)
+                force_setattr(self, level, numbers)
+
+    def __repr__(self) -> str:
+        unit = f" in {self.unit}" if self.unit else ""
+        return (
+            f"<Sample{f' of {self.label}' if self.label else ''}: {self.n} value{'s' * (self.n != 1)}{unit}>"
+        )
 
     @property
     def n(self) -> int:

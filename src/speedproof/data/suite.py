@@ -8,8 +8,10 @@ version lacks are found by :meth:`Suite.partners`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from speedproof.data.names import enumerate_names, wanted
 from speedproof.data.pooling import Residue, fields, misfit, negative_time, pool, residue
@@ -26,16 +28,14 @@ _FEW = 9  # values of a field that may be versions
 __all__ = ["Key", "Pair", "Pairing", "Record", "Residue", "Skipped", "Suite"]
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Key:
+class Key(Struct, frozen=True, order=True):
     """What is compared: one metric of one benchmark."""
 
     benchmark: str
     metric: str = "time"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Pair:
+class Pair(Struct, frozen=True, eq=False):
     """The samples of two versions on the same key."""
 
     key: Key
@@ -43,8 +43,7 @@ class Pair:
     candidate: Sample
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Pairing:
+class Pairing(Struct, frozen=True, eq=False):
     """All pairs of two versions, and what has no partner.
 
     Attributes
@@ -68,8 +67,7 @@ class Pairing:
         return tuple(reason for _, reason in self.incomparable)
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Suite:
+class Suite(Struct, frozen=True, eq=False):
     """Benchmarks x versions -> samples.
 
     Attributes

@@ -8,9 +8,11 @@ from __future__ import annotations
 import difflib
 import math
 import re
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from speedproof.errors import UsageError
 
@@ -26,8 +28,7 @@ class Direction(StrEnum):
     HIGHER = "higher"
 
 
-@dataclass(frozen=True, slots=True)
-class Unit:
+class Unit(Struct, frozen=True):
     """A unit as a file names it: its base unit and, as a fraction, how many base units it holds.
 
     Attributes

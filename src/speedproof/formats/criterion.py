@@ -12,10 +12,10 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from msgspec import Struct
 
 from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import FloatArray, Trait
@@ -33,16 +33,13 @@ _TRAITS = frozenset({Trait.ORDER_KNOWN, Trait.WARMUP_REMOVED, Trait.ONE_PROCESS}
 _NANOSECONDS = parse_unit("ns")
 
 
-# Not structures of msgspec: to know that a text is not criterion's must not cost its import.
-@dataclass
-class _Sample:
+class _Sample(Struct):
     iters: list[float]
     times: list[float]
     sampling_mode: str | None = None
 
 
-@dataclass
-class _Identity:
+class _Identity(Struct):
     full_id: str
     throughput: dict[str, object] | None = None
 

@@ -13,9 +13,9 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import Struct, field
 
 from speedproof.data.names import joined
 from speedproof.data.record import Record, Skipped
@@ -66,8 +66,7 @@ _NUMBERED = re.compile(r"(run|rep|repetition|iteration|iter|r|v|x)?[ _-]?\d+", r
 _Rows = list[tuple[int, tuple[str, ...]]]
 
 
-@dataclass(slots=True)
-class _Group:
+class _Group(Struct):
     """The values that make one record."""
 
     where: str

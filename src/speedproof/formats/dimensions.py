@@ -9,7 +9,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from speedproof.data.names import enumerate_names, joined
 from speedproof.data.record import Record, Skipped
@@ -28,8 +30,7 @@ _STYLES = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Name:
+class _Name(Struct, frozen=True):
     """A benchmark's name, taken apart."""
 
     base: str

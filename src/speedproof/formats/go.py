@@ -11,9 +11,9 @@ import re
 from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import Struct, field
 
 from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
@@ -54,8 +54,7 @@ _METRICS = {
 _Fields = tuple[tuple[str, str], ...]
 
 
-@dataclass(slots=True)
-class _Group:
+class _Group(Struct):
     """The values of one name, unit and configuration."""
 
     line: int
@@ -63,8 +62,7 @@ class _Group:
     invocations: array[int] = field(default_factory=lambda: array("q"))
 
 
-@dataclass(slots=True)
-class _Content:
+class _Content(Struct):
     """What a file holds; names as they are written."""
 
     groups: dict[tuple[str, str, _Fields], _Group] = field(default_factory=dict)

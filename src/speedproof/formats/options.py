@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal
+
+from msgspec import Struct, field
 
 from speedproof.errors import UsageError
 
 ROLES = ("benchmark", "version", "value", "unit", "process", "metric", "run")
 
 
-@dataclass(frozen=True, slots=True)
-class ReadOptions:
+class ReadOptions(Struct, frozen=True):
     """How to read raw text and CSV; the other formats describe themselves and need none of this.
 
     Attributes

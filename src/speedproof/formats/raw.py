@@ -7,9 +7,9 @@ unit behind it, and one header line may precede the numbers and name their unit 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import FloatArray, Trait
@@ -40,8 +40,7 @@ _PLAIN = b"0123456789.+-eE \t\r\n"
 _BULK = 1 << 14  # bytes; for less, the decoder is not worth its import
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Numbers:
+class Numbers(Struct, frozen=True, eq=False):
     """The content of a raw text file."""
 
     values: FloatArray  # in the order of the file, as written

@@ -14,9 +14,9 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import Struct, field
 
 from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
@@ -41,30 +41,24 @@ _UNITS = {"kb": "KiB"}
 _NO_WARMUP = "the file does not say which iterations are warm-up, so none was left out"
 
 
-# Not structures of msgspec: to know that a text is not ReBench's must not cost its import.
-@dataclass
-class _Details:
+class _Details(Struct):
     warmup: int | None = None
 
 
-@dataclass
-class _Benchmark:
+class _Benchmark(Struct):
     runDetails: _Details = field(default_factory=_Details)  # noqa: N815
 
 
-@dataclass
-class _RunId:
+class _RunId(Struct):
     benchmark_id: int
 
 
-@dataclass
-class _Commit:
+class _Commit(Struct):
     commitId: str | None = None  # noqa: N815
     branchOrTag: str | None = None  # noqa: N815
 
 
-@dataclass(slots=True)
-class _Context:
+class _Context(Struct):
     """What the comments said so far."""
 
     host: tuple[tuple[str, str], ...] = ()
@@ -74,8 +68,7 @@ class _Context:
     warmups: dict[str, int] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
+class _Row(Struct, frozen=True):
     """One value, and everything that tells its run."""
 
     number: int

@@ -13,9 +13,11 @@ It is imported when its first file comes, so that reading text never pays for th
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Protocol, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from speedproof.data.record import Record, Skipped
 from speedproof.errors import UsageError
@@ -38,8 +40,7 @@ class Reader(Protocol):
         """Everything that a file of this format holds, in the order of the file."""
 
 
-@dataclass(frozen=True, slots=True)
-class Format:
+class Format(Struct, frozen=True):
     """A format that is read.
 
     Attributes

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import Struct, field
 
 from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
@@ -30,9 +30,7 @@ DESCRIPTION = "JSON or CSV of raw measurements: phases and events by process"
 _UNITS = {"nanoseconds": "ns", "cycles": "cycles", "cpu-cycles": "cycles"}
 
 
-# No structure of msgspec: to know that a text is not sightglass' must not cost its import.
-@dataclass
-class _Measurement:
+class _Measurement(Struct):
     engine: str
     wasm: str
     process: int
@@ -43,8 +41,7 @@ class _Measurement:
     engine_flags: str | None = None
 
 
-@dataclass(slots=True)
-class _Group:
+class _Group(Struct):
     where: str
     processes: list[int] = field(default_factory=list)
     counts: list[float] = field(default_factory=list)

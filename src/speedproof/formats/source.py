@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import codecs
 import sys
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from speedproof.errors import FormatError
 
@@ -28,8 +30,7 @@ _ARCHIVES = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(Struct, frozen=True):
     """The content of a result file."""
 
     name: str  # the file as the user named it, for messages

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path, PurePath
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from speedproof.corpus import is_url
 from speedproof.data.names import natural
@@ -16,8 +18,7 @@ from speedproof.errors import UsageError
 _TELLING = 3  # different values that two files do not share by chance
 
 
-@dataclass(frozen=True, slots=True)
-class Named:
+class Named(Struct, frozen=True):
     """What one argument names."""
 
     name: str  # the name given to it; empty when none is

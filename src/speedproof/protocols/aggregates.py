@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from speedproof.data.suite import Pair
 from speedproof.errors import DataError
@@ -26,8 +26,7 @@ from speedproof.stats.scaling import mean as mean_of
 from speedproof.stats.special import t_quantile, t_sf
 
 
-@dataclass(frozen=True, slots=True)
-class LogRatio:
+class LogRatio(Struct, frozen=True):
     """The logarithm of one benchmark's speedup, and how uncertain it is."""
 
     benchmark: str  # its name
@@ -51,8 +50,7 @@ class LogRatio:
         return self.value if math.isnan(bias) else self.value - bias
 
 
-@dataclass(frozen=True, slots=True)
-class MeanLogRatio:
+class MeanLogRatio(Struct, frozen=True):
     """A mean of logarithms of speedups with its standard error."""
 
     value: float  # the mean as observed
@@ -78,8 +76,7 @@ class MeanLogRatio:
         return Estimate(observed, _exp(self.centre - half), _exp(self.centre + half), confidence)
 
 
-@dataclass(frozen=True, slots=True)
-class GeometricMeans:
+class GeometricMeans(Struct, frozen=True):
     """The geometric mean of the speedups of a suite, with an interval for either question.
 
     Attributes

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import enum
 import math
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from speedproof.stats.culprit import step_probabilities
 from speedproof.stats.resolution import Resolution
@@ -55,8 +55,7 @@ class BisectionOutcome(enum.Enum):
     OPEN = "not found"
 
 
-@dataclass(frozen=True, slots=True)
-class BisectionFinding:
+class BisectionFinding(Struct, frozen=True):
     """What a bisection has found so far. Positions count from the oldest commit, 0.
 
     Attributes

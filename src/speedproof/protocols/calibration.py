@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from speedproof.errors import DataError
 from speedproof.stats.dependence import drift, lag1
 from speedproof.stats.sequential import smallest_provable
 
 
-@dataclass(frozen=True, slots=True)
-class Calibration:
+class Calibration(Struct, frozen=True):
     """Noise floor of a machine for one command.
 
     Attributes

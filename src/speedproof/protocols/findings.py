@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from speedproof.data.sample import FloatArray
 from speedproof.protocols.confidence import highest_confidence
@@ -25,8 +26,7 @@ DEFAULT_LEVEL = 0.95
 _LEAST_LEVEL = 0.5
 
 
-@dataclass(frozen=True, slots=True)
-class RowFinding:
+class RowFinding(Struct, frozen=True):
     """What a row of the tool's output says of one location.
 
     Attributes

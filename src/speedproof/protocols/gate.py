@@ -26,10 +26,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import count
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from speedproof.data.conditions import different_sessions
 from speedproof.data.sample import FloatArray
@@ -62,8 +63,7 @@ _MOST_FORECAST = 100_000
 _VOIDING = (Assumption.TWO_MEASUREMENTS, Assumption.PLANNED_SIZE)
 
 
-@dataclass(frozen=True, slots=True)
-class GateRow:
+class GateRow(Struct, frozen=True):
     """One benchmark at the gate.
 
     Attributes
@@ -96,8 +96,7 @@ class GateRow:
         return tuple(claim.name for claim in self.claims if claim.proven)
 
 
-@dataclass(frozen=True, slots=True)
-class Absent:
+class Absent(Struct, frozen=True):
     """A benchmark of the reference that the candidate has no comparable measurements of: it fails the gate."""
 
     benchmark: str
@@ -105,8 +104,7 @@ class Absent:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class GateDecision:
+class GateDecision(Struct, frozen=True):
     """The whole gate.
 
     Attributes
@@ -224,8 +222,7 @@ def _absences(suite: Suite, pairing: Pairing, versions: tuple[str, str]) -> dict
     return found
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Case:
+class _Case(Struct, frozen=True, eq=False):
     """One pair with its demand, before the family is known."""
 
     demand: Demand

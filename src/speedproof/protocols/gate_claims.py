@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from speedproof.data.sample import FloatArray
 from speedproof.protocols.pair import Rules
@@ -51,8 +51,7 @@ class Outcome(StrEnum):
     UNDECIDED = "undecided"
 
 
-@dataclass(frozen=True, slots=True)
-class Demand:
+class Demand(Struct, frozen=True):
     """What one benchmark must prove.
 
     Attributes
@@ -77,8 +76,7 @@ class Demand:
             raise ValueError(f"the margin must be positive, not {self.margin:g}")
 
 
-@dataclass(frozen=True, slots=True)
-class GateRules:
+class GateRules(Struct, frozen=True):
     """How the gate decides.
 
     Attributes
@@ -130,8 +128,7 @@ def judge(required: npt.ArrayLike, contradicted: npt.ArrayLike, alpha: float) ->
     return Outcome.PASS if (np.asarray(required) <= alpha).all() else Outcome.UNDECIDED
 
 
-@dataclass(frozen=True, slots=True)
-class Hypothesis:
+class Hypothesis(Struct, frozen=True):
     """One statement on a benchmark's speedup and whether it is proven.
 
     Attributes

@@ -14,13 +14,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from speedproof.data.suite import Pair
 from speedproof.errors import DataError
@@ -47,8 +47,7 @@ class Winner(StrEnum):
     TIE = "tie"
 
 
-@dataclass(frozen=True, slots=True)
-class HptBenchmark:
+class HptBenchmark(Struct, frozen=True):
     """What the first level says of one benchmark, and what the second makes of it.
 
     Attributes
@@ -83,8 +82,7 @@ class HptBenchmark:
     conflict: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Hpt:
+class Hpt(Struct, frozen=True):
     """The answer of Hierarchical Performance Testing over a suite.
 
     Attributes

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from speedproof.errors import DataError
 from speedproof.protocols.hpt import HptEntry
@@ -25,8 +25,7 @@ from speedproof.stats.special import t_quantile, t_sf
 _LARGEST_LOG = 700.0  # of a double: 709
 
 
-@dataclass(frozen=True, slots=True)
-class HptClaim:
+class HptClaim(Struct, frozen=True):
     """A speedup of the winner over the other side, and what HPT thinks of it.
 
     Attributes
@@ -50,8 +49,7 @@ class HptClaim:
     error: float
 
 
-@dataclass(frozen=True, slots=True)
-class HptClaims:
+class HptClaims(Struct, frozen=True):
     """Claims about a suite at one confidence.
 
     Attributes

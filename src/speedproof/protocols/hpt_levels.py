@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from math import comb, erfc, sqrt
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from speedproof.stats.rank_nulls import EXACT_BELOW, rank_sum_normal, rank_sum_sd, rank_sum_tails
 from speedproof.stats.signed_rank import SignedRank, signed_rank
@@ -35,8 +35,7 @@ _USUAL = (1e-250, 1e250)
 _UNSURE = 3e-14  # relative error of a value times a speedup, with room
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Side:
+class Side(Struct, frozen=True, eq=False):
     """The runs of one side on one benchmark: each different value once, as a whole number, ascending.
 
     Whole numbers beyond 64 bits are Python's own, in an array of objects.
@@ -72,8 +71,7 @@ class Side:
         return Fraction(sum(middle), len(middle))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Duel:
+class Duel(Struct, frozen=True, eq=False):
     """The runs of A and B on one benchmark, as exact numbers.
 
     A's run k beats B's run l at speedup g exactly when ``upper[.] > g * lower[.]``. For scores ``upper`` holds
@@ -97,8 +95,7 @@ class Duel:
         return most < (EXACT_BELOW if rule == "exact" else PAPER_EXACT_BELOW)
 
 
-@dataclass(frozen=True, slots=True)
-class Level1:
+class Level1(Struct, frozen=True):
     """What one benchmark says at one speedup."""
 
     # 1 when A is significantly better, -1 when B is, 0 for a tie; for too few runs the sign of ``d``

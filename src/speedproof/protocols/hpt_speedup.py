@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from math import erfc, floor, lcm, sqrt
@@ -24,6 +23,7 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from speedproof.protocols.hpt_levels import Duel, HptRule, across_benchmarks, decimal, within_benchmark
 from speedproof.protocols.hpt_steps import FREE, OPEN, StateArray, Steps, level1_steps
@@ -43,8 +43,7 @@ _SAMPLED = 130
 _ROUNDS = 8
 
 
-@dataclass(frozen=True, slots=True)
-class RSpeedup:
+class RSpeedup(Struct, frozen=True):
     """The speedup of the winner at one confidence.
 
     Attributes

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from speedproof.protocols.hpt_levels import Duel, HptRule, Side, tested_state
 from speedproof.stats.pair_ratios import Ratios
@@ -25,8 +25,7 @@ _TOGETHER = 2e-15  # ratios nearer than this, relatively, may be one: four times
 _EDGE = 1e-13
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Steps:
+class Steps(Struct, frozen=True, eq=False):
     """What the rank-sum test says of one benchmark, at every speedup from 1 on."""
 
     duel: Duel  # the benchmark

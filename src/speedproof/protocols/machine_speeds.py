@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import exp, log
 
 import numpy as np
+from msgspec import Struct
 
 from speedproof.data.sample import FloatArray
 from speedproof.data.suite import Pair
@@ -19,8 +19,7 @@ _APART = (
 _ALIKE = 0.1  # largest difference of a benchmark's log factor from the common one, relative to it
 
 
-@dataclass(frozen=True, slots=True)
-class MachineSpeeds:
+class MachineSpeeds(Struct, frozen=True):
     """Two speeds that most benchmarks of both versions share.
 
     Attributes

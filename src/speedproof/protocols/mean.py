@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair
@@ -44,8 +44,7 @@ SHAPIRO_MOST = 5000
 _LEAST_FOR_SHAPIRO = 3
 
 
-@dataclass(frozen=True, slots=True)
-class MeanTests:
+class MeanTests(Struct, frozen=True):
     """All tests of figure 1; fields of shape (...)."""
 
     n: int  # runs of X and of Y
@@ -74,8 +73,7 @@ class MeanTests:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class MeanDecision:
+class MeanDecision(Struct, frozen=True):
     """Figure 1 at one risk or at several; arrays of the common shape of tests and risk."""
 
     state: StateArray  # positions in :data:`STATES`, for "X takes longer than Y in mean"

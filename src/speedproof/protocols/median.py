@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
+from msgspec.structs import astuple
 
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair
@@ -42,8 +43,7 @@ StateArray = npt.NDArray[np.int8]
 KSRule = Literal["legacy", "r422"]
 
 
-@dataclass(frozen=True, slots=True)
-class MedianTests:
+class MedianTests(Struct, frozen=True):
     """All tests of figure 2; fields of shape (...)."""
 
     n: int  # runs of X and of Y
@@ -62,8 +62,7 @@ class MedianTests:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class MedianDecision:
+class MedianDecision(Struct, frozen=True):
     """Figure 2 at one risk or at several; arrays of the common shape of tests and risk."""
 
     state: StateArray  # positions in :data:`STATES`, for "X takes longer" and for "Y takes longer"
@@ -113,7 +112,7 @@ def decide_median(tests: MedianTests, alpha: float | FloatArray) -> MedianDecisi
 
 
 def _deeper(test: KSResult | RankSum) -> list[Any]:
-    return [getattr(test, field.name)[..., None] for field in fields(test)]
+    return [part[..., None] for part in astuple(test)]
 
 
 def medians(prepared: PreparedPairs) -> list[Comparison]:

@@ -12,12 +12,12 @@ whose runs depend on each other support no claim.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import product
 from math import exp, inf, ldexp, lgamma, log
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from speedproof.data.suite import Pair
 from speedproof.errors import DataError
@@ -39,8 +39,7 @@ _LEAST = 10  # values, below which a mixture says nothing
 _APART = log(1.1)  # modes further apart than twice this, once aligned, are not the same
 
 
-@dataclass(frozen=True, slots=True)
-class MatchedMode:
+class MatchedMode(Struct, frozen=True):
     """A mode that both versions have.
 
     Attributes
@@ -68,8 +67,7 @@ class MatchedMode:
     pvalue_reweighted: float
 
 
-@dataclass(frozen=True, slots=True)
-class ModeComparison:
+class ModeComparison(Struct, frozen=True):
     """What the distributions of two samples say beyond their locations.
 
     Attributes
@@ -141,8 +139,7 @@ class ModeComparison:
         return "no change of the modes is shown"
 
 
-@dataclass(frozen=True, slots=True)
-class _Side:
+class _Side(Struct, frozen=True):
     """One sample on the scale of logarithms, and its modes: places, the ends between them, numbers of values."""
 
     logs: Floats
@@ -273,8 +270,7 @@ def _one_distribution(x: Floats, y: Floats) -> float:
     return float(kolmogorov_sf(distance * np.sqrt(x.size * y.size / (x.size + y.size))))
 
 
-@dataclass(frozen=True, slots=True)
-class _Tests:
+class _Tests(Struct, frozen=True):
     """All tests of one benchmark: two of each matched mode, one of each other."""
 
     a: _Side

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from msgspec import Struct
 
 from speedproof.data.sample import FloatArray
 from speedproof.protocols.results import Comparison, Verdict
@@ -31,8 +31,7 @@ _PROMISE = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ControlledVerdict:
+class ControlledVerdict(Struct, frozen=True):
     """The verdict on one benchmark as part of a family.
 
     Attributes
@@ -57,8 +56,7 @@ class ControlledVerdict:
     plain_confidence: float
 
 
-@dataclass(frozen=True, slots=True)
-class Controlled:
+class Controlled(Struct, frozen=True):
     """All verdicts of one protocol on a suite, at one risk.
 
     Attributes

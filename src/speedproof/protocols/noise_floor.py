@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from speedproof.data.order import Order, order_of_measuring
 from speedproof.data.suite import Key, Pair
@@ -34,8 +36,7 @@ _NO_RATIO = (
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class NoiseFloor:
+class NoiseFloor(Struct, frozen=True, eq=False):
     """How much sessions of identical code differ, of every benchmark on a metric.
 
     Attributes

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+from msgspec import Struct
 
 from speedproof.data.sample import FloatArray, Sample, Trait
 from speedproof.data.suite import Key, Pair
@@ -95,8 +95,7 @@ ORDER_LEVEL = 0.01
 _UNRELATED = 2.0  # von Neumann's ratio of independent values
 
 
-@dataclass(frozen=True, slots=True)
-class Rules:
+class Rules(Struct, frozen=True):
     """How to compare: the risk, and the few choices that the protocols leave open.
 
     Attributes
@@ -142,8 +141,7 @@ class Rules:
 DEFAULT = Rules()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Sides:
+class Sides(Struct, frozen=True, eq=False):
     """One pair as a protocol works on it."""
 
     key: Key  # benchmark and metric

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from speedproof.data.sample import FloatArray
 from speedproof.errors import DataError
@@ -20,8 +20,7 @@ _LEAST, _MOST = 10, 1 << 20
 _MEDIAN = math.pi / 2
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedSize:
+class PlannedSize(Struct, frozen=True):
     """What a proof of one speedup takes.
 
     Attributes
@@ -40,8 +39,7 @@ class PlannedSize:
     measuring: float
 
 
-@dataclass(frozen=True, slots=True)
-class RunPlan:
+class RunPlan(Struct, frozen=True):
     """How to measure, by a pilot.
 
     Attributes

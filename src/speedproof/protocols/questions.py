@@ -6,10 +6,10 @@ A new question costs its module and an entry here.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from msgspec import Struct
 
 from speedproof.data.sample import FloatArray, Sample
 from speedproof.data.suite import Key, Pair
@@ -29,8 +29,7 @@ from speedproof.stats.scaling import in_common_unit
 QuestionName = Literal["typical", "mean", "median", "single run", "touati2009"]
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(Struct, frozen=True):
     """A question with the protocol that answers it."""
 
     name: QuestionName  # of the protocol, as in results and after ``--protocol``

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
+from msgspec.structs import replace
 
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair, Suite
@@ -38,8 +39,7 @@ if TYPE_CHECKING:
 Scope = Literal["these", "like these"]
 
 
-@dataclass(frozen=True, slots=True)
-class PairVerdict:
+class PairVerdict(Struct, frozen=True):
     """Two versions.
 
     Attributes
@@ -63,8 +63,7 @@ class PairVerdict:
     pvalue: float
 
 
-@dataclass(frozen=True, slots=True)
-class RankedRun:
+class RankedRun(Struct, frozen=True):
     """One version among the others of a benchmark.
 
     Attributes
@@ -106,8 +105,7 @@ class RankedRun:
     doubts: tuple[Check, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class RunRanking:
+class RunRanking(Struct, frozen=True):
     """The versions of one benchmark, the most likely winner of a single run first.
 
     Attributes
@@ -303,8 +301,7 @@ def places(versions: Sequence[str], pairs: Sequence[PairVerdict]) -> dict[str, t
     return {v: (1 + beaten_by[v], len(versions) - beats[v]) for v in versions}
 
 
-@dataclass(frozen=True, slots=True)
-class RankedVersion:
+class RankedVersion(Struct, frozen=True):
     """One version's place.
 
     Attributes
@@ -329,8 +326,7 @@ class RankedVersion:
     doubtful: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class SuiteRanking:
+class SuiteRanking(Struct, frozen=True):
     """Versions in order of their geometric mean speedup, fastest first.
 
     Attributes

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from speedproof.protocols.assumptions import UNDERMINING, Assumption
 from speedproof.stats.estimate import Estimate
@@ -40,8 +41,7 @@ class State(StrEnum):
     UNDEFINED = "undefined"
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(Struct, frozen=True):
     """An assumption that was tested.
 
     Attributes
@@ -71,8 +71,7 @@ class Check:
         return f"{self.kind.value} of {self.side}" if self.side else self.kind.value
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """One decision of a protocol.
 
     Attributes
@@ -99,8 +98,7 @@ class Step:
 _STEPS = frozenset({Assumption.NORMALITY, Assumption.EQUAL_VARIANCES, Assumption.SHIFT, Assumption.TIES})
 
 
-@dataclass(frozen=True, slots=True)
-class Caveat:
+class Caveat(Struct, frozen=True):
     """Something that the data of a suite cannot know, said once for all of its benchmarks.
 
     Attributes
@@ -121,8 +119,7 @@ class Caveat:
     detail: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
+class Summary(Struct, frozen=True):
     """One side of a comparison in a few numbers; the sample itself is not kept.
 
     Attributes
@@ -158,8 +155,7 @@ class Summary:
     repeated: str = "run"
 
 
-@dataclass(frozen=True, slots=True)
-class Needed:
+class Needed(Struct, frozen=True):
     """What would decide an undecided comparison.
 
     Attributes
@@ -178,8 +174,7 @@ class Needed:
     least: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class HighestConfidence:
+class HighestConfidence(Struct, frozen=True):
     """The risk levels at which a whole protocol says "significant".
 
     Attributes
@@ -201,8 +196,7 @@ class HighestConfidence:
     intervals: tuple[tuple[float, float, bool, bool], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class AtMargin:
+class AtMargin(Struct, frozen=True):
     """P-values at the edges of a margin, by the test that gave the verdict; c = 1 / (1 + margin).
 
     An edge belongs to neither side: each claim is a strict inequality, and a speedup of exactly c proves none.
@@ -240,8 +234,7 @@ class AtMargin:
         return either if math.isnan(either) else min(1.0, 2 * min(self.worse, self.better))
 
 
-@dataclass(frozen=True, slots=True)
-class SessionFloor:
+class SessionFloor(Struct, frozen=True):
     """How much sessions of identical code differ, as a comparison of few sessions was held against it.
 
     Attributes
@@ -262,8 +255,7 @@ class SessionFloor:
     reach: float
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Struct, frozen=True):
     """The answer of one protocol on one metric of one benchmark. It holds no samples.
 
     Attributes

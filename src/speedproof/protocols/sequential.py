@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from speedproof.errors import DataError
 from speedproof.protocols.results import Verdict
@@ -31,8 +32,7 @@ _SKEW_LEVEL_AGREED = 0.01
 _SKEW_LEVEL = 0.05
 
 
-@dataclass(frozen=True, slots=True)
-class CandidateResult:
+class CandidateResult(Struct, frozen=True):
     """What a benchmark says of one candidate so far.
 
     Attributes

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from speedproof.data.sample import FloatArray, Sample
 from speedproof.protocols.findings import DEFAULT_LEVEL, RowFinding, article_mean, article_median
@@ -26,8 +27,7 @@ from speedproof.protocols.suites import (
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Entry:
+class Entry(Struct, frozen=True, eq=False):
     """One benchmark of a configuration."""
 
     name: str  # the benchmark
@@ -38,8 +38,7 @@ class Entry:
     remarks: tuple[str, ...] = ()  # what was wrong with the row
 
 
-@dataclass(frozen=True, slots=True)
-class SuiteRow:
+class SuiteRow(Struct, frozen=True):
     """One row of the report.
 
     Attributes
@@ -64,8 +63,7 @@ class SuiteRow:
     remarks: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class SuiteReport:
+class SuiteReport(Struct, frozen=True):
     """The report of a whole configuration.
 
     Attributes

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from speedproof.errors import UsageError
 
 
-@dataclass(frozen=True, slots=True)
-class Gate:
+class Gate(Struct, frozen=True):
     """What every benchmark of a suite is held to: not slower by more than a margin."""
 
     margin: float  # speedups down to ``1 / (1 + margin)`` pass
@@ -23,8 +22,7 @@ class Gate:
         return 1 / (1 + self.margin)
 
 
-@dataclass(frozen=True, slots=True)
-class StopRules:
+class StopRules(Struct, frozen=True):
     """When a benchmark has been measured enough."""
 
     alpha: float = 0.05  # of each side, for all candidates together

@@ -8,7 +8,8 @@ multiplicity control say what is proven of single benchmarks at one risk for all
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Pair, Pairing
@@ -38,8 +39,7 @@ _LEAST_FOR_HPT = 5
 _AT_A_TIME = 512
 
 
-@dataclass(frozen=True, slots=True)
-class SuiteComparison:
+class SuiteComparison(Struct, frozen=True):
     """Every answer about two versions on one metric of a suite.
 
     Attributes

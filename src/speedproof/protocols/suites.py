@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from msgspec import Struct
 
 from speedproof.data.sample import FloatArray
 from speedproof.stats.estimate import Estimate
@@ -29,8 +29,7 @@ RANDOM_SELECTION = (
 _VALID_ABOVE = 5
 
 
-@dataclass(frozen=True, slots=True)
-class OverallGain:
+class OverallGain(Struct, frozen=True):
     """The speedup of the weighted total of a suite.
 
     Attributes
@@ -45,8 +44,7 @@ class OverallGain:
     gain: float
 
 
-@dataclass(frozen=True, slots=True)
-class Accelerated:
+class Accelerated(Struct, frozen=True):
     """How many benchmarks are accelerated, and what that says of benchmarks at large.
 
     Attributes

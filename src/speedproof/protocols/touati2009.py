@@ -14,11 +14,12 @@ techniques", 2009; the forerunner of the Speedup-Test. What its text calls alpha
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
+from msgspec.structs import replace
 
 from speedproof.data.sample import FloatArray, Sample
 from speedproof.data.suite import Key
@@ -53,8 +54,7 @@ class State2009(StrEnum):
     UNDEFINED = "undefined"
 
 
-@dataclass(frozen=True, slots=True)
-class Decision2009:
+class Decision2009(Struct, frozen=True):
     """The protocol's outcome on two samples of times."""
 
     state: State2009  # where it ended

@@ -7,10 +7,11 @@ techniques", 2009, sections 3 and 4.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
+from msgspec.structs import replace
 
 from speedproof.protocols.suites import Accelerated, accelerated
 from speedproof.stats.scaling import exponent, usual
@@ -18,8 +19,7 @@ from speedproof.stats.scaling import exponent, usual
 _VALID_FROM = 10
 
 
-@dataclass(frozen=True, slots=True)
-class Gain2009:
+class Gain2009(Struct, frozen=True):
     """The weighted overall gain of section 3.
 
     Attributes

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
+from msgspec.structs import replace
 
 from speedproof.data.sample import FloatArray, Sample, Trait
 from speedproof.data.suite import Key, Pair

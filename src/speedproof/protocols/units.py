@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Literal
 
 import numpy as np
+from msgspec.structs import replace
 
 from speedproof.data.order import Order, order_of_measuring
 from speedproof.data.sample import IntArray, Sample

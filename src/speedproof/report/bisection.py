@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from speedproof.protocols.bisection import BisectionFinding, BisectionOutcome
 from speedproof.report.model import Report, Style, Text
@@ -13,8 +14,7 @@ from speedproof.report.numbers import factor, percent, plural
 _SHOWN = 8
 
 
-@dataclass(frozen=True, slots=True)
-class ToldBisection:
+class ToldBisection(Struct, frozen=True):
     """A bisection for other programs; positions in ``finding`` count in ``commits``, oldest first."""
 
     finding: BisectionFinding

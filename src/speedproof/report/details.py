@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from speedproof.data.units import format_values
 from speedproof.protocols.pair import ORDER_LEVEL

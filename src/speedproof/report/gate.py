@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.figures import verdict_of

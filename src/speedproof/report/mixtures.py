@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key
@@ -31,8 +31,7 @@ _ORDERS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Questions:
+class Questions(Struct, frozen=True):
     """What is asked of every mixture.
 
     Attributes
@@ -56,8 +55,7 @@ class Questions:
     observations: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Versus:
+class Versus(Struct, frozen=True):
     """I1 = E|X - Y| and I2 = P[X < Y + delta] against another version: of the samples, of the mixtures."""
 
     other: str
@@ -65,8 +63,7 @@ class Versus:
     below: tuple[float, float]
 
 
-@dataclass(frozen=True, slots=True)
-class Indices:
+class Indices(Struct, frozen=True):
     """I1 and I2 against each other version, I3 = P[X < all others] in both forms, I4 = peaks of the mixture."""
 
     versus: tuple[Versus, ...]

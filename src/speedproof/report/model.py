@@ -8,8 +8,10 @@ carrier of it: every coloured cell says in words what its colour says.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from speedproof.stats.estimate import Estimate
 
@@ -19,8 +21,7 @@ Outcome = Literal["", "passed", "failed", "undecided"]
 """What a row means to a pipeline; empty where it was no test."""
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(Struct, frozen=True):
     """One paragraph.
 
     Attributes
@@ -38,8 +39,7 @@ class Text:
     aside: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(Struct, frozen=True):
     """One cell of a table.
 
     Attributes
@@ -70,8 +70,7 @@ class Cell:
         return (self.text, *self.shorter)[min(level, len(self.shorter))]
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(Struct, frozen=True):
     """One column of a table.
 
     Attributes
@@ -96,8 +95,7 @@ class Column:
     drop: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Struct, frozen=True):
     """One row of a table.
 
     Attributes
@@ -127,8 +125,7 @@ class Row:
     panel: dict[str, Any] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(Struct, frozen=True):
     """Rows under columns."""
 
     columns: tuple[Column, ...]
@@ -141,16 +138,14 @@ class Table:
         return cls(columns, tuple(Row(row, name=row[0].text) for row in cells), title)
 
 
-@dataclass(frozen=True, slots=True)
-class Records:
+class Records(Struct, frozen=True):
     """Numbers with all their digits, for other programs."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Value, ...], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(Struct, frozen=True):
     """A result in words.
 
     Attributes

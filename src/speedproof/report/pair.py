@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from speedproof.data.units import scale_of
 from speedproof.protocols.results import Comparison, Summary, Verdict

@@ -7,12 +7,11 @@ a number", except for the upper end of an interval whose lower end is known, whi
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 import numpy as np
-from msgspec import inspect
+from msgspec import Struct, field, inspect
 
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Residue, Skipped, Suite
@@ -24,8 +23,7 @@ from speedproof.report.json import SCHEMA_VERSION
 from speedproof.stats.estimate import Estimate
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
+class Context(Struct, frozen=True):
     """How results were made, for whoever wants to make them again.
 
     Attributes
@@ -40,8 +38,7 @@ class Context:
     versions: dict[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class StoredSample:
+class StoredSample(Struct, frozen=True):
     """A sample with its names: see :class:`speedproof.data.sample.Sample`.
 
     Attributes
@@ -91,8 +88,7 @@ class StoredSample:
     position: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class StoredSuite:
+class StoredSuite(Struct, frozen=True):
     """All samples of a suite: see :class:`speedproof.data.suite.Suite`.
 
     Attributes
@@ -119,8 +115,7 @@ class StoredSuite:
     commands: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(Struct, frozen=True):
     """What ``speedproof compare --json`` writes."""
 
     speedproof: str  # the version that wrote it
@@ -223,7 +218,7 @@ def _with_numbers(value: Any, kind: inspect.Type) -> Any:
         if value is None:
             return None
         return _with_numbers(value, next(t for t in kind.types if not isinstance(t, inspect.NoneType)))
-    if isinstance(kind, inspect.DataclassType) and isinstance(value, dict):
+    if isinstance(kind, inspect.StructType) and isinstance(value, dict):
         names = {f.encode_name: f.type for f in kind.fields}
         found = {name: _with_numbers(v, names[name]) for name, v in value.items() if name in names}
         if kind.cls is Estimate and value.get("high") is None and value.get("low") is not None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
+
+from msgspec import Struct
 
 from speedproof.report.cells import pad, visible, width_of
 from speedproof.report.model import Report, Row, Style, Table, Text
@@ -168,8 +169,7 @@ def _fitted(runs: list[tuple[str, Style]], width: int) -> Iterator[list[tuple[st
         yield from ([(line, over[-1][1])] for line in _fill(f"    {text}", width, "    "))
 
 
-@dataclass(frozen=True, slots=True)
-class _Layout:
+class _Layout(Struct, frozen=True):
     """A table as it fits: the columns that are kept, with titles and cells as they are written."""
 
     kept: tuple[int, ...]

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
+from msgspec.structs import replace
+
 from speedproof.protocols.ranking import RankedVersion, SuiteRanking
 from speedproof.protocols.results import Comparison, Verdict
 from speedproof.protocols.suite import SuiteComparison
@@ -130,7 +132,6 @@ def _left_out(results: Sequence[SuiteComparison]) -> list[Text]:
 
 
 def _named(result: SuiteComparison, sections: Iterator[Report]) -> Iterator[Report]:
-    from dataclasses import replace
 
     for section in sections:
         yield replace(section, title=f"{result.candidate}: {section.title}")

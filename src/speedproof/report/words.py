@@ -7,7 +7,9 @@ bounds are rounded away from the claim, so that printing never adds to it.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from speedproof.protocols.questions import HEADLINE, QUESTIONS
 from speedproof.protocols.results import Comparison, Needed, State, Verdict
@@ -23,8 +25,7 @@ STYLES: dict[Verdict, Style] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Effect:
+class Effect(Struct, frozen=True):
     """A decided comparison in its natural direction."""
 
     word: str  # ``"faster"``, ``"slower"``; of what is no time ``"better"``, ``"worse"``

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from speedproof.stats.ranks import brunner_munzel
 from speedproof.stats.ratio import hold
@@ -14,8 +13,7 @@ from speedproof.stats.special import t_ppf, t_sf
 FloatArray = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
-class SuperiorityBounds:
+class SuperiorityBounds(Struct, frozen=True):
     """P[X > Y] + P[X = Y] / 2 with two one-sided bounds, each at confidence 1 - alpha."""
 
     estimate: FloatArray  # shape of the leading axes

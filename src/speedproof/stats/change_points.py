@@ -8,10 +8,9 @@ dropped, until all do.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from speedproof.stats.change_scan import (
     LEAST,
@@ -28,8 +27,7 @@ _ROUNDS = 5
 _MOST = 0.9
 
 
-@dataclass(frozen=True, slots=True)
-class ChangePoint:
+class ChangePoint(Struct, frozen=True):
     """A change of level."""
 
     split: int  # best estimate: the number of values before the change

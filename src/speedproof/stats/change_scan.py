@@ -11,12 +11,12 @@ of those without dependence and with coefficients .3 and .6 (``studies/change_po
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from speedproof.stats.special import ndtri
 
@@ -30,8 +30,7 @@ _MOST_DEPENDENT = 0.95
 _PATIENCE = 10  # splits refused in a row before the walk away from the best one ends
 
 
-@dataclass(frozen=True, slots=True)
-class ChangeScan:
+class ChangeScan(Struct, frozen=True):
     """Evidence for a change of level in each of several series."""
 
     # Largest standardised contrast of mean scores over all splits, shape of the leading axes

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from speedproof.stats.special import ndtr, ndtri
 
@@ -24,8 +24,7 @@ _NODES = 80
 _MOST_DEPENDENT = 0.9
 
 
-@dataclass(frozen=True, slots=True)
-class Alarm:
+class Alarm(Struct, frozen=True):
     """An alarm: the value that raised it, the first one of the new level by the best estimate, its direction."""
 
     raised: int

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from speedproof.stats.pooled import gathered
 from speedproof.stats.scaling import usual
@@ -17,8 +16,7 @@ _FEWEST_IN_ORDER, _ENOUGH_IN_ORDER = 8, 20
 _MOST_ALIKE = 0.999
 
 
-@dataclass(frozen=True, slots=True)
-class Autocorrelation:
+class Autocorrelation(Struct, frozen=True):
     """Dependence of neighbouring runs."""
 
     lag1: FloatArray  # autocorrelation of the values at lag 1; shape of the leading axes
@@ -27,8 +25,7 @@ class Autocorrelation:
     pvalue: FloatArray  # two-sided, of independence
 
 
-@dataclass(frozen=True, slots=True)
-class Drift:
+class Drift(Struct, frozen=True):
     """Trend of the values in run order."""
 
     # Spearman's correlation of value and order: above 0 the values grow; shape of the leading axes

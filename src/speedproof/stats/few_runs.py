@@ -21,10 +21,9 @@ References
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from speedproof.stats.rank_states import Pairs
 from speedproof.stats.ratio import RatioTest, edges
@@ -45,8 +44,7 @@ def too_few(n: int, m: int) -> bool:
     return max(n, m) >= ENOUGH and (min(n, m) < ENOUGH or _SIX in (n, m))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Means:
+class _Means(Struct, frozen=True, eq=False):
     """The difference of two means, its standard error and its degrees of freedom; shape (rows,)."""
 
     difference: FloatArray

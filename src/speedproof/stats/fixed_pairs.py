@@ -13,9 +13,9 @@ J. L. Hodges, E. L. Lehmann, "Estimates of location based on rank tests", Ann. M
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
+from msgspec.structs import replace
 
 from speedproof.stats.forecast import FORECAST_FROM
 from speedproof.stats.sequential import FloatArray, PairedSequence, SequentialResult

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from speedproof.stats.scaling import usual
 from speedproof.stats.special import ndtr, ndtri
@@ -24,8 +24,7 @@ _LARGE_LOG_SD = (-0.4803, -0.082676, 0.0030302)  # C6, in log n
 _GAMMA = (-2.273, 0.459)  # G, in n
 
 
-@dataclass(frozen=True, slots=True)
-class TestResult:
+class TestResult(Struct, frozen=True):
     """A test's statistic and p-value.
 
     Attributes

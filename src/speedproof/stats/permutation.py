@@ -31,11 +31,11 @@ References
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from speedproof.stats.special import ndtr, normal_quantile, t_ppf
 
@@ -59,8 +59,7 @@ def one_order(n: int, m: int) -> float:
     return 1.0 / math.comb(n + m, n) if min(n, m) < _ENOUGH else 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Spread:
+class Spread(Struct, frozen=True):
     """What the placements of two samples tell: counts of the pairs with x > y, ties counting half."""
 
     won: FloatArray  # sum over x of the y below it
@@ -68,8 +67,7 @@ class Spread:
     square_y: FloatArray  # sum over y of the squared number of x below it
 
 
-@dataclass(frozen=True, slots=True)
-class Studentised:
+class Studentised(Struct, frozen=True):
     """What a pair says of P[X > Y] = 1/2."""
 
     # Brunner and Munzel's statistic, its standard error and its degrees of freedom. The statistic is infinite
@@ -179,8 +177,7 @@ def _tails(statistic: FloatArray, ways: FloatArray) -> Table:
     return _just_below(ascending), upper[np.maximum.accumulate(np.where(new, np.arange(upper.size), 0))]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Null:
+class Null(Struct, frozen=True, eq=False):
     """The distribution of the statistic when both samples have one continuous distribution."""
 
     n: int  # sizes

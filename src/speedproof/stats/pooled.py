@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 FloatArray = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
-class PooledOrder:
+class PooledOrder(Struct, frozen=True):
     """How X and Y interleave, position by position of the pooled sorted sample.
 
     Positions inside a run of equal values repeat the counts from before the run, so sums of differences

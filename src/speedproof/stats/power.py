@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from speedproof.stats.pooled import pooled_order, tie_excess
 from speedproof.stats.ranks import brunner_munzel
@@ -17,8 +17,7 @@ FloatArray = npt.NDArray[np.float64]
 _LEAST = 2.0
 
 
-@dataclass(frozen=True, slots=True)
-class RunsNeeded:
+class RunsNeeded(Struct, frozen=True):
     """Runs of each side, in the ratio that the samples have now."""
 
     x: FloatArray  # whole numbers, at least 2; infinity when there is no effect. Shape of the leading axes.

@@ -8,11 +8,11 @@ of the mid-ranks is counted.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from speedproof.stats.special import ndtr
 
@@ -21,8 +21,7 @@ FloatArray = npt.NDArray[np.float64]
 EXACT_BELOW = 30  # values a side; the normal distribution is then off by less than 0.001 for p < 0.1.
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class RankSumTails:
+class RankSumTails(Struct, frozen=True, eq=False):
     """Null distribution of twice the number of pairs won, ties counting half."""
 
     at_least: FloatArray  # P[2 U >= k] and P[2 U <= k] at k = 0, 1, ...; read-only

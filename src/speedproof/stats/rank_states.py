@@ -6,10 +6,10 @@ Of :mod:`speedproof.stats.superiority`, which see.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from speedproof.stats.dependence import drifting
 from speedproof.stats.permutation import Null, Spread, null_distribution, one_order, studentised
@@ -22,8 +22,7 @@ ROUNDING = 16.0 * float(np.finfo(np.float64).eps)
 """Ratios that differ by less, relatively, may be equal."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Pairs:
+class Pairs(Struct, frozen=True, eq=False):
     """Samples of equal sizes, flattened to rows, with what the test needs of each row."""
 
     x: FloatArray
@@ -54,8 +53,7 @@ def pairs_of(x: npt.ArrayLike, y: npt.ArrayLike, steps: npt.ArrayLike, inflation
     return Pairs(rows(x), rows(y), rows(step), rows(factors), shape)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Score:
+class Score(Struct, frozen=True, eq=False):
     """The null distribution of some rows, and how their outcomes are ordered by it."""
 
     null: Null
@@ -141,8 +139,7 @@ def _log_orders(n: FloatArray, m: FloatArray) -> FloatArray:
     return np.asarray(log_factorial(n + m) - log_factorial(n) - log_factorial(m))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class States:
+class States(Struct, frozen=True, eq=False):
     """What the test says between each two neighbouring ratios."""
 
     edges: FloatArray  # 0, the ratios in ascending order, infinity: state k lies between edges k and k + 1

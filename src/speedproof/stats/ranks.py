@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from speedproof.stats.pooled import pooled_order, tie_excess
 from speedproof.stats.rank_nulls import rank_sum_normal, rank_sum_sd, rank_sum_tail
@@ -16,8 +15,7 @@ BoolArray = npt.NDArray[np.bool_]
 _EXACT_BELOW = 50  # of n and of m, as in R
 
 
-@dataclass(frozen=True, slots=True)
-class RankSum:
+class RankSum(Struct, frozen=True):
     """The Wilcoxon-Mann-Whitney rank-sum test."""
 
     statistic: FloatArray  # W: the pairs with x > y, ties counting one half; shape of the leading axes
@@ -28,8 +26,7 @@ class RankSum:
     superiority: FloatArray  # W / (n m), the estimate of P[X > Y] + P[X = Y] / 2
 
 
-@dataclass(frozen=True, slots=True)
-class BrunnerMunzel:
+class BrunnerMunzel(Struct, frozen=True):
     """The Brunner-Munzel test of P[X > Y] + P[X = Y] / 2 = 1/2, valid under unequal spread."""
 
     estimate: FloatArray  # of P[X > Y] + P[X = Y] / 2; shape of the leading axes

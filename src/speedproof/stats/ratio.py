@@ -15,10 +15,10 @@ neither within the margin nor beyond it. At gamma = 1 nothing is multiplied, and
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from speedproof.stats.pair_ratios import ratio_order_statistics
 from speedproof.stats.pooled import sample_ends, tie_excess
@@ -38,8 +38,7 @@ _FEW = 512  # runs of both sides up to which rows are counted together
 _ROUNDING = 16.0 * float(np.finfo(np.float64).eps)
 
 
-@dataclass(frozen=True, slots=True)
-class Interval:
+class Interval(Struct, frozen=True):
     """Two one-sided bounds, each at confidence 1 - alpha (both together: at least 1 - 2 alpha)."""
 
     # Shape of the leading axes. 0 and infinity where there is no bound, NaN where the quantity itself is not
@@ -48,8 +47,7 @@ class Interval:
     high: FloatArray
 
 
-@dataclass(frozen=True, slots=True)
-class RatioTest:
+class RatioTest(Struct, frozen=True):
     """Two one-sided p-values for a ratio against gamma."""
 
     # Against H1: X / Y > gamma. NaN where the test or the ratio is not defined. Shape of the leading axes.
@@ -172,8 +170,7 @@ def _certified(roots: FloatArray, test: TTest, alpha: float) -> Interval:
     return hold(low, high, test.pvalue <= alpha, test.pvalue_less <= alpha)
 
 
-@dataclass(frozen=True, slots=True)
-class _Contrast:
+class _Contrast(Struct, frozen=True):
     """mean X - gamma mean Y: the means and their squared standard errors, shape (r,)."""
 
     x: FloatArray

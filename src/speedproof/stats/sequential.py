@@ -22,10 +22,10 @@ Waudby-Smith, I. and Ramdas, A. (2024). Estimating means of bounded random varia
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from speedproof.errors import DataError, UsageError
 from speedproof.stats.betting import LOG_WEIGHTS, BettingMartingale, log_factors, mix, scale_of
@@ -43,8 +43,7 @@ _TOLERANCE = 1e-10
 _LOG_SPEEDUP_MAX = 700.0
 
 
-@dataclass(frozen=True, slots=True)
-class SequentialResult:
+class SequentialResult(Struct, frozen=True):
     """What the blocks so far prove, at any moment that one chooses to look.
 
     Attributes

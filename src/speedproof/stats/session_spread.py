@@ -10,10 +10,10 @@ are limited by the correlation between series.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from speedproof.stats.special import t_ppf, t_sf
 
@@ -22,8 +22,7 @@ IntArray = npt.NDArray[np.int64]
 _LEAST_SHARE = 1e-5  # of the median variance: no series is without any noise
 
 
-@dataclass(frozen=True, slots=True)
-class SessionSpread:
+class SessionSpread(Struct, frozen=True):
     """How much sessions of one version differ.
 
     Attributes
@@ -147,8 +146,7 @@ def _inverse_trigamma(value: float) -> float:
     return math.exp(0.5 * (low + high))
 
 
-@dataclass(frozen=True, slots=True)
-class Widened:
+class Widened(Struct, frozen=True):
     """The uncertainty of a logarithm of a ratio, the sessions' counted in."""
 
     error: float  # its standard error; infinite where the runs alone bound nothing

@@ -12,12 +12,12 @@ Zeros are ranked like all other differences and give half of their ranks to eith
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 SignedRankRule = Literal["conditional", "table"]
 FloatArray = npt.NDArray[np.float64]
@@ -26,8 +26,7 @@ TABLE_BELOW = 25  # Chen et al. (2014), section 3.2: the normal approximation fr
 COUNTS_BELOW = 1000  # 2**n must be a double.
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SignedRank:
+class SignedRank(Struct, frozen=True, eq=False):
     """Outcome of the signed-rank test, for both directions."""
 
     # Rank sums of either sign, each with half of the ranks of the zeros; they add up to n (n + 1) / 2

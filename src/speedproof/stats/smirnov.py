@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from speedproof.stats.pooled import pooled_order
 from speedproof.stats.scaling import with_headroom
@@ -19,8 +19,7 @@ _EXACT_BELOW = 10000  # of n m, as in R
 _NEAR = 8.0 * np.finfo(np.float64).eps
 
 
-@dataclass(frozen=True, slots=True)
-class KSResult:
+class KSResult(Struct, frozen=True):
     """The Kolmogorov-Smirnov test after centring at the medians."""
 
     # D, the largest distance of the two empirical distribution functions; shape of the leading axes

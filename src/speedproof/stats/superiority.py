@@ -16,10 +16,10 @@ is that of these very ties.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from speedproof.stats.few_runs import held_back, held_bounds, too_few
 from speedproof.stats.permutation import Spread, studentised, tied_pvalue
@@ -42,8 +42,7 @@ _MOST_RATIOS = 1 << 17  # of a pair, all of which are sorted
 _AT_ONCE = 1 << 15  # ratios, of several pairs: they fit a core's cache
 
 
-@dataclass(frozen=True, slots=True)
-class TypicalRatio:
+class TypicalRatio(Struct, frozen=True):
     """The typical ratio of X to Y and the chance that X exceeds Y, with one-sided bounds of risk alpha."""
 
     # The median of the ratios x / y, and its bounds: 0 and infinity where there is none, NaN where a value is
@@ -120,8 +119,7 @@ def typical_ratio_test(
     return RatioTest(*found.reshape(2, *pairs.shape))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _AtOne:
+class _AtOne(Struct, frozen=True, eq=False):
     """The test of equality, with ties that count one half; shape (rows,)."""
 
     pvalue: FloatArray

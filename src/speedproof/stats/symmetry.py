@@ -14,10 +14,9 @@ Statistics 19, 1991.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from speedproof.stats.location import hodges_lehmann
 
@@ -28,8 +27,7 @@ _RESAMPLES = 999
 _CHUNK = 1 << 22
 
 
-@dataclass(frozen=True, slots=True)
-class SymmetryTest:
+class SymmetryTest(Struct, frozen=True):
     """Whether a sample may come from a symmetric distribution."""
 
     # (mean - median) / mean absolute deviation from the median; positive when the long tail is above. 0 for

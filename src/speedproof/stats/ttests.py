@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from speedproof.stats.special import f_tails, t_sf
 
 FloatArray = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
-class Moments:
+class Moments(Struct, frozen=True):
     """Size, mean and variance of samples."""
 
     n: int  # observations of a sample
@@ -21,8 +19,7 @@ class Moments:
     variance: FloatArray  # with divisor n - 1; 0 when n = 1
 
 
-@dataclass(frozen=True, slots=True)
-class VarianceRatio:
+class VarianceRatio(Struct, frozen=True):
     """The F test's statistic, degrees of freedom and two-sided p-value."""
 
     statistic: FloatArray
@@ -30,8 +27,7 @@ class VarianceRatio:
     pvalue: FloatArray
 
 
-@dataclass(frozen=True, slots=True)
-class TTest:
+class TTest(Struct, frozen=True):
     """A t-test's statistic and both its one-sided p-values."""
 
     statistic: FloatArray  # shape of the leading axes

@@ -6,10 +6,11 @@ All are imported to list the options, so a module imports what is heavy where it
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from speedproof.report.model import Report
 
@@ -19,8 +20,7 @@ if TYPE_CHECKING:
     from speedproof.report.stored import Context
 
 
-@dataclass(frozen=True, slots=True)
-class ReportFormat:
+class ReportFormat(Struct, frozen=True):
     """A way to write what there is to report.
 
     Attributes
@@ -38,8 +38,7 @@ class ReportFormat:
     write: Callable[[Reported, str], str]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Reported:
+class Reported(Struct, frozen=True, eq=False):
     """What there is to report.
 
     Attributes

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
 
 from speedproof.report.formats import Reported, ReportFormat
 from speedproof.report.model import Outcome, Report
@@ -17,8 +18,7 @@ if TYPE_CHECKING:
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(Struct, frozen=True):
     """One test case."""
 
     classname: str  # where it is filed, and what it is called there
@@ -30,8 +30,7 @@ class Case:
     out: str  # what is shown as the output of the test; empty for none
 
 
-@dataclass(frozen=True, slots=True)
-class CaseSuite:
+class CaseSuite(Struct, frozen=True):
     """Some cases under a name, with properties of the whole."""
 
     name: str

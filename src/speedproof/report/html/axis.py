@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
+
+from msgspec import Struct
 
 _MARGIN = 3.0
 """Percent of the width left free at both ends, for arrows and half a label."""
@@ -18,8 +19,7 @@ _DIGIT, _GAP = 0.64, 0.5
 """The widest digit of the fonts in page.css, and the least room between two labels, in the same unit."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tick:
+class Tick(Struct, frozen=True):
     """A round number along an axis."""
 
     at: float  # in percent of the width
@@ -28,8 +28,7 @@ class Tick:
     hidden: str
 
 
-@dataclass(frozen=True, slots=True)
-class RatioAxis:
+class RatioAxis(Struct, frozen=True):
     """A logarithmic axis, on which a speedup of 2 and one of 1/2 are equally far from 1."""
 
     low: float  # its ends, 0 < low < 1 < high

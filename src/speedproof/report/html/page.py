@@ -6,11 +6,12 @@ import base64
 import hashlib
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from speedproof.errors import UsageError
 from speedproof.report.cells import visible
@@ -41,8 +42,7 @@ _DEFINITIONS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(Struct, frozen=True):
     """A speedup along the axis, in percent of its width; None where there is none."""
 
     at: float | None
@@ -52,8 +52,7 @@ class Mark:
     high_beyond: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(Struct, frozen=True):
     """A row as the template writes it."""
 
     name: str
@@ -64,8 +63,7 @@ class Line:
     panel: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Grid:
+class Grid(Struct, frozen=True):
     """A table as the template writes it."""
 
     id: str
@@ -79,8 +77,7 @@ class Grid:
     kinds: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(Struct, frozen=True):
     """A report as the template writes it."""
 
     title: str
