@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import os
 import re
@@ -10,12 +11,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 import speedproof as sp
 from speedproof.corpus import answers as answering
@@ -221,7 +222,7 @@ def test_what_is_done_is_not_done_again(
     assert calls == 10 + whole.parts - 2
     assert answers(tmp_path / "cut") == answers(tmp_path / "whole")
     with pytest.raises(UsageError, match="answers to another question"):
-        compare(corpus, replace(asked, metric="memory"), How(tmp_path / "cut"))
+        compare(corpus, dataclasses.replace(asked, metric="memory"), How(tmp_path / "cut"))
 
 
 def test_a_damaged_part_is_named_and_the_rest_goes_on(corpus: Path, tmp_path: Path) -> None:

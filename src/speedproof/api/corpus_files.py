@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path, PurePath
+
+from msgspec.structs import replace
 
 from speedproof.data.record import FileResults, Record
 from speedproof.errors import UsageError

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any, Literal
 
@@ -10,12 +11,12 @@ import numpy.typing as npt
 from msgspec import Struct, field
 from msgspec.structs import force_setattr, replace
 
+from speedproof.data.groups import Groups, batches, groups_of
 from speedproof.data.units import Direction, direction_of
 from speedproof.errors import DataError
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
-_LARGE = 1e290
 
 
 class Trait(StrEnum):
@@ -136,19 +137,27 @@ class Sample(Struct, frozen=True, eq=False):
         return int(self.values.size)
 
     @property
+    def groups(self) -> Groups | None:
+        """Which values are of one process; None when nothing is known of processes."""
+        return self._groups("processes", self.processes)
+
+    def _groups(self, level: str, numbers: IntArray | None) -> Groups | None:
+        if numbers is not None and level not in self._found:
+            self._found[level] = groups_of(numbers)
+        groups: Groups | None = self._found.get(level)
+        return groups
+
+    @property
     def process_count(self) -> int:
         """Number of independent processes; the number of values when nothing is known of processes."""
-        if self.processes is None:
-            return self.n
-        if "processes" not in self._found:
-            starts = _starts(self.processes)
-            self._found["processes"] = int((np.unique(self.processes) if starts is None else starts).size)
-        return int(self._found["processes"])
+        groups = self.groups
+        return self.n if groups is None else int(groups.sizes.size)
 
     @property
     def session_count(self) -> int:
         """Number of sittings; 1 when nothing is known of them."""
-        return 1 if self.sessions is None else int(np.unique(self.sessions).size)
+        groups = self._groups("sessions", self.sessions)
+        return 1 if groups is None else int(groups.sizes.size)
 
     @property
     def nested(self) -> bool:
@@ -168,11 +177,8 @@ class Sample(Struct, frozen=True, eq=False):
         Sample
             Not nested; itself when it was not.
         """
-        if self.processes is None or not self.nested:
-            return self
-        if location not in self._found:
-            self._found[location] = self._one_each(self.processes, location, self.sessions)
-        reduced: Sample = self._found[location]
+        reduce_together([self], location)
+        reduced: Sample = self._found.get(location, self)
         return reduced
 
     def per_session(self, location: Literal["mean", "median"]) -> Sample:
@@ -187,38 +193,21 @@ class Sample(Struct, frozen=True, eq=False):
         sessions = one_a_process.sessions
         if sessions is None:
             sessions = np.zeros(one_a_process.n, dtype=np.int64)
-        return one_a_process._one_each(sessions, location, sessions)
-
-    def _one_each(
-        self, groups: IntArray, location: Literal["mean", "median"], sessions: IntArray | None
-    ) -> Sample:
-        """A value a group, none of which is nested in another but in its session."""
-        # A sum may exceed the largest double where its mean does not.
-        scale = 1.0 if np.abs(self.values).max() < _LARGE else 0.5 ** self.n.bit_length()
-        grouped, starts = self.values * scale, _starts(groups)
-        if starts is None:
-            _, first, sizes = np.unique(groups, return_index=True, return_counts=True)
-            grouped = grouped[np.argsort(groups, kind="stable")]
-            starts = np.cumsum(sizes) - sizes
-        else:
-            first, sizes = starts, np.diff(starts, append=self.n)
-        order = np.argsort(first)
-        reduced = np.empty(sizes.size)
-        for size in sorted(set(sizes.tolist())):  # groups of equal sizes together
-            own = np.flatnonzero(sizes == size)
-            rows = grouped[starts[own, None] + np.arange(size)]
-            if location == "median":
-                rows = np.sort(rows, axis=1)[:, (size - 1) // 2 : size // 2 + 1]
-            reduced[own] = rows.mean(axis=1) / scale
-        return replace(
-            self,
-            values=reduced[order],
-            processes=None,
-            sessions=None if sessions is None else sessions[first[order]],
-        )
+        groups = groups_of(sessions)
+        values = groups.locations(one_a_process.values[None, :], location)[0]
+        return replace(one_a_process, values=values, processes=None, sessions=sessions[groups.first])
 
 
-def _starts(groups: IntArray) -> IntArray | None:
-    """Where each group starts, if their numbers ascend as those of files mostly do."""
-    steps = np.diff(groups)
-    return None if (steps < 0).any() else np.append(0, np.flatnonzero(steps) + 1)
+def reduce_together(samples: Sequence[Sample], location: Literal["mean", "median"]) -> None:
+    """Let many samples remember what :meth:`Sample.per_process` is; those of one nesting are reduced at once."""
+    for members in batches(
+        (sample.n, id(sample.groups)) if sample.nested and location not in sample._found else None
+        for sample in samples
+    ):
+        some = [samples[i] for i in members]
+        groups = some[0].groups
+        assert groups is not None
+        reduced = groups.locations(np.stack([sample.values for sample in some]), location)
+        for sample, values in zip(some, reduced, strict=True):
+            sessions = None if sample.sessions is None else sample.sessions[groups.first]
+            sample._found[location] = replace(sample, values=values, processes=None, sessions=sessions)

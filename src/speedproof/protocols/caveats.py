@@ -10,8 +10,8 @@ from speedproof.data.order import Order, order_of_measuring
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Pair
 from speedproof.protocols.assumptions import Assumption
+from speedproof.protocols.checks import same_values
 from speedproof.protocols.noise_floor import NoiseFloor, counted_in
-from speedproof.protocols.pair import same_values
 from speedproof.protocols.results import Caveat
 from speedproof.protocols.units import LEAST_SESSIONS
 

@@ -25,7 +25,7 @@ from speedproof.mixture.fitting import fit
 from speedproof.mixture.metrics import expected_gap, probability_below
 from speedproof.mixture.modes import FEW_RUNS, clear_modes
 from speedproof.protocols.assumptions import UNDERMINING, Assumption
-from speedproof.protocols.pair import of_sample
+from speedproof.protocols.checks import of_sample
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.multiplicity import holm
 from speedproof.stats.pooled import pooled_order

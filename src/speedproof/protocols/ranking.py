@@ -22,8 +22,9 @@ from speedproof.data.suite import Key, Pair, Suite
 from speedproof.errors import DataError
 from speedproof.protocols.aggregates import LogRatio, log_ratio, mean_log_ratio
 from speedproof.protocols.assumptions import UNDERMINING
+from speedproof.protocols.checks import of_sample, same_values
 from speedproof.protocols.noise_floor import NoiseFloor, over_the_floor
-from speedproof.protocols.pair import DEFAULT, PreparedPairs, Rules, of_sample, same_values
+from speedproof.protocols.pair import DEFAULT, PreparedPairs, Rules
 from speedproof.protocols.results import Check, Comparison, Verdict
 from speedproof.protocols.units import clusters_of, independent_units
 from speedproof.stats.bounds import probability_greater

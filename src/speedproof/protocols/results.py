@@ -10,6 +10,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
+from speedproof.data.groups import batches
 from speedproof.protocols.assumptions import UNDERMINING, Assumption
 from speedproof.stats.estimate import Estimate
 
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from speedproof.data.sample import FloatArray, Sample
-
-_TOGETHER = 1 << 17  # values that are summarised together: they fit a core's cache
 
 
 class Verdict(StrEnum):
@@ -374,31 +373,25 @@ def summarise(sample: Sample, used: Sample | None = None) -> Summary:
 
 def summarise_all(samples: Sequence[Sample], used: Sequence[Sample]) -> list[Summary]:
     """Reduce samples to their summaries, those of equal sizes together."""
-    groups: dict[int, list[int]] = {}
-    for i, values in enumerate(used):
-        groups.setdefault(values.n, []).append(i)
     found: dict[int, Summary] = {}
-    for n, members in groups.items():
-        few = max(1, _TOGETHER // n)
-        for at in range(0, len(members), few):
-            some = members[at : at + few]
-            for i, numbers in zip(some, _numbers(np.stack([used[i].values for i in some])), strict=True):
-                sample = samples[i]
-                mean, median, least, most, deviation, mad = numbers
-                found[i] = Summary(
-                    sample.label,
-                    n,
-                    sample.n,
-                    mean,
-                    median,
-                    least,
-                    most,
-                    deviation,
-                    mad,
-                    sample.unit,
-                    sample.notes,
-                    _repeated(sample, n),
-                )
+    for members in batches((values.n,) for values in used):
+        rows = _numbers(np.stack([used[i].values for i in members]))
+        for i, (mean, median, least, most, deviation, mad) in zip(members, rows, strict=True):
+            sample, n = samples[i], used[i].n
+            found[i] = Summary(
+                sample.label,
+                n,
+                sample.n,
+                mean,
+                median,
+                least,
+                most,
+                deviation,
+                mad,
+                sample.unit,
+                sample.notes,
+                _repeated(sample, n),
+            )
     return [found[i] for i in range(len(samples))]
 
 

@@ -98,7 +98,7 @@ def _with_units(side: Sides, pair: Pair, rules: Rules) -> Sides:
         return replace(
             side, x=x, y=y, slow=slow, fast=fast, summaries=summaries, checks=checks, ranks=None, paired=True
         )
-    if np.array_equal(x.values, side.x.values) and np.array_equal(y.values, side.y.values):
+    if all(a is b or np.array_equal(a.values, b.values) for a, b in ((x, side.x), (y, side.y))):
         return replace(side, checks=checks)
     slow, fast = with_headroom(*((y.values, x.values) if side.turned else (x.values, y.values)))
     kept = [check for check in checks if check.kind is not Assumption.SEVERAL_RUNS or min(x.n, y.n) < 2]

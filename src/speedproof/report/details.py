@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from speedproof.data.units import format_values
-from speedproof.protocols.pair import ORDER_LEVEL
+from speedproof.protocols.checks import ORDER_LEVEL
 from speedproof.protocols.questions import QUESTIONS
 from speedproof.protocols.results import Comparison, State, Verdict
 from speedproof.protocols.suite import SuiteComparison

@@ -148,7 +148,7 @@ def drift(x: npt.ArrayLike, ranks: FloatArray | None = None) -> Drift:
 
 
 def drift_within(x: npt.ArrayLike, processes: npt.ArrayLike) -> Drift:
-    """Trend of the values with their position inside a process: a warm-up that every process repeats.
+    """Trend of the values, shape (..., n), with their position in a process: a warm-up that every one repeats.
 
     The mean over processes of the correlation of value and position, and the p-value of the one-sample t test that
     the mean slope is 0: processes are independent, whatever happens inside them. NaN with fewer than five
@@ -158,34 +158,32 @@ def drift_within(x: npt.ArrayLike, processes: npt.ArrayLike) -> Drift:
     labels = np.asarray(processes)
     if np.any(labels[1:] < labels[:-1]):
         order = np.argsort(labels, kind="stable")
-        values, labels = values[order], labels[order]
+        values, labels = values[..., order], labels[order]
     starts = np.flatnonzero(np.concatenate([[True], labels[1:] != labels[:-1]]))
     sizes = np.diff(np.append(starts, labels.size))
-    own_slopes, own_correlations = np.empty(sizes.size), np.empty(sizes.size)
-    for size in np.unique(sizes[sizes > 1]):
+    slopes, correlations = np.empty((2, *values.shape[:-1], sizes.size))
+    for size in np.unique(sizes[sizes > 1]).tolist():
         members = np.flatnonzero(sizes == size)
-        own = values[starts[members, None] + np.arange(size)]
+        own = np.take(values, starts[members, None] + np.arange(size), axis=-1)
         position = np.arange(size) - 0.5 * (size - 1)
-        centred = own - own.mean(axis=1, keepdims=True)
+        centred = own - own.mean(axis=-1, keepdims=True)
         # Per step of the position, so that processes of different lengths speak of the same thing.
-        own_slopes[members] = (centred @ position) / float(position @ position)
+        slopes[..., members] = (centred @ position) / float(position @ position)
         centred = usual(centred)  # of a process with far smaller values than the others
-        spread = np.sqrt((position @ position) * (centred * centred).sum(axis=1))
-        own_correlations[members] = np.divide(
-            centred @ position, spread, out=np.zeros(members.size), where=spread > 0.0
+        spread = np.sqrt((position @ position) * (centred * centred).sum(axis=-1))
+        correlations[..., members] = np.divide(
+            centred @ position, spread, out=np.zeros(spread.shape), where=spread > 0.0
         )
-    several = sizes > 1
-    slopes, correlations = own_slopes[several], own_correlations[several]
-    k = slopes.size
-    undefined = np.asarray(np.nan)
+    slopes, correlations = slopes[..., sizes > 1], correlations[..., sizes > 1]
+    k = slopes.shape[-1]
     if k < _FEW_PROCESSES:
+        undefined = np.full(values.shape[:-1], np.nan)
         return Drift(undefined, undefined)
-    error = slopes.std(ddof=1) / np.sqrt(k)
-    if error == 0.0:
-        exact = undefined if slopes[0] == 0.0 else np.asarray(0.0)
-        return Drift(np.asarray(np.mean(correlations)), exact)
-    pvalue = 2.0 * t_sf(abs(slopes.mean()) / error, k - 1)
-    return Drift(np.asarray(np.mean(correlations)), np.asarray(pvalue))
+    error = np.asarray(slopes.std(axis=-1, ddof=1) / np.sqrt(k))
+    spread_out = error > 0.0
+    tail = t_sf(np.abs(slopes.mean(axis=-1)) / np.where(spread_out, error, 1.0), float(k - 1))
+    exact = np.where(slopes[..., 0] == 0.0, np.nan, 0.0)
+    return Drift(np.asarray(correlations.mean(axis=-1)), np.where(spread_out, 2.0 * tail, exact))
 
 
 def hurst_factor(x: npt.ArrayLike) -> FloatArray:

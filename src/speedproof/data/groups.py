@@ -1,0 +1,105 @@
+"""What belongs together: values of one process or session, samples that are worked on at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+from msgspec import Struct
+
+__all__ = ["Groups", "batches", "groups_of"]
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+_LARGE = 1e290
+_TOGETHER = 1 << 17  # values that are worked on at once: they fit a core's cache
+_REMEMBERED = 1 << 14  # bytes of an array of numbers
+
+
+class Groups(Struct, frozen=True, eq=False):
+    """Groups of the places of n values, in order of first appearance.
+
+    Attributes
+    ----------
+    first : ndarray
+        The first place of each group.
+    sizes : ndarray
+        How many places each has.
+    parts : tuple of (ndarray, ndarray)
+        Groups of one size, and their places, shape (groups, size).
+    """
+
+    first: IntArray
+    sizes: IntArray
+    parts: tuple[tuple[IntArray, IntArray], ...]
+
+    def locations(self, values: FloatArray, location: Literal["mean", "median"]) -> FloatArray:
+        """The mean or the median of every group, shape (rows, groups), of values of shape (rows, n)."""
+        # A sum may exceed the largest double where its mean does not.
+        large = np.abs(values).max(axis=1, keepdims=True) >= _LARGE
+        scale = np.where(large, 0.5 ** values.shape[1].bit_length(), 1.0) if large.any() else None
+        scaled = values if scale is None else values * scale
+        reduced = np.empty((values.shape[0], self.sizes.size))
+        for own, places in self.parts:
+            rows = np.take(scaled, places, axis=1)
+            if location == "median":
+                size = places.shape[1]
+                rows = np.sort(rows, axis=2)[:, :, (size - 1) // 2 : size // 2 + 1]
+            reduced[:, own] = rows.mean(axis=2)
+        return reduced if scale is None else reduced / scale
+
+
+def groups_of(numbers: IntArray) -> Groups:
+    """The groups of equal numbers; a suite has the same over and over, which are found once.
+
+    Examples
+    --------
+    >>> groups = groups_of(np.array([7, 7, 3, 3, 3]))
+    >>> groups.sizes.tolist(), groups.locations(np.array([[1.0, 2.0, 5.0, 6.0, 9.0]]), "median").tolist()
+    ([2, 3], [[1.5, 6.0]])
+    """
+    return _known(numbers.tobytes()) if numbers.nbytes <= _REMEMBERED else _found(numbers)
+
+
+@lru_cache(maxsize=256)
+def _known(numbers: bytes) -> Groups:
+    return _found(np.frombuffer(numbers, dtype=np.int64))
+
+
+def _found(numbers: IntArray) -> Groups:
+    steps = np.diff(numbers)
+    ascending = not (steps < 0).any()  # as the numbers of files mostly do
+    by_group = np.arange(numbers.size) if ascending else np.argsort(numbers, kind="stable")
+    if not ascending:
+        steps = np.diff(numbers[by_group])
+    starts = np.append(0, np.flatnonzero(steps) + 1)
+    sizes = np.diff(starts, append=numbers.size)
+    if not ascending:
+        order = np.argsort(by_group[starts])
+        starts, sizes = starts[order], sizes[order]
+    parts = []
+    for size in sorted(set(sizes.tolist())):
+        own = np.flatnonzero(sizes == size)
+        parts.append((own, by_group[starts[own, None] + np.arange(size)]))
+    return Groups(by_group[starts], sizes, tuple(parts))
+
+
+def batches(shapes: Iterable[tuple[int, ...] | None]) -> Iterator[list[int]]:
+    """The places of equal shapes, of which the first number counts values, some at a time; None is left out.
+
+    Examples
+    --------
+    >>> list(batches([(3,), (2,), None, (3,)]))
+    [[0, 3], [1]]
+    """
+    alike: dict[tuple[int, ...], list[int]] = {}
+    for i, shape in enumerate(shapes):
+        if shape is not None:
+            alike.setdefault(shape, []).append(i)
+    for shape, places in alike.items():
+        few = max(1, _TOGETHER // shape[0])
+        yield from (places[at : at + few] for at in range(0, len(places), few))

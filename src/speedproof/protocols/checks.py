@@ -1,0 +1,250 @@
+"""What speaks against the runs of one sample or pair, whatever the protocol: the checks that all of them share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from speedproof.data.groups import batches
+from speedproof.data.sample import FloatArray, Sample, Trait
+from speedproof.data.suite import Pair
+from speedproof.protocols.assumptions import Assumption
+from speedproof.protocols.results import Check
+from speedproof.protocols.units import LEAST_SESSIONS
+from speedproof.stats.dependence import drift, drift_within, lag1, midranks
+from speedproof.stats.resolution import last_place
+from speedproof.stats.scaling import exponent
+
+Tested = tuple[float, float]  # a statistic with its p-value
+
+_LEAST_FOR_STEP = 3
+_COARSE = 0.01
+_FEW_FOR_ORDER = 8
+_TAINTS = {
+    Trait.TRIMMED: "spread and risk are understated",
+    Trait.SORTED: "run order is lost",
+    Trait.SUMMARY_ONLY: "they are a tool's summary, no single runs",
+}
+_HISTORY = {
+    Trait.FAILED_RUNS: (
+        Assumption.SUCCESSFUL_RUNS,
+        "runs ended with an error, and what fails early is quick: their times are among the values",
+    ),
+    Trait.FAILED_LEFT_OUT: (
+        Assumption.SUCCESSFUL_RUNS,
+        "runs failed and were left out: the values speak of those that succeeded",
+    ),
+    Trait.STOPPED_ON_RESULT: (
+        Assumption.PLANNED_SIZE,
+        "measuring ended, or went on, after a look at these very values: a test for a size fixed beforehand has a "
+        "larger risk, and its bounds lean to that result; 'speedproof run --review FILE' gives the verdict that "
+        "holds, or fix the size by equal --min-runs and --max-runs",
+    ),
+    Trait.TWO_PROGRAMS: (
+        Assumption.ONE_PROGRAM,
+        "the program was replaced while it was measured: the values are of two programs; measure again",
+    ),
+}
+_ONE_PROCESS = (
+    "all values come from one process: what differs between processes does not show in their spread; "
+    "repeat the whole program and give the files of one version as a folder"
+)
+_UNKNOWN_PROCESSES = (
+    "the other side's values are nested in processes, of these the processes are unknown: if several come from "
+    "one process, the risk is far larger than stated"
+)
+_SERIAL = "neighbouring runs are neither alike nor opposed"
+_ALIKE = (
+    "neighbouring runs are alike: there is less information than the number of runs suggests; "
+    "measure both versions in a random order"
+)
+_ALIKE_IN_BLOCKS = (
+    "neighbouring runs are alike: there is less information than the number of runs suggests; the versions took "
+    "turns in random order, so 'speedproof run --review FILE', which compares within blocks, does not mind"
+)
+_UNLIKE = "neighbouring runs alternate: something with a period of two runs is measured, too"
+_STEADY = "no trend over the runs"
+_DRIFT = "the values drift over the runs: warm up longer, or measure both versions in a random order"
+_DRIFT_IN_BLOCKS = (
+    "the values drift over the runs: warm up longer; the versions took turns in random order, so 'speedproof run "
+    "--review FILE', which compares within blocks, does not mind what both share"
+)
+_STEADY_WITHIN = "no trend inside the processes"
+_DRIFT_WITHIN = (
+    "the values drift inside the processes, as in a warm-up: what a process stands for depends on how many "
+    "values it gives"
+)
+ORDER_LEVEL = 0.01
+_UNRELATED = 2.0  # von Neumann's ratio of independent values
+
+
+def of_sample(measured: Sample, used: Sample, side: str, *, other_nested: bool = False) -> tuple[Check, ...]:
+    """The checks of one sample: how many runs, nesting, run order, zeros, tampering."""
+    order = order_tests([measured], [used])[0][0], steadiness([measured])[0]
+    return (*of_runs(measured, used, side, other_nested=other_nested), *of_order(measured, side, *order))
+
+
+def of_runs(measured: Sample, used: Sample, side: str, *, other_nested: bool = False) -> list[Check]:
+    """Those that do not depend on the order of the runs."""
+    return [
+        *_of_size(used, side),
+        *_of_history(measured, side),
+        *_of_nesting(measured, used, side, other_nested),
+        *_of_values(measured, side),
+        *(
+            Check(Assumption.UNTOUCHED, side, math.nan, math.nan, False, f"the values were {trait}: {why}")
+            for trait, why in _TAINTS.items()
+            if trait in measured.traits
+        ),
+    ]
+
+
+def same_values(reference: Sample, candidate: Sample) -> list[Check]:
+    """The check that two samples are two measurements."""
+    x, y = reference.values, candidate.values
+    if x.size < 2 or x.size != y.size or x[0] != y[0] or np.ptp(x) == 0 or not np.array_equal(x, y):
+        return []
+    message = "both samples hold the same values in the same order, as if one file was given twice"
+    return [Check(Assumption.TWO_MEASUREMENTS, "", math.nan, math.nan, False, message)]
+
+
+def coarse_values(pairs: Sequence[Pair]) -> list[list[Check]]:
+    """Of each pair the check that the values were read finely enough for what is said of them."""
+    found: list[list[Check]] = [[] for _ in pairs]
+    for rows in batches((pair.reference.n + pair.candidate.n, pair.reference.n) for pair in pairs):
+        sides = [(pairs[i].reference.values, pairs[i].candidate.values) for i in rows]
+        pooled = np.sort(np.concatenate([np.stack(side) for side in zip(*sides, strict=True)], axis=1))
+        for k in np.flatnonzero((pooled[:, 1:] == pooled[:, :-1]).any(axis=1)).tolist():
+            found[rows[k]] = _coarse(*sides[k])
+    return found
+
+
+def _coarse(x: FloatArray, y: FloatArray) -> list[Check]:
+    """Of values of which some are equal."""
+    measured = np.concatenate([x, y])
+    shift = exponent(measured)
+    pooled = np.ldexp(measured, shift)
+    distinct = np.unique(pooled)
+    size = float(np.median(np.abs(pooled)))
+    if pooled.size < _LEAST_FOR_STEP or size == 0.0:
+        return []
+    # Two values or one tell no step; their last decimal place is the best guess.
+    places = [last_place(value) for value in np.unique(measured)[:2].tolist()]
+    step = float(np.diff(distinct).min()) if distinct.size > 2 else float(np.ldexp(max(places), shift))
+    spread = max(float(part.std()) for part in np.split(pooled, [x.size]))
+    if step <= spread or step <= _COARSE * size:
+        return []
+    read = float(np.ldexp(step, -shift))
+    message = (
+        f"the values were read in steps of about {read:.2g}, which is more than they scatter: rounding may make "
+        "equal what differs; use a finer clock, more digits or longer runs"
+    )
+    return [Check(Assumption.RESOLUTION, "", read, math.nan, False, message)]
+
+
+def _of_size(used: Sample, side: str) -> list[Check]:
+    if used.n > 1:
+        return []
+    what = "one process" if used.processes is not None else "one run"
+    message = f"{what} may be an outlier, and nothing is known of its spread: measure more"
+    return [Check(Assumption.SEVERAL_RUNS, side, 1.0, math.nan, False, message)]
+
+
+def _of_history(measured: Sample, side: str) -> list[Check]:
+    """What is known of how the runs came to be, and speaks against them."""
+    return [
+        Check(kind, side, math.nan, math.nan, False, message)
+        for trait, (kind, message) in _HISTORY.items()
+        if trait in measured.traits
+    ]
+
+
+def _of_nesting(measured: Sample, used: Sample, side: str, other_nested: bool) -> list[Check]:
+    if Trait.ONE_PROCESS in measured.traits and measured.n > 1:
+        return [Check(Assumption.SEVERAL_PROCESSES, side, math.nan, math.nan, False, _ONE_PROCESS)]
+    if not measured.nested and used.n == measured.n:
+        if other_nested and measured.processes is None and measured.n > 1:
+            return [Check(Assumption.NESTING, side, math.nan, math.nan, False, _UNKNOWN_PROCESSES)]
+        return []
+    if used.n == measured.session_count >= LEAST_SESSIONS:
+        message = f"{measured.n} values in {used.n} sessions: one value a session was used"
+        return [Check(Assumption.NESTING, side, math.nan, math.nan, True, message)]
+    sizes = measured.groups.sizes.tolist() if measured.groups else [measured.n]
+    each = f"{sizes[0]}" if min(sizes) == max(sizes) else f"{min(sizes)} to {max(sizes)}"
+    processes = f"{len(sizes)} process{'es' if len(sizes) > 1 else ''}"
+    reduced = used.n < measured.n
+    message = f"{measured.n} values in {processes} ({each} each): " + (
+        "one value a process was used" if reduced else "pooled as if they were independent"
+    )
+    return [Check(Assumption.NESTING, side, math.nan, math.nan, reduced, message)]
+
+
+def _of_values(measured: Sample, side: str) -> list[Check]:
+    if measured.values.min() > 0.0:
+        return []
+    zeros, negative = int(np.sum(measured.values == 0)), int(np.sum(measured.values < 0))
+    kind = "negative" if negative else "0"
+    message = f"{negative or zeros} of {measured.n} values are {kind}: ratios mean little or nothing"
+    if measured.unit == "s":
+        message += "; the clock is too coarse for what was timed"
+    return [Check(Assumption.POSITIVE_VALUES, side, float(negative or zeros), math.nan, False, message)]
+
+
+def _has_order(measured: Sample) -> bool:
+    return Trait.ORDER_KNOWN in measured.traits and Trait.SORTED not in measured.traits
+
+
+def order_tests(
+    measured: Sequence[Sample], used: Sequence[Sample]
+) -> tuple[list[tuple[Tested, Tested] | None], list[FloatArray | None]]:
+    """Of every sample that is long enough and whose order is known: serial dependence and drift; its ranks."""
+    found: list[tuple[Tested, Tested] | None] = [None] * len(used)
+    all_ranks: list[FloatArray | None] = [None] * len(used)
+    for members in batches(
+        (own.n,) if own.n >= _FEW_FOR_ORDER and _has_order(sample) else None
+        for sample, own in zip(measured, used, strict=True)
+    ):
+        values = np.stack([used[i].values for i in members])
+        ranks = midranks(values)
+        serial, trend = lag1(values, ranks), drift(values, ranks)
+        columns = (serial.statistic, serial.pvalue, trend.correlation, trend.pvalue)
+        for i, own, a, b, c, d in zip(members, ranks, *(column.tolist() for column in columns), strict=True):
+            found[i], all_ranks[i] = ((a, b), (c, d)), own
+    return found, all_ranks
+
+
+def steadiness(measured: Sequence[Sample]) -> list[Tested | None]:
+    """Of every sample whose order is known and that is nested in processes: drift within them."""
+    found: list[Tested | None] = [None] * len(measured)
+    for members in batches(
+        (sample.n, id(sample.groups)) if sample.nested and _has_order(sample) else None for sample in measured
+    ):
+        values = np.stack([measured[i].values for i in members])
+        within = drift_within(values, np.asarray(measured[members[0]].processes))
+        for i, *tested in zip(members, within.correlation.tolist(), within.pvalue.tolist(), strict=True):
+            found[i] = tested[0], tested[1]
+    return found
+
+
+def of_order(
+    measured: Sample, side: str, neighbours: tuple[Tested, Tested] | None, within: Tested | None
+) -> list[Check]:
+    """What :func:`order_tests` and :func:`steadiness` found, said."""
+    tests: list[tuple[Assumption, float, float, str, str]] = []
+    if neighbours is not None:
+        (ratio, serial), (correlation, trend) = neighbours
+        in_blocks = Trait.RANDOM_ORDER in measured.traits
+        likeness, drifting = (_ALIKE_IN_BLOCKS, _DRIFT_IN_BLOCKS) if in_blocks else (_ALIKE, _DRIFT)
+        tests = [
+            (Assumption.RUN_ORDER, ratio, serial, _SERIAL, likeness if ratio < _UNRELATED else _UNLIKE),
+            (Assumption.DRIFT, correlation, trend, _STEADY, drifting),
+        ]
+    if within is not None:
+        tests.append((Assumption.STEADINESS, *within, _STEADY_WITHIN, _DRIFT_WITHIN))
+    return [
+        Check(kind, side, statistic, p, p > ORDER_LEVEL, good if p > ORDER_LEVEL else bad)
+        for kind, statistic, p, good, bad in tests
+        if not math.isnan(p)
+    ]
