@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -14,8 +15,20 @@ from speedproof.report.json import to_json
 from speedproof.report.model import Report
 
 
+class _OfHistory(Shown):
+    __slots__ = ()
+
+    @abstractmethod
+    def told(self) -> object:
+        """What goes into JSON."""
+
+    def to_json(self) -> str:
+        """What ``speedproof history --json`` writes of it."""
+        return to_json("history", [self.told()])
+
+
 @dataclass(frozen=True, slots=True, repr=False)
-class HistoryResult(FoundHistory, Shown):
+class HistoryResult(FoundHistory, _OfHistory):
     """What a history shows. ``print`` shows what ``speedproof history`` shows.
 
     Attributes
@@ -42,25 +55,17 @@ class HistoryResult(FoundHistory, Shown):
         """The result in words, for every format."""
         return [overview(self, everything=everything)]
 
-    def to_json(self) -> str:
-        """What ``speedproof history --json`` writes."""
-        return to_json("history", [self.told()])
-
     def __repr__(self) -> str:
         return f"<HistoryResult: {len(self.changes)} changes in {self.measured} commits>"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class AlarmResult(FoundAlarms, Shown):
+class AlarmResult(FoundAlarms, _OfHistory):
     """The alarms that the last commits raised. ``print`` shows what ``speedproof history watch`` shows."""
 
     def reports(self, *, everything: bool = False) -> Iterable[Report]:
         """The result in words, for every format."""
         return [alarm_report(self, everything=everything)]
-
-    def to_json(self) -> str:
-        """What ``speedproof history watch --json`` writes."""
-        return to_json("history", [self.told()])
 
     def __repr__(self) -> str:
         return f"<AlarmResult: {len(self.alarms)} alarms in the last {self.last} of {self.commits} commits>"

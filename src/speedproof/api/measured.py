@@ -160,6 +160,10 @@ class Measurement:
             steps.close()
             self._result = self._finish(found)
 
+    def __repr__(self) -> str:
+        names = "; ".join(f"{c.benchmark}: {c.blocks} blocks" for c in self._session.comparisons.values())
+        return f"<Measurement: {names or 'not begun'}>"
+
     def close(self) -> None:
         """Measure no more."""
         self._states.close()

@@ -322,6 +322,15 @@ class Comparison(Struct, frozen=True):
     at_margin: AtMargin | None = None
     floor: SessionFloor | None = None
 
+    def __repr__(self) -> str:
+        told = self.test or f"no test: {self.state.value}"
+        pvalue = f", p = {min(self.pvalue, self.pvalue_slower):.3g}" if self.test else ""
+        bounds = "[{:.4g}, {:.4g}]".format(*self.speedup.ends)
+        return (
+            f"<{self.benchmark}, {self.protocol}: {self.verdict.value}, "
+            f"{self.quantity} {self.speedup.value:.4g} {bounds}{pvalue} ({told})>"
+        )
+
     @property
     def certified(self) -> Estimate:
         """The speedup with the bounds that certify it.
