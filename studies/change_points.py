@@ -12,8 +12,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from speedproof.arrays import FloatArray
 from speedproof.stats.change_points import find_changes
-from speedproof.stats.change_scan import FloatArray, change_scan
+from speedproof.stats.change_scan import change_scan
 
 N = 100
 NOISE = 0.01

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from speedproof.stats.change_scan import FloatArray, scan_statistic
+from speedproof.arrays import FloatArray
+from speedproof.stats.change_scan import scan_statistic
 
 SIZES = (8, 10, 12, 15, 20, 25, 30, 40, 50, 70, 100, 150, 200, 300, 500, 1000, 2000, 4000)
 LEVELS = (0.9, 0.7, 0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 0.0005, 0.0002)

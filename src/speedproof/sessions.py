@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 from msgspec.structs import replace
 
+from speedproof.arrays import FloatArray
 from speedproof.data.record import Record
-from speedproof.data.sample import FloatArray
 from speedproof.data.session_file import EndLine, Line, SessionLine, StoredSession, control_name
 from speedproof.measure.results import Limits, Measured, Progress, Tally, Warmup
 from speedproof.measure.runs import Executor, Harness

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import speedproof as sp
+from speedproof.arrays import FloatArray
 from speedproof.cli.main import main
-from speedproof.data.sample import FloatArray
 
 ROOT = Path(__file__).parents[2]
 O2, O3 = (str(ROOT / "examples" / "gcc" / name) for name in ("O2.json", "O3.json"))

@@ -6,23 +6,24 @@ from typing import Any
 import numpy as np
 import pytest
 
+from speedproof.arrays import FloatArray
 from speedproof.errors import UsageError
 from speedproof.mixture import em
 
 
-def three_peaks(rows: int, n: int, seed: int) -> em.Floats:
+def three_peaks(rows: int, n: int, seed: int) -> FloatArray:
     rng = np.random.default_rng(seed)
     peaks = np.array([0.0, 4.0, 9.0])[rng.integers(0, 3, (rows, n))]
     x = np.sort(peaks + rng.normal(size=(rows, n)), axis=1)
     return np.asarray((x - x.mean(axis=1, keepdims=True)) / x.std(axis=1, ddof=1, keepdims=True))
 
 
-def bic_table(fits: em.Fits, n: int) -> em.Floats:
+def bic_table(fits: em.Fits, n: int) -> FloatArray:
     K = np.arange(1, fits.loglik.shape[1] + 1)
     return np.asarray(2 * fits.loglik[0] - np.stack([2 * K, 3 * K - 1], axis=1) * np.log(n))
 
 
-def reference_table(record: dict[str, Any]) -> em.Floats:
+def reference_table(record: dict[str, Any]) -> FloatArray:
     columns = [
         [np.nan if v is None else float(v) for v in record["bic_table"][model]] for model in ("E", "V")
     ]

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from speedproof import plot
 from speedproof.api.given import one_of, suite_given
 from speedproof.api.rankings import by_benchmark
-from speedproof.data.sample import FloatArray, Sample
+from speedproof.arrays import FloatArray
+from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Suite
 from speedproof.data.units import scale_of
 from speedproof.errors import DataError, UsageError

@@ -13,8 +13,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from speedproof.arrays import FloatArray
 from speedproof.data.suite import Pair
 from speedproof.errors import DataError
 from speedproof.protocols.hpt import CONFIDENCES, Winner, entries_of_pairs
@@ -26,7 +26,6 @@ from speedproof.stats.signed_rank import signed_rank
 if TYPE_CHECKING:
     import duckdb
 
-FloatArray = npt.NDArray[np.float64]
 
 COLUMNS = ("hpt", "hpt_candidate", "hpt_reference", "hpt_wins", "hpt_loses")
 """Of an answer: the difference at a speedup of 1, 0 for a tie; both medians; up to and from which speedup the

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from speedproof.arrays import FloatArray, IntArray
 from speedproof.data.names import enumerate_names, joined
 from speedproof.data.record import Record, Skipped
-from speedproof.data.sample import FloatArray, IntArray, Trait
+from speedproof.data.sample import Trait
 from speedproof.data.suite import Suite
 from speedproof.data.units import metric_of, parse_unit
 from speedproof.errors import DataError, UsageError

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from msgspec.structs import replace
 
+from speedproof.arrays import FloatArray
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Suite
 from speedproof.data.units import Direction, Unit, metric_of, misspelt, parse_unit
@@ -83,7 +83,7 @@ def sample(
     )
 
 
-def _numbers(values: Any) -> npt.NDArray[np.float64]:
+def _numbers(values: Any) -> FloatArray:
     """Anything that is made of real numbers, as an array of doubles."""
     if isinstance(values, str | Path):
         raise DataError(

@@ -7,13 +7,12 @@ from functools import lru_cache
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct
+
+from speedproof.arrays import FloatArray, IntArray
 
 __all__ = ["Groups", "batches", "groups_of"]
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 _LARGE = 1e290
 _TOGETHER = 1 << 17  # values that are worked on at once: they fit a core's cache

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from msgspec import Struct
 
+from speedproof.arrays import IntArray
 from speedproof.data.record import Record
-from speedproof.data.sample import IntArray, Sample, Trait
+from speedproof.data.sample import Sample, Trait
 
 if TYPE_CHECKING:
     from speedproof.data.suite import Key

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from speedproof.data.sample import FloatArray, IntArray, Trait
+from speedproof.arrays import FloatArray, IntArray
+from speedproof.data.sample import Trait
 from speedproof.data.units import Direction
 from speedproof.errors import FormatError
 

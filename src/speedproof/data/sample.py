@@ -7,16 +7,13 @@ from enum import StrEnum
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct, field
 from msgspec.structs import force_setattr, replace
 
+from speedproof.arrays import FloatArray, IntArray
 from speedproof.data.groups import Groups, batches, groups_of
 from speedproof.data.units import Direction, direction_of
 from speedproof.errors import DataError
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 
 class Trait(StrEnum):

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from speedproof.arrays import FloatArray
 from speedproof.errors import UsageError
 
 if TYPE_CHECKING:  # whoever only names a unit does not wait for it
-    import numpy as np
-    import numpy.typing as npt
+    pass
 
 
 class Direction(StrEnum):
@@ -48,7 +48,7 @@ class Unit(Struct, frozen=True):
         """How many base units it holds."""
         return self.numerator / self.denominator
 
-    def to_base(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    def to_base(self, values: FloatArray) -> FloatArray:
         """Bring values to the base unit so that equal quantities stay equal, whatever unit they are written in.
 
         A value of up to 15 digits is taken for the decimal number that the file says. That decimal times the
@@ -76,7 +76,7 @@ _DIGITS = 1e15
 _WHOLE = 2**53
 
 
-def _scaled(values: npt.NDArray[np.float64], numerator: int, denominator: int) -> npt.NDArray[np.float64]:
+def _scaled(values: FloatArray, numerator: int, denominator: int) -> FloatArray:
     """The decimals that values stand for times a fraction, correctly rounded."""
     import numpy as np
 

@@ -16,8 +16,9 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
+from speedproof.arrays import FloatArray
 from speedproof.data.record import Record, Skipped
-from speedproof.data.sample import FloatArray, Trait
+from speedproof.data.sample import Trait
 from speedproof.data.units import Direction, parse_unit
 from speedproof.errors import FormatError
 from speedproof.formats.jsontext import Number, as_fields, decode, numbers

@@ -17,8 +17,9 @@ from pathlib import Path
 import numpy as np
 from msgspec import Struct
 
+from speedproof.arrays import FloatArray
 from speedproof.data.record import Record, Skipped
-from speedproof.data.sample import FloatArray, Trait
+from speedproof.data.sample import Trait
 from speedproof.data.units import Unit, metric_of, parse_unit
 from speedproof.formats.jsontext import as_fields, decode
 from speedproof.formats.options import ReadOptions

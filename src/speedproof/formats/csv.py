@@ -17,9 +17,10 @@ from collections.abc import Iterator
 import numpy as np
 from msgspec import Struct, field
 
+from speedproof.arrays import FloatArray, IntArray
 from speedproof.data.names import joined
 from speedproof.data.record import Record, Skipped
-from speedproof.data.sample import FloatArray, IntArray, Trait
+from speedproof.data.sample import Trait
 from speedproof.data.units import Unit, metric_of
 from speedproof.formats.notes import SORTED, plural
 from speedproof.formats.options import ROLES, ReadOptions

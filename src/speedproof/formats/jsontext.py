@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from speedproof.data.sample import FloatArray
+from speedproof.arrays import FloatArray
 from speedproof.errors import FormatError
 from speedproof.formats.source import Source
 

@@ -11,8 +11,9 @@ from collections.abc import Iterator
 import numpy as np
 from msgspec import Struct
 
+from speedproof.arrays import FloatArray
 from speedproof.data.record import Record, Skipped
-from speedproof.data.sample import FloatArray, Trait
+from speedproof.data.sample import Trait
 from speedproof.data.units import metric_of, parse_unit
 from speedproof.formats.notes import SORTED, plural
 from speedproof.formats.options import ReadOptions

@@ -11,8 +11,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import numpy as np
 
+from speedproof.arrays import IntArray
 from speedproof.data.record import Record, Skipped
-from speedproof.data.sample import IntArray, Trait
+from speedproof.data.sample import Trait
 from speedproof.data.session_file import Damage, EndLine, RunLine, SessionLine, decode_lines
 from speedproof.data.units import Direction
 from speedproof.formats.moments import epoch

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from speedproof.data.sample import FloatArray, Trait
+from speedproof.arrays import FloatArray
+from speedproof.data.sample import Trait
 from speedproof.data.units import Unit, parse_unit
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")

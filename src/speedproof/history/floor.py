@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
+from speedproof.arrays import BoolArray, IntArray
 from speedproof.data.suite import Key
-from speedproof.history.rows import IntArray, Measurements
+from speedproof.history.rows import Measurements
 from speedproof.protocols.noise_floor import NoiseFloor
 from speedproof.stats.session_spread import SessionSpread, session_spreads
 
@@ -57,7 +57,7 @@ def _cells(measured: Measurements) -> IntArray:
     return measured.series * (int(groups.max(initial=0)) + 1) + groups
 
 
-def _repeated(numbers: IntArray) -> npt.NDArray[np.bool_]:
+def _repeated(numbers: IntArray) -> BoolArray:
     """Whether a number occurs again."""
     order = np.argsort(numbers, kind="stable")
     again = numbers[order][1:] == numbers[order][:-1]

@@ -7,14 +7,12 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from speedproof.arrays import BoolArray, FloatArray, IntArray
 from speedproof.data.suite import Key
 from speedproof.history.commits import Commit
 
 State = Literal["blessed", "invalid", "fixed"]
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +102,7 @@ class Measurements:
     session: IntArray
     machine: IntArray
     commit: IntArray
-    anchor: npt.NDArray[np.bool_]
+    anchor: BoolArray
     location: FloatArray
     low: FloatArray
     high: FloatArray
@@ -140,7 +138,7 @@ class Measurements:
     def __len__(self) -> int:
         return int(self.series.size)
 
-    def where(self, chosen: npt.NDArray[np.bool_] | IntArray) -> Measurements:
+    def where(self, chosen: BoolArray | IntArray) -> Measurements:
         """Some of them."""
         return Measurements(
             self.series[chosen],

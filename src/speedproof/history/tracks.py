@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from speedproof.arrays import FloatArray, IntArray
 from speedproof.history.commits import Commit
-from speedproof.history.rows import FloatArray, IntArray, Measurements
+from speedproof.history.rows import Measurements
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from speedproof.arrays import FloatArray
 from speedproof.mixture.fitting import MixtureFit, fit
 from speedproof.mixture.goodness import Progress, goodness_of_fit
 from speedproof.mixture.grid import detect_resolution
@@ -178,7 +179,7 @@ def _in_unit(found: Analysis, shift: int) -> Analysis:
     )
 
 
-def _modes(fitted: MixtureFit, found: Modes, x: npt.NDArray[np.float64]) -> tuple[Mode, ...]:
+def _modes(fitted: MixtureFit, found: Modes, x: FloatArray) -> tuple[Mode, ...]:
     ends = np.concatenate([[0.0], fitted.model.cdf(found.valleys), [1.0]])
     depths = np.concatenate([[np.inf], found.dips, [np.inf]])
     nearest = np.minimum(depths[:-1], depths[1:])
@@ -196,7 +197,7 @@ def _modes(fitted: MixtureFit, found: Modes, x: npt.NDArray[np.float64]) -> tupl
     )
 
 
-def _place(model: MixtureModel, peak: float, share: float, runs: npt.NDArray[np.float64]) -> float:
+def _place(model: MixtureModel, peak: float, share: float, runs: FloatArray) -> float:
     """Where a mode lies: at its peak, or at the median of its runs where a minority of them makes the peak."""
     spike = float(model.weights[model.labels(peak)]) < 0.5 * share
     return float(np.median(runs)) if spike and runs.size else peak

@@ -16,9 +16,9 @@ from types import ModuleType
 import numpy as np
 import numpy.typing as npt
 
+from speedproof.arrays import FloatArray
 from speedproof.errors import UsageError
 
-Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
 
 K_LIMIT = 32
@@ -104,8 +104,8 @@ class Fits:
     """What a search found, for each row."""
 
     # Log-likelihoods of K = 1..K_max under E and V; NaN where a model is not estimable or was not tried
-    loglik: Floats
-    parameters: Floats  # weights, means and variances of the best model, zeros behind its K
+    loglik: FloatArray
+    parameters: FloatArray  # weights, means and variances of the best model, zeros behind its K
     best: Ints  # K (0: nothing could be fitted) and model (0 = E, 1 = V) with the largest BIC
     steps: Ints  # EM steps made; negative where they ended before convergence
 
@@ -130,7 +130,7 @@ def kernel_names() -> tuple[str | None, ...]:
     return () if _COMPILED is None else tuple(_COMPILED.kernels())
 
 
-def quantile_starts(rows: Floats, K_max: int, *, as_mclust: bool = False) -> Ints:
+def quantile_starts(rows: FloatArray, K_max: int, *, as_mclust: bool = False) -> Ints:
     """Classes cut at sample quantiles, the start of EM.
 
     k classes are cut at k + 1 quantiles (type 7) of equally spaced probabilities, each class closed on the
@@ -155,7 +155,7 @@ def start_of(K: int) -> int:
     return (K - 2) * (K + 3) // 2
 
 
-def _starts_with_ties(x: Floats, K_max: int, as_mclust: bool) -> list[int]:
+def _starts_with_ties(x: FloatArray, K_max: int, as_mclust: bool) -> list[int]:
     starts: list[int] = []
     distinct = x[0] < x[-1]
     for k in range(2, K_max + 1):
@@ -171,7 +171,7 @@ def _starts_with_ties(x: Floats, K_max: int, as_mclust: bool) -> list[int]:
     return starts
 
 
-def _quantiles(x: Floats, m: int, as_mclust: bool) -> Floats:
+def _quantiles(x: FloatArray, m: int, as_mclust: bool) -> FloatArray:
     """Distinct type-7 quantiles at 0, 1/m, ..., 1."""
     if as_mclust:
         place = np.minimum(np.arange(m + 1) * (1.0 / m), 1.0) * (x.size - 1)
@@ -186,7 +186,7 @@ def _quantiles(x: Floats, m: int, as_mclust: bool) -> Floats:
 
 
 def search(
-    rows: Floats,
+    rows: FloatArray,
     starts: Ints,
     K_max: int,
     rules: StoppingRules,
@@ -211,7 +211,7 @@ def search(
     return fits
 
 
-def ks_distances(rows: Floats, fits: Fits, *, jobs: int = 1, kernel: str | None = None) -> Floats:
+def ks_distances(rows: FloatArray, fits: Fits, *, jobs: int = 1, kernel: str | None = None) -> FloatArray:
     """Distance of each row's empirical distribution to its fitted mixture.
 
     The supremum over all x of ``|F_n(x) - F(x)|``: both sides of each jump count.
@@ -245,7 +245,7 @@ class Request:
     patience: int
 
 
-def _runner(kernel: str | None) -> Callable[[Floats, Ints, Request, Fits], None]:
+def _runner(kernel: str | None) -> Callable[[FloatArray, Ints, Request, Fits], None]:
     if kernel == "numpy" or (kernel is None and _COMPILED is None):
         from speedproof.mixture import em_numpy
 
@@ -253,7 +253,7 @@ def _runner(kernel: str | None) -> Callable[[Floats, Ints, Request, Fits], None]
     module, chosen = _chosen(kernel)
     fill = module.search
 
-    def run(rows: Floats, starts: Ints, request: Request, fits: Fits) -> None:
+    def run(rows: FloatArray, starts: Ints, request: Request, fits: Fits) -> None:
         chunk = np.ascontiguousarray(rows, dtype=np.float64)
         fill(
             chunk, np.ascontiguousarray(starts), fits.loglik, fits.parameters, fits.best, fits.steps,
@@ -279,8 +279,13 @@ def compiled(kernel: str | None = None) -> tuple[ModuleType, int] | None:
 
 
 def climb(
-    x: Floats, mixtures: Floats, places: npt.ArrayLike, rules: StoppingRules, *, kernel: str | None = None
-) -> tuple[Floats, Ints]:
+    x: FloatArray,
+    mixtures: FloatArray,
+    places: npt.ArrayLike,
+    rules: StoppingRules,
+    *,
+    kernel: str | None = None,
+) -> tuple[FloatArray, Ints]:
     """EM on one sample from many mixtures.
 
     Log-likelihoods, NaN where a model is not estimable, and the steps made, negative where they ended before

@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from speedproof.arrays import BoolArray, FloatArray
 from speedproof.mixture import em
 
 if TYPE_CHECKING:
     from speedproof.mixture.em import Fits, Request, StoppingRules
 
-Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
-Bools = npt.NDArray[np.bool_]
 Indices = npt.NDArray[np.intp]
 
 
@@ -29,14 +28,14 @@ Indices = npt.NDArray[np.intp]
 class Mixtures:
     """Weights, means and variances of J mixtures of K components: arrays of shape (J, K)."""
 
-    w: Floats
-    mu: Floats
-    v: Floats
+    w: FloatArray
+    mu: FloatArray
+    v: FloatArray
 
-    def __getitem__(self, which: Bools | Indices) -> Mixtures:
+    def __getitem__(self, which: BoolArray | Indices) -> Mixtures:
         return Mixtures(self.w[which], self.mu[which], self.v[which])
 
-    def __setitem__(self, which: Bools | Indices, other: Mixtures) -> None:
+    def __setitem__(self, which: BoolArray | Indices, other: Mixtures) -> None:
         self.w[which], self.mu[which], self.v[which] = other.w, other.mu, other.v
 
 
@@ -48,17 +47,17 @@ class Runs:
     ``m_step`` takes these too and returns the next mixtures and which of them are sound.
     """
 
-    e_step: Callable[[Indices, Mixtures], tuple[Floats, Floats]]
-    m_step: Callable[[Indices, Mixtures, Floats], tuple[Mixtures, Bools]]
+    e_step: Callable[[Indices, Mixtures], tuple[FloatArray, FloatArray]]
+    m_step: Callable[[Indices, Mixtures, FloatArray], tuple[Mixtures, BoolArray]]
     mixtures: Mixtures
-    loglik: Floats
+    loglik: FloatArray
     steps: Ints
-    finished: Bools
-    singular: Bools
+    finished: BoolArray
+    singular: BoolArray
 
     @classmethod
     def of_samples(
-        cls, x: Floats, common: Bools, start: Mixtures, sound: Bools, rules: StoppingRules
+        cls, x: FloatArray, common: BoolArray, start: Mixtures, sound: BoolArray, rules: StoppingRules
     ) -> Runs:
         """Runs on the samples x, shape (J, n)."""
         n = x.shape[1]
@@ -72,17 +71,17 @@ class Runs:
     @classmethod
     def begin(
         cls,
-        e_step: Callable[[Indices, Mixtures], tuple[Floats, Floats]],
-        m_step: Callable[[Indices, Mixtures, Floats], tuple[Mixtures, Bools]],
+        e_step: Callable[[Indices, Mixtures], tuple[FloatArray, FloatArray]],
+        m_step: Callable[[Indices, Mixtures, FloatArray], tuple[Mixtures, BoolArray]],
         start: Mixtures,
-        sound: Bools,
+        sound: BoolArray,
     ) -> Runs:
         """Runs that have made no step; those whose start is not sound are over."""
         count = sound.size
         return cls(e_step, m_step, start, np.full(count, np.nan), np.zeros(count, np.int32), ~sound, ~sound)
 
 
-def e_step(x: Floats, t: Mixtures) -> tuple[Floats, Floats]:
+def e_step(x: FloatArray, t: Mixtures) -> tuple[FloatArray, FloatArray]:
     """Log-likelihoods (J,) and the sums S0, S1, S2 about the old means (J, 3, K)."""
     d = x[:, :, None] - t.mu[:, None]
     q = (np.log(t.w) - 0.5 * np.log(t.v))[:, None] - 0.5 / t.v[:, None] * d**2
@@ -95,10 +94,12 @@ def e_step(x: Floats, t: Mixtures) -> tuple[Floats, Floats]:
     return loglik, np.stack([r.sum(axis=1), rd.sum(axis=1), (rd * d).sum(axis=1)], axis=1)
 
 
-def m_step(n: int, common: Bools, t: Mixtures, sums: Floats, rules: StoppingRules) -> tuple[Mixtures, Bools]:
+def m_step(
+    n: int, common: BoolArray, t: Mixtures, sums: FloatArray, rules: StoppingRules
+) -> tuple[Mixtures, BoolArray]:
     """Next mixtures, and which of them are sound; the others stay."""
     s0, s1, s2 = sums[:, 0], sums[:, 1], sums[:, 2]
-    sound: Bools = np.asarray((s0 > em.EMPTY).all(axis=1))
+    sound: BoolArray = np.asarray((s0 > em.EMPTY).all(axis=1))
     safe = np.where(s0 > em.EMPTY, s0, 1.0)
     shift = s1 / safe
     within = (s2 - shift * s1).sum(axis=1, keepdims=True) / n
@@ -112,7 +113,7 @@ def m_step(n: int, common: Bools, t: Mixtures, sums: Floats, rules: StoppingRule
     return following, sound
 
 
-def search(rows: Floats, starts: Ints, request: Request, fits: Fits) -> None:
+def search(rows: FloatArray, starts: Ints, request: Request, fits: Fits) -> None:
     """Fill ``fits``: every K and model for every row, the best by BIC."""
     rules = request.rules
     count, K_max = fits.loglik.shape[:2]
@@ -133,7 +134,7 @@ def search(rows: Floats, starts: Ints, request: Request, fits: Fits) -> None:
         _finish(rows, rules, fits, mixtures)
 
 
-def climb(x: Floats, mixtures: Floats, places: Ints, rules: StoppingRules) -> tuple[Floats, Ints]:
+def climb(x: FloatArray, mixtures: FloatArray, places: Ints, rules: StoppingRules) -> tuple[FloatArray, Ints]:
     """EM on one sample from many mixtures, shape (J, 3, K_max), which are changed."""
     loglik, steps = np.full(len(places), np.nan), np.zeros(len(places), np.int32)
     for K in np.unique(places[:, 0]).tolist():
@@ -149,7 +150,7 @@ def climb(x: Floats, mixtures: Floats, places: Ints, rules: StoppingRules) -> tu
     return loglik, steps
 
 
-def ks_distances(rows: Floats, fits: Fits) -> Floats:
+def ks_distances(rows: FloatArray, fits: Fits) -> FloatArray:
     """Supremum over x of the distance of each row's empirical distribution to its mixture."""
     n = rows.shape[1]
     distances = np.full(len(rows), np.nan)
@@ -165,14 +166,14 @@ def ks_distances(rows: Floats, fits: Fits) -> Floats:
     return distances
 
 
-def _wanted(K: int, fits: Fits, request: Request) -> Bools:
+def _wanted(K: int, fits: Fits, request: Request) -> BoolArray:
     """Which rows still want more components."""
     if request.patience == 0 or max(request.K_always, 1) >= K:
         return np.ones(len(fits.best), np.bool_)
     return K - fits.best[:, 0] <= request.patience
 
 
-def _start(rows: Floats, classes: Ints, models: int, rules: StoppingRules) -> Runs:
+def _start(rows: FloatArray, classes: Ints, models: int, rules: StoppingRules) -> Runs:
     """The M-step from classes, for E and V of each row in turn."""
     count, n = rows.shape
     K = classes.shape[1] - 1
@@ -217,7 +218,7 @@ def accelerated(runs: Runs, rules: StoppingRules) -> None:
     longest = np.ones(count)
     t0, t2 = runs.mixtures[np.arange(count)], runs.mixtures[np.arange(count)]
 
-    def step(which: Indices) -> tuple[Floats, Mixtures, Bools]:
+    def step(which: Indices) -> tuple[FloatArray, Mixtures, BoolArray]:
         t = runs.mixtures[which]
         loglik, sums = runs.e_step(which, t)
         runs.steps[which] += 1
@@ -253,8 +254,8 @@ def _drop(runs: Runs, which: Indices) -> None:
 
 
 def _extrapolate(
-    t0: Mixtures, t1: Mixtures, t2: Mixtures, longest: Floats, min_variance: float
-) -> tuple[Mixtures, Floats]:
+    t0: Mixtures, t1: Mixtures, t2: Mixtures, longest: FloatArray, min_variance: float
+) -> tuple[Mixtures, FloatArray]:
     a0, a1, a2 = (np.stack([t.w, t.mu, t.v], axis=1) for t in (t0, t1, t2))
     r, q = a1 - a0, (a2 - a1) - (a1 - a0)
     rr, qq = (r**2).sum(axis=(1, 2)), (q**2).sum(axis=(1, 2))
@@ -295,7 +296,7 @@ def _bic(fits: Fits, row: int, K: int, model: int, n: int) -> float:
     return float(2.0 * fits.loglik[row, K - 1, model] - parameters * np.log(n))
 
 
-def _finish(rows: Floats, rules: StoppingRules, fits: Fits, mixtures: dict[int, Mixtures]) -> None:
+def _finish(rows: FloatArray, rules: StoppingRules, fits: Fits, mixtures: dict[int, Mixtures]) -> None:
     """Take every model whose BIC is near the best one of its row on to convergence."""
     n = rows.shape[1]
     fine = replace(rules, gain_relative=0.0, gain_absolute=rules.finish_gain)

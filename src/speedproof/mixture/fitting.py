@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import numpy.typing as npt
 
+from speedproof.arrays import FloatArray, IntArray
 from speedproof.errors import DataError, UsageError
 from speedproof.mixture import em
 from speedproof.mixture.grid import detect_resolution, tick
@@ -28,7 +29,6 @@ from speedproof.mixture.search import table
 if TYPE_CHECKING:
     from speedproof.mixture.goodness import Distance, GoodnessOfFit
 
-Floats = npt.NDArray[np.float64]
 Kind = Literal["E", "V", "X"]
 
 
@@ -90,7 +90,7 @@ class MixtureFit:
     converged: bool
     K_max: int
     resolution: float | None = None
-    values: Floats = field(default_factory=lambda: np.empty(0), repr=False)
+    values: FloatArray = field(default_factory=lambda: np.empty(0), repr=False)
 
     @property
     def components(self) -> int:
@@ -103,37 +103,37 @@ class MixtureFit:
         return self.candidates[1] if len(self.candidates) > 1 else None
 
     @property
-    def weights(self) -> Floats:
+    def weights(self) -> FloatArray:
         """Of the components, in order of their means."""
         return self.model.weights
 
     @property
-    def means(self) -> Floats:
+    def means(self) -> FloatArray:
         """Of the components, ascending."""
         return self.model.means
 
     @property
-    def sds(self) -> Floats:
+    def sds(self) -> FloatArray:
         """Standard deviations of the components."""
         return self.model.sds
 
-    def pdf(self, x: npt.ArrayLike) -> Floats:
+    def pdf(self, x: npt.ArrayLike) -> FloatArray:
         """Density of the mixture."""
         return self.model.pdf(x)
 
-    def cdf(self, x: npt.ArrayLike) -> Floats:
+    def cdf(self, x: npt.ArrayLike) -> FloatArray:
         """P[X <= x]."""
         return self.model.cdf(x)
 
-    def sf(self, x: npt.ArrayLike) -> Floats:
+    def sf(self, x: npt.ArrayLike) -> FloatArray:
         """P[X > x]."""
         return self.model.sf(x)
 
-    def ppf(self, p: npt.ArrayLike) -> Floats:
+    def ppf(self, p: npt.ArrayLike) -> FloatArray:
         """Quantiles."""
         return self.model.ppf(p)
 
-    def rvs(self, n: int, seed: int | np.random.SeedSequence | np.random.Generator) -> Floats:
+    def rvs(self, n: int, seed: int | np.random.SeedSequence | np.random.Generator) -> FloatArray:
         """Draw n values."""
         return self.model.rvs(n, seed)
 
@@ -141,11 +141,11 @@ class MixtureFit:
         """Peaks of the density, with the valleys between them; their count is the report's I4."""
         return self.model.modes()
 
-    def labels(self) -> npt.NDArray[np.int64]:
+    def labels(self) -> IntArray:
         """The most probable component of each value of the sample."""
         return self.model.labels(self.values)
 
-    def observations(self) -> tuple[Floats, ...]:
+    def observations(self) -> tuple[FloatArray, ...]:
         """The values of the sample that fall into each component."""
         return self.model.clusters(self.values)
 
@@ -198,7 +198,7 @@ class MixtureFit:
         )
 
 
-def standardise(values: npt.ArrayLike) -> tuple[Floats, float, float]:
+def standardise(values: npt.ArrayLike) -> tuple[FloatArray, float, float]:
     """Sort a sample and remove its location and scale, so that no answer depends on the unit."""
     try:
         x = np.sort(np.asarray(values, dtype=np.float64).ravel())
@@ -297,13 +297,13 @@ def fit(
     )
 
 
-def _rounding(values: npt.ArrayLike, u: Floats, scale: float) -> float:
+def _rounding(values: npt.ArrayLike, u: FloatArray, scale: float) -> float:
     """Smallest deviation, in the unit of u, that the grid or the ticks of the values leave; 0 without them."""
     step = 0.0 if (np.diff(u) > 0).all() else (detect_resolution(values) or 0.0) / scale
     return max(step, tick(u) or 0.0) / sqrt(2.0 * pi)
 
 
-def _as_mclust(x: Floats, K_max: int) -> MixtureFit:
+def _as_mclust(x: FloatArray, K_max: int) -> MixtureFit:
     row, n = x[np.newaxis], x.size
     found = em.search(row, em.quantile_starts(row, K_max, as_mclust=True), K_max, em.MCLUST)
     candidates = ranked_candidates(found.loglik[0], n)
@@ -331,7 +331,7 @@ def free_parameters(kind: Kind, K: int) -> int:
     return 2 if K == 1 else 2 * K if kind == "E" else 3 * K - 1
 
 
-def ranked_candidates(loglik: Floats, n: int) -> tuple[Candidate, ...]:
+def ranked_candidates(loglik: FloatArray, n: int) -> tuple[Candidate, ...]:
     """What could be estimated, in order of BIC; of equals the one with fewer components, E before V."""
     found = []
     for K, pair in enumerate(loglik.tolist(), start=1):

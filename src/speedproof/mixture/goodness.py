@@ -14,12 +14,12 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from speedproof.arrays import FloatArray
 from speedproof.errors import DataError, UsageError
 from speedproof.mixture import em
 from speedproof.mixture.fitting import MixtureFit
 from speedproof.mixture.model import MixtureModel
 
-Floats = npt.NDArray[np.float64]
 Progress = Callable[[int, int], None]
 Distance = Literal["ks", "cvm", "ad"]
 
@@ -53,7 +53,7 @@ class GoodnessOfFit:
 
     distance: float
     pvalue: float
-    replicates: Floats
+    replicates: FloatArray
     undersampling: float
     size: int
     fast: bool
@@ -118,7 +118,7 @@ def undersampling(n: int) -> float:
 
 def draw_samples(
     model: MixtureModel, n: int, N: int, seed: int | np.random.SeedSequence, *, jobs: int = 1
-) -> Floats:
+) -> FloatArray:
     """Draw N sorted samples of size n.
 
     Every 32 samples have a random stream of their own, a child of the seed: sample i is the same whatever
@@ -187,12 +187,12 @@ def goodness_of_fit(
     return GoodnessOfFit(own, share_beyond(distances, own), distances, factor, size, fast)
 
 
-def share_beyond(distances: Floats, distance: float) -> float:
+def share_beyond(distances: FloatArray, distance: float) -> float:
     """Share of bootstrap distances that exceed one; what differs by rounding alone (two values) counts, too."""
     return float((distances > distance * (1.0 - 1e-9)).mean())
 
 
-def squared_distance(x: Floats, model: MixtureModel, distance: Distance) -> float:
+def squared_distance(x: FloatArray, model: MixtureModel, distance: Distance) -> float:
     """Cramer and von Mises' or Anderson and Darling's statistic of sorted values, over their number."""
     n = x.size
     if distance == "cvm":
@@ -205,14 +205,14 @@ def squared_distance(x: Floats, model: MixtureModel, distance: Distance) -> floa
 
 
 def refitted_distances(
-    rows: Floats,
+    rows: FloatArray,
     K_max: int,
     *,
     K_always: int = 0,
     patience: int = 0,
     jobs: int = 1,
     distance: Distance = "ks",
-) -> Floats:
+) -> FloatArray:
     """Fit rows anew, with the choice of K and model, and measure each one's distance to its fit.
 
     NaN for a constant row.
@@ -234,12 +234,12 @@ def refitted_distances(
 class Refitted:
     """Mixtures of N samples: weights, means and deviations, shape (N, K_max), zeros behind a mixture's K."""
 
-    weights: Floats
-    means: Floats
-    sds: Floats
+    weights: FloatArray
+    means: FloatArray
+    sds: FloatArray
 
 
-def refitted(samples: Floats, K_max: int, *, jobs: int = 1) -> Refitted:
+def refitted(samples: FloatArray, K_max: int, *, jobs: int = 1) -> Refitted:
     """Fit sorted rows anew, with the choice of K and model."""
     centres = samples.mean(axis=1, keepdims=True)
     scales = samples.std(axis=1, ddof=1, keepdims=True)
@@ -248,7 +248,7 @@ def refitted(samples: Floats, K_max: int, *, jobs: int = 1) -> Refitted:
     return Refitted(w / w.sum(axis=1, keepdims=True), centres + scales * mu, scales * np.sqrt(v))
 
 
-def _refit(rows: Floats, K_max: int, K_always: int, patience: int, jobs: int) -> em.Fits:
+def _refit(rows: FloatArray, K_max: int, K_always: int, patience: int, jobs: int) -> em.Fits:
     K_max = min(K_max, rows.shape[1])
     starts = em.quantile_starts(rows, K_max)
     return em.search(

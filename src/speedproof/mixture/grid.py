@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from speedproof.arrays import FloatArray
 
 FINEST = 1e6
 """A grid of more steps than this over the range is no rounding to reckon with."""
@@ -57,7 +57,7 @@ MANY = 10
 """Ticks that values must lie on: fewer, and evenly spaced, may be states of the program."""
 
 
-def tick(values: Floats) -> float | None:
+def tick(values: FloatArray) -> float | None:
     """The step of the ticks that sorted values crowd at: each within an eighth of it, ten or more of them in use.
 
     None where there are none, or where less than a third of the values share one. There are more ticks than a

@@ -18,14 +18,12 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from speedproof.arrays import FloatArray, IntArray
 from speedproof.errors import UsageError
 from speedproof.mixture.fitting import MixtureFit
 from speedproof.mixture.goodness import Refitted, draw_samples, refitted
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.special import ndtri, t_quantile
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 MOST_DRAWN = 4_000
 """Values of a redrawn sample at most: fitting anew takes as long as there are values."""
@@ -66,7 +64,7 @@ def sample_intervals(
     return tuple(found)
 
 
-def _ranked(values: npt.ArrayLike, processes: npt.ArrayLike | None) -> tuple[Floats, Integers]:
+def _ranked(values: npt.ArrayLike, processes: npt.ArrayLike | None) -> tuple[FloatArray, IntArray]:
     """The values in order, and the numbers of their processes from 0 on."""
     x = np.asarray(values, dtype=np.float64)
     if processes is None:
@@ -75,7 +73,9 @@ def _ranked(values: npt.ArrayLike, processes: npt.ArrayLike | None) -> tuple[Flo
     return x[order], np.unique(np.asarray(processes), return_inverse=True)[1][order]
 
 
-def _projected(j: int, ranked: Sequence[Floats], inside: Sequence[Integers]) -> tuple[float, Floats, Floats]:
+def _projected(
+    j: int, ranked: Sequence[FloatArray], inside: Sequence[IntArray]
+) -> tuple[float, FloatArray, FloatArray]:
     """The chance of version j, what each sample adds to its variance, and that one's degrees of freedom.
 
     The projection on the version itself is the chance of each of its values; that on another sample is the
@@ -112,7 +112,7 @@ def mixture_intervals(
     seeds = np.random.SeedSequence(seed).spawn(len(fits))
     points = int(np.clip(POINTS // (resamples * len(fits)), 32, 1024))
 
-    def redrawn(f: MixtureFit, child: np.random.SeedSequence) -> Floats:
+    def redrawn(f: MixtureFit, child: np.random.SeedSequence) -> FloatArray:
         samples = draw_samples(f.model, min(f.n, MOST_DRAWN), resamples, child, jobs=jobs)
         return _points(refitted(samples, f.K_max, jobs=jobs), points)
 
@@ -125,7 +125,7 @@ def mixture_intervals(
     )
 
 
-def _points(models: Refitted, count: int) -> Floats:
+def _points(models: Refitted, count: int) -> FloatArray:
     """Every mixture as so many values of equal weight, shape (N, count).
 
     The unit interval is cut into as many equal parts: the place of a part's middle among the cumulated weights
@@ -141,7 +141,7 @@ def _points(models: Refitted, count: int) -> Floats:
     return np.asarray(mean + sd * _TABLE[np.clip(inside * 4096, 0, 4095).astype(int)])
 
 
-def _least_of_points(values: Floats) -> Floats:
+def _least_of_points(values: FloatArray) -> FloatArray:
     """I3 of each of r versions of P values of equal weight, shape (N, r, P) -> (N, r); see `least_of_samples`."""
     draws, versions, count = values.shape
     order = np.argsort(np.sort(values, axis=2).reshape(draws, -1), axis=1)

@@ -20,11 +20,11 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from speedproof.arrays import FloatArray, IntArray
 from speedproof.errors import UsageError
 from speedproof.mixture.model import MixtureModel
 from speedproof.stats.special import ndtr
 
-Floats = npt.NDArray[np.float64]
 Ties = Literal["strict", "half", "equal"]
 
 
@@ -44,9 +44,9 @@ class Metrics:
         I4; None for samples, whose number of modes only a model tells.
     """
 
-    gaps: Floats
-    below: Floats
-    least: Floats
+    gaps: FloatArray
+    below: FloatArray
+    least: FloatArray
     modes: tuple[int, ...] | None
 
 
@@ -137,8 +137,8 @@ def mixture_probability_below(x: MixtureModel, y: MixtureModel, *, delta: float 
 class Chances:
     """I3 of every version."""
 
-    strict: Floats  # P[X_j < min of the others]
-    or_equal: Floats  # the same with ``<=``: what ties add. Equal to ``strict`` for mixtures.
+    strict: FloatArray  # P[X_j < min of the others]
+    or_equal: FloatArray  # the same with ``<=``: what ties add. Equal to ``strict`` for mixtures.
     error: float  # bound of the numerical error; of quadrature for mixtures, of rounding for samples
 
 
@@ -172,14 +172,14 @@ def least_of_samples(samples: Sequence[npt.ArrayLike]) -> Chances:
 class _Sweep:
     """Pooled values in order, their versions, and the sum of log S_l (and the zeros) after each."""
 
-    pooled: Floats
-    version: npt.NDArray[np.int64]
-    arrays: list[Floats]
-    logs: Floats
-    zeros: npt.NDArray[np.int64]
+    pooled: FloatArray
+    version: IntArray
+    arrays: list[FloatArray]
+    logs: FloatArray
+    zeros: IntArray
 
 
-def _chances(sweep: _Sweep, side: Literal["left", "right"]) -> Floats:
+def _chances(sweep: _Sweep, side: Literal["left", "right"]) -> FloatArray:
     """Mean over each version of the others' survival; equal values passed ("right") or not ("left")."""
     pooled, version = sweep.pooled, sweep.version
     passed = _places_in_itself(pooled, side)
@@ -194,7 +194,7 @@ def _chances(sweep: _Sweep, side: Literal["left", "right"]) -> Floats:
     return np.asarray(np.bincount(version, weights=product, minlength=sizes.size) / sizes)
 
 
-def _places_in_itself(ascending: Floats, side: Literal["left", "right"]) -> npt.NDArray[np.int64]:
+def _places_in_itself(ascending: FloatArray, side: Literal["left", "right"]) -> IntArray:
     """How many values are less than each, or at most as large."""
     ends = np.append(np.flatnonzero(ascending[1:] > ascending[:-1]), ascending.size - 1) + 1
     runs = np.diff(ends, prepend=0)
@@ -222,7 +222,7 @@ _REACH = 10.0
 """Deviations within which a component is looked at."""
 
 
-def _intervals(models: Sequence[MixtureModel]) -> tuple[Floats, Floats]:
+def _intervals(models: Sequence[MixtureModel]) -> tuple[FloatArray, FloatArray]:
     """Lower ends and widths of intervals that hold all mass which can win, about a deviation wide or less.
 
     Cuts lie at every component's deviations; where components crowd most of them are left out again.

@@ -7,11 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from speedproof.arrays import FloatArray, IntArray
 from speedproof.errors import DataError
 from speedproof.stats.special import ndtr, ndtri
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 _HALF_LOG_2PI = 0.5 * float(np.log(2.0 * np.pi))
 
@@ -32,10 +30,10 @@ class Modes:
         Depth of each valley: the log of the lower neighbouring peak's density over the valley's.
     """
 
-    places: Floats
-    log_densities: Floats
-    valleys: Floats
-    dips: Floats
+    places: FloatArray
+    log_densities: FloatArray
+    valleys: FloatArray
+    dips: FloatArray
 
     @property
     def count(self) -> int:
@@ -90,9 +88,9 @@ class MixtureModel:
     0.9
     """
 
-    weights: Floats
-    means: Floats
-    sds: Floats
+    weights: FloatArray
+    means: FloatArray
+    sds: FloatArray
 
     def __init__(self, weights: npt.ArrayLike, means: npt.ArrayLike, sds: npt.ArrayLike) -> None:
         w, mu, s = (np.array(a, dtype=np.float64) for a in (weights, means, sds))
@@ -124,12 +122,12 @@ class MixtureModel:
         # about the mean, so that a large mean costs no digits
         return float(np.sqrt(self.weights @ (self.sds**2 + (self.means - self.mean) ** 2)))
 
-    def _log_terms(self, x: Floats) -> Floats:
+    def _log_terms(self, x: FloatArray) -> FloatArray:
         """Log of w_k N(x; mu_k, s_k^2), shape (..., K)."""
         z = (x[..., None] - self.means) / self.sds
         return np.asarray(np.log(self.weights) - np.log(self.sds) - _HALF_LOG_2PI - 0.5 * z * z)
 
-    def logpdf(self, x: npt.ArrayLike) -> Floats:
+    def logpdf(self, x: npt.ArrayLike) -> FloatArray:
         """Logarithm of the density; does not underflow.
 
         Parameters
@@ -146,21 +144,21 @@ class MixtureModel:
         top = terms.max(axis=-1)
         return np.asarray(top + np.log(np.exp(terms - top[..., None]).sum(axis=-1)))
 
-    def pdf(self, x: npt.ArrayLike) -> Floats:
+    def pdf(self, x: npt.ArrayLike) -> FloatArray:
         """Density."""
         return np.asarray(np.exp(self.logpdf(x)))
 
-    def cdf(self, x: npt.ArrayLike) -> Floats:
+    def cdf(self, x: npt.ArrayLike) -> FloatArray:
         """P[X <= x], accurate also where it is tiny."""
         z = (np.asarray(x, dtype=np.float64)[..., None] - self.means) / self.sds
         return np.asarray(ndtr(z) @ self.weights)
 
-    def sf(self, x: npt.ArrayLike) -> Floats:
+    def sf(self, x: npt.ArrayLike) -> FloatArray:
         """P[X > x], accurate also where it is tiny."""
         z = (np.asarray(x, dtype=np.float64)[..., None] - self.means) / self.sds
         return np.asarray(ndtr(-z) @ self.weights)
 
-    def ppf(self, p: npt.ArrayLike) -> Floats:
+    def ppf(self, p: npt.ArrayLike) -> FloatArray:
         """Quantiles, to the last digits that the distribution function resolves.
 
         Parameters
@@ -180,7 +178,7 @@ class MixtureModel:
         quantiles[inside] = self._bisect(probabilities[inside])
         return quantiles
 
-    def _bisect(self, p: Floats) -> Floats:
+    def _bisect(self, p: FloatArray) -> FloatArray:
         ends = self.means + self.sds * ndtri(p)[:, None]
         low, high = ends.min(axis=1), ends.max(axis=1)
         lower_tail = p <= 0.5
@@ -193,7 +191,7 @@ class MixtureModel:
             low = np.where(apart & below, middle, low)
             high = np.where(apart & ~below, middle, high)
 
-    def rvs(self, n: int, seed: int | np.random.SeedSequence | np.random.Generator) -> Floats:
+    def rvs(self, n: int, seed: int | np.random.SeedSequence | np.random.Generator) -> FloatArray:
         """Draw n values.
 
         Parameters
@@ -216,17 +214,17 @@ class MixtureModel:
         """Log-likelihood of a sample."""
         return float(self.logpdf(x).sum())
 
-    def responsibilities(self, x: npt.ArrayLike) -> Floats:
+    def responsibilities(self, x: npt.ArrayLike) -> FloatArray:
         """Probability of each component given each value, shape (n, K)."""
         terms = self._log_terms(np.asarray(x, dtype=np.float64))
         e = np.exp(terms - terms.max(axis=-1, keepdims=True))
         return np.asarray(e / e.sum(axis=-1, keepdims=True))
 
-    def labels(self, x: npt.ArrayLike) -> Integers:
+    def labels(self, x: npt.ArrayLike) -> IntArray:
         """Most probable component of each value; the first of equals."""
         return np.asarray(self._log_terms(np.asarray(x, dtype=np.float64)).argmax(axis=-1), dtype=np.int64)
 
-    def clusters(self, x: npt.ArrayLike) -> tuple[Floats, ...]:
+    def clusters(self, x: npt.ArrayLike) -> tuple[FloatArray, ...]:
         """Values of each component, in the order of ``x``.
 
         Parameters
@@ -242,7 +240,7 @@ class MixtureModel:
         values, labels = np.asarray(x, dtype=np.float64), self.labels(x)
         return tuple(values[labels == k] for k in range(self.components))
 
-    def score(self, x: npt.ArrayLike) -> Floats:
+    def score(self, x: npt.ArrayLike) -> FloatArray:
         """Derivative of the log density; its zeros are modes and valleys."""
         points = np.asarray(x, dtype=np.float64)
         pull = (self.means - points[..., None]) / self.sds**2

@@ -9,11 +9,9 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from speedproof.arrays import IntArray
 from speedproof.mixture.model import MixtureModel, Modes
 from speedproof.stats.special import ndtr
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 DIP = log(1.25)
 """Modes are told apart by a valley a fifth below the lower peak; shallower ones come and go by chance."""
@@ -90,12 +88,12 @@ def mode_order(
     return ModeOrder("blocks" if fewer < more else "alternating", stretches, expected, pvalue)
 
 
-def _stretches_sd(counts: Integers) -> float:
+def _stretches_sd(counts: IntArray) -> float:
     """Standard deviation of the number of stretches in a random order (Barton and David 1957)."""
     c = counts.astype(np.float64)
     n, squares, cubes = c.sum(), (c**2).sum(), (c**3).sum()
     return float(np.sqrt((squares * (squares + n * (n + 1)) - 2 * n * cubes - n**3) / (n**2 * (n - 1))))
 
 
-def _stretches(label: Integers) -> Integers:
+def _stretches(label: IntArray) -> IntArray:
     return 1 + np.asarray((label[..., 1:] != label[..., :-1]).sum(axis=-1))

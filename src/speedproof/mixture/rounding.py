@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from speedproof.arrays import BoolArray, FloatArray
 from speedproof.errors import DataError, UsageError
 from speedproof.mixture import em
 from speedproof.mixture.em_numpy import Mixtures, Runs, accelerated, choose, record
@@ -30,7 +31,6 @@ from speedproof.stats.special import ndtr
 
 __all__ = ["detect_resolution", "fit_rounded", "goodness_of_rounded", "rounded_distance", "rounding_matters"]
 
-Floats = npt.NDArray[np.float64]
 
 NARROWEST = 0.05
 """Smallest deviation, in steps: half a step is ten of them, and the likelihood has long stopped to change."""
@@ -46,12 +46,12 @@ class _Cells:
     Rows are padded with cells that occur zero times.
     """
 
-    values: Floats
-    counts: Floats
+    values: FloatArray
+    counts: FloatArray
     n: int
 
 
-def _cells(samples: Floats) -> _Cells:
+def _cells(samples: FloatArray) -> _Cells:
     found = [np.unique(row, return_counts=True) for row in samples]
     width = max(v.size for v, _ in found)
     values, counts = np.zeros((len(samples), width)), np.zeros((len(samples), width))
@@ -61,7 +61,7 @@ def _cells(samples: Floats) -> _Cells:
     return _Cells(values, counts, samples.shape[1])
 
 
-def _interval_moments(cells: Floats, t: Mixtures) -> tuple[Floats, Floats, Floats]:
+def _interval_moments(cells: FloatArray, t: Mixtures) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Log P[cell | k], E[z | cell, k], E[z^2 | cell, k] of the standardised component, (J, m, K)."""
     s = np.sqrt(t.v)[:, None]
     low = (cells[:, :, None] - 0.5 - t.mu[:, None]) / s
@@ -83,7 +83,7 @@ def _interval_moments(cells: Floats, t: Mixtures) -> tuple[Floats, Floats, Float
     return log_mass, np.where(mirrored, -first, first), np.maximum(second, first**2)
 
 
-def _e_step(values: Floats, counts: Floats, t: Mixtures) -> tuple[Floats, Floats]:
+def _e_step(values: FloatArray, counts: FloatArray, t: Mixtures) -> tuple[FloatArray, FloatArray]:
     """Log-likelihoods of the rounded values, and the expected sums about the old means."""
     log_mass, first, second = _interval_moments(values, t)
     q = np.log(t.w)[:, None] + log_mass
@@ -118,7 +118,7 @@ def _search(cells: _Cells, K_max: int) -> em.Fits:
     return fits
 
 
-def _refitted(samples: Floats, K_max: int, K_always: int) -> list[MixtureModel]:
+def _refitted(samples: FloatArray, K_max: int, K_always: int) -> list[MixtureModel]:
     """Mixtures of rounded samples in steps, fast enough for a bootstrap.
 
     A rounded normal has nearly the moments of one whose variance is larger by 1/12 (Sheppard's correction), so
@@ -147,13 +147,13 @@ def _refitted(samples: Floats, K_max: int, K_always: int) -> list[MixtureModel]:
 
 
 def _runs(
-    cells: _Cells, jobs: npt.NDArray[np.intp], common: npt.NDArray[np.bool_], start: Mixtures,
-    sound: npt.NDArray[np.bool_],
+    cells: _Cells, jobs: npt.NDArray[np.intp], common: BoolArray, start: Mixtures,
+    sound: BoolArray,
 ) -> Runs:  # fmt: skip
-    def e_step(on: npt.NDArray[np.intp], t: Mixtures) -> tuple[Floats, Floats]:
+    def e_step(on: npt.NDArray[np.intp], t: Mixtures) -> tuple[FloatArray, FloatArray]:
         return _e_step(cells.values[jobs[on]], cells.counts[jobs[on]], t)
 
-    def m_step(on: npt.NDArray[np.intp], t: Mixtures, sums: Floats) -> tuple[Mixtures, npt.NDArray[np.bool_]]:
+    def m_step(on: npt.NDArray[np.intp], t: Mixtures, sums: FloatArray) -> tuple[Mixtures, BoolArray]:
         s0, s1, s2 = sums[:, 0], sums[:, 1], sums[:, 2]
         alive = np.asarray((s0 > em.EMPTY).all(axis=1))
         safe = np.where(s0 > em.EMPTY, s0, 1.0)
@@ -167,7 +167,7 @@ def _runs(
     return Runs.begin(e_step, m_step, start, sound)
 
 
-def _from_classes(samples: Floats, classes: npt.NDArray[np.int32]) -> tuple[Mixtures, npt.NDArray[np.bool_]]:
+def _from_classes(samples: FloatArray, classes: npt.NDArray[np.int32]) -> tuple[Mixtures, BoolArray]:
     """Start from classes of the rounded values; 1/12 is the variance within a step."""
     rows, K = len(samples), classes.shape[1] - 1
     t = Mixtures(np.full((rows, K), 1.0 / K), np.zeros((rows, K)), np.ones((rows, K)))
@@ -207,7 +207,7 @@ def fit_rounded(values: npt.ArrayLike, resolution: float, *, K_max: int = 9) -> 
     )
 
 
-def _in_steps(x: Floats, resolution: float) -> tuple[Floats, float]:
+def _in_steps(x: FloatArray, resolution: float) -> tuple[FloatArray, float]:
     """Sorted values as whole numbers of steps from the middle one, and that one."""
     if not resolution > 0.0 or not np.isfinite(resolution):
         raise UsageError(f"a resolution is a positive number, not {resolution:g}")

@@ -16,11 +16,9 @@ from dataclasses import dataclass
 from math import log
 
 import numpy as np
-import numpy.typing as npt
 
+from speedproof.arrays import BoolArray, FloatArray
 from speedproof.mixture import em, starts
-
-Floats = npt.NDArray[np.float64]
 
 SMALL = 256
 """Points on which short climbs are made."""
@@ -40,7 +38,7 @@ class SearchResult:
     """The best mixture of one K and model: its log-likelihood, (3, K) parameters, and whether EM converged."""
 
     loglik: float
-    mixture: Floats
+    mixture: FloatArray
     converged: bool
 
 
@@ -49,13 +47,13 @@ Place = tuple[int, int]  # K and model
 
 @dataclass(slots=True)
 class _Search:
-    x: Floats
-    small: Floats
+    x: FloatArray
+    small: FloatArray
     floor: float  # of a variance
     apart: float  # how far four values lie apart
     n: int  # values that the points of x stand for
     kernel: str | None
-    waiting: dict[Place, list[tuple[float, Floats]]]
+    waiting: dict[Place, list[tuple[float, FloatArray]]]
     found: dict[Place, SearchResult]
     bics: dict[Place, float]
 
@@ -64,7 +62,7 @@ class _Search:
         df = 2 if K == 1 else 2 * K if model == em.E else 3 * K - 1
         return 2.0 * loglik * self.n / (points or self.x.size) - df * log(self.n)
 
-    def scout(self, mixtures: Floats, places: list[Place]) -> None:
+    def scout(self, mixtures: FloatArray, places: list[Place]) -> None:
         """Short climbs; what they reach waits, the highest first."""
         rules = em.StoppingRules(1e-5, 0.0, self.floor, SHORT, accelerate=True, extra_step=False, clamp=True)
         loglik, _ = em.climb(self.small, mixtures, places, rules, kernel=self.kernel)
@@ -93,7 +91,7 @@ class _Search:
         rules = em.StoppingRules(0.0, 1e-11, self.floor, FINE, accelerate=True, extra_step=False, clamp=True)
         self.climb(places, [self.found[place].mixture for place in places], rules)
 
-    def climb(self, places: list[Place], mixtures: list[Floats], rules: em.StoppingRules) -> None:
+    def climb(self, places: list[Place], mixtures: list[FloatArray], rules: em.StoppingRules) -> None:
         if not places:
             return
         reached = np.array(mixtures)
@@ -119,7 +117,7 @@ class _Search:
         """Scout from the best mixtures of each model that may win, and from their neighbours in K."""
         bar = self.bics[self.best()] - margin
         places: list[Place] = []
-        groups: list[Floats] = []
+        groups: list[FloatArray] = []
         tops = {
             m: max((b, K) for (K, kind), b in self.bics.items() if kind == m or K == 1) for m in (em.E, em.V)
         }
@@ -139,7 +137,7 @@ class _Search:
         self.scout(np.concatenate(groups), places)
 
 
-def sound(mixtures: Floats, n: int, apart: float) -> npt.NDArray[np.bool_]:
+def sound(mixtures: FloatArray, n: int, apart: float) -> BoolArray:
     """Whether no component narrower than four values lie apart rests on three of them or fewer.
 
     Mixtures have the shape (..., 3, K_max), zeros behind their K.
@@ -149,13 +147,13 @@ def sound(mixtures: Floats, n: int, apart: float) -> npt.NDArray[np.bool_]:
     return np.asarray(~few.any(axis=-1))
 
 
-def spread_of_neighbours(x: Floats) -> float:
+def spread_of_neighbours(x: FloatArray) -> float:
     """Four times what neighbouring values of the middle half lie apart on average."""
     n = x.size
     return 4.0 * float(x[(3 * n) // 4] - x[n // 4]) / max(n // 2, 1)
 
 
-def table(x: Floats, K_max: int, floor: float, *, kernel: str | None = None) -> dict[Place, SearchResult]:
+def table(x: FloatArray, K_max: int, floor: float, *, kernel: str | None = None) -> dict[Place, SearchResult]:
     """The best mixture found for every K and model."""
     on = starts.condensed(x, MOST)
     small = starts.condensed(on, SMALL)
@@ -179,7 +177,7 @@ def table(x: Floats, K_max: int, floor: float, *, kernel: str | None = None) -> 
 
 
 def naive_table(
-    on: Floats, small: Floats, n: int, K_max: int, floor: float, apart: float, kernel: str | None
+    on: FloatArray, small: FloatArray, n: int, K_max: int, floor: float, apart: float, kernel: str | None
 ) -> dict[Place, SearchResult]:
     """The twin of ``_em_table.h``, on what :func:`table` hands to it; kernel: of the climbs."""
     s = _Search(on, small, floor, apart, n, kernel, {}, {}, {})
@@ -201,7 +199,7 @@ def naive_table(
     return s.found
 
 
-def _single(x: Floats, K_max: int) -> SearchResult:
+def _single(x: FloatArray, K_max: int) -> SearchResult:
     mean = float(x.mean())
     v = float(((x - mean) ** 2).mean())
     mixture = np.zeros((3, K_max))

@@ -15,17 +15,14 @@ References
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from speedproof.arrays import FloatArray, IntArray
 from speedproof.mixture import em
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 _POINTS = 48  # that partitions are looked for on
 
 
-def condensed(x: Floats, count: int) -> Floats:
+def condensed(x: FloatArray, count: int) -> FloatArray:
     """A sorted sample as so many quantiles, one in the middle of each equal part; itself when it is not larger."""
     if x.size <= count:
         return x
@@ -34,7 +31,7 @@ def condensed(x: Floats, count: int) -> Floats:
     return np.asarray(x[low] + (place - low) * (x[np.minimum(low + 1, x.size - 1)] - x[low]))
 
 
-def from_classes(x: Floats, lines: list[Integers], width: int) -> tuple[Floats, list[int]]:
+def from_classes(x: FloatArray, lines: list[IntArray], width: int) -> tuple[FloatArray, list[int]]:
     """Mixtures of classes of the sorted values, shape (J, 3, width), and their K, from where classes begin."""
     centre = x[x.size // 2]
     sums = np.zeros((3, x.size + 1))
@@ -55,7 +52,7 @@ def from_classes(x: Floats, lines: list[Integers], width: int) -> tuple[Floats, 
     return out, K
 
 
-def quantile_classes(x: Floats, K_max: int) -> list[Integers]:
+def quantile_classes(x: FloatArray, K_max: int) -> list[IntArray]:
     """Classes cut at quantiles for each K from 2 on, but those of which ties leave one empty."""
     K_max = min(K_max, 1 + int((x[1:] > x[:-1]).sum()))
     line = em.quantile_starts(x[np.newaxis], K_max)[0].astype(np.int64)
@@ -63,7 +60,7 @@ def quantile_classes(x: Floats, K_max: int) -> list[Integers]:
     return [c for c in lines if (c[1:] > c[:-1]).all()]
 
 
-def partitions(x: Floats, K_max: int) -> list[Integers]:
+def partitions(x: FloatArray, K_max: int) -> list[IntArray]:
     """For each K from 2 on the classes of k-means and those of the largest classification likelihood.
 
     Classes of the second hold two points or more, so that none is infinitely likely. Found on at most 48 points.
@@ -99,7 +96,7 @@ def partitions(x: Floats, K_max: int) -> list[Integers]:
     return [line for line in found if (line[1:] > line[:-1]).all()]
 
 
-def splits(mixture: Floats, K: int) -> Floats:
+def splits(mixture: FloatArray, K: int) -> FloatArray:
     """Mixtures with one more component: each of K in its turn split in two, and one wide one added."""
     out = np.repeat(mixture[np.newaxis], K + 1, axis=0)
     w, mu, v = mixture[:, :K]
@@ -114,7 +111,7 @@ def splits(mixture: Floats, K: int) -> Floats:
     return out
 
 
-def insertions(x: Floats, mixture: Floats, K: int) -> Floats:
+def insertions(x: FloatArray, mixture: FloatArray, K: int) -> FloatArray:
     """Mixtures with one more component: where values crowd beyond what K explain, and at the ends."""
     w, mu, v = mixture[:, :K]
     n = x.size
@@ -133,7 +130,7 @@ def insertions(x: Floats, mixture: Floats, K: int) -> Floats:
     return out
 
 
-def merges(mixture: Floats, K: int) -> Floats:
+def merges(mixture: FloatArray, K: int) -> FloatArray:
     """Mixtures with one component fewer: each two of K made one of their moments."""
     w, mu, v = mixture[:, :K]
     first, second = np.triu_indices(K, 1)

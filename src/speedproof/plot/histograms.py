@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from speedproof.arrays import FloatArray
 from speedproof.mixture.model import MixtureModel
 from speedproof.plot.canvas import BLUE, COLOURS, WIDTH, axes_or_new, caption, new_figure, plain
-from speedproof.plot.scale import Floats, Window, beyond, bins, places, widened, window
+from speedproof.plot.scale import Window, beyond, bins, places, widened, window
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -112,7 +113,7 @@ def histograms(
     return figure
 
 
-def _density(ax: Axes, x: Floats, model: MixtureModel | None, seen: Window) -> None:
+def _density(ax: Axes, x: FloatArray, model: MixtureModel | None, seen: Window) -> None:
     """Bars, rug and curves inside a window."""
     inside = x[(x >= seen[0]) & (x <= seen[1])]
     wide = widened(seen)

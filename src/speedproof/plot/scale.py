@@ -7,9 +7,9 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from speedproof.arrays import FloatArray
 from speedproof.mixture.model import MixtureModel
 
-Floats = npt.NDArray[np.float64]
 Window = tuple[float, float]
 """The smallest and the largest value that a picture draws."""
 
@@ -49,7 +49,7 @@ def window(values: npt.ArrayLike) -> Window:
     return _nearest_end(x, high, most), high
 
 
-def _nearest_end(x: Floats, other: float, most: int) -> float:
+def _nearest_end(x: FloatArray, other: float, most: int) -> float:
     """The smallest of the sorted values to draw, when `other` is the largest and at most so many go."""
     for left_out in range(most, 0, -1):
         spread = other - x[left_out]
@@ -58,7 +58,7 @@ def _nearest_end(x: Floats, other: float, most: int) -> float:
     return float(x[0])
 
 
-def beyond(x: Floats, seen: Window) -> list[str]:
+def beyond(x: FloatArray, seen: Window) -> list[str]:
     """What lies outside a window, in words."""
     ends = ((x[x < seen[0]], np.min, "down to"), (x[x > seen[1]], np.max, "up to"))
     return [
@@ -79,14 +79,14 @@ def widened(seen: Window, share: float = 0.02) -> Window:
     return seen[0] - margin, seen[1] + margin
 
 
-def places(model: MixtureModel, seen: Window) -> Floats:
+def places(model: MixtureModel, seen: Window) -> FloatArray:
     """Places that show every component: even over the window, denser around each mean."""
     around = (model.means[:, None] + model.sds[:, None] * np.linspace(-4, 4, 81)).ravel()
     inside = around[(around > seen[0]) & (around < seen[1])]
     return np.unique(np.concatenate([np.linspace(*seen, _GRID), inside]))
 
 
-def bins(x: Floats, least: float) -> Floats:
+def bins(x: FloatArray, least: float) -> FloatArray:
     """At least 8 bins, at most 80; more than Freedman and Diaconis want, whose width several modes mislead.
 
     None is narrower than `least`, which one bin alone may need more than the values' range for.
@@ -105,7 +105,7 @@ def bins(x: Floats, least: float) -> Floats:
     return np.linspace(x.min(), x.max(), count + 1)
 
 
-def kernel_density(values: npt.ArrayLike, at: npt.ArrayLike, *, least: float = 0.0) -> Floats:
+def kernel_density(values: npt.ArrayLike, at: npt.ArrayLike, *, least: float = 0.0) -> FloatArray:
     """Density by Gaussian kernels, as wide as Botev, Grotowski and Kroese's plug-in rule says.
 
     Silverman's rule assumes one mode and smears several into one; it is used only where the other has no
@@ -129,7 +129,7 @@ def kernel_density(values: npt.ArrayLike, at: npt.ArrayLike, *, least: float = 0
     return np.asarray(density / (x.size * width * np.sqrt(2.0 * np.pi)))
 
 
-def _bandwidth(x: Floats) -> float:
+def _bandwidth(x: FloatArray) -> float:
     """The root t of t = xi gamma^[5](t), equation (30) of Botev, Grotowski and Kroese, as a deviation."""
     spread = 1.2 * float(np.ptp(x))
     if spread == 0.0:

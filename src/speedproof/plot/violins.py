@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from speedproof.arrays import FloatArray
 from speedproof.mixture.model import MixtureModel
 from speedproof.plot.canvas import ACCENT, BLUE, GREY, axes_or_new, caption, plain
-from speedproof.plot.scale import Floats, Window, kernel_density, places, widened, window
+from speedproof.plot.scale import Window, kernel_density, places, widened, window
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -75,7 +76,9 @@ def violins(
     return ax
 
 
-def _violin(ax: Axes, place: int, x: Floats, model: MixtureModel | None, wide: Window, least: float) -> None:
+def _violin(
+    ax: Axes, place: int, x: FloatArray, model: MixtureModel | None, wide: Window, least: float
+) -> None:
     smooth = (
         None if model is None else MixtureModel(model.weights, model.means, np.hypot(model.sds, least * 0.5))
     )

@@ -15,9 +15,9 @@ import enum
 import math
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct
 
+from speedproof.arrays import FloatArray, IntArray
 from speedproof.stats.culprit import step_probabilities
 from speedproof.stats.resolution import Resolution
 from speedproof.stats.sequential import PairedSequence
@@ -124,7 +124,7 @@ class Bisection:
         self._rows: list[tuple[int, int, float]] = []
         self._skipped: set[int] = set()
         self._resolution = Resolution()
-        self._masses: npt.NDArray[np.float64] | None = None
+        self._masses: FloatArray | None = None
 
     @property
     def pairs(self) -> int:
@@ -172,7 +172,7 @@ class Bisection:
         masses = self._posterior()
         return self._step(int(np.argmax(masses))) if stage is Stage.CONFIRM else self._probe(masses)
 
-    def _probe(self, masses: npt.NDArray[np.float64]) -> tuple[int, int]:
+    def _probe(self, masses: FloatArray) -> tuple[int, int]:
         """A commit with one of the ends in turn: the same until it has told its side, then the middle."""
         low, high = self._range()
         positions = self._positions()
@@ -201,7 +201,7 @@ class Bisection:
             )
         return low, high
 
-    def _positions(self) -> npt.NDArray[np.int64]:
+    def _positions(self) -> IntArray:
         low, high = self._range()
         return np.array([i for i in range(low, high + 1) if i not in self._skipped], dtype=np.int64)
 
@@ -209,7 +209,7 @@ class Bisection:
         positions = self._positions()
         return int(positions[number]), int(positions[number + 1])
 
-    def _posterior(self) -> npt.NDArray[np.float64]:
+    def _posterior(self) -> FloatArray:
         """Of the steps between positions that can be measured, given that there is one."""
         if self._masses is None:
             low, high = self._range()

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from speedproof.arrays import FloatArray
 from speedproof.data.groups import batches
-from speedproof.data.sample import FloatArray, Sample, Trait
+from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Pair
 from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.results import Check

@@ -12,17 +12,14 @@ from collections.abc import Callable, Iterable
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
+from speedproof.arrays import BoolArray, FloatArray
 from speedproof.protocols.results import HighestConfidence
-
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
 
 
 def highest_confidence(
     pvalues: Iterable[float],
-    significant: Callable[[npt.NDArray[np.float64]], npt.NDArray[np.bool_]],
+    significant: Callable[[FloatArray], BoolArray],
 ) -> HighestConfidence:
     """Find every risk in (0, 1) at which a protocol says "significant"."""
     (found,) = highest_confidences(

@@ -20,16 +20,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from speedproof.arrays import BoolArray, FloatArray, StateArray
 from speedproof.protocols.pair import Rules, Sides
 from speedproof.protocols.results import AtMargin, Needed, State, Verdict
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.power import RunsNeeded
 from speedproof.stats.ratio import RatioTest
 from speedproof.stats.scaling import in_common_unit
-
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
-StateArray = npt.NDArray[np.int8]
 
 SMALL = 30
 """A sample of at most this many runs is small (section 3.1)."""

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from speedproof.data.sample import FloatArray
+from speedproof.arrays import FloatArray
 from speedproof.protocols.confidence import highest_confidence
 from speedproof.protocols.figures import SIGNIFICANT, SMALL
 from speedproof.protocols.mean import MeanDecision, decide_mean, mean_tests

@@ -32,8 +32,8 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
+from speedproof.arrays import FloatArray
 from speedproof.data.conditions import different_sessions
-from speedproof.data.sample import FloatArray
 from speedproof.data.suite import Key, Pair, Pairing, Suite
 from speedproof.errors import DataError
 from speedproof.protocols.assumptions import Assumption

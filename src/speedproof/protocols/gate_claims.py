@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from speedproof.data.sample import FloatArray
+from speedproof.arrays import FloatArray
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.results import Comparison
 from speedproof.stats.multiplicity import benjamini_hochberg, holm

@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
+from speedproof.arrays import FloatArray
 from speedproof.data.suite import Pair
 from speedproof.errors import DataError
 from speedproof.protocols.hpt_levels import (
@@ -210,7 +211,7 @@ def entries_of_scores(
     return entries
 
 
-def _all_positive(values: npt.NDArray[np.float64], place: str) -> None:
+def _all_positive(values: FloatArray, place: str) -> None:
     if values.size == 0:
         raise DataError(f"{place}: there are no values; leave the benchmark out")
     wrong = ~((values > 0) & np.isfinite(values))

@@ -18,13 +18,12 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
+from speedproof.arrays import FloatArray, IntArray
 from speedproof.stats.rank_nulls import EXACT_BELOW, rank_sum_normal, rank_sum_sd, rank_sum_tails
 from speedproof.stats.signed_rank import SignedRank, signed_rank
 
 HptRule = Literal["exact", "paper"]
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
-WholeArray = npt.NDArray[np.int64] | npt.NDArray[np.object_]
+WholeArray = IntArray | npt.NDArray[np.object_]
 
 PAPER_EXACT_BELOW = (
     12  # Chen et al. (2015), section IV-A: tables for m < 12, the normal distribution from 12.

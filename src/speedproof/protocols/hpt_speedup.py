@@ -22,15 +22,12 @@ from math import erfc, floor, lcm, sqrt
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct
 
+from speedproof.arrays import BoolArray, FloatArray, IntArray, StateArray
 from speedproof.protocols.hpt_levels import Duel, HptRule, across_benchmarks, decimal, within_benchmark
-from speedproof.protocols.hpt_steps import FREE, OPEN, StateArray, Steps, level1_steps
+from speedproof.protocols.hpt_steps import FREE, OPEN, Steps, level1_steps
 from speedproof.stats.signed_rank import COUNTS_BELOW, table_pvalue
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 # Breakpoints nearer than this, relatively, are judged together; their floating-point error is far below it.
 _TOGETHER = 1e-11
@@ -245,7 +242,7 @@ class _Line:
         )
         self._lower[cells], self._upper[cells] = np.min(lower, axis=0), np.max(upper, axis=0)
 
-    def _states(self, clusters: int) -> npt.NDArray[np.int8]:
+    def _states(self, clusters: int) -> StateArray:
         """State of every benchmark in every cell."""
         states = np.empty((2 * clusters, len(self.duels)), dtype=np.int8)
         points = np.flatnonzero(self._kinds == 2)
@@ -286,7 +283,7 @@ class _Line:
 
     def _rank_sums(
         self, speedups: FloatArray, states: StateArray
-    ) -> tuple[FloatArray, FloatArray, IntArray, npt.NDArray[np.bool_]]:
+    ) -> tuple[FloatArray, FloatArray, IntArray, BoolArray]:
         """Positive rank sums, the squares of what may tie, the zeros, and whether a row is to be doubted."""
         n = len(self.duels)
         scores = speedups[:, None] * self.b
@@ -398,7 +395,7 @@ class _Line:
         )
 
 
-def _squares_of_runs(marks: npt.NDArray[np.bool_]) -> FloatArray:
+def _squares_of_runs(marks: BoolArray) -> FloatArray:
     """Per row the sum of t squared over groups of t neighbours that t - 1 marks in a row join."""
     total = np.zeros(marks.shape[0])
     length = np.zeros(marks.shape[0])

@@ -6,17 +6,13 @@ import math
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct
 
+from speedproof.arrays import BoolArray, FloatArray, IntArray, StateArray
 from speedproof.protocols.hpt_levels import Duel, HptRule, Side, tested_state
 from speedproof.stats.pair_ratios import Ratios
 from speedproof.stats.rank_nulls import rank_sum_tails
 from speedproof.stats.special import normal_quantile
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
-StateArray = npt.NDArray[np.int8]
 
 FREE = 2  # too few runs for a test: the medians decide
 OPEN = 3  # left to exact arithmetic
@@ -148,7 +144,7 @@ def _ratios(duel: Duel, least: float, most: float) -> tuple[FloatArray, IntArray
     return values[order], up * lower.values.size + low, upper.counts[up] * lower.counts[low], beyond
 
 
-def _clean(duel: Duel, places: IntArray, starts: IntArray, ends: IntArray) -> npt.NDArray[np.bool_]:
+def _clean(duel: Duel, places: IntArray, starts: IntArray, ends: IntArray) -> BoolArray:
     """Whether the ratios of each cluster are one and the same number."""
     clean = np.ones(starts.size, dtype=bool)
     for k in np.flatnonzero(ends - starts > 1).tolist():

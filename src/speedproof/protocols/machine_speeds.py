@@ -8,7 +8,7 @@ from math import exp, log
 import numpy as np
 from msgspec import Struct
 
-from speedproof.data.sample import FloatArray
+from speedproof.arrays import FloatArray
 from speedproof.data.suite import Pair
 
 _LEAST_PROCESSES = 5

@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct
 
+from speedproof.arrays import BoolArray, FloatArray, StateArray
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair
 from speedproof.protocols.assumptions import Assumption
@@ -34,10 +34,6 @@ from speedproof.stats.power import runs_needed_means
 from speedproof.stats.ratio import ratio_of_means, ratio_of_means_test
 from speedproof.stats.scaling import location_ratio, mean
 from speedproof.stats.ttests import TTest, VarianceRatio, student, variance_ratio, welch
-
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
-StateArray = npt.NDArray[np.int8]
 
 SHAPIRO_MOST = 5000
 """Royston's approximation of the Shapiro-Wilk p-value was made for at most this many values."""

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct
 from msgspec.structs import astuple
 
+from speedproof.arrays import BoolArray, FloatArray, StateArray
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair
 from speedproof.protocols.assumptions import Assumption
@@ -37,9 +37,6 @@ from speedproof.stats.ratio import ratio_of_medians, ratio_of_medians_test
 from speedproof.stats.scaling import location_ratio, median
 from speedproof.stats.smirnov import KSResult, ks_location
 
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
-StateArray = npt.NDArray[np.int8]
 KSRule = Literal["legacy", "r422"]
 
 

@@ -16,9 +16,9 @@ from itertools import product
 from math import exp, inf, ldexp, lgamma, log
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct
 
+from speedproof.arrays import FloatArray, IntArray
 from speedproof.data.suite import Pair
 from speedproof.errors import DataError
 from speedproof.mixture.fitting import fit
@@ -32,8 +32,6 @@ from speedproof.stats.pooled import pooled_order
 from speedproof.stats.scaling import MOST_APART, exponent
 from speedproof.stats.smirnov import kolmogorov_sf
 from speedproof.stats.special import t_quantile, t_sf
-
-Floats = npt.NDArray[np.float64]
 
 _LEAST = 10  # values, below which a mixture says nothing
 _APART = log(1.1)  # modes further apart than twice this, once aligned, are not the same
@@ -142,15 +140,15 @@ class ModeComparison(Struct, frozen=True):
 class _Side(Struct, frozen=True):
     """One sample on the scale of logarithms, and its modes: places, the ends between them, numbers of values."""
 
-    logs: Floats
-    places: Floats
-    ends: Floats
+    logs: FloatArray
+    places: FloatArray
+    ends: FloatArray
     counts: tuple[int, ...]
 
     def inside(self, mode: int, shift: float = 0.0) -> tuple[float, float]:
         return float(self.ends[mode] + shift), float(self.ends[mode + 1] + shift)
 
-    def values(self, between: tuple[float, float]) -> Floats:
+    def values(self, between: tuple[float, float]) -> FloatArray:
         return self.logs[(self.logs > between[0]) & (self.logs <= between[1])]
 
 
@@ -199,7 +197,7 @@ def compare_modes(pair: Pair, *, alpha: float = 0.05, K_max: int = 9) -> ModeCom
     )  # fmt: skip
 
 
-def _side(values: Floats, K_max: int) -> _Side:
+def _side(values: FloatArray, K_max: int) -> _Side:
     found = clear_modes(fit(values, K_max=K_max).model)
     logs = np.log(values)
     ends = np.log(np.maximum(found.valleys, np.finfo(float).tiny))
@@ -263,7 +261,7 @@ def _doubts(pair: Pair) -> tuple[Assumption, ...]:
     return tuple(found)
 
 
-def _one_distribution(x: Floats, y: Floats) -> float:
+def _one_distribution(x: FloatArray, y: FloatArray) -> float:
     """P-value of Kolmogorov and Smirnov's test, of the limiting distribution: too large, if anything."""
     order = pooled_order(x, y)
     distance = float(np.abs(order.x_upto / x.size - order.y_upto / y.size).max())
@@ -314,7 +312,7 @@ class _Tests(Struct, frozen=True):
         return matched, gone, come
 
 
-def _welch(x: Floats, y: Floats, risk: float = 0.05) -> tuple[float, float, float]:
+def _welch(x: FloatArray, y: FloatArray, risk: float = 0.05) -> tuple[float, float, float]:
     """Two-sided p-value of equal means, their difference, and half its interval at confidence 1 - risk."""
     difference = float(x.mean() - y.mean())
     squares = [float(v.var(ddof=1)) / v.size for v in (x, y)]
@@ -334,7 +332,7 @@ def _fisher(a: int, n: int, b: int, m: int) -> float:
     """Two-sided p-value of Fisher's exact test: a of n against b of m."""
     k = np.arange(max(0, a + b - m), min(a + b, n) + 1)
 
-    def choose(of: int, some: npt.NDArray[np.int64]) -> Floats:
+    def choose(of: int, some: IntArray) -> FloatArray:
         return np.array([lgamma(of + 1) - lgamma(i + 1) - lgamma(of - i + 1) for i in some.tolist()])
 
     logs = choose(n, k) + choose(m, a + b - k)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from speedproof.data.sample import FloatArray
+from speedproof.arrays import FloatArray
 from speedproof.protocols.figures import STATES
 from speedproof.protocols.findings import RowFinding, mean_remarks, median_remarks, no_level_remark
 from speedproof.protocols.mean import MeanDecision, decide_mean, mean_tests

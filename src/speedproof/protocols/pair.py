@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from msgspec import Struct
 
+from speedproof.arrays import FloatArray
 from speedproof.data.groups import batches
-from speedproof.data.sample import FloatArray, Sample, reduce_together
+from speedproof.data.sample import Sample, reduce_together
 from speedproof.data.suite import Key, Pair
 from speedproof.protocols.checks import coarse_values, of_order, of_runs, order_tests, same_values, steadiness
 from speedproof.protocols.results import Check, Comparison, Summary, summarise_all

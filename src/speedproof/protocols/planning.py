@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from msgspec import Struct
 
-from speedproof.data.sample import FloatArray
+from speedproof.arrays import FloatArray
 from speedproof.errors import DataError
 from speedproof.stats.allocation import repetitions, variance_components
 from speedproof.stats.fixed_pairs import blocks_needed

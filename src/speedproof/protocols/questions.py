@@ -11,7 +11,8 @@ from typing import Literal
 import numpy as np
 from msgspec import Struct
 
-from speedproof.data.sample import FloatArray, Sample
+from speedproof.arrays import FloatArray
+from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair
 from speedproof.protocols.mean import means
 from speedproof.protocols.median import medians

@@ -13,10 +13,10 @@ from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct
 from msgspec.structs import replace
 
+from speedproof.arrays import FloatArray
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair, Suite
 from speedproof.errors import DataError
@@ -208,7 +208,7 @@ def rank_runs(
     )  # fmt: skip
 
 
-def _fit(values: npt.NDArray[np.float64], K_max: int) -> MixtureFit | None:
+def _fit(values: FloatArray, K_max: int) -> MixtureFit | None:
     from speedproof.mixture.fitting import fit
 
     try:

@@ -17,7 +17,8 @@ from speedproof.stats.estimate import Estimate
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from speedproof.data.sample import FloatArray, Sample
+    from speedproof.arrays import FloatArray
+    from speedproof.data.sample import Sample
 
 
 class Verdict(StrEnum):

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from speedproof.data.sample import FloatArray, Sample
+from speedproof.arrays import FloatArray
+from speedproof.data.sample import Sample
 from speedproof.protocols.findings import DEFAULT_LEVEL, RowFinding, article_mean, article_median
 from speedproof.protocols.original import original_mean, original_median
 from speedproof.protocols.pair import Rules

@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 from msgspec import Struct
 
-from speedproof.data.sample import FloatArray
+from speedproof.arrays import FloatArray
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.proportions import benchmarks_needed, clopper_pearson, prop_test, validity_2013, wilson
 from speedproof.stats.scaling import exponent, mean, median, usual

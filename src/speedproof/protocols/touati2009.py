@@ -21,7 +21,8 @@ import numpy.typing as npt
 from msgspec import Struct
 from msgspec.structs import replace
 
-from speedproof.data.sample import FloatArray, Sample
+from speedproof.arrays import FloatArray
+from speedproof.data.sample import Sample
 from speedproof.data.suite import Key
 from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.pair import Rules

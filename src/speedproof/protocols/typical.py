@@ -16,7 +16,8 @@ from functools import partial
 import numpy as np
 from msgspec.structs import replace
 
-from speedproof.data.sample import FloatArray, Sample, Trait
+from speedproof.arrays import FloatArray
+from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Pair
 from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.figures import at_margins, forecasts, lists, verdict_of

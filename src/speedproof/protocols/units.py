@@ -8,8 +8,9 @@ from typing import Literal
 import numpy as np
 from msgspec.structs import replace
 
+from speedproof.arrays import IntArray
 from speedproof.data.order import Order, order_of_measuring
-from speedproof.data.sample import IntArray, Sample
+from speedproof.data.sample import Sample
 from speedproof.data.suite import Pair
 
 LEAST_SESSIONS = 4

@@ -19,9 +19,8 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
+from speedproof.arrays import FloatArray
 
 # Slope, top and share of the initial wealth. Most of it is where a decision takes 10 to 50 blocks; small slopes
 # keep the bounds shrinking in long sessions. Tuned on normal noise with and without spikes, by sessions that no

@@ -6,11 +6,10 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
+from speedproof.arrays import FloatArray
 from speedproof.stats.ranks import brunner_munzel
 from speedproof.stats.ratio import hold
 from speedproof.stats.special import t_ppf, t_sf
-
-FloatArray = npt.NDArray[np.float64]
 
 
 class SuperiorityBounds(Struct, frozen=True):

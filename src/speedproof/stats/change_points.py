@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
+from speedproof.arrays import FloatArray
 from speedproof.stats.change_scan import (
     LEAST,
-    FloatArray,
     change_scan,
     confidence_set,
     difference_dependence,

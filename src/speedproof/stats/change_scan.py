@@ -18,10 +18,8 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
+from speedproof.arrays import FloatArray, IntArray
 from speedproof.stats.special import ndtri
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 LEAST = 8
 """Fewest values of a series that can show a change."""

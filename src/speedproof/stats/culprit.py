@@ -14,10 +14,8 @@ Optim. 51(3).
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+from speedproof.arrays import FloatArray, IntArray
 
 # Of the noise: heavier tails than the normal, at a loss of a few per cent where it is normal.
 _DEGREES = 4.0

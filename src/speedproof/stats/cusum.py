@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
+from speedproof.arrays import FloatArray
 from speedproof.stats.special import ndtr, ndtri
 
-FloatArray = npt.NDArray[np.float64]
 _SLACK = 0.5  # best for a change by one deviation
 _FIRST = 10  # values that only serve for ranking
 _NODES = 80

@@ -6,11 +6,11 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
+from speedproof.arrays import BoolArray, FloatArray
 from speedproof.stats.pooled import gathered
 from speedproof.stats.scaling import usual
 from speedproof.stats.special import betainc, t_sf
 
-FloatArray = npt.NDArray[np.float64]
 _FEW_PROCESSES = 5
 _FEWEST_IN_ORDER, _ENOUGH_IN_ORDER = 8, 20
 _MOST_ALIKE = 0.999
@@ -119,7 +119,7 @@ def variance_inflation(
     return np.asarray(np.minimum((1.0 + r) / (1.0 - r), 0.5 * min(n, m)))
 
 
-def drifting(n: int, m: int, inflation: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+def drifting(n: int, m: int, inflation: npt.ArrayLike) -> BoolArray:
     """Whether runs are so alike that the series may be a random walk, of which no test of a difference holds.
 
     That is with an effective size below 4, below 3 up to 15 runs a side: there independent runs are that alike by

@@ -10,13 +10,15 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from speedproof.arrays import BoolArray
+
 # exp(700) is near the edge of double precision; evidence beyond it decides nothing more.
 _LOG_MAX = 700.0
 # Held back from every rejection, far above the rounding of a mean.
 _ROUNDING = 1e-9
 
 
-def closed_test(log_evidence: npt.ArrayLike, *, alpha: float) -> npt.NDArray[np.bool_]:
+def closed_test(log_evidence: npt.ArrayLike, *, alpha: float) -> BoolArray:
     """Which of several hypotheses are rejected together, with one risk for all of them.
 
     The closed test whose test of an intersection is the mean of its e-values (Vovk and Wang 2021): a

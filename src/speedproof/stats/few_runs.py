@@ -22,15 +22,13 @@ References
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct
 
+from speedproof.arrays import BoolArray, FloatArray
 from speedproof.stats.rank_states import Pairs
 from speedproof.stats.ratio import RatioTest, edges
 from speedproof.stats.special import t_ppf, t_sf
 from speedproof.stats.ttests import common_moments
-
-FloatArray = npt.NDArray[np.float64]
 
 ENOUGH = 5
 """Runs of each side with which the ranks hold the risk, but for six."""
@@ -69,7 +67,7 @@ def _means(x: FloatArray, y: FloatArray) -> _Means:
     return _Means(mx.mean - my.mean, np.sqrt(total), df)
 
 
-def _logarithms(pairs: Pairs, sign: float) -> tuple[_Means, npt.NDArray[np.bool_]]:
+def _logarithms(pairs: Pairs, sign: float) -> tuple[_Means, BoolArray]:
     """Mean logarithms of the least (sign -1) or greatest (+1) values that the steps leave; where there are any."""
     x, y = pairs.x + sign * 0.5 * pairs.step[:, :1], pairs.y - sign * 0.5 * pairs.step[:, 1:]
     positive = np.asarray((x > 0.0).all(axis=1) & (y > 0.0).all(axis=1))

@@ -17,8 +17,9 @@ import math
 import numpy as np
 from msgspec.structs import replace
 
+from speedproof.arrays import FloatArray
 from speedproof.stats.forecast import FORECAST_FROM
-from speedproof.stats.sequential import FloatArray, PairedSequence, SequentialResult
+from speedproof.stats.sequential import PairedSequence, SequentialResult
 from speedproof.stats.signed_rank import COUNTS_BELOW, signed_rank, upper_tail
 from speedproof.stats.special import ndtri
 

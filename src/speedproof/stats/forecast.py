@@ -10,10 +10,9 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from speedproof.arrays import FloatArray
 from speedproof.errors import DataError
 from speedproof.stats.betting import LOG_WEIGHTS, growth
-
-FloatArray = npt.NDArray[np.float64]
 
 # From 3 blocks half of the forecasts are wrong by a factor of more than 2.5 to 7, from 10 by more than 2 to 4.
 # More blocks hardly improve that: sessions that still go on are those whose blocks mislead (sequential.md).

@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from speedproof.arrays import FloatArray
 from speedproof.stats.normality import TestResult
 from speedproof.stats.scaling import usual
 from speedproof.stats.special import ndtr
-
-FloatArray = npt.NDArray[np.float64]
 
 # Stephens' (1974) modified statistic against its upper tail, as polynomials of it; each holds up to its limit.
 _TAILS = (

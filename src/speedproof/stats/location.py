@@ -10,10 +10,8 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+from speedproof.arrays import FloatArray, IntArray
 
 _FEW = 1 << 15
 # Halving a double's interval more often than it has bits changes nothing.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
+from speedproof.arrays import BoolArray, FloatArray
 
 
 def holm(pvalues: npt.ArrayLike) -> FloatArray:
@@ -42,7 +42,7 @@ def benjamini_hochberg(pvalues: npt.ArrayLike) -> FloatArray:
     return _put_back(p, tested, order, np.minimum.accumulate(stepped[::-1])[::-1])
 
 
-def _ordered(pvalues: npt.ArrayLike) -> tuple[FloatArray, npt.NDArray[np.bool_], npt.NDArray[np.intp]]:
+def _ordered(pvalues: npt.ArrayLike) -> tuple[FloatArray, BoolArray, npt.NDArray[np.intp]]:
     p = np.asarray(pvalues, dtype=np.float64)
     tested = ~np.isnan(p)
     if ((p[tested] < 0) | (p[tested] > 1)).any():
@@ -51,7 +51,7 @@ def _ordered(pvalues: npt.ArrayLike) -> tuple[FloatArray, npt.NDArray[np.bool_],
 
 
 def _put_back(
-    p: FloatArray, tested: npt.NDArray[np.bool_], order: npt.NDArray[np.intp], stepped: FloatArray
+    p: FloatArray, tested: BoolArray, order: npt.NDArray[np.intp], stepped: FloatArray
 ) -> FloatArray:
     adjusted = np.full(p.shape, np.nan)
     back = np.empty(order.size)

@@ -9,10 +9,9 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
+from speedproof.arrays import FloatArray
 from speedproof.stats.scaling import usual
 from speedproof.stats.special import ndtr, ndtri
-
-FloatArray = npt.NDArray[np.float64]
 
 # Polynomials of AS R94, lowest power first, as printed by Royston (1995).
 _WEIGHT_LAST = (0.0, 0.221157, -0.147981, -2.07119, 4.434685, -2.706056)  # C1, in n^-1/2

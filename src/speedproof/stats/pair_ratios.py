@@ -12,10 +12,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+from speedproof.arrays import FloatArray, IntArray
 
 _FEW = 1 << 15
 _THIN, _LARGE = 128, 1 << 17  # quantiles of a sample that stand for it at first; of a large one more

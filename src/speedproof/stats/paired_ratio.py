@@ -27,6 +27,7 @@ import itertools
 import numpy as np
 import numpy.typing as npt
 
+from speedproof.arrays import BoolArray, FloatArray
 from speedproof.stats.permutation import one_order
 from speedproof.stats.power import RunsNeeded
 from speedproof.stats.ratio import RatioTest, edges, hold
@@ -34,7 +35,6 @@ from speedproof.stats.signed_rank import upper_tail
 from speedproof.stats.special import beta_ppf, normal_quantile, t_quantile, t_sf
 from speedproof.stats.superiority import TypicalRatio
 
-FloatArray = npt.NDArray[np.float64]
 _EFFICIENCY = 3.0 / np.pi  # of the signed-rank test beside Student's, for normal values
 
 
@@ -127,7 +127,7 @@ def _pvalues(d: FloatArray, edge: float) -> FloatArray:
         if n < 2:
             return ranks
         off = d - edge
-        beyond: npt.NDArray[np.bool_] = np.all((off > 0.0) & np.isfinite(off), axis=1)
+        beyond: BoolArray = np.all((off > 0.0) & np.isfinite(off), axis=1)
         off = np.where(beyond[:, None], off, 1.0)
         mean, error = _mean_and_error(off / off.max(axis=1, keepdims=True))
         t = np.divide(mean, error, out=np.full_like(mean, np.inf), where=error > 0.0)
@@ -146,7 +146,7 @@ def _mean_and_error(d: FloatArray) -> tuple[FloatArray, FloatArray]:
     return d.mean(axis=1), d.std(axis=1, ddof=1) / np.sqrt(d.shape[1])
 
 
-def _meant(x: FloatArray, y: FloatArray) -> npt.NDArray[np.bool_]:
+def _meant(x: FloatArray, y: FloatArray) -> BoolArray:
     return np.asarray((x > 0.0).all(axis=1) & (y > 0.0).all(axis=1))
 
 

@@ -37,10 +37,8 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
+from speedproof.arrays import FloatArray, IntArray
 from speedproof.stats.special import ndtr, normal_quantile, t_ppf
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 _MOST_ORDERS = 200_000  # that are enumerated: 10 + 10, 8 + 12, 5 + 25, 3 + 100
 _MOST_TIED = 5_000  # of one pattern of ties, which is made for one pair only

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct
 
-FloatArray = npt.NDArray[np.float64]
+from speedproof.arrays import BoolArray, FloatArray, IntArray
 
 
 class PooledOrder(Struct, frozen=True):
@@ -18,14 +17,14 @@ class PooledOrder(Struct, frozen=True):
 
     n: int  # sizes of X and Y
     m: int
-    x_upto: npt.NDArray[np.int64]  # observations of X (of Y) at or below the value that ends at this position
-    y_upto: npt.NDArray[np.int64]
-    ends: npt.NDArray[np.bool_]  # whether a distinct value ends at this position
+    x_upto: IntArray  # observations of X (of Y) at or below the value that ends at this position
+    y_upto: IntArray
+    ends: BoolArray  # whether a distinct value ends at this position
     # Whether values that differ by no more than the tolerance were taken as equal
-    merged: npt.NDArray[np.bool_]
+    merged: BoolArray
 
     @property
-    def ties(self) -> npt.NDArray[np.bool_]:
+    def ties(self) -> BoolArray:
         """Whether some value occurs twice in the pooled sample, shape (...)."""
         return np.logical_not(self.ends.all(axis=-1))
 
@@ -43,7 +42,7 @@ def pooled_order(x: FloatArray, y: FloatArray, tolerance: FloatArray | None = No
     ends = np.ones(pool.shape, dtype=np.bool_)
     if tolerance is None:
         np.greater(steps, 0.0, out=ends[..., :-1])
-        merged: npt.NDArray[np.bool_] = np.zeros(pool.shape[:-1], dtype=np.bool_)
+        merged: BoolArray = np.zeros(pool.shape[:-1], dtype=np.bool_)
     else:
         np.greater(steps, tolerance[..., None], out=ends[..., :-1])
         merged = np.any((steps > 0.0) & ~ends[..., :-1], axis=-1)
@@ -55,7 +54,7 @@ def pooled_order(x: FloatArray, y: FloatArray, tolerance: FloatArray | None = No
     return PooledOrder(n, m, x_upto, y_upto, ends, merged)
 
 
-def tie_excess(ends: npt.NDArray[np.bool_]) -> FloatArray:
+def tie_excess(ends: BoolArray) -> FloatArray:
     """Sum of t^3 - t over the runs of t equal values, which lessens the variance of rank statistics."""
     if ends.all():
         return np.zeros(ends.shape[:-1])
@@ -67,14 +66,14 @@ def tie_excess(ends: npt.NDArray[np.bool_]) -> FloatArray:
     return np.asarray(excess.reshape(ends.shape[:-1]))
 
 
-def gathered(values: FloatArray, order: npt.NDArray[np.int64]) -> FloatArray:
+def gathered(values: FloatArray, order: IntArray) -> FloatArray:
     """Values in an order along the last axis, also of one long row, where `np.take_along_axis` is slow."""
     if values.size == values.shape[-1]:
         return values.reshape(-1)[order.reshape(-1)].reshape(order.shape)
     return np.asarray(np.take_along_axis(values, order, axis=-1))
 
 
-def sample_ends(x: FloatArray) -> npt.NDArray[np.bool_]:
+def sample_ends(x: FloatArray) -> BoolArray:
     """Where distinct values end in one sample once it is sorted, as `PooledOrder.ends`."""
     ends = np.ones(x.shape, dtype=np.bool_)
     np.greater(np.diff(np.sort(x, axis=-1), axis=-1), 0.0, out=ends[..., :-1])

@@ -8,12 +8,12 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
+from speedproof.arrays import FloatArray
 from speedproof.stats.pooled import pooled_order, tie_excess
 from speedproof.stats.ranks import brunner_munzel
 from speedproof.stats.special import normal_quantile
 from speedproof.stats.ttests import common_moments
 
-FloatArray = npt.NDArray[np.float64]
 _LEAST = 2.0
 
 

@@ -11,12 +11,10 @@ import math
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct
 
+from speedproof.arrays import FloatArray
 from speedproof.stats.special import ndtr
-
-FloatArray = npt.NDArray[np.float64]
 
 EXACT_BELOW = 30  # values a side; the normal distribution is then off by less than 0.001 for p < 0.1.
 

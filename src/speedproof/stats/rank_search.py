@@ -9,15 +9,12 @@ import math
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from speedproof.arrays import FloatArray, IntArray
 from speedproof.stats.pair_ratios import ratio_order_statistics
 from speedproof.stats.permutation import Spread
 from speedproof.stats.rank_states import ROUNDING, Pairs, Score
 from speedproof.stats.root import decreasing_roots
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 _LISTED = 1 << 10  # ratios that are listed near a bound,
 _SHARE_LISTED = 1 / 16  # or as many as this share of the values, where that is more

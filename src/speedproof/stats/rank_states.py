@@ -11,12 +11,10 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
+from speedproof.arrays import BoolArray, FloatArray
 from speedproof.stats.dependence import drifting
 from speedproof.stats.permutation import Null, Spread, null_distribution, one_order, studentised
 from speedproof.stats.ratio import edges
-
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
 
 ROUNDING = 16.0 * float(np.finfo(np.float64).eps)
 """Ratios that differ by less, relatively, may be equal."""

@@ -6,12 +6,11 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
+from speedproof.arrays import BoolArray, FloatArray, IntArray
 from speedproof.stats.pooled import pooled_order, tie_excess
 from speedproof.stats.rank_nulls import rank_sum_normal, rank_sum_sd, rank_sum_tail
 from speedproof.stats.special import t_sf
 
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
 _EXACT_BELOW = 50  # of n and of m, as in R
 
 
@@ -105,7 +104,5 @@ def brunner_munzel(x: npt.ArrayLike, y: npt.ArrayLike) -> BrunnerMunzel:
     return BrunnerMunzel(estimate, se, df, upper, lower)
 
 
-def _weighted_variance(
-    values: FloatArray, weights: npt.NDArray[np.int64], mean: FloatArray, size: int
-) -> FloatArray:
+def _weighted_variance(values: FloatArray, weights: IntArray, mean: FloatArray, size: int) -> FloatArray:
     return np.asarray((weights * (values - mean[..., None]) ** 2).sum(axis=-1) / (size - 1))

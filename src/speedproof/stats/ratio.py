@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
+from speedproof.arrays import BoolArray, FloatArray, IntArray
 from speedproof.stats.pair_ratios import ratio_order_statistics
 from speedproof.stats.pooled import sample_ends, tie_excess
 from speedproof.stats.rank_nulls import rank_sum_normal, rank_sum_sd, rank_sum_tail
@@ -27,10 +28,6 @@ from speedproof.stats.ranks import RankSum, rank_sum
 from speedproof.stats.scaling import in_common_unit
 from speedproof.stats.special import normal_quantile, t_quantile, t_sf, t_sf_pdf
 from speedproof.stats.ttests import Moments, TTest, common_moments, student_from, welch_from
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 
 _MOST_RATIOS = 1 << 14  # of one pair; above that they are not all made
 _CACHED = 32_768  # ratios sorted at a time: they fit a core's cache
@@ -74,9 +71,7 @@ def hold(
     return Interval(low, high)
 
 
-def monotone(
-    gamma: float, shifted: RatioTest, at_one: RatioTest, defined: npt.NDArray[np.bool_]
-) -> RatioTest:
+def monotone(gamma: float, shifted: RatioTest, at_one: RatioTest, defined: BoolArray) -> RatioTest:
     """Let no p-value contradict the verdict: what is proven above 1 is proven above every smaller gamma."""
     if gamma == 1.0:
         above, below = at_one.above, at_one.below

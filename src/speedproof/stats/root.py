@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
+from speedproof.arrays import FloatArray
 
 _WIDEST = 1500.0  # logarithms of doubles lie within
 _NARROW = 1e-11

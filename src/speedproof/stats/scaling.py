@@ -12,7 +12,8 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
+from speedproof.arrays import FloatArray
+
 _USUAL = 1e60  # fourth powers stay within range
 _FEW_DIGITS = 1e-290
 MOST_APART = 1e100

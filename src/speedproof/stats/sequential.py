@@ -27,6 +27,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
+from speedproof.arrays import FloatArray
 from speedproof.errors import DataError, UsageError
 from speedproof.stats.betting import LOG_WEIGHTS, BettingMartingale, log_factors, mix, scale_of
 from speedproof.stats.forecast import blocks_until, smallest_provable
@@ -34,7 +35,6 @@ from speedproof.stats.location import hodges_lehmann
 
 __all__ = ["PairedSequence", "SequentialResult", "smallest_provable"]
 
-FloatArray = npt.NDArray[np.float64]
 
 # The rounding of a sum of logarithms is far below this; it is held back from every rejection.
 _ROUNDING = 1e-9

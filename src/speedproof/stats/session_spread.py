@@ -12,13 +12,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct
 
+from speedproof.arrays import FloatArray, IntArray
 from speedproof.stats.special import t_ppf, t_sf
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 _LEAST_SHARE = 1e-5  # of the median variance: no series is without any noise
 
 

@@ -19,8 +19,9 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
+from speedproof.arrays import FloatArray, IntArray
+
 SignedRankRule = Literal["conditional", "table"]
-FloatArray = npt.NDArray[np.float64]
 
 TABLE_BELOW = 25  # Chen et al. (2014), section 3.2: the normal approximation from n = 25.
 COUNTS_BELOW = 1000  # 2**n must be a double.
@@ -76,7 +77,7 @@ def signed_rank(d: npt.ArrayLike, *, rule: SignedRankRule = "conditional") -> Si
     return SignedRank(positive, negative, doubled / 2, p_up, p_down, method)
 
 
-def _doubled_midranks(magnitudes: FloatArray) -> npt.NDArray[np.int64]:
+def _doubled_midranks(magnitudes: FloatArray) -> IntArray:
     _, code, count = np.unique(magnitudes, return_inverse=True, return_counts=True)
     last = np.cumsum(count)
     return np.asarray(2 * last - count + 1, dtype=np.int64)[code]
@@ -111,7 +112,7 @@ def table_pvalue(rank_sum: float, n: int) -> float:
     return 0.5 * math.erfc((rank_sum - centre) / deviation / math.sqrt(2))
 
 
-def _corrected_normal(doubled_sum: int, doubled_ranks: npt.NDArray[np.int64]) -> float:
+def _corrected_normal(doubled_sum: int, doubled_ranks: IntArray) -> float:
     ranks = doubled_ranks / 2
     deviation = math.sqrt(float(np.square(ranks).sum())) / 2
     z = (doubled_sum / 2 - ranks.sum() / 2 - 0.5) / deviation

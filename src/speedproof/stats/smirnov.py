@@ -10,11 +10,10 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
+from speedproof.arrays import BoolArray, FloatArray, IntArray
 from speedproof.stats.pooled import pooled_order
 from speedproof.stats.scaling import with_headroom
 
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
 _EXACT_BELOW = 10000  # of n m, as in R
 _NEAR = 8.0 * np.finfo(np.float64).eps
 
@@ -102,7 +101,7 @@ def _completions(n: int, m: int) -> FloatArray:
     return paths[:, : n + 1]
 
 
-def _exact(n: int, m: int, distance: npt.NDArray[np.int64], ends: BoolArray | None) -> FloatArray:
+def _exact(n: int, m: int, distance: IntArray, ends: BoolArray | None) -> FloatArray:
     """P[D n m >= distance] when X and Y are drawn from one pool whose values end at `ends` (None: no ties).
 
     An order of the pool is a lattice path: i observations of X after k positions. Paths are counted along the

@@ -26,7 +26,8 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
+from speedproof.arrays import FloatArray
+
 # The inner formulas are plain arithmetic: the same text serves one float (a single pair is cheap) and arrays.
 Number = float | FloatArray
 

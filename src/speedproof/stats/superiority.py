@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
+from speedproof.arrays import BoolArray, FloatArray
 from speedproof.stats.few_runs import held_back, held_bounds, too_few
 from speedproof.stats.permutation import Spread, studentised, tied_pvalue
 from speedproof.stats.pooled import pooled_order, tie_excess
@@ -34,9 +35,6 @@ from speedproof.stats.rank_states import (
     scores_of,
 )
 from speedproof.stats.ratio import RatioTest, edges, hold, monotone
-
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
 
 _MOST_RATIOS = 1 << 17  # of a pair, all of which are sorted
 _AT_ONCE = 1 << 15  # ratios, of several pairs: they fit a core's cache

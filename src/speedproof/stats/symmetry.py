@@ -18,9 +18,8 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
+from speedproof.arrays import FloatArray
 from speedproof.stats.location import hodges_lehmann
-
-FloatArray = npt.NDArray[np.float64]
 
 _RESAMPLES = 999
 # Values of resamples that are in memory at a time.

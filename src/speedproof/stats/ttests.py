@@ -6,9 +6,8 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
+from speedproof.arrays import FloatArray
 from speedproof.stats.special import f_tails, t_sf
-
-FloatArray = npt.NDArray[np.float64]
 
 
 class Moments(Struct, frozen=True):

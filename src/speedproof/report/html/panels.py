@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from msgspec.structs import replace
 
-from speedproof.data.sample import FloatArray, Sample, Trait
+from speedproof.arrays import BoolArray, FloatArray
+from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Pair, Suite
 from speedproof.data.units import format_value, format_values
 from speedproof.protocols.results import Check, Comparison, Summary
@@ -151,7 +151,7 @@ def _range(x: FloatArray, y: FloatArray) -> tuple[float, float]:
     return float(min(v.min() for v in inside)), float(max(v.max() for v in inside))
 
 
-def _near(v: FloatArray) -> npt.NDArray[np.bool_]:
+def _near(v: FloatArray) -> BoolArray:
     (v,) = with_headroom(v)
     first, third = np.quantile(v, [0.25, 0.75])
     reach = FAR * (third - first)

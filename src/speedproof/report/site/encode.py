@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from speedproof.arrays import FloatArray, IntArray
 from speedproof.history.commits import Commit
 from speedproof.history.result import FoundHistory
 from speedproof.history.tracks import Track
@@ -60,7 +60,7 @@ def encode_track(track: Track, commits: Sequence[Commit], *, branch: str = "") -
     return found
 
 
-def _steps(distances: npt.NDArray[np.float64], step: float) -> list[int]:
+def _steps(distances: FloatArray, step: float) -> list[int]:
     known = ~np.isnan(distances)
     steps: list[int] = (
         np.where(known, np.rint(np.where(known, distances, 0.0) / step), -1.0).astype(int).tolist()
@@ -68,9 +68,7 @@ def _steps(distances: npt.NDArray[np.float64], step: float) -> list[int]:
     return steps
 
 
-def _beside(
-    track: Track, own: npt.NDArray[np.int64], commits: Sequence[Commit]
-) -> tuple[npt.NDArray[np.int64], dict[int, str]]:
+def _beside(track: Track, own: IntArray, commits: Sequence[Commit]) -> tuple[IntArray, dict[int, str]]:
     """Where a branch's points stand along other commits: its own, which are named, follow where it left them."""
     place = {commit.sha: i for i, commit in enumerate(commits)}
     at, names, here, beyond = [], {}, -1, 0
