@@ -98,14 +98,15 @@ constraints: $(VENV)/.dev
 bench: $(VENV)/.dev
 	for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
-# The EM kernels under the address and undefined-behaviour sanitisers (gcc).
-SANITIZED := build/sanitize/_em.abi3.so
+# The compiled kernels under the address and undefined-behaviour sanitisers (gcc).
+SANITIZED := build/sanitize
 sanitize: $(VENV)/.dev
-	mkdir -p $(dir $(SANITIZED))
-	gcc -std=c11 -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined \
-	  -ffp-contract=off -fPIC -shared -DPy_LIMITED_API=0x030B0000 \
-	  -I$$($(BIN)/python -c "import sysconfig; print(sysconfig.get_path('include'))") \
-	  src/speedproof/mixture/_em.c -o $(SANITIZED) -lm
+	mkdir -p $(SANITIZED)
+	for kernels in mixture/_em stats/_scan; do \
+	  gcc -std=c11 -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined \
+	    -ffp-contract=off -fPIC -shared -DPy_LIMITED_API=0x030B0000 \
+	    -I$$($(BIN)/python -c "import sysconfig; print(sysconfig.get_path('include'))") \
+	    src/speedproof/$$kernels.c -o $(SANITIZED)/$$(basename $$kernels).abi3.so -lm || exit 1; done
 	ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
 	  $(BIN)/python tests/sanitize.py $(SANITIZED)
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy import stats
 
+import speedproof.stats.change_scan as scan
 from speedproof.stats.change_points import find_changes
 from speedproof.stats.change_scan import (
     _contrasts,
@@ -13,6 +16,7 @@ from speedproof.stats.change_scan import (
     confidence_set,
     normal_scores,
     scan_pvalue,
+    scan_statistic,
 )
 
 
@@ -21,10 +25,7 @@ def naive_contrasts(x: np.ndarray) -> list[float]:
     n = len(x)
     scores = stats.norm.ppf((stats.rankdata(x) - 0.5) / n)
     found = []
-    for k in range(1, n):
-        if not 3 <= k <= n - 3:
-            found.append(0.0)
-            continue
+    for k in range(3, n - 2):
         deviation = np.sqrt(scores.var(ddof=1) * (1 / k + 1 / (n - k)))
         found.append(abs(scores[:k].mean() - scores[k:].mean()) / deviation)
     return found
@@ -37,6 +38,37 @@ def test_contrasts_against_a_loop(n: int, ties: bool) -> None:
     x = np.random.default_rng(n).normal(size=n)
     x = np.round(x) if ties else x
     assert _contrasts(normal_scores(x)) == pytest.approx(naive_contrasts(x), rel=1e-9)
+
+
+@pytest.mark.parametrize("n", [8, 15, 16, 61, 300])
+@pytest.mark.parametrize("ties", [False, True])
+def test_the_compiled_kernels_against_numpy(n: int, ties: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both give the same scores, splits and statistics, with a dependence that is estimated or given."""
+    pytest.importorskip("speedproof.stats._scan", reason="built without a compiler")
+    x = np.random.default_rng([n, ties]).normal(size=(9, n)) + 2.0 * (np.arange(n) >= n // 2)
+    x[0] = 1.0
+    x = np.asarray(np.round(x) if ties else x, dtype=np.float64)
+    ours = [(normal_scores(x), *scan_statistic(x, rho)) for rho in (None, 0.4)]
+    monkeypatch.setattr(scan, "_COMPILED", None)
+    numpys = [(normal_scores(x), *scan_statistic(x, rho)) for rho in (None, 0.4)]
+    for own, twin in zip(ours, numpys, strict=True):
+        for a, b in zip(own, twin, strict=True):
+            assert a == pytest.approx(b, rel=1e-12, abs=1e-14)
+
+
+def test_the_kernels_refuse_sizes_that_differ() -> None:
+    """A table, weights or answers of another length than the rows need are no memory to read."""
+    kernels = pytest.importorskip("speedproof.stats._scan", reason="built without a compiler")
+    x, table, weights, one, at = np.ones(8), np.ones(15), np.ones(3), np.ones(1), np.ones(1, np.int64)
+    kernels.scores(x, 8, table, np.ones(8))
+    kernels.largest(x, 8, table, weights, 3, one, one, at)
+    for n, margin in itertools.product((-1, 0, 1, 3, 7, 8, 9), (-1, 0, 2, 3, 5, 2**62)):
+        if (n, margin) != (8, 3):
+            with pytest.raises(ValueError, match="sizes"):
+                kernels.largest(x, n, table, weights, margin, one, one, at)
+        if n != 8:
+            with pytest.raises(ValueError, match="sizes"):
+                kernels.scores(x, n, table, np.ones(8))
 
 
 def test_a_monotone_transformation_changes_nothing() -> None:

@@ -11,8 +11,10 @@ of those without dependence and with coefficients .3 and .6 (``studies/change_po
 from __future__ import annotations
 
 import json
+import math
 from functools import lru_cache
-from importlib import resources
+from importlib import import_module, resources
+from types import ModuleType
 
 import numpy as np
 import numpy.typing as npt
@@ -38,53 +40,84 @@ class ChangeScan(Struct, frozen=True):
     pvalue: FloatArray  # probability of such a statistic in a series without a change
 
 
-@lru_cache(maxsize=256)
+def _load_compiled() -> ModuleType | None:
+    try:
+        return import_module("speedproof.stats._scan")
+    except ImportError:  # installed without a compiler
+        return None
+
+
+_COMPILED = _load_compiled()
+
+
+@lru_cache(maxsize=1024)
 def _score_table(n: int) -> FloatArray:
     """Normal scores of the ranks 1, 1.5, 2, ... n; the upper half mirrors the lower."""
     lower = ndtri((np.arange(2, n + 2) / 2.0 - 0.5) / n)
     return np.concatenate([lower, -lower[-2::-1]])
 
 
-def _midranks_doubled(x: FloatArray) -> IntArray:
-    """Twice the ranks 1 ... n along the last axis, equal values sharing their mean rank."""
-    n = x.shape[-1]
-    order = np.argsort(x, axis=-1)
-    ordered = np.take_along_axis(x, order, axis=-1)
-    place = np.arange(1, n + 1)
-    new = np.ones(x.shape, dtype=np.bool_)
-    new[..., 1:] = ordered[..., 1:] != ordered[..., :-1]
-    if new.all():
-        ranks = np.empty(x.shape, dtype=np.int64)
-        np.put_along_axis(ranks, order, np.broadcast_to(2 * place, x.shape), axis=-1)
-        return ranks
-    last = np.ones(x.shape, dtype=np.bool_)
-    last[..., :-1] = new[..., 1:]
-    first = np.maximum.accumulate(np.where(new, place, 0), axis=-1)
-    upto = np.minimum.accumulate(np.where(last, place, n)[..., ::-1], axis=-1)[..., ::-1]
-    ranks = np.empty(x.shape, dtype=np.int64)
-    np.put_along_axis(ranks, order, first + upto, axis=-1)
-    return ranks
+@lru_cache(maxsize=1024)
+def _weights(n: int) -> FloatArray:
+    """Of every split with three values on each side 1 over the deviation of a sum of scores of mean square 1/n."""
+    before = np.arange(_MARGIN, n - _MARGIN + 1)
+    weights: FloatArray = 1.0 / np.sqrt(before * (n - before) / (n * (n - 1.0)))
+    return weights
 
 
 def normal_scores(x: FloatArray) -> FloatArray:
-    """Normal scores of the ranks along the last axis, centred."""
-    scores = _score_table(x.shape[-1])[_midranks_doubled(x) - 2]
-    centred: FloatArray = scores - scores.mean(axis=-1, keepdims=True)
-    return centred
+    """Normal scores of the ranks along the last axis, equal values sharing their mean rank, centred."""
+    if _COMPILED is None:
+        return _scores(x)
+    found = np.empty(x.shape)
+    _COMPILED.scores(np.ascontiguousarray(x), x.shape[-1], _score_table(x.shape[-1]), found)
+    return found
+
+
+def _scores(x: FloatArray) -> FloatArray:
+    n = x.shape[-1]
+    rows = np.ascontiguousarray(x).reshape(-1, n)
+    order = rows.argsort(axis=1)
+    order += np.arange(0, rows.size, n)[:, None]
+    ordered = rows.ravel()[order]
+    same = ordered[:, 1:] == ordered[:, :-1]
+    scores, table = np.empty(rows.size), _score_table(n)
+    if not same.any():
+        scores[order] = table[::2]
+        return scores.reshape(x.shape)
+    place = np.arange(1, n + 1)
+    edge = np.ones((len(rows), 1), dtype=np.bool_)
+    first = np.maximum.accumulate(np.where(np.hstack([edge, ~same]), place, 0), axis=1)
+    upto = np.minimum.accumulate(np.where(np.hstack([~same, edge]), place, n)[:, ::-1], axis=1)[:, ::-1]
+    scores[order] = table[first + upto - 2]
+    tied = np.hstack([same, ~edge]).any(axis=1, keepdims=True)
+    found = scores.reshape(rows.shape)
+    found -= np.where(tied, found.mean(axis=1, keepdims=True), 0.0)
+    return found.reshape(x.shape)
 
 
 def _contrasts(scores: FloatArray) -> FloatArray:
-    """Standardised contrast of every split, by the variance under permutation; shape (..., n - 1)."""
+    """Standardised contrast of every split with three values on each side, by the variance under permutation."""
     n = scores.shape[-1]
-    before = np.arange(1, n)
-    total = np.square(scores).sum(axis=-1, keepdims=True)
-    variance = before * (n - before) / (n * (n - 1.0)) * total
-    found = np.zeros((*scores.shape[:-1], n - 1))
-    inner = slice(_MARGIN - 1, n - _MARGIN)
-    sums = np.cumsum(scores, axis=-1)[..., inner]
-    deviation = np.sqrt(variance[..., inner])
-    np.divide(np.abs(sums), deviation, out=found[..., inner], where=deviation > 0.0)
-    return found
+    power = np.sqrt(np.square(scores).sum(axis=-1, keepdims=True))
+    sums = np.abs(scores.cumsum(axis=-1)[..., _MARGIN - 1 : n - _MARGIN]) * _weights(n)
+    contrasts: FloatArray = sums / np.where(power > 0.0, power, 1.0)
+    return contrasts
+
+
+def _largest_contrast(scores: FloatArray, rho: FloatArray) -> tuple[FloatArray, IntArray]:
+    """Of what remains of scores when a dependence is taken out; and the split of the largest one of the scores."""
+    if _COMPILED is not None:
+        n = scores.shape[-1]
+        found, split = np.empty(scores.shape[:-1]), np.empty(scores.shape[:-1], dtype=np.int64)
+        _COMPILED.largest(
+            scores, n, _score_table(n), _weights(n), _MARGIN, np.ascontiguousarray(rho), found, split
+        )
+        return found, split
+    innovations = scores.copy()
+    innovations[..., 1:] -= rho[..., None] * scores[..., :-1]
+    innovations[..., 0] -= rho * scores[..., 0]  # as if the value before the first had been equal to it
+    return _contrasts(_scores(innovations)).max(axis=-1), _contrasts(scores).argmax(axis=-1) + _MARGIN
 
 
 def step_dependence(scores: FloatArray, splits: IntArray) -> FloatArray:
@@ -120,19 +153,10 @@ def difference_dependence(scores: FloatArray) -> FloatArray:
 def scan_statistic(x: FloatArray, dependence: float | None = None) -> tuple[FloatArray, IntArray, FloatArray]:
     """Statistic, split and dependence of series along the last axis; see :func:`change_scan`."""
     scores = normal_scores(x)
-    split = _contrasts(scores).argmax(axis=-1) + 1
-    estimated = dependence is None
-    rho = step_dependence(scores, split[..., None]) if estimated else np.full(x.shape[:-1], dependence)
-    return _largest_contrast(scores, rho), split, rho
-
-
-def _largest_contrast(scores: FloatArray, rho: FloatArray) -> FloatArray:
-    """Of what remains of scores when a dependence is taken out."""
-    innovations = scores.copy()
-    innovations[..., 1:] -= rho[..., None] * scores[..., :-1]
-    innovations[..., 0] *= 1.0 - rho  # as if the value before the first had been equal to it
-    found: FloatArray = _contrasts(normal_scores(innovations)).max(axis=-1)
-    return found
+    rho = np.full(x.shape[:-1], 0.0 if dependence is None else dependence)
+    if dependence is None:
+        rho = step_dependence(scores, _largest_contrast(scores, rho)[1][..., None])
+    return *_largest_contrast(scores, rho), rho
 
 
 def change_scan(x: npt.ArrayLike, *, dependence: float | None = None) -> ChangeScan:
@@ -169,10 +193,22 @@ def _null_table() -> tuple[FloatArray, FloatArray, FloatArray]:
 def _null_row(n: int) -> tuple[FloatArray, FloatArray]:
     """Squared quantiles for series of n values, ascending, and the logarithms of their levels."""
     sizes, levels, quantiles = _null_table()
-    here = np.array([np.interp(np.log(n), np.log(sizes), column) for column in quantiles.T])
+    k = int(np.clip(np.searchsorted(sizes, n), 1, sizes.size - 1))
+    share = float(np.clip(math.log(n / sizes[k - 1]) / math.log(sizes[k] / sizes[k - 1]), 0.0, 1.0))
+    here = quantiles[k - 1] + share * (quantiles[k] - quantiles[k - 1])
     # Few values have few statistics: of the levels that share a quantile the largest counts.
     known, first = np.unique(np.square(here), return_index=True)
     return known, np.log(levels[first])
+
+
+@lru_cache(maxsize=4096)
+def _critical(n: int, alpha: float) -> float:
+    """The statistic whose p-value is alpha: :func:`scan_pvalue` inverted."""
+    known, log_p = _null_row(n)
+    if (log_alpha := math.log(alpha)) < log_p[-1]:
+        slope = (log_p[-1] - log_p[-2]) / (known[-1] - known[-2])
+        return math.sqrt(known[-1] + (log_alpha - log_p[-1]) / slope)
+    return math.sqrt(float(np.interp(-log_alpha, -log_p, known)))
 
 
 def scan_pvalue(statistic: npt.ArrayLike, n: int) -> FloatArray:
@@ -195,10 +231,9 @@ def confidence_set(x: npt.ArrayLike, alpha: float, *, dependence: float | None =
     series = np.asarray(x, dtype=np.float64)
 
     def unchanged(part: FloatArray) -> bool:
-        if dependence is None or part.size < LEAST:
-            return bool(change_scan(part, dependence=dependence).pvalue > alpha / 2)
-        largest = _largest_contrast(normal_scores(part), np.asarray(dependence))
-        return bool(scan_pvalue(largest, part.size) > alpha / 2)
+        if part.size < LEAST:
+            return True
+        return bool(scan_statistic(part, dependence)[0] < _critical(part.size, alpha / 2))
 
     best = int(change_scan(series, dependence=dependence).split)
     kept = [best]

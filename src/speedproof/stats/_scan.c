@@ -1,0 +1,173 @@
+/* Ranks and contrasts of the change scan, a row a series; change_scan.py has the same in NumPy and says what they are.
+ *
+ * Most series are short, and a walk asks for thousands of them one by one: there NumPy's calls cost more than the
+ * sorting. Sums run in NumPy's order, so both find the same split.
+ */
+#define PY_SSIZE_T_CLEAN
+#ifndef Py_LIMITED_API
+#define Py_LIMITED_API 0x030B0000
+#endif
+#include <Python.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RUN 8 /* values that insertion sorts before runs are merged */
+
+typedef struct {
+    double value;
+    Py_ssize_t place;
+} Item;
+
+/* Stable merge sort from the bottom up; the sorted items lie in what is returned, one of both arrays. */
+static Item *sorted(Item *items, Item *spare, Py_ssize_t n) {
+    for (Py_ssize_t start = 0; start < n; start += RUN) {
+        const Py_ssize_t end = start + RUN < n ? start + RUN : n;
+        for (Py_ssize_t i = start + 1; i < end; i++) {
+            const Item item = items[i];
+            Py_ssize_t j = i;
+            for (; j > start && items[j - 1].value > item.value; j--) items[j] = items[j - 1];
+            items[j] = item;
+        }
+    }
+    for (Py_ssize_t width = RUN; width < n; width *= 2) {
+        for (Py_ssize_t start = 0; start < n; start += 2 * width) {
+            const Py_ssize_t middle = start + width < n ? start + width : n;
+            const Py_ssize_t end = middle + width < n ? middle + width : n;
+            Py_ssize_t a = start, b = middle, to = start;
+            while (a < middle && b < end) spare[to++] = items[b].value < items[a].value ? items[b++] : items[a++];
+            while (a < middle) spare[to++] = items[a++];
+            while (b < end) spare[to++] = items[b++];
+        }
+        Item *const swapped = items;
+        items = spare;
+        spare = swapped;
+    }
+    return items;
+}
+
+/* Normal scores of n values, equal ones sharing their mean rank, centred; table: of the ranks 1, 1.5, ... n. */
+static void scores_of(const double *x, Py_ssize_t n, const double *table, Item *items, Item *spare, double *scores) {
+    for (Py_ssize_t i = 0; i < n; i++) items[i] = (Item){x[i], i};
+    const Item *const order = sorted(items, spare, n);
+    int ties = 0;
+    for (Py_ssize_t first = 0, next; first < n; first = next) {
+        for (next = first + 1; next < n && order[next].value == order[first].value; next++) ties = 1;
+        for (Py_ssize_t i = first; i < next; i++) scores[order[i].place] = table[first + next - 1];
+    }
+    if (!ties) return;
+    double mean = 0.0;
+    for (Py_ssize_t i = 0; i < n; i++) mean += scores[i];
+    mean /= (double)n;
+    for (Py_ssize_t i = 0; i < n; i++) scores[i] -= mean;
+}
+
+/* The largest contrast of n scores and its split. */
+static double contrast_of(const double *scores, Py_ssize_t n, const double *weights, Py_ssize_t margin,
+                          Py_ssize_t *split) {
+    double sum = 0.0, power = 0.0, most = -1.0;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        sum += scores[i];
+        power += scores[i] * scores[i];
+        const Py_ssize_t before = i + 1;
+        if (before < margin || before > n - margin) continue;
+        const double contrast = fabs(sum) * weights[before - margin];
+        if (contrast > most) {
+            most = contrast;
+            *split = before;
+        }
+    }
+    return power > 0.0 ? most / sqrt(power) : 0.0;
+}
+
+typedef struct {
+    Py_buffer values, table, weights, rho, found, split;
+} Buffers;
+
+static void release(Buffers *all) {
+    Py_buffer *const each = (Py_buffer *)all;
+    for (size_t i = 0; i < sizeof *all / sizeof *each; i++)
+        if (each[i].obj != NULL) PyBuffer_Release(&each[i]);
+}
+
+static const char scores_doc[] = "scores(values, n, table, found): normal scores of every row of n values.";
+
+static PyObject *scores(PyObject *self, PyObject *arguments) {
+    Buffers all;
+    Py_ssize_t n;
+    (void)self;
+    memset(&all, 0, sizeof all);
+    if (!PyArg_ParseTuple(arguments, "y*ny*w*:scores", &all.values, &n, &all.table, &all.found)) return NULL;
+    const Py_ssize_t size = (Py_ssize_t)sizeof(double), count = all.values.len / size;
+    PyObject *answer = NULL;
+    Item *items = NULL;
+    if (n < 1 || n > count || count % n || all.table.len != (2 * n - 1) * size || all.found.len != all.values.len)
+        PyErr_SetString(PyExc_ValueError, "sizes differ");
+    else if ((items = malloc(2 * (size_t)n * sizeof *items)) == NULL)
+        PyErr_NoMemory();
+    else {
+        for (Py_ssize_t at = 0; at < count; at += n)
+            scores_of((const double *)all.values.buf + at, n, all.table.buf, items, items + n,
+                      (double *)all.found.buf + at);
+        answer = Py_NewRef(Py_None);
+    }
+    free(items);
+    release(&all);
+    return answer;
+}
+
+static const char largest_doc[] =
+    "largest(scores, n, table, weights, margin, rho, found, split): of every row of n scores the largest contrast of "
+    "its innovations, and the split of the largest of its own.";
+
+static PyObject *largest(PyObject *self, PyObject *arguments) {
+    Buffers all;
+    Py_ssize_t n, margin;
+    (void)self;
+    memset(&all, 0, sizeof all);
+    if (!PyArg_ParseTuple(arguments, "y*ny*y*ny*w*w*:largest", &all.values, &n, &all.table, &all.weights, &margin,
+                          &all.rho, &all.found, &all.split))
+        return NULL;
+    const Py_ssize_t size = (Py_ssize_t)sizeof(double), count = all.values.len / size;
+    PyObject *answer = NULL;
+    double *room = NULL;
+    if (margin < 1 || margin > n / 2 || n > count || count % n || all.table.len != (2 * n - 1) * size ||
+        all.weights.len != (n - 2 * margin + 1) * size || all.rho.len != count / n * size ||
+        all.found.len != all.rho.len || all.split.len != count / n * (Py_ssize_t)sizeof(long long))
+        PyErr_SetString(PyExc_ValueError, "sizes differ");
+    else if ((room = malloc(2 * (size_t)n * (sizeof *room + sizeof(Item)))) == NULL)
+        PyErr_NoMemory();
+    else {
+        Item *const items = (Item *)(room + 2 * n);
+        for (Py_ssize_t row = 0; row < count / n; row++) {
+            const double *const own = (const double *)all.values.buf + row * n;
+            const double rho = ((const double *)all.rho.buf)[row];
+            Py_ssize_t split = margin, at;
+            contrast_of(own, n, all.weights.buf, margin, &split);
+            room[0] = own[0] - rho * own[0]; /* as if the value before the first had been equal to it */
+            for (Py_ssize_t i = 1; i < n; i++) room[i] = own[i] - rho * own[i - 1];
+            scores_of(room, n, all.table.buf, items, items + n, room + n);
+            ((double *)all.found.buf)[row] = contrast_of(room + n, n, all.weights.buf, margin, &at);
+            ((long long *)all.split.buf)[row] = split;
+        }
+        answer = Py_NewRef(Py_None);
+    }
+    free(room);
+    release(&all);
+    return answer;
+}
+
+static PyMethodDef methods[] = {
+    {"scores", scores, METH_VARARGS, scores_doc},
+    {"largest", largest, METH_VARARGS, largest_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyModuleDef_Slot slots[] = {{0, NULL}};
+
+static struct PyModuleDef module = {
+    PyModuleDef_HEAD_INIT, "_scan", "Kernels of change_scan.py.", 0, methods, slots, NULL, NULL, NULL,
+};
+
+PyMODINIT_FUNC PyInit__scan(void) { return PyModuleDef_Init(&module); }
