@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from speedproof.stats.change_scan import change_scan
+from speedproof.stats.change_points import change_pvalues
 
 SERIES, RISK = 1000, 0.05
 
@@ -18,16 +18,16 @@ def share(commits: int, at: int, step: float) -> float:
     """Of series whose step after so many commits is shown."""
     rng = np.random.default_rng([commits, at, round(10 * step)])
     series = rng.standard_normal((SERIES, commits)) + step * (np.arange(commits) >= at)
-    return 100.0 * float((change_scan(series).pvalue <= RISK).mean())
+    return 100.0 * float((change_pvalues(series) <= RISK).mean())
 
 
 def main() -> None:
     """Print the table."""
-    print("| commits | none | d = 2, 4, 8 in the middle | d = 2, 4, 8 before the last 4 |\n|---|---|---|---|")
-    for commits in (8, 10, 15, 20, 30, 40, 60):
+    print("| commits | none | d = 2, 4, 8, 16 in the middle | before the last 4 |\n|---|---|---|---|")
+    for commits in (8, 10, 12, 15, 20, 30, 40, 60):
         none = share(commits, commits, 0.0)
         middle, late = (
-            ", ".join(f"{share(commits, at, d):.0f}" for d in (2.0, 4.0, 8.0))
+            ", ".join(f"{share(commits, at, d):.0f}" for d in (2.0, 4.0, 8.0, 16.0))
             for at in (commits // 2, commits - 4)
         )
         print(f"| {commits} | {none:.0f} | {middle} | {late} |")

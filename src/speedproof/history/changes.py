@@ -11,8 +11,7 @@ import numpy as np
 
 from speedproof.history.commits import Commit
 from speedproof.history.tracks import Track
-from speedproof.stats.change_points import find_changes
-from speedproof.stats.change_scan import change_scan
+from speedproof.stats.change_points import change_pvalues, find_changes
 from speedproof.stats.multiplicity import benjamini_hochberg, holm
 from speedproof.stats.ratio import ratio_of_medians
 from speedproof.stats.special import t_ppf, t_sf
@@ -64,7 +63,7 @@ def find_history_changes(
     pvalues = np.ones(len(series))
     for n in {values.size for values in series}:
         rows = [i for i, values in enumerate(series) if values.size == n]
-        pvalues[rows] = change_scan(np.array([series[i] for i in rows])).pvalue
+        pvalues[rows] = change_pvalues(np.array([series[i] for i in rows]))
     at_joints = [_joint_pvalue(track, split) for track, split in joints]
     family = np.concatenate([pvalues, at_joints])
     adjusted = (holm if correction == "holm" else benjamini_hochberg)(family)

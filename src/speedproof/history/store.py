@@ -116,7 +116,7 @@ class HistoryStore:
                 )
                 for version, commit in commits.items()
             }
-            series = {key: self._series(connection, key, suite, path) for key in suite.keys}
+            series = self._numbers(connection, suite, path)
             rows = [
                 {
                     "series": series[key],
@@ -161,20 +161,46 @@ class HistoryStore:
         self.make(connection, table, key | more)
         return self.number(connection, table, key)
 
-    def _series(self, connection: Connection, key: Key, suite: Suite, path: str) -> int:
-        first = next(sample for (own, _), sample in suite.samples.items() if own == key)
-        facts = {"unit": first.unit, "higher_is_better": first.higher_is_better}
-        number = self.make_or_find(
-            connection, schema.series, {"benchmark": key.benchmark, "metric": key.metric}, facts
-        )
-        row = connection.execute(select(schema.series).where(schema.series.c.id == number)).one()
-        for (own, _), sample in suite.samples.items():
-            if own == key and (sample.unit != row.unit or sample.higher_is_better != row.higher_is_better):
+    def _numbers(self, connection: Connection, suite: Suite, path: str) -> dict[Key, int]:
+        """Of the series of a suite, which are made unless they are there; their units are those of the store."""
+        first: dict[Key, Sample] = {}
+        for (key, _), sample in suite.samples.items():
+            first.setdefault(key, sample)
+        rows = [
+            {
+                "benchmark": k.benchmark,
+                "metric": k.metric,
+                "unit": s.unit,
+                "higher_is_better": s.higher_is_better,
+            }
+            for k, s in first.items()
+        ]
+        known = self._known(connection, list(first))
+        if missing := [row for key, row in zip(first, rows, strict=True) if key not in known]:
+            into = sqlite.insert(schema.series) if self._sqlite else postgresql.insert(schema.series)
+            connection.execute(into.on_conflict_do_nothing(), missing)
+            known = self._known(connection, list(first))
+        for (key, _), sample in suite.samples.items():
+            there = known[key]
+            if (sample.unit, sample.higher_is_better) != (there.unit, there.higher_is_better):
                 raise SpeedproofError(
                     f"{path}: {key.benchmark} ({key.metric}) is in {sample.unit or 'plain numbers'}, in the "
-                    f"store in {row.unit or 'plain numbers'}; nothing of the file was added"
+                    f"store in {there.unit or 'plain numbers'}; nothing of the file was added"
                 )
-        return number
+        return {key: there.id for key, there in known.items()}
+
+    def _known(self, connection: Connection, keys: Sequence[Key]) -> dict[Key, StoredSeries]:
+        """Those of some series that are in the store."""
+        names, wanted = sorted({key.benchmark for key in keys}), set(keys)
+        found = (
+            stored
+            for start in range(0, len(names), _PAGE)
+            for stored in _stored(
+                connection,
+                select(schema.series).where(schema.series.c.benchmark.in_(names[start : start + _PAGE])),
+            )
+        )
+        return {stored.key: stored for stored in found if stored.key in wanted}
 
     def all_series(self, *, metric: str | None = None) -> tuple[StoredSeries, ...]:
         """Every series, by benchmark."""
@@ -182,10 +208,7 @@ class HistoryStore:
         if metric is not None:
             query = query.where(schema.series.c.metric == metric)
         with self.transaction() as connection:
-            return tuple(
-                StoredSeries(row.id, Key(row.benchmark, row.metric), row.unit, row.higher_is_better)
-                for row in connection.execute(query)
-            )
+            return tuple(_stored(connection, query))
 
     def commits(self) -> tuple[Commit, ...]:
         """Every commit, in no order."""
@@ -329,6 +352,11 @@ def _configure(connection: Any, _: object) -> None:
 def _begin_at_once(connection: Connection) -> None:
     """Take the writer's lock when a transaction begins: one that waits never has to be tried again."""
     connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+
+def _stored(connection: Connection, query: Any) -> Iterator[StoredSeries]:
+    for row in connection.execute(query):
+        yield StoredSeries(row.id, Key(row.benchmark, row.metric), row.unit, row.higher_is_better)
 
 
 def _places(numbers: Sequence[int]) -> Any:

@@ -8,6 +8,8 @@ dropped, until all do.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
@@ -21,6 +23,7 @@ from speedproof.stats.change_scan import (
     normal_scores,
     step_dependence,
 )
+from speedproof.stats.two_levels import places_of_step, two_levels
 
 _SHRINK = 2.0**-0.5  # lengths of seeded intervals, from one to the next
 _ROUNDS = 5
@@ -36,6 +39,21 @@ class ChangePoint(Struct, frozen=True):
     pvalue: float  # of the interval that shows it
 
 
+def _share(n: int) -> float:
+    """Of the risk, what the test of two levels has: all in few values, then what shows a last three at 1 %."""
+    return min(1.0, max(0.02, 2.0 / math.comb(n, 3) / 0.01)) if n >= LEAST else 1.0
+
+
+def change_pvalues(x: npt.ArrayLike) -> FloatArray:
+    """Of each of several series of equal length, shape (rows, n): the p-value of any change."""
+    series = np.asarray(x, dtype=np.float64)
+    share = _share(series.shape[-1])
+    levels = two_levels(series).pvalue / share
+    if share < 1.0:
+        levels = np.minimum(levels, change_scan(series).pvalue / (1.0 - share))
+    return np.minimum(levels, 1.0)
+
+
 def find_changes(
     x: npt.ArrayLike, alpha: float = 0.05, *, known: float | None = None
 ) -> tuple[ChangePoint, ...]:
@@ -46,8 +64,14 @@ def find_changes(
     [2] S. Kovacs et al., "Seeded binary segmentation", Biometrika 110(1), 2023.
     """
     series = np.asarray(x, dtype=np.float64)
-    if (float(change_scan(series).pvalue) if known is None else known) > alpha:
+    if (float(change_pvalues(series[None])[0]) if known is None else known) > alpha:
         return ()
+    levels = two_levels(series[None])
+    known = float(levels.pvalue[0]) / _share(series.size)
+    step = int(levels.split[0])
+    plain = (ChangePoint(step, *places_of_step(series, step, alpha), known),) if known <= alpha else ()
+    if plain and (series.size < 2 * LEAST or float(change_scan(series).pvalue) > alpha):
+        return plain
     scores = normal_scores(series)
     # Steps that are not known yet would be taken for dependence; differences know little of steps.
     rho = float(np.clip(difference_dependence(scores), 0.0, _MOST))
@@ -60,6 +84,8 @@ def find_changes(
         splits, pvalues = _confirmed(series, proposed, alpha, rho)
         if splits == before:
             break
+    if plain and len(splits) == 1:
+        return plain
     bounds = [0, *splits, series.size]
     return tuple(
         _located(series, start, end, pvalue, alpha, rho)

@@ -1,0 +1,124 @@
+"""Do the values of a short series lie on two levels, one after the other? A test for large steps in few commits.
+
+A scan of ranks cannot tell a step from neighbours that depend on each other before there are some 20 values,
+however large the step. How far the two groups lie apart can: the values are parted into the two groups of least
+variance, whatever their order; if then the one group precedes the other, the distance of their means in pooled
+standard deviations is the statistic.
+
+The grouping knows nothing of the order, so for exchangeable values of any distribution the probability that k of n
+come first or last is 2 / C(n, k), once for all splits together: the p-value is never below it. For values that
+depend on each other it is the tail of the statistic in simulated autoregressions (``studies/two_levels_null.py``).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import resources
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["TwoLevels", "places_of_step", "two_levels"]
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+_MARGIN = 3  # fewest values on each level
+_LEAST = 8
+
+
+@dataclass(frozen=True, slots=True)
+class TwoLevels:
+    """Of each of several series how far its levels lie apart (0 where they mix), the split, the p-value."""
+
+    distance: FloatArray
+    split: IntArray
+    pvalue: FloatArray
+
+
+def two_levels(x: FloatArray) -> TwoLevels:
+    """Test each of several series of equal length, shape (rows, n), for two levels that follow each other."""
+    rows, n = x.shape
+    if n < _LEAST:
+        return TwoLevels(np.zeros(rows), np.full(rows, n), np.ones(rows))
+    distance, split, tied = separation(x)
+    apart = np.flatnonzero(distance > 0.0)
+    found = np.ones(rows)
+    dependent = _tail(distance[apart], n)
+    chance = np.array([2.0 / math.comb(n, int(k)) for k in split[apart]])
+    found[apart] = np.maximum(np.maximum(chance, dependent), np.where(tied[apart], _tied(n), 0.0))
+    return TwoLevels(distance, split, found)
+
+
+def separation(x: FloatArray) -> tuple[FloatArray, IntArray, npt.NDArray[np.bool_]]:
+    """Distance of the levels, split, and whether values are equal; a row a series."""
+    n = x.shape[-1]
+    centred = x - x.mean(axis=1, keepdims=True)
+    ordered = np.sort(centred, axis=1)
+    tied = (ordered[:, 1:] == ordered[:, :-1]).any(axis=1)
+    sizes = np.arange(_MARGIN, n - _MARGIN + 1)
+    sums = ordered.cumsum(axis=1)[:, _MARGIN - 1 : n - _MARGIN]
+    lower = _MARGIN + (np.square(sums) / (sizes * (n - sizes))).argmax(axis=1)  # what lies between is largest
+    border = np.take_along_axis(ordered, lower[:, None] - 1, axis=1)
+    low = centred <= border
+    one_border = (low[:, 1:] != low[:, :-1]).sum(axis=1) == 1
+    split = np.where(low[:, 0], low.sum(axis=1), n - low.sum(axis=1))
+    kept = one_border & (split >= _MARGIN) & (split <= n - _MARGIN)
+    distance = np.zeros(len(x))
+    for row in np.flatnonzero(kept):
+        parts = centred[row, : split[row]], centred[row, split[row] :]
+        gap = abs(parts[0].mean() - parts[1].mean())
+        spread = math.sqrt(sum(map(_squares, parts)) / (n - 2))
+        distance[row] = gap / spread if spread > 0.0 else math.inf
+    return distance, split, tied
+
+
+def _squares(part: FloatArray) -> float:
+    """About the mean."""
+    return float(np.square(part - part.mean()).sum())
+
+
+def places_of_step(x: FloatArray, split: int, alpha: float) -> tuple[int, int]:
+    """The first and last split that one step from level to level leaves possible at risk alpha (Hansen 2000).
+
+    References
+    ----------
+    .. [1] B. E. Hansen, "Sample splitting and threshold estimation", Econometrica 68(3), 2000: equation 10.
+    """
+    n = x.size
+    left = np.array([_squares(x[:k]) + _squares(x[k:]) for k in range(1, n)])
+    limit = -2.0 * math.log(1.0 - math.sqrt(1.0 - alpha))
+    possible = 1 + np.flatnonzero((n - 2) * (left - left[split - 1]) <= limit * left[split - 1])
+    return min(split, int(possible.min(initial=split))), max(split, int(possible.max(initial=split)))
+
+
+@lru_cache(maxsize=1)
+def _table() -> dict[str, FloatArray]:
+    """Sizes, levels, quantiles (sizes x levels) of the statistic, shares of rounded series on two levels."""
+    text = resources.files(__package__).joinpath("two_levels_null.json").read_text(encoding="utf-8")
+    return {name: np.array(values, float) for name, values in json.loads(text).items()}
+
+
+def _tail(distance: FloatArray, n: int) -> FloatArray:
+    """Probability of such a distance or a larger one: between the levels log p is linear in log distance."""
+    table = _table()
+    row = (
+        int(np.searchsorted(table["sizes"], n, side="right")) - 1
+    )  # the next shorter series, which are worse
+    quantiles, log_p = np.log(table["quantiles"][row]), np.log(table["levels"])
+    with np.errstate(divide="ignore"):
+        at = np.log(distance)
+    slope = (log_p[-1] - log_p[-3]) / (quantiles[-1] - quantiles[-3])
+    beyond = log_p[-1] + slope * (at - quantiles[-1])
+    found: FloatArray = np.exp(
+        np.where(at > quantiles[-1], beyond, np.interp(at, quantiles, log_p, left=0.0))
+    )
+    return found
+
+
+def _tied(n: int) -> float:
+    """Probability that values so coarse that many are equal lie on two levels by chance."""
+    table = _table()
+    return float(table["tied"][int(np.searchsorted(table["sizes"], n, side="right")) - 1])

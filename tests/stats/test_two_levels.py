@@ -1,0 +1,77 @@
+"""Two levels of short series against counting, simulation and the step that nobody may overlook."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from speedproof.stats.change_points import change_pvalues, find_changes
+from speedproof.stats.two_levels import places_of_step, two_levels
+
+
+@pytest.mark.parametrize(("n", "low"), [(8, 3), (8, 4), (9, 4), (10, 3)])
+def test_orders_that_part_the_groups_against_counting(n: int, low: int) -> None:
+    """Of all ways to order two far groups 2 in C(n, k) lie on two levels, and the p-value says at least that."""
+    rng = np.random.default_rng([n, low])
+    values = np.concatenate([rng.normal(0, 1, low), rng.normal(1000, 1, n - low)])
+    orders = []
+    for places in itertools.combinations(range(n), low):
+        order = np.empty(n)
+        order[list(places)] = values[:low]
+        order[[i for i in range(n) if i not in places]] = values[low:]
+        orders.append(order)
+    found = two_levels(np.array(orders))
+    assert (found.distance > 0).sum() == 2
+    assert found.pvalue.min() == pytest.approx(2 / math.comb(n, low))
+
+
+@pytest.mark.parametrize("n", [8, 12, 20])
+@pytest.mark.parametrize("rho", [0.0, 0.6])
+@pytest.mark.parametrize("kind", ["normal", "log-normal", "bimodal"])
+def test_false_alarms_of_few_commits_keep_the_risk(n: int, rho: float, kind: str) -> None:
+    """Short series without a change alarm in at most 5 % (4 standard errors)."""
+    rng, runs = np.random.default_rng([n, int(10 * rho), len(kind)]), 2000
+    x = rng.standard_normal((runs, n))
+    x[:, 1:] *= np.sqrt(1 - rho**2)
+    for t in range(1, n):
+        x[:, t] += rho * x[:, t - 1]
+    if kind == "log-normal":
+        x = np.exp(x)
+    elif kind == "bimodal":
+        x = (rng.random((runs, n)) < 0.3) * 2.1 + 0.2 * x
+    alarms = float((change_pvalues(x) <= 0.05).mean())
+    assert alarms <= 0.05 + 4 * np.sqrt(0.05 * 0.95 / runs)
+
+
+@pytest.mark.parametrize(("n", "at"), [(8, 4), (8, 5), (12, 6), (12, 9), (30, 27)])
+@pytest.mark.parametrize("factor", [1.1, 1.5, 1 / 1.5])
+def test_a_large_step_shows_in_few_commits(n: int, at: int, factor: float) -> None:
+    """A step of ten deviations and more is found, at its commit, whatever the unit."""
+    noise = 1 + 0.01 * np.random.default_rng([n, at]).standard_normal(n)
+    series = noise * np.where(np.arange(n) < at, 1.0, factor)
+    for x in (series, 1e-9 * series, np.log(series)):
+        (change,) = find_changes(x)
+        assert (change.split, change.low, change.high) == (at, at, at)
+
+
+def test_the_places_cover_the_step() -> None:
+    """The places that remain possible hold the true one in at least 95 % of what is found (4 standard errors)."""
+    held = shown = 0
+    for seed in range(300):
+        x = np.random.default_rng([3, seed]).normal(size=12) + 4.0 * (np.arange(12) >= 6)
+        found = two_levels(x[None])
+        if found.pvalue[0] <= 0.05:
+            shown += 1
+            low, high = places_of_step(x, int(found.split[0]), 0.05)
+            held += low <= 6 <= high
+    assert shown > 150
+    assert held >= shown * (0.95 - 4 * np.sqrt(0.95 * 0.05 / shown))
+
+
+@pytest.mark.parametrize("x", [[1.0] * 12, [1.0, 2.0] * 6, [1.0] * 11 + [9.0], list(range(7))])
+def test_what_is_not_two_levels_shows_nothing(x: list[float]) -> None:
+    """Constants, swinging values, a last outlier and fewer than eight values have a p-value of 1."""
+    assert two_levels(np.array([x], dtype=np.float64)).pvalue[0] == 1.0
