@@ -19,7 +19,8 @@ from speedproof.report.numbers import factor, percent, plural, values
 from speedproof.stats.session_spread import widened
 
 _SHOWN = 7
-_FEW = 20  # commits of which a change in the middle shows in about half of cases
+_FEW = 20  # commits of which a change of 4 deviations shows in two of three cases
+_LEAST = 8  # and fewer show none
 _SPARK = "\u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588"
 _COMMIT = 28
 _LISTED = 25
@@ -47,9 +48,8 @@ def overview(result: FoundHistory, *, everything: bool = False) -> Report:
     notes = []
     notes += [Text(f"{told}.") for told in between_sessions(result.noise)]
     longest = max((len(track) for track in result.tracks), default=0)
-    if longest < _FEW and not changes:
-        told = f"A change rarely shows in {plural(longest, 'commit')}: measure {_FEW} or more, or two of them"
-        notes.append(Text(f"{told} with 'speedproof run --revisions'."))
+    if result.tracks and longest < _FEW and not changes:
+        notes += _few_commits(longest)
     apart = {track.basis for track in result.tracks if not track.anchored}
     if len(apart) > 1:
         notes.append(
@@ -79,6 +79,18 @@ def overview(result: FoundHistory, *, everything: bool = False) -> Report:
         command="history",
         data=result,
     )
+
+
+def _few_commits(longest: int) -> Iterator[Text]:
+    """What so few commits can show, and what to do."""
+    many = plural(longest, "commit")
+    told = (
+        f"Only a change of 6 times the noise shows in {many}"
+        if longest >= _LEAST
+        else "So few commits show nothing"
+    )
+    yield Text(f"{told}: measure {_FEW if longest >= _LEAST else _LEAST} or more,")
+    yield Text("or compare two of them: 'speedproof run --revisions GOOD BAD -- COMMAND'.")
 
 
 def _culprit(result: FoundHistory, changes: Sequence[Change]) -> Iterator[str]:
