@@ -8,6 +8,7 @@ import io
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import speedproof as sp
@@ -151,6 +152,86 @@ def test_otavas_csv_is_a_history(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not DATA.exists(), reason="the real files are not part of the repository")
+def benchseries(tmp_path: Path, tables: list[str]) -> Path:
+    """Ten points of two benchmarks as ``benchseries -jo`` encodes ComparisonSeries; one cell was not measured."""
+    points = [f"2024-01-{i + 1:02}T00:00:00.123456789+00:00" for i in range(10)]
+
+    def cell(i: int, k: int) -> dict[str, object]:
+        if (i, k) == (2, 1):
+            return {"low": 0, "center": 0, "high": 0, "date": "", "present": False}
+        middle = (1.02 if i < 5 else 1.5) + 3e-4 * (i * 7 % 10) if k == 0 else 1 + 0.01 * (i * 7 % 5)
+        return {
+            "low": middle - 0.01,
+            "center": middle,
+            "high": middle + 0.01,
+            "date": points[i],
+            "present": True,
+        }
+
+    series = [
+        {
+            "unit": table,
+            "benchmarks": ["Parse-8", "Print-8"],
+            "series": points,
+            "summaries": [[cell(i, k) for k in range(2)] for i in range(10)],
+            "hashpairs": {p: {"NumHash": f"{i:040x}", "DenHash": "b" * 40} for i, p in enumerate(points)},
+            "residues": None,
+        }
+        for table in tables
+    ]
+    file = tmp_path / "series.json"
+    file.write_text(json.dumps(series, indent="\t"))
+    return file
+
+
+def test_go_benchseries_are_a_history_of_ratios(tmp_path: Path) -> None:
+    """Ratios to the baseline with their bounds; the baseline itself is the anchor, not a measurement."""
+    history = sp.History(tmp_path / "s.db", tmp_path)
+    file = benchseries(tmp_path, ["sec/op amd64 linux", "B/s amd64 linux"])
+    added = history.add(file)
+    assert (added.known, len(added.problems)) == (False, 0)
+    assert history.add(file).known
+    result = history.changes()
+    assert {(t.basis, t.anchored, len(t)) for t in result.tracks} == {
+        ("b" * 40, True, 10),
+        ("b" * 40, True, 9),
+    }
+    assert {(s.key.metric, s.higher_is_better) for s in result.series.values()} == {
+        ("ratio of sec/op", False),
+        ("ratio of B/s", True),
+    }
+    assert {(c.commit.sha, round(c.factor, 2), result.slower(c)) for c in result.changes} == {
+        (f"{5:040x}", 1.47, True),
+        (f"{5:040x}", 1.47, False),
+    }
+    point = next(iter(result.tracks[0].points()))
+    assert np.exp([point.low, point.value, point.high]) == pytest.approx([1.01, 1.02, 1.03], abs=2e-4)
+    assert result.commits[0].date == "2024-01-01T00:00:00+00:00"
+    assert result.noise is None  # ones are no second session
+
+
+def test_go_benchseries_of_two_machines_stay_apart(tmp_path: Path) -> None:
+    """A ratio on one architecture says nothing of the other."""
+    history = sp.History(tmp_path / "s.db", tmp_path)
+    history.add(benchseries(tmp_path, ["sec/op amd64 linux", "sec/op arm64 linux"]))
+    names = {s.key.benchmark for s in history.store.all_series()}
+    assert names == {f"{arch} linux/{name}-8" for arch in ("amd64", "arm64") for name in ("Parse", "Print")}
+
+
+def test_a_damaged_benchseries_is_an_error(tmp_path: Path) -> None:
+    """Rows that do not fit the benchmarks name the file; a commit beside itself is told."""
+    file = benchseries(tmp_path, ["sec/op"])
+    series = json.loads(file.read_text())
+    series[0]["hashpairs"][series[0]["series"][3]]["NumHash"] = "b" * 40
+    file.write_text(json.dumps(series))
+    (problem,) = sp.History(tmp_path / "s.db", tmp_path).add(file).problems
+    assert "with itself" in problem
+    series[0]["summaries"][0].pop()
+    file.write_text(json.dumps(series))
+    with pytest.raises(FormatError, match="benchseries"):
+        sp.History(tmp_path / "t.db", tmp_path).add(file)
+
+
 def test_folders_of_real_histories(tmp_path: Path) -> None:
     """bench_runner's eleven builds are eleven commits; of asv's folder what failed is told."""
     history = sp.History(tmp_path / "s.db", "/")

@@ -173,6 +173,8 @@ class History:
                     parts.append(self.add(part.file, session=name, anchor=anchor, machine=machine, unit=unit))
                 except SpeedproofError as error:
                     problems.append(str(error).splitlines()[0])
+            elif part.problem:
+                problems.append(part.problem)
             elif part.suite is not None and part.commit is not None:
                 known = resolve(part.commit.sha, self.repository, date=part.commit.date)
                 commit = known if known.subject else part.commit
@@ -181,8 +183,10 @@ class History:
                 ).hexdigest()
                 parts.append(
                     self.store.add(
-                        part.suite, {part.suite.versions[0]: commit}, path=path, digest=digest,
-                        session=f"{session}/{i}" if session else "", started=part.started, machine=machine,
+                        part.suite, {part.commit.sha: commit} | self._anchor_of(part), path=path, digest=digest,
+                        session=f"{session}/{i}" if session else "", started=part.started,
+                        anchor=part.anchor.sha if part.anchor else None, machine=machine or part.machine,
+                        bounds=part.bounds,
                     )
                 )  # fmt: skip
         if not parts:
@@ -191,6 +195,9 @@ class History:
         count = sum(part.samples for part in parts)
         names = tuple(dict.fromkeys(name for part in parts for name in part.benchmarks))
         return Added(path, count, commits, all(part.known for part in parts), tuple(problems), names)
+
+    def _anchor_of(self, part: Imported) -> dict[str, Commit]:
+        return {} if part.anchor is None else {part.anchor.sha: resolve(part.anchor.sha, self.repository)}
 
     def export(self, path: str | os.PathLike[str]) -> int:
         """Write the whole store to one portable file; the number of its samples."""

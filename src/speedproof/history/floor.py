@@ -21,7 +21,8 @@ def noise_floor(measured: Measurements, keys: Mapping[int, Key], store: str) -> 
 
     Anchors count as well: they are the commits with the most sessions.
     """
-    several = _alone(measured)
+    # An anchor of exactly 1 is no measurement: another tool kept the ratios to it only.
+    several = _alone(measured.where(~(measured.anchor & (measured.location == 1.0))))
     spreads: dict[Key, SessionSpread] = {}
     others: dict[str, SessionSpread] = {}
     for metric in {key.metric for key in keys.values()}:

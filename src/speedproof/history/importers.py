@@ -2,6 +2,8 @@
 
 * github-action-benchmark: ``data.js``, one number a benchmark and commit (its README, "data.js").
 * Otava (Hunter): CSV with columns ``time`` and ``commit`` (or ``git.commit_id``), every other column a benchmark.
+* Go's benchseries: the JSON of its flag ``-jo`` (golang.org/x/perf/benchseries, ``ComparisonSeries``). It keeps of
+  each commit and benchmark the ratio to a baseline and its bounds, but no measurement; the baseline is the anchor.
 * asv: the folder ``results`` with ``MACHINE/COMMIT-ENVIRONMENT.json``; pyperformance and faster-cpython's
   bench_runner: a folder of pyperf files that name their commit. These files are read one by one.
 """
@@ -11,8 +13,8 @@ from __future__ import annotations
 import csv
 import json
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -21,7 +23,7 @@ import numpy as np
 
 from speedproof.data.record import Record
 from speedproof.data.sample import Trait
-from speedproof.data.suite import Suite
+from speedproof.data.suite import Key, Suite
 from speedproof.data.units import Direction, parse_unit
 from speedproof.errors import FormatError
 from speedproof.history.commits import Commit, in_utc
@@ -33,12 +35,19 @@ _SUMMARY = frozenset({Trait.SUMMARY_ONLY})
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """A commit in another tool's history: a file to be read, or the suite itself with its commit."""
+    """A commit in another tool's history: a file to be read, or the suite itself with its commit.
+
+    ``bounds`` at 95 % are those of values that come without the measurements, ``problem`` why there is nothing.
+    """
 
     file: Path | None = None
     suite: Suite | None = None
     commit: Commit | None = None
     started: str = ""
+    anchor: Commit | None = None
+    machine: str = ""
+    bounds: Mapping[tuple[Key, str], tuple[float, float]] = field(default_factory=dict)
+    problem: str = ""
 
 
 def importer_of(path: Path) -> Iterator[Imported] | None:
@@ -52,6 +61,8 @@ def importer_of(path: Path) -> Iterator[Imported] | None:
         head = opened.read(2000).decode("utf-8", "replace")
     if head.lstrip().startswith(_DATA_JS):
         return _data_js(path)
+    if head.lstrip().startswith("[") and '"benchmarks"' in head and '"unit"' in head:
+        return _benchseries(path)
     columns = next(csv.reader(head.splitlines()), [])
     if "time" in columns and any(name in columns for name in _COMMIT_COLUMNS):
         return _otava(path)
@@ -100,6 +111,47 @@ def _of_run(run: dict[str, Any], prefix: str) -> Imported:
         records.append((str(commit["id"]), record))
     known = Commit(str(commit["id"]), subject, in_utc(str(commit.get("timestamp", ""))))
     return Imported(suite=Suite.from_records(records), commit=known, started=started)
+
+
+def _benchseries(path: Path) -> Iterator[Imported]:
+    """Every point of the series on every machine: what its tables, one a unit, hold of it."""
+    found: dict[tuple[str, str, str, str], dict[tuple[Key, str], tuple[Record, tuple[float, float]]]] = {}
+    try:
+        tables = json.loads(path.read_text(encoding="utf-8"))
+        several = len({table["unit"].partition(" ")[2] for table in tables}) > 1  # ratios of each machine
+        for table in tables:
+            unit, _, machine = table["unit"].partition(" ")
+            prefix = f"{machine.strip()}/" if several else ""
+            for point, row in zip(table["series"], table["summaries"], strict=True):
+                pair = (table.get("hashpairs") or {}).get(point, {})
+                of = (machine.strip(), point, pair.get("NumHash") or point, pair.get("DenHash") or "baseline")
+                for name, summary in zip(table["benchmarks"], row, strict=True):
+                    if summary is not None and summary["present"]:
+                        record = _ratio(prefix + name, unit, float(summary["center"]))
+                        bounds = float(summary["low"]), float(summary["high"])
+                        key = Key(record.benchmark, record.metric)
+                        found.setdefault(of, {})[key, of[2]] = (record, bounds)
+    except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
+        raise FormatError(str(path), "", f"is not the JSON of Go's benchseries ({error!r})") from error
+    for (machine, point, sha, baseline), cells in found.items():
+        if sha == baseline:
+            yield Imported(problem=f"{path}: {point} compares {sha} with itself")
+            continue
+        ratios = [(sha, record) for record, _ in cells.values()]
+        ones = [(baseline, replace(record, values=np.ones(1))) for record, _ in cells.values()]
+        bounds = {of: both for of, (_, both) in cells.items()}
+        bounds |= {(key, baseline): (1.0, 1.0) for key, _ in cells}
+        yield Imported(
+            suite=Suite.from_records(ratios + ones), commit=Commit(sha, "", in_utc(point)),
+            started=in_utc(point), anchor=Commit(baseline), machine=machine, bounds=bounds,
+        )  # fmt: skip
+
+
+def _ratio(name: str, unit: str, value: float) -> Record:
+    """A ratio of two medians; of speeds (B/s) a higher one is better."""
+    direction = Direction.HIGHER if unit.endswith("/s") else Direction.LOWER
+    metric = f"ratio of {unit}"
+    return Record(name, np.array([value]), "", metric, direction, traits=_SUMMARY, tool="benchseries")
 
 
 def _otava(path: Path) -> Iterator[Imported]:

@@ -89,6 +89,7 @@ class HistoryStore:
         started: str = "",
         branch: str = "",
         machine: str = "",
+        bounds: Mapping[tuple[Key, str], tuple[float, float]] | None = None,
     ) -> Added:
         """Add all samples of a file."""
         as_what = "|".join(
@@ -126,6 +127,7 @@ class HistoryStore:
                     "anchor": version == anchor,
                     "n": sample.n,
                     **location_and_bounds(sample),
+                    **dict(zip(("low", "high"), (bounds or {}).get((key, version), ()), strict=False)),
                 }
                 for (key, version), sample in suite.samples.items()
             ]

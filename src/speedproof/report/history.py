@@ -113,7 +113,9 @@ def between_sessions(floor: NoiseFloor | None) -> Iterator[str]:
         math.expm1(widened(0.0, 0.05, (2, 2), spread, (1, 1)).reach(0.05))
         for spread in (floor.spreads.values() if floor else ())
     ]
-    if reaches:
+    if reaches and max(reaches) > 1.0:
+        yield "Too few commits were measured twice to tell how sessions differ"
+    elif reaches:
         yield f"Two sessions of one commit differ by {up_to(reaches)}"
 
 
