@@ -212,14 +212,34 @@ class History:
         return import_store(self.store, Path(path))
 
     def query(
-        self, *patterns: str, metric: str | None = None, commit: str | None = None
+        self,
+        *patterns: str,
+        metric: str | None = None,
+        commit: str | None = None,
+        machine: str | None = None,
+        last: int | None = None,
     ) -> list[QueriedSample]:
-        """Samples without their values, one each, by benchmark (patterns take ``*``), metric and commit."""
+        """Samples without their values, one each, by benchmark and machine (patterns take ``*``), metric, commit.
+
+        ``last`` gives so many of the newest.
+        """
         from speedproof.history.query import query
 
-        return query(
-            self.store, patterns, metric=metric, commit=None if commit is None else self.find(commit)
-        )
+        sha = None if commit is None else self.find(commit)
+        return query(self.store, patterns, metric=metric, commit=sha, machine=machine, last=last)
+
+    def count(
+        self,
+        *patterns: str,
+        metric: str | None = None,
+        commit: str | None = None,
+        machine: str | None = None,
+    ) -> int:
+        """How many samples :meth:`query` would give."""
+        from speedproof.history.query import count
+
+        sha = None if commit is None else self.find(commit)
+        return count(self.store, patterns, metric=metric, commit=sha, machine=machine)
 
     def _commit_of(self, suite: Suite, version: str, commit: str | None, path: str) -> Commit:
         fields = suite.fields.get(version, {})

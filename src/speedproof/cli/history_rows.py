@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from dataclasses import astuple, fields
+from operator import attrgetter
 from pathlib import Path
 
 import speedproof as sp
@@ -13,26 +13,32 @@ from speedproof.cli.console import Console
 from speedproof.cli.outputs import write_whole
 from speedproof.errors import UsageError
 from speedproof.history.rows import QueriedSample
-from speedproof.report.history import measured_report
+from speedproof.report.history import LISTED, measured_report
 from speedproof.report.json import to_json
 from speedproof.report.numbers import plural
 
 
 def query(history: sp.History, words: list[str], args: Args, console: Console) -> int:
     """Samples as a table, as JSON, or in a CSV or Parquet file."""
-    rows = history.query(*words, *filter(None, [args.benchmark]), metric=args.metric, commit=args.commit)
+    last = None if args.output or args.json or args.all else LISTED
+    patterns = [*words, *filter(None, [args.benchmark])]
+    rows = history.query(*patterns, metric=args.metric, commit=args.commit, machine=args.machine, last=last)
     if args.output:
         _write(rows, args.output)
         console.out.write(f"{args.output}: {plural(len(rows), 'sample')}\n")
     elif args.json:
         console.out.write(to_json("history", rows))
     else:
-        report = measured_report(rows, args.store, everything=args.all)
+        many = len(rows)
+        if many == last:
+            many = history.count(*patterns, metric=args.metric, commit=args.commit, machine=args.machine)
+        report = measured_report(rows, args.store, many)
         console.write(report)
     return 0
 
 
 def _write(rows: list[QueriedSample], output: str) -> None:
+    names = QueriedSample.__struct_fields__
     if output.endswith(".parquet"):
         try:
             import pyarrow as pa
@@ -40,14 +46,14 @@ def _write(rows: list[QueriedSample], output: str) -> None:
         except ImportError:
             raise UsageError(f"{output}: Parquet needs pyarrow: pip install pyarrow") from None
         beside = Path(f"{output}.new")
-        columns = {f.name: [getattr(row, f.name) for row in rows] for f in fields(QueriedSample)}
+        columns = {name: [getattr(row, name) for row in rows] for name in names}
         parquet.write_table(pa.table(columns), beside)
         beside.replace(output)
     elif output.endswith(".csv"):
         told = io.StringIO(newline="")
         writer = csv.writer(told, lineterminator="\n")
-        writer.writerow(field.name for field in fields(QueriedSample))
-        writer.writerows(astuple(row) for row in rows)
+        writer.writerow(names)
+        writer.writerows(map(attrgetter(*names), rows))
         write_whole(Path(output), told.getvalue())
     else:
         raise UsageError(f"{output}: rows are written as .csv or .parquet")

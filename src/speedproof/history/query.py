@@ -3,44 +3,85 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
+from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import Connection, func, select
 
 from speedproof.data.names import wanted
+from speedproof.errors import UsageError
 from speedproof.history import schema
 from speedproof.history.rows import QueriedSample
 from speedproof.history.store import HistoryStore
 
 
 def query(
-    store: HistoryStore, patterns: Sequence[str] = (), *, metric: str | None = None, commit: str | None = None
+    store: HistoryStore,
+    patterns: Sequence[str] = (),
+    *,
+    metric: str | None = None,
+    commit: str | None = None,
+    machine: str | None = None,
+    last: int | None = None,
 ) -> list[QueriedSample]:
-    """Samples by benchmark (patterns take * and ?), metric and commit, in the order of dates."""
+    """Samples by benchmark and machine (patterns take * and ?), metric and commit, by date; all or the last."""
     s, c, r = schema.samples.c, schema.commits.c, schema.series.c
+    order = (c.date, c.sha, r.benchmark, r.metric, s.id)
+    columns = (
+        c.sha, c.date, c.subject, r.benchmark, r.metric, r.unit, s.n, s.location, s.low, s.high, s.anchor,
+        schema.machines.c.label, schema.sessions.c.key, schema.sessions.c.started, schema.sources.c.path,
+    )  # fmt: skip
+    with store.transaction() as connection:
+        chosen = _chosen(store, connection, columns, patterns, metric, commit, machine)
+        if last is None:
+            found = connection.execute(chosen.order_by(*order)).all()
+        else:
+            newest = chosen.order_by(*(column.desc() for column in order)).limit(last)
+            found = connection.execute(newest).all()[::-1]
+    return [QueriedSample(*row) for row in found]
+
+
+def count(
+    store: HistoryStore,
+    patterns: Sequence[str] = (),
+    *,
+    metric: str | None = None,
+    commit: str | None = None,
+    machine: str | None = None,
+) -> int:
+    """How many :func:`query` would find."""
+    with store.transaction() as connection:
+        chosen = _chosen(store, connection, (func.count(),), patterns, metric, commit, machine)
+        return int(connection.execute(chosen).scalar_one())
+
+
+def _chosen(
+    store: HistoryStore,
+    connection: Connection,
+    columns: Sequence[Any],
+    patterns: Sequence[str],
+    metric: str | None,
+    commit: str | None,
+    machine: str | None,
+) -> Any:
+    c, r, m = schema.commits.c, schema.series.c, schema.machines.c
     chosen = (
-        select(
-            c.sha, c.date, c.subject, r.benchmark, r.metric, r.unit, s.n, s.location, s.low, s.high, s.anchor,
-            schema.machines.c.label, schema.sessions.c.key, schema.sessions.c.started, schema.sources.c.path,
-        )
+        select(*columns)
         .select_from(schema.samples)
         .join(schema.commits).join(schema.series).join(schema.sessions).join(schema.sources)
-        .join(schema.machines, schema.sessions.c.machine == schema.machines.c.id)
-        .order_by(c.date, c.sha, r.benchmark, r.metric, s.id)
+        .join(schema.machines, schema.sessions.c.machine == m.id)
     )  # fmt: skip
     if metric is not None:
         chosen = chosen.where(r.metric == metric)
     if commit is not None:
         chosen = chosen.where(c.sha == commit)
-    with store.transaction() as connection:
-        names = [
-            n for n in connection.execute(select(r.benchmark).distinct()).scalars() if wanted(n, patterns, ())
-        ]
-        if patterns and len(names) <= 500:
-            chosen = chosen.where(r.benchmark.in_(names))
-        kept, names_of = set(names), [field.name for field in fields(QueriedSample)]
-        return [
-            QueriedSample(**dict(zip(names_of, row, strict=True)))
-            for row in connection.execute(chosen)
-            if row.benchmark in kept
-        ]
+    if machine is not None:
+        labels = list(connection.execute(select(m.label).distinct()).scalars())
+        here = [label for label in labels if wanted(label, [machine], ())]
+        if not here:
+            raise UsageError(f"{store.where}: holds no machine {machine}; it has {'; '.join(sorted(labels))}")
+        chosen = chosen.where(m.label.in_(here))
+    if patterns:
+        every = connection.execute(select(r.benchmark).distinct()).scalars()
+        names = [name for name in every if wanted(name, patterns, ())]
+        chosen = chosen.where(r.benchmark.in_(names))
+    return chosen

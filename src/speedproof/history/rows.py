@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 import numpy as np
+from msgspec import Struct
 
 from speedproof.arrays import BoolArray, FloatArray, IntArray
 from speedproof.data.suite import Key
@@ -154,8 +155,7 @@ class Measurements:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class QueriedSample:
+class QueriedSample(Struct, frozen=True):
     """A sample of the store without its values; ``median``, ``low`` and ``high`` are in the base unit ``unit``."""
 
     commit: str

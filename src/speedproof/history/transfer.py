@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import base64
 import gzip
-import json
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 from sqlalchemy import Connection, insert, select
 
@@ -22,6 +22,8 @@ from speedproof.history import schema
 from speedproof.history.store import HistoryStore
 
 _FORMAT = "speedproof history"
+_MANY = 1000  # rows at once
+_ENCODED = msgspec.json.Encoder().encode  # bytes in base64
 _NAMED = {
     "machine": (schema.machines, ("key",)),
     "session": (schema.sessions, ("key",)),
@@ -36,6 +38,7 @@ _REFERS = {
     "series": "series",
     "source": "source",
 }
+_COLUMNS = [column.name for column in schema.samples.c if column.name != "id"]
 
 
 def export_store(store: HistoryStore, path: Path) -> int:
@@ -45,14 +48,18 @@ def export_store(store: HistoryStore, path: Path) -> int:
     try:
         with (
             beside.open("wb") as raw,
-            gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as out,  # no name and no date in it
+            # No name and no date in it; most of it is compressed already.
+            gzip.GzipFile("", "wb", compresslevel=1, fileobj=raw, mtime=0) as out,
             store.transaction() as connection,
         ):
-            out.write(_line({"format": _FORMAT, "schema": schema.SCHEMA}))
+            out.write(_ENCODED({"format": _FORMAT, "schema": schema.SCHEMA}) + b"\n")
             for table, _ in _TABLES:
-                for row in connection.execution_options(yield_per=1000).execute(_query(table)).mappings():
-                    out.write(_line([table.name, {k: _plain(v) for k, v in row.items()}]))
-                    count += table is schema.samples
+                found = connection.execution_options(yield_per=_MANY).execute(_query(table))
+                name, names = str(table.name), [str(key) for key in found.keys()]  # noqa: SIM118
+                for rows in found.partitions():
+                    told = (_ENCODED((name, dict(zip(names, row, strict=True)))) for row in rows)
+                    out.write(b"\n".join([*told, b""]))
+                    count += len(rows) if table is schema.samples else 0
         beside.replace(path)
     except OSError as error:
         beside.unlink(missing_ok=True)
@@ -68,23 +75,16 @@ def _query(table: Any) -> Any:
     return select(table, values.observations, values.processes).select_from(joined).order_by(table.c.id)
 
 
-def _line(value: object) -> bytes:
-    return (json.dumps(value, separators=(",", ":")) + "\n").encode()
-
-
-def _plain(value: Any) -> Any:
-    return base64.b64encode(value).decode() if isinstance(value, bytes) else value
-
-
 def import_store(store: HistoryStore, path: Path) -> int:
     """Merge an exported store into one; how many samples are new. All of it in one transaction, or nothing."""
     count = 0
     with store.transaction() as connection:
         numbers: dict[str, dict[int, int]] = {name: {} for name in ("source", *_NAMED)}
         new: set[int] = set()
+        samples: list[tuple[dict[str, Any], dict[str, bytes | None]]] = []
 
-        def take(name: str, row: dict[str, Any]) -> int:
-            """Merge one row; whether it is a new sample."""
+        def take(name: str, row: dict[str, Any]) -> None:
+            """Merge one row; samples are collected."""
             old = row.pop("id")
             for column, table in _REFERS.items():
                 if row.get(column) is not None and column != name:
@@ -96,20 +96,34 @@ def import_store(store: HistoryStore, path: Path) -> int:
                     numbers[name][old] = store.number(connection, schema.sources, {"digest": row["digest"]})
                     new.add(numbers[name][old])
             elif name == "sample" and row["source"] in new:
-                values = {k: row.pop(k) for k in ("observations", "processes")}
-                store.insert(connection, [row], [{k: _bytes(v) for k, v in values.items()}])
-                return 1
+                values = {k: _bytes(row.pop(k)) for k in ("observations", "processes")}
+                samples.append(({column: row[column] for column in _COLUMNS}, values))
             elif name == "triage":
                 _decide(connection, row)
-            return 0
 
         for line, name, row in _rows(path):
             try:
-                count += take(name, row)
+                take(name, row)
             except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, zlib.error) as error:
                 raise FormatError(
                     str(path), f"line {line}", f"is not a row of an exported history ({error})"
                 ) from error
+            if len(samples) >= _MANY:
+                count += _insert(store, connection, samples)
+        count += _insert(store, connection, samples)
+    return count
+
+
+def _insert(
+    store: HistoryStore,
+    connection: Connection,
+    samples: list[tuple[dict[str, Any], dict[str, bytes | None]]],
+) -> int:
+    """Put the collected samples into the store; their number."""
+    count = len(samples)
+    if samples:
+        store.insert(connection, *(list(column) for column in zip(*samples, strict=True)))
+    samples.clear()
     return count
 
 
@@ -147,8 +161,8 @@ def _decide(connection: Connection, row: dict[str, Any]) -> None:
 def _rows(path: Path) -> Iterator[tuple[int, str, Any]]:
     """The number of each line, its table and its row."""
     try:
-        with gzip.open(path, "rt", encoding="utf-8") as opened:
-            head = json.loads(opened.readline())
+        with gzip.open(path) as opened:
+            head = msgspec.json.decode(opened.readline())
             if not isinstance(head, dict) or head.get("format") != _FORMAT:
                 raise FormatError(str(path), "line 1", "is not an exported history")
             if head["schema"] != schema.SCHEMA:
@@ -158,7 +172,16 @@ def _rows(path: Path) -> Iterator[tuple[int, str, Any]]:
                     f"is of schema {head['schema']}, this speedproof reads {schema.SCHEMA}",
                 )
             for number, line in enumerate(opened, start=2):
-                name, row = json.loads(line)
+                name, row = msgspec.json.decode(line)
                 yield number, name, row
-    except (OSError, EOFError, RecursionError, ValueError, KeyError, TypeError, zlib.error) as error:
+    except (
+        OSError,
+        EOFError,
+        RecursionError,
+        ValueError,
+        KeyError,
+        TypeError,
+        msgspec.MsgspecError,
+        zlib.error,
+    ) as error:
         raise FormatError(str(path), "", f"is not an exported history, or is cut off ({error})") from error

@@ -23,7 +23,8 @@ _FEW = 20  # commits of which a change of 4 deviations shows in two of three cas
 _LEAST = 8  # and fewer show none
 _SPARK = "\u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588"
 _COMMIT = 28
-_LISTED = 25
+LISTED = 25
+"""Samples that a query shows."""
 _WIDTH = 12  # of a line of bars in a table
 
 
@@ -215,9 +216,8 @@ def _of_track(result: FoundHistory, track: Track, last: int) -> Report:
     return Report(title, (spark,), (Table.of(columns, rows()),))
 
 
-def measured_report(rows: Sequence[QueriedSample], store: str, *, everything: bool = False) -> Report:
-    """Samples a row each, the newest last; of many the last ones."""
-    shown = rows if everything else rows[-_LISTED:]
+def measured_report(rows: Sequence[QueriedSample], store: str, many: int) -> Report:
+    """Samples a row each, the newest last; they are the last ones of many."""
     columns = (
         Column("commit"),
         Column("benchmark", names=True),
@@ -229,7 +229,7 @@ def measured_report(rows: Sequence[QueriedSample], store: str, *, everything: bo
     )
 
     def cells() -> Iterator[tuple[Cell, ...]]:
-        for row in shown:
+        for row in rows:
             bounds = [format_value(v, row.unit) for v in (row.low, row.high) if v is not None]
             name = row.benchmark + ("" if row.metric == "time" else f" ({row.metric})")
             told = (
@@ -241,7 +241,7 @@ def measured_report(rows: Sequence[QueriedSample], store: str, *, everything: bo
             )
             yield tuple(Cell(text) for text in (*told, row.started[:16].replace("T", " "), row.machine))
 
-    count = plural(len(rows), "sample")
-    kept = "" if len(shown) == len(rows) else f", the last {len(shown)} (--all, or -o rows.csv)"
-    table = (Table.of(columns, cells()),) if shown else ()
+    count = plural(many, "sample")
+    kept = "" if len(rows) == many else f", the last {len(rows)} (--all, or -o rows.csv)"
+    table = (Table.of(columns, cells()),) if rows else ()
     return Report(f"history in {store}", (Text(f"{count}{kept}", "strong"),), table, command="history query")

@@ -12,7 +12,7 @@ from speedproof.arrays import FloatArray, IntArray
 from speedproof.history.commits import Commit
 from speedproof.history.result import FoundHistory
 from speedproof.history.tracks import Track
-from speedproof.report.history import gain
+from speedproof.report.history import between_sessions, gain
 from speedproof.report.numbers import factor, percent, plural
 
 _STEPS = 4096  # a track's values are kept to this part of their range, finer than any screen
@@ -120,6 +120,7 @@ def encode_index(
     return {
         "headline": f"{many} in {measured}",
         "proof": f"Of histories without a change at most {percent(1 - result.confidence)} would show one.",
+        "floor": [f"{told}." for told in between_sessions(result.noise)],
         "made": made,
         "link": link,
         "commits": [[c.sha, c.subject, c.date[:16]] for c in result.commits],

@@ -104,7 +104,7 @@ const speedproof = (() => {
         el("td", { class: "right" }, amount(t.last, t.a ? "x" : s.u)), el("td", { class: "right opt" }, String(t.c)), el("td", { class: "right opt" }, n ? String(n) : ""));
     });
     main.replaceChildren(
-      el("h1", {}, index.headline), el("p", { class: "dim" }, index.proof),
+      el("h1", {}, index.headline), el("p", { class: "dim" }, index.proof), ...(index.floor || []).map((told) => el("p", {}, told)),
       el("div", { class: "controls" }, el("span", {}, "Changes in"), lately, machine, el("output", { class: "dim" }, `${found.length} of ${index.changes.length}`)),
       ...(found.length ? table([["benchmark"], ["change", "right"], [""], ["at least", "right opt"], ["first commit"], ["", "opt"], ["", "opt"], [""]], found.map(c => () => changeRow(c)), "changes")
         : [el("p", {}, "No change is shown here.")]),
