@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 from studies.change_scan_null import autoregression
 
-from speedproof.stats.two_levels import FloatArray, separation
+from speedproof.arrays import FloatArray
+from speedproof.stats.two_levels import separation
 
 SIZES = (8, 9, 10, 12, 15, 20, 30, 50)
 LEVELS = (0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 0.0005, 0.0002)

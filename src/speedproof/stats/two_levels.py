@@ -14,23 +14,19 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
 
 import numpy as np
-import numpy.typing as npt
+from msgspec import Struct
 
-__all__ = ["TwoLevels", "places_of_step", "two_levels"]
+from speedproof.arrays import BoolArray, FloatArray, IntArray
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 _MARGIN = 3  # fewest values on each level
 _LEAST = 8
 
 
-@dataclass(frozen=True, slots=True)
-class TwoLevels:
+class TwoLevels(Struct, frozen=True):
     """Of each of several series how far its levels lie apart (0 where they mix), the split, the p-value."""
 
     distance: FloatArray
@@ -52,7 +48,7 @@ def two_levels(x: FloatArray) -> TwoLevels:
     return TwoLevels(distance, split, found)
 
 
-def separation(x: FloatArray) -> tuple[FloatArray, IntArray, npt.NDArray[np.bool_]]:
+def separation(x: FloatArray) -> tuple[FloatArray, IntArray, BoolArray]:
     """Distance of the levels, split, and whether values are equal; a row a series."""
     n = x.shape[-1]
     centred = x - x.mean(axis=1, keepdims=True)
