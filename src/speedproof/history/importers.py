@@ -139,11 +139,11 @@ def _benchseries(path: Path) -> Iterator[Imported]:
             continue
         ratios = [(sha, record) for record, _ in cells.values()]
         ones = [(baseline, replace(record, values=np.ones(1))) for record, _ in cells.values()]
-        bounds = {of: both for of, (_, both) in cells.items()}
-        bounds |= {(key, baseline): (1.0, 1.0) for key, _ in cells}
+        spans = {at: span for at, (_, span) in cells.items()}
+        spans |= {(key, baseline): (1.0, 1.0) for key, _ in cells}
         yield Imported(
             suite=Suite.from_records(ratios + ones), commit=Commit(sha, "", in_utc(point)),
-            started=in_utc(point), anchor=Commit(baseline), machine=machine, bounds=bounds,
+            started=in_utc(point), anchor=Commit(baseline), machine=machine, bounds=spans,
         )  # fmt: skip
 
 
