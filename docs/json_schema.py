@@ -19,6 +19,7 @@ from speedproof.history.alarms import ToldAlarms
 from speedproof.history.result import ToldHistory
 from speedproof.history.rows import Added, QueriedSample
 from speedproof.mixture.analysis import Analysis
+from speedproof.mixture.asked import Indices
 from speedproof.protocols.calibration import Calibration
 from speedproof.protocols.gate import GateDecision
 from speedproof.protocols.hpt import Hpt
@@ -30,7 +31,6 @@ from speedproof.protocols.sequential import CandidateResult
 from speedproof.protocols.speedup_test_tool import SuiteReport
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.report.bisection import ToldBisection
-from speedproof.report.mixtures import Indices
 from speedproof.report.schema import json_schema
 from speedproof.report.stored import Context, StoredSuite
 from speedproof.sessions import SessionOrigin

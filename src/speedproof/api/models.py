@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from msgspec.structs import asdict
 
 from speedproof.api.given import suite_given
 from speedproof.api.shown import Shown
@@ -13,9 +16,9 @@ from speedproof.data.suite import Key, Suite
 from speedproof.data.units import parse_quantity
 from speedproof.errors import DataError, UsageError
 from speedproof.mixture.analysis import Analysis, analyse
+from speedproof.mixture.asked import Answers, Indices, Questions, answers, indices
 from speedproof.mixture.independent import independent
 from speedproof.report import mixtures
-from speedproof.report.mixtures import Questions, answers, indices
 from speedproof.report.model import Report
 
 
@@ -37,7 +40,17 @@ class ModelResult(Shown):
 
     def reports(self, *, everything: bool = False, details: bool = False) -> Iterable[Report]:
         """The result in words, with the answers to what was asked of all samples."""
-        yield mixtures.report(self.models, self.asked, everything=everything, details=details)
+        yield mixtures.report(
+            self.models, self.asked, self._answers, self._indices, everything=everything, details=details
+        )
+
+    @cached_property
+    def _answers(self) -> list[Answers]:
+        return [answers(self.asked, sample, found) for *_, sample, found in self.models]
+
+    @cached_property
+    def _indices(self) -> list[Indices | None]:
+        return indices(self.asked, self.models)
 
     def to_json(self) -> str:
         """What ``speedproof model --json`` writes."""
@@ -53,11 +66,11 @@ class ModelResult(Shown):
                     "unit": sample.unit,
                     "order_known": Trait.ORDER_KNOWN in sample.traits,
                     "model": found,
-                    **answers(self.asked, sample, found),
+                    **asdict(answered),
                     "metrics": compared,
                 }
-                for (key, version, sample, found), compared in zip(
-                    self.models, indices(self.asked, self.models), strict=True
+                for (key, version, sample, found), answered, compared in zip(
+                    self.models, self._answers, self._indices, strict=True
                 )
             ],
         )

@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
-from msgspec import Struct
 
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key
 from speedproof.data.units import format_value, format_values
-from speedproof.errors import UsageError
 from speedproof.mixture.analysis import ALPHA, Analysis
-from speedproof.mixture.metrics import Metrics, compare
-from speedproof.mixture.model import MixtureModel
+from speedproof.mixture.asked import Answers, Indices, Models, Questions
 from speedproof.mixture.modes import FEW_RUNS
 from speedproof.report.model import MANY, Cell, Column, Report, Row, Table, Text, folded
 from speedproof.report.names import labels, spoken
 from speedproof.report.numbers import case_share, percent, plural, pvalue
 from speedproof.stats.scaling import usual
 
-Models = Sequence[tuple[Key, str, Sample, Analysis]]
 _BARS = " ▁▂▃▄▅▆▇█"
 _REJECTED, _SEVERAL, _ONE = "without a fit", "with several modes", "with one mode"
 _ORDERS = {
@@ -31,99 +26,22 @@ _ORDERS = {
 }
 
 
-class Questions(Struct, frozen=True):
-    """What is asked of every mixture.
-
-    Attributes
-    ----------
-    quantiles : tuple of float
-        Probabilities.
-    below : tuple of (float, str)
-        Values with their base unit.
-    metrics : bool
-        Whether the versions of a benchmark are compared by I1 to I4.
-    delta : (float, str)
-        Head start in I2.
-    observations : bool
-        Whether the values of each component are listed.
-    """
-
-    quantiles: tuple[float, ...] = ()
-    below: tuple[tuple[float, str], ...] = ()
-    metrics: bool = False
-    delta: tuple[float, str] = (0.0, "")
-    observations: bool = False
-
-
-class Versus(Struct, frozen=True):
-    """I1 = E|X - Y| and I2 = P[X < Y + delta] against another version: of the samples, of the mixtures."""
-
-    other: str
-    gap: tuple[float, float]
-    below: tuple[float, float]
-
-
-class Indices(Struct, frozen=True):
-    """I1 and I2 against each other version, I3 = P[X < all others] in both forms, I4 = peaks of the mixture."""
-
-    versus: tuple[Versus, ...]
-    least: tuple[float, float]
-    peaks: int
-
-
-def answers(asked: Questions, sample: Sample, a: Analysis) -> dict[str, Any]:
-    """Pairs of probability and quantile, of value and P[X <= value], and the observations of each component."""
-    model = _model(a)
-    return {
-        "quantiles": [(p, float(model.ppf(p))) for p in asked.quantiles],
-        "below": [(v, float(model.cdf(v))) for v, unit in asked.below if _fits(unit, sample)],
-        "observations": [part.tolist() for part in model.clusters(sample.values)]
-        if asked.observations
-        else None,
-    }
-
-
-def indices(asked: Questions, models: Models) -> list[Indices | None]:
-    """I1 to I4 of each version of each benchmark, where they are asked for."""
-    delta, unit = asked.delta
-    if not asked.metrics or (delta and not all(_fits(unit, sample) for _, _, sample, _ in models)):
-        return [None] * len(models)
-    of: dict[tuple[Key, str], Indices] = {}
-    for key in dict.fromkeys(key for key, *_ in models):
-        group = [m for m in models if m[0] == key]
-        forms = _both_forms(group, delta)
-        for i, (_, version, _, _) in enumerate(group):
-            others = tuple(
-                Versus(
-                    other,
-                    (float(forms[0].gaps[i, j]), float(forms[1].gaps[i, j])),
-                    (float(forms[0].below[i, j]), float(forms[1].below[i, j])),
-                )
-                for j, (_, other, _, _) in enumerate(group)
-                if i != j
-            )
-            least = (float(forms[0].least[i]), float(forms[1].least[i]))
-            of[key, version] = Indices(others, least, (forms[1].modes or ())[i])
-    return [of[key, version] for key, version, *_ in models]
-
-
-def _both_forms(models: Models, delta: float) -> tuple[Metrics, Metrics]:
-    samples = compare([s.values for _, _, s, _ in models], delta=delta)
-    return samples, compare([_model(a) for *_, a in models], delta=delta)
-
-
 def report(
-    models: Models, asked: Questions | None = None, *, everything: bool = False, details: bool = False
+    models: Models,
+    asked: Questions,
+    answers: Sequence[Answers],
+    indices: Sequence[Indices | None],
+    *,
+    everything: bool = False,
+    details: bool = False,
 ) -> Report:
     """One sample: its components. Several: a row each, ``details`` adds the components of each."""
-    asked = asked or Questions()
     if len(models) == 1:
-        made = _one(*models[0], asked)
+        made = _one(*models[0], answers[0], asked)
         return Report(
             made.title, made.headline, made.tables, made.notes, command="model", data=models,
-            sections=tuple(_metrics(asked, models)),
+            sections=tuple(_metrics(asked, models, indices)),
         )  # fmt: skip
-    listed = Questions(observations=asked.observations)
     kinds = [_kind(a) for *_, a in models]
     several = sum(len(_modes(a)) > 1 for *_, a in models)
     tested = sum(a.test is not None for *_, a in models)
@@ -133,7 +51,7 @@ def report(
         else f"{kinds.count(_REJECTED) or 'none'} rejected (risk {percent(ALPHA)} each)"
     )
     has = f"{several or 'None'} of {len(models)} samples {'has' if several < 2 else 'have'}"
-    table = _samples(models, asked)
+    table = _samples(models, asked, answers)
     rows = table.rows if everything else folded(table.rows, _REJECTED, _SEVERAL)
     hints = ["--all: every sample"] if any(row.folded for row in rows) else []
     return Report(
@@ -148,8 +66,12 @@ def report(
         ),
         tuple(hints) if details else (*hints, "--details: components"),
         (
-            *(_one(*model, listed) for model in models if details or listed.observations),
-            *_metrics(asked, models),
+            *(
+                _one(*model, answered)
+                for model, answered in zip(models, answers, strict=True)
+                if details or asked.observations
+            ),
+            *_metrics(asked, models, indices),
         ),
         command="model",
         data=models,
@@ -175,7 +97,7 @@ def _fit(a: Analysis) -> Cell:
     return Cell(f"{told} (p = {pvalue(a.test.pvalue)})", "bad" if rejected else "", (told,))
 
 
-def _samples(models: Models, asked: Questions) -> Table:
+def _samples(models: Models, asked: Questions, answers: Sequence[Answers]) -> Table:
     """A row a sample; those that no mixture describes first, then those with several modes."""
     versions = list(dict.fromkeys(version for _, version, *_ in models))
     # The commands of one file are versions and benchmarks at once.
@@ -192,11 +114,11 @@ def _samples(models: Models, asked: Questions) -> Table:
     ]
     order = (_REJECTED, _SEVERAL, _ONE)
     # Of few samples the order of the files says more than any other.
-    key = (lambda m: order.index(_kind(m[3]))) if len(models) > MANY else (lambda m: 0)
+    key = (lambda m: order.index(_kind(m[0][3]))) if len(models) > MANY else (lambda m: 0)
     alone = len({key for key, *_ in models}) == 1
     short = dict(zip(versions, spoken(versions) if alone else labels(versions, 16), strict=True))
     rows = []
-    for found in sorted(models, key=key):
+    for found, answered in sorted(zip(models, answers, strict=True), key=key):
         benchmark, version, sample, a = found[0].benchmark, *found[1:]
         modes = _modes(a)
         places = format_values([place for place, _ in modes], sample.unit) if modes else []
@@ -211,7 +133,7 @@ def _samples(models: Models, asked: Questions) -> Table:
             Cell(kind, "doubt" if kind in _ORDERS else ""),
             Cell(f"{len(a.components)}{a.kind if a.kind != 'X' else ''}"),
             Cell(str(a.n)),
-            *map(Cell, _answered(asked, sample, a)),
+            *map(Cell, _answered(sample, answered)),
         )
         rows.append(Row(cells, f"{benchmark} ({version})", message=told, kind=_kind(a)))
     return _without_repeats(Table(tuple(columns), tuple(rows)))
@@ -237,14 +159,15 @@ def _asked_columns(asked: Questions) -> Iterator[Column]:
         yield Column(f"P[X <= {format_value(v, unit)}]", right=True)
 
 
-def _answered(asked: Questions, sample: Sample, a: Analysis) -> Iterator[str]:
-    found = answers(asked, sample, a)
-    yield from (format_value(q, sample.unit) for _, q in found["quantiles"])
-    yield from (f"{100 * p:.4g} %" for _, p in found["below"])
+def _answered(sample: Sample, found: Answers) -> Iterator[str]:
+    yield from (format_value(q, sample.unit) for _, q in found.quantiles)
+    yield from (f"{100 * p:.4g} %" for _, p in found.below)
 
 
-def _one(key: Key, version: str, sample: Sample, a: Analysis, asked: Questions | None = None) -> Report:
-    """One sample: its modes in a sentence, its components, its histogram."""
+def _one(
+    key: Key, version: str, sample: Sample, a: Analysis, answers: Answers, asked: Questions | None = None
+) -> Report:
+    """One sample: its modes in a sentence, its components, its histogram; what was asked, where it is alone."""
     modes = _modes(a)
     places = format_values([place for place, _ in modes], sample.unit) if modes else []
     name = f"{key.benchmark} ({version})" if version != key.benchmark else version
@@ -267,14 +190,12 @@ def _one(key: Key, version: str, sample: Sample, a: Analysis, asked: Questions |
         )
     if asked:
         titles = (column.title for column in _asked_columns(asked))
-        answered = zip(titles, _answered(asked, sample, a), strict=True)
+        answered = zip(titles, _answered(sample, answers), strict=True)
         notes += [Text(f"{title}: {answer}") for title, answer in answered]
-    if asked and asked.observations:
-        parts = _model(a).clusters(sample.values)
-        for k, part in enumerate(parts, 1):
-            if part.size:
-                told_values = ", ".join(format_values(part.tolist(), sample.unit))
-                notes.append(Text(f"Component {k}, {plural(part.size, 'value')}: {told_values}"))
+    for k, part in enumerate(answers.observations or (), 1):
+        if part:
+            told_values = ", ".join(format_values(part, sample.unit))
+            notes.append(Text(f"Component {k}, {plural(len(part), 'value')}: {told_values}"))
     fit = f"fit {_fit(a).text}"
     return Report(name, (Text(told, "strong", fit),), (_components(sample, a),), tuple(notes))
 
@@ -298,51 +219,34 @@ def _histogram(sample: Sample, bins: int = 44) -> str:
     return f"{low} |{''.join(_BARS[h] for h in heights)}| {high}"
 
 
-def _metrics(asked: Questions, models: Models) -> Iterator[Report]:
+def _metrics(asked: Questions, models: Models, indices: Sequence[Indices | None]) -> Iterator[Report]:
     """I1 to I4 of every benchmark, counted in the samples and by the mixtures."""
-    delta, unit = asked.delta
-    if not asked.metrics or (delta and not all(_fits(unit, sample) for _, _, sample, _ in models)):
-        return
-    for key in dict.fromkeys(key for key, *_ in models):
-        yield _metrics_of(key, [m for m in models if m[0] == key], delta, unit)
+    compared = [(*model[:3], found) for model, found in zip(models, indices, strict=True) if found]
+    for key in dict.fromkeys(key for key, *_ in compared):
+        group = [(version, sample.unit, found) for k, version, sample, found in compared if k == key]
+        yield _metrics_of(key, group, *asked.delta)
 
 
-def _metrics_of(key: Key, models: Models, delta: float, unit: str) -> Report:
-    names = [version for _, version, _, _ in models]
-    base = models[0][2].unit
-    forms = _both_forms(models, delta)
+def _metrics_of(key: Key, group: Sequence[tuple[str, str, Indices]], delta: float, unit: str) -> Report:
+    base = group[0][1]
     rows = [
         (
             Cell(name, "strong"),
-            Cell(other),
-            *(Cell(format_value(float(m.gaps[i, j]), base, 3)) for m in forms),
-            *(Cell(f"{m.below[i, j]:.4f}") for m in forms),
+            Cell(versus.other),
+            *(Cell(format_value(gap, base, 3)) for gap in versus.gap),
+            *(Cell(f"{below:.4f}") for below in versus.below),
         )
-        for i, name in enumerate(names)
-        for j, other in enumerate(names)
-        if i != j
+        for name, _, found in group
+        for versus in found.versus
     ]
     ahead = f" + {format_value(delta, unit or base)}" if delta else ""
     titles: tuple[str, ...] = ("I1 = E|X-Y|", "mixtures", f"I2 = P[X < Y{ahead}]", "mixtures")
     columns = (Column("X", names=True), Column("Y", names=True), *(Column(t, right=True) for t in titles))
-    peaks = forms[1].modes or ()
     own = [
-        (Cell(name, "strong"), *(Cell(f"{m.least[i]:.4f}") for m in forms), Cell(str(peaks[i])))
-        for i, name in enumerate(names)
+        (Cell(name, "strong"), *(Cell(f"{least:.4f}") for least in found.least), Cell(str(found.peaks)))
+        for name, _, found in group
     ]
     titles = ("I3 = P[X < all others]", "mixtures", "I4 = peaks")
     versions = (Column("version", names=True), *(Column(t, right=True) for t in titles))
     tables = (*((Table.of(columns, iter(rows)),) if rows else ()), Table.of(versions, iter(own)))
     return Report(f"{key.benchmark}: I1 to I4, counted in the samples and by the mixtures", (), tables)
-
-
-def _model(a: Analysis) -> MixtureModel:
-    return MixtureModel(*zip(*((c.weight, c.mean, c.sd) for c in a.components), strict=True))
-
-
-def _fits(unit: str, sample: Sample) -> bool:
-    if unit in ("", sample.unit):
-        return True
-    raise UsageError(
-        f"the values of {sample.label or 'a sample'} are in {sample.unit or 'no unit'}, not in {unit}"
-    )

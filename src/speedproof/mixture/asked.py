@@ -1,0 +1,113 @@
+"""What people ask of fitted mixtures: quantiles, shares below a value, and how versions compare by I1 to I4."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from speedproof.data.sample import Sample
+from speedproof.data.suite import Key
+from speedproof.errors import UsageError
+from speedproof.mixture.analysis import Analysis
+from speedproof.mixture.metrics import compare
+from speedproof.mixture.model import MixtureModel
+
+Models = Sequence[tuple[Key, str, Sample, Analysis]]
+
+
+class Questions(Struct, frozen=True):
+    """What is asked of every mixture.
+
+    Attributes
+    ----------
+    quantiles : tuple of float
+        Probabilities.
+    below : tuple of (float, str)
+        Values with their base unit.
+    metrics : bool
+        Whether the versions of a benchmark are compared by I1 to I4.
+    delta : (float, str)
+        Head start in I2.
+    observations : bool
+        Whether the values of each component are listed.
+    """
+
+    quantiles: tuple[float, ...] = ()
+    below: tuple[tuple[float, str], ...] = ()
+    metrics: bool = False
+    delta: tuple[float, str] = (0.0, "")
+    observations: bool = False
+
+
+class Versus(Struct, frozen=True):
+    """I1 = E|X - Y| and I2 = P[X < Y + delta] against another version: of the samples, of the mixtures."""
+
+    other: str
+    gap: tuple[float, float]
+    below: tuple[float, float]
+
+
+class Indices(Struct, frozen=True):
+    """I1 and I2 against each other version, I3 = P[X < all others] in both forms, I4 = peaks of the mixture."""
+
+    versus: tuple[Versus, ...]
+    least: tuple[float, float]
+    peaks: int
+
+
+class Answers(Struct, frozen=True):
+    """Of one sample: pairs of probability and quantile, of value and P[X <= value], the values of components."""
+
+    quantiles: list[tuple[float, float]]
+    below: list[tuple[float, float]]
+    observations: list[list[float]] | None
+
+
+def answers(asked: Questions, sample: Sample, a: Analysis) -> Answers:
+    """What the mixture of one sample answers."""
+    model = _model(a)
+    return Answers(
+        [(p, float(model.ppf(p))) for p in asked.quantiles],
+        [(v, float(model.cdf(v))) for v, unit in asked.below if _fits(unit, sample)],
+        [part.tolist() for part in model.clusters(sample.values)] if asked.observations else None,
+    )
+
+
+def indices(asked: Questions, models: Models) -> list[Indices | None]:
+    """I1 to I4 of each version of each benchmark, where they are asked for."""
+    delta, unit = asked.delta
+    if not asked.metrics or (delta and not all(_fits(unit, sample) for _, _, sample, _ in models)):
+        return [None] * len(models)
+    of: dict[tuple[Key, str], Indices] = {}
+    for key in dict.fromkeys(key for key, *_ in models):
+        group = [m for m in models if m[0] == key]
+        forms = (
+            compare([s.values for _, _, s, _ in group], delta=delta),
+            compare([_model(a) for *_, a in group], delta=delta),
+        )
+        for i, (_, version, _, _) in enumerate(group):
+            others = tuple(
+                Versus(
+                    other,
+                    (float(forms[0].gaps[i, j]), float(forms[1].gaps[i, j])),
+                    (float(forms[0].below[i, j]), float(forms[1].below[i, j])),
+                )
+                for j, (_, other, _, _) in enumerate(group)
+                if i != j
+            )
+            least = (float(forms[0].least[i]), float(forms[1].least[i]))
+            of[key, version] = Indices(others, least, (forms[1].modes or ())[i])
+    return [of[key, version] for key, version, *_ in models]
+
+
+def _model(a: Analysis) -> MixtureModel:
+    return MixtureModel(*zip(*((c.weight, c.mean, c.sd) for c in a.components), strict=True))
+
+
+def _fits(unit: str, sample: Sample) -> bool:
+    if unit in ("", sample.unit):
+        return True
+    raise UsageError(
+        f"the values of {sample.label or 'a sample'} are in {sample.unit or 'no unit'}, not in {unit}"
+    )
