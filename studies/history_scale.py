@@ -1,6 +1,7 @@
 """How large a history may grow: a store of many commits and benchmarks, every command on it timed.
 
     python studies/history_scale.py [--commits 1000] [--benchmarks 200] [--store FILE] [--json FILE]
+    python studies/history_scale.py --series 10000 --commits 500 [--changed 0.1]    only the search, on arrays
 
 Makes pyperf-like sessions (one a commit, 20 values a benchmark, every tenth benchmark with a step), adds them one
 by one as ``speedproof history add`` does, and prints the seconds that every command takes in a process of its own.
@@ -19,8 +20,10 @@ from pathlib import Path
 import numpy as np
 
 from speedproof.data.suite import Record, Suite
+from speedproof.history.changes import find_history_changes
 from speedproof.history.commits import Commit
 from speedproof.history.store import HistoryStore
+from speedproof.history.tracks import Track
 
 VALUES = 20
 
@@ -85,15 +88,20 @@ def main() -> None:
     parser.add_argument("--benchmarks", type=int, default=200)
     parser.add_argument("--store", type=Path)
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--series", type=int)
+    parser.add_argument("--changed", type=float, default=0.1)
     args = parser.parse_args()
+    if args.series:
+        search(args.series, args.commits, args.changed)
+        return
     with tempfile.TemporaryDirectory() as folder:
         where = args.store or Path(folder, "s.db")
         seconds: dict[str, float] = {}
         if not where.exists():
             seconds["adding, a commit"] = fill(where, args.commits, args.benchmarks) / args.commits
-        site = str(Path(folder, "site"))
+        places = {"SITE": str(Path(folder, "site")), "EXPORT": str(Path(folder, "all.jsonl.gz"))}
         for words in COMMANDS:
-            seconds[" ".join(words)] = timed(where, *[site if word == "SITE" else word for word in words])
+            seconds[" ".join(words)] = timed(where, *[places.get(word, word) for word in words])
         for name, value in seconds.items():
             print(f"{name:40} {value:8.3f} s")
         print(f"{where.stat().st_size / 1e6:.1f} MB")
@@ -101,12 +109,32 @@ def main() -> None:
         args.json.write_text(json.dumps(seconds, indent=1) + "\n", encoding="utf-8")
 
 
+def search(series: int, commits: int, changed: float) -> None:
+    """Time the search for changes in many series, a share of which have a step, and a third of those another."""
+    rng, at = np.random.default_rng(1), np.arange(commits)
+    order = tuple(Commit(f"{i:040x}") for i in at)
+    none, zero = np.full(commits, np.nan), np.zeros(commits, dtype=np.int64)
+    tracks = []
+    for k in range(series):
+        level = 0.01 * rng.standard_normal(commits)
+        for share, step in ((changed, 0.05), (changed / 3, -0.03)):
+            place = rng.integers(commits // 25, commits - commits // 25)
+            level += step * (at >= place) if k < share * series else 0.0
+        tracks.append(Track(k, "machine", False, order, at, level, none, none, zero, zero))
+    wall, cpu = time.perf_counter(), time.process_time()
+    found = find_history_changes(tracks)
+    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+    print(f"{series} series of {commits}: {wall:.1f} s wall, {cpu:.1f} s CPU, {len(found)} changes")
+
+
 COMMANDS = [
     ["changes"],
     ["show", "group0/bench0000"],
     ["watch"],
     ["query", "group0/bench0000"],
+    ["query"],
     ["page", "-o", "SITE"],
+    ["export", "EXPORT"],
     ["bless", "0000010", "as meant"],
 ]
 

@@ -218,6 +218,21 @@ def test_the_manuals_pipelines() -> None:
     assert job["gate"]["allow_failure"]["exit_codes"] == 3
 
 
+def test_the_manuals_histories() -> None:
+    """The pipelines of docs/history.md are YAML whose commands parse; an alarm keeps no page back."""
+    text = (ROOT / "docs" / "history.md").read_text(encoding="utf-8")
+    workflow, job = (yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", text, re.DOTALL))
+    history, page = workflow["jobs"]["history"]["steps"], workflow["jobs"]["page"]
+    assert (page["needs"], page["if"]) == ("history", "always()")
+    assert {workflow["permissions"][name] for name in ("pages", "id-token")} == {"write"}
+    assert [step["uses"].partition("@")[0] for step in page["steps"]] == ["actions/deploy-pages"]
+    lines = [line for step in history for line in step.get("run", "").splitlines()] + job["pages"]["script"]
+    commands = [line.split()[1:] for line in lines if line.startswith("speedproof ")]
+    assert [parse(words).words[0] for words in commands] == ["add", "page", "watch"] * 2
+    assert {str(parse(words).output) for words in commands} >= {"site/", "public/"}
+    assert job["pages"]["artifacts"]["paths"] == ["public"]
+
+
 def test_reports_beside_the_summary(runner: Runner) -> None:
     """A page and a JUnit file are inputs of their own; what the page needs is installed only then."""
     base, slow = write(runner.work, "base.csv", 1, 1), write(runner.work, "slow.csv", 1.2, 1)

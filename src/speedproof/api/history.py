@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
@@ -13,10 +12,17 @@ import numpy as np
 
 from speedproof import __version__
 from speedproof.api.given import alpha_of
-from speedproof.api.history_files import as_one, digest_of, has_versions, renamed, start_of, values_of
+from speedproof.api.history_files import (
+    add_all,
+    as_one,
+    commit_of,
+    digest_of,
+    has_versions,
+    renamed,
+    start_of,
+)
 from speedproof.data.names import nearest_of
 from speedproof.data.sample import Sample
-from speedproof.data.suite import Suite
 from speedproof.errors import SpeedproofError, UsageError
 from speedproof.formats import read_suite
 from speedproof.history.commits import (
@@ -28,7 +34,7 @@ from speedproof.history.commits import (
     resolve,
     tags,
 )
-from speedproof.history.importers import Imported, importer_of
+from speedproof.history.importers import importer_of
 from speedproof.history.rows import Added
 
 if TYPE_CHECKING:
@@ -40,9 +46,6 @@ if TYPE_CHECKING:
     from speedproof.protocols.noise_floor import NoiseFloor
 
 DEFAULT_STORE = "speedproof.db"
-_OF_COMMIT = ("commit_id", "commit", "commit_hash", "git_commit", "revision", "sha")
-_OF_DATE = ("commit_date", "commit_time")
-_NO_COMMIT = {"", "unversioned", "unknown", "none"}
 
 
 class History:
@@ -131,7 +134,7 @@ class History:
         """
         path = os.fspath(path)
         if format is None and (found := importer_of(Path(path))) is not None:
-            return self._import(path, found, session=session, anchor=anchor, machine=machine, unit=unit)
+            return add_all(self, path, found, session=session, anchor=anchor, machine=machine, unit=unit)
         suite = read_suite(path, format=format, unit=unit, where=where)
         versions = as_one(suite, path) if commit is not None or not has_versions(suite) else suite
         if benchmark:
@@ -140,7 +143,10 @@ class History:
             raise UsageError(
                 f"{path}: holds no version {anchor!r} to be the anchor; it has {', '.join(versions.versions)}"
             )
-        commits = {version: self._commit_of(versions, version, commit, path) for version in versions.versions}
+        commits = {
+            version: commit_of(versions, version, commit, path, self.repository)
+            for version in versions.versions
+        }
         return self.store.add(
             versions,
             commits,
@@ -152,52 +158,6 @@ class History:
             branch=current_branch(self.repository),
             machine=machine,
         )
-
-    def _import(
-        self,
-        path: str,
-        found: Iterable[Imported],
-        *,
-        session: str,
-        anchor: str | None,
-        machine: str,
-        unit: str | None,
-    ) -> Added:
-        """Every commit of another tool's history, each a session; files that cannot be read are told."""
-        parts: list[Added] = []
-        problems: list[str] = []
-        for i, part in enumerate(found):
-            if part.file is not None:
-                name = f"{session}/{part.file.name}" if session else ""
-                try:
-                    parts.append(self.add(part.file, session=name, anchor=anchor, machine=machine, unit=unit))
-                except SpeedproofError as error:
-                    problems.append(str(error).splitlines()[0])
-            elif part.problem:
-                problems.append(part.problem)
-            elif part.suite is not None and part.commit is not None:
-                known = resolve(part.commit.sha, self.repository, date=part.commit.date)
-                commit = known if known.subject else part.commit
-                digest = hashlib.sha256(
-                    repr((part.commit.sha, part.started, values_of(part.suite))).encode()
-                ).hexdigest()
-                parts.append(
-                    self.store.add(
-                        part.suite, {part.commit.sha: commit} | self._anchor_of(part), path=path, digest=digest,
-                        session=f"{session}/{i}" if session else "", started=part.started,
-                        anchor=part.anchor.sha if part.anchor else None, machine=machine or part.machine,
-                        bounds=part.bounds,
-                    )
-                )  # fmt: skip
-        if not parts:
-            raise UsageError(f"{path}: nothing can be added; {problems[0] if problems else 'it is empty'}")
-        commits = tuple(dict.fromkeys(sha for part in parts for sha in part.commits))
-        count = sum(part.samples for part in parts)
-        names = tuple(dict.fromkeys(name for part in parts for name in part.benchmarks))
-        return Added(path, count, commits, all(part.known for part in parts), tuple(problems), names)
-
-    def _anchor_of(self, part: Imported) -> dict[str, Commit]:
-        return {} if part.anchor is None else {part.anchor.sha: resolve(part.anchor.sha, self.repository)}
 
     def export(self, path: str | os.PathLike[str]) -> int:
         """Write the whole store to one portable file; the number of its samples."""
@@ -240,22 +200,6 @@ class History:
 
         sha = None if commit is None else self.find(commit)
         return count(self.store, patterns, metric=metric, commit=sha, machine=machine)
-
-    def _commit_of(self, suite: Suite, version: str, commit: str | None, path: str) -> Commit:
-        fields = suite.fields.get(version, {})
-        date = next((fields[name][0] for name in _OF_DATE if fields.get(name)), "")
-        if commit is not None:
-            return resolve(commit, self.repository, date=date)
-        if len(suite.versions) > 1:
-            return resolve(version, self.repository, date=date)
-        told = [
-            value for name in _OF_COMMIT for value in fields.get(name, ()) if value.lower() not in _NO_COMMIT
-        ]
-        if len(set(told)) > 1:
-            raise UsageError(
-                f"{path}: names several commits ({', '.join(dict.fromkeys(told))}); name one with --commit"
-            )
-        return resolve(told[0] if told else "HEAD", self.repository, date=date)
 
     def changes(
         self,

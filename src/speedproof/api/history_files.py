@@ -1,15 +1,27 @@
-"""A result file on its way into a history: its versions, its name, its content's digest, when it was measured."""
+"""Result files on their way into a history: versions, names, commits, digests, when they were measured."""
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from speedproof.data.suite import Key, Suite
-from speedproof.errors import UsageError
+from speedproof.errors import SpeedproofError, UsageError
+from speedproof.history.commits import Commit, resolve
+from speedproof.history.rows import Added
+
+if TYPE_CHECKING:
+    from speedproof.api.history import History
+    from speedproof.history.importers import Imported
+
+_OF_COMMIT = ("commit_id", "commit", "commit_hash", "git_commit", "revision", "sha")
+_OF_DATE = ("commit_date", "commit_time")
+_NO_COMMIT = {"", "unversioned", "unknown", "none"}
 
 
 def has_versions(suite: Suite) -> bool:
@@ -63,4 +75,74 @@ def start_of(suite: Suite) -> str:
     spans = [sample.span for sample in suite.samples.values() if sample.span is not None]
     return (
         datetime.fromtimestamp(min(s[0] for s in spans), UTC).isoformat(timespec="seconds") if spans else ""
+    )
+
+
+def commit_of(suite: Suite, version: str, commit: str | None, path: str, repository: str) -> Commit:
+    """What a version of a file is: what was asked for, its name beside others, what the file says, else HEAD."""
+    fields = suite.fields.get(version, {})
+    date = next((fields[name][0] for name in _OF_DATE if fields.get(name)), "")
+    if commit is not None:
+        return resolve(commit, repository, date=date)
+    if len(suite.versions) > 1:
+        return resolve(version, repository, date=date)
+    told = [value for name in _OF_COMMIT for value in fields.get(name, ()) if value.lower() not in _NO_COMMIT]
+    if len(set(told)) > 1:
+        raise UsageError(
+            f"{path}: names several commits ({', '.join(dict.fromkeys(told))}); name one with --commit"
+        )
+    return resolve(told[0] if told else "HEAD", repository, date=date)
+
+
+def add_all(
+    history: History,
+    path: str,
+    found: Iterable[Imported],
+    *,
+    session: str,
+    anchor: str | None,
+    machine: str,
+    unit: str | None,
+) -> Added:
+    """Every commit of another tool's history, each a session; files that cannot be read are told."""
+    parts: list[Added] = []
+    problems: list[str] = []
+    for i, part in enumerate(found):
+        if part.file is not None:
+            name = f"{session}/{part.file.name}" if session else ""
+            try:
+                parts.append(history.add(part.file, session=name, anchor=anchor, machine=machine, unit=unit))
+            except SpeedproofError as error:
+                problems.append(str(error).splitlines()[0])
+        elif part.problem:
+            problems.append(part.problem)
+        elif part.suite is not None and part.commit is not None:
+            name = f"{session}/{i}" if session else ""
+            parts.append(_add_part(history, path, part, part.suite, part.commit, name, machine))
+    if not parts:
+        raise UsageError(f"{path}: nothing can be added; {problems[0] if problems else 'it is empty'}")
+    commits = tuple(dict.fromkeys(sha for part in parts for sha in part.commits))
+    count = sum(part.samples for part in parts)
+    names = tuple(dict.fromkeys(name for part in parts for name in part.benchmarks))
+    return Added(path, count, commits, all(part.known for part in parts), tuple(problems), names)
+
+
+def _add_part(
+    history: History, path: str, part: Imported, suite: Suite, own: Commit, session: str, machine: str
+) -> Added:
+    known = resolve(own.sha, history.repository, date=own.date)
+    commits = {own.sha: known if known.subject else own}
+    if part.anchor is not None:
+        commits[part.anchor.sha] = resolve(part.anchor.sha, history.repository)
+    content = repr((own.sha, part.started, values_of(suite)))
+    return history.store.add(
+        suite,
+        commits,
+        path=path,
+        digest=hashlib.sha256(content.encode()).hexdigest(),
+        session=session,
+        started=part.started,
+        anchor=part.anchor.sha if part.anchor else None,
+        machine=machine or part.machine,
+        bounds=part.bounds,
     )

@@ -7,6 +7,7 @@ writers wait for each other.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -40,7 +41,7 @@ class HistoryStore:
     """A history of measurements."""
 
     def __init__(self, where: str) -> None:
-        self.where = where
+        self.where = re.sub(r"(://[^:@/]*):[^@/]*@", r"\1@", where)  # a password is told nobody
         url = where if "://" in where else f"sqlite:///{Path(where)}"
         url = url.replace("postgresql://", "postgresql+psycopg://", 1)
         try:
@@ -48,7 +49,7 @@ class HistoryStore:
             self._engine = create_engine(url, connect_args=arguments, poolclass=NullPool)
         except (ArgumentError, NoSuchModuleError, ImportError) as error:
             raise UsageError(
-                f"{where}: no store can be opened by this URL ({error}); give a path, or "
+                f"{self.where}: no store can be opened by this URL ({error}); give a path, or "
                 "postgresql://user@host/name with psycopg installed"
             ) from error
         self._sqlite = self._engine.dialect.name == "sqlite"
@@ -60,7 +61,7 @@ class HistoryStore:
                 connection.execute(
                     text("SELECT pg_advisory_xact_lock(7351)")
                 )  # one maker of tables at a time
-            schema.prepare(connection, where)
+            schema.prepare(connection, self.where)
 
     @contextmanager
     def transaction(self) -> Iterator[Connection]:

@@ -9,12 +9,13 @@ dropped, until all do.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from speedproof.arrays import FloatArray
+from speedproof.arrays import FloatArray, IntArray
 from speedproof.stats.change_scan import (
     LEAST,
     change_scan,
@@ -127,20 +128,28 @@ def _located(
     return ChangePoint(start + best, start + low, start + high, pvalue)
 
 
+@lru_cache(maxsize=64)
+def _intervals(n: int) -> tuple[tuple[int, IntArray], ...]:
+    """Seeded intervals of n values: their lengths, and where those of a length start."""
+    found, length = [], float(n)
+    while length >= LEAST:
+        size = int(np.ceil(length))
+        starts = np.unique(np.linspace(0, n - size, 2 * int(np.ceil(n / size)) - 1).astype(np.int64))
+        found.append((size, starts))
+        length *= _SHRINK
+    return tuple(found)
+
+
 def _proposed(series: FloatArray, alpha: float, rho: float) -> list[int]:
     """Places where a short interval shows a change by itself, ascending; the shortest intervals come first."""
     n = series.size
     found: list[tuple[int, float, int, int]] = []
-    length = float(n)
-    while length >= LEAST:
-        size = int(np.ceil(length))
-        starts = np.unique(np.linspace(0, n - size, 2 * int(np.ceil(n / size)) - 1).astype(np.int64))
+    for size, starts in _intervals(n):
         scans = change_scan(np.lib.stride_tricks.sliding_window_view(series, size)[starts], dependence=rho)
         found += [
             (size, float(scans.pvalue[i]), int(starts[i]), int(starts[i] + scans.split[i]))
             for i in np.flatnonzero(scans.pvalue <= alpha / starts.size)
         ]
-        length *= _SHRINK
     kept: list[tuple[int, int, int]] = []
     for size, _, start, split in sorted(found):
         if all(start + size <= other or start >= end for other, end, _ in kept):
