@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Pair
 from speedproof.errors import SpeedproofError
-from speedproof.formats import read_suite
+from speedproof.formats.suites import read as read_suite
 from speedproof.protocols.pair import PreparedPairs, Rules
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.typical import typical_runs

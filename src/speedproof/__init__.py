@@ -43,12 +43,12 @@ if TYPE_CHECKING:
     from speedproof.api.speedup_test import speedup_test as speedup_test
     from speedproof.api.suites import SuiteResult as SuiteResult
     from speedproof.api.suites import compare_suite as compare_suite
-    from speedproof.api.suites import read as read
     from speedproof.data.given import sample as sample
     from speedproof.data.remarks import remarks as remarks
     from speedproof.data.sample import Sample as Sample
     from speedproof.data.suite import Suite as Suite
     from speedproof.errors import SpeedproofError as SpeedproofError
+    from speedproof.formats.suites import read as read
     from speedproof.protocols.assumptions import Assumption as Assumption
     from speedproof.protocols.results import Verdict as Verdict
 
@@ -84,7 +84,7 @@ _HOME = {
     "plot": "",
     "race": "api.sessions",
     "rank": "api.rankings",
-    "read": "api.suites",
+    "read": "formats.suites",
     "remarks": "data.remarks",
     "report": "",
     "sample": "data.given",

@@ -8,7 +8,7 @@ from studies.seeds.row import ROOT, Line, Outcome, Result, Setting, alike, numbe
 from studies.seeds.speedup_test import mazouz
 
 from speedproof.errors import SpeedproofError
-from speedproof.formats import read_suite
+from speedproof.formats.suites import read as read_suite
 from speedproof.mixture.fitting import fit
 from speedproof.mixture.goodness import goodness_of_fit
 from speedproof.mixture.model import MixtureModel

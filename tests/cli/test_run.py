@@ -24,7 +24,7 @@ from speedproof.cli.main import command, main, parse
 from speedproof.cli.run_session import ends_as_ctrl_c
 from speedproof.data.suite import Record
 from speedproof.formats import read, suites
-from speedproof.measure.plan import read_suite
+from speedproof.measure.plan import read_plan
 from speedproof.measure.store import read_sessions
 
 SLOW, FAST = "sleep 0.012", "sleep 0.002"
@@ -357,7 +357,7 @@ def test_a_stop_on_the_verdict_is_marked_and_a_planned_size_is_not() -> None:
 
 def session_sizes(path: str) -> dict[str, int]:
     """How many runs of the first version each session of a file has."""
-    (_, sample), *_ = suites.read_suite(path, metric="time").samples.items()
+    (_, sample), *_ = suites.read(path, metric="time").samples.items()
     assert sample.sessions is not None
     return {name: int((sample.sessions == k).sum()) for k, name in enumerate(sample.session_names)}
 
@@ -741,7 +741,7 @@ def test_every_command_of_the_manual_is_understood() -> None:
         assert args.commands or args.words or args.suite or args.resume or args.review
     (suite,) = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
     Path("bench.toml").write_text(suite)
-    assert [b.name for b in read_suite(Path("bench.toml"))] == ["sort size=10", "sort size=1000", "start"]
+    assert [b.name for b in read_plan(Path("bench.toml"))] == ["sort size=10", "sort size=1000", "start"]
 
 
 def test_manual_names_every_option() -> None:

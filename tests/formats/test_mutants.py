@@ -15,7 +15,7 @@ import pytest
 
 from speedproof.data.remarks import remarks
 from speedproof.errors import SpeedproofError
-from speedproof.formats import read_suite
+from speedproof.formats.suites import read as read_suite
 
 FILES = Path(__file__).parents[1] / "data" / "formats"
 NAMES = sorted(str(p.relative_to(FILES)) for p in FILES.rglob("*") if p.is_file() and p.suffix != ".md")

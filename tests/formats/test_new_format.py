@@ -11,7 +11,8 @@ import pytest
 
 import speedproof.formats
 from speedproof.cli.main import main
-from speedproof.formats import Format, detect, read_suite, registry
+from speedproof.formats import Format, detect, registry
+from speedproof.formats.suites import read as read_suite
 
 MANUAL = Path(__file__).parents[2] / "CONTRIBUTING.md"
 

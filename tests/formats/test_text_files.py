@@ -15,7 +15,8 @@ from speedproof.cli.main import main
 from speedproof.data.sample import Trait
 from speedproof.data.suite import Record, Skipped
 from speedproof.errors import FormatError, UsageError
-from speedproof.formats import ReadOptions, detect, read, read_suite
+from speedproof.formats import ReadOptions, detect, read
+from speedproof.formats.suites import read as read_suite
 
 
 def split(

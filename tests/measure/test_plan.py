@@ -12,7 +12,7 @@ from speedproof.measure.plan import (
     idle_parameters,
     plan_calibration,
     plan_commands,
-    read_suite,
+    read_plan,
 )
 
 
@@ -140,7 +140,7 @@ commands = { old = "old --version", new = "{bin}/new --version" }
 def test_suite(tmp_path: Path) -> None:
     path = tmp_path / "suite.toml"
     path.write_text(SUITE)
-    plan = read_suite(path)
+    plan = read_plan(path)
     assert [b.name for b in plan] == ["sort size=10", "sort size=1000", "start"]
     old, new = plan[1].versions
     assert (old.command, new.command) == (("build-old/sort", "1000"), ("build-new/sort", "1000"))
@@ -198,24 +198,24 @@ def test_wrong_suites_are_named(tmp_path: Path, text: str, message: str) -> None
     path = tmp_path / "suite.toml"
     path.write_text(text)
     with pytest.raises(FormatError, match=message):
-        read_suite(path)
+        read_plan(path)
 
 
 def test_suites_are_utf_8(tmp_path: Path) -> None:
     path = tmp_path / "suite.toml"
     path.write_bytes(b"[benchmarks.caf\xe9]\n")
     with pytest.raises(FormatError, match=r"suite.toml: byte 16: not TOML, which is UTF-8"):
-        read_suite(path)
+        read_plan(path)
     path.write_text("[benchmarks.'caf\u00e9']\ncommands = { a = 'true' }\n", encoding="utf-8")
-    assert read_suite(path)[0].name == "caf\u00e9"
+    assert read_plan(path)[0].name == "caf\u00e9"
 
 
 def test_patterns_in_a_suite_are_looked_for_in_its_folder(tmp_path: Path) -> None:
     path = tmp_path / "suite.toml"
     path.write_text("[benchmarks.b]\ncommands = { old = 'sort *.in' }\n")
-    assert read_suite(path)[0].versions[0].command == ("sort", "*.in")
+    assert read_plan(path)[0].versions[0].command == ("sort", "*.in")
     (tmp_path / "a.in").touch()
     with pytest.raises(FormatError, match=r"what \*.in stands for"):
-        read_suite(path)
+        read_plan(path)
     path.write_text("shell = 'sh'\n" + path.read_text())
-    assert read_suite(path)[0].versions[0].command[-1] == "sort *.in"
+    assert read_plan(path)[0].versions[0].command[-1] == "sort *.in"

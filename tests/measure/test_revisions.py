@@ -20,7 +20,7 @@ import pytest
 from speedproof.cli.console import Console
 from speedproof.cli.main import main
 from speedproof.errors import UsageError
-from speedproof.formats import read_suite
+from speedproof.formats.suites import read as read_suite
 from speedproof.measure.build import BuildCache
 from speedproof.measure.execute import Job, Run, RunError
 from speedproof.measure.revisions import WORKTREE, check_out, repository, resolve

@@ -9,7 +9,7 @@ import pytest
 
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair
-from speedproof.formats import read_suite
+from speedproof.formats.suites import read as read_suite
 from speedproof.protocols.machine_speeds import machine_speeds
 
 SHARED = Path(__file__).parents[3] / "shared" / "data" / "pyperf-jit-pairs"

@@ -129,7 +129,7 @@ class Corpus:
 
     def read(self, where: str | None = None) -> Suite:
         """The rows that a condition lets through, in memory, as :func:`speedproof.read` gives them."""
-        from speedproof.formats import read_suite
+        from speedproof.formats.suites import read as read_suite
 
         return read_suite(self.place, where=where)
 

@@ -9,8 +9,9 @@ from typing import Literal, get_args
 from msgspec import Struct
 
 from speedproof.api.floors import floor_of
-from speedproof.api.given import alpha_of, one_of, proportion_given, suite_given
+from speedproof.api.given import alpha_of, proportion_given, suite_given
 from speedproof.api.shown import Shown
+from speedproof.data.given import one_of
 from speedproof.data.names import wanted
 from speedproof.data.suite import Suite
 from speedproof.errors import UsageError

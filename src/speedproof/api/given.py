@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from decimal import Decimal, InvalidOperation
 from typing import Any, SupportsFloat
 
@@ -47,15 +46,6 @@ def margin_given(margin: object) -> float | None:
 def alpha_of(confidence: object) -> float:
     """The risk that a confidence leaves."""
     return alpha_at(proportion_given("confidence", confidence, '0.95 or "95%"'))
-
-
-def one_of(name: str, given: Any, known: Iterable[str]) -> None:
-    """Refuse what is none of the known words."""
-    words = list(known)
-    if given not in words:
-        raise UsageError(
-            f"{name}={given!r}: there is no such choice; choose one of {', '.join(repr(str(w)) for w in words)}"
-        )
 
 
 def suite_given(given: Any) -> None:

@@ -24,7 +24,7 @@ from speedproof.api.history_files import (
 from speedproof.data.names import nearest_of
 from speedproof.data.sample import Sample
 from speedproof.errors import SpeedproofError, UsageError
-from speedproof.formats import read_suite
+from speedproof.formats.suites import read as read_suite
 from speedproof.history.commits import (
     Commit,
     commit_address,

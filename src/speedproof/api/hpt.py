@@ -8,8 +8,9 @@ from typing import Literal, get_args
 
 from msgspec import Struct
 
-from speedproof.api.given import one_of, proportion_given, suite_given
+from speedproof.api.given import proportion_given, suite_given
 from speedproof.api.shown import Shown
+from speedproof.data.given import one_of
 from speedproof.data.names import enumerate_names
 from speedproof.data.suite import Pair, Suite
 from speedproof.errors import UsageError

@@ -10,9 +10,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from speedproof.api.floors import floor_of
-from speedproof.api.given import alpha_of, margin_given, one_of
+from speedproof.api.given import alpha_of, margin_given
 from speedproof.api.shown import Shown
-from speedproof.data.given import sample
+from speedproof.data.given import one_of, sample
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair, Pairing
 from speedproof.data.units import metric_of

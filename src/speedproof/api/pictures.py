@@ -7,9 +7,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from speedproof import plot
-from speedproof.api.given import one_of, suite_given
+from speedproof.api.given import suite_given
 from speedproof.api.rankings import by_benchmark
 from speedproof.arrays import FloatArray
+from speedproof.data.given import one_of
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Suite
 from speedproof.data.units import scale_of

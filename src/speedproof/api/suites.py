@@ -11,9 +11,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from speedproof.api.floors import floor_of
-from speedproof.api.given import alpha_of, margin_given, one_of, suite_given
+from speedproof.api.given import alpha_of, margin_given, suite_given
 from speedproof.api.pairs import PairResult, warnings_of
 from speedproof.api.shown import Shown
+from speedproof.data.given import one_of
 from speedproof.data.suite import Suite
 from speedproof.errors import DataError, UsageError
 from speedproof.protocols.aggregates import GeometricMeans
@@ -45,92 +46,11 @@ __all__ = [
     "SuiteComparison",
     "SuiteResult",
     "compare_suite",
-    "read",
 ]
 
 
 def _no_step() -> None:
     return
-
-
-def read(
-    *files: str | Path,
-    format: str | None = None,
-    unit: str | None = None,
-    columns: Mapping[str, str] | None = None,
-    wide: Literal["version", "benchmark"] = "version",
-    by: str | Sequence[str] = (),
-    rows: str | Sequence[str] = (),
-    match: Literal["name", "position"] = "name",
-    reference: str | None = None,
-    only: Sequence[str] = (),
-    skip: Sequence[str] = (),
-    metric: str | None = "all",
-    where: str | None = None,
-) -> Suite:
-    """Read result files of any known tool, as the command line does.
-
-    Parameters
-    ----------
-    *files : str or Path
-        Files or folders. Of several each is a version, and ``"NAME=PATH"`` names it; a single one names its
-        versions itself.
-    format : str, optional
-        Read every file as this format instead of detecting it.
-    unit : str, optional
-        Of numbers whose file names none.
-    columns : mapping of str to str, optional
-        From a role (``"benchmark"``, ``"version"``, ``"value"``, ...) to the column of a CSV file.
-    wide : {"version", "benchmark"}
-        What the columns of a wide CSV file are.
-    by, rows : str or sequence of str, optional
-        Tell versions apart by fields of the files or parts of the benchmarks' names (``lib`` of ``f:lib=ACM``);
-        name benchmarks by such fields only.
-    match : {"name", "position"}
-        How the benchmarks of several files are matched.
-    reference : str, optional
-        One of the benchmarks of a single file, to compare them with each other.
-    only, skip, metric
-        As in :meth:`~speedproof.data.suite.Suite.select`; everything by default.
-    where : str, optional
-        An SQL condition on the rows of a corpus, such as ``"version = 'main'"``.
-
-    Returns
-    -------
-    Suite
-        Benchmarks x versions -> samples.
-
-    Raises
-    ------
-    SpeedproofError
-        Naming the file, the place in it and the remedy.
-
-    Examples
-    --------
-    >>> import speedproof as sp
-    >>> suite = sp.read("O2=examples/gcc/O2.json", "O3=examples/gcc/O3.json")
-    >>> suite.versions, len(suite.keys)
-    (('O2', 'O3'), 6)
-    """
-    from speedproof.formats import read_suite
-
-    one_of("wide", wide, ("version", "benchmark"))
-    one_of("match", match, ("name", "position"))
-    return read_suite(
-        *files,
-        format=format,
-        unit=unit,
-        columns=columns,
-        wide=wide,
-        by=by,
-        rows=rows,
-        match=match,
-        reference=reference,
-        only=only,
-        skip=skip,
-        metric=metric,
-        where=where,
-    )
 
 
 class SuiteResult(Shown, Struct, frozen=True):

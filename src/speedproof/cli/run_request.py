@@ -41,7 +41,7 @@ from speedproof.measure.plan import (
     plan_calibration,
     plan_commands,
     plan_trees,
-    read_suite,
+    read_plan,
 )
 from speedproof.measure.programs import not_found
 from speedproof.measure.results import Warmup
@@ -321,7 +321,7 @@ def plan_of(args: Args, console: Console, held: ExitStack) -> tuple[PlannedBench
             raise UsageError(
                 f"what --suite measures is defined in {args.suite}; write {'; '.join(misplaced)}"
             )
-        plan = read_suite(Path(args.suite))
+        plan = read_plan(Path(args.suite))
     else:
         own, common = _environments(args.env)
         hooks = Hooks(args.shell, args.cwd, common, args.setup, args.prepare, args.conclude, args.cleanup)

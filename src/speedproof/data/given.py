@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from speedproof.arrays import FloatArray
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Suite
 from speedproof.data.units import Direction, Unit, metric_of, misspelt, parse_unit
-from speedproof.errors import DataError
+from speedproof.errors import DataError, UsageError
 
 
 def sample(
@@ -133,3 +133,12 @@ def suite_of_samples(
     if not found:
         raise DataError("there are no samples")
     return Suite(tuple(versions), found)
+
+
+def one_of(name: str, given: Any, known: Iterable[str]) -> None:
+    """Refuse what is none of the known words."""
+    words = list(known)
+    if given not in words:
+        raise UsageError(
+            f"{name}={given!r}: there is no such choice; choose one of {', '.join(repr(str(w)) for w in words)}"
+        )

@@ -19,10 +19,12 @@ from pathlib import Path
 from typing import Literal
 
 from speedproof.corpus import is_corpus
+from speedproof.data.given import one_of
 from speedproof.data.record import Record, Skipped
 from speedproof.data.suite import Suite
 from speedproof.errors import UsageError
-from speedproof.formats.folder import detect, read
+from speedproof.formats.folder import detect
+from speedproof.formats.folder import read as read_records
 from speedproof.formats.options import ReadOptions
 from speedproof.formats.versions import (
     by_position,
@@ -36,8 +38,8 @@ from speedproof.formats.versions import (
 )
 
 
-def read_suite(
-    *paths: str | os.PathLike[str],
+def read(
+    *files: str | os.PathLike[str],
     format: str | None = None,
     unit: str | None = None,
     columns: Mapping[str, str] | None = None,
@@ -51,35 +53,68 @@ def read_suite(
     metric: str | None = "all",
     where: str | None = None,
 ) -> Suite:
-    r"""Read result files of any known tool into one suite.
+    """Read result files of any known tool, as the command line does.
+
+    Parameters
+    ----------
+    *files : str or Path
+        Files or folders. Of several each is a version, and ``"NAME=PATH"`` names it; a single one names its
+        versions itself.
+    format : str, optional
+        Read every file as this format instead of detecting it.
+    unit : str, optional
+        Of numbers whose file names none.
+    columns : mapping of str to str, optional
+        From a role (``"benchmark"``, ``"version"``, ``"value"``, ...) to the column of a CSV file.
+    wide : {"version", "benchmark"}
+        What the columns of a wide CSV file are.
+    by, rows : str or sequence of str, optional
+        Tell versions apart by fields of the files or parts of the benchmarks' names (``lib`` of ``f:lib=ACM``);
+        name benchmarks by such fields only.
+    match : {"name", "position"}
+        How the benchmarks of several files are matched.
+    reference : str, optional
+        One of the benchmarks of a single file, to compare them with each other.
+    only, skip, metric
+        As in :meth:`~speedproof.data.suite.Suite.select`; everything by default.
+    where : str, optional
+        An SQL condition on the rows of a corpus, such as ``"version = 'main'"``.
+
+    Returns
+    -------
+    Suite
+        Benchmarks x versions -> samples.
+
+    Raises
+    ------
+    SpeedproofError
+        Naming the file, the place in it and the remedy.
 
     Examples
     --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     old, new = Path(folder, "a.txt"), Path(folder, "b.txt")
-    ...     _ = old.write_text("12\n13\n"), new.write_text("10\n11\n")
-    ...     suite = read_suite(f"old={old}", f"new={new}", unit="ms")
-    >>> suite.versions, [sample.values.tolist() for sample in suite.samples.values()]
-    (('old', 'new'), [[0.012, 0.013], [0.01, 0.011]])
+    >>> import speedproof as sp
+    >>> suite = sp.read("O2=examples/gcc/O2.json", "O3=examples/gcc/O3.json")
+    >>> suite.versions, len(suite.keys)
+    (('O2', 'O3'), 6)
     """
+    one_of("wide", wide, ("version", "benchmark"))
+    one_of("match", match, ("name", "position"))
     options = ReadOptions(unit=unit, columns=columns or {}, wide=wide, where=where)
-    arguments = [named(path) for path in paths]
+    arguments = [named(path) for path in files]
     if not arguments:
         raise UsageError("name at least one file")
     if where and not any(is_corpus(path) for argument in arguments for path in argument.paths):
         raise UsageError("--where chooses rows of a corpus, and no file named is one")
-    files = [(k, path) for k, argument in enumerate(arguments) for path in argument.paths]
+    places = [(k, path) for k, argument in enumerate(arguments) for path in argument.paths]
     if (columns or wide != "version") and format != "csv":
-        _one_is_csv([path for _, path in files])
-    found = [_records(path, format, options) for _, path in files]
-    if len(files) > 1:
+        _one_is_csv([path for _, path in places])
+    found = [_records(path, format, options) for _, path in places]
+    if len(places) > 1:
         found = one_thing(found)
     parts: list[list[list[Record | Skipped]]] = [[] for _ in arguments]
-    for (k, _), records in zip(files, found, strict=True):
+    for (k, _), records in zip(places, found, strict=True):
         parts[k].append(records)
-    joined = [counted_once(own) for own in parts] if len(files) > 1 else parts[0]
+    joined = [counted_once(own) for own in parts] if len(places) > 1 else parts[0]
     if rows:
         from speedproof.formats.dimensions import onto_benchmarks
 
@@ -91,7 +126,7 @@ def read_suite(
     for argument, label, records in zip(arguments, labels_of(arguments), joined, strict=True):
         if by:
             labelled += versions_by_field(label, records, _several(by))
-        elif len(files) > 1:
+        elif len(places) > 1:
             labelled += versions_of_several(label, records)
         else:
             of_one, commands = versions_of_one(argument.name or label, argument.paths[0], records, reference)
@@ -112,7 +147,7 @@ def _several(names: str | Sequence[str]) -> list[str]:
 
 
 def _records(path: str, format: str | None, options: ReadOptions) -> list[Record | Skipped]:
-    records = list(read(path, format=format, options=options))
+    records = list(read_records(path, format=format, options=options))
     if not any(isinstance(r, Record) for r in records):
         reasons = "".join(f"\n  {r}" for r in records if isinstance(r, Skipped) and not r.expected)
         raise UsageError(

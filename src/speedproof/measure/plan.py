@@ -223,7 +223,7 @@ class _Benchmark:
     cleanup: str = ""
 
 
-def read_suite(path: Path) -> tuple[PlannedBenchmark, ...]:
+def read_plan(path: Path) -> tuple[PlannedBenchmark, ...]:
     """Read a suite of benchmarks x versions."""
     name = str(path)
     try:
