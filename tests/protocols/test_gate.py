@@ -174,8 +174,12 @@ def test_constants_exactly_at_the_edge(policy: Policy) -> None:
             assert row.outcome is Outcome.UNDECIDED
             assert row.comparison.needed is not None
             assert "near the threshold" in row.comparison.needed.reason
-        assert "equivalence" not in row.claims_proven()
-        assert "regression" not in row.claims_proven()
+        assert "equivalence" not in proven_claims(row)
+        assert "regression" not in proven_claims(row)
+
+
+def proven_claims(row: GateRow) -> set[str]:
+    return {claim.name for claim in row.claims if claim.proven}
 
 
 def _modelled(row: GateRow) -> bool:
@@ -323,8 +327,8 @@ def test_claims_beyond_the_policy_are_corrected_too() -> None:
         for x, y in samples.values()
     ]
     assert 0.005 < min(single) <= 0.05
-    assert not any("improvement" in row.claims_proven() for row in result.rows)
-    assert all("equivalence" in row.claims_proven() for row in result.rows)
+    assert not any("improvement" in proven_claims(row) for row in result.rows)
+    assert all("equivalence" in proven_claims(row) for row in result.rows)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from speedproof.cli.command import Args, Command, Option, in_group
 from speedproof.cli.console import Console
 from speedproof.cli.inputs import load, report_leftovers, select
 from speedproof.cli.options import files, folding, pages, positive, reading, selecting
-from speedproof.cli.outputs import check_outputs, write_pages
+from speedproof.cli.outputs import check_outputs, write_answer
 from speedproof.errors import UsageError
 from speedproof.report.model import Report
 
@@ -106,14 +106,14 @@ def run(args: Args, console: Console) -> int:
         for problem in result.problems:
             console.remark(problem)
         results.append(result)
-    taken = write_pages(args, partial(_reports, results, details=True), console)
-    if args.json:
-        from speedproof.report.json import to_json
-
-        console.out.write(to_json("hpt", [result.as_record() for result in results]))
-    elif not taken:
-        console.write(*_reports(results, everything=args.all, details=args.details))
+    write_answer(args, partial(_reports, results), partial(_json, results), console)
     return 0
+
+
+def _json(results: Sequence[HptResult]) -> str:
+    from speedproof.report.json import to_json
+
+    return to_json("hpt", [result.as_record() for result in results])
 
 
 def _reports(results: Sequence[HptResult], **asked: bool) -> Iterable[Report]:

@@ -271,11 +271,6 @@ def rules_of(args: Args) -> Rules:
     )
 
 
-def json_option(help: str = "write everything as JSON") -> Option:
-    """``--json``."""
-    return Option("--json", flag=True, help=help)
-
-
 def folding(details: str, what: str = "benchmark") -> list[Option]:
     """What shows more than the sheet."""
     return [

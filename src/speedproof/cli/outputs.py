@@ -27,6 +27,7 @@ __all__ = [
     "check_outputs",
     "context_of",
     "pages_wanted",
+    "write_answer",
     "write_outputs",
     "write_pages",
     "write_texts",
@@ -136,6 +137,17 @@ def write_pages(args: Args, reports: Callable[[], Iterable[Report]], console: Co
     if not pages_wanted(args):
         return False
     return write_outputs(args, Reported(tuple(reports()), context=context_of(args)), console)
+
+
+def write_answer(
+    args: Args, reports: Callable[..., Iterable[Report]], to_json: Callable[[], str], console: Console
+) -> None:
+    """What commands without samples on their pages write: pages, JSON, or the answer in the terminal."""
+    taken = write_pages(args, partial(reports, details=True), console)
+    if args.json:
+        console.out.write(to_json())
+    elif not taken:
+        console.write(*reports(everything=args.all, details=args.details))
 
 
 def write_whole(path: Path, text: str) -> None:

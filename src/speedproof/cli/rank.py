@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import speedproof as sp
 from speedproof.cli.command import Args, Command, Option, in_group
 from speedproof.cli.console import Console
 from speedproof.cli.inputs import load, report_leftovers, select
 from speedproof.cli.options import confidence, files, folding, mixture, pages, reading, selecting, whole
-from speedproof.cli.outputs import check_outputs, pages_wanted, write_pages
+from speedproof.cli.outputs import check_outputs, pages_wanted, write_answer
 
 COMMAND = Command(
     (
@@ -73,9 +71,5 @@ def run(args: Args, console: Console) -> int:
     for problem in result.problems:
         console.remark(problem)
     report_leftovers(suite, console)
-    taken = write_pages(args, partial(result.reports, details=True), console)
-    if args.json:
-        console.out.write(result.to_json())
-    elif not taken:
-        console.write(*result.reports(everything=args.all, details=args.details))
+    write_answer(args, result.reports, result.to_json, console)
     return 0

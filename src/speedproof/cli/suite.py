@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import speedproof as sp
 from speedproof.api.given import proportion
 from speedproof.cli.command import Args, Argument, Command, Option
 from speedproof.cli.console import Console
 from speedproof.cli.options import folding, pages
-from speedproof.cli.outputs import check_outputs, write_pages
+from speedproof.cli.outputs import check_outputs, write_answer
 
 COMMAND = Command(
     (
@@ -85,11 +83,7 @@ def run(args: Args, console: Console) -> int:
         prefix = args.config.removesuffix(".csv")  # the tool always wrote its files
     if prefix is not None:
         console.remark(f"wrote {', '.join(str(path) for path in result.write(prefix))}")
-    taken = write_pages(args, partial(result.reports, details=True), console)
-    if args.json:
-        console.out.write(result.to_json())
-    elif not taken:
-        console.write(*result.reports(everything=args.all, details=args.details))
+    write_answer(args, result.reports, result.to_json, console)
     for line in result.warnings:
         console.err.write(f"{line}\n")
     for note in result.notes:

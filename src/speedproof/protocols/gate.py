@@ -91,10 +91,6 @@ class GateRow(Struct, frozen=True):
     claims: tuple[Hypothesis, ...]
     remark: str
 
-    def claims_proven(self) -> tuple[str, ...]:
-        """Names of the claims that are proven after correction."""
-        return tuple(claim.name for claim in self.claims if claim.proven)
-
 
 class Absent(Struct, frozen=True):
     """A benchmark of the reference that the candidate has no comparable measurements of: it fails the gate."""

@@ -89,11 +89,11 @@ class SuiteComparison(Struct, frozen=True):
     margin: float | None
     nested: str
     comparisons: tuple[Comparison, ...]
-    only_reference: tuple[str, ...]
-    only_candidate: tuple[str, ...]
-    problems: tuple[str, ...]
-    overall: tuple[tuple[Location, OverallGain], ...]
-    accelerated: tuple[tuple[str, Accelerated], ...]
+    only_reference: tuple[str, ...] = ()
+    only_candidate: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+    overall: tuple[tuple[Location, OverallGain], ...] = ()
+    accelerated: tuple[tuple[str, Accelerated], ...] = ()
     geometric_means: GeometricMeans | None = None
     controlled: tuple[Controlled, ...] = ()
     hpt: Hpt | None = None

@@ -105,11 +105,6 @@ def as_comparisons(result: GateDecision) -> list[SuiteComparison]:
             margin=None,
             nested="process",
             comparisons=tuple(found),
-            only_reference=(),
-            only_candidate=(),
-            problems=(),
-            overall=(),
-            accelerated=(),
         )
         for metric, found in by_metric.items()
     ]

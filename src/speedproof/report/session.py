@@ -227,11 +227,6 @@ def _results(
             margin=margin,
             nested="process",
             comparisons=tuple(found),
-            only_reference=(),
-            only_candidate=(),
-            problems=(),
-            overall=(),
-            accelerated=(),
         )
         for (reference, candidate, metric), found in by_candidate.items()
     ]

@@ -23,16 +23,11 @@ _FLOATS = np.finfo(np.float64)
 _SLACK = 8 * float(_FLOATS.eps)
 
 
-def ratio_order_statistic(x: FloatArray, y: FloatArray, k: int) -> float:
-    """The k-th smallest of the ratios x_i / y_j, counted from 0, pairs 0 / 0 left out.
+def ratio_order_statistics(x: FloatArray, y: FloatArray, ranks: Sequence[int]) -> list[float]:
+    """The k-th smallest of the ratios x_i / y_j for some k, counted from 0, pairs 0 / 0 left out.
 
     Infinity when that ratio has y_j = 0.
     """
-    return ratio_order_statistics(x, y, (k,))[0]
-
-
-def ratio_order_statistics(x: FloatArray, y: FloatArray, ranks: Sequence[int]) -> list[float]:
-    """Several of them, as :func:`ratio_order_statistic` gives each."""
     xs, weight_x = np.unique(x[x > 0.0], return_counts=True)
     ys, weight_y = np.unique(y[y > 0.0], return_counts=True)
     positive_x, positive_y = int(weight_x.sum()), int(weight_y.sum())
