@@ -48,9 +48,17 @@ def _related(rng: np.random.Generator) -> Noise:
     return drawn
 
 
+def _fresh(rng: np.random.Generator) -> Noise:
+    """Every run has a build of its own, whose layout adds as much as the run's own noise."""
+    return lambda: float(rng.normal()) * 2.0**0.5
+
+
 # The change, the share that does not build, a second change.
 CELLS = ((0.0, 0.0, 0.0), (0.02, 0, 0), (0.05, 0, 0), (0.02, 0.2, 0), (0.05, 0.2, 0), (0.03, 0, 0.03))
 NOISES = {"normal": _normal, "t(3)": _heavy, "spikes": _spiky, "AR .6": _related}
+# Builds of one commit differ by 1 %, too: one build of each commit is measured, or a fresh one in every run.
+ONE_BUILD, FRESH_BUILDS = "layout, one build of each", "layout, fresh builds"
+LAYOUTS = {ONE_BUILD: _normal, FRESH_BUILDS: _fresh}
 
 
 class History(NamedTuple):
@@ -71,7 +79,7 @@ def bisected(seed: int, noise: str, change: float, broken: float = 0.0, second: 
     seed : int
         Of its noise and of the places of its changes.
     noise : str
-        One of :data:`NOISES`.
+        One of :data:`NOISES` or :data:`LAYOUTS`.
     change, second : float
         Relative; the second one is at another place, 0 for none.
     broken : float
@@ -83,7 +91,9 @@ def bisected(seed: int, noise: str, change: float, broken: float = 0.0, second: 
     level[places[0] :] += np.log1p(change)
     level[places[1] :] += np.log1p(second)
     unbuildable = set(np.flatnonzero(rng.random(COMMITS) < broken).tolist()) - {0, COMMITS - 1}
-    draw = NOISES[noise](rng)
+    if noise == ONE_BUILD:
+        level += NOISE * rng.normal(size=COMMITS)
+    draw = (NOISES | LAYOUTS)[noise](rng)
     search = Bisection(COMMITS, min_change=0.01)
     built: set[int] = set()
     while (pair := search.next()) is not None and search.pairs < MOST_PAIRS:
@@ -108,15 +118,17 @@ def _main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--histories", type=int, default=1000)
-    parser.add_argument("--noise", choices=list(NOISES), action="append")
+    parser.add_argument("--noise", choices=[*NOISES, *LAYOUTS], action="append")
     parser.add_argument(
         "--cell", type=int, choices=range(len(CELLS)), action="append", help="a row of a noise"
     )
     asked = parser.parse_args()
+    rows_of = dict.fromkeys(NOISES, CELLS) | dict.fromkeys(LAYOUTS, CELLS[:3])
     print("| noise | change | broken | right | wrong | open | runs | median | 90 % | built | more |")
     print("|---|---|---|---|---|---|---|---|---|---|---|")
-    for noise in asked.noise or NOISES:
-        for change, broken, second in [CELLS[i] for i in asked.cell or range(len(CELLS))]:
+    for noise in asked.noise or rows_of:
+        cells = rows_of[noise]
+        for change, broken, second in [cells[i] for i in asked.cell or range(len(cells))]:
             rows = [bisected(seed, noise, change, broken, second) for seed in range(asked.histories)]
             right, wrong, runs, built, more = np.array(rows, dtype=float).T
             shown = f"{change:.0%} and {second:.0%}" if second else f"{change:.0%}"

@@ -18,11 +18,11 @@ def brute_force(pairs: list[tuple[int, int]], differences: list[float], position
     )
     kinds = {p: np.median([d for q, d in zip(pairs, differences, strict=True) if q == p]) for p in pairs}
     scatter = 1.4826 * np.median([abs(d - kinds[p]) for p, d in zip(pairs, differences, strict=True)])
-    sizes, noises = whole * np.linspace(0.05, 1.3, 26), scatter * 2.0 ** np.linspace(-2.5, 2.5, 16)
+    sizes, noises = whole * np.linspace(0.1, 1.3, 16), scatter * 2.0 ** np.linspace(-2.0, 2.0, 11)
 
     def likelihood(inside: list[bool], size: float, noise: float) -> float:
         centred = np.array(differences) - size * np.array(inside)
-        return float(np.prod(stats.t.pdf(centred, 4, scale=noise)))
+        return float(np.prod(stats.t.pdf(centred, 2.5, scale=noise)))
 
     span = positions[-1] - positions[0]
     masses = [

@@ -58,10 +58,17 @@ COMMAND = _Bisect(
             "what is bisected",
             Option("--good", metavar="REV", help="the older end, instead of A..B"),
             Option("--bad", metavar="REV", help="the newer end (default: HEAD)"),
-            Option("--build", default="", metavar="CMD", help="builds a commit, in a tree of its own"),
+            Option(
+                "--build", default="", metavar="CMD",
+                help="builds a commit, in a tree of its own; with {seed} in it every pair has fresh builds",
+            ),
             Option("--build-env", many=True, metavar="NAME", help="a variable that builds depend on, as CFLAGS"),
             Option("--shell", flag=True, help="let sh carry out the benchmark"),
             Option("--timeout", parse=positive_seconds, metavar="S", help="a run that takes longer has failed"),
+            Option(
+                "--runs", parse=whole, metavar="N",
+                help="runs of each fresh build, whose median counts (default: 5)",
+            ),
             Option("--seed", parse=whole, metavar="N", help="of the random order (default: a fresh one)"),
         ),
         *in_group(
@@ -109,6 +116,7 @@ def run(args: Args, console: Console) -> int:
             Path.cwd(), names, command,
             build=args.build, build_env=args.build_env, shell="sh" if args.shell else "",
             confidence=args.confidence, min_change=args.min_change, timeout=args.timeout, seed=args.seed,
+            runs=args.runs,
         )  # fmt: skip
         path = Path(args.save or f"bisect-{time.strftime('%Y%m%d-%H%M%S')}.jsonl")
     steps = bisect_revisions(request, path, max_seconds=args.max_time or None, tell=console.remark)

@@ -80,8 +80,6 @@ _GATE_MARGIN = 0.02
 _PILOT = (3, 5)
 # Runs of a build are cheap beside the build, and what they vary by must not hide what builds differ by.
 _RUNS_OF_A_BUILD = 5
-# Bytes that a build adds to the environment: a page, within which the stack then begins anywhere.
-_MOST_PADDING = 4096
 
 
 def kept(args: Args) -> dict[str, str]:
@@ -271,7 +269,7 @@ def _revisions(
         console.remark(f"{reused} of {len(builds)} builds are from the cache (see: speedproof cache)")
     trees: dict[str, list[PlannedBuild]] = {}
     for build in builds:
-        padding = 1 + build.revision.seed % _MOST_PADDING if args.builds else 0
+        padding = build.revision.padding if args.builds else 0
         trees.setdefault(build.revision.name, []).append(
             PlannedBuild(str(build.folder), padding, build.seconds)
         )

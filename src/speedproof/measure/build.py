@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Protocol
 
 from speedproof.errors import UsageError
 from speedproof.measure.cache import cache_folder
@@ -27,6 +28,7 @@ _VARIABLES = (
 _SHOWN_LINES = 15
 _KEY = 16
 _LIMIT_BYTES = 5 << 30
+_LEAST_FREE = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,13 @@ class CachedBuild:
     name: str
     size: int
     used: float
+
+
+class Builder(Protocol):
+    """Builds a revision, or finds it built; in use until the session ends, or for as long as is said."""
+
+    def __call__(self, revision: Revision, held: contextlib.ExitStack | None = None) -> Build:
+        """Where it is."""
 
 
 def tools(variables: Sequence[str] = ()) -> dict[str, str]:
@@ -155,7 +164,7 @@ class BuildCache:
         inside: str = "",
         variables: Sequence[str] = (),
         tell: Callable[[str], object] = print,
-    ) -> Iterator[Callable[[Revision], Build]]:
+    ) -> Iterator[Builder]:
         """As :meth:`all`, for whoever learns only while measuring what to build next."""
         made_with = tools(variables)
         try:
@@ -163,7 +172,11 @@ class BuildCache:
         except OSError as error:
             raise UsageError(f"{self._folder}: builds cannot be kept there: {error.strerror}") from None
         with contextlib.ExitStack() as stack:
-            yield lambda revision: self._build(stack, top, revision, (inside, command), made_with, tell)
+
+            def build(revision: Revision, held: contextlib.ExitStack | None = None) -> Build:
+                return self._build(held or stack, top, revision, (inside, command), made_with, tell)
+
+            yield build
         self.trim()
 
     def _build(
@@ -201,15 +214,29 @@ class BuildCache:
                 which = "" if revision.number is None else f", build {revision.number + 1}"
                 tell(f"building {revision.name}{which}")
                 begun = time.monotonic()
-                check_out(top, revision, tree)
-                if not inside.is_dir():
-                    raise RunError(f"{revision.name}: has no folder {how[0]}")
-                command = how[1].replace("{seed}", str(revision.seed))
-                _carry_out(command, inside, folder / "build.log", revision)
-                took = round(time.monotonic() - begun, 3)
-                known = {"name": revision.name, "seconds": took, **json.loads(whole)}
-                stamp.write_text(json.dumps(known), encoding="utf-8")
+                with self._roomy():
+                    check_out(top, revision, tree)
+                    if not inside.is_dir():
+                        raise RunError(f"{revision.name}: has no folder {how[0]}")
+                    command = how[1].replace("{seed}", str(revision.seed))
+                    _carry_out(command, inside, folder / "build.log", revision)
+                    took = round(time.monotonic() - begun, 3)
+                    known = {"name": revision.name, "seconds": took, **json.loads(whole)}
+                    stamp.write_text(json.dumps(known), encoding="utf-8")
         return Build(revision, inside, cached=False, seconds=_seconds(stamp))
+
+    @contextlib.contextmanager
+    def _roomy(self) -> Iterator[None]:
+        """A full disk is no fault of the revision."""
+        try:
+            yield
+        except (RunError, UsageError, OSError):
+            if shutil.disk_usage(self._folder).free > _LEAST_FREE:
+                raise
+            raise UsageError(
+                f"{self._folder}: no room is left for builds; 'speedproof cache --clear' removes old ones, and "
+                "XDG_CACHE_HOME=FOLDER keeps them elsewhere"
+            ) from None
 
 
 def _seconds(stamp: Path) -> float:

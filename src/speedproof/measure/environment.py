@@ -106,6 +106,12 @@ def disturbances(facts: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(found)
 
 
+def busy(*loads: float) -> str:
+    """What is to be said of the load before a session, and of that at its end, which holds the session's own."""
+    most = max(*loads, os.getloadavg()[0] - 1)
+    return "".join(disturbances({"load": f"{most:.1f}", "cpus": str(os.cpu_count() or 1)}))
+
+
 def differences(one: Mapping[str, str], other: Mapping[str, str]) -> tuple[str, ...]:
     """Name what differs between the machines of two sessions."""
     names = [n for n in dict.fromkeys([*one, *other]) if n not in _VOLATILE and one.get(n) != other.get(n)]

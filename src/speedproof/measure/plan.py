@@ -19,6 +19,8 @@ from speedproof.measure.execute import shell_command
 from speedproof.measure.shell_syntax import shell_syntax
 from speedproof.measure.toml_tables import check_members, lists, table_of, text_of, texts
 
+# Only its length matters: it moves the stack.
+_PADDING = "SPEEDPROOF_PADDING"
 _PLACEHOLDER = re.compile(r"\{([\w-]+)\}")
 # How a shell is asked for, on the command line and in a suite.
 _SHELL_OPTION = "use --shell"
@@ -202,6 +204,12 @@ def _in_tree(version: PlannedVersion, hooks: Hooks, builds: Sequence[PlannedBuil
     inside = tuple(msgspec.structs.replace(build, cwd=str(Path(build.cwd) / hooks.cwd)) for build in builds)
     several = inside if builds[0].padding or len(builds) > 1 else ()
     return msgspec.structs.replace(version, cwd=inside[0].cwd, builds=several)
+
+
+def as_built(version: PlannedVersion, build: PlannedBuild) -> PlannedVersion:
+    """A version as one of its builds: in its folder, with an environment of its size."""
+    env = {**version.env, _PADDING: "x" * build.padding}
+    return msgspec.structs.replace(version, cwd=build.cwd, env=env)
 
 
 def plan_calibration(command: str | Sequence[str], hooks: Hooks) -> tuple[PlannedBenchmark, ...]:

@@ -23,6 +23,7 @@ WORKTREE = "WORKTREE"
 """The files as they are now, committed or not."""
 
 _SUBJECT = 40
+_MOST_PADDING = 4096
 # Nothing of the user's repository is refreshed or locked, and no hook, pager or prompt gets in the way.
 _QUIET = {
     "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_PAGER": "cat", "GIT_CONFIG_NOSYSTEM": "1",
@@ -53,6 +54,11 @@ class Revision:
         """For the layout of the build: another one for every build of every revision, and the same tomorrow."""
         text = f"{self.commit} {self.content} {self.again} {self.number}"
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big") >> 1
+
+    @property
+    def padding(self) -> int:
+        """Bytes that a build of it adds to the environment, which move the stack."""
+        return 1 + self.seed % _MOST_PADDING
 
 
 def control_of(reference: Revision) -> Revision:
@@ -167,7 +173,7 @@ def _changed(top: Path) -> list[str]:
 
 def check_out(top: Path, revision: Revision, tree: Path) -> None:
     """Put the files of a revision into a folder that does not exist yet."""
-    _git(top, "clone", "--quiet", "--shared", "--no-checkout", "--", str(top), str(tree))
+    _git(top, "clone", "--quiet", "--shared", "--no-checkout", "--template=", "--", str(top), str(tree))
     _git(
         tree, *_NO_LFS, "-c", "advice.detachedHead=false", "checkout", "--quiet", "--detach", revision.commit
     )

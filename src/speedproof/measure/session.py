@@ -7,7 +7,6 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from typing import NamedTuple
 
 import numpy as np
-from msgspec import structs
 
 from speedproof.data.session_file import (
     EndLine,
@@ -19,6 +18,7 @@ from speedproof.data.session_file import (
 )
 from speedproof.measure.earlier import blocks_of, counted
 from speedproof.measure.execute import RunError
+from speedproof.measure.plan import as_built
 from speedproof.measure.results import Decider, Limits, Measured, Progress, Warmup
 from speedproof.measure.runs import Executor, Harness, RunLoop
 from speedproof.measure.schedule import block_order, build_of
@@ -31,8 +31,6 @@ _STEADY_SHARE = 0.98
 _STEADY_MAX = 30
 # A version of which nothing else was seen in so many runs will not succeed in the next thousand.
 _HOPELESS = 10
-# Only its length matters: it moves the stack.
-_PADDING = "SPEEDPROOF_PADDING"
 _ONE_ROUND = Warmup()
 # With one budget for all, blocks that every open benchmark has after the first round; each round doubles them.
 _FIRST_ROUND = 10
@@ -335,8 +333,7 @@ class Session:
                 found[name] = (version, None)
                 continue
             at = build_of(len(builds), seed=self._head.seed, benchmark=number, version=v, block=block)
-            env = {**version.env, _PADDING: "x" * builds[at].padding}
-            found[name] = (structs.replace(version, cwd=builds[at].cwd, env=env), at)
+            found[name] = (as_built(version, builds[at]), at)
         return found
 
     def _drawn(self, number: int, versions: Iterable[str], block: int) -> tuple[str, ...]:

@@ -18,16 +18,22 @@ import numpy as np
 from msgspec import Struct
 
 from speedproof.arrays import FloatArray, IntArray
+from speedproof.protocols.bisection_outlook import (
+    BisectionOutlook,
+    noise_of,
+    outlook_of_ends,
+    outlook_of_search,
+)
 from speedproof.stats.culprit import step_probabilities
-from speedproof.stats.resolution import Resolution
+from speedproof.stats.resolution import Resolution, last_place
 from speedproof.stats.sequential import PairedSequence
 from speedproof.stats.special import t_quantile
 
 # A step that holds this much of the posterior is put to the proof, and stays there until it holds less than that.
-_CONFIRM_FROM = 0.75
-_CONFIRM_TO = 0.4
+_CONFIRM_FROM = 0.5
+_CONFIRM_TO = 0.25
 # A commit is measured until the step lies to one side of it with this probability of error.
-_TOLD = 0.2
+_TOLD = 0.3
 _LEAST_PAIRS = 6
 _LEAST_FOR_REST = 3
 
@@ -82,6 +88,10 @@ class BisectionFinding(Struct, frozen=True):
         Pairs of runs so far.
     skipped : tuple of int
         Positions that could not be measured.
+    tick : float
+        The step in which times were read, relative to the shortest; 0 when they tell none.
+    outlook : BisectionOutlook
+        How much runs scatter and, when the bisection is open, what would end it.
     """
 
     outcome: BisectionOutcome
@@ -100,6 +110,8 @@ class BisectionFinding(Struct, frozen=True):
     rest_high: float
     pairs: int
     skipped: tuple[int, ...]
+    tick: float
+    outlook: BisectionOutlook
 
     @property
     def open(self) -> bool:
@@ -124,7 +136,10 @@ class Bisection:
         self._rows: list[tuple[int, int, float]] = []
         self._skipped: set[int] = set()
         self._resolution = Resolution()
+        self._exact: dict[int, float] | None = {}
+        self._shortest = math.inf
         self._masses: FloatArray | None = None
+        self._measurable: IntArray | None = None
 
     @property
     def pairs(self) -> int:
@@ -133,22 +148,31 @@ class Bisection:
 
     def add(self, before: int, after: int, time_before: float, time_after: float) -> None:
         """Add a pair of runs, measured in random order, of two positions; for higher-is-better swap the values."""
-        for value in (time_before, time_after):
+        for position, value in ((before, time_before), (after, time_after)):
             self._resolution.add(value)
+            self._shortest = min(self._shortest, value)
+            if self._exact is not None and self._exact.setdefault(position, value) != value:
+                self._exact = None
         sequence = self._sequences.setdefault((before, after), PairedSequence(alpha=self._alpha / 2))
-        sequence.add(time_before, time_after, resolution=self._resolution.seen)
+        sequence.add(time_before, time_after, resolution=self._step_of_times())
         self._rows.append((before, after, math.log(time_after) - math.log(time_before)))
         if (
             all(i in self._skipped for i in range(before + 1, after))
             and (before, after) not in self._suspects
         ):
             self._suspects.append((before, after))
-        self._masses = None
+        self._masses = self._measurable = None
+
+    def _step_of_times(self) -> float:
+        """The smallest difference where values tie; their last place, if finer, while no commit ever varies."""
+        if self._exact is None:
+            return self._resolution.seen
+        return min([self._resolution.seen, *map(last_place, self._exact.values())])
 
     def skip(self, position: int) -> None:
         """Leave a position out that cannot be built or run; not an end."""
         self._skipped.add(position)
-        self._masses = None
+        self._masses = self._measurable = None
 
     def stage(self) -> Stage:
         """What the next pair is for."""
@@ -174,8 +198,8 @@ class Bisection:
 
     def _probe(self, masses: FloatArray) -> tuple[int, int]:
         """A commit with one of the ends in turn: the same until it has told its side, then the middle."""
-        low, high = self._range()
         positions = self._positions()
+        low, high = int(positions[0]), int(positions[-1])
         if len(positions) == 2:
             return low, high
         inner = positions[1:-1]
@@ -202,8 +226,12 @@ class Bisection:
         return low, high
 
     def _positions(self) -> IntArray:
-        low, high = self._range()
-        return np.array([i for i in range(low, high + 1) if i not in self._skipped], dtype=np.int64)
+        """What can be measured of the range."""
+        if self._measurable is None:
+            low, high = self._range()
+            kept = [i for i in range(low, high + 1) if i not in self._skipped]
+            self._measurable = np.array(kept, dtype=np.int64)
+        return self._measurable
 
     def _step(self, number: int) -> tuple[int, int]:
         positions = self._positions()
@@ -212,12 +240,10 @@ class Bisection:
     def _posterior(self) -> FloatArray:
         """Of the steps between positions that can be measured, given that there is one."""
         if self._masses is None:
-            low, high = self._range()
-            rows = [row for row in self._rows if low <= row[0] and row[1] <= high]
+            positions = self._positions()
+            rows = [row for row in self._rows if positions[0] <= row[0] and row[1] <= positions[-1]]
             before, after, differences = zip(*rows, strict=True)
-            masses = step_probabilities(
-                np.array(before), np.array(after), np.array(differences), self._positions()
-            )
+            masses = step_probabilities(np.array(before), np.array(after), np.array(differences), positions)
             self._masses = masses[:-1] / max(float(masses[:-1].sum()), 1e-300)
         return self._masses
 
@@ -260,7 +286,8 @@ class Bisection:
             outcome = BisectionOutcome.NOTHING if self._nothing() else BisectionOutcome.UNPROVEN
             return BisectionFinding(
                 outcome, self._alpha, (), math.nan, None, None, *whole, math.nan, 0.0, math.inf,
-                math.nan, math.nan, self.pairs, tuple(sorted(self._skipped)),
+                math.nan, math.nan, self.pairs, tuple(sorted(self._skipped)), self._tick(),
+                self._outlook(outcome, ()),
             )  # fmt: skip
         masses = self._posterior()
         order = np.argsort(-masses, kind="stable")
@@ -268,13 +295,25 @@ class Bisection:
         chosen = sorted(order[:count].tolist())
         credible = tuple(i for n in chosen for i in range(self._step(n)[0] + 1, self._step(n)[1] + 1))
         parent, culprit = self._step(int(order[0]))
-        done = self.stage() is Stage.DONE
+        outcome = BisectionOutcome.CULPRIT if self.stage() is Stage.DONE else BisectionOutcome.OPEN
         return BisectionFinding(
-            BisectionOutcome.CULPRIT if done else BisectionOutcome.OPEN,
-            self._alpha, credible, float(masses[chosen].sum()), parent, culprit, *whole,
+            outcome, self._alpha, credible, float(masses[chosen].sum()), parent, culprit, *whole,
             *_bounds(self._sequences.get((parent, culprit))), *self._rest((parent, culprit)),
-            self.pairs, tuple(sorted(self._skipped)),
+            self.pairs, tuple(sorted(self._skipped)), self._tick(), self._outlook(outcome, credible),
         )  # fmt: skip
+
+    def _tick(self) -> float:
+        return self._step_of_times() / self._shortest
+
+    def _outlook(self, outcome: BisectionOutcome, credible: tuple[int, ...]) -> BisectionOutlook:
+        noise = noise_of([sequence.differences for sequence in self._sequences.values()])
+        ends = self._ends()
+        if ends is not None and outcome is BisectionOutcome.UNPROVEN:
+            return outlook_of_ends(ends, noise, self._min_change, self._alpha / 2)
+        if ends is not None and outcome is BisectionOutcome.OPEN:
+            step = self._sequences.get(self.next() or (0, 0)) if self.stage() is Stage.CONFIRM else None
+            return outlook_of_search(ends, step, len(credible), self.pairs, noise, self._alpha / 2)
+        return BisectionOutlook(noise)
 
     def _rest(self, step: tuple[int, int]) -> tuple[float, float]:
         """Welch's interval of the ends' change over the step's."""

@@ -9,9 +9,13 @@ from msgspec import Struct
 
 from speedproof.protocols.bisection import BisectionFinding, BisectionOutcome
 from speedproof.report.model import Report, Style, Text
-from speedproof.report.numbers import factor, percent, plural
+from speedproof.report.numbers import factor, percent, plural, rough
 
 _SHOWN = 8
+# Forecasts beyond this many runs say nothing.
+_ENDLESS = 1e6
+# Bounds that leave no more than this are equality: a bound is found to within its tolerance.
+_NOTHING = 1e-9
 
 
 class ToldBisection(Struct, frozen=True):
@@ -23,20 +27,31 @@ class ToldBisection(Struct, frozen=True):
 
 
 def bisection_report(
-    found: BisectionFinding, commits: Sequence[str], min_change: float, file: str = ""
+    found: BisectionFinding,
+    commits: Sequence[str],
+    min_change: float,
+    file: str = "",
+    *,
+    varied: bool | None = None,
+    load: str = "",
 ) -> Report:
-    """The ending of a bisection: at most ten lines, but for the commits of an open one."""
+    """The ending of a bisection: at most ten lines, but for the commits of an open one.
+
+    ``varied``: whether every pair had fresh builds, None when nothing was built; ``load``: of the machine.
+    """
     return Report(
         "",
-        tuple(_headline(found, commits, min_change)),
-        notes=tuple(_notes(found, commits)),
+        tuple(_headline(found, commits, min_change, varied)),
+        notes=tuple(_notes(found, commits, min_change, varied, load)),
         hints=(f"Go on: speedproof bisect --resume {file}",) if file and found.open else (),
         command="bisect",
         data=ToldBisection(found, tuple(commits), min_change),
     )
 
 
-def _headline(found: BisectionFinding, commits: Sequence[str], min_change: float) -> Iterator[Text]:
+def _headline(
+    found: BisectionFinding, commits: Sequence[str], min_change: float, varied: bool | None
+) -> Iterator[Text]:
     ends = f"{commits[-1]} against {commits[0]}"
     sure = percent(1 - found.alpha)
     if found.outcome is BisectionOutcome.NOTHING:
@@ -44,8 +59,8 @@ def _headline(found: BisectionFinding, commits: Sequence[str], min_change: float
         yield Text(f"{ends}: {_between(found.change_low, found.change_high)}, proven ({sure} confidence)")
         return
     if found.outcome is BisectionOutcome.UNPROVEN:
-        yield Text("Undecided: no change is proven.", "doubt")
-        if found.pairs:
+        yield Text(f"Undecided: no change is proven{_more_runs(found, min_change, varied)}.", "doubt")
+        if found.change_low > 0 or math.isfinite(found.change_high):
             yield Text(f"{ends}: {_between(found.change_low, found.change_high)} ({sure} confidence)")
         return
     slower = found.change > 1
@@ -61,7 +76,11 @@ def _headline(found: BisectionFinding, commits: Sequence[str], min_change: float
             yield Text(f"The commits that could hold it ({sure}):")
             yield from _listed(found, commits)
         return
-    yield Text(f"The first {kind} commit ({sure}) could be any of:", style)
+    yield Text(
+        f"Undecided: the first {kind} commit is not confirmed{_more_runs(found, min_change, varied)}.",
+        "doubt",
+    )
+    yield Text(f"The commits that could be it ({sure}):", style)
     yield from _listed(found, commits)
     yield Text(whole)
 
@@ -73,25 +92,78 @@ def _listed(found: BisectionFinding, commits: Sequence[str]) -> Iterator[Text]:
         yield Text(f"  ... {more} more")
 
 
-def _notes(found: BisectionFinding, commits: Sequence[str]) -> Iterator[Text]:
+def _more_runs(found: BisectionFinding, min_change: float, varied: bool | None) -> str:
+    more = found.outlook.more_runs if found.tick <= min_change else 0.0
+    if not 0 < more < _ENDLESS:
+        return ""
+    return f": about {rough(math.ceil(more), 1)} more {'builds' if varied else 'runs'} would tell"
+
+
+def _runs(pairs: int, varied: bool | None) -> str:
+    """What was measured: every run of a pair of fresh builds is that of a build of its own."""
+    return plural(2 * pairs, "build" if varied else "run")
+
+
+def _notes(
+    found: BisectionFinding,
+    commits: Sequence[str],
+    min_change: float,
+    varied: bool | None,
+    load: str,
+) -> Iterator[Text]:
     if found.more and found.culprit is not None:
         yield Text(
             f"Another change remains: {_between(found.rest_low, found.rest_high)} is not of this commit; "
             "bisect what is before it, and what is after it.",
             "doubt",
         )
+    if found.open:
+        yield from _reasons(found, min_change, varied, load)
     left = f"; {len(found.skipped)} left out" if found.skipped else ""
-    yield Text(f"{plural(2 * found.pairs, 'run')} in random pairs, {len(commits)} commits{left}.", "dim")
+    how = "paired at random" if varied else "in random pairs"
+    yield Text(f"{_runs(found.pairs, varied)} {how}, {len(commits)} commits{left}.", "dim")
+    if varied:
+        yield Text("Every pair had fresh builds, layouts varied: this is said of the code.", "dim")
+    elif varied is False and found.culprit is not None:
+        yield Text(
+            "One build of each commit: this is said of these builds; {seed} in --build varies the layout.",
+            "dim",
+        )
+
+
+def _reasons(found: BisectionFinding, min_change: float, varied: bool | None, load: str) -> Iterator[Text]:
+    """Why it is open."""
+    outlook = found.outlook
+    if found.tick > min_change:
+        yield Text(
+            f"The times are read in steps of {percent(found.tick, 2)}, too coarse for a change of "
+            f"{percent(min_change)}: let the program do more, or measure it finer.",
+            "doubt",
+        )
+    elif outlook.noise > 0:
+        told = f"{'Builds' if varied else 'Runs'} of one commit scatter by {percent(outlook.noise, 2)}"
+        if math.isfinite(outlook.visible):
+            told += (
+                f", so {_runs(found.pairs, varied)} show a change of {percent(outlook.visible, 2)} or more"
+            )
+        if math.isfinite(outlook.enough_noise):
+            told += f"; at {percent(outlook.enough_noise, 2)} they would have told"
+        yield Text(f"{told}.", "doubt")
+    if load:
+        yield Text(f"{load[0].upper()}{load[1:]}.", "doubt")
 
 
 def _least(change: float, low: float, high: float) -> str:
     """A proven change in its natural direction."""
-    if change >= 1:
-        return f"{factor(change)} slower, at least {factor(low, -1)}"
-    return f"{factor(1 / change)} faster, at least {factor(1 / high, -1)}"
+    size, least, kind = (change, low, "slower") if change >= 1 else (1 / change, 1 / high, "faster")
+    if least - 1 <= _NOTHING:
+        return f"{factor(size)} {kind}, too coarsely timed for a bound"
+    return f"{factor(size)} {kind}, at least {factor(least, -1)}"
 
 
 def _between(low: float, high: float) -> str:
+    if max(abs(low - 1), abs(high - 1)) <= _NOTHING:
+        return "equal"
     return f"{_side(low)} to {_side(high)}"
 
 

@@ -40,6 +40,16 @@ def blocks_until(differences: FloatArray, missing: float, shift: float) -> float
     return missing / rate if rate > 0 else math.inf
 
 
+def blocks_for_proof(differences: FloatArray, alpha: float) -> float:
+    """About how many blocks like these a proof takes from its beginning; as :func:`blocks_until`."""
+    return blocks_until(differences, _missing(alpha), 0.0)
+
+
+def _missing(alpha: float) -> float:
+    """Logarithm of the evidence that a proof takes, and about what the mixture costs against its luckiest bet."""
+    return -math.log(alpha) - float(LOG_WEIGHTS.max())
+
+
 def smallest_provable(differences: npt.ArrayLike, blocks: float, *, alpha: float = 0.05) -> float:
     """The smallest speedup that about half of all sessions of so many blocks would prove.
 
@@ -51,8 +61,7 @@ def smallest_provable(differences: npt.ArrayLike, blocks: float, *, alpha: float
     # Of one program against itself a difference is as likely as its negative.
     d = np.concatenate([d, -d])
     scale = float(np.abs(d).mean())
-    # About what the mixture costs against its luckiest bet.
-    missing = -math.log(alpha) - float(LOG_WEIGHTS.max())
+    missing = _missing(alpha)
     if scale == 0.0:
         return 1.0 if blocks * math.log(2) >= missing else math.inf
     low, high = 0.0, scale
