@@ -26,12 +26,28 @@ from docs.demo_repository import make
 _IDENTITY = ("-c", "user.name=n", "-c", "user.email=n@e")
 COMMANDS = {
     "run --revisions": (
-        "run", "--revisions", "v1.2", "WORKTREE", "--builds", "10", "--build", "make # {seed}",
-        "--runs", "1", "--", "./words",
+        "run",
+        "--revisions",
+        "v1.2",
+        "WORKTREE",
+        "--build",
+        "make",
+        "--runs",
+        "5",
+        "--",
+        "./words",
     ),
-    "bisect": ("bisect", "v1.2..main", "--build", "make", "--max-time", "2", "./words"),
-    "bisect, fresh builds": ("bisect", "v1.2..main", "--build", "make # {seed}", "--max-time", "2", "./words"),
-}  # fmt: skip
+    "bisect": ("bisect", "v1.2..main", "--build", "make", "--max-time", "1", "./words"),
+    "bisect, fresh builds": (
+        "bisect",
+        "v1.2..main",
+        "--build",
+        "make # {seed}",
+        "--max-time",
+        "0.5",
+        "./words",
+    ),
+}
 
 
 def state(folder: Path) -> str:

@@ -124,6 +124,106 @@ def test_a_pair_that_failed_takes_no_other_with_it(tmp_path: Path, monkeypatch: 
     assert all(sum(block == own for block, _ in runs) <= 2 for own, _ in runs)
 
 
+def layouts(monkeypatch: pytest.MonkeyPatch, deviation: float) -> None:
+    """A build is slower or faster by what its seed draws, without one by what its commit does."""
+
+    def measure(self: CommandExecutor, version: PlannedVersion) -> Run:
+        tree = Path(version.cwd)
+        layout = tree / "layout"
+        seed = int(layout.read_text()) if layout.exists() else int((tree / "number").read_text())
+        seconds = float((tree / "bench").read_text().split("# ")[1])
+        return Run(
+            {"time": seconds * float(np.exp(deviation * np.random.default_rng(seed).normal()))},
+            0,
+            False,
+            b"",
+            b"",
+            0,
+        )
+
+    monkeypatch.setattr(CommandExecutor, "measure", measure)
+
+
+def test_a_layout_is_not_blamed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One build of each commit differs from the next for ever; fresh builds in every pair do not."""
+    monkeypatch.chdir(history(tmp_path / "repo", ["1"] * 5))
+    layouts(monkeypatch, 0.01)
+    code, out, _ = bisect("start..main", "./bench", "--build", "true", "--seed", "1")
+    assert code == 0
+    assert "commit" in out.splitlines()[0]
+    assert "said of these builds" in " ".join(out.split())
+    code, out, err = bisect(
+        "start..main", "./bench", "--build", "echo {seed} > layout", "--seed", "1", "--save", "f"
+    )
+    assert code == 0, err
+    assert out.startswith("Nothing changed by 1 % or more.")
+    assert "said of the code" in out
+    lines = [json.loads(line) for line in Path("f").read_text().splitlines()]
+    runs = [line for line in lines if line["type"] == "run" and "warmup" not in line]
+    pairs = {(line["version"], line["block"], line["build"]) for line in runs}
+    assert len(runs) == 5 * len(pairs)
+    assert len({(version, build) for version, _, build in pairs}) == len(pairs)
+
+
+def test_fresh_builds_find_the_code_and_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A change of 5 % among layouts of 1 %; a session that goes on uses no build again."""
+    monkeypatch.chdir(history(tmp_path / "repo", ["1"] * 4 + ["1.05"] * 3))
+    layouts(monkeypatch, 0.01)
+    argv = (
+        "start..main",
+        "./bench",
+        "--build",
+        "echo {seed} > layout",
+        "--runs",
+        "1",
+        "--save",
+        "f",
+        "--seed",
+        "2",
+    )
+    code, out, err = bisect(*argv, "--max-time", "1e-9")
+    assert (code, err.count("building")) == (3, 2)
+    code, out, err = bisect("--resume", "f")
+    assert code == 0, err
+    assert "Change 4 is the first slow commit" in out
+    lines = [json.loads(line) for line in Path("f").read_text().splitlines()]
+    used = [
+        (line["version"], line["build"]) for line in lines if line["type"] == "run" and "warmup" not in line
+    ]
+    assert len(used) == len(set(used))
+
+
+def test_why_it_is_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """How much runs scatter, what that hides, what would do, and the load."""
+    monkeypatch.chdir(history(tmp_path / "repo", ["1"] * 5))
+    monkeypatch.setattr("os.getloadavg", lambda: (99.0, 99.0, 99.0))
+    values = iter(np.exp(0.08 * np.random.default_rng(3).normal(size=50)).tolist())
+
+    def measure(self: CommandExecutor, version: PlannedVersion) -> Run:
+        if (seconds := next(values, None)) is None:
+            raise KeyboardInterrupt
+        return Run({"time": seconds}, 0, False, b"", b"", 0)
+
+    monkeypatch.setattr(CommandExecutor, "measure", measure)
+    code, out, _ = bisect("start..main", "./bench", "--seed", "1")
+    told = " ".join(out.split())
+    assert code == 130
+    assert told.startswith("Undecided: no change is proven: about ")
+    assert "Runs of one commit scatter by" in told
+    assert "they would have told" in told
+    assert "The load is 98 on" in told
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_a_full_disk_is_no_fault_of_a_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is said, with what makes room; no commit is left out for it."""
+    monkeypatch.chdir(history(tmp_path / "repo", ["1", "1.1"]))
+    monkeypatch.setattr("shutil.disk_usage", lambda path: shutil._ntuple_diskusage(1, 1, 0))
+    code, _, err = bisect("start..main", "./bench", "--build", "false")
+    assert code == 2
+    assert "no room is left for builds" in err
+
+
 def test_an_end_that_does_not_build_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the last lines of its log."""
     monkeypatch.chdir(history(tmp_path / "repo", ["1", "1", "?"]))
@@ -142,6 +242,8 @@ def test_an_end_that_does_not_build_is_an_error(tmp_path: Path, monkeypatch: pyt
         (("nowhere..main", "./bench"), "'nowhere' is not a revision"),
         (("main..main", "./bench"), "is only one revision"),
         (("start..main", "./absent"), "has no"),
+        (("start..main", "./bench", "--build", "make", "--runs", "3"), "needs {seed} in --build"),
+        (("start..main", "./bench", "--build", "make {seed}", "--runs", "0"), "measures nothing"),
         (("--resume", "b.jsonl", "./bench"), "--resume takes everything"),
         (("--resume", "absent.jsonl"), "cannot be read"),
     ],
@@ -192,6 +294,25 @@ def test_equal_times_are_exact(seconds: float) -> None:
     found = sp.bisect(["a", "b", "c"], lambda name: seconds, max_pairs=40)
     assert found.finding.outcome.value == "nothing changed"
     assert found.finding.pairs < 40
+
+
+def test_whole_numbers_are_read_to_the_unit() -> None:
+    """While no commit varies its values are as fine as they are written, as those of compare: 1 of 1000 here."""
+    seconds = {"a": 1000, "b": 1000, "c": 1100}
+    found = sp.bisect(list(seconds), seconds.__getitem__, seed=1)
+    assert found.culprit == "c"
+    assert 1.098 < found.finding.step_low < 1.1 < found.finding.step_high < 1.102
+    seconds = {"a": 3, "b": 3, "c": 4}
+    assert "too coarsely timed for a bound" in str(sp.bisect(list(seconds), seconds.__getitem__, seed=1))
+
+
+def test_a_coarse_clock_is_the_reason() -> None:
+    """Times of 3 and 4 cannot show 1 %, and it is said."""
+    rng = np.random.default_rng(1)
+    found = sp.bisect(["a", "b"], lambda name: float(rng.choice([3, 3, 3, 4])), max_pairs=40, seed=1)
+    assert found.finding.open
+    assert "The times are read in steps of 33 %" in str(found)
+    assert "more runs" not in str(found)
 
 
 def test_python_leaves_out_what_raises() -> None:
