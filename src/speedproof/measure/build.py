@@ -52,7 +52,7 @@ class CachedBuild:
     used: float
 
 
-class Builder(Protocol):
+class BuildRevision(Protocol):
     """Builds a revision, or finds it built; in use until the session ends, or for as long as is said."""
 
     def __call__(self, revision: Revision, held: contextlib.ExitStack | None = None) -> Build:
@@ -164,7 +164,7 @@ class BuildCache:
         inside: str = "",
         variables: Sequence[str] = (),
         tell: Callable[[str], object] = print,
-    ) -> Iterator[Builder]:
+    ) -> Iterator[BuildRevision]:
         """As :meth:`all`, for whoever learns only while measuring what to build next."""
         made_with = tools(variables)
         try:

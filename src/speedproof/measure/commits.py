@@ -21,7 +21,7 @@ from speedproof.data.session_file import (
     SessionLine,
 )
 from speedproof.errors import FormatError, UsageError
-from speedproof.measure.build import BuildCache, Builder
+from speedproof.measure.build import BuildCache, BuildRevision
 from speedproof.measure.environment import snapshot
 from speedproof.measure.execute import RunError
 from speedproof.measure.executor import CommandExecutor
@@ -167,7 +167,7 @@ class CommitRunner:
         request: BisectRequest,
         revisions: Mapping[str, Revision],
         cache: BuildCache,
-        build: Builder,
+        build: BuildRevision,
         append: Callable[[Line], None],
         session: str,
         clock: Callable[[], float],
