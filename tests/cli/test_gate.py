@@ -417,7 +417,9 @@ def test_looks_split_the_risk_and_leave_what_is_open(write: Write) -> None:
     # Only the last look may be told what undecided means.
     assert code == 3, out
     assert Path("open").read_text() == "# speedproof gate: look 1 of 2, 2 benchmarks\nclose\n"
-    assert "look 1 of 2, each at 2.5 % of risk: 1 of 2 benchmarks are open, see open" in " ".join(err.split())
+    assert "look 1 of 2, each with a risk of 2.5 %: 1 of 2 benchmarks are open, see open" in " ".join(
+        err.split()
+    )
     more = write("c.csv", 3, 300, 0.03, close=1.0), write("d.csv", 4, 300, 0.03, close=1.0)
     code, out, err = gate(*more, "--look", "2/2", "--open", "open")
     assert code == 0, out

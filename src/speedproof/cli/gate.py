@@ -197,7 +197,7 @@ def run(args: Args, console: Console) -> int:
         still = [r.comparison.benchmark for r in rows if r.outcome is Outcome.UNDECIDED]
         leave(args.open, this, list(dict.fromkeys(still)), len(rows))
         console.remark(
-            f"look {this.number} of {this.count}, each at {percent(1 - chosen['confidence'])} of risk: "
+            f"look {this.number} of {this.count}, each with a risk of {percent(1 - chosen['confidence'])}: "
             f"{len(still)} of {this.family or len(rows)} benchmarks are open, see {args.open}"
         )
     undecided = args.undecided or settings.undecided or "report"

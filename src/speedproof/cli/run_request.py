@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack
-from decimal import Decimal, InvalidOperation
+from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import NamedTuple
-
-import msgspec
 
 from speedproof.api.given import alpha_of
 from speedproof.cli.command import Args
 from speedproof.cli.console import Console
 from speedproof.cli.options import confidence_of
+from speedproof.cli.run_plan import PLANNED
 from speedproof.data.session_file import (
     PlannedBenchmark,
-    PlannedBuild,
-    PlannedVersion,
     SessionOptions,
     StoredSession,
 )
@@ -34,16 +29,6 @@ from speedproof.measure.metrics import (
     perf_counters,
     units_of,
 )
-from speedproof.measure.plan import (
-    Hooks,
-    idle_parameters,
-    leftover_placeholders,
-    plan_calibration,
-    plan_commands,
-    plan_trees,
-    read_plan,
-)
-from speedproof.measure.programs import not_found
 from speedproof.measure.results import Warmup
 from speedproof.protocols.stopping import Gate, StopRules
 
@@ -54,32 +39,13 @@ _MEASURED = (
 )  # fmt: skip
 # ... and these what is asked; a new answer to one of them may be wanted, but not to how long to measure.
 _ASKED = ("decide_by", "alpha", "confidence", "margin", "precision")
-# What the plan is made from, and where a suite has it.
-_PLANNED = {
-    "name": "the name of a table, [versions.NAME]",
-    "benchmark": "the name of a table, [benchmarks.NAME]",
-    "parameter_scan": "parameters = { NAME = [VALUE, ...] } in [benchmarks.NAME]",
-    "parameter_list": "parameters = { NAME = [VALUE, ...] } in [benchmarks.NAME]",
-    "setup": "setup = 'CMD' in [benchmarks.NAME]",
-    "prepare": "prepare = 'CMD' in [benchmarks.NAME]",
-    "conclude": "conclude = 'CMD' in [benchmarks.NAME]",
-    "cleanup": "cleanup = 'CMD' in [benchmarks.NAME]",
-    "shell": "shell = 'sh' before the first table",
-    "env": "env = { KEY = 'VALUE' } in [benchmarks.NAME] or [versions.NAME]",
-    "cwd": "cwd = 'DIR' in [benchmarks.NAME] or [versions.NAME]",
-}
 _BUILT = ("revisions", "build_env")
 # What means something when nothing is measured.
 _LOOKED_AT = (
     "review", *_ASKED, "fail_on", "export_hyperfine", "json", "html", "markdown", "github_summary",
 )  # fmt: skip
 _LEAST_RUNS = 10
-_MOST_VALUES = 10_000
 _GATE_MARGIN = 0.02
-# Builds of each revision and runs of each build from which --plan plans.
-_PILOT = (3, 5)
-# Runs of a build are cheap beside the build, and what they vary by must not hide what builds differ by.
-_RUNS_OF_A_BUILD = 5
 
 
 def kept(args: Args) -> dict[str, str]:
@@ -96,7 +62,7 @@ def inherit(args: Args, stored: StoredSession) -> None:
     if args.review is not None:
         if needless := [option for name, option in args.given.items() if name not in _LOOKED_AT]:
             raise UsageError(f"--review measures nothing; leave out {', '.join(needless)}")
-    elif taken := [args.given[name] for name in (*_PLANNED, *_BUILT, *_MEASURED) if name in args.given]:
+    elif taken := [args.given[name] for name in (*PLANNED, *_BUILT, *_MEASURED) if name in args.given]:
         raise UsageError(
             f"--resume goes on with what the session measured, and how; leave out {', '.join(taken)}, or measure "
             "anew without --resume"
@@ -168,11 +134,6 @@ def rules_of(args: Args, plan: Sequence[PlannedBenchmark]) -> StopRules:
         # Every block has a build of its own, so there are as many; --runs are those of one build.
         if taken := [args.given[name] for name in ("min_runs", "max_runs") if name in args.given]:
             raise UsageError(f"--builds {args.builds} is the number of blocks; leave out {taken[0]}")
-        if not args.plan and 2.0**-args.builds > alpha:
-            raise UsageError(
-                f"--builds {args.builds} can prove nothing at {1 - alpha:.4g} confidence: 10 builds or more find "
-                "changes; --plan says how many are needed"
-            )
         least = most = args.builds
         longest = longest if "max_time" in args.given else None
     elif args.runs is not None:
@@ -230,189 +191,6 @@ def pin(cpus: str | None) -> None:
     except (ValueError, OSError):
         allowed = ",".join(map(str, sorted(os.sched_getaffinity(0))))
         raise UsageError(f"--cpu {cpus}: give CPUs of {allowed}, separated by commas") from None
-
-
-def _parameters(args: Args) -> dict[str, list[str]]:
-    """The values of every parameter, by name."""
-    parameters: dict[str, list[str]] = {}
-    lists = [(name, values.split(",")) for name, values in args.parameter_list]
-    for name, values in [*lists, *_scans(args)]:
-        if name in parameters:
-            raise UsageError(f"the parameter {name} is given twice; put all its values into one list")
-        parameters[name] = values
-    return parameters
-
-
-def _revisions(
-    args: Args, command: str | list[str], hooks: Hooks, console: Console, held: ExitStack
-) -> tuple[PlannedBenchmark, ...]:
-    """Build every revision, and plan the command in each of them."""
-    from speedproof.measure.build import BuildCache
-    from speedproof.measure.revisions import control_of, repository, resolve
-
-    top = repository(Path.cwd())
-    revisions = resolve(top, args.revisions)
-    if args.control:
-        revisions = (revisions[0], control_of(revisions[0]), *revisions[1:])
-    inside = str(Path.cwd().relative_to(top)) if Path.cwd() != top else ""
-    cache = BuildCache().all(
-        top,
-        revisions,
-        args.build,
-        inside=inside,
-        variables=args.build_env,
-        copies=args.builds,
-        tell=console.remark,
-    )
-    builds = held.enter_context(cache)
-    if reused := sum(build.cached for build in builds):
-        console.remark(f"{reused} of {len(builds)} builds are from the cache (see: speedproof cache)")
-    trees: dict[str, list[PlannedBuild]] = {}
-    for build in builds:
-        padding = build.revision.padding if args.builds else 0
-        trees.setdefault(build.revision.name, []).append(
-            PlannedBuild(str(build.folder), padding, build.seconds)
-        )
-    plan = plan_trees(command, trees, _parameters(args), hooks, benchmark=args.benchmark)
-    return tuple(_present(benchmark, console) for benchmark in plan)
-
-
-def _present(benchmark: PlannedBenchmark, console: Console) -> PlannedBenchmark:
-    """Without the revisions that do not have the program yet, or any more."""
-    here = []
-    for number, version in enumerate(benchmark.versions):
-        if missing := not_found([PlannedBenchmark(benchmark.name, (version,))]):
-            text = f"{version.name}: has no {missing} after its build"
-            if number == 0 or len(benchmark.versions) == 2:
-                raise UsageError(text)
-            console.remark(f"left out: {text}")
-        else:
-            here.append(version)
-    if len(here) < 2:
-        raise UsageError(f"no revision but {here[0].name} has the program of {benchmark.name}")
-    return msgspec.structs.replace(benchmark, versions=tuple(here))
-
-
-def plan_of(args: Args, console: Console, held: ExitStack) -> tuple[PlannedBenchmark, ...]:
-    """What is measured; placeholders that nothing fills are remarked."""
-    if args.driver:
-        _check_driver(args)
-    if args.plan:
-        args.builds, args.runs = args.builds or _PILOT[0], args.runs or _PILOT[1]
-    elif args.builds:
-        args.runs = args.runs or _RUNS_OF_A_BUILD
-    if args.no_shell and args.shell:
-        raise UsageError(f"--shell={args.shell} and --no-shell exclude each other")
-    commands: list[str | list[str]] = [*args.commands, *([args.words] if args.words else [])]
-    if (args.build or args.build_env or args.control or args.builds) and not args.revisions:
-        raise UsageError(
-            "--build, --build-env, --builds, --plan and --control only work with --revisions; give that, too"
-        )
-    if args.suite is not None:
-        if args.revisions:
-            raise UsageError("--revisions measures one command; leave --suite out")
-        if commands:
-            raise UsageError("give commands or --suite, not both")
-        if args.calibrate:
-            raise UsageError("--calibrate measures one command against itself; leave --suite out")
-        if misplaced := [f"{args.given[n]} as {place}" for n, place in _PLANNED.items() if n in args.given]:
-            raise UsageError(
-                f"what --suite measures is defined in {args.suite}; write {'; '.join(misplaced)}"
-            )
-        plan = read_plan(Path(args.suite))
-    else:
-        own, common = _environments(args.env)
-        hooks = Hooks(args.shell, args.cwd, common, args.setup, args.prepare, args.conclude, args.cleanup)
-        if args.revisions:
-            if not commands:
-                given = " ".join(args.revisions)
-                raise UsageError(f"--revisions {given}: give the command after --, as '-- ./bench input'")
-            if len(commands) != 1 or args.name or args.calibrate:
-                raise UsageError(
-                    "--revisions measures one command, and names its versions by commit; leave out the others, "
-                    "--name and --calibrate"
-                )
-            plan = _revisions(args, commands[0], hooks, console, held)
-        elif args.calibrate:
-            if len(commands) != 1:
-                raise UsageError("--calibrate measures exactly one command against itself")
-            if args.decide_by not in (None, "time"):
-                raise UsageError("--calibrate describes the noise of the time; leave out --decide-by")
-            named = ("name", "benchmark", "parameter_list", "parameter_scan", "reference")
-            if needless := [args.given[name] for name in named if name in args.given]:
-                raise UsageError(f"--calibrate has only one version; leave out {', '.join(needless)}")
-            plan = plan_calibration(commands[0], hooks)
-        else:
-            plan = plan_commands(commands, args.name, _parameters(args), hooks, benchmark=args.benchmark)
-        plan = tuple(_with_environments(benchmark, own) for benchmark in plan)
-    if args.suite is not None or args.parameter_list or args.parameter_scan:
-        for name, text in leftover_placeholders(plan).items():
-            console.remark(f"note: nothing gives a value to {{{name}}}, so it stays as it is in {text!r}")
-        for name, versions in idle_parameters(plan).items():
-            console.remark(
-                f"note: the parameter {name} makes no difference to {', '.join(versions)}: all its values give "
-                "the same command"
-            )
-    return plan if args.reference is None else tuple(_led_by(args.reference, b) for b in plan)
-
-
-def _check_driver(args: Args) -> None:
-    """Refuse what another tool does itself, or would not be told of."""
-    own = ("suite", "calibrate", "shell", "parameter_list", "parameter_scan", "benchmark", "input",
-           "metric", "decide_by", "perf", "energy", "warmup")  # fmt: skip
-    if needless := [args.given[name] for name in own if name in args.given]:
-        raise UsageError(
-            f"--driver {args.driver} starts the tool itself and takes its benchmarks and times from it; leave out "
-            f"{', '.join(needless)}"
-        )
-
-
-def _scans(args: Args) -> Iterator[tuple[str, list[str]]]:
-    """The numbers of every ``--parameter-scan``, in decimals: 0.1 + 0.2 is 0.3."""
-    for name, *ends in args.parameter_scan:
-        try:
-            first, last, step = (Decimal(text) for text in (*ends, args.parameter_step_size or "1"))
-        except InvalidOperation:
-            raise UsageError(f"-P {name} {' '.join(ends)}: a scan goes from one number to another") from None
-        count = (
-            (last - first) / step if step and all(d.is_finite() for d in (first, last, step)) else Decimal(-1)
-        )
-        if not 0 <= count < _MOST_VALUES:
-            raise UsageError(
-                f"-P {name} {' '.join(ends)}: steps of {step} lead to no value, or to more than {_MOST_VALUES}"
-            )
-        yield name, [str(first + i * step) for i in range(int(count) + 1)]
-
-
-def _environments(texts: Sequence[str]) -> tuple[dict[str, dict[str, str]], dict[str, str]]:
-    own: dict[str, dict[str, str]] = {}
-    common: dict[str, str] = {}
-    for text in texts:
-        key, equals, value = text.partition("=")
-        version, colon, name = key.rpartition(":")
-        if not equals or not name:
-            raise UsageError(f"--env {text!r} is not of the form KEY=VALUE or VERSION:KEY=VALUE")
-        (own.setdefault(version, {}) if colon else common)[name] = value
-    return own, common
-
-
-def _with_environments(benchmark: PlannedBenchmark, own: dict[str, dict[str, str]]) -> PlannedBenchmark:
-    names = [version.name for version in benchmark.versions]
-    if unknown := [name for name in own if name not in names]:
-        raise UsageError(f"--env: there is no version {unknown[0]!r}; available: {', '.join(names)}")
-
-    def extended(version: PlannedVersion) -> PlannedVersion:
-        return msgspec.structs.replace(version, env={**version.env, **own.get(version.name, {})})
-
-    return msgspec.structs.replace(benchmark, versions=tuple(map(extended, benchmark.versions)))
-
-
-def _led_by(reference: str, benchmark: PlannedBenchmark) -> PlannedBenchmark:
-    names = [version.name for version in benchmark.versions]
-    if reference not in names:
-        raise UsageError(f"--reference {reference}: there is no such version; available: {', '.join(names)}")
-    ordered = sorted(benchmark.versions, key=lambda version: version.name != reference)
-    return msgspec.structs.replace(benchmark, versions=tuple(ordered))
 
 
 def metrics_of(args: Args, folder: Path, console: Console) -> WantedMetrics:

@@ -22,12 +22,12 @@ from msgspec.structs import replace
 from speedproof.cli.command import Args
 from speedproof.cli.console import Console
 from speedproof.cli.outputs import check_outputs
+from speedproof.cli.run_plan import plan_of
 from speedproof.cli.run_request import (
     inherit,
     kept,
     metrics_of,
     pin,
-    plan_of,
     refuse_verdicts,
     rules_of,
     warmup_of,
