@@ -34,7 +34,8 @@ from speedproof.protocols.gate_claims import (
 )
 from speedproof.protocols.mean import decide_mean, mean_tests
 from speedproof.protocols.median import decide_median, median_tests
-from speedproof.stats.ratio import ratio_of_means_test, ratio_of_medians_test
+from speedproof.stats.ratio_means import ratio_of_means_test
+from speedproof.stats.ratio_medians import ratio_of_medians_test
 
 FloatArray = npt.NDArray[np.float64]
 Draw = Callable[[np.random.Generator, tuple[int, ...]], FloatArray]

@@ -20,6 +20,8 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "speedproof"
 TESTS = {
     "stats/ratio.py": ["tests/stats/test_ratio_tests.py", "tests/stats/test_bounds.py"],
+    "stats/ratio_means.py": ["tests/stats/test_ratio_tests.py", "tests/stats/test_bounds.py"],
+    "stats/ratio_medians.py": ["tests/stats/test_ratio_tests.py", "tests/stats/test_bounds.py"],
     "stats/pair_ratios.py": ["tests/stats/test_pair_ratios.py"],
     "stats/ranks.py": ["tests/stats/test_rank_and_t_tests.py", "tests/stats/test_tests_against_r.py"],
     "stats/ttests.py": ["tests/stats/test_rank_and_t_tests.py", "tests/stats/test_tests_against_r.py"],

@@ -29,7 +29,9 @@ from speedproof.protocols.mean import MeanDecision, decide_mean, mean_tests
 from speedproof.protocols.median import MedianDecision, decide_median, median_tests
 from speedproof.stats.bounds import probability_greater
 from speedproof.stats.ranks import brunner_munzel
-from speedproof.stats.ratio import Interval, ratio_of_means, ratio_of_medians
+from speedproof.stats.ratio import Interval
+from speedproof.stats.ratio_means import ratio_of_means
+from speedproof.stats.ratio_medians import ratio_of_medians
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]

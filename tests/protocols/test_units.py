@@ -11,7 +11,7 @@ from speedproof.data.suite import Key, Pair, Pairing
 from speedproof.protocols.aggregates import log_ratio
 from speedproof.protocols.hpt import hpt
 from speedproof.protocols.pair import Rules
-from speedproof.protocols.ranking import rank_runs
+from speedproof.protocols.run_ranking import rank_runs
 from speedproof.protocols.suite import compare_suite
 from speedproof.protocols.touati2009 import compare_2009
 

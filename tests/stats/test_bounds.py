@@ -20,7 +20,9 @@ from scipy import stats as scipy_stats
 
 from speedproof.stats.bounds import probability_greater
 from speedproof.stats.ranks import brunner_munzel, rank_sum
-from speedproof.stats.ratio import Interval, ratio_of_means, ratio_of_medians
+from speedproof.stats.ratio import Interval
+from speedproof.stats.ratio_means import ratio_of_means
+from speedproof.stats.ratio_medians import ratio_of_medians
 from speedproof.stats.ttests import student, welch
 
 ALPHAS = st.sampled_from([0.001, 0.01, 0.05, 0.1, 0.3, 0.5, 0.8])

@@ -17,10 +17,12 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats as scipy_stats
 
-from speedproof.stats import bounds, ratio
+from speedproof.stats import bounds, ratio_means, ratio_medians
 from speedproof.stats.bounds import probability_greater
 from speedproof.stats.ranks import rank_sum
-from speedproof.stats.ratio import Interval, ratio_of_means, ratio_of_medians
+from speedproof.stats.ratio import Interval
+from speedproof.stats.ratio_means import ratio_of_means
+from speedproof.stats.ratio_medians import ratio_of_medians
 from speedproof.stats.special import t_ppf
 from speedproof.stats.ttests import welch
 
@@ -72,8 +74,8 @@ def free(low: Array, high: Array, *_: object, **__: object) -> Interval:
 def roots(of: Bounds, x: Any, y: Any, alpha: float) -> Any:
     """The bounds as they are before they are held."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bounds, "hold", free)
-        patch.setattr(ratio, "hold", free)
+        for module in (bounds, ratio_means, ratio_medians):
+            patch.setattr(module, "hold", free)
         return of(x, y, alpha)
 
 
@@ -140,7 +142,7 @@ def test_roots_with_noise_are_found_out(
 ) -> None:
     """A tenth of noise on the roots fails each check, although the bounds that are held still fit the verdicts."""
     rng = np.random.default_rng(0)
-    certified, extreme = ratio._certified, ratio._extreme_ratios
+    certified, extreme = ratio_means._certified, ratio_medians._extreme_ratios
 
     def noisy(values: Array) -> Array:
         return values * rng.lognormal(0.0, 0.1, np.shape(values))
@@ -152,8 +154,8 @@ def test_roots_with_noise_are_found_out(
         low, high = extreme(*arguments)
         return noisy(low), noisy(high)
 
-    monkeypatch.setattr(ratio, "_certified", noisy_certified)
-    monkeypatch.setattr(ratio, "_extreme_ratios", noisy_extreme)
+    monkeypatch.setattr(ratio_means, "_certified", noisy_certified)
+    monkeypatch.setattr(ratio_medians, "_extreme_ratios", noisy_extreme)
     with pytest.raises(AssertionError):
         check(of, test, 31, 12, 0.05)
     x, y = pairs(31, 12)
@@ -163,9 +165,11 @@ def test_roots_with_noise_are_found_out(
 @pytest.mark.parametrize(("of", "test"), RATIOS, ids=RATIO_NAMES)
 def test_a_billionth_too_much_is_found_out(of: Bounds, test: Test, monkeypatch: pytest.MonkeyPatch) -> None:
     """The crossing is located to the tolerance: roots that are off by three of them fail."""
-    certified, extreme = ratio._certified, ratio._extreme_ratios
-    monkeypatch.setattr(ratio, "_certified", lambda found, *rest: certified(found * (1 + 3e-9), *rest))
-    monkeypatch.setattr(ratio, "_extreme_ratios", lambda *a: tuple(v * (1 + 3e-9) for v in extreme(*a)))
+    certified, extreme = ratio_means._certified, ratio_medians._extreme_ratios
+    monkeypatch.setattr(ratio_means, "_certified", lambda found, *rest: certified(found * (1 + 3e-9), *rest))
+    monkeypatch.setattr(
+        ratio_medians, "_extreme_ratios", lambda *a: tuple(v * (1 + 3e-9) for v in extreme(*a))
+    )
     with pytest.raises(AssertionError):
         check_crossing(of, test, 31, 12, 0.05)
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from speedproof.stats import pair_ratios, ratio
+from speedproof.stats import pair_ratios, ratio_medians
 from speedproof.stats.pair_ratios import ratio_order_statistics
-from speedproof.stats.ratio import ratio_of_medians
+from speedproof.stats.ratio_medians import ratio_of_medians
 
 values = st.lists(
     st.one_of(st.integers(0, 6).map(float), st.floats(1e-9, 1e12, allow_nan=False)), min_size=1, max_size=25
@@ -38,7 +38,7 @@ def test_bounds_are_the_same_on_both_ways(digits: int, monkeypatch: pytest.Monke
     rng = np.random.default_rng(digits)
     x, y = rng.normal(10, 1, 400).round(digits), rng.normal(9.9, 1, 500).round(digits)
     listed = ratio_of_medians(x, y, 0.05)
-    monkeypatch.setattr(ratio, "_MOST_RATIOS", 1)
+    monkeypatch.setattr(ratio_medians, "_MOST_RATIOS", 1)
     monkeypatch.setattr(pair_ratios, "_FEW", 1000)
     counted = ratio_of_medians(x, y, 0.05)
     assert float(counted.low) == pytest.approx(float(listed.low), rel=1e-12)

@@ -14,13 +14,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
-from speedproof.stats.ratio import (
-    edges,
-    ratio_of_means,
-    ratio_of_means_test,
-    ratio_of_medians,
-    ratio_of_medians_test,
-)
+from speedproof.stats.ratio import edges
+from speedproof.stats.ratio_means import ratio_of_means, ratio_of_means_test
+from speedproof.stats.ratio_medians import ratio_of_medians, ratio_of_medians_test
 
 FloatArray = npt.NDArray[np.float64]
 GAMMAS = (0.8, 1 / 1.02, 1.0, 1.02, 1.3)

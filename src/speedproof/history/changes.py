@@ -13,7 +13,7 @@ from speedproof.history.commits import Commit
 from speedproof.history.tracks import Track
 from speedproof.stats.change_points import change_pvalues, find_changes
 from speedproof.stats.multiplicity import benjamini_hochberg, holm
-from speedproof.stats.ratio import ratio_of_medians
+from speedproof.stats.ratio_medians import ratio_of_medians
 from speedproof.stats.special import t_ppf, t_sf
 
 _NEAR = 30  # points on each side of a joint that tell the levels there

@@ -19,7 +19,8 @@ from speedproof.protocols.mean import MeanDecision, decide_mean, mean_tests
 from speedproof.protocols.median import KSRule, MedianDecision, decide_median, median_tests
 from speedproof.protocols.results import HighestConfidence
 from speedproof.stats.estimate import Estimate, alpha_at
-from speedproof.stats.ratio import ratio_of_means, ratio_of_medians
+from speedproof.stats.ratio_means import ratio_of_means
+from speedproof.stats.ratio_medians import ratio_of_medians
 from speedproof.stats.scaling import location_ratio, mean, median
 
 DEFAULT_LEVEL = 0.95

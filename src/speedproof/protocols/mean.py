@@ -31,7 +31,7 @@ from speedproof.protocols.pair import DEFAULT, UNNAMED, PreparedPairs, Rules, Si
 from speedproof.protocols.results import Check, Comparison
 from speedproof.stats.normality import TestResult, shapiro_wilk
 from speedproof.stats.power import runs_needed_means
-from speedproof.stats.ratio import ratio_of_means, ratio_of_means_test
+from speedproof.stats.ratio_means import ratio_of_means, ratio_of_means_test
 from speedproof.stats.scaling import location_ratio, mean
 from speedproof.stats.ttests import TTest, VarianceRatio, student, variance_ratio, welch
 

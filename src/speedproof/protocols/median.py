@@ -33,7 +33,7 @@ from speedproof.protocols.results import Check, Comparison
 from speedproof.stats.pair_ratios import ratio_order_statistics
 from speedproof.stats.power import runs_needed_ranks
 from speedproof.stats.ranks import RankSum, rank_sum
-from speedproof.stats.ratio import ratio_of_medians, ratio_of_medians_test
+from speedproof.stats.ratio_medians import ratio_of_medians, ratio_of_medians_test
 from speedproof.stats.scaling import location_ratio, median
 from speedproof.stats.smirnov import KSResult, ks_location
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from speedproof.data.suite import Key
 from speedproof.mixture.modes import FEW_RUNS
-from speedproof.protocols.ranking import RankedRun, RunRanking
+from speedproof.protocols.run_ranking import RankedRun, RunRanking
 from speedproof.report.model import Cell, Column, Report, Row, Table, Text, folded
 from speedproof.report.names import common_prefix, labels, spoken
 from speedproof.report.numbers import case_share, percent, plural, values

@@ -1,0 +1,246 @@
+"""The versions of one benchmark in order, by the chance that a single run beats one run of every other."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+from msgspec import Struct
+
+from speedproof.arrays import FloatArray
+from speedproof.data.sample import Sample
+from speedproof.errors import DataError
+from speedproof.protocols.assumptions import UNDERMINING
+from speedproof.protocols.checks import of_sample, same_values
+from speedproof.protocols.ranking import PairVerdict, decide, open_pairs, places
+from speedproof.protocols.results import Check
+from speedproof.protocols.units import clusters_of, independent_units
+from speedproof.stats.bounds import probability_greater
+from speedproof.stats.estimate import Estimate
+from speedproof.stats.multiplicity import holm
+from speedproof.stats.scaling import MOST_APART, exponent
+from speedproof.stats.scaling import mean as mean_of
+from speedproof.stats.scaling import median as median_of
+
+if TYPE_CHECKING:
+    from speedproof.mixture.fitting import MixtureFit
+
+
+class RankedRun(Struct, frozen=True):
+    """One version among the others of a benchmark.
+
+    Attributes
+    ----------
+    version : str
+        Its name.
+    n : int
+        Observations.
+    mean, median : float
+        Of the sample.
+    modes : int or None
+        Peaks of its mixture told apart by a clear valley; None when no mixture could be fitted.
+    chance : Estimate
+        I3 of the samples: one run of this version beats one run of every other. Values nested in processes
+        widen the interval as they must.
+    ties : float
+        What ties would add to it.
+    mixture_chance : Estimate or None
+        I3 of the mixtures; None when some version has none.
+    best_rank, worst_rank : int
+        1 wins most single runs. Between them lies every rank that the proven verdicts allow.
+    tied : bool
+        Whether it is not told apart from a neighbour.
+    doubts : tuple of Check
+        What makes the true risk of its verdicts another one than stated, mostly a larger one.
+    """
+
+    version: str
+    n: int
+    mean: float
+    median: float
+    modes: int | None
+    chance: Estimate
+    ties: float
+    mixture_chance: Estimate | None
+    best_rank: int
+    worst_rank: int
+    tied: bool
+    doubts: tuple[Check, ...]
+
+
+class RunRanking(Struct, frozen=True):
+    """The versions of one benchmark, the most likely winner of a single run first.
+
+    Attributes
+    ----------
+    alpha : float
+        The risk of all verdicts together, and of each interval by itself.
+    versions : tuple of RankedRun
+        By descending chance; of equals the better median first.
+    pairs : tuple of PairVerdict
+        Every two versions.
+    groups : tuple of tuple of str
+        Neighbours of which no two are told apart, as many as go together; they may overlap.
+    least_runs : int
+        With fewer runs (processes or sessions, where values are nested) than this, no two versions can be told
+        apart at this risk, even if one wins every time.
+    enough_runs : bool
+        Whether at least two versions have as many.
+    best_in_mean, best_in_median : str
+        The best versions observed; nothing is proven of them here.
+    error : float
+        Bound of the numerical error of the mixtures' chances.
+    """
+
+    alpha: float
+    versions: tuple[RankedRun, ...]
+    pairs: tuple[PairVerdict, ...]
+    groups: tuple[tuple[str, ...], ...]
+    least_runs: int
+    enough_runs: bool
+    best_in_mean: str
+    best_in_median: str
+    error: float
+
+
+def rank_runs(
+    samples: Mapping[str, Sample],
+    *,
+    alpha: float = 0.05,
+    K_max: int = 9,
+    resamples: int = 200,
+    seed: int = 0,
+    jobs: int = 1,
+) -> RunRanking:
+    """Rank the versions of one benchmark by the chance that a single run beats one run of every other.
+
+    Two versions are compared by the test of :func:`speedproof.stats.bounds.probability_greater`: does a run of
+    one beat a run of the other more often than not? Of values nested in processes, or in four sessions of every
+    version or more, the median of each counts.
+    """
+    from speedproof.mixture.intervals import sample_intervals  # a ranking of suites need not load mixtures
+    from speedproof.mixture.metrics import least_of_samples
+    from speedproof.mixture.modes import clear_modes
+
+    if len(samples) < 2:
+        raise DataError(f"only {', '.join(samples) or 'nothing'} to rank: it takes two versions")
+    if len({(s.unit, s.direction) for s in samples.values()}) > 1:
+        raise DataError("its versions have different units or directions")
+    sizes = [float(np.abs(s.values).max()) for s in samples.values()]
+    if min(sizes) < max(sizes) / MOST_APART:
+        raise DataError("its versions differ so much in size that no unit can hold them together")
+    higher = next(iter(samples.values())).higher_is_better
+    sign = -1.0 if higher else 1.0
+    shift = exponent(*(s.values for s in samples.values()))  # chances do not depend on the unit
+    values = [np.ldexp(sign * s.values, shift) for s in samples.values()]
+    chances = sample_intervals(values, processes=clusters_of(list(samples.values())), alpha=alpha)
+    counted = least_of_samples(values)
+    ties_add = (counted.or_equal - counted.strict).tolist()
+    means, medians = ({v: at(s.values) for v, s in samples.items()} for at in (mean_of, median_of))
+    order = sorted(range(len(values)), key=lambda i: (-chances[i].value, float(np.median(values[i]))))
+    names = [list(samples)[i] for i in order]
+    fits = [_fit(v, K_max) if resamples else None for v in values]
+    by_mixtures, error = _of_mixtures(fits, alpha, resamples, seed, jobs)
+    units = independent_units(list(samples.values()), "median")
+    pairs = _duels(names, dict(zip(samples, units, strict=True)), alpha)
+    groups = _groups(names, open_pairs(pairs))
+    grouped = {name for group in groups for name in group}
+    ranks = places(names, pairs)
+    # Separated samples have the p-value 2^-runs, which Holm's first step holds against all 2 k claims.
+    least = math.ceil(math.log2(2 * len(pairs) / alpha))
+    best = max if higher else min
+    return RunRanking(
+        alpha=alpha,
+        versions=tuple(
+            RankedRun(
+                name, samples[name].n, means[name], medians[name], clear_modes(f.model).count if f else None,
+                chance, ties, by_mixture, *ranks[name], name in grouped, _doubts(samples, name),
+            )
+            for name, f, chance, ties, by_mixture in (
+                (n, fits[i], chances[i], ties_add[i], by_mixtures[i]) for n, i in zip(names, order, strict=True)
+            )
+        ),
+        pairs=pairs,
+        groups=groups,
+        least_runs=least,
+        enough_runs=sum(unit.n >= least for unit in units) > 1,
+        best_in_mean=best(names, key=lambda v: means[v]),
+        best_in_median=best(names, key=lambda v: medians[v]),
+        error=error,
+    )  # fmt: skip
+
+
+def _fit(values: FloatArray, K_max: int) -> MixtureFit | None:
+    from speedproof.mixture.fitting import fit
+
+    try:
+        return fit(values, K_max=K_max)
+    except DataError:  # a single value, many times
+        return None
+
+
+def _of_mixtures(
+    fits: Sequence[MixtureFit | None], alpha: float, resamples: int, seed: int, jobs: int
+) -> tuple[Sequence[Estimate | None], float]:
+    """I3 of the mixtures and the bound of its numerical error; None everywhere when one mixture is missing."""
+    from speedproof.mixture.intervals import mixture_intervals
+    from speedproof.mixture.metrics import least_of_mixtures
+
+    known = [f for f in fits if f is not None]
+    if len(known) < len(fits):
+        return [None] * len(fits), 0.0
+    found = least_of_mixtures([f.model for f in known])
+    intervals = mixture_intervals(
+        known, found.strict.tolist(), resamples=resamples, seed=seed, alpha=alpha, jobs=jobs
+    )
+    return intervals, found.error
+
+
+def _duels(names: Sequence[str], units: Mapping[str, Sample], alpha: float) -> tuple[PairVerdict, ...]:
+    """Test every pair; pairs of equal sizes go through the test together."""
+    values = {v: units[v].values for v in names}
+    pairs = list(combinations(names, 2))
+    of_size: dict[tuple[int, int], list[tuple[str, str]]] = {}
+    for pair in pairs:
+        of_size.setdefault((values[pair[0]].size, values[pair[1]].size), []).append(pair)
+    found: dict[tuple[str, str], tuple[Estimate, float, float]] = {}
+    higher = units[names[0]].higher_is_better
+    for alike in of_size.values():
+        x, y = (np.stack([values[pair[side]] for pair in alike]) for side in (0, 1))
+        test = probability_greater(y, x, alpha) if higher else probability_greater(x, y, alpha)
+        fields = (test.estimate, test.low, test.high, test.pvalue, test.pvalue_less)
+        rows = np.stack(np.broadcast_arrays(*fields), axis=1).reshape(len(alike), -1).tolist()
+        for pair, (value, low, high, p, p_less) in zip(alike, rows, strict=True):
+            found[pair] = Estimate(value, low, high, 1 - alpha), p, p_less
+    adjusted = holm([p for pair in pairs for p in found[pair][1:]]).reshape(-1, 2).tolist()
+    return tuple(
+        PairVerdict(*pair, found[pair][0], *decide(found[pair][0].value >= 0.5, p, alpha))
+        for pair, p in zip(pairs, adjusted, strict=True)
+    )
+
+
+def _doubts(samples: Mapping[str, Sample], version: str) -> tuple[Check, ...]:
+    """Failed checks that make the true risk of what is said of one of several versions unknown."""
+    own = samples[version]
+    others = [sample for name, sample in samples.items() if name != version]
+    used = independent_units(list(samples.values()), "median")[list(samples).index(version)]
+    checks = [*of_sample(own, used, version, other_nested=any(sample.nested for sample in others))]
+    for other in others:
+        checks += same_values(own, other)
+    failed = (check for check in checks if not check.held and check.kind in UNDERMINING)
+    return tuple({(check.kind, check.message): check for check in failed}.values())
+
+
+def _groups(names: Sequence[str], undecided: set[frozenset[str]]) -> tuple[tuple[str, ...], ...]:
+    """The longest stretches of the order in which no two are told apart, none inside another."""
+    found: list[tuple[int, int]] = []
+    for start in range(len(names)):
+        end = start + 1
+        while end < len(names) and all(frozenset((names[end], v)) in undecided for v in names[start:end]):
+            end += 1
+        if end - start > 1 and (not found or end > found[-1][1]):
+            found.append((start, end))
+    return tuple(tuple(names[start:end]) for start, end in found)

@@ -1,0 +1,179 @@
+"""The ratio of two medians, by the rank-sum test: the p-value at gamma and its inversion."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from speedproof.arrays import BoolArray, FloatArray, IntArray
+from speedproof.stats.pair_ratios import ratio_order_statistics
+from speedproof.stats.pooled import sample_ends, tie_excess
+from speedproof.stats.rank_nulls import rank_sum_normal, rank_sum_sd, rank_sum_tail
+from speedproof.stats.ranks import RankSum, rank_sum
+from speedproof.stats.ratio import Interval, RatioTest, edges, hold, monotone
+from speedproof.stats.scaling import in_common_unit
+from speedproof.stats.special import normal_quantile
+
+_MOST_RATIOS = 1 << 14  # of one pair; above that they are not all made
+
+
+_CACHED = 32_768  # ratios sorted at a time: they fit a core's cache
+
+
+_FEW = 512  # runs of both sides up to which rows are counted together
+
+
+def ratio_of_medians(
+    x: npt.ArrayLike, y: npt.ArrayLike, alpha: float, *, at_one: RankSum | None = None
+) -> Interval:
+    """Bounds of the factor between X and Y by the inverted rank-sum test.
+
+    When X is distributed as gamma Y, gamma is the ratio of the medians (and of all quantiles), and the
+    rank-sum test of X against gamma Y counts the ratios x_i / y_j above gamma. Each bound is therefore an
+    order statistic of the n m ratios.
+
+    `low` is the supremum of the gamma that the test rejects as too small, `high` the infimum of those that it
+    rejects as too large; 0 and infinity where there is none. NaN where a value is negative.
+
+    The variant of the test (exact, or normal with continuity and tie correction) is the one that `rank_sum`
+    uses at gamma = 1. In the normal variant the ties inside each sample stay whatever gamma is, and those
+    across the samples are gone at all but n m values of gamma, of which 1 is where the verdict was found: the
+    verdict decides on which side of 1 the bound lies, the test without ties across how far.
+    Pairs of zeros count one half at every gamma.
+    """
+    x, y = in_common_unit(x, y)
+    test = rank_sum(x, y) if at_one is None else at_one
+    zeros = np.sum(x == 0.0, axis=-1) * np.sum(y == 0.0, axis=-1)
+    rank = _needed_ratios(x, y, alpha, test.exact, zeros)
+    low, high = _extreme_ratios(x, y, rank, zeros)
+    interval = hold(low, high, test.pvalue <= alpha, test.pvalue_less <= alpha)
+    negative = (x < 0.0).any(axis=-1) | (y < 0.0).any(axis=-1)
+    return Interval(np.where(negative, np.nan, interval.low), np.where(negative, np.nan, interval.high))
+
+
+def ratio_of_medians_test(
+    x: npt.ArrayLike, y: npt.ArrayLike, gamma: float, *, at_one: RankSum | None = None
+) -> RatioTest:
+    """Test the factor between X and Y against gamma by the rank-sum test of X against gamma Y.
+
+    NaN where a value is negative.
+
+    The variant of the test, exact or normal, is the one of gamma = 1. At any other gamma a value that may equal
+    gamma times one of the other sample speaks for neither side, which can only make a p-value larger; pairs of
+    zeros count one half at every gamma.
+    """
+    below_edge, above_edge = edges(gamma)
+    x, y = in_common_unit(x, y)
+    test = rank_sum(x, y) if at_one is None else at_one
+    defined = np.asarray((x >= 0.0).all(axis=-1) & (y >= 0.0).all(axis=-1))
+    shifted = RatioTest(test.pvalue, test.pvalue_less)
+    if gamma != 1.0:
+        n, m = x.shape[-1], y.shape[-1]
+        with np.errstate(over="ignore", under="ignore"):
+            greater = _pairs_greater(x, above_edge * y)
+            less = _pairs_greater(below_edge * y, x)
+        sd, zeros = _without_ties_across(x, y)
+        offset = 0.5 * zeros - 0.5 * n * m
+        above, below = rank_sum_normal(greater + offset, sd), rank_sum_normal(less + offset, sd)
+        if test.exact.any():
+            tail = rank_sum_tail(n, m)
+            above = np.where(test.exact, tail[np.where(test.exact, greater, 0)], above)
+            below = np.where(test.exact, tail[np.where(test.exact, less, 0)], below)
+        shifted = RatioTest(above, below)
+    return monotone(gamma, shifted, RatioTest(test.pvalue, test.pvalue_less), defined)
+
+
+def _pairs_greater(x: FloatArray, y: FloatArray) -> IntArray:
+    """How many pairs have x > y, in n log n."""
+    n, m = x.shape[-1], y.shape[-1]
+    leading = np.broadcast_shapes(x.shape[:-1], y.shape[:-1])
+    x, y = np.broadcast_to(x, (*leading, n)), np.broadcast_to(y, (*leading, m))
+    if n + m > _FEW:
+        counts = np.empty(leading, dtype=np.int64)
+        for at in np.ndindex(leading):
+            counts[at] = np.searchsorted(np.sort(y[at]), np.sort(x[at])).sum()
+        return counts
+    order = np.argsort(np.concatenate([x, y], axis=-1), axis=-1, kind="stable")  # of equal values x first
+    of_x = order < n
+    return np.asarray(np.where(of_x, np.cumsum(~of_x, axis=-1), 0).sum(axis=-1), dtype=np.int64)
+
+
+def _without_ties_across(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Standard deviation of the rank sum when only zeros tie across the samples, and the pairs of zeros."""
+    of_x, of_y = np.sum(x == 0.0, axis=-1), np.sum(y == 0.0, axis=-1)
+    excess = tie_excess(sample_ends(x)) + tie_excess(sample_ends(y))
+    excess = excess + 3.0 * of_x * of_y * (of_x + of_y)  # the zeros of both are one run at every gamma
+    return rank_sum_sd(x.shape[-1], y.shape[-1], excess), np.asarray(of_x * of_y, dtype=np.float64)
+
+
+def _extreme_ratios(
+    x: FloatArray, y: FloatArray, rank: IntArray, zeros: IntArray
+) -> tuple[FloatArray, FloatArray]:
+    """The rank-th largest and the rank-th smallest of the ratios x_i / y_j that are not 0 / 0."""
+    n, m = x.shape[-1], y.shape[-1]
+    x = np.broadcast_to(x, (*rank.shape, n)).reshape(-1, n, 1)
+    y = np.broadcast_to(y, (*rank.shape, m)).reshape(-1, 1, m)
+    count = np.broadcast_to(n * m - zeros, rank.shape).ravel()
+    low_at, high_at = count - rank.ravel(), rank.ravel() - 1
+    low, high = np.empty(count.shape), np.empty(count.shape)
+    if n * m > _MOST_RATIOS:
+        for i, (of_x, of_y) in enumerate(zip(x[:, :, 0], y[:, 0, :], strict=True)):
+            low[i], high[i] = _two_of_many(of_x, of_y, (int(low_at[i]), int(high_at[i])), int(count[i]))
+        return low.reshape(rank.shape), high.reshape(rank.shape)
+    few = max(1, _CACHED // (n * m))
+    for at in range(0, count.size, few):
+        rows = slice(at, at + few)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            ratios = (x[rows] / y[rows]).reshape(-1, n * m)
+        index = np.stack([low_at[rows], high_at[rows]], axis=-1)
+        value = _select(ratios, np.clip(index, 0, n * m - 1))
+        value = np.where(index < 0, 0.0, np.where(index >= count[rows, None], np.inf, value))
+        low[rows], high[rows] = value[:, 0], value[:, 1]
+    return low.reshape(rank.shape), high.reshape(rank.shape)
+
+
+def _two_of_many(x: FloatArray, y: FloatArray, ranks: tuple[int, int], count: int) -> tuple[float, float]:
+    """Order statistics of the ratios; 0 below the smallest and infinity above the largest."""
+    within = [rank for rank in ranks if 0 <= rank < count]
+    found = dict(zip(within, ratio_order_statistics(x, y, within), strict=True))
+    low, high = (found.get(rank, 0.0 if rank < 0 else np.inf) for rank in ranks)
+    return low, high
+
+
+def _select(values: FloatArray, index: IntArray) -> FloatArray:
+    """Order statistics `index`, shape (r, k), of the rows of `values`, shape (r, N); NaN counts as largest.
+
+    Rounding to single precision keeps the order and sorts in half the time. The doubles behind a rounded order
+    statistic are nearly always one value, met once or several times; where they differ, the doubles are sorted.
+    """
+    with np.errstate(over="ignore"):
+        rounded = values.astype(np.float32)
+    pivot = np.take_along_axis(np.sort(rounded, axis=-1), index, axis=-1)
+    selected = np.empty(index.shape)
+    settled = np.ones(index.shape[0], dtype=np.bool_)
+    for k in range(index.shape[-1]):
+        behind = rounded == pivot[:, [k]]
+        selected[:, k] = np.where(behind, values, -np.inf).max(axis=-1)
+        settled &= selected[:, k] == np.where(behind, values, np.inf).min(axis=-1)
+    rest = ~settled
+    if rest.any():
+        selected[rest] = np.take_along_axis(np.sort(values[rest], axis=-1), index[rest], axis=-1)
+    return selected
+
+
+def _needed_ratios(x: FloatArray, y: FloatArray, alpha: float, exact: BoolArray, zeros: IntArray) -> IntArray:
+    """How many ratios must exceed gamma for rejection at risk alpha, when none of them equals gamma."""
+    n, m = x.shape[-1], y.shape[-1]
+    needed = np.zeros(exact.shape, dtype=np.int64)
+    if exact.any():
+        needed[exact] = np.argmax(rank_sum_tail(n, m) <= alpha)
+    rest = ~exact
+    if rest.any():
+        sd = np.broadcast_to(_without_ties_across(x, y)[0], exact.shape)[rest]
+        offset = np.broadcast_to(0.5 * zeros, exact.shape)[rest] - 0.5 * n * m
+        # The quantile rounds: the p-value itself decides among the three counts around it.
+        count = np.ceil(0.5 + normal_quantile(1.0 - alpha) * sd - offset) - 1.0
+        for _ in range(2):
+            count = count + (rank_sum_normal(count + offset, sd) > alpha)
+        needed[rest] = np.clip(count, 0, n * m + 1).astype(np.int64)
+    return needed
