@@ -1,7 +1,7 @@
 """How often the gate raises a false alarm, and how often it lets something pass, by seeded simulation.
 
-``python studies/gate.py [repetitions]`` writes a Markdown table for every policy, correction and protocol. A suite
-has ten benchmarks with a noise of about 5 %, the margin is 2 %, alpha 0.05. Three situations:
+``python studies/gate.py [repetitions [protocol ...]]`` writes a Markdown table for every policy, correction and
+protocol. A suite has ten benchmarks with a noise of about 5 %, the margin is 2 %, alpha 0.05. Three situations:
 
 * A/A, fail: nothing changed, X and Y are draws of one distribution; share of gates that fail.
 * edge, fail: every speedup lies exactly where the policy's contradiction begins (at 1 / 1.02, or at 1 for a
@@ -16,7 +16,7 @@ the one that the gate states: 0.05; without correction, 1 - 0.95^10 = 0.401 for 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,8 +34,10 @@ from speedproof.protocols.gate_claims import (
 )
 from speedproof.protocols.mean import decide_mean, mean_tests
 from speedproof.protocols.median import decide_median, median_tests
+from speedproof.stats.dependence import variance_inflation
 from speedproof.stats.ratio_means import ratio_of_means_test
 from speedproof.stats.ratio_medians import ratio_of_medians_test
+from speedproof.stats.superiority import typical_ratio_test
 
 FloatArray = npt.NDArray[np.float64]
 Draw = Callable[[np.random.Generator, tuple[int, ...]], FloatArray]
@@ -43,7 +45,7 @@ Draw = Callable[[np.random.Generator, tuple[int, ...]], FloatArray]
 ALPHA = 0.05
 MARGIN = 0.02
 BENCHMARKS = 10
-PROTOCOLS: tuple[Location, ...] = ("mean", "median")
+PROTOCOLS: tuple[Location, ...] = ("typical", "mean", "median")
 EDGES = {
     Policy.NO_REGRESSION: 1 / (1 + MARGIN),
     Policy.PROVEN_IMPROVEMENT: 1.0,
@@ -72,7 +74,12 @@ def evidence_of(
 ) -> dict[str, FloatArray]:
     """The p-values of :func:`speedproof.protocols.gate_claims.evidence`, of arrays of pairs."""
     low, high = 1 / (1 + margin), 1 + margin
-    if protocol == "mean":
+    if protocol == "typical":
+        inflation = np.repeat(variance_inflation(slow, fast)[..., None], 2, axis=-1)
+        stopped = np.zeros(slow.shape[:-1], dtype=np.bool_)
+        modelled = ~stopped
+        at = [typical_ratio_test(slow, fast, g, inflation=inflation) for g in (low, 1.0, high)]
+    elif protocol == "mean":
         of_means = decide_mean(mean_tests(slow, fast), alpha)
         stopped = of_means.lacking_x | of_means.lacking_y
         modelled = ~stopped
@@ -145,13 +152,19 @@ def _wrong(found: dict[str, FloatArray], policy: Policy, multiplicity: Multiplic
     )
 
 
-def simulate(gates: int, seed: int = 1, sizes: tuple[int, ...] = (20, 40)) -> Iterator[Share]:
+def simulate(
+    gates: int,
+    protocols: Sequence[Location] = PROTOCOLS,
+    *,
+    seed: int = 1,
+    sizes: tuple[int, ...] = (20, 40),
+) -> Iterator[Share]:
     """Yield the share of wrong answers of every way to decide in every situation."""
     cells = [(s, n, policy) for s in SHAPES for n in sizes for policy in Policy]
     for (shape, n, policy), child in zip(cells, np.random.SeedSequence(seed).spawn(len(cells)), strict=True):
         rng = np.random.default_rng(child)
         for situation, answer, x, y in _situations(rng, SHAPES[shape], (gates, BENCHMARKS, n), policy):
-            for protocol in PROTOCOLS:
+            for protocol in protocols:
                 found = evidence_of(x, y, MARGIN, ALPHA, protocol)
                 for multiplicity in MULTIPLICITIES:
                     errors = _wrong(found, policy, multiplicity, answer)
@@ -195,7 +208,8 @@ def summary(shares: list[Share]) -> str:
 def main() -> None:
     """Print both tables."""
     gates = int(sys.argv[1]) if len(sys.argv) > 1 else 4000
-    shares = list(simulate(gates))
+    protocols = [p for p in PROTOCOLS if p in sys.argv[2:]] or PROTOCOLS
+    shares = list(simulate(gates, protocols))
     print(f"Share of wrong answers of {gates} gates a cell, {BENCHMARKS} benchmarks, margin {MARGIN:g}:\n")
     print(table(shares))
     print("\nThe largest over protocols, shapes and sizes:\n")

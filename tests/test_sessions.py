@@ -911,8 +911,12 @@ def test_it_goes_on_until_half_of_the_effect_is_certified() -> None:
     assert known.reason == "proven"
 
 
-def test_a_bound_that_cannot_hold_half_ends_with_the_time() -> None:
-    """Coarse clocks: bounds bet on the worst that a reading may have been, and stay behind."""
+def test_a_bound_that_can_never_hold_half_is_not_waited_for() -> None:
+    """Bounds bet on the worst that a reading may have been: 1.5 against 1.5 of a step that may be 1."""
     (finding,) = Bench({"X": 2.0, "Y": 1.0}, rules=StopRules(max_time=60.0)).session.run().findings
-    assert (finding.verdict, finding.reason) == (Verdict.FASTER, "")
-    assert finding.result.blocks == 20
+    assert (finding.verdict, finding.reason) == (Verdict.FASTER, "proven")
+    assert finding.result.blocks == 10
+    # Steps of 1 are known where 40 and 41 occur: the bound may come to 39.5 against 20.5.
+    times: dict[str, float | Callable[[int], float]] = {"X": lambda i: 40.0 + i % 2, "Y": 20.0}
+    (fine,) = Bench(times, rules=StopRules(max_time=None)).session.run().findings
+    assert 2**0.5 <= fine.result.low <= 39.5 / 20.5

@@ -267,7 +267,9 @@ def test_the_ending_of_a_session(benchmarks: int) -> None:
     for race, values in sessions(benchmarks):
         findings += race.findings()
         sides |= {key: summarise(Sample(v, "s", label=key[1])) for key, v in values.items()}
-    check([session.report(findings, sides, alpha=0.05, file="speedproof-1.jsonl")], benchmarks)
+    made = session.report(findings, sides, alpha=0.05, file="speedproof-1.jsonl", load="14 on 2 CPUs")
+    check([made], benchmarks)
+    assert "load was 14 on 2 CPUs" in str(made.notes)
 
 
 def test_a_stored_session() -> None:

@@ -15,6 +15,7 @@ from speedproof.cli.console import Console
 from speedproof.cli.outputs import context_of, write_outputs, write_whole
 from speedproof.data.session_file import StoredSession
 from speedproof.data.suite import Record, Suite
+from speedproof.measure.environment import load_of
 from speedproof.measure.store import read_sessions
 from speedproof.protocols.calibration import calibrate
 from speedproof.protocols.planning import RunPlan, plan_runs
@@ -77,6 +78,7 @@ def report(
             unaffected=args.unaffected,
             gate=rules.gate,
             builds=(args.builds, "{seed}" in args.build) if args.builds else None,
+            load=load_of(sessions[-1].head.environment),
         )
     taken = write_outputs(args, Reported((shown,), suite, context_of(args), results), console)
     if args.json:

@@ -74,6 +74,12 @@ def _power(root: Path) -> str:
     return "mains" if "1" in online else "battery"
 
 
+def load_of(facts: Mapping[str, str]) -> str:
+    """The load where it keeps more than half of the CPUs busy; else empty."""
+    load, cpus = float(facts.get("load", "0")), int(facts.get("cpus", "1"))
+    return f"{load:g} on {cpus} CPUs" if load > 0.5 * cpus else ""
+
+
 def disturbances(facts: Mapping[str, str]) -> tuple[str, ...]:
     """Name what may disturb the measurements, each with its remedy."""
     found = []
@@ -86,9 +92,8 @@ def disturbances(facts: Mapping[str, str]) -> tuple[str, ...]:
         found.append(
             "turbo is on: the clock depends on heat; write 1 to intel_pstate/no_turbo or 0 to cpufreq/boost"
         )
-    load, cpus = float(facts.get("load", "0")), int(facts.get("cpus", "1"))
-    if load > 0.5 * cpus:
-        found.append(f"the load is {load:g} on {cpus} CPUs: other programs are running; end them or wait")
+    if busy := load_of(facts):
+        found.append(f"the load is {busy}: other programs are running; end them or wait")
     if facts.get("smt") == "1":
         found.append(
             "hyper-threads share cores: pin with --cpu and keep its sibling idle, or write off to smt/control"

@@ -194,13 +194,18 @@ class SequentialComparison:
         return "pass" if passes else "fail"
 
     def _missing(self, name: str, verdict: Verdict, result: SequentialResult) -> float:
-        """By how much the bound falls short of half of the effect, as a logarithm."""
+        """How far the bound falls short of half of the effect, as a logarithm; 0 where it cannot come closer."""
         side = 1 if verdict is Verdict.FASTER else -1
         bound = result.low if verdict is Verdict.FASTER else result.high
         middle = self._sequences[name].middle()
         if not (0.0 < bound < math.inf and 0.0 < middle < math.inf):
             return math.inf
-        return _SHARE * side * math.log(middle) - side * math.log(bound)
+        wanted = _SHARE * side * math.log(middle)
+        missing = wanted - side * math.log(bound)
+        # Values in coarse steps may be half a step off, however many there are.
+        if missing > 0.0 and side * math.log(self._sequences[name].attainable(side)) <= wanted:
+            return 0.0
+        return missing
 
     def _verdict(self, name: str, result: SequentialResult) -> Verdict:
         faster, slower = (name in self._proven[side] for side in (1, -1))

@@ -39,6 +39,7 @@ def report(
     unaffected: Sequence[str] = (),
     builds: tuple[int, bool] | None = None,
     gate: Gate | None = None,
+    load: str = "",
 ) -> Report:
     """The ending of a session."""
     if builds:
@@ -67,6 +68,7 @@ def report(
             *made.notes,
             *dict.fromkeys((*why, *warnings)),
             *(_of_builds(findings, *builds) if builds else []),
+            *(_of_load(findings, load) if load else []),
             Text(_risks(findings, alpha, fixed=builds is not None), "dim"),
         ),
         hints=(f"More: speedproof compare {file} --details",) if file else (),
@@ -189,16 +191,22 @@ def _of_builds(findings: Sequence[CandidateResult], count: int, varied: bool) ->
         yield Text(f"Only {measured} of {count} blocks are complete; the test is made when all are.", "doubt")
 
 
+def _of_load(findings: Sequence[CandidateResult], load: str) -> Iterator[Text]:
+    """Why a session that others disturbed may have come to nothing; it favours no side."""
+    if any(f.verdict is Verdict.UNDECIDED for f in findings):
+        yield Text(f"! The load was {load}: without other programs fewer runs tell.", "doubt")
+
+
 def _risks(findings: Sequence[CandidateResult], alpha: float, *, fixed: bool = False) -> str:
     """What the risk covers, and what it does not."""
     benchmarks = len({f.benchmark for f in findings})
     units = "builds" if fixed else "runs"
-    how = "tested once, at the end" if fixed else "looked at after every one"
+    how = "tested once, at the end" if fixed else "looked at after each"
     if findings[0].result.alpha < alpha:
         told = f"Blocks of {units}, {how}; all candidates share the risk: {percent(alpha)} a direction."
     else:
         pairs = plural(findings[0].result.blocks, "pair") if benchmarks == 1 else "Pairs"
-        told = f"{pairs} of {units} in random order, {how}; risk {percent(alpha)} in each direction."
+        told = f"{pairs} of {units} in random order, {how}; risk {percent(alpha)} each way."
     if benchmarks > 1:
         together = f"(of all {benchmarks} together: --alpha {alpha / benchmarks:.2g})"
         told = f"{told.removesuffix('.')} of each benchmark {together}."

@@ -254,6 +254,11 @@ class PairedSequence:
         logarithm = 0.5 * float(ordered[(self._n - 1) // 2] + ordered[self._n // 2])
         return math.exp(logarithm) if logarithm < _LOG_SPEEDUP_MAX else math.inf
 
+    def attainable(self, side: int) -> float:
+        """The median where the step of the values made it worst: no number of blocks brings a bound further."""
+        worst = float(np.median(self._rows[3 if side == 1 else 4, : self._n]))
+        return math.exp(min(worst, _LOG_SPEEDUP_MAX))
+
     def centre(self) -> float:
         """The Hodges-Lehmann estimate of the blocks itself, wherever the bounds are; NaN without blocks."""
         if not self._n:
