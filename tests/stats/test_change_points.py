@@ -156,3 +156,19 @@ def test_the_confidence_set_covers_the_place() -> None:
         lengths.append(splits.size)
     assert covered >= 200 * (0.95 - 4 * np.sqrt(0.95 * 0.05 / 200))
     assert np.median(lengths) < 40
+
+
+def test_a_large_change_that_was_undone_is_found() -> None:
+    """33 commits of 200 that take 30 deviations more: a scan for one step takes them for dependence."""
+    x = np.random.default_rng(4).standard_normal(200)
+    x[1:] += 0.3 * x[:-1]
+    x[110:143] += 30.0
+    assert [change.split for change in find_changes(x)] == [110, 143]
+
+
+def test_a_large_step_is_not_drawn_towards_a_small_one() -> None:
+    """Ranks see little of sizes: beside a step of 14 deviations one of 1.5 moves its place by nothing."""
+    for seed in range(10):
+        x = np.random.default_rng([11, seed]).standard_normal(200)
+        x += 14.0 * (np.arange(200) >= 40) + 1.5 * (np.arange(200) >= 71)
+        assert 40 in [change.split for change in find_changes(x)]

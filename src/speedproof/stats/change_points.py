@@ -29,6 +29,10 @@ from speedproof.stats.two_levels import places_of_step, two_levels
 _SHRINK = 2.0**-0.5  # lengths of seeded intervals, from one to the next
 _ROUNDS = 5
 _MOST = 0.9
+_LONG = 40  # values that may hold a change and its undoing
+_PASSING = 0.05  # of the risk, what looking for those has
+_AT_ONCE = 200  # series
+_SHORT = 72  # values of an interval whose levels are looked at
 
 
 class ChangePoint(Struct, frozen=True):
@@ -48,11 +52,44 @@ def _share(n: int) -> float:
 def change_pvalues(x: npt.ArrayLike) -> FloatArray:
     """Of each of several series of equal length, shape (rows, n): the p-value of any change."""
     series = np.asarray(x, dtype=np.float64)
-    share = _share(series.shape[-1])
-    levels = two_levels(series).pvalue / share
+    n = series.shape[-1]
+    share = _share(n)
+    pvalue = two_levels(series).pvalue / share
     if share < 1.0:
-        levels = np.minimum(levels, change_scan(series).pvalue / (1.0 - share))
-    return np.minimum(levels, 1.0)
+        passing = _PASSING if n >= _LONG else 0.0
+        pvalue = np.minimum(pvalue, change_scan(series).pvalue / (1.0 - share - passing))
+        if passing:
+            pvalue = np.minimum(pvalue, _passing(series) / passing)
+    return np.minimum(pvalue, 1.0)
+
+
+def _passing(series: FloatArray) -> FloatArray:
+    """The p-value of two levels in any short interval: large changes that were undone hide from a scan."""
+    windows = [(size, starts) for size, starts in _intervals(series.shape[-1]) if 18 <= size <= _SHORT]
+    least = np.ones(len(series))
+    for first in range(0, len(series), _AT_ONCE):
+        rows = slice(first, first + _AT_ONCE)
+        for size, starts in windows:
+            parts = np.lib.stride_tricks.sliding_window_view(series[rows], size, axis=1)[:, starts]
+            found = two_levels(parts.reshape(-1, size)).pvalue.reshape(parts.shape[:2])
+            least[rows] = np.minimum(least[rows], found.min(axis=1))
+    return least * sum(starts.size for _, starts in windows)
+
+
+def _shows(x: FloatArray, rho: float) -> tuple[FloatArray, IntArray]:
+    """Of every row the p-value of a change at a known dependence, and its split, by the test that shows more."""
+    n = x.shape[-1]
+    share = _share(n) if n <= _SHORT else 0.0
+    if share == 1.0:
+        levels = two_levels(x)
+        return levels.pvalue, levels.split
+    scan = change_scan(x, dependence=rho)
+    pvalue, split = scan.pvalue / (1.0 - share), scan.split
+    if share:
+        levels = two_levels(x)
+        split = np.where(levels.pvalue / share < pvalue, levels.split, split)
+        pvalue = np.minimum(pvalue, levels.pvalue / share)
+    return pvalue, split
 
 
 def find_changes(
@@ -89,37 +126,34 @@ def find_changes(
         return plain
     bounds = [0, *splits, series.size]
     return tuple(
-        _located(series, start, end, pvalue, alpha, rho)
-        for start, end, pvalue in zip(bounds, bounds[2:], pvalues, strict=False)
+        _located(series, start, split, end, pvalue, alpha, rho)
+        for start, split, end, pvalue in zip(bounds, splits, bounds[2:], pvalues, strict=False)
     )
 
 
 def _confirmed(
     series: FloatArray, splits: list[int], alpha: float, rho: float
 ) -> tuple[list[int], list[float]]:
-    """Drop the weakest place until each shows a change between its neighbours; the places anew, their p-values."""
+    """Drop the weakest place until each shows a change between its neighbours; what is left, with p-values."""
     while True:
         bounds = [0, *splits, series.size]
-        scans = [
-            change_scan(series[start:end], dependence=rho)
-            for start, end in zip(bounds, bounds[2:], strict=False)
-        ]
-        pvalues = [float(scan.pvalue) for scan in scans]
+        shown = [_shows(series[None, start:end], rho) for start, end in zip(bounds, bounds[2:], strict=False)]
+        pvalues = [float(pvalue[0]) for pvalue, _ in shown]
         weakest = int(np.argmax(pvalues))
         if len(splits) == 1 or pvalues[weakest] <= alpha / (len(splits) + 1):
-            return [start + int(scan.split) for start, scan in zip(bounds, scans, strict=False)], pvalues
+            return splits, pvalues
         del splits[weakest]
 
 
 def _located(
-    series: FloatArray, start: int, end: int, pvalue: float, alpha: float, rho: float
+    series: FloatArray, start: int, split: int, end: int, pvalue: float, alpha: float, rho: float
 ) -> ChangePoint:
     """The change between two neighbouring ones and the places that are possible for it.
 
     Among those the best is found on the values: ranks set an extreme value of the longer side by the shorter one.
     """
     part = series[start:end]
-    possible = confidence_set(part, alpha, dependence=rho)
+    possible = confidence_set(part, alpha, dependence=rho, best=split - start)
     low, high = int(possible.min()), int(possible.max())
     doubtful = part[low:high]
     before, after = (np.abs(doubtful - np.median(side)) for side in (part[:low], part[high:]))
@@ -145,10 +179,10 @@ def _proposed(series: FloatArray, alpha: float, rho: float) -> list[int]:
     n = series.size
     found: list[tuple[int, float, int, int]] = []
     for size, starts in _intervals(n):
-        scans = change_scan(np.lib.stride_tricks.sliding_window_view(series, size)[starts], dependence=rho)
+        pvalue, split = _shows(np.lib.stride_tricks.sliding_window_view(series, size)[starts], rho)
         found += [
-            (size, float(scans.pvalue[i]), int(starts[i]), int(starts[i] + scans.split[i]))
-            for i in np.flatnonzero(scans.pvalue <= alpha / starts.size)
+            (size, float(pvalue[i]), int(starts[i]), int(starts[i] + split[i]))
+            for i in np.flatnonzero(pvalue <= alpha / starts.size)
         ]
     kept: list[tuple[int, int, int]] = []
     for size, _, start, split in sorted(found):

@@ -222,7 +222,9 @@ def scan_pvalue(statistic: npt.ArrayLike, n: int) -> FloatArray:
     return pvalue
 
 
-def confidence_set(x: npt.ArrayLike, alpha: float, *, dependence: float | None = None) -> IntArray:
+def confidence_set(
+    x: npt.ArrayLike, alpha: float, *, dependence: float | None = None, best: int | None = None
+) -> IntArray:
     """The splits of one series with a single change that leave nothing to explain on either side.
 
     A split belongs to the set when neither side shows a change at risk alpha / 2: the inversion of the scan, so
@@ -235,7 +237,8 @@ def confidence_set(x: npt.ArrayLike, alpha: float, *, dependence: float | None =
             return True
         return bool(scan_statistic(part, dependence)[0] < _critical(part.size, alpha / 2))
 
-    best = int(change_scan(series, dependence=dependence).split)
+    if best is None:
+        best = int(change_scan(series, dependence=dependence).split)
     kept = [best]
     for step in (-1, 1):
         split, refused = best + step, 0
