@@ -30,14 +30,16 @@ def labelled(rng: np.random.Generator) -> tuple[FloatArray, dict[int, float]]:
     if rng.random() < 0.2:
         day = int(rng.integers(N - 3))
         noise[day : day + 3] += rng.normal(0, 4)
-    series, steps = 0.01 * noise, {}
+    series = 0.01 * noise
+    steps: dict[int, float] = {}
     places = sorted(rng.choice(np.arange(10, N - 10), int(rng.integers(4)), replace=False).tolist())
     for i, place in enumerate(places):
         if i and place - places[i - 1] < APART:
             continue
         before = list(steps.values())
         undone = bool(before) and rng.random() < 0.3
-        size = -before[-1] if undone else rng.choice([-1, 1]) * np.exp(rng.uniform(np.log(0.01), np.log(0.3)))
+        drawn = float(rng.choice([-1, 1]) * np.exp(rng.uniform(np.log(0.01), np.log(0.3))))
+        size = -before[-1] if undone else drawn
         steps[place] = size
         series[place:] += size
     return series, steps

@@ -185,7 +185,7 @@ def _proposed(series: FloatArray, alpha: float, rho: float) -> list[int]:
             for i in np.flatnonzero(pvalue <= alpha / starts.size)
         ]
     kept: list[tuple[int, int, int]] = []
-    for size, _, start, split in sorted(found):
+    for size, _, start, place in sorted(found):
         if all(start + size <= other or start >= end for other, end, _ in kept):
-            kept.append((start, start + size, split))
-    return sorted(split for _, _, split in kept)
+            kept.append((start, start + size, place))
+    return sorted(place for _, _, place in kept)
