@@ -140,17 +140,17 @@ def _speedups(
     found = {}
     beyond = float((a / b).max()) * (1 + _NEAR)  # no difference is positive there
     for r in sorted(confidences):
-        risk = float(1 - decimal(r))
-        if at_one > risk:
+        alpha = float(1 - decimal(r))
+        if at_one > alpha:
             found[r] = RSpeedup(r)
             continue
         low, high = 1.0, beyond
         while high > low * (1 + _NEAR):
             middle = math.sqrt(low * high)
-            low, high = (middle, high) if pvalue(middle) <= risk else (low, middle)
+            low, high = (middle, high) if pvalue(middle) <= alpha else (low, middle)
         beyond = high
         hundredth = math.floor(100 * high) / 100
-        if hundredth > low and pvalue(hundredth) > risk:
+        if hundredth > low and pvalue(hundredth) > alpha:
             hundredth -= 0.01
         exact = str(Fraction(math.floor(low * _DIGITS), _DIGITS))
         found[r] = RSpeedup(r, low, True, exact, round(hundredth, 2), low, True, exact)

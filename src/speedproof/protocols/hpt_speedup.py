@@ -89,13 +89,13 @@ def r_speedup(
 ) -> tuple[RSpeedup, ...]:
     """Find the r-speedups of A over B."""
     at_one = _pvalue_at(duels, Fraction(1), rule, literal)
-    risks = [float(1 - decimal(r)) for r in confidences]
-    if all(at_one > risk for risk in risks):
+    alphas = [float(1 - decimal(r)) for r in confidences]
+    if all(at_one > alpha for alpha in alphas):
         return tuple(RSpeedup(r) for r in confidences)
-    line = _Line(duels, rule, literal, [risk for risk in risks if at_one <= risk])
+    line = _Line(duels, rule, literal, [alpha for alpha in alphas if at_one <= alpha])
     return tuple(
-        RSpeedup(r) if at_one > risk else line.solve(r, risk)
-        for r, risk in zip(confidences, risks, strict=True)
+        RSpeedup(r) if at_one > alpha else line.solve(r, alpha)
+        for r, alpha in zip(confidences, alphas, strict=True)
     )
 
 
@@ -106,7 +106,7 @@ class _Line:
     after it.
     """
 
-    def __init__(self, duels: Sequence[Duel], rule: HptRule, literal: bool, risks: Sequence[float]) -> None:
+    def __init__(self, duels: Sequence[Duel], rule: HptRule, literal: bool, alphas: Sequence[float]) -> None:
         self.duels, self.rule, self.literal = duels, rule, literal
         self.a = np.array([float(duel.a) for duel in duels])
         self.b = np.array([float(duel.b) for duel in duels])
@@ -115,7 +115,7 @@ class _Line:
         self._whole_a = [int(duel.a * unit) for duel in duels]
         self._whole_b = [int(duel.b * unit) for duel in duels]
         self._find_breakpoints()
-        self._narrow(min(risks), max(risks))
+        self._narrow(min(alphas), max(alphas))
         self._bound()
         self._known: dict[Fraction, float] = {}
 
@@ -329,7 +329,7 @@ class _Line:
             pvalues[at] = 0.5 * erfc(excess / (sqrt(smaller) / 2) / sqrt(2))
         return pvalues
 
-    def _exact(self, cell: int, speedup: Fraction, risk: float) -> bool:
+    def _exact(self, cell: int, speedup: Fraction, alpha: float) -> bool:
         if speedup not in self._known:
             states = [
                 within_benchmark(duel, speedup, self.rule).state if state == OPEN else state
@@ -337,7 +337,7 @@ class _Line:
             ]
             differences = self._differences(states, speedup)
             self._known[speedup] = across_benchmarks(differences, self.rule).pvalue_positive
-        return self._known[speedup] <= risk
+        return self._known[speedup] <= alpha
 
     def _differences(self, states: list[int], speedup: Fraction) -> list[int]:
         """Differences of medians in a common unit, ties and conflicts of the first level set to zero."""
@@ -363,26 +363,26 @@ class _Line:
             pieces += [(left, right, (left + right) / 2), (right, right, right)]
         return pieces
 
-    def _judged(self, cells: range, risk: float, *, wanted: bool) -> tuple[Fraction, Fraction]:
+    def _judged(self, cells: range, alpha: float, *, wanted: bool) -> tuple[Fraction, Fraction]:
         """The two ends of the first piece that passes (or fails), in the order of the cells."""
         for cell in cells:
-            passes, fails = self._upper[cell] <= risk, self._lower[cell] > risk
+            passes, fails = self._upper[cell] <= alpha, self._lower[cell] > alpha
             if fails if wanted else passes:
                 continue
             for left, right, inside in self._split(cell)[:: cells.step]:
-                if passes or fails or self._exact(cell, inside, risk) is wanted:
+                if passes or fails or self._exact(cell, inside, alpha) is wanted:
                     return left, right
         raise AssertionError("a speedup of 1 passes and one beyond all ratios fails")
 
-    def solve(self, confidence: float, risk: float) -> RSpeedup:
+    def solve(self, confidence: float, alpha: float) -> RSpeedup:
         """Find the first speedup that fails and the last that passes."""
         cells = self._lower.size
-        certified, right = self._judged(range(cells), risk, wanted=False)
+        certified, right = self._judged(range(cells), alpha, wanted=False)
         attained = certified < right
         hundredth = floor(certified * 100)
         if hundredth == certified * 100 and not attained:
             hundredth -= 1
-        left, supremum = self._judged(range(cells - 1, -1, -1), risk, wanted=True)
+        left, supremum = self._judged(range(cells - 1, -1, -1), alpha, wanted=True)
         return RSpeedup(
             confidence=confidence,
             certified=float(certified),

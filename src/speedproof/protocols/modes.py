@@ -294,12 +294,12 @@ class _Tests(Struct, frozen=True):
                 there = other.values(side.inside(mode, shift)).size
                 raw.append(_fisher(side.counts[mode], side.logs.size, there, other.logs.size))
         adjusted = holm(raw).tolist()
-        risk = self.alpha / max(len(raw), 1)
+        alpha = self.alpha / max(len(raw), 1)
         matched = []
         for i, (in_a, in_b) in enumerate(counts):
             moved, weighed = adjusted[2 * i : 2 * i + 2]
-            _, ratio, half = _welch(in_a, in_b, risk)
-            estimate = Estimate(exp(ratio), exp(ratio - half), exp(ratio + half), 1 - risk)
+            _, ratio, half = _welch(in_a, in_b, alpha)
+            estimate = Estimate(exp(ratio), exp(ratio - half), exp(ratio + half), 1 - alpha)
             matched.append(
                 (
                     estimate, in_a.size / a.logs.size, in_b.size / b.logs.size, claims and moved <= self.alpha,
@@ -312,7 +312,7 @@ class _Tests(Struct, frozen=True):
         return matched, gone, come
 
 
-def _welch(x: FloatArray, y: FloatArray, risk: float = 0.05) -> tuple[float, float, float]:
+def _welch(x: FloatArray, y: FloatArray, alpha: float = 0.05) -> tuple[float, float, float]:
     """Two-sided p-value of equal means, their difference, and half its interval at confidence 1 - risk."""
     difference = float(x.mean() - y.mean())
     squares = [float(v.var(ddof=1)) / v.size for v in (x, y)]
@@ -324,7 +324,7 @@ def _welch(x: FloatArray, y: FloatArray, risk: float = 0.05) -> tuple[float, flo
     return (
         min(1.0, 2.0 * float(t_sf(t, df))),
         difference,
-        t_quantile(1 - risk / 2, df) * float(np.sqrt(error)),
+        t_quantile(1 - alpha / 2, df) * float(np.sqrt(error)),
     )
 
 

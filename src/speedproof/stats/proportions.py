@@ -52,9 +52,9 @@ def wilson(a: int, b: int, confidence: float = 0.95) -> Estimate:
 def clopper_pearson(a: int, b: int, confidence: float = 0.95) -> Estimate:
     """Interval of Clopper and Pearson, which never covers less than it says."""
     _check(a, b, confidence)
-    risk = 0.5 - 0.5 * confidence
-    low = beta_ppf(risk, a, b - a + 1) if a > 0 else 0.0
-    high = 1.0 - beta_ppf(risk, b - a, a + 1) if a < b else 1.0
+    alpha = 0.5 - 0.5 * confidence
+    low = beta_ppf(alpha, a, b - a + 1) if a > 0 else 0.0
+    high = 1.0 - beta_ppf(alpha, b - a, a + 1) if a < b else 1.0
     return Estimate(a / b, low, high, confidence)
 
 
