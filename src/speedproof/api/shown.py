@@ -7,7 +7,7 @@ from typing import Protocol, runtime_checkable
 
 from msgspec.structs import replace
 
-from speedproof.report import fragment, text
+from speedproof.report import text
 from speedproof.report.formats import Reported
 from speedproof.report.model import Report
 
@@ -31,6 +31,8 @@ class Shown:
         return "\n".join(map(text.render, shown)).rstrip("\n")
 
     def _repr_html_(self) -> str:
+        from speedproof.report import fragment
+
         return "\n".join(map(fragment.render, self.reports()))
 
 

@@ -21,7 +21,6 @@ from speedproof.protocols.aggregates import GeometricMeans
 from speedproof.protocols.multiplicity import Control, Controlled
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.questions import ASKED, DETAILS, HEADLINE, QUESTIONS, QuestionName
-from speedproof.protocols.ranking import SuiteRanking, rank_benchmark, rank_suite
 from speedproof.protocols.results import Check
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.protocols.suite import compare_suite as compare_pairs
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from speedproof.api.hpt import HptResult
     from speedproof.api.pictures import ResultPlots
     from speedproof.protocols.modes import ModeComparison
+    from speedproof.protocols.ranking import SuiteRanking
 
 __all__ = [
     "ASKED",
@@ -307,8 +307,12 @@ def _rankings(
     known: Sequence[SuiteComparison],
 ) -> dict[str, SuiteRanking]:
     """One ranking a metric, when there are three versions or more with a benchmark in common."""
+    if len(versions) < 3:
+        return {}
+    from speedproof.protocols.ranking import rank_benchmark, rank_suite
+
     found: dict[str, SuiteRanking] = {}
-    for metric in metrics if len(versions) > 2 else ():
+    for metric in metrics:
         with suppress(DataError):  # no benchmark in common: the pairwise results say which are missing
             keys = [key for key in suite.keys if key.metric == metric]
             made = {

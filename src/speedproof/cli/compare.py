@@ -20,9 +20,7 @@ from speedproof.cli.options import (
     selecting,
     store_option,
 )
-from speedproof.cli.outputs import Reported, check_outputs, context_of, write_outputs
-from speedproof.report import modes as of_modes
-from speedproof.report.formats import FORMATS
+from speedproof.cli.outputs import Reported, check_outputs, context_of, outputs_wanted, write_outputs
 from speedproof.report.model import Report
 
 FAILED = 1
@@ -120,13 +118,18 @@ def run(args: Args, console: Console) -> int:
             modes = result.modes(done=ticker.advance)
 
     def found(**asked: bool) -> list[Report]:
-        versions = candidates if args.modes else ()
-        return [of_modes.report(modes.get(name, ()), (reference, name), **asked) for name in versions]
+        if not args.modes:
+            return []
+        from speedproof.report.modes import report
+
+        return [report(modes.get(name, ()), (reference, name), **asked) for name in candidates]
 
     asked = {"everything": args.all, "details": args.details, "explain": args.explain}
-    whole = result.reports(**{**asked, "details": True})
-    written = Reported((*whole, *found(details=True)), suite, context_of(args), result.results)
-    taken = write_outputs(args, written, console)
+    taken = False
+    if outputs_wanted(args):
+        whole = result.reports(**{**asked, "details": True})
+        written = Reported((*whole, *found(details=True)), suite, context_of(args), result.results)
+        taken = write_outputs(args, written, console)
     if args.json:
         more: dict[str, object] = {"modes": modes} if args.modes else {}
         if args.with_samples:
@@ -141,8 +144,8 @@ def run(args: Args, console: Console) -> int:
 
 def _asked(args: Args) -> tuple[QuestionName, ...]:
     """All protocols only where somebody reads what they say."""
-    read = (args.details, args.explain, args.json, args.github_summary, *(getattr(args, f) for f in FORMATS))
-    return ASKED if args.protocol == "all" and not any(read) else _PROTOCOLS[args.protocol]
+    read = args.details or args.explain or args.json or outputs_wanted(args)
+    return ASKED if args.protocol == "all" and not read else _PROTOCOLS[args.protocol]
 
 
 def _fails(conditions: Sequence[str], results: Sequence[SuiteComparison]) -> bool:

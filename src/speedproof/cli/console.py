@@ -13,14 +13,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from speedproof.report import text
 from speedproof.report.cells import visible
-from speedproof.report.model import Report
-from speedproof.report.text import wrapped
 
 if TYPE_CHECKING:
     import rich.console
     from rich.progress import Progress, TaskID
+
+    from speedproof.report.model import Report
 
 
 def _columns() -> int:
@@ -99,15 +98,19 @@ class Console:
 
     def write(self, *reports: Report, everything: bool = False) -> None:
         """Write reports, one under the other, no line wider than the terminal; in a pipe than 80 columns."""
+        from speedproof.report.text import render
+
         for i, report in enumerate(reports):
             if i:
                 self.out.write("\n")
-            self.out.write(text.render(report, self.width, colour=self.colour, everything=everything))
+            self.out.write(render(report, self.width, colour=self.colour, everything=everything))
 
     def remark(self, text: str) -> None:
         """Write a line for the person, not for the pipe."""
         lines = f"speedproof: {text}".split("\n")
         if self.err.isatty():
+            from speedproof.report.text import wrapped
+
             width = shutil.get_terminal_size().columns
             lines = [part for line in lines for part in wrapped(line, width)]
         self.err.write("\n".join(map(visible, lines)) + "\n")

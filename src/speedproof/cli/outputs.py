@@ -26,6 +26,7 @@ __all__ = [
     "Reported",
     "check_outputs",
     "context_of",
+    "outputs_wanted",
     "pages_wanted",
     "write_answer",
     "write_outputs",
@@ -125,6 +126,11 @@ def write_texts(args: Args, makers: Mapping[str, Callable[[str], str]], console:
         except OSError as error:
             raise UsageError(f"cannot append to {summary}: {error.strerror}") from None
     return taken
+
+
+def outputs_wanted(args: Args) -> bool:
+    """Whether a report is to be written beside the terminal's."""
+    return bool(args.github_summary or any(getattr(args, name, None) is not None for name in FORMATS))
 
 
 def pages_wanted(args: Args) -> bool:

@@ -95,9 +95,11 @@ def pool(group: list[Record], version: str) -> Sample:
         start = 0
         for record in group:
             own = np.arange(record.values.size) if record.processes is None else record.processes
-            names, numbers = np.unique(own, return_inverse=True)
-            parts.append(numbers + start)
-            start += names.size
+            steps = np.diff(own, prepend=0)
+            if not ((steps == 0) | (steps == 1)).all():  # else they count up from 0 already
+                own = np.unique(own, return_inverse=True)[1]
+            parts.append(own + start)
+            start += int(own.max(initial=-1)) + 1
         processes = np.concatenate(parts)
     sittings = [record.session or record.path for record in group]
     sessions = _numbered(sittings)

@@ -174,8 +174,11 @@ class Sample(Struct, frozen=True, eq=False):
         Sample
             Not nested; itself when it was not.
         """
-        reduce_together([self], location)
-        reduced: Sample = self._found.get(location, self)
+        if not self.nested:
+            return self
+        if location not in self._found:
+            reduce_together([self], location)
+        reduced: Sample = self._found[location]
         return reduced
 
     def per_session(self, location: Literal["mean", "median"]) -> Sample:

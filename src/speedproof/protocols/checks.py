@@ -127,7 +127,7 @@ def _coarse(x: FloatArray, y: FloatArray) -> list[Check]:
     measured = np.concatenate([x, y])
     shift = exponent(measured)
     pooled = np.ldexp(measured, shift)
-    distinct = np.unique(pooled)
+    distinct, _ = np.unique(pooled, return_counts=True)  # without it, numpy.ma is imported
     size = float(np.median(np.abs(pooled)))
     if pooled.size < _LEAST_FOR_STEP or size == 0.0:
         return []

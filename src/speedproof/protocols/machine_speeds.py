@@ -66,7 +66,7 @@ def two_speeds_of(pairs: Sequence[Pair]) -> FloatArray:
     measured = [s.per_process("median").values for pair in pairs for s in (pair.reference, pair.candidate)]
     speeds = np.full((len(measured), 2), np.nan)
     sizes = np.array([values.size for values in measured])
-    for size in np.unique(sizes[sizes >= _LEAST_PROCESSES]).tolist():
+    for size in sorted({size for size in sizes.tolist() if size >= _LEAST_PROCESSES}):
         at = np.flatnonzero(sizes == size)
         speeds[at] = _two_speeds(np.stack([measured[i] for i in at.tolist()]))
     before, after = speeds[::2], speeds[1::2]

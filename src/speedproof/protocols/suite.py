@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import Struct
 
-from speedproof.data.sample import Sample
 from speedproof.data.suite import Pair, Pairing
 from speedproof.errors import DataError
 from speedproof.protocols.aggregates import GeometricMeans, geometric_means
@@ -28,11 +27,9 @@ from speedproof.protocols.suites import (
     Location,
     OverallGain,
     accelerated,
-    locate,
     overall_gain,
 )
 from speedproof.protocols.touati2009_suite import Gain2009, accelerated_2009, gain_2009
-from speedproof.protocols.units import independent_units
 
 _CONTROLS: tuple[Control, ...] = ("holm", "benjamini-hochberg")
 _LEAST_FOR_HPT = 5
@@ -134,7 +131,9 @@ def compare_suite(
 ) -> SuiteComparison:
     """Compare two versions on every benchmark that both have."""
     pairs = [pair for pair in pairing.pairs if pair.key.metric == metric]
-    comparisons = list(_answers(pairs, rules, protocols, done))
+    # Some pairs at a time, so that a progress bar moves.
+    prepared = [PreparedPairs(pairs[at : at + _AT_A_TIME], rules) for at in range(0, len(pairs), _AT_A_TIME)]
+    comparisons = list(_answers(prepared, protocols, done))
     several = len(pairs) > 1
     asked = tuple(protocol for protocol in protocols if protocol != "single run") if pairs else ()
     return SuiteComparison(
@@ -150,7 +149,7 @@ def compare_suite(
         only_reference=tuple(k.benchmark for k in pairing.only_reference if k.metric == metric),
         only_candidate=tuple(k.benchmark for k in pairing.only_candidate if k.metric == metric),
         problems=pairing.problems,
-        overall=_overall(pairs, rules),
+        overall=_overall(prepared),
         accelerated=tuple(
             (protocol, _accelerated(protocol, comparisons, len(pairs), 1 - rules.alpha, precision))
             for protocol in asked
@@ -173,32 +172,35 @@ def compare_suite(
 
 
 def _answers(
-    pairs: Sequence[Pair], rules: Rules, protocols: Sequence[QuestionName], done: Callable[[], None]
+    prepared: Sequence[PreparedPairs], protocols: Sequence[QuestionName], done: Callable[[], None]
 ) -> Iterator[Comparison]:
-    """By pair, then by protocol; some pairs at a time, so that a progress bar moves."""
-    for at in range(0, len(pairs), _AT_A_TIME):
-        some = pairs[at : at + _AT_A_TIME]
-        prepared = PreparedPairs(some, rules)
-        for told in zip(*(answers(protocol, prepared) for protocol in protocols), strict=True):
+    """By pair, then by protocol."""
+    for some in prepared:
+        for told in zip(*(answers(protocol, some) for protocol in protocols), strict=True):
             yield from told
             done()
 
 
-def _overall(pairs: list[Pair], rules: Rules) -> tuple[tuple[Location, OverallGain], ...]:
-    if not pairs or pairs[0].reference.higher_is_better:
+def _overall(prepared: Sequence[PreparedPairs]) -> tuple[tuple[Location, OverallGain], ...]:
+    if not prepared or prepared[0].pairs[0].reference.higher_is_better:
         return ()
-
-    def located(location: Location) -> OverallGain:
-        """Of the same locations as in the benchmarks' own rows: of their units; the minimum is of all values."""
-        found: list[list[float]] = []
-        for pair in pairs:
-            sides: Sequence[Sample] = (pair.reference, pair.candidate)
-            if rules.nested == "process" and location != "min":
-                sides = independent_units(sides, location)
-            found.append([locate(side.values, location) for side in sides])
-        return overall_gain([x for x, _ in found], [y for _, y in found], [1.0] * len(found))
-
-    return tuple((location, located(location)) for location in LOCATIONS)
+    values = [
+        [s.values for s in (pair.reference, pair.candidate)] for part in prepared for pair in part.pairs
+    ]
+    # The same locations as in the benchmarks' own rows: of their units; the minimum is of all values.
+    means, medians = (
+        [side.summaries for part in prepared for side in part.sides(kind)] for kind in ("mean", "median")
+    )
+    found: dict[Location, list[list[float]]] = {
+        "min": [[float(v.min()) for v in sides] for sides in values],
+        "mean": [[side.mean for side in sides] for sides in means],
+        "median": [[side.median for side in sides] for sides in medians],
+    }
+    equal = [1.0] * len(values)
+    return tuple(
+        (location, overall_gain([x for x, _ in found[location]], [y for _, y in found[location]], equal))
+        for location in LOCATIONS
+    )
 
 
 def _accelerated(

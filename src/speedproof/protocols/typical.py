@@ -127,7 +127,7 @@ def _in_sequence(sample: Sample) -> bool:
 
 def _answers(own: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: Rules) -> list[Comparison]:
     """Of pairs of equal sizes, all of them of the same sessions or none."""
-    steps = np.array([coarse_steps(side.slow, side.fast) for side in own])
+    steps = coarse_steps(slow, fast)
     test: Callable[[float], RatioTest]
     if own[0].paired:
         factors = np.ones(len(own))

@@ -162,7 +162,7 @@ def drift_within(x: npt.ArrayLike, processes: npt.ArrayLike) -> Drift:
     starts = np.flatnonzero(np.concatenate([[True], labels[1:] != labels[:-1]]))
     sizes = np.diff(np.append(starts, labels.size))
     slopes, correlations = np.empty((2, *values.shape[:-1], sizes.size))
-    for size in np.unique(sizes[sizes > 1]).tolist():
+    for size in sorted({int(size) for size in sizes.tolist() if size > 1}):
         members = np.flatnonzero(sizes == size)
         own = np.take(values, starts[members, None] + np.arange(size), axis=-1)
         position = np.arange(size) - 0.5 * (size - 1)

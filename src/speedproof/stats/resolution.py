@@ -8,6 +8,7 @@ from decimal import Decimal
 import numpy as np
 import numpy.typing as npt
 
+FloatArray = npt.NDArray[np.float64]
 _COARSE = 0.25
 
 
@@ -30,17 +31,26 @@ def coarse_step(values: npt.ArrayLike) -> float:
     return last_place(float(distinct[0])) if distinct.size == 1 else float(np.diff(distinct).min())
 
 
-def coarse_steps(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[float, float]:
-    """`coarse_step` of two samples that were read alike: what one does not show of its step, the other may.
+def coarse_steps(x: npt.ArrayLike, y: npt.ArrayLike) -> FloatArray:
+    """Row by row `coarse_step` of X and Y, read alike: what one does not show of its step, the other may.
 
     A side that never varies beside one that does has the smallest difference between two values of both, in
     whatever unit; of two that never vary the finer decimal place is that of both.
     """
+    sides = np.atleast_2d(np.asarray(x, dtype=np.float64)), np.atleast_2d(np.asarray(y, dtype=np.float64))
+    steps = np.zeros((len(sides[0]), 2))
+    tied = [(np.diff(np.sort(side), axis=1) == 0.0).any(axis=1) for side in sides]
+    for row in np.flatnonzero(tied[0] | tied[1]).tolist():
+        steps[row] = _coarse_steps(sides[0][row], sides[1][row])
+    return steps
+
+
+def _coarse_steps(x: FloatArray, y: FloatArray) -> tuple[float, float]:
     steps = coarse_step(x), coarse_step(y)
     constant = [step > 0.0 and np.ptp(side) == 0.0 for step, side in zip(steps, (x, y), strict=True)]
     if not any(constant):
         return steps
-    pooled = np.unique(np.concatenate([x, y]))
+    pooled = np.unique(np.concatenate([x, y]), return_counts=True)[0]
     neither = np.ptp(x) == np.ptp(y) == 0.0
     found = min([last_place(value) for value in pooled.tolist()] if neither else np.diff(pooled).tolist())
     return found if constant[0] else steps[0], found if constant[1] else steps[1]

@@ -59,8 +59,8 @@ def with_headroom(*samples: npt.ArrayLike) -> tuple[FloatArray, ...]:
 
 def mean(x: npt.ArrayLike) -> float:
     """The mean of a sample; it exists however large the values are."""
-    shift = exponent(x)
-    return float(np.ldexp(np.ldexp(np.asarray(x, dtype=np.float64), shift).mean(), -shift))
+    values, shift = np.asarray(x, dtype=np.float64), exponent(x)
+    return float(np.ldexp(np.ldexp(values, shift).mean(), -shift) if shift else values.mean())
 
 
 def median(x: npt.ArrayLike) -> float:
