@@ -16,7 +16,7 @@ from speedproof.protocols.pair import PreparedPairs, Rules
 from speedproof.protocols.questions import QuestionName, compare_samples
 from speedproof.protocols.results import State, Verdict
 from speedproof.protocols.typical import compare_typical, typical_runs
-from speedproof.protocols.units import typical_units
+from speedproof.protocols.units import last_values, typical_units
 from speedproof.stats.dependence import variance_inflation
 
 FloatArray = npt.NDArray[np.float64]
@@ -94,7 +94,7 @@ def test_unequal_processes_that_warm_up_are_cut_to_what_both_have() -> None:
 
     long, short = sample(40), sample(20)
     pair = Pair(Key("b"), long, short)
-    kept = typical_units(pair, warming=True)[0].values
+    kept = typical_units(last_values(pair))[0].values
     expected = [np.median(long.values[40 * k + 20 : 40 * k + 40]) for k in range(12)]
     assert kept.tolist() == pytest.approx(expected)
     result = compare_typical(long, short)
@@ -114,7 +114,7 @@ def test_values_that_alternate_are_no_change() -> None:
         return Sample(values_of, processes=np.repeat(np.arange(12), values))
 
     for _ in range(8):
-        x, y = typical_units(Pair(Key("b"), side(3), side(10)), warming=True)
+        x, y = typical_units(last_values(Pair(Key("b"), side(3), side(10))))
         assert np.median(x.values) / np.median(y.values) == pytest.approx(1, abs=0.005)
 
 

@@ -16,7 +16,7 @@ from speedproof.protocols.results import Check
 from speedproof.protocols.units import LEAST_SESSIONS
 from speedproof.stats.dependence import drift, drift_within, lag1, midranks
 from speedproof.stats.resolution import last_place
-from speedproof.stats.scaling import exponent
+from speedproof.stats.scaling import exponent, middle
 
 Tested = tuple[float, float]  # a statistic with its p-value
 
@@ -128,7 +128,7 @@ def _coarse(x: FloatArray, y: FloatArray) -> list[Check]:
     shift = exponent(measured)
     pooled = np.ldexp(measured, shift)
     distinct, _ = np.unique(pooled, return_counts=True)  # without it, numpy.ma is imported
-    size = float(np.median(np.abs(pooled)))
+    size = float(middle(np.abs(pooled)))
     if pooled.size < _LEAST_FOR_STEP or size == 0.0:
         return []
     # Two values or one tell no step; their last decimal place is the best guess.

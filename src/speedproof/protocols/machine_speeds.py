@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from speedproof.arrays import FloatArray
 from speedproof.data.suite import Pair
+from speedproof.stats.scaling import middle
 
 _LEAST_PROCESSES = 5
 _LEAST_BENCHMARKS = 3
@@ -54,11 +55,11 @@ def common_speeds(found: FloatArray, of: int) -> MachineSpeeds | None:
     if not found.size:
         return None
     factors, within = found[:, :2], found[:, 2]
-    middle = float(np.median(factors))
-    alike = within[np.abs(factors - middle).max(axis=1) <= _ALIKE * middle]
+    common = float(middle(factors.ravel()))
+    alike = within[np.abs(factors - common).max(axis=1) <= _ALIKE * common]
     if alike.size < _LEAST_BENCHMARKS or 2 * alike.size <= of:
         return None
-    return MachineSpeeds(exp(middle), alike.size, of, exp(float(alike.mean())))
+    return MachineSpeeds(exp(common), alike.size, of, exp(float(alike.mean())))
 
 
 def two_speeds_of(pairs: Sequence[Pair]) -> FloatArray:

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from speedproof.data.groups import batches
 from speedproof.protocols.assumptions import UNDERMINING, Assumption
 from speedproof.stats.estimate import Estimate
+from speedproof.stats.scaling import middle
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -419,18 +420,12 @@ def _numbers(values: FloatArray) -> list[tuple[float, ...]]:
     outside = (largest > 0.0) & ~((largest > 1e-60) & (largest < 1e60))
     shift = np.where(outside, -np.frexp(largest)[1], 0)
     v = np.ldexp(values, shift[:, None]) if outside.any() else values
-    median = _median(v)
+    median = middle(v)
     deviation = v.std(axis=-1, ddof=1) if n > 1 else np.full(len(v), np.nan)
-    columns = [v.mean(axis=-1), median, deviation, _median(np.abs(v - median[:, None]))]
+    columns = [v.mean(axis=-1), median, deviation, middle(np.abs(v - median[:, None]))]
     if outside.any():
         with np.errstate(over="ignore"):
             columns = [np.ldexp(column, -shift) for column in columns]
-    mean, middle, spread, mad = (column.tolist() for column in columns)
+    means, medians, spread, mad = (column.tolist() for column in columns)
     least, most = values.min(axis=-1).tolist(), values.max(axis=-1).tolist()
-    return list(zip(mean, middle, least, most, spread, mad, strict=True))
-
-
-def _median(values: FloatArray) -> FloatArray:
-    n = values.shape[-1]
-    ordered = np.sort(values, axis=-1)
-    return np.asarray(ordered[:, (n - 1) // 2 : n // 2 + 1].mean(axis=-1))
+    return list(zip(means, medians, least, most, spread, mad, strict=True))

@@ -17,7 +17,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from speedproof.arrays import FloatArray
-from speedproof.data.sample import Sample, Trait
+from speedproof.data.sample import Sample, Trait, reduce_together
 from speedproof.data.suite import Key, Pair
 from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.figures import at_margins, forecasts, lists, verdict_of
@@ -29,9 +29,9 @@ from speedproof.protocols.results import (
     Needed,
     State,
     Verdict,
-    summarise,
+    summarise_all,
 )
-from speedproof.protocols.units import paired_units, typical_units
+from speedproof.protocols.units import last_values, paired_units, typical_units
 from speedproof.stats.dependence import drifting, variance_inflation
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.few_runs import ENOUGH, too_few
@@ -77,36 +77,56 @@ def typical_runs(prepared: PreparedPairs) -> list[Comparison]:
 
 
 def typical_sides(prepared: PreparedPairs) -> list[Sides]:
-    """The pairs, in order, with the units that this question tests: sessions, paired or not, processes or runs."""
-    return [
-        _with_units(side, pair, prepared.rules)
-        for side, pair in zip(prepared.sides("median"), prepared.pairs, strict=True)
+    """The pairs, in order, with the units that this question tests: sessions, paired or not, processes or runs.
+
+    Checks that the test itself takes care of are left out.
+    """
+    pairs = prepared.pairs
+    sides = [
+        replace(side, checks=tuple(check for check in side.checks if check.kind not in _ADJUSTED))
+        for side in prepared.sides("median")
     ]
-
-
-def _with_units(side: Sides, pair: Pair, rules: Rules) -> Sides:
-    """The pair with the units of this question, and with the checks that it cannot take care of."""
-    warming = any(check.kind is Assumption.STEADINESS and not check.held for check in side.checks)
-    same_sessions = None if rules.nested == "pool" else paired_units(pair)
-    x, y = side.x, side.y
-    if rules.nested == "process":
-        x, y = same_sessions or typical_units(pair, warming=warming)
-    checks = tuple(check for check in side.checks if check.kind not in _ADJUSTED)
-    if same_sessions is not None:
+    if prepared.rules.nested == "pool":
+        return sides
+    warming = [
+        any(check.kind is Assumption.STEADINESS and not check.held for check in side.checks)
+        for side in prepared.sides("median")
+    ]
+    last = [last_values(pair) if warm else pair for pair, warm in zip(pairs, warming, strict=True)]
+    reduce_together([sample for pair in last for sample in (pair.reference, pair.candidate)], "median")
+    same = [paired_units(pair) for pair in pairs]
+    units = [found or typical_units(pair) for found, pair in zip(same, last, strict=True)]
+    others = [
+        i for i, side in enumerate(sides) if same[i] or not all(map(_equal, units[i], (side.x, side.y)))
+    ]
+    measured = [sample for i in others for sample in (pairs[i].reference, pairs[i].candidate)]
+    summaries = iter(summarise_all(measured, [sample for i in others for sample in units[i]]))
+    for i in others:
+        side, (x, y) = sides[i], units[i]
         slow, fast = with_headroom(*((y.values, x.values) if side.turned else (x.values, y.values)))
-        summaries = summarise(pair.reference, x), summarise(pair.candidate, y)
-        checks = (*checks, Check(Assumption.NESTING, "", math.nan, math.nan, True, _SAME_SESSIONS))
-        return replace(
-            side, x=x, y=y, slow=slow, fast=fast, summaries=summaries, checks=checks, ranks=None, paired=True
+        if same[i]:
+            checks = [*side.checks, Check(Assumption.NESTING, "", math.nan, math.nan, True, _SAME_SESSIONS)]
+        else:
+            several = min(x.n, y.n) > 1
+            checks = [c for c in side.checks if c.kind is not Assumption.SEVERAL_RUNS or not several]
+            if warming[i] and (x.n, y.n) == (side.x.n, side.y.n):
+                checks.append(Check(Assumption.STEADINESS, "", math.nan, math.nan, True, _LAST_VALUES))
+        sides[i] = replace(
+            side,
+            x=x,
+            y=y,
+            slow=slow,
+            fast=fast,
+            summaries=(next(summaries), next(summaries)),
+            checks=tuple(checks),
+            ranks=None,
+            paired=bool(same[i]),
         )
-    if all(a is b or np.array_equal(a.values, b.values) for a, b in ((x, side.x), (y, side.y))):
-        return replace(side, checks=checks)
-    slow, fast = with_headroom(*((y.values, x.values) if side.turned else (x.values, y.values)))
-    kept = [check for check in checks if check.kind is not Assumption.SEVERAL_RUNS or min(x.n, y.n) < 2]
-    if warming and (x.n, y.n) == (side.x.n, side.y.n):
-        kept.append(Check(Assumption.STEADINESS, "", math.nan, math.nan, True, _LAST_VALUES))
-    summaries = summarise(pair.reference, x), summarise(pair.candidate, y)
-    return replace(side, x=x, y=y, slow=slow, fast=fast, summaries=summaries, checks=tuple(kept), ranks=None)
+    return sides
+
+
+def _equal(one: Sample, other: Sample) -> bool:
+    return one is other or np.array_equal(one.values, other.values)
 
 
 def _inflation(own: Sequence[Sides], slow: FloatArray, fast: FloatArray) -> FloatArray:

@@ -9,6 +9,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from speedproof.arrays import IntArray
+from speedproof.data.groups import Groups
 from speedproof.data.order import Order, order_of_measuring
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Pair
@@ -80,38 +81,36 @@ def _taken(sample: Sample, order: IntArray) -> Sample:
     return replace(sample, values=sample.values[order], sessions=np.asarray(sample.sessions)[order])
 
 
-def typical_units(pair: Pair, *, warming: bool) -> tuple[Sample, Sample]:
-    """The same for the typical run: one process gives its values, processes that warm up their last."""
+def typical_units(pair: Pair) -> tuple[Sample, Sample]:
+    """The same for the typical run: one process gives its values."""
     sides = (pair.reference, pair.candidate)
     if sessions_are_units(sides):
         x, y = independent_units(sides, "median")
         return x, y
-    used = _last_values(pair) if warming else pair
-    x, y = (s if s.process_count == 1 else s.per_process("median") for s in (used.reference, used.candidate))
+    x, y = (s if s.process_count == 1 else s.per_process("median") for s in sides)
     return x, y
 
 
-def _last_values(pair: Pair) -> Pair:
+def last_values(pair: Pair) -> Pair:
     """Of processes that give different numbers of values the last ones that every process has, an even number.
 
     Values that alternate between two states would else begin with a slow one here and with a fast one there.
     """
     x, y = pair.reference, pair.candidate
-    if not (x.nested and y.nested and min(x.process_count, y.process_count) > 1):
+    several = x.nested and y.nested and min(x.process_count, y.process_count) > 1
+    if x.groups is None or y.groups is None or not several or sessions_are_units((x, y)):
         return pair
-    sizes = [np.unique(np.asarray(side.processes), return_counts=True)[1] for side in (x, y)]
-    few = int(min(sizes[0].min(), sizes[1].min()))
-    if all(size.max() == few for size in sizes):
+    few = int(min(x.groups.sizes.min(), y.groups.sizes.min()))
+    if max(x.groups.sizes.max(), y.groups.sizes.max()) == few:
         return pair
     few -= few % 2 if few > 1 else 0
-    return Pair(pair.key, _last(x, few), _last(y, few))
+    return Pair(pair.key, _last(x, x.groups, few), _last(y, y.groups, few))
 
 
-def _last(sample: Sample, count: int) -> Sample:
+def _last(sample: Sample, groups: Groups, count: int) -> Sample:
     """The last `count` values of each process."""
-    processes = np.asarray(sample.processes)
-    sizes = np.unique(processes, return_counts=True)[1]
-    from_end = np.repeat(np.cumsum(sizes), sizes) - np.arange(processes.size)
-    kept = np.sort(np.argsort(processes, kind="stable")[from_end <= count])
+    kept = np.sort(np.concatenate([places[:, -count:].ravel() for _, places in groups.parts]))
     sessions = None if sample.sessions is None else sample.sessions[kept]
-    return replace(sample, values=sample.values[kept], processes=processes[kept], sessions=sessions)
+    return replace(
+        sample, values=sample.values[kept], processes=np.asarray(sample.processes)[kept], sessions=sessions
+    )

@@ -8,7 +8,8 @@ from decimal import Decimal
 import numpy as np
 import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
+from speedproof.arrays import FloatArray
+
 _COARSE = 0.25
 
 

@@ -67,7 +67,14 @@ def median(x: npt.ArrayLike) -> float:
     """The median of a sample; it exists however large the values are."""
     values = np.asarray(x, dtype=np.float64)
     (scaled,) = with_headroom(values)
-    return float(np.median(values)) if scaled is values else float(np.ldexp(np.median(scaled), _HALF))
+    return float(middle(values) if scaled is values else np.ldexp(middle(scaled), _HALF))
+
+
+def middle(x: FloatArray) -> FloatArray:
+    """The median of usual values along the last axis, without the modules that `np.median` imports."""
+    n = x.shape[-1]
+    places = (n - 1) // 2, n // 2
+    return np.asarray(np.partition(x, places, axis=-1)[..., places[0] : places[1] + 1].mean(axis=-1))
 
 
 def location_ratio(location: Callable[[FloatArray], float], x: npt.ArrayLike, y: npt.ArrayLike) -> float:
