@@ -38,11 +38,15 @@ def labelled(rng: np.random.Generator) -> tuple[FloatArray, dict[int, float]]:
             continue
         before = list(steps.values())
         undone = bool(before) and rng.random() < 0.3
-        drawn = float(rng.choice([-1, 1]) * np.exp(rng.uniform(np.log(0.01), np.log(0.3))))
-        size = -before[-1] if undone else drawn
+        size = -before[-1] if undone else drawn(rng)
         steps[place] = size
         series[place:] += size
     return series, steps
+
+
+def drawn(rng: np.random.Generator) -> float:
+    """A step of 1 to 30 %, up or down."""
+    return float(rng.choice([-1, 1]) * np.exp(rng.uniform(np.log(0.01), np.log(0.3))))
 
 
 def otava() -> Callable[[FloatArray], list[int]] | None:

@@ -52,6 +52,11 @@ def identity_of(suite: Suite, machine: str = "") -> str:
     return "; ".join(filter(None, [machine, " ".join(sorted(built))]))
 
 
+def label_of(identity: str) -> str:
+    """An identity for people: a bare number of processors says what it counts."""
+    return re.sub(r"(?:(?<=, )|^)(\d{1,4})(?=,|;|$)", r"\1 CPUs", identity, count=1)
+
+
 def _first(known: Mapping[str, str], names: Sequence[str]) -> str:
     return next((known[name] for name in names if known.get(name)), "")
 

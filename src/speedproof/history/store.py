@@ -26,7 +26,7 @@ from speedproof.data.suite import Key, Suite
 from speedproof.errors import SpeedproofError, UsageError
 from speedproof.history import schema
 from speedproof.history.commits import Commit
-from speedproof.history.packing import identity_of, location_and_bounds, packed, unpacked
+from speedproof.history.packing import identity_of, label_of, location_and_bounds, packed, unpacked
 from speedproof.history.rows import Added, Measurements, State, StoredSeries, Triage
 
 _BUSY = 60.0  # seconds that a writer waits for another
@@ -102,7 +102,9 @@ class HistoryStore:
                 return Added(path, 0, (), True)
             source = self.number(connection, schema.sources, {"digest": key})
             identity = identity_of(suite, machine)
-            host = self.make_or_find(connection, schema.machines, {"key": identity}, {"label": identity})
+            host = self.make_or_find(
+                connection, schema.machines, {"key": identity}, {"label": label_of(identity)}
+            )
             sitting = self.make_or_find(
                 connection,
                 schema.sessions,
