@@ -195,3 +195,19 @@ def test_without_a_ratio_nothing_is_proven(x: np.ndarray, y: np.ndarray, margin:
             assert held.needed is not None
             assert "no ratio" in held.needed.reason
     assert changed
+
+
+def test_the_floor_of_unequal_sides_against_student() -> None:
+    """The quantile of five and forty runs makes the bound an error; two sessions' variance is added to it."""
+    rng = np.random.default_rng(4)
+    x, y = 10.0 * (1 + 0.02 * rng.standard_normal(5)), 9.0 * (1 + 0.02 * rng.standard_normal(40))
+    suite = Suite.of_samples({"b": {"old": x, "new": y}})
+    plain, held = (
+        sp.compare_suite(suite, rules=Rules(floor=f)).results[0].headlines[0] for f in (None, floor(0.03))
+    )
+    at = math.log(plain.speedup.value)
+    for end in ("low", "high"):
+        away = math.log(getattr(plain.speedup, end)) - at
+        error = math.hypot(away / stats.t.ppf(0.95, 43), 0.03 * math.sqrt(2.0))
+        expected = at + math.copysign(stats.t.ppf(0.95, 8) * error, away)
+        assert math.log(getattr(held.speedup, end)) == pytest.approx(expected, rel=1e-9)

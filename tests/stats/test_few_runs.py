@@ -97,6 +97,18 @@ def test_values_that_are_not_positive() -> None:
     assert math.isnan(float(negative.low))
 
 
+@pytest.mark.parametrize("swapped", [False, True])
+def test_without_logarithms_no_ratio_but_one_is_tested(swapped: bool) -> None:
+    """Ranks alone would bound the ratio; where a zero forbids Welch's test at every other ratio, nothing does."""
+    sides = np.array([1.02, 1.1, 1.6]), np.append(np.linspace(0.99, 1.01, 20), 0.0)
+    x, y = sides[::-1] if swapped else sides
+    found = typical_ratio(x, y, 0.05)
+    assert (float(found.low), float(found.high)) == (0.0, math.inf)
+    for gamma in (0.2, 0.9, 1.2, 5.0):
+        test = typical_ratio_test(x, y, gamma)
+        assert min(float(test.above), float(test.below)) > 0.05
+
+
 @pytest.mark.parametrize("unit", [1e-290, 1e-9, 1e290])
 def test_the_unit_does_not_matter(unit: float) -> None:
     x, y = np.array([1.2, 1.3, 1.25]), np.array([1.0, 1.05, 0.95, 1.02, 0.99])

@@ -405,3 +405,14 @@ def test_the_study_computes_what_the_package_does(study: ModuleType) -> None:
     first = study.first_claims(study.many(noise, 1.05, 0.03, 12, 40))
     one_by_one = [study.blocks_to_faster(*study.session(noise, 1.05, 0.03, seed, 40)) for seed in range(12)]
     assert first.tolist() == one_by_one
+
+
+def test_differences_are_of_the_values_whatever_their_resolution() -> None:
+    """What a coarse clock may hide counts in the bets alone."""
+    sequence = PairedSequence(alpha=0.05)
+    for a, b in ((3.0, 2.0), (2.0, 2.0), (1.0, 4.0)):
+        sequence.add(a, b, resolution=0.5)
+    assert sequence.blocks == 3
+    np.testing.assert_allclose(sequence.differences, np.log([1.5, 1.0, 0.25]), rtol=1e-15)
+    sequence.differences[:] = 0.0  # a copy
+    assert sequence.differences[0] > 0.0
