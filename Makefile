@@ -8,7 +8,7 @@ PYTEST = $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 # Versions that a development environment gets: `make constraints` renews them, `make newest` goes without.
 CONSTRAINTS ?= constraints/dev.txt
 
-.PHONY: demo test test-all coverage random check bench docs sanitize seeds wheel-test lowest lowest-quick newest pythons constraints clean
+.PHONY: demo test test-all coverage random scheduled check bench docs sanitize seeds wheel-test lowest lowest-quick newest pythons constraints clean
 
 # The stamps make a second call instant; a change of the declared dependencies sets up anew.
 $(VENV)/.run: pyproject.toml $(wildcard setup.py src/speedproof/mixture/*.[ch])
@@ -32,9 +32,12 @@ test-all: $(VENV)/.dev
 coverage: $(VENV)/.dev
 	$(PYTEST) --cov --cov-report=term
 
-# Other examples than the gate's, ten times as many rounds: for a schedule, not for a gate.
+# Other examples than the gate's, and the tests in another order (make prints its seed): for a schedule, not for a gate.
 random: $(VENV)/.dev
-	$(PYTEST) --hypothesis-profile random -m "not slow"
+	$(PYTEST) --hypothesis-profile random --shuffle $(shell date +%s) -m "not slow"
+
+# All that is too long for the gate: every night, say.
+scheduled: random lowest newest pythons
 
 demo: $(VENV)/.run
 	$(BIN)/speedproof compare examples/gcc/O2.json examples/gcc/O3.json

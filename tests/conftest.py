@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -27,13 +28,16 @@ _HERE = Path(__file__).parent
 _SLOW = frozenset((_HERE / "slow.txt").read_text(encoding="utf-8").split())
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what takes seconds: everything in ``validation``, and what ``slow.txt`` names."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark what takes seconds: everything in ``validation``, and what ``slow.txt`` names. Shuffle where asked."""
     for item in items:
         if _HERE in item.path.parents:
             name = f"{item.path.relative_to(_HERE)}::{item.name.partition('[')[0]}"
             if name.startswith("validation/") or name in _SLOW:
                 item.add_marker("slow")
+    seed = config.getoption("--shuffle")
+    if seed is not None:
+        random.Random(seed).shuffle(items)
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
@@ -53,7 +57,8 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Declare what writes slow.txt."""
+    """Declare what writes slow.txt, and what shows tests that need others before them."""
+    parser.addoption("--shuffle", type=int, metavar="SEED", help="run the tests in a random order")
     parser.addoption("--slow-list", metavar="FILE", help="write the names of slow tests to this file")
     parser.addoption("--slow-from", type=float, default=1.5, help="seconds from which a test is slow")
 
