@@ -1,0 +1,144 @@
+"""Commands: ``copy``, ``record [TESTS]``, ``draw NUMBER SEED``, ``again FILE``, ``summary FILE``."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+
+from studies.mutants.operators import Mutant, all_mutants
+
+ROOT = Path(__file__).parents[2]
+BUILD = ROOT / "build" / "mutants"
+TREE = BUILD / "tree"
+PACKAGE = TREE / "src" / "speedproof"
+PARTS = ["stats", "protocols", "measure"]
+PLAIN = ["-o", "addopts=", "--import-mode=importlib", "-p", "no:cacheprovider"]
+
+
+def copy() -> None:
+    """Copy what git knows of the repository, and the compiled kernels: no mutant is ever in the worktree."""
+    shutil.rmtree(TREE, ignore_errors=True)
+    listed = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard", "-z"], cwd=ROOT, capture_output=True, check=True
+    )
+    for name in listed.stdout.decode().split("\0"):
+        if name and (ROOT / name).is_file():
+            (TREE / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, TREE / name)
+    subprocess.run([sys.executable, "-m", "compileall", "-q", str(TREE)], check=True)
+    for kernel in (ROOT / "src" / "speedproof" / "mixture").glob("*.so"):
+        shutil.copy2(kernel, PACKAGE / "mixture")
+
+
+def run_tests(arguments: list[str], plugin: object) -> None:
+    """Run pytest over the copy, in this process."""
+    import pytest
+
+    os.chdir(TREE)
+    pytest.main([*PLAIN, f"--basetemp={BUILD / 'tmp'}", *arguments], plugins=[plugin])
+
+
+def record(tests: list[str]) -> None:
+    """Note which tests execute which lines: of all tests, or of some anew."""
+    from studies.mutants.record import Recorder
+
+    recorder = Recorder(PACKAGE, PARTS)
+    run_tests(["-q", "-m", "not slow", *(tests or ["tests"])], recorder)
+    recorder.write(BUILD / f"recorded-{len(list(BUILD.glob('recorded-*')))}.json")
+
+
+def run(
+    choose: Callable[[list[Mutant]], list[Mutant]], tests: list[str], target: Path, seconds: float
+) -> None:
+    """Try some of all mutants, go on where it was cut off, and write what became of each."""
+    from studies.mutants.record import Recorded
+    from studies.mutants.server import Server
+
+    chosen = choose(all_mutants(PACKAGE, PARTS))
+    done = {one["name"] for one in fates(target)} if target.exists() else set()
+
+    def tell(mutant: Mutant, fate: str) -> None:
+        with target.open("a", encoding="utf-8") as file:
+            file.write(json.dumps({"name": mutant.name, "fate": fate, **asdict(mutant)}) + "\n")
+
+    recorded = Recorded(sorted(BUILD.glob("recorded-*.json")), PACKAGE)
+    server = Server(PACKAGE, recorded, [one for one in chosen if one.name not in done], tell, seconds)
+    run_tests(["-p", "no:terminal", *tests], server)
+    summary(fates(target))
+
+
+def fates(path: Path) -> list[dict[str, str]]:
+    """Read what became of some mutants."""
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def equivalents() -> set[str]:
+    """Read which mutants are no errors."""
+    known = (Path(__file__).parent / "equivalent.txt").read_text(encoding="utf-8").splitlines()
+    return {line for line in known if line and not line.startswith("#")}
+
+
+def summary(found: list[dict[str, str]]) -> None:
+    """Print the survivors, and the share that was killed with its exact interval."""
+    from scipy.stats import binomtest
+
+    equivalent = equivalents()
+    alive = {one["name"]: one["fate"] for one in found if not one["fate"].startswith("killed")}
+    for name, fate in sorted(alive.items()):
+        print(f"{'equivalent' if name in equivalent else fate}: {name}")
+    same, killed = len(alive.keys() & equivalent), len(found) - len(alive)
+    interval = binomtest(killed, len(found) - same).proportion_ci(0.95)
+    print(
+        f"{killed} of {len(found) - same} were killed: {killed / (len(found) - same):.1%} "
+        f"[{interval.low:.1%}, {interval.high:.1%}]; {same} more are equivalent"
+    )
+
+
+def main(arguments: list[str]) -> None:
+    """Run one command in an interpreter that sees the copy."""
+    if arguments == ["copy"]:
+        copy()
+    elif os.environ.get("PYTHONPATH", "").split(os.pathsep)[0] != str(TREE / "src"):
+        environment = {
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join([str(TREE / "src"), str(ROOT)]),
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
+        command = [sys.executable, "-m", "studies.mutants", *arguments]
+        sys.exit(subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode)
+    else:
+        with_copy(arguments)
+
+
+def with_copy(arguments: list[str]) -> None:
+    """Carry out a command beside the copy."""
+    match arguments:
+        case ["record", *tests]:
+            record(tests)
+        case ["draw", number, seed]:
+            # Fast tests of the same folders first: the others, and what is slow, are tried by "again".
+            tests = ["-m", "not slow", *(f"tests/{part}" for part in PARTS)]
+            target = BUILD / f"draw-{number}-{seed}.jsonl"
+            run(lambda all_: random.Random(int(seed)).sample(all_, int(number)), tests, target, 20.0)
+        case ["again", file]:
+            drawn = fates(Path(file))
+            alive = {one["name"] for one in drawn if not one["fate"].startswith("killed")} - equivalents()
+            target = Path(file).with_suffix(".again.jsonl")
+            target.unlink(missing_ok=True)
+            run(lambda all_: [one for one in all_ if one.name in alive], ["tests"], target, 200.0)
+            summary([one for one in drawn if one["name"] not in alive] + fates(target))
+        case ["summary", file]:
+            summary(fates(Path(file)))
+        case _:
+            sys.exit(__doc__)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,117 @@
+"""Which tests execute which lines: one run of the tests under coverage, a context a test."""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import coverage
+import pytest
+
+
+class Recorder:
+    """A plug-in for pytest: times the tests and notes the lines that each executes."""
+
+    def __init__(self, package: Path, parts: list[str]) -> None:
+        self.package = package
+        self.coverage = coverage.Coverage(
+            data_file=None, config_file=False, include=[f"{package / part}/*" for part in parts]
+        )
+        self.seconds: dict[str, float] = {}
+        self.failed: set[str] = set()
+        self.coverage.start()
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[Any]:
+        """Name the context after the test."""
+        self.coverage.switch_context(item.nodeid)
+        result = yield
+        self.coverage.switch_context("")
+        return result
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Add up set-up, call and tear-down."""
+        self.seconds[report.nodeid] = self.seconds.get(report.nodeid, 0.0) + report.duration
+        if not report.passed:
+            self.failed.add(report.nodeid)
+
+    def write(self, target: Path) -> None:
+        """Write seconds by test, and the tests by module and line; failed and skipped ones are left out."""
+        self.coverage.stop()
+        data = self.coverage.get_data()
+        tests = [test for test in self.seconds if test not in self.failed]
+        numbers = {test: at for at, test in enumerate(tests)}
+        lines: dict[str, dict[int, list[int]]] = {}
+        for file in sorted(data.measured_files()):
+            module = Path(file).relative_to(self.package).as_posix()
+            lines[module] = {
+                line: sorted(numbers[test] for test in contexts if test in numbers)
+                for line, contexts in data.contexts_by_lineno(file).items()
+            }
+        seconds = [round(self.seconds[test], 4) for test in tests]
+        target.write_text(json.dumps({"tests": tests, "seconds": seconds, "lines": lines}), encoding="utf-8")
+
+
+class Recorded:
+    """What was recorded, over several files of it; without any, what imports say."""
+
+    def __init__(self, paths: list[Path], package: Path) -> None:
+        self.package = package
+        self.seconds: dict[str, float] = {}
+        self.lines: dict[tuple[str, int], set[str]] = {}
+        self.steps: dict[str, dict[str, int]] = {}
+        for path in paths:
+            found = json.loads(path.read_text(encoding="utf-8"))
+            tests = found["tests"]
+            self.seconds.update(zip(tests, found["seconds"], strict=True))
+            for module, lines in found["lines"].items():
+                for line, numbers in lines.items():
+                    self.lines.setdefault((module, int(line)), set()).update(tests[n] for n in numbers)
+
+    def of(self, module: str, first: int, last: int) -> set[str]:
+        """Return the tests that execute any of some lines of a module."""
+        return set().union(*(self.lines.get((module, line), ()) for line in range(first, last + 1)))
+
+    def of_module(self, module: str) -> set[str]:
+        """Return the tests that execute anything of a module, or may do so."""
+        if self.steps:
+            return {test for test, steps in self.steps.items() if module in steps}
+        return set().union(*(tests for (name, _), tests in self.lines.items() if name == module))
+
+    def near(self, test: str, module: str) -> tuple[bool, int]:
+        """Order the tests of a module: its own file first, then by steps of importing from the test to it."""
+        part, _, name = module.removesuffix(".py").rpartition("/")
+        steps = self.steps.get(test, {}).get(module, int(not test.startswith(f"tests/{part}/")))
+        return not test.startswith(f"tests/{part}/test_{name}"), steps
+
+    def guess(self, items: list[pytest.Item]) -> None:
+        """Without a record: a test executes what its file imports, and what that imports, with less chance."""
+        graph = {
+            path.relative_to(self.package).as_posix(): self._imports(path)
+            for path in self.package.rglob("*.py")
+        }
+        known: dict[Path, dict[str, int]] = {}
+        for item in items:
+            if item.path not in known:
+                steps = dict.fromkeys(self._imports(item.path), 0)
+                queue = list(steps)
+                for module in queue:
+                    for below in graph[module] - steps.keys():
+                        steps[below] = steps[module] + 1
+                        queue.append(below)
+                known[item.path] = steps
+            self.steps[item.nodeid] = known[item.path]
+            self.seconds[item.nodeid] = 1.0
+
+    def _imports(self, path: Path) -> set[str]:
+        """The modules of the package that a file imports by name."""
+        found = set()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("speedproof"):
+                stem = "/".join((node.module or "").split(".")[1:])
+                names = [stem, *(f"{stem}/{alias.name}".strip("/") for alias in node.names)]
+                found |= {f"{name}.py" for name in names if name and (self.package / f"{name}.py").is_file()}
+        return found
