@@ -115,3 +115,36 @@ def test_nothing_is_blamed_where_nothing_changed() -> None:
     """At most 5 % of histories, within what 40 can show."""
     wrong = sum(bisected(seed, "normal", 0.0).wrong for seed in range(40))
     assert stats.binomtest(wrong, 40, 0.05, alternative="greater").pvalue > 0.001
+
+
+def test_what_an_open_one_would_need() -> None:
+    """The noise is that of a run; the same runs with the noise that is called enough, less a third, decide."""
+    noise = 0.05
+
+    def compared(scale: float) -> BisectionFinding:
+        rng = np.random.default_rng(5)
+        search = Bisection(2)
+        for _ in range(60):
+            before, after = (math.exp(scale * rng.normal()) for _ in range(2))
+            search.add(0, 1, before, after)
+        return search.finding()
+
+    found = compared(noise)
+    assert found.outcome is BisectionOutcome.UNPROVEN
+    outlook = found.outlook
+    assert outlook.noise == pytest.approx(noise, rel=0.25)
+    assert 60 < outlook.more_runs < 6000
+    assert 0 < outlook.visible < 0.1
+    assert not compared(0.67 * outlook.enough_noise).open
+
+
+def test_a_search_says_about_how_many_runs_are_missing() -> None:
+    """Stopped after the ends are proven, it forecasts what it then takes, within a factor of three."""
+    rng = np.random.default_rng(4)
+    level = [1.0] * 20 + [1.03] * 12
+    search, told = Bisection(len(level)), math.nan
+    while (pair := search.next()) is not None:
+        search.add(*pair, *(level[i] * math.exp(0.015 * rng.normal()) for i in pair))
+        if math.isnan(told) and (found := search.finding()).outcome is BisectionOutcome.OPEN:
+            told, then = found.outlook.more_runs, search.pairs
+    assert told / 3 < 2 * (search.pairs - then) < 3 * told

@@ -23,6 +23,7 @@ from speedproof.protocols.bisection_outlook import (
     noise_of,
     outlook_of_ends,
     outlook_of_search,
+    residuals_of,
 )
 from speedproof.stats.culprit import step_probabilities
 from speedproof.stats.resolution import Resolution, last_place
@@ -306,14 +307,14 @@ class Bisection:
         return self._step_of_times() / self._shortest
 
     def _outlook(self, outcome: BisectionOutcome, credible: tuple[int, ...]) -> BisectionOutlook:
-        noise = noise_of([sequence.differences for sequence in self._sequences.values()])
+        residuals = residuals_of(sequence.differences for sequence in self._sequences.values())
         ends = self._ends()
         if ends is not None and outcome is BisectionOutcome.UNPROVEN:
-            return outlook_of_ends(ends, noise, self._min_change, self._alpha / 2)
+            return outlook_of_ends(ends, noise_of(residuals), self._min_change, self._alpha / 2)
         if ends is not None and outcome is BisectionOutcome.OPEN:
             step = self._sequences.get(self.next() or (0, 0)) if self.stage() is Stage.CONFIRM else None
-            return outlook_of_search(ends, step, len(credible), self.pairs, noise, self._alpha / 2)
-        return BisectionOutlook(noise)
+            return outlook_of_search(ends, step, len(credible), self.pairs, residuals, self._alpha / 2)
+        return BisectionOutlook(noise_of(residuals))
 
     def _rest(self, step: tuple[int, int]) -> tuple[float, float]:
         """Welch's interval of the ends' change over the step's."""

@@ -6,7 +6,7 @@ Forecasts carry what was seen into the future and have no part in any proof.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Iterable
 
 import numpy as np
 from msgspec import Struct
@@ -33,6 +33,16 @@ class BisectionOutlook(Struct, frozen=True):
     """The smallest change that as many pairs of the ends show in half of all bisections; NaN when decided."""
 
 
+def residuals_of(groups: Iterable[FloatArray]) -> FloatArray:
+    """The differences of pairs about the median of their kind."""
+    return np.concatenate([np.empty(0), *(group - np.median(group) for group in groups if group.size > 1)])
+
+
+def noise_of(residuals: FloatArray) -> float:
+    """Of one run; a pair has two."""
+    return scale_of(np.sort(residuals)) / math.sqrt(2) if residuals.size > 1 else math.nan
+
+
 def outlook_of_ends(ends: PairedSequence, noise: float, least: float, alpha: float) -> BisectionOutlook:
     """Of a comparison that may end with a difference, or with one that is proven to be below the least."""
     equal = (ends.blocks_to_go(gamma=1 / (1 + least), side=1), ends.blocks_to_go(gamma=1 + least, side=-1))
@@ -43,24 +53,24 @@ def outlook_of_ends(ends: PairedSequence, noise: float, least: float, alpha: flo
 
 
 def outlook_of_search(
-    ends: PairedSequence, step: PairedSequence | None, left: int, pairs: int, noise: float, alpha: float
+    ends: PairedSequence,
+    step: PairedSequence | None,
+    left: int,
+    pairs: int,
+    residuals: FloatArray,
+    alpha: float,
 ) -> BisectionOutlook:
     """Of a search with so many commits left and pairs done; the step is that of the confirmation under way."""
-    side = 1 if float(np.median(ends.differences)) > 0 else -1
-    proof = blocks_for_proof(side * ends.differences, alpha)
-    missing = proof if step is None else step.blocks_to_go(side=side)
-    if math.isnan(missing):
+    change = float(np.median(ends.differences))
+    proof = blocks_for_proof(abs(change) + residuals, alpha)
+    missing = math.nan if step is None else step.blocks_to_go(side=1 if change > 0 else -1)
+    if not math.isfinite(missing):
         missing = proof
     more = missing + _PER_HALVING * math.log2(max(left, 1)) * proof
+    noise = noise_of(residuals)
     return BisectionOutlook(noise, 2 * more, _enough(noise, pairs, more))
 
 
 def _enough(noise: float, pairs: int, more: float) -> float:
     """Runs needed grow with the square of the noise."""
     return noise * math.sqrt(pairs / (pairs + more)) if math.isfinite(more) and pairs else math.nan
-
-
-def noise_of(groups: Collection[FloatArray]) -> float:
-    """Of one run, from the differences of pairs about the median of their kind."""
-    about = [group - np.median(group) for group in groups if group.size > 1]
-    return scale_of(np.sort(np.concatenate(about))) / math.sqrt(2) if about else math.nan

@@ -147,7 +147,7 @@ def _reasons(found: BisectionFinding, min_change: float, varied: bool | None, lo
                 f", so {_runs(found.pairs, varied)} show a change of {percent(outlook.visible, 2)} or more"
             )
         if math.isfinite(outlook.enough_noise):
-            told += f"; at {percent(outlook.enough_noise, 2)} they would have told"
+            told += f"; at {percent(outlook.enough_noise, 2)} these would have been enough"
         yield Text(f"{told}.", "doubt")
     if load:
         yield Text(f"{load[0].upper()}{load[1:]}.", "doubt")
