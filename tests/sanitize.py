@@ -34,7 +34,7 @@ def load(name: str, folder: Path) -> Any:
 def hostile(module: Any) -> int:
     """Shapes, indices and numbers that do not fit together; returns how many were refused."""
     rng = np.random.default_rng(1)
-    rules = (1e-5, 0.0, 1e-16, 0, 50, 1, 0, 0.0, 0.0)
+    rules = (1e-5, 0.0, 1e-16, 0, 50, 1, 0, 0.0, 0.0, 1)
     refused = 0
     for _ in range(3000):
         rows, n, K = (int(v) for v in rng.integers(-1, 6, 3))

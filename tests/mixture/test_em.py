@@ -104,6 +104,21 @@ def test_single_precision_decides_as_double(kernels: list[str], n: int) -> None:
     assert np.quantile(gap, 0.98) < 2e-4
 
 
+@pytest.mark.parametrize("n", [27, 80])
+def test_climbs_that_are_given_up_would_not_have_won(n: int) -> None:
+    """Against searches that give nothing up: the same choice but for a few rows."""
+    rng = np.random.default_rng(n)
+    normal, heavy = np.sort(rng.normal(size=(150, n)), axis=1), np.sort(rng.standard_t(3, (150, n)), axis=1)
+    for rows in (three_peaks(150, n, seed=n), normal, heavy):
+        starts = em.quantile_starts(rows, 9)
+        quick = em.search(rows, starts, 9, em.REPLICATE, single=True)
+        whole = em.search(rows, starts, 9, replace(em.REPLICATE, give_up=False), single=True)
+        same = (quick.best == whole.best).all(axis=1)
+        assert same.mean() >= 0.97
+        np.testing.assert_array_equal(quick.parameters[same], whole.parameters[same])
+        assert np.abs(quick.steps).sum() < 0.8 * np.abs(whole.steps).sum()
+
+
 def test_plain_em_never_loses_likelihood(kernels: list[str]) -> None:
     """The theorem of Dempster, Laird and Rubin, step by step."""
     rows = three_peaks(3, 60, seed=5)

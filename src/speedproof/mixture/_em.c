@@ -58,6 +58,8 @@ typedef struct {
     int extra_step;      /* keep one more M-step when it still moves the weights (mclust) */
     double finish_gain;  /* then take the models that may still win on to this gain (0: do not) */
     double finish_margin; /* they are those whose BIC is within this of the best */
+    int give_up;          /* end a climb that is far below what its model needs to win ... */
+    double needed;        /* ... which is this log-likelihood */
 } Rules;
 
 enum { MODEL_E = 0, MODEL_V = 1 };
@@ -196,6 +198,13 @@ static Outcome em_plain(EStep e_step, const void *x, int n, int K, int model, co
     return o;
 }
 
+/* Whether a climb that is `gain` a step steep is too far below what it needs. The square root of the gain is about
+ * the slope: what is left to climb grows with it, and with E, whose climbs rest on ledges, farther. */
+static int hopeless(const Rules *rules, int model, int steps, double loglik, double gain, double needed) {
+    const double reach = model == MODEL_E ? 60.0 : 30.0;
+    return rules->give_up && steps >= 6 && needed - loglik > 8.0 + reach * sqrt(fmax(gain, 0.0));
+}
+
 /* EM accelerated: at each start t0 two steps t0 -> t1 -> t2, then an extrapolation as the next start; a start
  * that is less likely than the t1 before it is replaced by that t2. */
 static Outcome em_accelerated(EStep e_step, const void *x, int n, int K, int model, const Rules *rules,
@@ -229,6 +238,7 @@ static Outcome em_accelerated(EStep e_step, const void *x, int n, int K, int mod
             o.state = RUN_OK;
             return o;
         }
+        if (hopeless(rules, model, o.steps, o.loglik, o.loglik - start, rules->needed)) return o;
         copy_mixture(K, m, &t0);
         extrapolate(K, &t0, &t1, &t2, rules->min_variance, &longest, m);
     }
@@ -266,6 +276,7 @@ static double bic_of(double loglik, int n, int K, int model) {
 #define FLOATS 16
 #define MAX_D(a, b) ((VecD_avx512)_mm512_max_pd((__m512d)(a), (__m512d)(b)))
 #define MAX_F(a, b) ((VecF_avx512)_mm512_max_ps((__m512)(a), (__m512)(b)))
+#define ANY_F(a) (_mm512_movepi32_mask((__m512i)(a)) != 0)
 #define FMA_D(a, b, c) ((VecD_avx512)_mm512_fmadd_pd((__m512d)(a), (__m512d)(b), (__m512d)(c)))
 #define FMA_F(a, b, c) ((VecF_avx512)_mm512_fmadd_ps((__m512)(a), (__m512)(b), (__m512)(c)))
 #include "_em_data.h"
@@ -279,12 +290,14 @@ static double bic_of(double loglik, int n, int K, int model) {
 #undef MAX_F
 #undef FMA_D
 #undef FMA_F
+#undef ANY_F
 #define ISA avx2
 #define TARGET __attribute__((target("avx2,fma")))
 #define DOUBLES 4
 #define FLOATS 8
 #define MAX_D(a, b) ((VecD_avx2)_mm256_max_pd((__m256d)(a), (__m256d)(b)))
 #define MAX_F(a, b) ((VecF_avx2)_mm256_max_ps((__m256)(a), (__m256)(b)))
+#define ANY_F(a) (_mm256_movemask_ps((__m256)(a)) != 0)
 #define FMA_D(a, b, c) ((VecD_avx2)_mm256_fmadd_pd((__m256d)(a), (__m256d)(b), (__m256d)(c)))
 #define FMA_F(a, b, c) ((VecF_avx2)_mm256_fmadd_ps((__m256)(a), (__m256)(b), (__m256)(c)))
 #include "_em_data.h"
@@ -298,6 +311,7 @@ static double bic_of(double loglik, int n, int K, int model) {
 #undef MAX_F
 #undef FMA_D
 #undef FMA_F
+#undef ANY_F
 #endif
 #define ISA plain
 #define TARGET
@@ -373,10 +387,11 @@ static PyObject *search(PyObject *self, PyObject *args) {
     Rules rules;
     int single, kernel, done = 1;
     (void)self;
-    if (!PyArg_ParseTuple(args, "y*y*w*w*w*w*iii(dddiiiidd)iiii", &x, &starts, &loglik, &parameters, &best,
+    rules.needed = -INFINITY;
+    if (!PyArg_ParseTuple(args, "y*y*w*w*w*w*iii(dddiiiiddi)iiii", &x, &starts, &loglik, &parameters, &best,
                           &steps, &s.rows, &s.n, &s.K_max, &rules.gain_relative, &rules.gain_absolute,
                           &rules.min_variance, &rules.clamp, &rules.max_steps, &rules.accelerate, &rules.extra_step,
-                          &rules.finish_gain, &rules.finish_margin, &single, &s.K_always, &s.patience, &kernel))
+                          &rules.finish_gain, &rules.finish_margin, &rules.give_up, &single, &s.K_always, &s.patience, &kernel))
         return NULL;
     int valid = s.rows >= 0 && s.n >= 1 && s.K_max >= 1 && s.K_max <= K_LIMIT && kernel >= 0 &&
                 kernel < KERNEL_COUNT && usable(kernel) && rules.max_steps <= MOST_STEPS;
@@ -432,10 +447,11 @@ static PyObject *climb(PyObject *self, PyObject *args) {
     Rules rules;
     int jobs, n, width, kernel, valid;
     (void)self;
-    if (!PyArg_ParseTuple(args, "y*w*y*w*w*iii(dddiiiidd)i", &x, &mixtures, &places, &loglik, &steps, &jobs, &n, &width,
+    rules.needed = -INFINITY;
+    if (!PyArg_ParseTuple(args, "y*w*y*w*w*iii(dddiiiiddi)i", &x, &mixtures, &places, &loglik, &steps, &jobs, &n, &width,
                           &rules.gain_relative, &rules.gain_absolute, &rules.min_variance, &rules.clamp,
                           &rules.max_steps, &rules.accelerate, &rules.extra_step, &rules.finish_gain,
-                          &rules.finish_margin, &kernel))
+                          &rules.finish_margin, &rules.give_up, &kernel))
         return NULL;
     valid = jobs >= 0 && n >= 1 && width >= 1 && width <= K_LIMIT && kernel >= 0 && kernel < KERNEL_COUNT && usable(kernel) &&
             rules.max_steps <= MOST_STEPS;

@@ -9,6 +9,7 @@ typedef struct {
     int row, model;
     int active;    /* there is something to run */
     int undecided; /* single precision does not do: go on in double from the mixture */
+    double needed; /* to win; see Rules */
     Mixture mixture;
     Outcome outcome;
 } Run;
@@ -29,7 +30,13 @@ static const float EXP2_F[6] = {
  * unseen (the first, or t2 in place of a bad one), or at t1. */
 enum { AT_FAR, AT_START, AT_SECOND };
 
-#define OBSERVATIONS_A_LOG 16 /* sums of at most 32 components: a product of at most 2^80 */
+#define OBSERVATIONS_A_LOG 64 /* mantissas below 2: a product of at most 2^64 */
+#define GROUP 4 /* observations at once */
+/* Logs of densities are taken relative to the tallest component's peak, which gets this one, and cut off at the
+ * lowest, so that no product of two is denormal; the sum of an observation is sound from so much on. */
+#define TALLEST 90.0f
+#define LOWEST -20.0f
+#define LEAST_SUM 256.0f
 #endif
 
 #define VecF JOIN(VecF, ISA)
@@ -78,7 +85,7 @@ TARGET INLINE void NAME(pick_mixture)(int K, VecI where, const LaneMixture *yes,
     }
 }
 
-/* 2^q for -126 <= q <= 0; polynomial of relative error 8e-8 on [-1/2, 1/2]. */
+/* 2^q for -126 <= q <= 126; polynomial of relative error 8e-8 on [-1/2, 1/2]. */
 TARGET INLINE VecF NAME(exp2_f)(VecF q) {
     const float magic = 12582912.0f; /* 1.5 2^23: adding it rounds to an integer */
     VecF t = q + magic;
@@ -105,61 +112,101 @@ TARGET INLINE VecF NAME(log2_f)(VecF x) {
     return __builtin_convertvector(e, VecF) + t * p;
 }
 
+TARGET INLINE int NAME(any)(VecI where) {
+#ifdef ANY_F
+    return ANY_F(where);
+#else
+    int64_t both[FLOATS / 2], found = 0;
+    memcpy(both, &where, sizeof both);
+    for (int i = 0; i < FLOATS / 2; i++) found |= both[i];
+    return found != 0;
+#endif
+}
+
+/* An observation far from all components: those lanes anew, relative to its likeliest; returns that one's exponent. */
+TARGET static __attribute__((noinline)) VecF NAME(e_again)(VecF obs, const int K, const VecF *mu, const VecF *c,
+                                                           const VecF *h, VecI where, VecF *e, int stride,
+                                                           VecF *sum) {
+    const VecF zero = {0.0f};
+    VecF top = zero - INFINITY, total = zero;
+    for (int k = 0; k < K; k++) {
+        VecF d = obs - mu[k];
+        top = NAME(max_f)(NAME(fma_f)(d * d, h[k], c[k]), top);
+    }
+    for (int k = 0; k < K; k++) {
+        VecF d = obs - mu[k];
+        VecF q = NAME(max_f)(NAME(fma_f)(d * d, h[k], c[k]) - top, zero - 100.0f);
+        e[k * stride] = NAME(pick)(where, NAME(exp2_f)(q), e[k * stride]);
+        total += e[k * stride];
+    }
+    *sum = NAME(pick)(where, total, *sum);
+    return NAME(pick)(where, top, zero);
+}
+
 /* Responsibilities of `count` observations (a constant) and their moments; see e_block. */
 TARGET INLINE void NAME(e_group)(const float *x, const int count, const int K, const VecF *mu, const VecF *c,
-                                 const VecF *h, LaneSums *sums, VecF *height, VecF *product) {
-    const VecF zero = {0.0f}, lowest = zero - 126.0f;
-    VecF obs[4], e[K_LIMIT][4], top[4], sum[4];
+                                 const VecF *h, LaneSums *sums, VecF *height, VecI *exponent, VecF *product) {
+    const VecF zero = {0.0f};
+    VecF obs[GROUP], e[K_LIMIT][GROUP], sum[GROUP];
     for (int j = 0; j < count; j++) {
         memcpy(&obs[j], x + (size_t)j * FLOATS, sizeof obs[j]);
-        top[j] = zero - INFINITY;
         sum[j] = zero;
     }
     for (int k = 0; k < K; k++)
         for (int j = 0; j < count; j++) {
             VecF d = obs[j] - mu[k];
-            e[k][j] = NAME(fma_f)(d * d, h[k], c[k]);
-            top[j] = NAME(max_f)(e[k][j], top[j]);
-        }
-    for (int k = 0; k < K; k++)
-        for (int j = 0; j < count; j++) {
-            e[k][j] = NAME(exp2_f)(NAME(max_f)(e[k][j] - top[j], lowest));
+            e[k][j] = NAME(exp2_f)(NAME(max_f)(NAME(fma_f)(d * d, h[k], c[k]), zero + LOWEST));
             sum[j] += e[k][j];
         }
     for (int j = 0; j < count; j++) {
-        *height += top[j];
-        *product *= sum[j];
+        const VecI far = ~(sum[j] > LEAST_SUM);
+        if (__builtin_expect(NAME(any)(far), 0))
+            *height += NAME(e_again)(obs[j], K, mu, c, h, far, &e[0][j], GROUP, &sum[j]);
+        *exponent += (VecI)sum[j] >> 23;
+        *product *= (VecF)(((VecI)sum[j] & 0x7fffff) | 0x3f800000);
         sum[j] = 1.0f / sum[j];
     }
-    for (int k = 0; k < K; k++)
+    for (int k = 0; k < K; k++) {
+        VecF t0 = zero, t1 = zero, t2 = zero;
         for (int j = 0; j < count; j++) {
             VecF d = obs[j] - mu[k];
             VecF r = e[k][j] * sum[j];
             VecF rd = r * d;
-            sums->s0[k] += r;
-            sums->s1[k] += rd;
-            sums->s2[k] = NAME(fma_f)(rd, d, sums->s2[k]);
+            t0 += r;
+            t1 += rd;
+            t2 = NAME(fma_f)(rd, d, t2);
         }
+        sums->s0[k] += t0;
+        sums->s1[k] += t1;
+        sums->s2[k] += t2;
+    }
 }
 
 TARGET INLINE void NAME(e_runs_of)(const float *x, int n, const int K, const LaneMixture *m, LaneSums *sums) {
     const VecF zero = {0.0f};
-    VecF c[K_LIMIT], h[K_LIMIT];
+    VecF c[K_LIMIT], h[K_LIMIT], highest = zero - INFINITY;
     for (int k = 0; k < K; k++) {
-        c[k] = NAME(log2_f)(m->w[k]) - 0.5f * NAME(log2_f)(m->v[k]);
-        h[k] = (float)(-0.5 * LOG2_E) / m->v[k];
+        const VecF inverse = 1.0f / m->v[k];
+        c[k] = 0.5f * NAME(log2_f)(m->w[k] * m->w[k] * inverse);
+        h[k] = (float)(-0.5 * LOG2_E) * inverse;
+        highest = NAME(max_f)(c[k], highest);
         sums->s0[k] = sums->s1[k] = sums->s2[k] = zero;
     }
+    highest -= TALLEST;
+    for (int k = 0; k < K; k++) c[k] -= highest;
     for (int l = 0; l < FLOATS; l++) sums->loglik[l] = 0.0;
     for (int start = 0; start < n;) {
-        const int end = start + OBSERVATIONS_A_LOG < n ? start + OBSERVATIONS_A_LOG : n;
+        const int from = start, end = start + OBSERVATIONS_A_LOG < n ? start + OBSERVATIONS_A_LOG : n;
         VecF height = zero, product = zero + 1.0f;
-        for (; start + 4 <= end; start += 4)
-            NAME(e_group)(x + (size_t)start * FLOATS, 4, K, m->mu, c, h, sums, &height, &product);
+        VecI exponent = {0};
+        for (; start + GROUP <= end; start += GROUP)
+            NAME(e_group)(x + (size_t)start * FLOATS, GROUP, K, m->mu, c, h, sums, &height, &exponent, &product);
         for (; start < end; start++)
-            NAME(e_group)(x + (size_t)start * FLOATS, 1, K, m->mu, c, h, sums, &height, &product);
-        VecF chunk = height + NAME(log2_f)(product);
-        for (int l = 0; l < FLOATS; l++) sums->loglik[l] += (double)chunk[l];
+            NAME(e_group)(x + (size_t)start * FLOATS, 1, K, m->mu, c, h, sums, &height, &exponent, &product);
+        exponent -= 127 * (end - from);
+        height += NAME(log2_f)(product);
+        for (int l = 0; l < FLOATS; l++)
+            sums->loglik[l] += (double)exponent[l] + (double)height[l] + (end - from) * (double)highest[l];
     }
     for (int l = 0; l < FLOATS; l++) sums->loglik[l] = LN_2 * sums->loglik[l] - 0.5 * n * LOG_2PI;
 }
@@ -337,6 +384,10 @@ TARGET static unsigned NAME(advance)(Lanes *lanes, int n, int K, const Rules *ru
             run->outcome.loglik = loglik;
             run->outcome.state = RUN_OK;
             NAME(store)(l, K, &lanes->now, &run->mixture);
+            finished |= 1u << l;
+        } else if (hopeless(rules, run->model, run->outcome.steps, loglik, loglik - lanes->start[l], run->needed)) {
+            run->outcome.loglik = loglik;
+            run->outcome.state = RUN_UNFINISHED;
             finished |= 1u << l;
         } else {
             far[l] = -1;

@@ -53,6 +53,14 @@ static void record_single_gaussian(const Search *s, int row, const Rules *rules,
     record(s, row, 1, MODEL_E, &o, m);
 }
 
+/* The log-likelihood above which a model would win. */
+static double needed(const Search *s, int row, int K, int model) {
+    const int32_t *best = s->best + 2 * (size_t)row;
+    if (best[0] == 0) return -INFINITY;
+    const double loglik = s->loglik[((size_t)row * s->K_max + best[0] - 1) * 2 + best[1]];
+    return 0.5 * (bic_of(loglik, s->n, best[0], best[1]) - bic_of(0.0, s->n, K, model));
+}
+
 /* Whether a row still wants more components: always up to K_always, then until `patience` of them in a row
  * brought nothing; patience 0 asks for the full search. */
 static int wants(const Search *s, int row, int K) {
@@ -96,11 +104,13 @@ static int search_in_double(const Search *s, const Rules *rules, const Kernels *
         const double *x = s->x + (size_t)row * s->n;
         record_single_gaussian(s, row, rules, &mixtures[0]);
         for (int K = 2; done && K <= s->K_max && wants(s, row, K); K++) {
+            Rules own[2] = {*rules, *rules}; /* E is no bar to V */
+            for (int model = MODEL_E; model <= MODEL_V; model++) own[model].needed = needed(s, row, K, model);
             for (int model = MODEL_E; done && model <= MODEL_V; model++) {
                 Mixture *m = &mixtures[2 * (K - 1) + model];
                 Outcome o = {0.0, 0, RUN_SINGULAR};
                 if (from_classes(x, start_of(s, row, K), s->n, K, model, rules, m))
-                    o = em_run(kernels->e_step, x, s->n, K, model, rules, m);
+                    o = em_run(kernels->e_step, x, s->n, K, model, &own[model], m);
                 done = o.state != RUN_NO_MEMORY;
                 record(s, row, K, model, &o, m);
             }
@@ -129,6 +139,7 @@ static int search_in_single(const Search *s, const Rules *rules, const Rules *re
                 run->model = model;
                 run->outcome = (Outcome){0.0, 0, RUN_SINGULAR};
                 run->undecided = 0;
+                run->needed = needed(s, row, K, model);
                 run->active = from_classes(s->x + (size_t)row * s->n, start_of(s, row, K), s->n, K, model,
                                            rules, &run->mixture);
             }
@@ -137,7 +148,11 @@ static int search_in_single(const Search *s, const Rules *rules, const Rules *re
         for (int j = 0; done && j < queue.count; j++) {
             Run *run = &runs[j];
             const double *row = s->x + (size_t)run->row * s->n;
-            if (run->undecided) run->outcome = em_run(kernels->e_step, row, s->n, K, run->model, redo, &run->mixture);
+            if (run->undecided) {
+                Rules own = *redo;
+                own.needed = run->needed;
+                run->outcome = em_run(kernels->e_step, row, s->n, K, run->model, &own, &run->mixture);
+            }
             done = run->outcome.state != RUN_NO_MEMORY;
             record(s, run->row, K, run->model, &run->outcome, &run->mixture);
         }

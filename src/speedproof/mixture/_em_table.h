@@ -36,7 +36,7 @@ typedef struct {
 } Table;
 
 static Rules table_rules(const Table *t, double relative, double absolute, int steps) {
-    Rules r = {relative, absolute, t->floor, 1, steps, 1, 0, 0.0, 0.0};
+    Rules r = {relative, absolute, t->floor, 1, steps, 1, 0, 0.0, 0.0, 0, -INFINITY};
     return r;
 }
 

@@ -59,6 +59,8 @@ class StoppingRules:
     finish_gain, finish_margin : float
         When positive: afterwards every model whose BIC is within the margin of the best goes on until a
         step gains at most ``finish_gain``.
+    give_up : bool
+        In a search: end climbs that are far below what their model needs to win.
 
     References
     ----------
@@ -75,13 +77,14 @@ class StoppingRules:
     finish_gain: float = 0.0
     finish_margin: float = 0.0
     clamp: bool = False
+    give_up: bool = False
 
     @property
     def packed(self) -> tuple[float, ...]:
         """As the compiled module takes them."""
         return (
             self.gain_relative, self.gain_absolute, self.min_variance, self.clamp, self.max_steps,
-            self.accelerate, self.extra_step, self.finish_gain, self.finish_margin,
+            self.accelerate, self.extra_step, self.finish_gain, self.finish_margin, self.give_up,
         )  # fmt: skip
 
 
@@ -91,8 +94,8 @@ EMPTY = SINGULAR**0.5
 
 MCLUST = StoppingRules(1e-5, 0.0, SINGULAR, 100_000, accelerate=False, extra_step=True)
 """The rules of R's mclust, for data in their own unit."""
-REPLICATE = StoppingRules(1e-5, 0.0, SINGULAR, 600, accelerate=True, extra_step=False)
-"""For bootstrap replicates: mclust's tolerance, reached by accelerated steps."""
+REPLICATE = StoppingRules(1e-5, 0.0, SINGULAR, 600, accelerate=True, extra_step=False, give_up=True)
+"""For bootstrap replicates: mclust's tolerance, reached by accelerated steps, and no climb without hope."""
 CONVERGED = StoppingRules(
     1e-5, 0.0, SINGULAR, 6000, accelerate=True, extra_step=False, finish_gain=1e-11, finish_margin=10.0
 )

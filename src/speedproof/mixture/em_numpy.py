@@ -54,6 +54,8 @@ class Runs:
     steps: Ints
     finished: BoolArray
     singular: BoolArray
+    needed: FloatArray  # to win
+    reach: FloatArray  # from below it; see hopeless() in _em.c
 
     @classmethod
     def of_samples(
@@ -78,7 +80,8 @@ class Runs:
     ) -> Runs:
         """Runs that have made no step; those whose start is not sound are over."""
         count = sound.size
-        return cls(e_step, m_step, start, np.full(count, np.nan), np.zeros(count, np.int32), ~sound, ~sound)
+        steps, never, reach = np.zeros(count, np.int32), np.full(count, -np.inf), np.zeros(count)
+        return cls(e_step, m_step, start, np.full(count, np.nan), steps, ~sound, ~sound, never, reach)
 
 
 def e_step(x: FloatArray, t: Mixtures) -> tuple[FloatArray, FloatArray]:
@@ -126,6 +129,11 @@ def search(rows: FloatArray, starts: Ints, request: Request, fits: Fits) -> None
         runs = _start(rows, classes, 1 if K == 1 else 2, rules)
         runs.singular |= ~np.repeat(wanted, runs.singular.size // count)
         runs.finished |= runs.singular
+        if rules.give_up and K > 1:
+            runs.needed = np.array(
+                [_needed(fits, row, K, m, n) for row in range(count) for m in (em.E, em.V)]
+            )
+            runs.reach = np.tile([60.0, 30.0], count)
         (accelerated if rules.accelerate else _plain)(runs, rules)
         record(fits, K, runs)
         mixtures[K] = runs.mixtures
@@ -241,6 +249,10 @@ def accelerated(runs: Runs, rules: StoppingRules) -> None:
         on, start, loglik, following = on[sound], start[sound], loglik[sound], following[sound]
         runs.loglik[on] = best[on] = loglik
         done = loglik - start <= rules.gain_relative * (1 + np.abs(loglik)) + rules.gain_absolute
+        slope = np.sqrt(np.maximum(loglik - start, 0.0))
+        given_up = (runs.steps[on] >= 6) & (runs.needed[on] - loglik > 8.0 + runs.reach[on] * slope)
+        runs.steps[on[given_up & ~done]] *= -1  # they count as finished, and tell by their sign
+        done |= given_up
         runs.finished[on[done]] = True
         on, following = on[~done], following[~done]
         t2[on] = following
@@ -294,6 +306,13 @@ def choose(fits: Fits, K: int, n: int, mixtures: Mixtures) -> None:
 def _bic(fits: Fits, row: int, K: int, model: int, n: int) -> float:
     parameters = 2 if K == 1 else 2 * K if model == 0 else 3 * K - 1
     return float(2.0 * fits.loglik[row, K - 1, model] - parameters * np.log(n))
+
+
+def _needed(fits: Fits, row: int, K: int, model: int, n: int) -> float:
+    """The log-likelihood above which a model would win."""
+    of, kind = fits.best[row].tolist()
+    parameters = 2 * K if model == em.E else 3 * K - 1
+    return 0.5 * (_bic(fits, row, of, kind, n) + parameters * float(np.log(n))) if of else -np.inf
 
 
 def _finish(rows: FloatArray, rules: StoppingRules, fits: Fits, mixtures: dict[int, Mixtures]) -> None:

@@ -13,7 +13,8 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from math import log, pi, sqrt
+from math import isfinite, log, pi, sqrt
+from operator import attrgetter
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -272,17 +273,14 @@ def fit(
     if compatible:
         return _as_mclust(np.sort(np.asarray(values, dtype=np.float64).ravel()), K_max)
     found = table(u, K_max, _rounding(values, u, scale))
-    loglik = np.full((K_max, 2), np.nan)
-    for (K, model), one in found.items():
-        loglik[K - 1, model] = one.loglik
-    candidates = ranked_candidates(loglik - n * np.log(scale), n)
+    candidates = ranked_candidates(found.loglik - n * log(scale), n)
     if components is not None:
         candidates = tuple(c for c in candidates if components == c.K)
         if not candidates:
             raise DataError(f"{n} values support no mixture of {components} components")
     best = candidates[0]
-    one = found[best.K, em.V if best.kind == "V" else em.E]
-    w, mu, v = one.mixture
+    place = best.K - 1, em.V if best.kind == "V" else em.E
+    w, mu, v = found.mixtures[place][:, : best.K]
     return MixtureFit(
         MixtureModel(w, centre + scale * mu, scale * np.sqrt(v)),
         best.kind,
@@ -291,7 +289,7 @@ def fit(
         best.bic,
         free_parameters(best.kind, best.K),
         candidates,
-        one.converged,
+        bool(found.converged[place]),
         K_max,
         values=np.array(values, dtype=np.float64).ravel(),
     )
@@ -333,10 +331,11 @@ def free_parameters(kind: Kind, K: int) -> int:
 
 def ranked_candidates(loglik: FloatArray, n: int) -> tuple[Candidate, ...]:
     """What could be estimated, in order of BIC; of equals the one with fewer components, E before V."""
-    found = []
-    for K, pair in enumerate(loglik.tolist(), start=1):
-        kinds: tuple[Kind, ...] = ("X",) if K == 1 else ("E", "V")
-        for kind, value in zip(kinds, pair, strict=False):
-            if np.isfinite(value):
-                found.append(Candidate(kind, K, value, 2 * value - free_parameters(kind, K) * log(n)))
-    return tuple(sorted(found, key=lambda c: -c.bic))
+    found: list[Candidate] = []
+    penalty = log(n)
+    for K, (common, own) in enumerate(loglik.tolist(), start=1):
+        for kind, value in (("X", common),) if K == 1 else (("E", common), ("V", own)):
+            if isfinite(value):
+                found.append(Candidate(kind, K, value, 2.0 * value - free_parameters(kind, K) * penalty))
+    found.sort(key=attrgetter("bic"), reverse=True)  # stable: equals stay in order
+    return tuple(found)

@@ -138,7 +138,7 @@ def draw_samples(
             drawn = model.means[k] + model.sds[k] * rng.standard_normal((BLOCK, n))
             part = samples[block * BLOCK : (block + 1) * BLOCK]
             part[:] = drawn[: len(part)]
-            part.sort(axis=1)
+        samples[blocks.start * BLOCK : blocks.stop * BLOCK].sort(axis=1)
 
     em.over_blocks(draw, len(children), jobs)
     return samples

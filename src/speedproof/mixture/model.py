@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import exp, log
 
 import numpy as np
 import numpy.typing as npt
@@ -243,8 +244,12 @@ class MixtureModel:
     def score(self, x: npt.ArrayLike) -> FloatArray:
         """Derivative of the log density; its zeros are modes and valleys."""
         points = np.asarray(x, dtype=np.float64)
-        pull = (self.means - points[..., None]) / self.sds**2
-        return np.asarray((self.responsibilities(points) * pull).sum(axis=-1))
+        # Components along the first axis: sums over a short last one are slow.
+        w, mu, sd = np.stack([self.weights, self.means, self.sds]).reshape(3, -1, *(1,) * points.ndim)
+        z = (mu - points) / sd
+        e = np.log(w) - np.log(sd) - 0.5 * z * z
+        np.exp(e - e.max(axis=0), out=e)
+        return np.asarray((e * (z / sd)).sum(axis=0) / e.sum(axis=0))
 
     def modes(self) -> Modes:
         """Local maxima of the density, found as sign changes of the score.
@@ -263,23 +268,31 @@ class MixtureModel:
         margin = 1e-3 * self.sds.max()
         a, b = float(self.means[0] - margin), float(self.means[-1] + margin)
         around = (self.means[:, None] + self.sds[:, None] * np.arange(-8.0, 8.005, 0.01)).ravel()
-        grid = np.unique(
-            np.concatenate([[a, b], around[(around > a) & (around < b)], np.linspace(a, b, 2001)])
-        )
+        grid = np.concatenate([around[(around > a) & (around < b)], np.linspace(a, b, 2001)])
+        grid.sort()
         score = self.score(grid)
         grid, rising = grid[score != 0], score[score != 0] > 0
         at = np.flatnonzero(rising[:-1] != rising[1:])
         up = rising[at]
-        low, high = grid[at], grid[at + 1]
-        which, cuts = np.arange(at.size), np.linspace(0.0, 1.0, 65)
-        for _ in range(10):  # each cuts every bracket in 64
-            points = low[:, None] + (high - low)[:, None] * cuts
-            turned = (self.score(points) > 0) != up[:, None]
-            turned[:, 0], turned[:, -1] = False, True
-            first = turned.argmax(axis=1)
-            low, high = points[which, first - 1], points[which, first]
-        roots = low + 0.5 * (high - low)
+        brackets = zip(grid[at].tolist(), grid[at + 1].tolist(), up.tolist(), strict=True)
+        roots = np.array([self._turn(*bracket) for bracket in brackets])
         places, valleys = roots[up], roots[~up]
         peaks = self.logpdf(places)
         dips = np.minimum(peaks[:-1], peaks[1:]) - self.logpdf(valleys)
         return Modes(places, peaks, valleys, dips)
+
+    def _turn(self, low: float, high: float, up: bool) -> float:
+        """Where the score, positive at ``low`` if ``up``, changes its sign: bisection, one number at a time."""
+        parts = [
+            (log(w) - log(s), mu, s)
+            for w, mu, s in zip(self.weights.tolist(), self.means.tolist(), self.sds.tolist(), strict=True)
+        ]
+        while low < (x := low + 0.5 * (high - low)) < high:
+            pulls = [(z / s, c - 0.5 * z * z) for c, z, s in [(c, (mu - x) / s, s) for c, mu, s in parts]]
+            top = max(height for _, height in pulls)
+            pull = sum(exp(height - top) * p for p, height in pulls)
+            if (pull > 0.0) == up:
+                low = x
+            else:
+                high = x
+        return x

@@ -153,27 +153,44 @@ def spread_of_neighbours(x: FloatArray) -> float:
     return 4.0 * float(x[(3 * n) // 4] - x[n // 4]) / max(n // 2, 1)
 
 
-def table(x: FloatArray, K_max: int, floor: float, *, kernel: str | None = None) -> dict[Place, SearchResult]:
-    """The best mixture found for every K and model."""
+@dataclass(frozen=True, slots=True, eq=False)
+class BestMixtures:
+    """The best mixture found for every K and model.
+
+    Log-likelihoods of the whole sample, shape (K_max, 2), NaN where there is none; parameters, shape
+    (K_max, 2, 3, K_max); and whether EM converged.
+    """
+
+    loglik: FloatArray
+    mixtures: FloatArray
+    converged: npt.NDArray[np.int32]
+
+
+def table(x: FloatArray, K_max: int, floor: float, *, kernel: str | None = None) -> BestMixtures:
+    """The best mixture found for every K and model of sorted, standardised values.
+
+    No component has a standard deviation below ``floor``; ``kernel`` as for :func:`speedproof.mixture.em.search`.
+    """
     on = starts.condensed(x, MOST)
     small = starts.condensed(on, SMALL)
     smallest, apart = max(floor, 1e-7) ** 2, spread_of_neighbours(on)
+    found = BestMixtures(
+        np.full((K_max, 2), np.nan), np.empty((K_max, 2, 3, K_max)), np.zeros((K_max, 2), np.int32)
+    )
     compiled = None if kernel == "numpy" else em.compiled(kernel)
-    if compiled is None:
-        found = naive_table(on, small, x.size, K_max, smallest, apart, kernel)
-    else:
+    if compiled is not None:
         module, chosen = compiled
-        loglik, converged = np.empty((K_max, 2)), np.empty((K_max, 2), np.int32)
-        mixtures = np.empty((K_max, 2, 3, K_max))
-        module.table(on, small, loglik, mixtures, converged, x.size, K_max, smallest, apart, chosen)
-        found = {
-            (K, model): SearchResult(height, mixtures[K - 1, model], bool(converged[K - 1, model]))
-            for K, pair in enumerate(loglik.tolist(), 1)
-            for model, height in enumerate(pair)
-            if height == height
-        }
-    share = x.size / on.size
-    return {p: SearchResult(share * f.loglik, f.mixture[:, : p[0]], f.converged) for p, f in found.items()}
+        module.table(
+            on, small, found.loglik, found.mixtures, found.converged, x.size, K_max, smallest, apart, chosen
+        )
+    else:
+        for (K, model), one in naive_table(on, small, x.size, K_max, smallest, apart, kernel).items():
+            found.loglik[K - 1, model] = one.loglik
+            found.mixtures[K - 1, model] = one.mixture
+            found.converged[K - 1, model] = one.converged
+    if x.size > on.size:
+        np.multiply(found.loglik, x.size / on.size, out=found.loglik)
+    return found
 
 
 def naive_table(
