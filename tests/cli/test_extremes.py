@@ -41,7 +41,7 @@ COMMANDS = (
     ("compare", "--modes", "--json"),
     ("compare", "--protocol", "touati2009"),
     ("compare", "--csv", "-"),
-    ("rank", "--resamples", "10"),
+    ("rank",),
     ("model", "--bootstrap", "5"),
     ("hpt",),
     ("show",),
@@ -169,7 +169,7 @@ def test_versions_of_any_two_sizes_are_compared(tmp_path: Path) -> None:
 
 def test_versions_too_far_apart_for_mixtures_are_named(tmp_path: Path) -> None:
     files = [write(tmp_path / "a.txt", MODEL.rvs(20, 1)), write(tmp_path / "b.txt", 1e200 * MODEL.rvs(20, 2))]
-    code, _, err = speedproof("rank", *files, "--resamples", "10")
+    code, _, err = speedproof("rank", *files)
     assert code == 2
     assert "its versions differ so much in size" in err
 

@@ -40,7 +40,7 @@ COMMANDS = (
     ("gate", "--json"),
     ("hpt",),
     ("hpt", "--json"),
-    ("rank", "--resamples", "10"),
+    ("rank",),
     ("rank", "--resamples", "10", "--json"),
     ("model", "--bootstrap", "5"),
     ("model", "--bootstrap", "5", "--json"),

@@ -43,7 +43,7 @@ def pair(tmp_path: Path) -> list[str]:
 
 
 def test_winner_advice_and_states(pair: list[str]) -> None:
-    code, out, _ = speedproof("rank", *pair, "--resamples", "50")
+    code, out, _ = speedproof("rank", *pair)
     assert code == 0
     assert places(out)[0] == ["1", "new"]
     assert "All neighbours are told apart by single runs (joint risk 5 %)." in out
@@ -65,7 +65,7 @@ def test_json_agrees_with_the_metric(pair: list[str]) -> None:
 
 def test_three_versions_have_no_states_compared(pair: list[str], tmp_path: Path) -> None:
     third = write(tmp_path / "third.txt", NEW.rvs(50, 3) + 30)
-    code, out, _ = speedproof("rank", *pair, third, "--resamples", "20")
+    code, out, _ = speedproof("rank", *pair, third)
     assert code == 0
     assert "Modes:" not in out
     assert "each of the 2 others" in out
@@ -75,14 +75,14 @@ def test_benchmark_without_a_rival_is_left_out(tmp_path: Path) -> None:
     table = tmp_path / "long.csv"
     rows = [f"a,{v},{t}" for v in ("x", "y") for t in (1.0, 1.1, 1.2, 1.3)] + ["b,x,1.0", "b,x,1.5"]
     table.write_text("benchmark,version,value\n" + "\n".join(rows) + "\n", encoding="utf-8")
-    code, out, err = speedproof("rank", str(table), "--resamples", "20")
+    code, out, err = speedproof("rank", str(table))
     assert code == 0
     assert "left out: b: only x to rank" in err
     assert "place  a " in out
 
 
 def test_too_few_resamples_and_one_version_are_refused(pair: list[str]) -> None:
-    code, _, err = speedproof("rank", *pair, "--resamples", "5")
+    code, _, err = speedproof("rank", *pair, "--details", "--resamples", "5")
     assert code == 2
     assert "at least 10" in err
     assert speedproof("rank", pair[0])[0] == 2
@@ -112,7 +112,7 @@ def test_ties_and_doubts_are_marked_as_compare_marks_them(tmp_path: Path) -> Non
     }
     path = runs_file(tmp_path / "h.json", times)
     page = tmp_path / "page.md"
-    code, out, err = speedproof("rank", path, "--resamples", "20")
+    code, out, err = speedproof("rank", path)
     assert code == 0
     assert err == ""
     assert "The commands of one file are ranked as versions of one thing." in out
@@ -140,14 +140,14 @@ def test_ties_and_doubts_are_marked_as_compare_marks_them(tmp_path: Path) -> Non
 def test_versions_that_never_win_stand_in_order_of_their_medians(tmp_path: Path) -> None:
     """Three of four versions win no single run against all others; the order says which is next."""
     files = [write(tmp_path / f"{n}.txt", np.linspace(n, n + 0.5, 15)) for n in (1, 4, 2, 3)]
-    _, out, _ = speedproof("rank", *files, "--resamples", "10")
+    _, out, _ = speedproof("rank", *files)
     assert places(out) == [[str(n), str(n)] for n in (1, 2, 3, 4)]
 
 
 def test_too_few_runs_are_told(tmp_path: Path) -> None:
     """Three runs a side can never decide at 5 %: 2^-6 is the first power below 0.05 / 2."""
     files = [write(tmp_path / f"{n}.txt", [n, n + 0.1, n + 0.2]) for n in (1, 2)]
-    _, out, _ = speedproof("rank", *files, "--resamples", "10")
+    _, out, _ = speedproof("rank", *files)
     assert "Fewer than 6 runs of a version never tell 2 versions apart." in out
 
 
@@ -155,9 +155,9 @@ def test_commands_of_one_file_can_be_chosen(tmp_path: Path) -> None:
     """The patterns of --only choose among the commands of one hyperfine file; an unknown one names them."""
     times = {name: np.linspace(1, 2, 12) + i for i, name in enumerate(("sort -n a", "sort b", "wc c"))}
     path = runs_file(tmp_path / "h.json", times)
-    _, out, _ = speedproof("rank", path, "--only", "sort*", "--resamples", "10")
+    _, out, _ = speedproof("rank", path, "--only", "sort*")
     assert [name in out for name in times] == [True, True, False]
-    _, out, _ = speedproof("rank", path, "--skip", "sort b", "--resamples", "10", "--format", "hyperfine")
+    _, out, _ = speedproof("rank", path, "--skip", "sort b", "--format", "hyperfine")
     assert "sort b" not in out
     code, _, err = speedproof("rank", path, "--only", "h")
     assert code == 2
@@ -170,9 +170,7 @@ def test_another_format_than_that_of_the_name_has_versions_of_its_own(tmp_path: 
     path = tmp_path / "raw.csv"
     path.write_text("benchmark,name,duration\n" + "\n".join(rows) + "\n", encoding="utf-8")
     columns = [f"--column={c}" for c in ("benchmark=benchmark", "version=name", "value=duration")]
-    code, out, err = speedproof(
-        "rank", str(path), "--format", "csv", "--unit", "s", *columns, "--only", "x", "--resamples", "10"
-    )
+    code, out, err = speedproof("rank", str(path), "--format", "csv", "--unit", "s", *columns, "--only", "x")
     assert code == 0, err
     assert "commands of" not in out
     assert "place  x " in out
@@ -183,7 +181,7 @@ def advice_of(tmp_path: Path, times: Mapping[str, npt.ArrayLike]) -> str:
     path = runs_file(tmp_path / "h.json", times)
     (result,) = json.loads(speedproof("rank", path, "--resamples", "20", "--json")[1])["results"]
     text = str(result["advice"])
-    assert " ".join(speedproof("rank", path, "--resamples", "20")[1].split()).startswith(text)
+    assert " ".join(speedproof("rank", path)[1].split()).startswith(text)
     return text
 
 

@@ -54,6 +54,7 @@ EXCLUDED = [
     ("compare a.txt b.txt --details", "--bootstrap"),
     ("compare a.txt b.txt --protocol median", "--always-welch"),
     ("compare a.txt b.txt --protocol mean", "--ks-rule r422"),
+    *(("rank a.txt b.txt", o) for o in ("--resamples 20", "--max-components 2", "--seed 1", "--jobs 2")),
     *((f"plot a.txt b.txt -o p.svg --kind {kind}", "--max-components 2") for kind in ("qq", "forest")),
     *((f"run true true {mode}", o)
       for mode in ("--calibrate", "--plan --revisions A")

@@ -32,7 +32,7 @@ COMMANDS = {
     "compare": ["compare"],
     "gate": ["gate"],
     "hpt": ["hpt"],
-    "rank": ["rank", "--resamples", "10", "--max-components", "2"],
+    "rank": ["rank"],
     "model": ["model", "--bootstrap", "0", "--max-components", "2"],
     "modes": ["compare", "--modes"],
     "show": ["show"],

@@ -158,7 +158,7 @@ def test_errors_of_report(tmp_path: Path) -> None:
     "argv",
     [
         ["hpt", O2, O3],
-        ["rank", O2, O3, "--only", "matmul", "--resamples", "10"],
+        ["rank", O2, O3, "--only", "matmul"],
         ["model", O2, "--bootstrap", "0"],
         ["suite", str(ROOT / "tests" / "data" / "speedup_test_tool" / "plain.csv")],
     ],

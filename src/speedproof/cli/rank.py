@@ -20,7 +20,7 @@ COMMAND = Command(
     ),
     (
         "  speedproof rank gcc.json clang.json icc.json\n"
-        "  speedproof rank results/ --only 'json_*' --jobs 2\n"
+        "  speedproof rank results/ --only 'json_*' --details --jobs 2\n"
         "  speedproof rank old.txt new.txt --unit ms --json"
     ),
     [
@@ -34,7 +34,7 @@ COMMAND = Command(
                 parse=whole,
                 default=200,
                 metavar="N",
-                help="bootstrap samples, for --details (default: 200)",
+                help="bootstrap samples behind the intervals of mixtures (default: 200)",
             ),
             Option(
                 "--confidence",
@@ -55,6 +55,15 @@ COMMAND = Command(
 def run(args: Args, console: Console) -> int:
     """Carry the command out."""
     check_outputs(args)
+    mixtures = args.details or args.json or pages_wanted(args)
+    if not mixtures:
+        args.refuse(
+            "resamples",
+            "max_components",
+            "seed",
+            "jobs",
+            because="only --details, --json and pages show mixtures",
+        )
     suite = select(load(args.files, args), args, console)
     with console.progress("ranking", len(suite.benchmarks)) as ticker:
         result = sp.rank(
@@ -63,7 +72,7 @@ def run(args: Args, console: Console) -> int:
             confidence=args.confidence,
             resamples=args.resamples,
             max_components=args.max_components,
-            mixtures=args.details or args.json or pages_wanted(args),
+            mixtures=mixtures,
             seed=args.seed,
             jobs=args.jobs,
             done=ticker.advance,

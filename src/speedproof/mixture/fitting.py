@@ -333,8 +333,9 @@ def ranked_candidates(loglik: FloatArray, n: int) -> tuple[Candidate, ...]:
     """What could be estimated, in order of BIC; of equals the one with fewer components, E before V."""
     found: list[Candidate] = []
     penalty = log(n)
-    for K, (common, own) in enumerate(loglik.tolist(), start=1):
-        for kind, value in (("X", common),) if K == 1 else (("E", common), ("V", own)):
+    for K, pair in enumerate(loglik.tolist(), start=1):
+        kinds: tuple[Kind, ...] = ("X",) if K == 1 else ("E", "V")
+        for kind, value in zip(kinds, pair, strict=False):
             if isfinite(value):
                 found.append(Candidate(kind, K, value, 2.0 * value - free_parameters(kind, K) * penalty))
     found.sort(key=attrgetter("bic"), reverse=True)  # stable: equals stay in order

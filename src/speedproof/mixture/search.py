@@ -163,7 +163,7 @@ class BestMixtures:
 
     loglik: FloatArray
     mixtures: FloatArray
-    converged: npt.NDArray[np.int32]
+    converged: em.Ints
 
 
 def table(x: FloatArray, K_max: int, floor: float, *, kernel: str | None = None) -> BestMixtures:
