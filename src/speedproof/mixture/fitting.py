@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from speedproof.arrays import FloatArray, IntArray
 from speedproof.errors import DataError, UsageError
@@ -33,8 +34,7 @@ if TYPE_CHECKING:
 Kind = Literal["E", "V", "X"]
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(Struct, frozen=True):
     """One of the models that were compared.
 
     Attributes

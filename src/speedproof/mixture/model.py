@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import exp, log
+from math import exp, isfinite, log
 
 import numpy as np
 import numpy.typing as npt
@@ -97,12 +97,13 @@ class MixtureModel:
         w, mu, s = (np.array(a, dtype=np.float64) for a in (weights, means, sds))
         if w.ndim != 1 or w.size == 0 or not w.shape == mu.shape == s.shape:
             raise DataError("a mixture needs as many weights as means and standard deviations, at least one")
-        if not (np.isfinite(w).all() and np.isfinite(mu).all() and np.isfinite(s).all()):
+        shares, deviations, total = w.tolist(), s.tolist(), float(w.sum())
+        if not all(map(isfinite, (*shares, *mu.tolist(), *deviations))):
             raise DataError("the parameters of a mixture must be finite numbers")
-        if w.min() <= 0 or s.min() <= 0 or abs(float(w.sum()) - 1.0) > 1e-6:
+        if min(shares) <= 0 or min(deviations) <= 0 or abs(total - 1.0) > 1e-6:
             raise DataError("the weights of a mixture are positive and sum to one, its deviations positive")
         order = np.lexsort((s, mu))
-        for name, array in (("weights", w / w.sum()), ("means", mu), ("sds", s)):
+        for name, array in (("weights", w / total), ("means", mu), ("sds", s)):
             ordered = array[order]
             ordered.flags.writeable = False
             object.__setattr__(self, name, ordered)

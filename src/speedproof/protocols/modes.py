@@ -313,7 +313,7 @@ class _Tests(Struct, frozen=True):
 
 
 def _welch(x: FloatArray, y: FloatArray, alpha: float = 0.05) -> tuple[float, float, float]:
-    """Two-sided p-value of equal means, their difference, and half its interval at confidence 1 - risk."""
+    """Two-sided p-value of equal means, their difference, and half its interval at confidence 1 - alpha."""
     difference = float(x.mean() - y.mean())
     squares = [float(v.var(ddof=1)) / v.size for v in (x, y)]
     error = sum(squares)
