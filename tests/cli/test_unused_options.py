@@ -83,7 +83,7 @@ HISTORY = {
     "show": "--metric --branch --confidence --fdr --fail-on-change --json",
     "watch": "--benchmark --metric --branch --every --last --all --json",
     "page": "--metric --branch --confidence --fdr --compare --output",
-    "query": "--benchmark --metric --commit --output --all --json",
+    "query": "--benchmark --metric --machine --commit --output --all --json",
     "export": "",
     "import": "",
     "bless": "--benchmark",
