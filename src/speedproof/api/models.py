@@ -16,7 +16,7 @@ from speedproof.data.suite import Key, Suite
 from speedproof.data.units import parse_quantity
 from speedproof.errors import DataError, UsageError
 from speedproof.mixture.analysis import Analysis, analyse
-from speedproof.mixture.asked import Answers, Indices, Questions, answers, indices
+from speedproof.mixture.asked import Answered, Indices, Questions, answers, indices
 from speedproof.mixture.independent import independent
 from speedproof.report import mixtures
 from speedproof.report.model import Report
@@ -45,7 +45,7 @@ class ModelResult(Shown):
         )
 
     @cached_property
-    def _answers(self) -> list[Answers]:
+    def _answers(self) -> list[Answered]:
         return [answers(self.asked, sample, found) for *_, sample, found in self.models]
 
     @cached_property

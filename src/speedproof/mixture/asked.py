@@ -56,7 +56,7 @@ class Indices(Struct, frozen=True):
     peaks: int
 
 
-class Answers(Struct, frozen=True):
+class Answered(Struct, frozen=True):
     """Of one sample: pairs of probability and quantile, of value and P[X <= value], the values of components."""
 
     quantiles: list[tuple[float, float]]
@@ -64,10 +64,10 @@ class Answers(Struct, frozen=True):
     observations: list[list[float]] | None
 
 
-def answers(asked: Questions, sample: Sample, a: Analysis) -> Answers:
+def answers(asked: Questions, sample: Sample, a: Analysis) -> Answered:
     """What the mixture of one sample answers."""
     model = _model(a)
-    return Answers(
+    return Answered(
         [(p, float(model.ppf(p))) for p in asked.quantiles],
         [(v, float(model.cdf(v))) for v, unit in asked.below if _fits(unit, sample)],
         [part.tolist() for part in model.clusters(sample.values)] if asked.observations else None,

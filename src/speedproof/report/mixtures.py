@@ -10,7 +10,7 @@ from speedproof.data.sample import Sample
 from speedproof.data.suite import Key
 from speedproof.data.units import format_value, format_values
 from speedproof.mixture.analysis import ALPHA, Analysis
-from speedproof.mixture.asked import Answers, Indices, Models, Questions
+from speedproof.mixture.asked import Answered, Indices, Models, Questions
 from speedproof.mixture.modes import FEW_RUNS
 from speedproof.report.model import MANY, Cell, Column, Report, Row, Table, Text, folded
 from speedproof.report.names import labels, spoken
@@ -29,7 +29,7 @@ _ORDERS = {
 def report(
     models: Models,
     asked: Questions,
-    answers: Sequence[Answers],
+    answers: Sequence[Answered],
     indices: Sequence[Indices | None],
     *,
     everything: bool = False,
@@ -97,7 +97,7 @@ def _fit(a: Analysis) -> Cell:
     return Cell(f"{told} (p = {pvalue(a.test.pvalue)})", "bad" if rejected else "", (told,))
 
 
-def _samples(models: Models, asked: Questions, answers: Sequence[Answers]) -> Table:
+def _samples(models: Models, asked: Questions, answers: Sequence[Answered]) -> Table:
     """A row a sample; those that no mixture describes first, then those with several modes."""
     versions = list(dict.fromkeys(version for _, version, *_ in models))
     # The commands of one file are versions and benchmarks at once.
@@ -159,13 +159,13 @@ def _asked_columns(asked: Questions) -> Iterator[Column]:
         yield Column(f"P[X <= {format_value(v, unit)}]", right=True)
 
 
-def _answered(sample: Sample, found: Answers) -> Iterator[str]:
+def _answered(sample: Sample, found: Answered) -> Iterator[str]:
     yield from (format_value(q, sample.unit) for _, q in found.quantiles)
     yield from (f"{100 * p:.4g} %" for _, p in found.below)
 
 
 def _one(
-    key: Key, version: str, sample: Sample, a: Analysis, answers: Answers, asked: Questions | None = None
+    key: Key, version: str, sample: Sample, a: Analysis, answers: Answered, asked: Questions | None = None
 ) -> Report:
     """One sample: its modes in a sentence, its components, its histogram; what was asked, where it is alone."""
     modes = _modes(a)
