@@ -124,18 +124,21 @@ def _main() -> None:
     )
     asked = parser.parse_args()
     rows_of = dict.fromkeys(NOISES, CELLS) | dict.fromkeys(LAYOUTS, CELLS[:3])
-    print("| noise | change | broken | right | wrong | open | runs | median | 90 % | built | more |")
-    print("|---|---|---|---|---|---|---|---|---|---|---|")
+    print(
+        "| noise | histories | change | broken | right | wrong | open | runs | median | 90 % | built | more |"
+    )
+    print("|---|---|---|---|---|---|---|---|---|---|---|---|")
     for noise in asked.noise or rows_of:
         cells = rows_of[noise]
-        for change, broken, second in [cells[i] for i in asked.cell or range(len(cells))]:
+        for change, broken, second in [cells[i] for i in asked.cell or range(len(cells)) if i < len(cells)]:
             rows = [bisected(seed, noise, change, broken, second) for seed in range(asked.histories)]
             right, wrong, runs, built, more = np.array(rows, dtype=float).T
             shown = f"{change:.0%} and {second:.0%}" if second else f"{change:.0%}"
             print(
-                f"| {noise} | {shown} | {broken:.0%} | {right.mean():.1%} | {wrong.mean():.1%} "
-                f"| {1 - right.mean() - wrong.mean():.1%} | {runs.mean():.0f} | {np.median(runs):.0f} "
-                f"| {np.quantile(runs, 0.9):.0f} | {built.mean():.1f} | {more.mean():.0%} |",
+                f"| {noise} | {asked.histories:,} | {shown} | {broken:.0%} "
+                f"| {right.mean():.1%} | {wrong.mean():.1%} | {1 - right.mean() - wrong.mean():.1%} "
+                f"| {runs.mean():.0f} | {np.median(runs):.0f} | {np.quantile(runs, 0.9):.0f} "
+                f"| {built.mean():.1f} | {more.mean():.0%} |",
                 flush=True,
             )
 
