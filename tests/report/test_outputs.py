@@ -54,7 +54,7 @@ def test_standard_output_in_place_of_the_table() -> None:
     assert out.startswith("<!-- speedproof -->\n### O3 against O2: time")
     code, out, err = speedproof("compare", O2, O3, "--markdown", "-", "--csv", "-")
     assert (code, out) == (2, "")
-    assert "--markdown and --csv cannot both write to standard output" in err
+    assert "--csv and --markdown cannot both write to standard output" in err
     assert speedproof("compare", O2, O3, "--csv", "-", "--json")[0] == 2
 
 
