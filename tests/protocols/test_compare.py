@@ -12,6 +12,7 @@ from scipy import stats
 
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.units import Direction
+from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.mean import compare_means
 from speedproof.protocols.median import compare_medians
 from speedproof.protocols.pair import Rules
@@ -494,3 +495,25 @@ def test_p_equal_to_alpha_is_equivalent() -> None:
             rules = Rules(alpha=float(alpha), margin=0.01)
             (again,) = compare_samples(x, y, rules, protocols=(result.protocol,))  # type: ignore[arg-type]
             assert (again.verdict is Verdict.EQUIVALENT) == same, result.protocol
+
+
+@pytest.mark.parametrize("unit", ["s", "MB/s"])
+def test_each_side_has_its_own_test_of_normality(unit: str) -> None:
+    """Against SciPy, whichever side is the slow one; variances are tested where both are normal."""
+    rng = np.random.default_rng(12)
+    x, y, z = rng.normal(10.0, 1.0, 40), rng.normal(12.0, 2.0, 50), 9.0 + rng.exponential(1.0, 45)
+    for one, other in ((x, y), (y, x), (x, z), (z, x)):
+        checks = compare_means(sample(one, unit=unit), sample(other, unit=unit)).checks
+        own = {check.side: check for check in checks if check.kind is Assumption.NORMALITY}
+        for name, values in (("X", one), ("Y", other)):
+            expected = stats.shapiro(values)
+            assert own[name].statistic == pytest.approx(expected.statistic, abs=1e-7)
+            assert own[name].pvalue == pytest.approx(expected.pvalue, rel=1e-3)
+            assert own[name].held == (values is not z)
+        variances = [check for check in checks if check.kind is Assumption.EQUAL_VARIANCES]
+        assert len(variances) == (z is not one and z is not other)
+        for check in variances:
+            assert check.held == (check.pvalue > 0.05)
+            ratio, sizes = one.var(ddof=1) / other.var(ddof=1), (one.size - 1, other.size - 1)
+            tails = stats.f.sf(ratio, *sizes), stats.f.cdf(ratio, *sizes)
+            assert check.pvalue == pytest.approx(2 * min(tails), rel=1e-6)
