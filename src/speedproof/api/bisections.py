@@ -115,7 +115,8 @@ def bisect(
         Oldest first, both ends included; different from each other.
     run : callable
         Measures one run of a commit: its time, positive. A SpeedproofError that it raises leaves the commit out,
-        as one that cannot be built. Times that are all equal count as exact.
+        as one that cannot be built. Values that never vary count as
+        exact to their last digit.
     confidence : float
         That a change is claimed only where there is one, and that the culprit differs from its parent.
     min_change : float

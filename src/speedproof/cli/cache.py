@@ -25,8 +25,8 @@ def _megabytes(text: str) -> float:
 
 COMMAND = Command(
     (
-        "List the builds of revisions that 'speedproof run --revisions' keeps, the longest unused first, or "
-        "remove them. Builds in use by a session stay."
+        "List the builds that 'speedproof run --revisions' and 'speedproof bisect' keep, the longest unused "
+        "first, or remove them. Builds in use by a session stay."
     ),
     "  speedproof cache\n  speedproof cache --limit 500\n  speedproof cache --clear",
     [

@@ -40,7 +40,7 @@ COMMANDS = {
     "plot": "draw samples and their mixtures as SVG, PNG, PDF or HTML",
     "show": "show what files hold: samples, units, nesting, oddities",
     "report": "HTML, Markdown, CSV, LaTeX or JUnit from the JSON of 'compare'",
-    "cache": "list or remove the builds that 'run --revisions' keeps",
+    "cache": "list or remove the builds that 'run --revisions' and 'bisect' keep",
     "formats": "list the result files that are read",
     "completion": "print a completion script for bash, zsh or fish",
     "help": "show the help of a command",
