@@ -44,6 +44,7 @@ class Server:
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Try the mutants; the tests themselves are run in forks only."""
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends with the copy as it was
         self.items = {item.nodeid: item for item in session.items}
         if not self.recorded.seconds:
             self.recorded.guess(session.items)
@@ -151,6 +152,7 @@ class Server:
         status = 1
         try:
             os.setpgid(0, 0)
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
             null = os.open(os.devnull, os.O_WRONLY)
             os.dup2(null, 1)
             os.dup2(null, 2)
