@@ -96,7 +96,9 @@ def criterion() -> str:
     Path("benches/b.rs").write_text(
         'use criterion::*;\nfn all(c: &mut Criterion) { for i in 0..8u64 { c.bench_function(&format!("b{}", i),\n'
         "|b| b.iter(|| demo::work(black_box(1000 + 100 * i)))); } }\n"
-        "criterion_group!(benches, all);\ncriterion_main!(benches);\n"
+        "criterion_group! { name = benches; config = Criterion::default().sample_size(10)\n"
+        ".warm_up_time(std::time::Duration::from_millis(5)).nresamples(1001).without_plots()\n"
+        ".measurement_time(std::time::Duration::from_millis(10)); targets = all }\ncriterion_main!(benches);\n"
     )
     built = subprocess.run(
         ["cargo", "bench", "--offline", "--no-run", "--message-format=json"],
@@ -104,12 +106,9 @@ def criterion() -> str:
         capture_output=True,
         text=True,
     ).stdout
-    names = [json.loads(line).get("executable") for line in built.splitlines()]
-    (program,) = [name for name in names if name]
-    return (
-        f"{program} --bench --noplot --warm-up-time 0.005 --measurement-time 0.01 --sample-size 10 "
-        "--nresamples 1001"
-    )
+    made = [json.loads(line) for line in built.splitlines()]
+    (program,) = [m["executable"] for m in made if m.get("target", {}).get("kind") == ["bench"]]
+    return f"{program} --bench"
 
 
 def jmh() -> str:
@@ -132,7 +131,7 @@ TOOLS: dict[str, tuple[Callable[[], str], int]] = {
     "hyperfine": (hyperfine, 30),
     "pytest-benchmark": (pytest_benchmark, 15),
     "pyperf": (pyperf, 15),
-    "criterion": (criterion, 30),
+    "criterion": (criterion, 15),
     "jmh": (jmh, 30),
 }
 """What makes the command, and the blocks of a session at most."""
