@@ -907,7 +907,7 @@ def test_it_goes_on_until_half_of_the_effect_is_certified() -> None:
     assert known.result.blocks > first.result.blocks
     assert first.result.low < 1.01
     middle = known.estimate
-    assert math.log(known.result.low) >= 0.45 * math.log(middle)
+    assert math.log(known.result.low) >= 0.4999 * math.log(middle)
     assert known.reason == "proven"
 
 

@@ -197,15 +197,18 @@ class SequentialComparison:
         """How far the bound falls short of half of the effect, as a logarithm; 0 where it cannot come closer."""
         side = 1 if verdict is Verdict.FASTER else -1
         bound = result.low if verdict is Verdict.FASTER else result.high
-        middle = self._sequences[name].middle()
+        sequence = self._sequences[name]
+        middle = sequence.middle()
         if not (0.0 < bound < math.inf and 0.0 < middle < math.inf):
             return math.inf
-        wanted = _SHARE * side * math.log(middle)
-        missing = wanted - side * math.log(bound)
+        wanted, reached = _SHARE * side * math.log(middle), side * math.log(bound)
+        if reached >= wanted:
+            # The estimate that is told costs more, and is looked at where the cheap one is content.
+            wanted = max(wanted, _SHARE * side * math.log(sequence.centre()))
         # Values in coarse steps may be half a step off, however many there are.
-        if missing > 0.0 and side * math.log(self._sequences[name].attainable(side)) <= wanted:
+        if reached >= wanted or side * math.log(sequence.attainable(side)) <= wanted:
             return 0.0
-        return missing
+        return wanted - reached
 
     def _verdict(self, name: str, result: SequentialResult) -> Verdict:
         faster, slower = (name in self._proven[side] for side in (1, -1))
