@@ -17,7 +17,7 @@ from speedproof.arrays import FloatArray
 from speedproof.data.record import Record
 from speedproof.data.session_file import EndLine, Line, SessionLine, StoredSession, control_name
 from speedproof.measure.results import Limits, Measured, Progress, Tally, Warmup
-from speedproof.measure.runs import Executor, Harness
+from speedproof.measure.runs import Executor, Harness, RunLoop
 from speedproof.measure.session import Session
 from speedproof.protocols.sequential import CandidateResult, SequentialComparison, withheld, withheld_by
 from speedproof.protocols.stopping import StopRules
@@ -106,18 +106,12 @@ class ComparedSession:
             for b in head.benchmarks
         }
         self._session = Session(
-            head,
+            RunLoop(head, executor, clock, append, metric, ignore_failure, harness),
             self.comparisons,
-            executor,
-            clock=clock,
-            append=append,
             limits=Limits(rules.max_blocks, rules.max_time, rules.budget),
             watch=lambda progress: watch(progress, self.comparisons[progress.benchmark.name]),
             warmup=warmup,
-            metric=metric,
-            ignore_failure=ignore_failure,
             changed=changed,
-            harness=harness,
             repeats=repeats,
         )
 

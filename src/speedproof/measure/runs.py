@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from speedproof.data.session_file import Line, PlannedBenchmark, PlannedVersion, RunLine, SessionLine
@@ -34,29 +35,23 @@ class Harness(Executor, Protocol):
         """Execute once; a run for every benchmark that is wanted."""
 
 
+@dataclass
 class RunLoop:
-    """Executes, stores and counts; the parameters are those of :class:`speedproof.measure.session.Session`."""
+    """Executes, stores and counts the runs of a session."""
 
-    def __init__(
-        self,
-        head: SessionLine,
-        executor: Executor,
-        *,
-        clock: Callable[[], float],
-        append: Callable[[Line], None],
-        metric: str,
-        ignore_failure: bool,
-        harness: Harness | None,
-    ) -> None:
-        self._head = head
-        self._executor = executor
-        self._harness = harness
-        self._clock = clock
-        self._append = append
-        self._metric = metric
-        self._ignore_failure = ignore_failure
-        self.started = clock()
-        self.tallies = {(b.name, v.name): Tally(b.name, v.name) for b in head.benchmarks for v in b.versions}
+    head: SessionLine
+    executor: Executor
+    clock: Callable[[], float]
+    append: Callable[[Line], None]
+    metric: str = "time"
+    ignore_failure: bool = False
+    harness: Harness | None = None
+
+    def __post_init__(self) -> None:
+        self.started = self.clock()
+        self.tallies = {
+            (b.name, v.name): Tally(b.name, v.name) for b in self.head.benchmarks for v in b.versions
+        }
 
     def execute(
         self,
@@ -68,11 +63,11 @@ class RunLoop:
     ) -> list[tuple[PlannedBenchmark, Run]]:
         """Run a version once, at its place in its block, for the benchmarks that want it."""
         version = built[0]
-        at = self._clock() - self.started
-        if self._harness is None:
-            runs = [self._executor.measure(version)]
+        at = self.clock() - self.started
+        if self.harness is None:
+            runs = [self.executor.measure(version)]
         else:
-            found = self._harness.measure_all(version, [benchmark.name for benchmark in wanted])
+            found = self.harness.measure_all(version, [benchmark.name for benchmark in wanted])
             runs = [found[benchmark.name] for benchmark in wanted]
         for benchmark, run in zip(wanted, runs, strict=True):
             self._keep(benchmark, built, run, place, at, warmup=warmup)
@@ -90,9 +85,9 @@ class RunLoop:
     ) -> None:
         """Store a run; one that failed ends the session, unless that is ignored."""
         version, build = built
-        self._append(
+        self.append(
             RunLine(
-                self._head.session,
+                self.head.session,
                 benchmark.name,
                 version.name,
                 *place,
@@ -106,31 +101,31 @@ class RunLoop:
             )
         )
         lacks = not self.deciding(run.metrics)
-        if (run.failed or lacks) and not self._ignore_failure:
+        if (run.failed or lacks) and not self.ignore_failure:
             how = run.describe_failure() if run.failed else self._describe_lack(run)
-            of = f" ({benchmark.name})" if self._harness else ""
+            of = f" ({benchmark.name})" if self.harness else ""
             raise RunError(
                 f"{version.text!r}{of} {how}\n"
                 "(--ignore-failure leaves such runs out; --output capture also shows standard output)"
             )
         if not warmup:
             tally = self.tallies[benchmark.name, version.name]
-            for metric in () if run.failed else self._head.units:
+            for metric in () if run.failed else self.head.units:
                 if metric not in run.metrics and metric not in tally.absent:
-                    tally.absent[metric] = self._executor.explain(run, metric)
+                    tally.absent[metric] = self.executor.explain(run, metric)
             tally.count(run.metrics, failed=run.failed, left=run.left_behind, deciding=not lacks)
 
     def deciding(self, metrics: Mapping[str, float]) -> bool:
         """Whether a run has the metric that decides, and a value that a speedup can be made of."""
-        value = metrics.get(self._metric, 0.0)
+        value = metrics.get(self.metric, 0.0)
         return value > 0.0 and math.isfinite(value)
 
     def _describe_lack(self, run: Run) -> str:
-        if self._metric in run.metrics:
+        if self.metric in run.metrics:
             return (
-                f"has the value {run.metrics[self._metric]:g} of {self._metric!r}, which decides: a speedup is a "
+                f"has the value {run.metrics[self.metric]:g} of {self.metric!r}, which decides: a speedup is a "
                 "ratio and needs positive values; decide by another metric, or let the programs do more"
             )
-        why = self._executor.explain(run, self._metric)
-        parts = (f"did not give the metric {self._metric!r} that decides", why, run.describe_output())
+        why = self.executor.explain(run, self.metric)
+        parts = (f"did not give the metric {self.metric!r} that decides", why, run.describe_output())
         return "; ".join(part for part in parts if part)

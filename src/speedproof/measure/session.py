@@ -10,10 +10,8 @@ import numpy as np
 
 from speedproof.data.session_file import (
     EndLine,
-    Line,
     PlannedBenchmark,
     PlannedVersion,
-    SessionLine,
     StoredSession,
 )
 from speedproof.measure.earlier import blocks_of, counted
@@ -55,46 +53,32 @@ class Session:
 
     def __init__(
         self,
-        head: SessionLine,
+        runs: RunLoop,
         deciders: Mapping[str, Decider],
-        executor: Executor,
         *,
-        clock: Callable[[], float],
-        append: Callable[[Line], None],
         limits: Limits = _LIMITS,
         watch: Callable[[Progress], None] = _ignore,
         warmup: Warmup = _ONE_ROUND,
-        metric: str = "time",
-        ignore_failure: bool = False,
         changed: Callable[[], Iterable[tuple[str, str, str]]] = tuple,
-        harness: Harness | None = None,
         repeats: int = 1,
     ) -> None:
-        self._head = head
-        self._repeats = repeats
-        self._groups = [head.benchmarks] if harness else [(b,) for b in head.benchmarks]
+        self._runs = runs
+        self._head = runs.head
+        self._executor = runs.executor
+        self._clock = runs.clock
+        self._append = runs.append
+        self._metric = runs.metric
+        self._groups = [self._head.benchmarks] if runs.harness else [(b,) for b in self._head.benchmarks]
         self._deciders = deciders
         self._limits = limits
-        self._executor = executor
-        self._clock = clock
-        self._append = append
         self._watch = watch
         self._warmup = warmup
-        self._metric = metric
         self._changed = changed
+        self._repeats = repeats
         self._replaced: dict[str, dict[str, None]] = {}
         self._unfinished: list[str] = []
         self._recalled: dict[str, int] = {}
         self._cut: dict[str, int] = {}
-        self._runs = RunLoop(
-            head,
-            executor,
-            clock=clock,
-            append=append,
-            metric=metric,
-            ignore_failure=ignore_failure,
-            harness=harness,
-        )
         self._why: dict[str, str] = {}
         self._blocks = [0] * len(self._groups)
 
