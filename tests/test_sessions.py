@@ -237,10 +237,10 @@ def test_every_block_has_builds_of_its_own_and_their_runs_are_one_value() -> Non
             ran.append(version)
             return Run({"time": next(values[version.name])})
 
-    bench = Bench({"X": 1.0, "Y": 1.0}, plan, rules=StopRules(max_blocks=12), repeats=3)
+    bench = Bench({"X": 1.0, "Y": 1.0}, plan, rules=StopRules(min_blocks=12, max_blocks=12), repeats=3)
     executor = Executor(FakeClock(), {})
     session = ComparedSession(
-        head(plan), StopRules(max_blocks=12), executor, clock=FakeClock(), append=bench.lines.append,
+        head(plan), StopRules(min_blocks=12, max_blocks=12), executor, clock=FakeClock(), append=bench.lines.append,
         warmup=Warmup(0), repeats=3,
     )  # fmt: skip
     (finding,) = session.run().findings
@@ -261,7 +261,9 @@ def test_every_block_has_builds_of_its_own_and_their_runs_are_one_value() -> Non
     # Looked at again, it is the same; one block cut short counts for nothing.
     lines = [r for r in bench.runs if (r.block, r.position) != (11, 5)]
     stored = StoredSession(head(plan), tuple(lines))
-    again = Bench({"X": 1.0, "Y": 1.0}, plan, rules=StopRules(max_blocks=12), repeats=3).session
+    again = Bench(
+        {"X": 1.0, "Y": 1.0}, plan, rules=StopRules(min_blocks=12, max_blocks=12), repeats=3
+    ).session
     assert again.recall([stored]) == 11
     assert again.review().findings[0].estimate == pytest.approx(1.2 / 1.05)
 

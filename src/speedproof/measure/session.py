@@ -18,10 +18,8 @@ from speedproof.measure.earlier import blocks_of, counted
 from speedproof.measure.execute import RunError
 from speedproof.measure.plan import as_built
 from speedproof.measure.results import Decider, Limits, Measured, Progress, Warmup
-from speedproof.measure.runs import Executor, Harness, RunLoop
+from speedproof.measure.runs import RunLoop
 from speedproof.measure.schedule import block_order, build_of
-
-__all__ = ["Executor", "Harness", "Session"]
 
 # "Steady": the median of the last three rounds is not below 98 % of that of the three before, for any version.
 _STEADY_ROUNDS = 3
