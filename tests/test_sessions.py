@@ -240,8 +240,8 @@ def test_every_block_has_builds_of_its_own_and_their_runs_are_one_value() -> Non
     bench = Bench({"X": 1.0, "Y": 1.0}, plan, rules=StopRules(min_blocks=12, max_blocks=12), repeats=3)
     executor = Executor(FakeClock(), {})
     session = ComparedSession(
-        head(plan), StopRules(min_blocks=12, max_blocks=12), executor, clock=FakeClock(), append=bench.lines.append,
-        warmup=Warmup(0), repeats=3,
+        head(plan), StopRules(min_blocks=12, max_blocks=12), executor, clock=FakeClock(),
+        append=bench.lines.append, warmup=Warmup(0), repeats=3,
     )  # fmt: skip
     (finding,) = session.run().findings
     assert finding.result.blocks == 12
