@@ -187,7 +187,13 @@ def _benchmarks(result: SuiteComparison, heads: Sequence[Comparison], *, folds: 
     shown = {c.benchmark: c.benchmark[len(prefix) :] for c in heads}
     ordered = _ordered(heads, worst_first=folds)
     open_rows = _open(ordered) if folds else set(names)
-    rows = [_row(result, c, shown[c.benchmark], folded=c.benchmark not in open_rows) for c in ordered]
+    answers: dict[str, list[Comparison]] = {}
+    for c in result.comparisons:
+        answers.setdefault(c.benchmark, []).append(c)
+    rows = [
+        _row(c, answers[c.benchmark], shown[c.benchmark], result.margin, folded=c.benchmark not in open_rows)
+        for c in ordered
+    ]
     columns: tuple[Column, ...] = (
         Column(f"{prefix}…" if prefix else "", names=True),
         *version_columns(result.reference, result.candidate),
@@ -238,7 +244,9 @@ def _open(ordered: Sequence[Comparison]) -> set[str]:
     return found
 
 
-def _row(result: SuiteComparison, head: Comparison, shown: str, *, folded: bool) -> Row:
+def _row(
+    head: Comparison, answers: Sequence[Comparison], shown: str, margin: float | None, *, folded: bool
+) -> Row:
     old, new = values([head.reference.median, head.candidate.median], head.reference.unit)
     if head.quantity == "probability":
         told = Cell(wins(head), STYLES[head.verdict], spans=True)
@@ -251,14 +259,14 @@ def _row(result: SuiteComparison, head: Comparison, shown: str, *, folded: bool)
         told = Cell(text, "dim", (*rest, "~ undecided"), spans=True, speedup=head.certified)
         proven = Cell("")
     elif head.verdict is Verdict.EQUIVALENT:
-        within = "" if result.margin is None else f" within {share(result.margin)}"
+        within = "" if margin is None else f" within {share(margin)}"
         told = Cell(f"= the same{within}", "", ("= the same",), spans=True, speedup=head.certified)
         proven = Cell("")
     else:
         told = Cell(change(head), STYLES[head.verdict], speedup=head.certified)
         bound = effect(head).bound
         proven = Cell(at_least(bound), key=None if math.isnan(bound) else bound)
-    marks = [f"{_where(c)}: {change(c)}" for c in opposite(result.comparisons, head)]
+    marks = [f"{_where(c)}: {change(c)}" for c in opposite(answers, head)]
     if turned(head):
         marks.append("medians: the other way")
     if head.doubts and head.verdict is not Verdict.UNDECIDED:
@@ -275,7 +283,7 @@ def _row(result: SuiteComparison, head: Comparison, shown: str, *, folded: bool)
         ),
         name=head.benchmark,
         outcome=OUTCOMES[head.verdict],
-        message=sentence(head, result.margin),
+        message=sentence(head, margin),
         kind=words.get(head.verdict, "the same" if head.verdict is Verdict.EQUIVALENT else "undecided"),
         folded=folded,
     )
