@@ -276,6 +276,7 @@ static double bic_of(double loglik, int n, int K, int model) {
 #define FLOATS 16
 #define MAX_D(a, b) ((VecD_avx512)_mm512_max_pd((__m512d)(a), (__m512d)(b)))
 #define MAX_F(a, b) ((VecF_avx512)_mm512_max_ps((__m512)(a), (__m512)(b)))
+#define SQRT_F(a) ((VecF_avx512)_mm512_sqrt_ps((__m512)(a)))
 #define ANY_F(a) (_mm512_movepi32_mask((__m512i)(a)) != 0)
 #define FMA_D(a, b, c) ((VecD_avx512)_mm512_fmadd_pd((__m512d)(a), (__m512d)(b), (__m512d)(c)))
 #define FMA_F(a, b, c) ((VecF_avx512)_mm512_fmadd_ps((__m512)(a), (__m512)(b), (__m512)(c)))
@@ -291,12 +292,14 @@ static double bic_of(double loglik, int n, int K, int model) {
 #undef FMA_D
 #undef FMA_F
 #undef ANY_F
+#undef SQRT_F
 #define ISA avx2
 #define TARGET __attribute__((target("avx2,fma")))
 #define DOUBLES 4
 #define FLOATS 8
 #define MAX_D(a, b) ((VecD_avx2)_mm256_max_pd((__m256d)(a), (__m256d)(b)))
 #define MAX_F(a, b) ((VecF_avx2)_mm256_max_ps((__m256)(a), (__m256)(b)))
+#define SQRT_F(a) ((VecF_avx2)_mm256_sqrt_ps((__m256)(a)))
 #define ANY_F(a) (_mm256_movemask_ps((__m256)(a)) != 0)
 #define FMA_D(a, b, c) ((VecD_avx2)_mm256_fmadd_pd((__m256d)(a), (__m256d)(b), (__m256d)(c)))
 #define FMA_F(a, b, c) ((VecF_avx2)_mm256_fmadd_ps((__m256)(a), (__m256)(b), (__m256)(c)))
@@ -312,6 +315,7 @@ static double bic_of(double loglik, int n, int K, int model) {
 #undef FMA_D
 #undef FMA_F
 #undef ANY_F
+#undef SQRT_F
 #endif
 #define ISA plain
 #define TARGET

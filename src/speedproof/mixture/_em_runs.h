@@ -76,6 +76,15 @@ TARGET INLINE VecF NAME(fma_f)(VecF a, VecF b, VecF c) {
 #endif
 }
 
+TARGET INLINE VecF NAME(root)(VecF a) {
+#ifdef SQRT_F
+    return SQRT_F(a);
+#else
+    for (int l = 0; l < FLOATS; l++) a[l] = sqrtf(a[l]);
+    return a;
+#endif
+}
+
 TARGET INLINE void NAME(pick_mixture)(int K, VecI where, const LaneMixture *yes, const LaneMixture *no,
                                       LaneMixture *out) {
     for (int k = 0; k < K; k++) {
@@ -277,14 +286,10 @@ TARGET static void NAME(extrapolate_runs)(int K, VecI where, Lanes *lanes, const
         ADD(v);
     }
 #undef ADD
-    for (int l = 0; l < FLOATS; l++) {
-        if (!where[l]) continue;
-        if (qq[l] > 0.0f) a[l] = sqrtf(rr[l] / qq[l]);
-        if (a[l] >= lanes->longest[l]) {
-            a[l] = lanes->longest[l];
-            lanes->longest[l] *= 4.0f;
-        }
-    }
+    a = NAME(pick)(qq > 0.0f, NAME(root)(rr / qq), a);
+    const VecI reached = where & (a >= lanes->longest);
+    a = NAME(pick)(reached, lanes->longest, a);
+    lanes->longest = NAME(pick)(reached, 4.0f * lanes->longest, lanes->longest);
     VecI stay = ~(a > 1.0f);
 #define MOVE(field)                                                                                         \
     far.field[k] = t0->field[k] + 2.0f * a * (t1->field[k] - t0->field[k]) +                                \

@@ -14,9 +14,10 @@ TARGET INLINE double NAME(lanes_total)(const VecF *v) {
 }
 
 TARGET INLINE double NAME(e_scout_of)(const float *x, int n, const int K, const Mixture *m, Sums *sums) {
-    const VecF zero = {0.0f}, lowest = zero - 126.0f;
+    const VecF zero = {0.0f};
     VecF s0[K_LIMIT][H], s1[K_LIMIT][H], s2[K_LIMIT][H], height[H], product[H];
-    float c[K_LIMIT], h[K_LIMIT], mu[K_LIMIT], lane[BLOCK];
+    VecI exponent[H];
+    float c[K_LIMIT], h[K_LIMIT], mu[K_LIMIT], lane[BLOCK], highest = -INFINITY;
     for (int k = 0; k < K_LIMIT; k++) c[k] = k < K ? (float)(m->w[k] * m->w[k] / m->v[k]) : 1.0f;
     for (int k = 0; k < K; k += FLOATS) {
         VecF some;
@@ -25,41 +26,51 @@ TARGET INLINE double NAME(e_scout_of)(const float *x, int n, const int K, const 
         memcpy(c + k, &some, sizeof some);
     }
     for (int k = 0; k < K; k++) {
+        highest = c[k] > highest ? c[k] : highest;
         h[k] = (float)(-0.5 * LOG2_E / m->v[k]);
         mu[k] = (float)m->mu[k];
         for (int j = 0; j < H; j++) s0[k][j] = s1[k][j] = s2[k][j] = zero;
     }
+    highest -= TALLEST;
+    for (int k = 0; k < K; k++) c[k] -= highest;
     for (int j = 0; j < H; j++) {
         height[j] = zero;
-        product[j] = zero + 1.0f; /* of at most 16 sums: 2^80 */
+        exponent[j] = (VecI){0};
+        product[j] = zero + 1.0f; /* of at most 16 mantissas */
     }
     for (int start = 0; start < n; start += BLOCK) {
-        VecF obs[H], top[H], sum[H], scale[H], e[K_LIMIT][H];
+        VecF obs[H], sum[H], scale[H], e[K_LIMIT][H];
         for (int j = 0; j < H; j++) {
             memcpy(&obs[j], x + start + j * FLOATS, sizeof obs[j]);
-            top[j] = zero - INFINITY;
             sum[j] = zero;
         }
         for (int k = 0; k < K; k++)
             for (int j = 0; j < H; j++) {
                 VecF d = obs[j] - mu[k];
-                e[k][j] = NAME(fma_f)(d * d, zero + h[k], zero + c[k]);
-                top[j] = NAME(max_f)(e[k][j], top[j]);
-            }
-        for (int k = 0; k < K; k++)
-            for (int j = 0; j < H; j++) {
-                e[k][j] = NAME(exp2_f)(NAME(max_f)(e[k][j] - top[j], lowest));
+                e[k][j] = NAME(exp2_f)(NAME(max_f)(NAME(fma_f)(d * d, zero + h[k], zero + c[k]), zero + LOWEST));
                 sum[j] += e[k][j];
             }
         for (int j = 0; j < H; j++) {
+            VecF top = zero;
+            const VecI far = ~(sum[j] > LEAST_SUM);
+            if (__builtin_expect(NAME(any)(far), 0)) {
+                VecF mus[K_LIMIT], cs[K_LIMIT], hs[K_LIMIT];
+                for (int k = 0; k < K; k++) {
+                    mus[k] = zero + mu[k];
+                    cs[k] = zero + c[k];
+                    hs[k] = zero + h[k];
+                }
+                top = NAME(e_again)(obs[j], K, mus, cs, hs, far, &e[0][j], H, &sum[j]);
+            }
             scale[j] = 1.0f / sum[j];
             for (int l = 0; start + BLOCK > n && l < FLOATS; l++)
                 if (start + j * FLOATS + l >= n) {
-                    scale[j][l] = top[j][l] = 0.0f;
+                    scale[j][l] = top[l] = 0.0f;
                     sum[j][l] = 1.0f;
                 }
-            height[j] += top[j];
-            product[j] *= sum[j];
+            height[j] += top;
+            exponent[j] += ((VecI)sum[j] >> 23) - 127;
+            product[j] *= (VecF)(((VecI)sum[j] & 0x7fffff) | 0x3f800000);
         }
         for (int k = 0; k < K; k++)
             for (int j = 0; j < H; j++) {
@@ -75,10 +86,10 @@ TARGET INLINE double NAME(e_scout_of)(const float *x, int n, const int K, const 
         sums->s2[k] = NAME(lanes_total)(s2[k]);
     }
     memcpy(lane, product, sizeof lane);
-    double halves[2] = {1.0, 1.0}; /* of at most 128 sums each: 2^640 */
-    for (int l = 0; l < BLOCK; l++) halves[l % 2] *= (double)lane[l];
-    const double logs = n <= 192 ? log2(halves[0] * halves[1]) : log2(halves[0]) + log2(halves[1]);
-    return LN_2 * (logs + NAME(lanes_total)(height)) - 0.5 * n * LOG_2PI;
+    double all = 1.0; /* of at most 256 mantissas */
+    for (int l = 0; l < BLOCK; l++) all *= (double)lane[l];
+    for (int j = 0; j < H; j++) height[j] += __builtin_convertvector(exponent[j], VecF);
+    return LN_2 * (log2(all) + NAME(lanes_total)(height) + n * (double)highest) - 0.5 * n * LOG_2PI;
 }
 
 TARGET static double NAME(e_scout)(const void *x, int n, int K, const Mixture *m, Sums *sums) {
