@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Record, Skipped, Suite
@@ -180,3 +181,14 @@ def test_files_of_single_process_tools_are_the_processes() -> None:
     assert Trait.ONE_PROCESS not in suite.samples[Key("b"), "a"].traits
     assert suite.samples[Key("c"), "a"].processes is None
     assert Trait.ONE_PROCESS in suite.samples[Key("c"), "a"].traits
+
+
+def test_other_values_are_reduced_anew() -> None:
+    sample = Sample(np.array([1.0, 3.0, 2.0, 4.0]), processes=np.array([0, 0, 1, 1]))
+    assert sample.per_process("mean").values.tolist() == [2.0, 3.0]
+    other = replace(sample, values=np.array([2.0, 2.0, 9.0, 9.0]))
+    assert other.per_process("mean").values.tolist() == [2.0, 9.0]
+    alone = replace(sample, processes=np.arange(4))
+    assert alone.process_count == alone.per_process("median").n == 4
+    with pytest.raises(DataError, match="never negative"):
+        replace(sample, values=-sample.values)
