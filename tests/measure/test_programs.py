@@ -18,7 +18,7 @@ from speedproof.data.session_file import (
 )
 from speedproof.measure import programs
 from speedproof.measure.execute import shell_command
-from speedproof.measure.programs import fingerprints, ran_until, replaced, was_changed
+from speedproof.measure.programs import fingerprints, not_found, ran_until, replaced, was_changed
 
 STARTED = 1_767_225_600.0  # 2026-01-01 UTC
 
@@ -136,3 +136,9 @@ def test_nothing_is_known_of_files_that_do_not_tell() -> None:
     program("tool")
     benchmarks = plan("./tool")
     assert was_changed(session(benchmarks, {}), fingerprints(benchmarks)) == []
+
+
+def test_the_program_that_is_missing_is_named_and_not_its_last_word() -> None:
+    program("here")
+    assert not_found(plan("./here a b")) == ""
+    assert not_found(plan("./here a", "./gone a b")) == "./gone"

@@ -503,7 +503,8 @@ def test_each_side_has_its_own_test_of_normality(unit: str) -> None:
     rng = np.random.default_rng(12)
     x, y, z = rng.normal(10.0, 1.0, 40), rng.normal(12.0, 2.0, 50), 9.0 + rng.exponential(1.0, 45)
     for one, other in ((x, y), (y, x), (x, z), (z, x)):
-        checks = compare_means(sample(one, unit=unit), sample(other, unit=unit)).checks
+        found = compare_means(sample(one, unit=unit), sample(other, unit=unit))
+        checks = found.checks
         own = {check.side: check for check in checks if check.kind is Assumption.NORMALITY}
         for name, values in (("X", one), ("Y", other)):
             expected = stats.shapiro(values)
@@ -517,3 +518,19 @@ def test_each_side_has_its_own_test_of_normality(unit: str) -> None:
             ratio, sizes = one.var(ddof=1) / other.var(ddof=1), (one.size - 1, other.size - 1)
             tails = stats.f.sf(ratio, *sizes), stats.f.cdf(ratio, *sizes)
             assert check.pvalue == pytest.approx(2 * min(tails), rel=1e-6)
+        pooled = bool(variances) and variances[0].held
+        sides = (one, other) if unit == "s" else (other, one)
+        expected = stats.ttest_ind(*sides, equal_var=pooled, alternative="greater")
+        assert found.pvalue == pytest.approx(expected.pvalue, rel=1e-9)
+
+
+def test_bounds_of_medians_certify_where_the_samples_differ_by_a_shift() -> None:
+    rng = np.random.default_rng(2)
+    x = rng.gamma(4.0, 1.0, 60) + 5.0
+    moved = compare_medians(sample(x + 2.0), sample(rng.permutation(x)))
+    assert moved.certified == moved.speedup
+    assert moved.certified.low > 1.0
+    wider = compare_medians(sample(x), sample(np.median(x) + 8.0 * (x - np.median(x)) + 40.0))
+    assert math.isnan(wider.certified.low)
+    assert math.isnan(wider.certified.high)
+    assert wider.certified.value == wider.speedup.value
