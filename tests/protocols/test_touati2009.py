@@ -12,6 +12,7 @@ import pytest
 
 from speedproof.data.sample import Sample
 from speedproof.data.units import Direction
+from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.results import Comparison, State, Verdict
 from speedproof.protocols.touati2009 import State2009, bootstrap_means, compare_2009, decide_2009
@@ -226,6 +227,17 @@ class TestComparison:
         skewed = Sample(np.array([1.0, 1.01, 1.02, 1.0, 1.01, 1.03, 9.0]), "1/s", Direction.HIGHER)
         assert compare_2009(slow, skewed).state is State.MORE_RUNS_Y
         assert compare_2009(skewed, slow).state is State.MORE_RUNS_X
+
+    def test_independence_is_told_of_each_sample_by_its_own_size(self) -> None:
+        """An alternating series has a Hurst factor below 1/2: few runs cannot tell, many do."""
+        few, many = (10.0 + 0.1 * (-1.0) ** np.arange(n) + 1e-4 * np.arange(n) for n in (12, 160))
+        for unit, direction in (("s", Direction.LOWER), ("1/s", Direction.HIGHER)):
+            for one, other in ((few, many), (many, few)):
+                found = compare_2009(Sample(one, unit, direction), Sample(other, unit, direction))
+                told = {c.side: c.message for c in found.checks if c.kind is Assumption.INDEPENDENCE}
+                for side, values in (("X", one), ("Y", other)):
+                    assert ("no statistics are possible" in told[side]) == (values is many)
+                    assert ("runs are needed to tell" in told[side]) == (values is few)
 
     @pytest.mark.parametrize(("state", "runs"), [(State2009.HUNDRED_NEEDED, 100), (State2009.NOT_NORMAL, 30)])
     def test_what_is_needed(self, state: State2009, runs: int) -> None:
