@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from multiprocessing import forkserver
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +82,10 @@ def one(folder: str, out: str, workers: int) -> None:
         "old", "new", protocols=("mean", "median", "single run"), out=out, workers=workers
     )
     wall = time.perf_counter() - start
+    if (
+        workers > 1
+    ):  # workers are children of the process that they were forked from, which must end to be counted
+        forkserver._forkserver._stop()  # type: ignore[attr-defined]
     usage = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     cpu = [u.ru_utime + u.ru_stime for u in usage]
     memory = max(u.ru_maxrss for u in usage) / 1024

@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import speedproof as sp
+from speedproof.corpus import build as building
 from speedproof.corpus.build import build
 from speedproof.corpus.place import Place
 from speedproof.corpus.read import parts_of, read_records, rows_of
@@ -165,6 +166,28 @@ def test_what_killed_processes_left_is_tidied_up(corpus_of: Callable[..., Path])
     assert kept == {f"{here}.{os.getppid()}", f"far.{gone.pid}"}
     build(Place.of(folder), lambda builder: [], append=True)
     assert {name for name, file in left.items() if file.exists()} == kept
+
+
+def test_a_benchmark_larger_than_memory_lies_in_several_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made_up: Make, put: Put
+) -> None:
+    """Nothing larger than twice what a leaf may hold is ever in memory while a corpus is built."""
+    monkeypatch.setattr(building, "_VALUES", 60)
+    sizes = []
+    write = Place.write_table
+
+    def watched(self: Place, file: str, table: Any, **options: Any) -> int:
+        if file.startswith("data"):
+            sizes.append(sum(map(len, table["values"].to_pylist())))
+        return write(self, file, table, **options)
+
+    monkeypatch.setattr(Place, "write_table", watched)
+    results = [one for k in range(30) for one in made_up(1, 2, files=1, n=20, seed=k)]
+    place, manifest = opened(put(results, tmp_path / "c"))
+    assert max(sizes) <= 120
+    assert len(manifest.files) > 10
+    assert len({f.prefix for f in manifest.files}) == len(parts_of(place, manifest.files)) == 1
+    alike(suite_of(list(read_records(place.name))), suite_of(rows_in(results)))
 
 
 def test_append_takes_what_is_new(tmp_path: Path) -> None:

@@ -60,6 +60,9 @@ def test_plot_and_history_take_it(gcc: Path, tmp_path: Path, speedproof: Callabl
     assert "12 samples of O2, O3" in out
     add = ("history", "add", gcc, "--repository", tmp_path, "--where", "version = 'O3'", "--commit", "abc")
     assert "6 samples of abc" in speedproof(*add, "--store", tmp_path / "i.db")[1]
+    other = (*add[:6], "version = 'O2'", "--commit", "abd", "--store", tmp_path / "i.db")
+    assert "6 samples of abd" in speedproof(*other)[1], "not there already"
+    assert "already" in speedproof(*other)[1]
 
 
 def test_where_chooses_rows(gcc: Path, speedproof: Callable[..., Outcome]) -> None:

@@ -1,30 +1,39 @@
-"""A corpus in an object store: a local S3 server, where one is installed."""
+"""A corpus in an object store: a local S3 server."""
 
 from __future__ import annotations
 
-import os
+import io
+import socket
 import subprocess
 import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import speedproof as sp
+from speedproof.cli.console import Console
+from speedproof.cli.main import main
+from speedproof.corpus.build import build
+from speedproof.corpus.place import Place
 from speedproof.data.record import FileResults
 from speedproof.errors import UsageError
 
-pytest.importorskip("moto.server", reason="pip install 'moto[server]' for a local S3")
+pytest.importorskip("moto", reason="pip install 'moto[s3]' flask flask-cors for a local S3")
 
+GCC = Path(__file__).parents[2] / "examples" / "gcc"
 Results = list[tuple[str, FileResults]]
 
 
 @pytest.fixture(scope="module")
 def bucket() -> Iterator[str]:
     """The URL of an empty bucket."""
-    port = 5000 + os.getpid() % 1000
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
     server = subprocess.Popen(
         [sys.executable, "-m", "moto.server", "-p", str(port)],
         stdout=subprocess.DEVNULL,
@@ -50,9 +59,6 @@ def bucket() -> Iterator[str]:
 
 def test_a_bucket_is_a_folder(bucket: str, tmp_path: Path, made_up: Callable[..., Results]) -> None:
     """Build, look, query and compare by URL, with the answers of a local corpus."""
-    from speedproof.corpus.build import build
-    from speedproof.corpus.place import Place
-
     url = bucket.format("corpus")
     for place in (url, str(tmp_path / "local")):
         build(Place.of(place), lambda builder: made_up(20))
@@ -68,3 +74,78 @@ def test_a_bucket_is_a_folder(bucket: str, tmp_path: Path, made_up: Callable[...
         build(Place.of(url), lambda builder: made_up(1))
     with pytest.raises(UsageError, match="there is no corpus"):
         sp.Corpus(bucket.format("nowhere"))
+
+
+def speedproof(*argv: str | Path) -> tuple[int, str]:
+    out, err = io.StringIO(), io.StringIO()
+    code = main([*map(str, argv)], Console(out, err))
+    assert err.getvalue() == ""
+    return code, out.getvalue()
+
+
+def test_every_command_takes_a_url(bucket: str, tmp_path: Path) -> None:
+    """Built of files by URL, a corpus answers as the one in a folder does."""
+    url, folder = bucket.format("gcc"), str(tmp_path / "gcc")
+    answers: dict[str, list[tuple[int, str]]] = {}
+    for place in (url, folder):
+        build_it = ("corpus", "build", GCC / "O2.json", "-o", place)
+        assert speedproof(*build_it)[0] == 0
+        assert speedproof(*build_it[:2], GCC / "O2.json", GCC / "O3.json", "-o", place, "--append")[0] == 0
+        commands: list[tuple[str, ...]] = [
+            ("compare", place, "--where", "benchmark < 'm'"),
+            ("rank", place),
+            ("hpt", place),
+            ("show", place, "--where", "version = 'O3'"),
+            ("model", place, "--bootstrap", "0", "--where", "version = 'O3'"),
+            (
+                "history",
+                "add",
+                place,
+                "--store",
+                f"{tmp_path}/{place == url}.db",
+                "--repository",
+                str(tmp_path),
+            ),
+            ("corpus", "query", place, "SELECT version, count(*) FROM corpus GROUP BY ALL ORDER BY ALL"),
+            ("corpus", "compare", place, "--where", "benchmark < 'm'", "--workers", "1"),
+            ("corpus", "model", place, "--bootstrap-samples", "0", "--workers", "1"),
+            ("corpus", "changes", place, "--workers", "1"),
+            ("corpus", "query", place, "SELECT count(*) FROM answers"),
+        ]
+        answers[place] = [speedproof(*argv) for argv in commands]
+    for far, near in zip(*answers.values(), strict=True):
+        own = far[1].replace(url, folder).replace(f"{tmp_path}/True", f"{tmp_path}/False")
+        told = [text.partition("Every row:")[0].splitlines() for text in (own, near[1])]
+        assert (far[0], told[0]) == (near[0], told[1])
+
+
+def test_an_interrupted_upload_leaves_nothing(
+    bucket: str, tmp_path: Path, made_up: Callable[..., Results], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No half of an object, whatever stops its writing; and the same build goes on."""
+    place = Place.of(bucket.format("cut"))
+
+    def fill(stream: Any) -> None:
+        stream.write(b"half")
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        place._whole("part-00000.parquet", fill)
+    assert place.files() == []
+    write, left = Place._whole, 2
+
+    def dying(self: Place, file: str, fill: Any) -> None:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise SystemExit
+        write(self, file, fill)
+
+    monkeypatch.setattr(Place, "_whole", dying)
+    with pytest.raises(SystemExit):
+        build(place, lambda builder: made_up(20))
+    monkeypatch.setattr(Place, "_whole", write)
+    build(place, lambda builder: made_up(20))
+    build(Place.of(tmp_path / "whole"), lambda builder: made_up(20))
+    sql = "SELECT benchmark, version, values FROM corpus ORDER BY ALL"
+    assert sp.Corpus(place.name).query(sql).equals(sp.Corpus(tmp_path / "whole").query(sql))

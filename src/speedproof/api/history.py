@@ -151,7 +151,7 @@ class History:
             versions,
             commits,
             path=path,
-            digest=digest_of(Path(path)),
+            digest=digest_of(path, suite),
             session=session,
             anchor=anchor,
             started=started or start_of(versions),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from speedproof.corpus import is_corpus
 from speedproof.data.suite import Key, Suite
 from speedproof.errors import SpeedproofError, UsageError
 from speedproof.history.commits import Commit, resolve
@@ -62,10 +63,13 @@ def values_of(suite: Suite) -> list[tuple[Key, list[float]]]:
     return [(key, sample.values.tolist()) for (key, _), sample in suite.samples.items()]
 
 
-def digest_of(path: Path) -> str:
-    """Of a file's content, or of all files of a folder."""
+def digest_of(path: str, suite: Suite) -> str:
+    """Of a file's content, or of all files of a folder; of a corpus, of the values that were read."""
+    if is_corpus(path):
+        return hashlib.sha256(repr((list(suite.samples), values_of(suite))).encode()).hexdigest()
     found = hashlib.sha256()
-    for file in sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]:
+    folder = Path(path)
+    for file in sorted(p for p in folder.rglob("*") if p.is_file()) if folder.is_dir() else [folder]:
         found.update(file.read_bytes())
     return found.hexdigest()
 

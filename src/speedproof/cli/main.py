@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Sequence
@@ -189,7 +190,12 @@ def entry() -> None:
         from click.shell_completion import shell_complete
 
         sys.exit(shell_complete(PROGRAM, {}, "speedproof", "_SPEEDPROOF_COMPLETE", instruction))
-    sys.exit(main())
+    code = main()
+    if code == INTERRUPTED:
+        signal.signal(
+            signal.SIGINT, signal.SIG_IGN
+        )  # a second Ctrl-C would be a traceback of Python's own end
+    sys.exit(code)
 
 
 def _crash(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:

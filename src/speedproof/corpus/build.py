@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from contextlib import contextmanager
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -199,13 +200,24 @@ class Builder:
         if prefix in self._split:
             for digit in "0123456789abcdef":
                 self._settle(prefix + digit)
-        elif len(self._nodes.get(prefix, [])) > 1:
-            self._put(prefix, self._take(prefix))
+        else:
+            self._join(prefix)
+
+    def _join(self, prefix: str) -> None:
+        """Make one file of a leaf; several where one benchmark alone would not fit into memory."""
+        files = self._nodes.pop(prefix, [])
+        while files:
+            count = max(1, sum(size <= _VALUES for size in accumulate(f.values for f in files)))
+            if count == 1:
+                self._nodes.setdefault(prefix, []).append(files[0])
+            else:
+                self._put(prefix, self._take(files[:count]))
+            files = files[count:]
 
     def _sink(self, prefix: str) -> None:
         """Hand the rows of a node to its children, and on where one of these has too many."""
         pa = arrow()
-        rows = self._take(prefix)
+        rows = self._take(self._nodes.pop(prefix, []))
         self._split.add(prefix)
         names = rows["benchmark"].combine_chunks().dictionary_encode()
         digits = pa.array([digest(name)[len(prefix)] for name in names.dictionary.to_pylist()])
@@ -216,8 +228,7 @@ class Builder:
             if self._over(child):
                 self._sink(child)
 
-    def _take(self, prefix: str) -> pa.Table:
-        files = self._nodes.pop(prefix, [])
+    def _take(self, files: list[File]) -> pa.Table:
         self._gone += files
         return arrow().concat_tables([self.place.table(file.path) for file in files])
 

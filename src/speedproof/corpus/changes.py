@@ -92,8 +92,7 @@ def changes(corpus: str | os.PathLike[str], asked: ChangesAsked, how: How = HERE
 def reduce_part(task: Task) -> int:
     """The location of every sample of one part: the median of its processes' medians, of each session."""
     asked: ChangesAsked = task.asked
-    rows = rows_of(task.part, asked.where)
-    rows = rows.filter(arrow().compute.equal(rows["metric"], asked.metric))
+    rows = rows_of(task.part, asked.where, asked.metric)
     machines = {
         (benchmark, version): machine
         for benchmark, version, machine in zip(

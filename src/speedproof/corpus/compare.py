@@ -107,7 +107,8 @@ def pairs_in_file(path: str) -> tuple[tuple[str, str], ...]:
 def compare_part(task: Task) -> int:
     """Answer one part; how many comparisons that were."""
     asked, order = task.asked
-    rows = _chosen(rows_of(task.part, asked.where), asked)
+    named = {version for pair in asked.pairs for version in pair} if isinstance(asked.pairs, tuple) else None
+    rows = rows_of(task.part, asked.where, asked.metric, named)
     suite = Suite.from_records((record.version or "", record) for _, record in records(rows))
     by_versions = _pairs(suite, asked.pairs, order)
     table = _Rows()
@@ -135,16 +136,6 @@ def compare_part(task: Task) -> int:
         note.append((versions, msgspec.to_builtins(seen)))
     task.keep(table.table(), note, use_dictionary=_REPEATED)
     return len(flat)
-
-
-def _chosen(rows: pa.Table, asked: Asked) -> pa.Table:
-    """The rows of the metric, and of the versions that are named."""
-    pa = arrow()
-    keep = pa.compute.equal(rows["metric"], asked.metric)
-    if isinstance(asked.pairs, tuple):
-        wanted = pa.array(sorted({version for pair in asked.pairs for version in pair}))
-        keep = pa.compute.and_(keep, pa.compute.is_in(rows["version"], value_set=wanted))
-    return rows.filter(keep)
 
 
 def _pairs(

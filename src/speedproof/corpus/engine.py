@@ -118,6 +118,16 @@ def _quiet(environment: dict[str, str]) -> None:
 
 
 @contextmanager
+def _deaf() -> Iterator[None]:
+    """Without Ctrl-C."""
+    known = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, known)
+
+
+@contextmanager
 def _surroundings() -> Iterator[None]:
     """What new workers see: one thread each, and no script of the caller's, which each would carry out again."""
     import sys
@@ -190,9 +200,10 @@ def _on_processes(
                 pool.shutdown(wait=False)
                 pool = started()
     except KeyboardInterrupt:
-        for future in running:
-            future.cancel()
-        wait([future for future in running if not future.cancelled()])
+        with _deaf():  # what is under way takes seconds; a second Ctrl-C amid this would leave workers behind
+            for future in running:
+                future.cancel()
+            pool.shutdown()
         for future, i in running.items():
             if not future.cancelled() and future.exception() is None:
                 yield i, future.result()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from speedproof.corpus.answers import HERE, Answers, How, Task, answered
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _WORTH = 64  # samples that are worth a task
+_rows_of = lru_cache(1)(rows_of)  # a worker's next task is often another share of the same part
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,7 @@ def model(corpus: str | os.PathLike[str], asked: ModelAsked, how: How = HERE) ->
 def model_part(task: Task) -> int:
     """Fit the samples of one task."""
     asked: ModelAsked = task.asked
-    rows = _own(rows_of(task.part, asked.where), asked.metric, task.share)
+    rows = _own(_rows_of(task.part, asked.where, asked.metric), task.share)
     suite = Suite.from_records((record.version or "", record) for _, record in records(rows))
     found: list[dict[str, Any]] = []
     for (key, version), sample in suite.samples.items():
@@ -105,10 +107,9 @@ def model_part(task: Task) -> int:
     return len(found)
 
 
-def _own(rows: pa.Table, metric: str, share: tuple[int, int]) -> pa.Table:
-    """The rows of a metric whose benchmarks are this task's share."""
+def _own(rows: pa.Table, share: tuple[int, int]) -> pa.Table:
+    """The rows whose benchmarks are this task's share."""
     pa = arrow()
-    rows = rows.filter(pa.compute.equal(rows["metric"], metric))
     number, of = share
     if of == 1:
         return rows

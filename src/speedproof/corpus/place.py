@@ -27,6 +27,7 @@ def arrow() -> Any:
     """The module pyarrow, or an error that says how to get it."""
     try:
         import pyarrow
+        import pyarrow.compute
         import pyarrow.parquet
     except ImportError:
         raise UsageError("a corpus needs PyArrow and DuckDB: pip install 'speedproof[corpus]'") from None

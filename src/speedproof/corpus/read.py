@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -53,20 +53,34 @@ def parts_of(place: Place, files: Sequence[File]) -> list[Part]:
     return [Part(place.lasting, tuple(files)) for files in parts.values()]
 
 
-def rows_of(part: Part, where: str | None = None) -> pa.Table:
-    """The rows of a part that a condition lets through, sorted by benchmark, metric and version."""
-    place = Place.of(part.place)
+def rows_of(
+    part: Part, where: str | None = None, metric: str | None = None, versions: Collection[str] | None = None
+) -> pa.Table:
+    """The rows of a part that a condition lets through, sorted by benchmark, metric and version.
+
+    Raises
+    ------
+    FormatError
+        A file that is damaged or gone.
+    """
+    pa, place = arrow(), Place.of(part.place)
+    chosen = {"metric": [metric] if metric is not None else None, "version": versions}
     tables = []
-    for file in part.files:
+    for file in part.files:  # one at a time, so that memory holds what is chosen and one file
         try:
-            tables.append(place.table(file))
+            rows = place.table(file)
         except broken() as error:
             raise FormatError(f"{part.place}/{file}", "", f"the file is damaged or gone: {error}") from None
-    rows = arrow().concat_tables(tables)
-    if where:
-        with database() as connection:
-            connection.register("corpus", rows)
-            rows = run(connection, f"SELECT * FROM corpus WHERE ({where})", where).cast(columns())
+        for column, names in chosen.items():
+            if names is not None:
+                wanted = pa.array(sorted(names), pa.string())
+                rows = rows.filter(pa.compute.is_in(rows[column], value_set=wanted))
+        if where:
+            with database() as connection:
+                connection.register("corpus", rows)
+                rows = run(connection, f"SELECT * FROM corpus WHERE ({where})", where).cast(columns())
+        tables.append(rows)
+    rows = pa.concat_tables(tables)
     return rows.sort_by([(name, "ascending") for name in ("benchmark", "metric", "version", "row")])
 
 
