@@ -130,7 +130,7 @@ def with_copy(arguments: list[str]) -> None:
         case ["again", file]:
             drawn = fates(Path(file))
             alive = {one["name"] for one in drawn if not one["fate"].startswith("killed")} - equivalents()
-            target = Path(file).with_suffix(".again.jsonl")
+            target = Path(file).resolve().with_suffix(".again.jsonl")
             target.unlink(missing_ok=True)
             run(lambda all_: [one for one in all_ if one.name in alive], ["tests"], target, 200.0)
             summary([one for one in drawn if one["name"] not in alive] + fates(target))

@@ -86,6 +86,16 @@ def test_sync_is_rare_and_final(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert len(calls) in (5, 6)
 
 
+def test_an_empty_file_is_begun(tmp_path: Path) -> None:
+    """As ``mktemp`` leaves it."""
+    path = tmp_path / "r.jsonl"
+    path.touch()
+    with ResultsFile(path) as store:
+        store.append(head("s"))
+        store.append(run_line("s", 0))
+    assert [len(session.runs) for session in read_sessions(path)] == [1]
+
+
 def test_what_is_no_session_is_named(tmp_path: Path) -> None:
     path = tmp_path / "r.jsonl"
     path.write_text("{}\n")

@@ -14,6 +14,7 @@ from speedproof.protocols.pair import Rules
 from speedproof.protocols.run_ranking import rank_runs
 from speedproof.protocols.suite import compare_suite
 from speedproof.protocols.touati2009 import compare_2009
+from speedproof.protocols.units import last_values
 
 
 def measured(seed: int, sessions: int, label: str) -> Sample:
@@ -58,3 +59,31 @@ def test_totals_are_of_the_sessions() -> None:
     totals = {name: gain.gain for name, gain in found.overall}
     expected = 1 - np.median(y.per_session("median").values) / np.median(x.per_session("median").values)
     assert totals["median"] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "kept"),
+    [
+        (((1, 3, 2), (2, 2)), 1),
+        (((5, 4), (7, 3)), 2),
+        (((4, 6), (5, 4)), 4),
+        (((2, 3), (3, 3)), 2),
+    ],
+)
+def test_the_last_values_that_every_process_has(sizes: tuple[tuple[int, ...], ...], kept: int) -> None:
+    """By a loop over processes; an even number where there are two."""
+    sides: list[Sample] = []
+    expected: list[list[float]] = []
+    for start, counts in zip((1.0, 101.0), sizes, strict=True):
+        processes = np.repeat(np.arange(len(counts)), counts)
+        values = np.arange(start, start + processes.size, dtype=np.float64)
+        sides.append(Sample(values, processes=processes))
+        expected.append([v for k in range(len(counts)) for v in values[processes == k][-kept:].tolist()])
+    found = last_values(Pair(Key("b"), sides[0], sides[1]))
+    assert [found.reference.values.tolist(), found.candidate.values.tolist()] == expected
+
+
+def test_processes_of_one_size_keep_all_their_values() -> None:
+    side = Sample(np.arange(1.0, 10.0), processes=np.repeat([0, 1, 2], 3))
+    pair = Pair(Key("b"), side, side)
+    assert last_values(pair) is pair
