@@ -96,6 +96,14 @@ def test_a_second_change_is_noticed() -> None:
     assert stats.binomtest(covered, 20, 0.95).pvalue > 0.001
 
 
+def test_a_proof_leaves_no_other_commit() -> None:
+    """Once a commit is confirmed, it alone is named, though the model holds others possible."""
+    found = searched([1.0] * 8 + [1.3] * 4, 0.15, seed=6)
+    assert found.outcome is BisectionOutcome.CULPRIT
+    assert found.probability < 0.95
+    assert (found.culprit, found.credible) == (8, (8,))
+
+
 def test_the_same_pairs_give_the_same_answer() -> None:
     """A search that is gone on with after a kill knows only the pairs."""
     rng = np.random.default_rng(3)

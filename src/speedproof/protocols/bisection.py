@@ -72,9 +72,11 @@ class BisectionFinding(Struct, frozen=True):
     alpha : float
         The risk of the proof that the ends differ, and of the confirmation.
     credible : tuple of int
-        The fewest positions that hold the step with a posterior probability of at least 1 - alpha, oldest first.
+        Where the step may be, oldest first: once it is confirmed its own positions, several when those between
+        could not be measured; until then the fewest that hold it with a posterior probability of at least
+        1 - alpha.
     probability : float
-        Theirs, given that something changed.
+        Theirs by the posterior, given that something changed.
     parent, culprit : int or None
         The step that is most likely: the last position before it and the first from it on that can be measured.
     change : float
@@ -292,11 +294,13 @@ class Bisection:
             )  # fmt: skip
         masses = self._posterior()
         order = np.argsort(-masses, kind="stable")
-        count = int(np.searchsorted(np.cumsum(masses[order]), 1 - self._alpha)) + 1
+        outcome = BisectionOutcome.CULPRIT if self.stage() is Stage.DONE else BisectionOutcome.OPEN
+        # A proof overrules what the model still holds possible.
+        confirmed = outcome is BisectionOutcome.CULPRIT
+        count = 1 if confirmed else int(np.searchsorted(np.cumsum(masses[order]), 1 - self._alpha)) + 1
         chosen = sorted(order[:count].tolist())
         credible = tuple(i for n in chosen for i in range(self._step(n)[0] + 1, self._step(n)[1] + 1))
         parent, culprit = self._step(int(order[0]))
-        outcome = BisectionOutcome.CULPRIT if self.stage() is Stage.DONE else BisectionOutcome.OPEN
         return BisectionFinding(
             outcome, self._alpha, credible, float(masses[chosen].sum()), parent, culprit, *whole,
             *_bounds(self._sequences.get((parent, culprit))), *self._rest((parent, culprit)),

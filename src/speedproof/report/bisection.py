@@ -73,7 +73,7 @@ def _headline(
         yield Text(f"against its parent: {size} ({sure} confidence)")
         yield Text(whole)
         if len(found.credible) > 1:
-            yield Text(f"The commits that could hold it ({sure}):")
+            yield Text("The commits between the two could not be measured; it may be any of these:")
             yield from _listed(found, commits)
         return
     yield Text(
