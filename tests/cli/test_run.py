@@ -24,6 +24,7 @@ from speedproof.cli.main import command, main, parse
 from speedproof.cli.run_session import ends_as_ctrl_c
 from speedproof.data.suite import Record
 from speedproof.formats import read, suites
+from speedproof.measure.execute import Job, Run
 from speedproof.measure.plan import read_plan
 from speedproof.measure.store import read_sessions
 
@@ -75,13 +76,35 @@ def test_conclusion_comes_first() -> None:
     )
     assert re.search(r"^fast +[\d.]+ ms +[\d.]+ ms ± ", out, re.MULTILINE)
     assert re.search(r"^\S* +median +mean +min +max +user +system +runs$", out, re.MULTILINE)
-    assert "More: speedproof compare speedproof-" in out
+    assert "This verdict again: speedproof run --review speedproof-" in out
     assert len(out.splitlines()) <= 10
     assert "results are in speedproof-" in err
     (path,) = Path().glob("speedproof-*.jsonl")
     (session,) = read_sessions(path)
     assert [v.name for v in session.head.benchmarks[0].versions] == ["slow", "fast"]
     assert session.head.environment["kernel"]
+
+
+def test_processor_time_that_is_zero_takes_no_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the system counts whole ticks, short programs have none of one kind."""
+    times = {"0.012": 0.012, "0.002": 0.002}
+
+    def measured(job: Job) -> Run:
+        return Run({"time": times[job.command[1]], "user": 0.001, "system": 0.0})
+
+    monkeypatch.setattr("speedproof.measure.executor.execute", measured)
+    out = speedproof("run", SLOW, FAST, "--runs", "10")[1]
+    assert re.search(r"^\S* +median +mean +min +max +user +runs$", out, re.MULTILINE)
+    assert "system" not in out
+
+
+def test_a_verdict_is_given_again() -> None:
+    """The command that the sheet ends with says the same, and need not name itself."""
+    out = speedproof("run", SLOW, FAST)[1].splitlines()
+    last = out[-1]
+    assert last.startswith("This verdict again: speedproof run --review speedproof-")
+    again = speedproof(*last.partition("speedproof ")[2].split())[1].splitlines()
+    assert again == out[:-1]
 
 
 def test_one_run_a_side_is_plain_ratios() -> None:

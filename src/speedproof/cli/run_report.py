@@ -73,7 +73,7 @@ def report(
             alpha=rules.alpha,
             margin=rules.margin,
             spent=spent_of(spent),
-            file=shlex.quote(str(path)),
+            file="" if args.review else shlex.quote(str(path)),
             control=args.control,
             unaffected=args.unaffected,
             gate=rules.gate,

@@ -24,6 +24,8 @@ from speedproof.stats.estimate import Estimate
 
 PROTOCOL = "sequential"
 _NAMED = 5
+# Where the system counts whole ticks, a column may hold nothing else.
+_NO_TIME = format_value(0.0, "s")
 _NUMBERS = re.compile(r" \(p [^)]*\)| is [^ ]*(?=, beyond)")
 
 
@@ -71,7 +73,7 @@ def report(
             *(_of_load(findings, load) if load else []),
             Text(_risks(findings, alpha, fixed=builds is not None), "dim"),
         ),
-        hints=(f"More: speedproof compare {file} --details",) if file else (),
+        hints=(f"This verdict again: speedproof run --review {file}",) if file else (),
         command="run",
         data=tuple(findings),
         records=None,
@@ -119,7 +121,11 @@ def _with_spent(
 ) -> Table:
     """The sheet of both sides with their processor time before the number of runs."""
     sides = [spent.get((finding.benchmark, side), {}) for side in (finding.reference, finding.candidate)]
-    names = [name for name in ("user", "system") if all(name in side for side in sides)]
+    names = [
+        name
+        for name in ("user", "system")
+        if all(name in side for side in sides) and any(side[name] != _NO_TIME for side in sides)
+    ]
     if table.columns[-1].title != "runs" or len(table.rows) != len(sides):
         return table  # one run a side: plain ratios
     columns = tuple(Column(name, right=True, drop=3) for name in names)
