@@ -70,6 +70,9 @@ def test_the_first_slow_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert second.startswith("against its parent: 1.10x slower, at least 1.09x")
     assert len(out.splitlines()) <= 10
     assert max(map(len, out.splitlines())) <= 80
+    assert "could" not in out
+    assert err.count("now the search") <= 1
+    assert err.count("now the confirmation") == 1
     assert "building" in err
     assert len(Path("b.jsonl").read_text().splitlines()) > 30
 
@@ -240,7 +243,17 @@ def test_an_end_that_does_not_build_is_an_error(tmp_path: Path, monkeypatch: pyt
         (("--bad", "main", "./bench"), "--bad needs --good"),
         (("nowhere..main", "./bench"), "'nowhere' is not a revision"),
         (("main..main", "./bench"), "is only one revision"),
-        (("start..main", "./absent"), "has no"),
+        (("start..main",), "quoted, or after --"),
+        (("start..main", "./a", "b"), "not 2: quote it, or put it after --"),
+        (("start..main", "./a", "--json", "x.json"), "standard output (--json > x.json)"),
+        (("main", "./bench"), "give the range A..B first"),
+        (("main..main", "./bench"), "give two, or a range A..B"),
+        (("start..mian", "./bench"), "'mian' is not a revision of"),
+        (("start..mian", "./bench"), "did you mean main?"),
+        (("start..zzz", "./bench"), "'git log --oneline --all' lists them"),
+        (("start..main", "./absent"), "has no ./absent; if it has to be built, give --build CMD"),
+        (("start..main", "./absent", "--build", "true"), "has no ./absent after its build"),
+        (("start..main", "./bench", "--build", "false"), "exited with code 1 and printed nothing"),
         (("start..main", "./bench", "--build", "make", "--runs", "3"), "needs {seed} in --build"),
         (("start..main", "./bench", "--build", "make {seed}", "--runs", "0"), "measures nothing"),
         (("--resume", "b.jsonl", "./bench"), "--resume takes everything"),

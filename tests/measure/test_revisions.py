@@ -382,6 +382,9 @@ def test_a_program_that_a_revision_lacks_is_named(repo: Path) -> None:
     code, _, err = run("./elsewhere", "--revisions", "main~1", "main", "--build", "true")
     assert code == 2
     assert "Repair: has no ./elsewhere after its build" in err
+    code, _, err = run("./elsewhere", "--revisions", "main~1", "main")
+    assert code == 2
+    assert "Repair: has no ./elsewhere; if it has to be built, give --build CMD" in err
 
 
 @pytest.mark.parametrize(

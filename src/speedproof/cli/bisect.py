@@ -120,7 +120,7 @@ def run(args: Args, console: Console) -> int:
         )  # fmt: skip
         path = Path(args.save or f"bisect-{time.strftime('%Y%m%d-%H%M%S')}.jsonl")
     steps = bisect_revisions(request, path, max_seconds=args.max_time or None, tell=console.remark)
-    shown, stage = time.monotonic(), ""
+    shown, told = time.monotonic(), set[str]()
     with ends_as_ctrl_c():
         while True:
             try:
@@ -128,9 +128,11 @@ def run(args: Args, console: Console) -> int:
             except StopIteration as end:
                 result = end.value
                 break
-            if state.stage != stage or time.monotonic() - shown >= _QUIET_SECONDS:
+            # Search and confirmation take turns: each is named when it begins, then the time rules.
+            if state.stage not in told or time.monotonic() - shown >= _QUIET_SECONDS:
                 console.remark(progress_line(state.stage, state.finding))
-                shown, stage = time.monotonic(), state.stage
+                shown = time.monotonic()
+                told.add(state.stage)
     console.remark(f"every run is in {path}")
     if args.json:
         console.out.write(to_json("bisect", [report.data for report in result.reports()]))
@@ -154,6 +156,10 @@ def _asked(args: Args) -> tuple[list[str], str | list[str]]:
         names = f"{args.good}..{args.bad or 'HEAD'}"
     commands: list[str | list[str]] = [*what, *([args.words] if args.words else [])]
     if len(commands) != 1:
-        given = f"not {len(commands)}" if commands else "quoted, or after --"
+        given = f"not {len(commands)}: quote it, or put it after --" if commands else "quoted, or after --"
+        if commands and args.json and what[-1].endswith(".json"):
+            raise UsageError(
+                f"{what[-1]} was taken for a second command; JSON goes to standard output (--json > {what[-1]})"
+            )
         raise UsageError(f"give one benchmark command, {given}")
     return [names], commands[0]

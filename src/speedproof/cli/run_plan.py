@@ -24,7 +24,7 @@ from speedproof.measure.plan import (
     plan_trees,
     read_plan,
 )
-from speedproof.measure.programs import not_found
+from speedproof.measure.programs import lacks, not_found
 
 # What the plan is made from, and where a suite has it.
 PLANNED = {
@@ -89,15 +89,15 @@ def _revisions(
             PlannedBuild(str(build.folder), padding, build.seconds)
         )
     plan = plan_trees(command, trees, _parameters(args), hooks, benchmark=args.benchmark)
-    return tuple(_present(benchmark, console) for benchmark in plan)
+    return tuple(_present(benchmark, args.build, console) for benchmark in plan)
 
 
-def _present(benchmark: PlannedBenchmark, console: Console) -> PlannedBenchmark:
+def _present(benchmark: PlannedBenchmark, build: str, console: Console) -> PlannedBenchmark:
     """Without the revisions that do not have the program yet, or any more."""
     here = []
     for number, version in enumerate(benchmark.versions):
         if missing := not_found([PlannedBenchmark(benchmark.name, (version,))]):
-            text = f"{version.name}: has no {missing} after its build"
+            text = lacks(version.name, missing, build)
             if number == 0 or len(benchmark.versions) == 2:
                 raise UsageError(text)
             console.remark(f"left out: {text}")

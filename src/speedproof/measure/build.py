@@ -260,6 +260,8 @@ def _carry_out(command: str, tree: Path, log: Path, revision: Revision) -> None:
         lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
         shown = "\n".join(f"  {line}" for line in lines[-_SHOWN_LINES:])
         how = f"was killed by signal {-code}" if code < 0 else f"exited with code {code}"
+        if not lines:
+            raise RunError(f"{revision.name}: the build {command!r} {how} and printed nothing")
         where = f"the end of {log}" if len(lines) > _SHOWN_LINES else "its output"
         raise RunError(f"{revision.name}: the build {command!r} {how}; {where}:\n{shown}")
 

@@ -26,7 +26,7 @@ from speedproof.measure.environment import snapshot
 from speedproof.measure.execute import RunError
 from speedproof.measure.executor import CommandExecutor
 from speedproof.measure.plan import Hooks, as_built, plan_trees
-from speedproof.measure.programs import not_found
+from speedproof.measure.programs import lacks, not_found
 from speedproof.measure.revisions import Revision, repository, resolve
 from speedproof.measure.store import new_head, read_sessions
 
@@ -217,7 +217,7 @@ class CommitRunner:
         tree = PlannedBuild(str(built.folder), revision.padding if fresh else 0)
         (benchmark,) = plan_trees(self._request.command, {name: [tree]}, {}, Hooks(self._request.shell))
         if missing := not_found([benchmark]):
-            raise RunError(f"{name}: has no {missing} after its build")
+            raise RunError(lacks(name, missing, self._request.build))
         return as_built(benchmark.versions[0], tree) if fresh else benchmark.versions[0], number
 
     def _measured(

@@ -45,6 +45,13 @@ def not_found(plan: Iterable[PlannedBenchmark]) -> str:
     return ""
 
 
+def lacks(name: str, missing: str, build: str) -> str:
+    """That a revision has not got its program, and what may be done."""
+    if build:
+        return f"{name}: has no {missing} after its build"
+    return f"{name}: has no {missing}; if it has to be built, give --build CMD"
+
+
 def replaced(
     plan: Iterable[PlannedBenchmark], before: Mapping[str, str], after: Mapping[str, str]
 ) -> list[tuple[str, str, str]]:

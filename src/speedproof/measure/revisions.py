@@ -6,6 +6,7 @@ borrows the objects (``--shared``) writes nothing: whatever happens, the reposit
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import os
 import re
@@ -115,7 +116,7 @@ def resolve(top: Path, names: Sequence[str]) -> tuple[Revision, ...]:
         for revision in made:
             found.setdefault((revision.commit, revision.content), revision)
     if len(found) < 2:
-        raise UsageError(f"{' '.join(names)} is only one revision, and a comparison needs two")
+        raise UsageError(f"{' '.join(names)} is only one revision; give two, or a range A..B")
     return tuple(found.values())
 
 
@@ -125,8 +126,16 @@ def _commit(top: Path, name: str) -> str:
     )
     if done.returncode:
         hint = "; give the command before --revisions, or after --" if name[:1] in "./" or " " in name else ""
-        raise UsageError(f"{name!r} is not a revision of {top}{hint}")
+        raise UsageError(f"{name!r} is not a revision of {top}{hint or _near(top, name)}")
     return done.stdout.decode().strip()
+
+
+def _near(top: Path, name: str) -> str:
+    """A branch or tag of nearly that name, or where revisions are listed."""
+    known = _text(top, "for-each-ref", "--format=%(refname:short)").splitlines()
+    if near := difflib.get_close_matches(name, known, 1):
+        return f"; did you mean {near[0]}?"
+    return "; 'git log --oneline --all' lists them"
 
 
 def _named(top: Path, commit: str) -> Revision:
