@@ -207,3 +207,91 @@ def test_names_that_are_no_hashes_stay_apart(tmp_path: Path) -> None:
     out = io.StringIO()
     assert main(["history", "show", "b", *place], Console(out, err)) == 0
     assert all(name in out.getvalue() for name in names)
+
+
+def asv_result(file: Path, commit: str, day: int) -> None:
+    """A result of asv: one benchmark, and the commit with its date in milliseconds."""
+    content = {
+        "commit_hash": commit,
+        "date": (1_500_000_000 + 86_400 * day) * 1000,
+        "params": {"machine": "box", "cpu": "c"},
+        "requirements": {},
+        "results": {"suite.time_it": 1.0 + day / 100},
+        "version": 1,
+    }
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(content))
+
+
+@pytest.mark.parametrize(("listed", "folder"), [(True, ""), (False, ""), (False, "box")])
+def test_commits_of_asv_follow_their_dates(tmp_path: Path, listed: bool, folder: str) -> None:
+    """The order is that of the dates, not of the hashes, and commits are the files' own without a list, too."""
+    names = [f"{digit}" * 40 for digit in "fa05c93b1e"]
+    for day, name in enumerate(names):
+        asv_result(tmp_path / "results" / "box" / f"{name[:8]}-env-py3.json", name, day)
+    if listed:
+        (tmp_path / "results" / "benchmarks.json").write_text("{}")
+    history = sp.History(tmp_path / "s.db", "/")
+    history.add(tmp_path / "results" / folder)
+    found = history.changes()
+    assert [commit.sha for commit in found.commits] == names
+    assert found.commits[1].date == "2017-07-15T02:40:00+00:00"  # date -u -d @1500086400
+
+
+def test_versions_that_begin_with_a_commit(repository: Path, tmp_path: Path) -> None:
+    """What "run --revisions" names "HASH subject" is that commit; a word that git does not know is a name."""
+    sha = git(repository, "rev-list", "HEAD").split()[3]
+    rows = [f"b,{name},{v}" for name in (f"{sha[:7]} any words", "deadbeef no commit") for v in (1, 2)]
+    (tmp_path / "v.csv").write_text("\n".join(["benchmark,version,value", *rows, ""]))
+    history = sp.History(tmp_path / "s.db", repository)
+    history.add(tmp_path / "v.csv", unit="ms")
+    known = {commit.sha: commit for commit in history.store.commits()}
+    assert set(known) == {sha, "deadbeef no commit"}
+    assert known[sha].subject == git(repository, "show", "-s", "--format=%s", sha)
+
+
+def test_reading_makes_no_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An error that names the file and what makes it, and no file."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(sp.SpeedproofError, match=r"nosuch\.db: no such store.*history add"):
+        sp.History("nosuch.db").changes()
+    for words in (["history"], ["history", "query"], ["history", "show", "x"], ["history", "forget", "x"]):
+        err = io.StringIO()
+        assert main(words, Console(io.StringIO(), err)) == 2
+        assert "speedproof.db: no such store; make one with 'speedproof history add" in err.getvalue()
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_cause_of_many_files_is_told_once(tmp_path: Path) -> None:
+    """Without git: one line for all files, and what helps for all."""
+    files = [tmp_path / f"{i}.txt" for i in range(6)]
+    for file in files:
+        file.write_text("1\n2\n")
+    out, err = io.StringIO(), io.StringIO()
+    words = ["--unit", "ms", "--store", str(tmp_path / "s.db"), "--repository", "/"]
+    assert main(["history", "add", *map(str, files), *words], Console(out, err)) == 2
+    assert err.getvalue().count("name the commit with --commit") == 1
+    assert str(files[0]) in err.getvalue()
+    assert "and 3 more: " in err.getvalue()
+
+
+def test_what_is_left_out_and_what_is_too_short_is_told(tmp_path: Path) -> None:
+    """Of 12 commits 2 are not listed; a benchmark of 3 commits shows nothing."""
+    history = sp.History(tmp_path / "s.db", "/")
+    for i in range(12):
+        rows = [f"{name},{i % 5 + 1}" for name in ("long", "short one")[: 2 if i < 3 else 1]]
+        (tmp_path / f"{i}.csv").write_text("\n".join(["benchmark,ms", *rows, ""]))
+        history.add(tmp_path / f"{i}.csv", commit=f"c{i:02d}")
+
+    def told(*words: str) -> str:
+        out = io.StringIO()
+        place = ["--store", str(tmp_path / "s.db"), "--repository", "/"]
+        assert main(["history", *words, *place], Console(out, io.StringIO())) == 0
+        return out.getvalue()
+
+    assert "1 of 2 benchmarks show nothing: fewer than 8 commits on a machine." in told()
+    assert "So few commits show nothing: measure 8 or more," in told("show", "short one")
+    shown = told("show", "long")
+    assert "c01" not in shown
+    assert "... 2 earlier commits: speedproof history query long --all" in shown
+    assert "c01" in told("query", "long", "--all")

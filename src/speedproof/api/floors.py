@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from speedproof.errors import UsageError
@@ -15,10 +14,6 @@ if TYPE_CHECKING:
 def floor_of(store: str | os.PathLike[str]) -> NoiseFloor:
     """How much sessions of one commit differ in a store; a store that cannot tell is refused."""
     where = os.fspath(store)
-    if "://" not in where and not Path(where).is_file():
-        raise UsageError(
-            f"{where}: no such store; make one with 'speedproof history add FILE --store {where}'"
-        )
     from speedproof.api.history import History
 
     found = History(where).floor()

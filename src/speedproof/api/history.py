@@ -54,7 +54,7 @@ class History:
     Parameters
     ----------
     store : str or path
-        A SQLite file, made when absent, or a PostgreSQL URL.
+        A SQLite file, made by the first file that is added, or a PostgreSQL URL.
     repository : str or path
         A folder in the git repository whose commits are followed; without one dates give the order.
 
@@ -82,7 +82,21 @@ class History:
         self, store: str | os.PathLike[str] = DEFAULT_STORE, repository: str | os.PathLike[str] = "."
     ) -> None:
         self.repository = os.fspath(repository)
-        self.store = _open(os.fspath(store))
+        self._where = os.fspath(store)
+        self._opened = _open(self._where) if "://" in self._where or Path(self._where).exists() else None
+
+    @property
+    def store(self) -> HistoryStore:
+        """What is read; a file that is not there is refused, not made."""
+        if self._opened is None and not Path(self._where).exists():
+            raise no_store(self._where)
+        return self.made()
+
+    def made(self) -> HistoryStore:
+        """What is written to; a file that is not there is made."""
+        if self._opened is None:
+            self._opened = _open(self._where)
+        return self._opened
 
     def add(
         self,
@@ -147,7 +161,7 @@ class History:
             version: commit_of(versions, version, commit, path, self.repository)
             for version in versions.versions
         }
-        return self.store.add(
+        return self.made().add(
             versions,
             commits,
             path=path,
@@ -169,7 +183,7 @@ class History:
         """Merge what :meth:`export` wrote, from any database; how many samples are new."""
         from speedproof.history.transfer import import_store
 
-        return import_store(self.store, Path(path))
+        return import_store(self.made(), Path(path))
 
     def query(
         self,
@@ -407,6 +421,11 @@ class History:
     def samples(self, numbers: Iterable[int]) -> list[Sample]:
         """Whole samples by the numbers that points of a track hold."""
         return self.store.samples(list(numbers))
+
+
+def no_store(where: str) -> UsageError:
+    """A store that is to be read, but is not there."""
+    return UsageError(f"{where}: no such store; make one with 'speedproof history add FILE --store {where}'")
 
 
 def _open(where: str) -> HistoryStore:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from speedproof.corpus import is_corpus
 from speedproof.data.suite import Key, Suite
 from speedproof.errors import SpeedproofError, UsageError
-from speedproof.history.commits import Commit, resolve
+from speedproof.history.commits import Commit, resolve, resolve_label
 from speedproof.history.rows import Added
 
 if TYPE_CHECKING:
@@ -89,13 +89,21 @@ def commit_of(suite: Suite, version: str, commit: str | None, path: str, reposit
     if commit is not None:
         return resolve(commit, repository, date=date)
     if len(suite.versions) > 1:
-        return resolve(version, repository, date=date)
+        return resolve_label(version, repository, date=date)
     told = [value for name in _OF_COMMIT for value in fields.get(name, ()) if value.lower() not in _NO_COMMIT]
     if len(set(told)) > 1:
         raise UsageError(
             f"{path}: names several commits ({', '.join(dict.fromkeys(told))}); name one with --commit"
         )
-    return resolve(told[0] if told else "HEAD", repository, date=date)
+    if told:
+        return resolve(told[0], repository, date=date)
+    try:
+        return resolve("HEAD", repository)
+    except UsageError:
+        raise UsageError(
+            f"{path}: no commit is told, and no git repository is here; name the commit with --commit REV, "
+            "which all files of one call share"
+        ) from None
 
 
 def add_all(
@@ -139,7 +147,7 @@ def _add_part(
     if part.anchor is not None:
         commits[part.anchor.sha] = resolve(part.anchor.sha, history.repository)
     content = repr((own.sha, part.started, values_of(suite)))
-    return history.store.add(
+    return history.made().add(
         suite,
         commits,
         path=path,

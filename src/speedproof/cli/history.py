@@ -241,7 +241,7 @@ def _at_least_one(words: list[str], what: str) -> list[str]:
 def _add(history: sp.History, words: list[str], args: Args, console: Console) -> int:
     """Add every file; one that cannot be added does not keep the others out, and is an error at the end."""
     files = _at_least_one(words, "a result file")
-    failed = 0
+    failed: dict[str, list[str]] = {}
     done = []
     with console.progress("adding", len(files)) as ticker:
         for path in files:
@@ -257,8 +257,7 @@ def _add(history: sp.History, words: list[str], args: Args, console: Console) ->
                     where=args.where,
                 )
             except sp.SpeedproofError as error:
-                console.remark(f"error: {error}")
-                failed += 1
+                failed.setdefault(str(error).removeprefix(f"{path}: "), []).append(path)
             else:
                 names = added.commits if len(added.commits) < 4 else [f"{len(added.commits)} commits"]
                 of_what = f": {_few(added.benchmarks)}" if added.benchmarks else ""
@@ -272,8 +271,10 @@ def _add(history: sp.History, words: list[str], args: Args, console: Console) ->
             ticker.advance()
     if args.json:
         console.out.write(to_json("history", done))
+    for cause, paths in failed.items():
+        console.remark(f"error: {cause if paths[0] in cause else f'{_few(paths)}: {cause}'}")
     if failed:
-        raise UsageError(f"{failed} of {len(files)} files not added")
+        raise UsageError(f"{sum(map(len, failed.values()))} of {len(files)} files not added")
     return 0
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from functools import lru_cache
 from itertools import product
 from pathlib import Path
@@ -48,6 +49,7 @@ class _File(msgspec.Struct):
     results: dict[str, msgspec.Raw]
     result_columns: list[str] | None = None
     commit_hash: str | None = None
+    date: object = None  # of the commit
     env_name: str | None = None
     python: str | None = None
     params: dict[str, object] = {}
@@ -92,6 +94,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     fields = as_fields(
         {
             "commit": file.commit_hash,
+            "commit_date": _moment(file.date),
             "environment": file.env_name,
             **{key: value for key, value in file.params.items() if value != ""},
             "python": file.python,
@@ -199,6 +202,15 @@ def _records(
     if skipped := sum(isinstance(value, str) for value in results):
         reason = f"{plural(skipped, 'parameter set')} that the benchmark itself skips"
         yield Skipped(source.name, where, name, reason, expected=True)
+
+
+def _moment(milliseconds: object) -> str | None:
+    """A date of asv's, in ISO 8601; None for what is none."""
+    try:
+        at = datetime.fromtimestamp(number(milliseconds) / 1000, UTC)
+    except (OSError, OverflowError, ValueError):
+        return None
+    return at.isoformat(timespec="seconds")
 
 
 def _span(entry: _Entry) -> tuple[float, float] | None:

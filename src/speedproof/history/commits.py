@@ -75,6 +75,16 @@ def resolve(revision: str, folder: str = ".", *, date: str = "") -> Commit:
     return Commit(revision, "", in_utc(date))
 
 
+def resolve_label(label: str, folder: str = ".", *, date: str = "") -> Commit:
+    """The commit that a version's name is or, as of measured revisions ("3adc109 subject"), begins with."""
+    first, _, subject = label.partition(" ")
+    if subject and 7 <= len(first) <= 40 and _HASH.fullmatch(first):
+        known = resolve(first, folder, date=date)
+        if known.sha != first or known.subject:
+            return known
+    return resolve(label, folder, date=date)
+
+
 def first_parent_order(branch: str, folder: str = ".") -> tuple[str, ...]:
     """The commits of a branch along first parents, oldest first; empty where git knows none.
 

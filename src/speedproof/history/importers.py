@@ -4,8 +4,8 @@
 * Otava (Hunter): CSV with columns ``time`` and ``commit`` (or ``git.commit_id``), every other column a benchmark.
 * Go's benchseries: the JSON of its flag ``-jo`` (golang.org/x/perf/benchseries, ``ComparisonSeries``). It keeps of
   each commit and benchmark the ratio to a baseline and its bounds, but no measurement; the baseline is the anchor.
-* asv: the folder ``results`` with ``MACHINE/COMMIT-ENVIRONMENT.json``; pyperformance and faster-cpython's
-  bench_runner: a folder of pyperf files that name their commit. These files are read one by one.
+* asv: the folder ``results`` with ``MACHINE/COMMIT-ENVIRONMENT.json``, or a machine's; pyperformance and
+  faster-cpython's bench_runner: a folder of pyperf files that name their commit. These files are read one by one.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from speedproof.history.commits import Commit, in_utc
 
 _DATA_JS = "window.BENCHMARK_DATA"
 _COMMIT_COLUMNS = ("commit", "git.commit_id", "git_commit", "revision")
+_HEAD = 2000  # bytes of a file that tell whose it is
 _SUMMARY = frozenset({Trait.SUMMARY_ONLY})
 
 
@@ -59,7 +60,7 @@ def importer_of(path: Path) -> Iterator[Imported] | None:
     if not path.is_file():
         return None
     with path.open("rb") as opened:
-        head = opened.read(2000).decode("utf-8", "replace")
+        head = opened.read(_HEAD).decode("utf-8", "replace")
     if head.lstrip().startswith(_DATA_JS):
         return _data_js(path)
     if head.lstrip().startswith("[") and '"benchmarks"' in head and '"unit"' in head:
@@ -75,7 +76,15 @@ def _folder(path: Path) -> list[Path]:
     if (path / "benchmarks.json").is_file():
         files = sorted(path.glob("*/*.json"))
         return [file for file in files if file.name not in {"machine.json", "benchmarks.json"}]
-    return sorted(path.rglob("bm-*.json"))
+    alone = [file for file in sorted([*path.glob("*.json"), *path.glob("*/*.json")]) if _is_asv(file)]
+    return alone or sorted(path.rglob("bm-*.json"))
+
+
+def _is_asv(file: Path) -> bool:
+    """Whether a file begins like a result of asv, which names its commit."""
+    with file.open("rb") as opened:
+        head = opened.read(_HEAD)
+    return all(b'"' + name + b'"' in head for name in (b"commit_hash", b"params", b"requirements"))
 
 
 def _data_js(path: Path) -> Iterator[Imported]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from shlex import quote
 
 from speedproof.data.units import format_value
 from speedproof.history.changes import Change
@@ -48,9 +49,7 @@ def overview(result: FoundHistory, *, everything: bool = False) -> Report:
         )
     notes = []
     notes += [Text(f"{told}.") for told in between_sessions(result.noise)]
-    longest = max((len(track) for track in result.tracks), default=0)
-    if result.tracks and longest < _FEW and not changes:
-        notes += _few_commits(longest)
+    notes += _too_few(result)
     apart = {track.basis for track in result.tracks if not track.anchored}
     if len(apart) > 1:
         notes.append(
@@ -80,6 +79,21 @@ def overview(result: FoundHistory, *, everything: bool = False) -> Report:
         command="history",
         data=result,
     )
+
+
+def _too_few(result: FoundHistory) -> Iterator[Text]:
+    """That benchmarks have too few commits to show a change, or to show any but a large one."""
+    lengths: dict[int, int] = {}
+    for track in result.tracks:
+        lengths[track.series] = max(len(track), lengths.get(track.series, 0))
+    longest = max(lengths.values(), default=0)
+    short = sum(length < _LEAST for length in lengths.values())
+    if lengths and longest < _FEW and not result.changes:
+        yield from _few_commits(longest)
+    if 0 < short < len(lengths):
+        yield Text(
+            f"{short} of {len(lengths)} benchmarks show nothing: fewer than {_LEAST} commits on a machine."
+        )
 
 
 def _few_commits(longest: int) -> Iterator[Text]:
@@ -183,6 +197,7 @@ def track_report(result: FoundHistory, *, last: int = 10) -> Report:
         f"history in {result.store}",
         overview(result).headline,
         overview(result).tables,
+        tuple(_too_few(result)),
         sections=sections,
         command="history show",
         data=result,
@@ -213,7 +228,10 @@ def _of_track(result: FoundHistory, track: Track, last: int) -> Report:
 
     title = f"{series.key.benchmark} ({series.key.metric}), {basis}: {plural(len(track), 'commit')}"
     spark = Text("  " + sparkline(track.level.tolist()))
-    return Report(title, (spark,), (Table.of(columns, rows()),))
+    out = len(track) - len(points)
+    query = f"speedproof history query {quote(series.key.benchmark)} --all"
+    notes = (Text(f"... {plural(out, 'earlier commit')}: {query}"),) if out else ()
+    return Report(title, (spark,), (Table.of(columns, rows()),), notes)
 
 
 def measured_report(rows: Sequence[QueriedSample], store: str, many: int) -> Report:
