@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import speedproof as sp
 from speedproof.cli.console import Console
 from speedproof.cli.main import main
 from speedproof.cli.settings import GateSettings, read_settings
@@ -274,7 +275,7 @@ def test_two_versions_of_one_file() -> None:
         ("v.csv", "w.csv", "hold v:a, v:b, v:c:d, w; write each to a file of its own"),
         ("v.csv:a", "w.csv", "two versions of the same file"),
         ("v.csv:a", "v.csv", "two versions of the same file"),
-        ("v.csv:a", "v.csv:e", "has no version 'e'; it has a, b, c:d"),
+        ("v.csv:a", "v.csv:e", "there is no version e; available: a, b, c:d"),
         ("u.csv:a", "u.csv:b", "u.csv:a"),
     ):
         code, _, err = gate(baseline, candidate)
@@ -504,3 +505,17 @@ def test_no_risk_is_stated_of_values_that_break_an_assumption(tmp_path: Path) ->
     assert out.endswith("! No risk of a false pass or a false fail can be stated.\n")
     _, out, _ = speedproof("compare", "r1.txt", "r2.txt")
     assert "shown, not proven: at least 1.47x" in out
+
+
+def test_a_hash_names_the_version_that_begins_with_it() -> None:
+    """Versions of measured revisions are "HASH subject": the hash, whole or cut, will do where it is one's own."""
+    names = ("4dfc000 First change", "4dfc111 Second change")
+    rows = [f"x,{name},{v}" for name in names for v in range(1, 9)]
+    Path("r.csv").write_text("\n".join(["benchmark,version,value", *rows, ""]))
+    assert gate("r.csv:4dfc000", "r.csv:4dfc1110123456789abcdef")[0] != 2
+    suite = sp.read("r.csv")
+    assert suite.sides("4dfc111") == (names[1], (names[0],))
+    assert sp.gate(suite, reference="4dfc000", candidate="4dfc111").decision.rows
+    for name in ("4dfc", "4dfb", "4df"):  # of both, of neither, too short
+        with pytest.raises(sp.SpeedproofError, match=f"no version {name};"):
+            suite.sides(name)

@@ -141,3 +141,17 @@ def test_stores_that_cannot_tell(tmp_path: Path) -> None:
     sp.History(where, tmp_path).add(tmp_path / "a.txt", commit="a", unit="ms")
     with pytest.raises(sp.SpeedproofError, match="no commit was measured in two sessions"):
         sp.compare(x, x, store=where)
+
+
+def test_a_store_that_knows_nothing_of_these_is_told(folder: Path, tmp_path: Path) -> None:
+    """The store has times in two sessions; of memory nothing is counted in, and one remark says so."""
+    for name, level in (("old", 100), ("new", 200)):
+        (tmp_path / f"{name}.csv").write_text(
+            "\n".join(["benchmark,value,unit", *(f"m,{level + i},MB" for i in range(8)), ""])
+        )
+    old, new = str(tmp_path / "old.csv"), str(tmp_path / "new.csv")
+    store = ["--store", str(folder / "s.db")]
+    for words in (["compare", old, new], ["gate", "--baseline", old, "--candidate", new]):
+        assert run(*words, *store)[2].count("no commit with two sessions of these benchmarks") == 1
+    known = ["compare", str(folder / "old.csv"), str(folder / "new.csv"), *store]
+    assert "two sessions of these" not in run(*known)[2]

@@ -12,7 +12,7 @@ from speedproof.api.floors import floor_of
 from speedproof.api.given import alpha_of, proportion_given, suite_given
 from speedproof.api.shown import Shown
 from speedproof.data.given import one_of
-from speedproof.data.names import wanted
+from speedproof.data.names import version_of, wanted
 from speedproof.data.suite import Suite
 from speedproof.errors import UsageError
 from speedproof.protocols.gate import GateDecision
@@ -178,6 +178,7 @@ def gate(
     one_of("protocol", protocol, get_args(Location))
     first, others = suite.sides(reference)
     if candidate is not None:
+        candidate = version_of(candidate, others)
         one_of("candidate", candidate, others)
     demand = Demand(Policy(policy), proportion_given("margin", margin))
     rules = GateRules(alpha=alpha_of(confidence), multiplicity=multiplicity, protocol=protocol, family=family)

@@ -8,7 +8,7 @@ import speedproof as sp
 from speedproof.api.suites import ASKED, DETAILS, QUESTIONS, QuestionName, SuiteComparison
 from speedproof.cli.command import Args, Command, Option, in_group
 from speedproof.cli.console import Console
-from speedproof.cli.inputs import load, report_leftovers, select
+from speedproof.cli.inputs import load, report_leftovers, report_no_floor, select
 from speedproof.cli.options import (
     FAILING,
     files,
@@ -112,6 +112,8 @@ def run(args: Args, console: Console) -> int:
             store=args.store,
             done=ticker.advance,
         )
+    counted = any(c.floor is not None for r in result.results for c in r.comparisons)
+    report_no_floor(args.store, suite, console, counted=counted)
     modes = {}
     if args.modes:
         with console.progress("fitting mixtures", len(suite.keys) * len(candidates)) as ticker:

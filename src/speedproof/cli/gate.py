@@ -14,7 +14,7 @@ from speedproof.api.given import proportion
 from speedproof.cli.command import Args, Command, Option, in_group
 from speedproof.cli.console import Console
 from speedproof.cli.gate_looks import leave, look
-from speedproof.cli.inputs import load, report_leftovers, select
+from speedproof.cli.inputs import load, report_leftovers, report_no_floor, select
 from speedproof.cli.options import choosing, confidence, pages, reading, store_option
 from speedproof.cli.outputs import check_outputs, context_of, write_outputs
 from speedproof.cli.settings import FILE, UNDECIDED, GateSettings, Undecided, demand_of, read_settings
@@ -189,6 +189,8 @@ def run(args: Args, console: Console) -> int:
             done=ticker.advance,
             **{name: value for name, value in chosen.items() if value is not None},
         )
+    counted = any(row.comparison.floor is not None for row in result.decision.rows)
+    report_no_floor(args.store, suite, console, counted=counted)
     for entry in settings.benchmark:
         if not any(entry.matches(key.benchmark) for key in suite.keys):
             console.remark(f"note: the pattern {entry.pattern!r} of the settings matches no benchmark")
@@ -231,10 +233,7 @@ def _load(args: Args) -> tuple[sp.Suite, tuple[str, str]]:
             "name the file and a version on both sides"
         )
     suite = load([baseline], args)
-    for version in (old, new):
-        if version not in suite.versions:
-            raise UsageError(f"{baseline} has no version {version!r}; it has {', '.join(suite.versions)}")
-    return suite, (old, new)
+    return suite, (suite.sides(old)[0], suite.sides(new)[0])
 
 
 def _file_and_version(argument: str) -> tuple[str, str]:

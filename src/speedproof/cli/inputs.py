@@ -55,3 +55,12 @@ def report_leftovers(suite: sp.Suite, console: Console) -> None:
     """Write what is to be known of a suite."""
     for line in sp.remarks(suite):
         console.remark(line)
+
+
+def report_no_floor(store: str | None, suite: sp.Suite, console: Console, *, counted: bool) -> None:
+    """Say that a store knows nothing of these benchmarks' sessions, unless it was counted in."""
+    floor = None if store is None or counted else sp.History(store).floor()
+    if floor is not None and all(floor.of(key) is None for key in suite.keys):
+        console.remark(
+            f"note: {store} has no commit with two sessions of these benchmarks: sessions are not counted in"
+        )

@@ -21,6 +21,22 @@ def nearest_of(name: str, known: Sequence[str]) -> str:
     return f"do you mean {near[0]}?" if near else f"available: {enumerate_names(known, 5)}"
 
 
+_HASH = re.compile("[0-9a-f]{4,40}")
+
+
+def version_of(name: str, known: Sequence[str]) -> str:
+    """The version that is meant: of that name, or the only one whose name begins with that hash of a commit."""
+    if name in known or not _HASH.fullmatch(name):
+        return name
+    first = {version: version.partition(" ")[0] for version in known}
+    near = [
+        version
+        for version, own in first.items()
+        if len(own) >= 7 and _HASH.fullmatch(own) and (own.startswith(name) or name.startswith(own))
+    ]
+    return near[0] if len(near) == 1 else name
+
+
 def wanted(name: str, only: Sequence[str], skip: Sequence[str]) -> bool:
     """Whether patterns, or names themselves, let a name through."""
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from speedproof.data.names import enumerate_names, wanted
+from speedproof.data.names import enumerate_names, version_of, wanted
 from speedproof.data.pooling import Residue, fields, misfit, negative_time, pool, residue
 from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Sample
@@ -195,11 +195,14 @@ class Suite(Struct, frozen=True, eq=False):
     def sides(self, reference: str | None = None) -> tuple[str, tuple[str, ...]]:
         """The reference, by default the first version, and the candidates.
 
+        A commit's hash names the version that begins with it.
+
         Raises
         ------
         UsageError
             An unknown reference, or one version only.
         """
+        reference = None if reference is None else version_of(reference, self.versions)
         if reference is not None and reference not in self.versions:
             raise UsageError(f"there is no version {reference}; available: {enumerate_names(self.versions)}")
         if len(self.versions) < 2:
