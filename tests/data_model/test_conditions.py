@@ -43,6 +43,17 @@ def test_long_lists_are_cut() -> None:
     assert len(note) < 320
 
 
+def test_values_that_begin_alike_are_cut_where_they_differ() -> None:
+    """Two platforms as pyperf names them; what is short stays whole."""
+    system = "Linux-5.8.12-200.fc32.x86_64-x86_64-with-"
+    (found,) = different_conditions(
+        suite(("old", {"platform": f"{system}fedora-32"}), ("new", {"platform": f"{system}glibc2.2.5"}))
+    )
+    assert str(found) == "platform (old: …fedora-32; new: …glibc2.2.5)"
+    (found,) = different_conditions(suite(("old", {"host": "ant-1"}), ("new", {"host": "ant-2"})))
+    assert str(found) == "host (old: ant-1; new: ant-2)"
+
+
 def test_sessions_in_common_and_sessions_unknown_say_nothing() -> None:
     """Only versions of which both are known to have sessions, and none of them shared, were measured apart."""
     found = suite(

@@ -15,10 +15,12 @@ import click
 from click.core import ParameterSource
 
 from speedproof.cli.console import Console
+from speedproof.data.names import begin_alike
 from speedproof.errors import UsageError
 
 __all__ = ["Args", "Argument", "Command", "Option", "ParamType", "in_group", "said"]
 
+_NEAR = 0.66
 COLOURS = ("auto", "always", "never")
 
 
@@ -214,8 +216,13 @@ def said(error: click.UsageError) -> str:
 
 
 def _near(word: str, known: Sequence[str]) -> str:
-    near = difflib.get_close_matches(word, known, 1) or [o for o in known if o.startswith(word)]
-    return f"; did you mean {near[0]}?" if near else ""
+    """The nearest name, else one that begins alike; none where all are far."""
+    bare = {name.lstrip("-"): name for name in known}
+    word = word.lstrip("-")
+    alike = {name: begin_alike((word, name)) for name in bare}
+    begins = [name for name in sorted(alike, key=lambda n: -alike[n]) if alike[name] >= min(3, len(word))]
+    near = difflib.get_close_matches(word, bare, 1, _NEAR) or begins
+    return f"; did you mean {bare[near[0]]}?" if word and near else ""
 
 
 def unknown_command(name: str, known: Sequence[str], ctx: click.Context) -> click.UsageError:

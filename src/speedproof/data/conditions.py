@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from msgspec import Struct
 
+from speedproof.data.names import begin_alike
 from speedproof.data.suite import Suite
 
 # As the tools name them. What a version is made of (compiler, interpreter, commit) is what is compared.
@@ -23,11 +26,23 @@ class Difference(Struct, frozen=True):
     values: tuple[tuple[str, str], ...]
 
     def __str__(self) -> str:
-        shown = "; ".join(f"{_cut(version)}: {_cut(value)}" for version, value in self.values[:2])
+        start = _same([value for _, value in self.values[:2]])
+        shown = "; ".join(f"{_cut(version)}: {_cut(value, start)}" for version, value in self.values[:2])
         return f"{self.condition} ({shown}{'; ...' if len(self.values) > 2 else ''})"
 
 
-def _cut(text: str) -> str:
+def _same(values: Sequence[str]) -> int:
+    """How much of the beginnings of long values is left out, so that their difference is seen."""
+    start = same = begin_alike(values)
+    if max(map(len, values)) <= _SHOWN or start < _SHOWN - 1:
+        return 0
+    while start and values[0][start - 1].isalnum():  # whole words
+        start -= 1
+    return start or same
+
+
+def _cut(text: str, start: int = 0) -> str:
+    text = f"…{text[start:]}" if start else text
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
 
 

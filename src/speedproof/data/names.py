@@ -15,6 +15,14 @@ def enumerate_names(names: Iterable[str], limit: int = 8) -> str:
     return shown + (f" and {len(names) - limit} more" if len(names) > limit else "")
 
 
+def begin_alike(names: Sequence[str]) -> int:
+    """How many characters all names begin with."""
+    first, last = min(names), max(names)
+    return next(
+        (i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last))
+    )
+
+
 def nearest_of(name: str, known: Sequence[str]) -> str:
     """What may be meant by a name that there is not, for a message."""
     near = difflib.get_close_matches(name, known, 1)
