@@ -142,7 +142,7 @@ def test_the_same_file_again_is_told(repository: Path) -> None:
         (["add"], "name a result file"),
         (["add", "nowhere.json"], "no such file"),
         (["bless"], "name a commit"),
-        (["forget", "0000000"], "holds no commit"),
+        (["forget", "0000000"], "holds no commit 0000000; newest: "),
         (["show", "unknown"], "holds no benchmark unknown; "),
         (["show"], "name a benchmark: "),
         (["dance"], "no such action"),

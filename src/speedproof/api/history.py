@@ -21,7 +21,7 @@ from speedproof.api.history_files import (
     renamed,
     start_of,
 )
-from speedproof.data.names import nearest_of
+from speedproof.data.names import enumerate_names, nearest_of
 from speedproof.data.sample import Sample
 from speedproof.errors import SpeedproofError, UsageError
 from speedproof.formats.suites import read as read_suite
@@ -32,6 +32,7 @@ from speedproof.history.commits import (
     first_parent_order,
     ordered,
     resolve,
+    short_name,
     tags,
 )
 from speedproof.history.importers import importer_of
@@ -404,7 +405,8 @@ class History:
 
     def find(self, commit: str) -> str:
         """The full name of a stored commit, from a revision or the beginning of its name."""
-        names = [known.sha for known in self.store.commits()]
+        newest = sorted(self.store.commits(), key=lambda known: known.date, reverse=True)
+        names = [known.sha for known in newest]
         if commit in names:
             return commit
         try:
@@ -413,8 +415,10 @@ class History:
             sha = commit
         near = [name for name in names if name == sha or name.startswith(commit) or sha.startswith(name)]
         if len(near) != 1:
+            told = enumerate_names(map(short_name, near or names), 4)
+            there = f": {told}" if near else f"; newest: {told}" if told else ", nor any other"
             raise UsageError(
-                f"{self.store.where}: holds {'no commit' if not near else 'several commits'} {commit}"
+                f"{self.store.where}: holds {'several commits' if near else 'no commit'} {commit}{there}"
             )
         return near[0]
 

@@ -12,6 +12,7 @@ from speedproof.cli.command import Args, Argument, Command, Option, in_group
 from speedproof.cli.console import Console
 from speedproof.cli.history_rows import query, transfer
 from speedproof.errors import UsageError
+from speedproof.history.commits import short_name
 from speedproof.report.alarms import alarm_report
 from speedproof.report.history import overview, track_report
 from speedproof.report.json import to_json
@@ -259,7 +260,8 @@ def _add(history: sp.History, words: list[str], args: Args, console: Console) ->
             except sp.SpeedproofError as error:
                 failed.setdefault(str(error).removeprefix(f"{path}: "), []).append(path)
             else:
-                names = added.commits if len(added.commits) < 4 else [f"{len(added.commits)} commits"]
+                several = len(added.commits) > 3
+                names = [f"{len(added.commits)} commits"] if several else map(short_name, added.commits)
                 of_what = f": {_few(added.benchmarks)}" if added.benchmarks else ""
                 samples = f"{plural(added.samples, 'sample')} of {', '.join(names)}{of_what}"
                 what = "was there already" if added.known else samples
