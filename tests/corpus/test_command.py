@@ -240,3 +240,84 @@ def test_damaged_files_of_a_corpus_are_an_error_in_words(
             code, _, err = speedproof("corpus", *words)
             assert code == 2, words
             assert err.startswith("speedproof: error: ")
+
+
+def _pyperf(folder: Path, name: str, commit: str) -> None:
+    """A file of pyperf's format, three values of one benchmark, that says which commit it measured."""
+    metadata = {"name": "sort", "unit": "second", "commit_id": commit, "python_version": f"3.14 {commit}"}
+    runs = [{"values": [value], "metadata": metadata} for value in (1.0, 1.1, 1.2)]
+    folder.mkdir(exist_ok=True)
+    told = {"version": "1.0", "metadata": metadata, "benchmarks": [{"runs": runs}]}
+    (folder / name).write_text(json.dumps(told))
+
+
+def test_builds_that_one_version_pools_are_told(tmp_path: Path, speedproof: Callable[..., Outcome]) -> None:
+    """A folder of two commits is one version beside another; the fewest fields are named, --by works."""
+    _pyperf(tmp_path / "nightly", "a.json", "49918f5")
+    _pyperf(tmp_path / "nightly", "b.json", "461b1d9")
+    _pyperf(tmp_path / "release", "a.json", "29805f0")
+    asked = ("corpus", "build", tmp_path / "nightly", tmp_path / "release", "-o")
+    told = [
+        "! nightly pools files of different commit_id.",
+        "  Tell them apart: corpus build --by commit_id",
+    ]
+    code, out, err = speedproof(*asked, tmp_path / "c")
+    assert (code, err, out.splitlines()[-2:]) == (0, "", told)
+    assert speedproof("corpus", "info", tmp_path / "c")[1] == out
+    out = speedproof(*asked, tmp_path / "d", "--by", "commit_id")[1]
+    assert "in 3 versions" in out
+    assert "!" not in out
+    plain = speedproof("corpus", "build", *GCC.glob("O*.json"), *asked[2:], tmp_path / "e")[1]
+    assert plain.splitlines()[-1] == "  Give each its version: speedproof corpus build NAME=PATH ... -o DIR"
+
+
+def test_info_lists_names_that_sql_knows(tmp_path: Path, speedproof: Callable[..., Outcome]) -> None:
+    """Every version that info lists selects its rows."""
+    long = [tmp_path / f"pyperf-{kind}-pairs.json" for kind in ("jit", "plain")]
+    for file, source in zip(long, ("O2", "O3"), strict=True):
+        file.write_bytes((GCC / f"{source}.json").read_bytes())
+    out = speedproof("corpus", "build", *long, "-o", tmp_path / "c")[1]
+    (told,) = [line for line in out.splitlines() if line.startswith("Versions: ")]
+    names = told.removeprefix("Versions: ").split(", ")
+    assert names == ["pyperf-jit-pairs", "pyperf-plain-pairs"]
+    for name in names:
+        sql = f"SELECT count(*) FROM corpus WHERE version = '{name}'"
+        assert speedproof("corpus", "query", tmp_path / "c", sql)[1].split()[-1] == "6"
+    asked = ("--reference", names[0], "--candidate", names[1], "--workers", "1")
+    assert speedproof("corpus", "compare", tmp_path / "c", *asked)[0] == 0
+
+
+def test_tables_that_are_not_there(gcc: Path, speedproof: Callable[..., Outcome]) -> None:
+    """The way to the answers is told, and which tables there are."""
+    code, _, err = speedproof("corpus", "query", gcc, "SELECT * FROM answers")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "run 'speedproof corpus compare' first" in err
+    code, _, err = speedproof("corpus", "query", gcc, "FROM foo")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "there is no table foo; available: corpus, rejects, answers" in err
+
+
+@pytest.mark.parametrize("more", [(), ("--pairs", "all"), ("--json",)])
+def test_nothing_in_common_is_an_error(
+    gcc: Path, speedproof: Callable[..., Outcome], more: tuple[str, ...]
+) -> None:
+    """As in compare: code 2, and what either version has."""
+    where = "version = 'O2' AND benchmark = 'sieve' OR version = 'O3' AND benchmark < 'n'"
+    code, out, err = speedproof("corpus", "compare", gcc, "--workers", "1", "--where", where, *more)
+    assert (code, out) == (2, "")
+    assert err.splitlines()[1:] == ["  O2 has sieve (time)", "  O3 has collatz, matmul (time)"]
+
+
+def test_rejects_keep_the_names_of_files(tmp_path: Path, speedproof: Callable[..., Outcome]) -> None:
+    """No name is broken at a blank in it, and the query for all of them names this corpus."""
+    bad = tmp_path / "results" / "numpy 1.8.json"
+    bad.parent.mkdir()
+    for number in range(6):
+        bad.with_stem(f"numpy {number}.8 {'x' * 20}").write_text("{ not JSON")
+    corpus = tmp_path / "a corpus"
+    out = speedproof("corpus", "build", GCC / "O2.json", bad.parent, "-o", corpus)[1]
+    for number in range(5):
+        assert f"numpy {number}.8 {'x' * 20}.json" in out
+    assert "DIR" not in out
+    (query,) = [line for line in out.splitlines() if "FROM rejects" in line] or [out]
+    assert "'FROM rejects'" in query

@@ -188,7 +188,7 @@ class Corpus:
         """
         how = _how("compare", out, workers, dask, started, done)
         from speedproof.api.corpus_results import CorpusComparison
-        from speedproof.corpus.compare import Asked, compare
+        from speedproof.corpus.compare import Asked, compare, nothing_in_common
         from speedproof.corpus.conclude import conclude
         from speedproof.corpus.schema import opened
         from speedproof.protocols.pair import Rules
@@ -212,7 +212,10 @@ class Corpus:
         rules = Rules(alpha=alpha_of(confidence), margin=margin) if rules is None else rules
         asked = Asked(wanted, chosen, rules, tuple(protocols), where)
         found = compare(self.place, asked, how)
-        return CorpusComparison(conclude(found, place.name), versions, self.place, asked)
+        conclusion = conclude(found, place.name)
+        if not conclusion.comparisons and not conclusion.failures:
+            raise UsageError(nothing_in_common(self.place, asked, versions))
+        return CorpusComparison(conclusion, versions, self.place, asked)
 
     def model(
         self,

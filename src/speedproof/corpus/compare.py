@@ -22,7 +22,7 @@ from speedproof.corpus.hpt import COLUMNS as HPT
 from speedproof.corpus.hpt import first_level
 from speedproof.corpus.partial import Seen, seen_in
 from speedproof.corpus.place import Place, arrow
-from speedproof.corpus.read import rows_of
+from speedproof.corpus.read import database, of_corpus, rows_of
 from speedproof.corpus.schema import Manifest, opened, records
 from speedproof.data.names import enumerate_names
 from speedproof.data.sample import Sample
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _TOGETHER = 512
+_NAMED = 4
 
 Pairs = Literal["all", "consecutive"] | tuple[tuple[str, str], ...]
 
@@ -83,6 +84,24 @@ def _known(pairs: Pairs, manifest: Manifest, place: Place) -> None:
             raise UsageError(f"{pair[0]}: a version is not compared with itself")
     if len(manifest.versions) < 2:
         raise UsageError(f"{place.name}: there is only one version; a comparison needs two")
+
+
+def nothing_in_common(corpus: str | os.PathLike[str], asked: Asked, versions: Sequence[str]) -> str:
+    """Why there is no comparison at all: what versions have, by names."""
+    named = (
+        dict.fromkeys(v for pair in asked.pairs for v in pair) if isinstance(asked.pairs, tuple) else versions
+    )
+    where = "".join(f" AND ({condition})" for condition in (asked.where,) if condition)
+    lines = []
+    with database() as connection:
+        of_corpus(connection, *opened(corpus))
+        sql = f"SELECT benchmark FROM corpus WHERE version = ? AND metric = ?{where} GROUP BY 1 ORDER BY min(row)"
+        for version in list(named)[:_NAMED]:
+            found = [name for (name,) in connection.execute(sql, (version, asked.metric)).fetchall()]
+            shown = ", ".join(found[:3]) + (", ..." if len(found) > 3 else "")
+            lines.append(f"{version} has {shown or 'nothing'} ({asked.metric})")
+    sides = "both versions have" if len(named) == 2 else "two of the versions have"
+    return "".join((f"no benchmark that {sides} can be compared:", *(f"\n  {line}" for line in lines)))
 
 
 def pairs_in_file(path: str) -> tuple[tuple[str, str], ...]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from speedproof.corpus.read import database, of_corpus
-from speedproof.corpus.schema import opened
+from speedproof.corpus.schema import COMMITS, MACHINES, opened
 
 _NAMED = 5
 
@@ -21,6 +22,13 @@ SELECT benchmark, metric, string_agg(DISTINCT unit, ', ' ORDER BY unit) FROM cor
 GROUP BY benchmark, metric HAVING count(DISTINCT unit) > 1 ORDER BY benchmark, metric
 """
 _TAGS = "SELECT DISTINCT unnest(map_keys(tags)) AS tag FROM corpus ORDER BY tag"
+_POOLED = """
+WITH several AS (SELECT benchmark, metric, version, count(*) AS k FROM corpus GROUP BY ALL HAVING k > 1),
+one AS (SELECT version, arg_max({'benchmark': benchmark, 'metric': metric}, k) AS most FROM several GROUP BY 1)
+SELECT DISTINCT version, map_keys(tags), map_values(tags) FROM corpus JOIN one USING (version)
+WHERE corpus.benchmark = most.benchmark AND corpus.metric = most.metric
+"""
+_KNOWN = "SELECT count(*) FROM corpus WHERE list_contains(map_keys(tags), ?)"
 _REJECTS = 'SELECT file, place, reason FROM rejects ORDER BY file, "place" LIMIT ?'
 
 
@@ -50,6 +58,12 @@ class CorpusInfo:
         Benchmark, metric and units where there are several: such rows are never compared with each other.
     tags : tuple of str
         The keys of ``tags``.
+    pooled : tuple of str
+        Versions with rows of one benchmark that differ in their tags, by the benchmark with the most rows.
+    apart : tuple of str
+        The tags that tell these rows apart.
+    everywhere : bool
+        Whether every row has these tags, so that ``--by`` takes them.
     rejects : int
         Files, or parts of files, that could not be read.
     rejected : tuple of (str, str, str)
@@ -74,6 +88,9 @@ class CorpusInfo:
     metrics: tuple[tuple[str, int], ...]
     mixed: tuple[tuple[str, str, str], ...]
     tags: tuple[str, ...]
+    pooled: tuple[str, ...]
+    apart: tuple[str, ...]
+    everywhere: bool
     rejects: int
     rejected: tuple[tuple[str, str, str], ...]
 
@@ -88,6 +105,7 @@ def info(name: str | os.PathLike[str]) -> CorpusInfo:
             return tuple(map(tuple, connection.execute(sql, values).fetchall()))
 
         ((benchmarks, _, machines, sessions, least, middle, most),) = rows(_COUNTS)
+        pooled, apart = _pooled(rows(_POOLED), tuple(manifest.versions))
         return CorpusInfo(
             name=place.name,
             schema=manifest.schema,
@@ -107,6 +125,42 @@ def info(name: str | os.PathLike[str]) -> CorpusInfo:
             metrics=rows(_METRICS),
             mixed=rows(_MIXED),
             tags=tuple(tag for (tag,) in rows(_TAGS)),
+            pooled=pooled,
+            apart=apart,
+            everywhere=bool(apart) and all(rows(_KNOWN, tag) == ((manifest.rows,),) for tag in apart),
             rejects=manifest.rejects,
             rejected=rows(_REJECTS, _NAMED),
         )
+
+
+def _pooled(
+    found: Iterable[tuple[Any, ...]], order: Sequence[str]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Which versions pool rows of different tags, and the fewest tags that tell these apart, commits first."""
+    kinds: dict[str, list[Mapping[str, str]]] = {}
+    for version, names, texts in found:
+        kinds.setdefault(version, []).append(dict(zip(names, texts, strict=True)))
+    values: dict[str, int] = {}
+    pooled: dict[str, list[Mapping[str, str]]] = {}
+    for version, of_version in kinds.items():
+        own = {name: {tags.get(name) for tags in of_version} for tags in of_version for name in tags}
+        differing = {
+            name: len(known) for name, known in own.items() if len(known - {None}) > 1 and name != "session"
+        }
+        if differing:
+            pooled[version] = of_version
+            for name, count in differing.items():
+                values[name] = max(count, values.get(name, 0))
+
+    def groups(names: Sequence[str]) -> int:
+        return sum(
+            len({tuple(tags.get(n) for n in names) for tags in of_version}) for of_version in pooled.values()
+        )
+
+    first = (*COMMITS, *MACHINES)
+    rank = {name: i for i, name in enumerate(first)}
+    chosen: list[str] = []
+    for name in sorted(values, key=lambda n: (rank.get(n, len(first)), values[n], n)):
+        if groups([*chosen, name]) > groups(chosen):
+            chosen.append(name)
+    return tuple(v for v in order if v in pooled), tuple(chosen)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 ANSWER = "answers.json"
 """What a folder of answers says of itself."""
 
+_TABLES = "corpus, rejects, answers"
 _TASK = 1 << 12  # rows that are worth a task
 _TASK_VALUES = 1 << 21
 
@@ -130,6 +131,13 @@ def run(connection: duckdb.DuckDBPyConnection, sql: str, shown: str) -> pa.Table
         if missing := re.match(r'Referenced column "(.*?)" not found', text):
             text = f"there is no column {missing[1]}; available: {', '.join(columns().names)}"
         raise UsageError(f"{shown}: {text}") from None
+    except duckdb.CatalogException as error:
+        missing = re.search(r"Table with name (\w+) does not exist", str(error))
+        if missing and missing[1].lower() == "answers":
+            raise UsageError(f"{shown}: no answers yet; run 'speedproof corpus compare' first") from None
+        if missing:
+            raise UsageError(f"{shown}: there is no table {missing[1]}; available: {_TABLES}") from None
+        raise UsageError(f"{shown}: {error}") from None
     except duckdb.OutOfMemoryException as error:
         raise SpeedproofError(f"{shown}: the query takes too much memory: {error}") from None
     except duckdb.Error as error:

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 SCHEMA = 1
 """Raised when a column changes its meaning or goes; new columns do not raise it."""
 
-_COMMITS = ("commit", "commit_id", "commit_hash", "git_commit", "revision", "sha")
-_MACHINES = ("machine", "host", "hostname", "host_name", "node", "nodename")
+COMMITS = ("commit", "commit_id", "commit_hash", "git_commit", "revision", "sha")
+MACHINES = ("machine", "host", "hostname", "host_name", "node", "nodename")
 
 
 class File(msgspec.Struct, frozen=True):
@@ -161,7 +161,7 @@ def table(rows: Sequence[tuple[int, str, Record]]) -> pa.Table:
             number, r.benchmark, r.metric, version, r.unit, (r.direction or direction_of(r.unit)).value,
             r.values.size, r.values,
             None if r.processes is None else np.unique(r.processes, return_inverse=True)[1],
-            _first(fields, _MACHINES), r.session or r.path, _first(fields, _COMMITS),
+            _first(fields, MACHINES), r.session or r.path, _first(fields, COMMITS),
             *(r.span or (None, None)), r.tool, r.path, r.where, r.position,
             sorted(r.traits), list(r.notes), list(fields.items()),
         )  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -13,9 +14,10 @@ from speedproof.data.names import enumerate_names
 from speedproof.protocols.questions import QUESTIONS
 from speedproof.protocols.results import Comparison, Verdict
 from speedproof.report.caveats import caveats, two_speeds
+from speedproof.report.cells import cut_left, width_of
 from speedproof.report.hpt import conclusion
 from speedproof.report.model import Cell, Column, Report, Row, Table, Text
-from speedproof.report.names import common_prefix, labels
+from speedproof.report.names import common_prefix, labels, shortened
 from speedproof.report.numbers import factor, level, percent, plural, values
 from speedproof.report.suite import version_columns
 from speedproof.report.words import STYLES, asked_of, at_least, change, effect, gain_and_loss, interval
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 
 _SHORT = 12
 _SHOWN = 5
+_LINE = 80
+_WHOLE = 76
 
 
 def short_names(versions: Iterable[str]) -> dict[str, str]:
@@ -62,11 +66,12 @@ def contents(found: CorpusInfo) -> Report:
     ]
     if not found.complete:
         headline.append(Text("The build was cut short; the same command goes on with it.", "doubt"))
-    names = short_names(name for name, _ in found.versions).values()
+    names = [name for name, _ in found.versions]
+    whole = max(map(width_of, names), default=0) <= _WHOLE
     facts = {
         "Read from": plural(found.inputs, "file"),
         "Stored in": f"{plural(found.files, 'Parquet file')}, schema {found.schema}",
-        "Versions": enumerate_names(names, 6),
+        "Versions": enumerate_names(names if whole else short_names(names).values(), 6),
         "Metrics": enumerate_names(name for name, _ in found.metrics),
         "Values a sample": f"{found.least:g} to {found.most:g}, half have {found.middle:g} or more",
         "Machines": str(found.machines) if found.machines else "",
@@ -76,15 +81,24 @@ def contents(found: CorpusInfo) -> Report:
     if found.least == found.most:
         facts["Values a sample"] = f"{found.least:g}"
     facing = [Text(f"{name}: {value}") for name, value in facts.items() if value and found.rows]
+    query = f"speedproof corpus query {shlex.quote(found.name)}"
     notes = [Text(f"Units are mixed in {b} ({m}): {u}", "doubt") for b, m, u in found.mixed[:3]]
     if len(found.mixed) > 3:
         notes.append(Text(f"... and in {len(found.mixed) - 3} more", "doubt"))
+    if not whole:
+        notes.append(Text(f"SQL knows them whole: {query} 'SELECT DISTINCT version FROM corpus'", "dim"))
+    notes += _pooled(found)
     if found.rejects:
         notes.append(Text(f"Not read: {plural(found.rejects, 'file')} or parts of files:", "doubt"))
         for file, place, reason in found.rejected:
-            notes.append(Text(f"  {': '.join(part for part in (file, place, reason) if part)}", "dim"))
+            why = ": ".join(part for part in (place, reason) if part)
+            told = [f"  {file}: {why}"]
+            if width_of(told[0]) > _LINE:  # a name is never broken
+                cut = width_of(file) > _LINE - 3
+                told = [f"  {'…' if cut else ''}{cut_left(file, _LINE - 4 if cut else _LINE)}:", f"    {why}"]
+            notes += [Text(line, "dim") for line in told]
         if found.rejects > len(found.rejected):
-            notes.append(Text("  All: speedproof corpus query DIR 'FROM rejects'", "dim"))
+            notes.append(Text(f"  All: {query} 'FROM rejects'", "dim"))
     return Report(
         f"corpus {found.name}",
         tuple(headline),
@@ -93,6 +107,20 @@ def contents(found: CorpusInfo) -> Report:
         command="corpus info",
         data=found,
     )
+
+
+def _pooled(found: CorpusInfo) -> Iterator[Text]:
+    """That versions pool files of different builds, commits or machines, and the remedy."""
+    if not found.pooled:
+        return
+    one = len(found.pooled) == 1
+    who = shortened(found.pooled, 24)[0] if one else plural(len(found.pooled), "version")
+    fields = ", ".join(found.apart[:2]) + (", ..." if len(found.apart) > 2 else "")
+    yield Text(f"! {who} pool{'s' if one else ''} files of different {fields}.", "doubt")
+    if found.everywhere:
+        yield Text(f"  Tell them apart: corpus build --by {shlex.quote(','.join(found.apart))}", "doubt")
+    else:
+        yield Text("  Give each its version: speedproof corpus build NAME=PATH ... -o DIR", "doubt")
 
 
 def table_of(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], total: int) -> Report:
