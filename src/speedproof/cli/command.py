@@ -15,7 +15,6 @@ import click
 from click.core import ParameterSource
 
 from speedproof.cli.console import Console
-from speedproof.data.names import begin_alike
 from speedproof.errors import UsageError
 
 __all__ = ["Args", "Argument", "Command", "Option", "ParamType", "in_group", "said"]
@@ -219,9 +218,8 @@ def _near(word: str, known: Sequence[str]) -> str:
     """The nearest name, else one that begins alike; none where all are far."""
     bare = {name.lstrip("-"): name for name in known}
     word = word.lstrip("-")
-    alike = {name: begin_alike((word, name)) for name in bare}
-    begins = [name for name in sorted(alike, key=lambda n: -alike[n]) if alike[name] >= min(3, len(word))]
-    near = difflib.get_close_matches(word, bare, 1, _NEAR) or begins
+    begins = [name for name in bare if name.startswith(word[:3])]
+    near = difflib.get_close_matches(word, bare, 1, _NEAR) or difflib.get_close_matches(word, begins, 1, 0)
     return f"; did you mean {bare[near[0]]}?" if word and near else ""
 
 
