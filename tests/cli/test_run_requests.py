@@ -266,6 +266,13 @@ MEASURED = [
 ]  # fmt: skip
 
 
+def test_a_file_for_json_is_no_command() -> None:
+    """``--json`` takes no value, so that a name after it would be measured."""
+    message = refused("true", "true", "--json", "x.json")
+    assert "x.json was taken for a command; JSON goes to standard output (--json > x.json)" in message
+    assert run("true", "echo x.json", "--max-runs", "3", "--json")[0] == 0
+
+
 def test_what_review_and_resume_cannot_heed_is_refused() -> None:
     """Also where the value is the default's: whoever gives it expects it to matter."""
     run("true", "true", "--max-runs", "3", "--save", "r.jsonl")

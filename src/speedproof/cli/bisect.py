@@ -156,10 +156,7 @@ def _asked(args: Args) -> tuple[list[str], str | list[str]]:
         names = f"{args.good}..{args.bad or 'HEAD'}"
     commands: list[str | list[str]] = [*what, *([args.words] if args.words else [])]
     if len(commands) != 1:
+        args.refuse_file_of_json(what)
         given = f"not {len(commands)}: quote it, or put it after --" if commands else "quoted, or after --"
-        if commands and args.json and what[-1].endswith(".json"):
-            raise UsageError(
-                f"{what[-1]} was taken for a second command; JSON goes to standard output (--json > {what[-1]})"
-            )
         raise UsageError(f"give one benchmark command, {given}")
     return [names], commands[0]

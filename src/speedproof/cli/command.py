@@ -34,6 +34,14 @@ class Args(SimpleNamespace):
         if needless := [self.given[name] for name in names if name in self.given]:
             raise UsageError(f"{because}; leave out {', '.join(needless)}")
 
+    def refuse_file_of_json(self, words: Sequence[str]) -> None:
+        """Say that ``--json`` takes no file, which would be measured as a command."""
+        last = words[-1] if words else ""
+        if self.json and last.endswith(".json") and " " not in last:
+            raise UsageError(
+                f"{last} was taken for a command; JSON goes to standard output (--json > {last})"
+            )
+
 
 if TYPE_CHECKING:
     ParamType = click.ParamType[Any]

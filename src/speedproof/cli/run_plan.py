@@ -123,6 +123,7 @@ def plan_of(args: Args, console: Console, held: ExitStack) -> tuple[PlannedBench
         args.runs = args.runs or _RUNS_OF_A_BUILD
     if args.no_shell and args.shell:
         raise UsageError(f"--shell={args.shell} and --no-shell exclude each other")
+    args.refuse_file_of_json(args.commands)
     commands: list[str | list[str]] = [*args.commands, *([args.words] if args.words else [])]
     if (args.build or args.build_env or args.control or args.builds) and not args.revisions:
         raise UsageError(
