@@ -152,6 +152,8 @@ def _matrix(found: Sequence[Ranked], versions: Sequence[str], *, everything: boo
     firsts = [_first(one[2]) for one in found]
     leading = sorted(versions, key=lambda name: -firsts.count(name))
     order = {name: i for i, name in enumerate(leading)}
+    # What comes first is never left out for want of room.
+    versions = leading if len(versions) > 2 else versions
 
     def clearness(one: Ranked) -> tuple[int, float]:
         first = _first(one[2])

@@ -9,6 +9,7 @@ import numpy as np
 
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Suite
+from speedproof.data.units import scale_of
 from speedproof.protocols.results import summarise
 from speedproof.report.model import Cell, Column, Report, Row, Style, Table, Text
 from speedproof.report.names import spoken
@@ -17,6 +18,7 @@ from speedproof.stats.scaling import with_headroom
 
 _FAR = 5.0
 _MANY, _SHOWN = 24, 16
+_NEGLIGIBLE = 1e-4
 _TRAITS = {
     Trait.TRIMMED: "trimmed",
     Trait.SORTED: "sorted",
@@ -101,7 +103,8 @@ def report(suite: Suite, *, everything: bool = False) -> Report:
 def _row(benchmark: str, version: str, metric: str, sample: Sample, odd: list[str], *, commands: bool) -> Row:
     side = summarise(sample)
     ends = [float(sample.values.min()), float(sample.values.max())]
-    median, mean, least, most = values([side.median, side.mean, *ends], sample.unit)
+    measured = [side.median, side.mean, *ends]
+    median, mean, least, most = (_alike(value, measured, sample.unit) for value in measured)
     spread = side.deviation / side.mean if side.mean > 0 else math.nan
     full = mean if math.isnan(spread) else f"{mean} ± {100 * spread:.{0 if spread >= 0.0995 else 1}f} %"
     n = str(sample.n)
@@ -122,12 +125,20 @@ def _row(benchmark: str, version: str, metric: str, sample: Sample, odd: list[st
     )
 
 
+def _alike(value: float, row: list[float], unit: str) -> str:
+    """A value in the scale of its row, and with as many digits as every other row's."""
+    sizes = [abs(v) for v in row if math.isfinite(v)]
+    even = bool(sizes) and min(sizes) > max(sizes) * _NEGLIGIBLE
+    return values([value], unit, scale=scale_of(max(sizes), unit) if even else None)[0]
+
+
 def _notes(suite: Suite, *, everything: bool) -> Iterator[Text]:
     """What was done to the values, what told pooled ones apart, what was left out; the first few of each."""
     nested = next((s for s in suite.samples.values() if s.nested and s.process_count > 1), None)
     if nested is not None:
         told = (
-            f"Of {nested.n} values from {nested.process_count} processes only the processes are independent."
+            f"Of {nested.n} values from {nested.process_count} processes only the processes are independent: "
+            "compare takes one value of each."
         )
         yield Text(told, "dim")
     groups: list[tuple[str, Style, list[str]]] = [

@@ -143,7 +143,8 @@ def _table(table: Table, width: int, *, paint: Paint, everything: bool) -> Itera
                 yield from (paint(*runs) for runs in _fitted(laid.runs(table, row, next(texts)), width))
     if len(laid.kept) < len(table.columns):
         dropped = [column.title for i, column in enumerate(table.columns) if i not in laid.kept]
-        if dropped != ["runs"]:
+        dropped = [title for title in dropped if title]
+        if dropped and dropped != ["runs"]:
             yield from (
                 paint(*run) for run in _wrapped(Text(f"(no room for: {', '.join(dropped)})", "dim"), width)
             )
