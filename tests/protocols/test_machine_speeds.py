@@ -11,6 +11,7 @@ from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair
 from speedproof.formats.suites import read as read_suite
 from speedproof.protocols.machine_speeds import machine_speeds
+from speedproof.report.caveats import two_speeds
 
 SHARED = Path(__file__).parents[3] / "shared" / "data" / "pyperf-jit-pairs"
 
@@ -80,3 +81,24 @@ def test_builds_of_cpython(build: str, two: bool) -> None:
     if found is not None:
         assert found.factor == pytest.approx(2.0, abs=0.05)
         assert found.benchmarks > 0.6 * found.of
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_two_speeds_of_one_version_are_named_as_its_own(turned: bool) -> None:
+    """The factor that one side was made with; no speedup, as nobody knows the speed of the other side."""
+    rng = np.random.default_rng(6)
+    found = []
+    for i, pair in enumerate(pairs(rng, 10)):
+        steady = Sample(10.0 ** (i % 5) * np.exp(0.02 * rng.standard_normal(12)))
+        sides = (steady, pair.reference) if turned else (pair.reference, steady)
+        found.append(Pair(pair.key, *sides))
+    speeds = machine_speeds(found)
+    assert speeds is not None
+    assert (speeds.sides, speeds.benchmarks, speeds.of) == ("candidate" if turned else "reference", 10, 10)
+    assert speeds.factor == pytest.approx(2.0, rel=0.01)
+    assert np.isnan(speeds.speedup)
+    assert machine_speeds(found[:9]) is None
+    (told,) = two_speeds(speeds, "old", "new")
+    assert told.text.startswith(
+        f"{'new' if turned else 'old'} ran at one of two speeds (factor 2.0) in 10 of 10 "
+    )

@@ -140,7 +140,8 @@ def compare_part(task: Task) -> int:
     for found in answers.values():
         table.add([versions for versions, _ in flat], found)
     pairs = [pair for _, pair in flat]
-    table.tell(SPEEDS, [None if isnan(row[0]) else row for row in two_speeds_of(pairs).tolist()])
+    speeds = [[None if isnan(v) else v for v in row] for row in two_speeds_of(pairs).tolist()]
+    table.tell(SPEEDS, speeds)
     if set(DETAILS) <= set(asked.protocols):
         table.tell(HPT, first_level(pairs))
     note = []
@@ -229,7 +230,7 @@ class _Rows:
             for column, value in zip(columns, row, strict=True):
                 column.append(value)
 
-    def tell(self, names: Sequence[str], found: Sequence[Sequence[float] | None]) -> None:
+    def tell(self, names: Sequence[str], found: Sequence[Sequence[float | None] | None]) -> None:
         """Put what is known of each pair itself into the rows of the first protocol."""
         for i, name in enumerate(names):
             self.columns[name][: len(found)] = [row and row[i] for row in found]

@@ -321,8 +321,8 @@ def _comparison(row: dict[str, Any], alpha: float) -> Comparison:
 
 
 def _machine(connection: duckdb.DuckDBPyConnection, comparisons: int) -> MachineSpeeds | None:
-    """Whether most benchmarks of both versions ran at the same two speeds."""
-    query = f"SELECT {', '.join(SPEEDS)} FROM answers WHERE {SPEEDS[0]} IS NOT NULL"
+    """Whether most benchmarks ran at the same two speeds."""
+    query = f"SELECT {', '.join(SPEEDS)} FROM answers WHERE coalesce({', '.join(SPEEDS)}) IS NOT NULL"
     found: Any = connection.execute(query).fetchnumpy()
-    columns = [np.asarray(found[name], dtype=np.float64) for name in SPEEDS]
+    columns = [np.ma.filled(found[name].astype(np.float64), np.nan) for name in SPEEDS]
     return common_speeds(np.column_stack(columns), comparisons)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import exp, log
+from math import exp, log, nan
+from typing import Literal
 
 import numpy as np
 from msgspec import Struct
@@ -14,56 +15,74 @@ from speedproof.stats.scaling import middle
 
 _LEAST_PROCESSES = 5
 _LEAST_BENCHMARKS = 3
+_LEAST_ALONE = 10
+"""Benchmarks that one version needs to have them, where the other says nothing of the machine."""
 _APART = (
     6.0  # distance of the two groups in units of the deviation within them; halves of one normal sample: 2.7
 )
 _ALIKE = 0.1  # largest difference of a benchmark's log factor from the common one, relative to it
 
 
+Sides = Literal["both", "reference", "candidate"]
+
+
 class MachineSpeeds(Struct, frozen=True):
-    """Two speeds that most benchmarks of both versions share.
+    """Two speeds that most benchmarks share, of both versions or of one.
 
     Attributes
     ----------
     factor : float
         Slow over fast.
     benchmarks, of : int
-        How many benchmarks ran at these two speeds in both versions, of how many.
+        How many benchmarks ran at these two speeds, of how many.
     speedup : float
-        Geometric mean over them of the speedup between processes of the same speed.
+        Geometric mean over them of the speedup between processes of the same speed; NaN for one version.
+    sides : {"both", "reference", "candidate"}
+        Which versions ran at two speeds.
     """
 
     factor: float
     benchmarks: int
     of: int
     speedup: float
+    sides: Sides = "both"
 
 
 def machine_speeds(pairs: Sequence[Pair]) -> MachineSpeeds | None:
-    """Find two speeds that more than half of the benchmarks of a metric have in common, in both versions.
+    """Find two speeds that more than half of the benchmarks of a metric share, in both versions or in one.
 
-    None unless at least three benchmarks, and more than half of all, have processes of two speeds whose factors
-    agree within a tenth of their logarithm. It is a description, no test: a common factor in many benchmarks is
-    not to be had by chance.
+    None unless at least three benchmarks (ten where one version has them alone), and more than half of all, have
+    processes of two speeds whose factors agree within a tenth of their logarithm. It is a description, no test: a
+    common factor in many benchmarks is not to be had by chance.
     """
     return common_speeds(two_speeds_of(pairs), len(pairs))
 
 
 def common_speeds(found: FloatArray, of: int) -> MachineSpeeds | None:
     """The two speeds that rows of :func:`two_speeds_of` have in common; ``of`` counts those without, too."""
-    found = found[~np.isnan(found[:, 0])]
-    if not found.size:
-        return None
-    factors, within = found[:, :2], found[:, 2]
-    common = float(middle(factors.ravel()))
-    alike = within[np.abs(factors - common).max(axis=1) <= _ALIKE * common]
-    if alike.size < _LEAST_BENCHMARKS or 2 * alike.size <= of:
-        return None
-    return MachineSpeeds(exp(common), alike.size, of, exp(float(alike.mean())))
+    for sides, columns, least in _PLACES:
+        factors = found[:, columns]
+        known = factors[~np.isnan(factors).any(axis=1)]
+        if not known.size:
+            continue
+        common = float(middle(known.ravel()))
+        alike = np.abs(factors - common).max(axis=1) <= _ALIKE * common
+        count = int(alike.sum())
+        if count >= least and 2 * count > of:
+            speedup = exp(float(found[alike, 2].mean())) if sides == "both" else nan
+            return MachineSpeeds(exp(common), count, of, speedup, sides)
+    return None
+
+
+_PLACES: tuple[tuple[Sides, slice, int], ...] = (
+    ("both", slice(0, 2), _LEAST_BENCHMARKS),
+    ("reference", slice(0, 1), _LEAST_ALONE),
+    ("candidate", slice(1, 2), _LEAST_ALONE),
+)
 
 
 def two_speeds_of(pairs: Sequence[Pair]) -> FloatArray:
-    """Of each pair three logarithms: slow over fast of either version, and the speedup at equal speed; or NaN."""
+    """Of each pair the logarithms of slow over fast in either version and of the speedup at one speed, or NaN."""
     measured = [s.per_process("median").values for pair in pairs for s in (pair.reference, pair.candidate)]
     speeds = np.full((len(measured), 2), np.nan)
     sizes = np.array([values.size for values in measured])
@@ -73,9 +92,7 @@ def two_speeds_of(pairs: Sequence[Pair]) -> FloatArray:
     before, after = speeds[::2], speeds[1::2]
     within = (before - after).mean(axis=1)
     within[[pair.reference.higher_is_better for pair in pairs]] *= -1.0
-    found = np.column_stack((before[:, 0] - before[:, 1], after[:, 0] - after[:, 1], within))
-    found[np.isnan(within)] = np.nan
-    return found
+    return np.column_stack((before[:, 0] - before[:, 1], after[:, 0] - after[:, 1], within))
 
 
 def _two_speeds(values: FloatArray) -> FloatArray:

@@ -39,18 +39,25 @@ _OF_TWO = (Assumption.INTERLEAVED, Assumption.ONE_SESSION, Assumption.TWO_MEASUR
 """What concerns two versions, so that several may have it with the same one."""
 
 
-def two_speeds(machine: MachineSpeeds | None, candidate: str) -> Iterator[Text]:
+def two_speeds(
+    machine: MachineSpeeds | None, reference: str, candidate: str, both: str = "Both versions"
+) -> Iterator[Text]:
     """That the machine has two speeds, and what is left of the change at equal speed."""
-    if machine is not None:
-        left = machine.speedup
-        told = f"{factor(max(left, 1 / left))} {'faster' if left >= 1 else 'slower'}"
-        change = "as fast" if left == 1 else told
-        yield Text(
-            f"Both versions ran at one of two speeds (factor {machine.factor:.1f}) in {machine.benchmarks} of "
-            f"{plural(machine.of, 'benchmark')}: the machine, not the program. At equal speed {candidate} is "
-            f"{change}.",
-            "doubt",
-        )
+    if machine is None:
+        return
+    who = {"both": both, "reference": reference, "candidate": candidate}[machine.sides]
+    seen = (
+        f"{who} ran at one of two speeds (factor {machine.factor:.1f}) in {machine.benchmarks} of "
+        f"{plural(machine.of, 'benchmark')}"
+    )
+    if machine.sides != "both":
+        # Of which speed the other version is, nobody knows.
+        yield Text(f"{seen}: likely the machine, not the program, and so may be the change.", "doubt")
+        return
+    left = machine.speedup
+    told = f"{factor(max(left, 1 / left))} {'faster' if left >= 1 else 'slower'}"
+    change = "as fast" if left == 1 else told
+    yield Text(f"{seen}: the machine, not the program. At equal speed {candidate} is {change}.", "doubt")
 
 
 def session_floor(found: Sequence[Comparison]) -> Iterator[Text]:

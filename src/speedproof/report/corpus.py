@@ -20,7 +20,16 @@ from speedproof.report.model import Cell, Column, Report, Row, Table, Text
 from speedproof.report.names import common_prefix, labels, shortened
 from speedproof.report.numbers import factor, level, percent, plural, values
 from speedproof.report.suite import version_columns
-from speedproof.report.words import STYLES, asked_of, at_least, change, effect, gain_and_loss, interval
+from speedproof.report.words import (
+    STYLES,
+    asked_of,
+    at_least,
+    change,
+    effect,
+    gain_and_loss,
+    geometric_mean,
+    interval,
+)
 
 if TYPE_CHECKING:
     from speedproof.corpus.conclude import Conclusion
@@ -183,8 +192,7 @@ def comparisons(
     if two:
         whole = found.wholes[0][2]
         if whole.geometric_means is not None and math.isfinite(whole.geometric_means.these.value):
-            told = interval(whole.geometric_means.these, better, worse)
-            headline.append(Text(f"Geometric mean of the ratios of means: {told}"))
+            headline.append(Text(geometric_mean(whole.geometric_means.these, better, worse)))
     for joint in found.joint:
         if (joint.protocol, joint.method) == (found.headline, "holm"):
             kept = ", ".join(f"{n} {words[v]}" for v, n in joint.counts.items() if n) or "none"
@@ -192,7 +200,7 @@ def comparisons(
     if two:
         known = found.wholes[0][2].caveats
         headline += caveats([replace(c, versions=tuple(short.get(v, v) for v in c.versions)) for c in known])
-        headline += two_speeds(found.machine, new)
+        headline += two_speeds(found.machine, old, new)
     titles = ("over 5 %", "2 to 5 %", "below 2 %")
     columns = (Column("proven by"), *(Column(title, right=True) for title in titles))
     bands = Table.of(

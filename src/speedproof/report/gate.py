@@ -67,7 +67,7 @@ def report(result: GateDecision, *, everything: bool = False, undecided_fails: b
     ]
     headline += caveats(result.caveats)
     headline += session_floor([row.comparison for row in result.rows])
-    headline += two_speeds(result.machine, labels([result.reference, result.candidate], _LABEL)[1])
+    headline += two_speeds(result.machine, *labels([result.reference, result.candidate], _LABEL))
     told = any(row.comparison.floor for row in result.rows)
     if result.sessions_apart and not told and not any(c.kind in _OF_SESSIONS for c in result.caveats):
         old, new = spoken([result.reference, result.candidate])
@@ -307,7 +307,10 @@ def _proven(row: GateRow) -> Cell:
     _, worse = gain_and_loss(c)
     low, high = c.certified.low, c.certified.high
     if row.outcome is Outcome.UNDECIDED:
-        return Cell(told, "dim") if (told := few(c.needed)) else _alone(row)
+        if not (told := few(c)):
+            return _alone(row)
+        end = "needed" if c.needed and c.needed.least else "would decide"
+        return Cell(f"{told} {end}", "dim", (told,))
     if math.isnan(low):
         return Cell("")
     if row.outcome is Outcome.FAIL:
@@ -381,7 +384,7 @@ def _notes(result: GateDecision, shown: Sequence[Row]) -> Iterator[Text]:
         if result.void(row) is not None:
             continue
         needed = row.comparison.needed
-        why = row.remark or (needed.reason if needed and not few(needed) else "")
+        why = row.remark or (needed.reason if needed and not few(row.comparison) else "")
         if row.outcome is Outcome.UNDECIDED and why:
             told.setdefault(why, []).append(row.comparison.benchmark)
     for reason, names in told.items():

@@ -78,7 +78,7 @@ def report(
         (
             first,
             *((counted,) if len(result.benchmarks) > 1 else ()),
-            *two_speeds(machine, new),
+            *two_speeds(machine, old, new),
             *told_caveats(caveats),
         ),
         (table,),

@@ -35,7 +35,7 @@ from speedproof.report.words import (
     effect,
     few,
     gain_and_loss,
-    interval,
+    geometric_mean,
     natural,
     needs,
     wins,
@@ -73,7 +73,7 @@ def report(
             *made.headline,
             *caveats(result.caveats),
             *(() if len(heads) == 1 and told_of_sessions(heads[0]) else session_floor(heads)),
-            *two_speeds(result.machine, spoken([result.reference, result.candidate])[1]),
+            *two_speeds(result.machine, *spoken([result.reference, result.candidate])),
         ),
         tables=made.tables,
         notes=(*made.notes, *leftovers(result)),
@@ -145,8 +145,7 @@ def _geometric_mean(result: SuiteComparison, heads: Sequence[Comparison]) -> Ite
     means = result.geometric_means
     if means is None or not math.isfinite(means.these.value):
         return
-    told = interval(means.these, *gain_and_loss(heads[0]))
-    yield Text(f"Geometric mean of the ratios of means: {told}")
+    yield Text(geometric_mean(means.these, *gain_and_loss(heads[0])))
 
 
 def _joint(result: SuiteComparison, heads: Sequence[Comparison]) -> Iterator[Text]:
@@ -252,7 +251,7 @@ def _row(
         told = Cell(wins(head), STYLES[head.verdict], spans=True)
         proven = Cell("")
     elif head.verdict is Verdict.UNDECIDED:
-        brief = few(head.needed)
+        brief = few(head)
         rest = [f"~ undecided ({brief})"] if brief else []
         why = needs(head)
         text = f"~ undecided ({why})" if why and brief else "~ undecided"

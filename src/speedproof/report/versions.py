@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from speedproof.protocols.results import Comparison, Verdict
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.report import details as detailed
-from speedproof.report.caveats import caveats, doubts
+from speedproof.report.caveats import caveats, doubts, two_speeds
 from speedproof.report.model import Cell, Column, Records, Report, Row, Table, Text
 from speedproof.report.names import common_prefix, labels, shortened, spoken
 from speedproof.report.numbers import factor, level, percent, plural, values
@@ -81,8 +81,8 @@ def report(
         ]
     else:
         headline = [Text(_answer(results, ranking), "strong", _risk(results, ranking))]
-    versions = [first.reference, *(r.candidate for r in results)]
-    headline += dict.fromkeys(caveats([c for r in results for c in r.caveats], versions))
+    headline += dict.fromkeys(caveats([c for r in results for c in r.caveats], _names_of(results)))
+    headline += _two_speeds(results)
     benchmarks = list(dict.fromkeys(c.benchmark for r in results for c in r.headlines))
     words = gain_and_loss(first.headlines[0])
     if len(benchmarks) == 1:
@@ -90,7 +90,7 @@ def report(
     elif ranking is not None and len(benchmarks) <= _WIDE:
         tables = [_by_version(results, ranking, benchmarks, words)]
     else:
-        tables = [*_places(ranking, words), _matrix(results, benchmarks, everything)]
+        tables = [*_places(ranking, words), _matrix(results, benchmarks, ranking, everything)]
     notes = _left_out(results)
     if len(benchmarks) > 1:
         told = f"+ {words[0]} than the reference, - {words[1]}, ~ undecided; proven in each row alone."
@@ -122,6 +122,20 @@ def report(
     )
 
 
+def _two_speeds(results: Sequence[SuiteComparison]) -> Iterator[Text]:
+    """That the machine had two speeds, of the first candidate that shows it."""
+    names = dict(zip(_names_of(results), spoken(_names_of(results)), strict=True))
+    for r in results:
+        if r.machine is not None:
+            old, new = names[r.reference], names[r.candidate]
+            yield from two_speeds(r.machine, old, new, f"{old} and {new}")
+            return
+
+
+def _names_of(results: Sequence[SuiteComparison]) -> list[str]:
+    return [results[0].reference, *(r.candidate for r in results)]
+
+
 def _left_out(results: Sequence[SuiteComparison]) -> list[Text]:
     """What some version lacks, in one line."""
     names = dict.fromkeys(name for r in results for name in (*r.only_reference, *r.only_candidate))
@@ -148,7 +162,7 @@ def _records(results: Sequence[SuiteComparison]) -> Records:
 def _answer(results: Sequence[SuiteComparison], ranking: SuiteRanking | None) -> str:
     """Who is first, if anybody is proven to be."""
     reference = results[0].reference
-    names = [reference, *(r.candidate for r in results)]
+    names = _names_of(results)
     short = dict(zip(names, spoken(names), strict=True))
     better, _ = gain_and_loss(results[0].headlines[0])
     superlative = {"faster": "fastest", "better": "best"}[better]
@@ -159,6 +173,15 @@ def _answer(results: Sequence[SuiteComparison], ranking: SuiteRanking | None) ->
         f" and {len(leading) - 4} more" if len(leading) > 4 else ""
     )
     if len(leading) > 1:
+        heads = {r.candidate: c for r in results for c in r.headlines}
+        first = {v.version for v in leading}
+        proven = any(heads[v].verdict in _CHANGED for v in first & set(heads))
+        if len(ranking.benchmarks) == 1 and reference in first and proven:
+            # A row proven by itself seems to say that the headline is wrong.
+            own = f"each row stands alone at {percent(results[0].alpha)}"
+            if len(first) == len(names):
+                return f"At a joint risk of {percent(ranking.alpha)} no order is shown; {own}"
+            return f"{superlative.capitalize()}: one of {shown}, not told apart jointly; {own}"
         return f"{superlative.capitalize()}: one of {shown}, not told apart"
     (best,) = leading
     over = (
@@ -172,6 +195,8 @@ def _answer(results: Sequence[SuiteComparison], ranking: SuiteRanking | None) ->
 def _risk(results: Sequence[SuiteComparison], ranking: SuiteRanking | None) -> str:
     if ranking is None:
         return f"({asked_of(results[0].headlines[0].protocol)}, {level(1 - results[0].alpha)})"
+    if _answer(results, ranking).startswith("At a joint risk"):
+        return ""
     over = len(ranking.benchmarks)
     where = "" if over == 1 else f"geometric mean of {over} ratios of means, "
     return f"({where}all claims at a joint risk of {percent(ranking.alpha)})"
@@ -259,9 +284,12 @@ def _of_one(results: Sequence[SuiteComparison], ranking: SuiteRanking | None) ->
     """One benchmark: a row a version, by place, or in their own order where they are dated or numbered."""
     reference = results[0].headlines[0].reference
     heads = {r.candidate: c for r in results for c in r.headlines}
-    names = [results[0].reference, *heads]
+    names = _names_of(results)
     places = {v.version: _place(v) for v in ranking.versions} if ranking else {}
-    if not _dated(names):
+    if ranking:
+        order = {v.version: (v.best_rank, v.worst_rank) for v in ranking.versions}
+        names.sort(key=lambda name: (order[name], -_speedup(heads.get(name))))
+    elif not _dated(names):
         names.sort(key=lambda name: -_speedup(heads.get(name)))
     shown = dict(zip(names, spoken(names), strict=True))
     sides = {name: heads[name].candidate if name in heads else reference for name in names}
@@ -302,7 +330,7 @@ def _told(head: Comparison) -> tuple[Cell, Cell]:
             Cell(change(head), STYLES[head.verdict], speedup=head.certified),
             Cell(f"{at_least(effect(head).bound)}{mark}"),
         )
-    brief = few(head.needed) if head.verdict is Verdict.UNDECIDED else ""
+    brief = few(head) if head.verdict is Verdict.UNDECIDED else ""
     return Cell(change(head), "dim"), Cell(f"({brief})" if brief else "")
 
 
@@ -327,10 +355,15 @@ def _cell(c: Comparison | None, median: str) -> Cell:
     return Cell(full, STYLES[c.verdict] if changed else "", (brief,))
 
 
-def _matrix(results: Sequence[SuiteComparison], benchmarks: Sequence[str], everything: bool) -> Table:
+def _matrix(
+    results: Sequence[SuiteComparison],
+    benchmarks: Sequence[str],
+    ranking: SuiteRanking | None,
+    everything: bool,
+) -> Table:
     """Benchmarks by versions: times with marks, and changes where there is room."""
     heads = [{c.benchmark: c for c in r.headlines} for r in results]
-    names = [results[0].reference, *(r.candidate for r in results)]
+    names = _names_of(results)
     shown = labels(names, 14)
     prefix = common_prefix(benchmarks)
 
@@ -362,10 +395,12 @@ def _matrix(results: Sequence[SuiteComparison], benchmarks: Sequence[str], every
                 folded=i >= _SHOWN and not everything,
             )
         )
+    # The best one is never left out for want of room.
+    ranked = [v.version for v in ranking.versions if v.version != names[0]] if ranking else names[1:]
     columns = (
         Column(f"{prefix}…" if prefix else "", names=True),
         Column(shown[0], right=True),
-        *(Column(label, drop=i) for i, label in enumerate(shown[1:], 0)),
+        *(Column(label, drop=ranked.index(name)) for name, label in zip(names[1:], shown[1:], strict=True)),
     )
     return Table(columns, tuple(rows))
 

@@ -187,6 +187,14 @@ def interval(estimate: Estimate, better: str = "faster", worse: str = "slower") 
     return f"{told} [{factor(low, -1, most)}, {factor(high, 1, most)}]" if known else told
 
 
+def geometric_mean(estimate: Estimate, better: str, worse: str) -> str:
+    """The ratio over a suite; no direction where no interval shows it."""
+    low, high = estimate.ends
+    known = not (math.isnan(low) or math.isinf(high))
+    told = interval(estimate, better, worse) if known else "not shown (too few runs)"
+    return f"Geometric mean of the ratios of means: {told}"
+
+
 def chance(
     estimate: Estimate, new: str, old: str, verdict: Verdict = Verdict.UNDECIDED, run: str = "run"
 ) -> str:
@@ -251,9 +259,10 @@ def about(needed: Needed, reference: str, candidate: str, runs: str = "runs") ->
     return f"{first}{rest} {end}"
 
 
-def few(needed: Needed | None) -> str:
+def few(result: Comparison) -> str:
     """The same for a narrow cell: the larger number alone."""
+    needed, runs = result.needed, several(result.repeated)
     counts = [n for n in (needed.reference, needed.candidate) if n is not None] if needed else []
     if not needed or not counts:
         return ""
-    return f"≥ {max(counts)} runs" if needed.least else f"~{rough(max(counts))} runs"
+    return f"≥ {max(counts)} {runs}" if needed.least else f"~{rough(max(counts))} {runs}"
