@@ -417,20 +417,20 @@ def test_looks_split_the_risk_and_leave_what_is_open(write: Write) -> None:
     code, out, err = gate(old, new, "--look", "1/2", "--open", "open", "--undecided", "pass")
     # Only the last look may be told what undecided means.
     assert code == 3, out
-    assert Path("open").read_text() == "# speedproof gate: look 1 of 2, 2 benchmarks\nclose\n"
+    assert Path("open").read_text() == "# speedproof gate: look 1 of 2, 2 benchmarks: undecided\nclose\n"
     assert "look 1 of 2, each with a risk of 2.5 %: 1 of 2 benchmarks are open, see open" in " ".join(
         err.split()
     )
     more = write("c.csv", 3, 300, 0.03, close=1.0), write("d.csv", 4, 300, 0.03, close=1.0)
     code, out, err = gate(*more, "--look", "2/2", "--open", "open")
     assert code == 0, out
-    assert Path("open").read_text() == "# speedproof gate: look 2 of 2, 2 benchmarks\n"
+    assert Path("open").read_text() == "# speedproof gate: look 2 of 2, 2 benchmarks: pass\n"
 
 
 def test_what_an_earlier_look_left_open_must_be_there(write: Write) -> None:
     """A gate must not pass by forgetting what it asked."""
     one = write("a.csv", 1, other=1.0), write("b.csv", 2, other=1.0)
-    Path("open").write_text("# speedproof gate: look 1 of 3, 9 benchmarks\nclose\n")
+    Path("open").write_text("# speedproof gate: look 1 of 3, 9 benchmarks: undecided\nclose\n")
     code, _, err = gate(*one, "--look", "2/3", "--open", "open")
     assert code == 2
     assert "close: left open by the previous look, but missing from" in err
@@ -446,12 +446,48 @@ def test_what_an_earlier_look_left_open_must_be_there(write: Write) -> None:
         assert message in " ".join(err.split())
 
 
+@pytest.mark.parametrize("also", [{}, {"close": 1.0}])
+def test_a_gate_that_failed_stays_failed(also: dict[str, float], write: Write) -> None:
+    """What failed or is missing fails every later look, by name, whatever else is open."""
+    was = {"slow": 1.0, "gone": 1.0, "fine": 1.0}
+    old = write("a.csv", 1, 12, 0.06, **was, **also)
+    new = write("b.csv", 2, 12, 0.06, slow=2.0, fine=0.6, **also)
+    code, out, err = gate(old, new, "--look", "1/3", "--open", "open")
+    assert code == 1, out
+    left = ["# failed: slow", "# missing: gone", *also]
+    head, *names = Path("open").read_text().splitlines()
+    assert head.endswith(": fail")
+    assert names == left
+    for look in ("2/3", "3/3"):
+        code, out, err = gate(old, new, "--look", look, "--open", "open", "--undecided", "pass")
+        assert code == 1
+        assert "has failed at an earlier look (failed: slow; missing: gone)" in " ".join(err.split())
+        assert Path("open").read_text().splitlines()[1:] == left
+
+
+def test_a_gate_that_passed_stays_passed(write: Write) -> None:
+    old, new = write("a.csv", 1, x=1.0), write("b.csv", 2, x=0.5)
+    assert gate(old, new, "--look", "1/3", "--open", "open")[0] == 0
+    for look in ("2/3", "3/3"):
+        code, _, err = gate(old, new, "--look", look, "--open", "open")
+        assert code == 0
+        assert "the gate has passed" in err
+
+
+@pytest.mark.parametrize("head", ["", ": undecided", ": fail", ": pass\n# failed: x"])
+def test_no_name_is_no_pass(head: str, write: Write) -> None:
+    """Only a recorded pass is one."""
+    old, new = write("a.csv", 1, x=1.0), write("b.csv", 2, x=0.5)
+    Path("open").write_text(f"# speedproof gate: look 1 of 3, 1 benchmarks{head}\n")
+    assert gate(old, new, "--look", "2/3", "--open", "open")[0] == 2
+
+
 def test_those_decided_before_stay_in_the_family(write: Write) -> None:
     """Holm over one benchmark that is left of nine is Holm over nine."""
     old, new = write("a.csv", 1, 20, 0.03, x=1.0), write("b.csv", 2, 20, 0.03, x=1.05)
 
     def adjusted(family: int) -> float:
-        Path("open").write_text(f"# speedproof gate: look 1 of 2, {family} benchmarks\nx\n")
+        Path("open").write_text(f"# speedproof gate: look 1 of 2, {family} benchmarks: undecided\nx\n")
         out = gate(old, new, "--look", "2/2", "--open", "open", "--json")[1]
         row = json.loads(out)["results"][0]["rows"][0]
         found: float = row["contradicted"]["adjusted"]

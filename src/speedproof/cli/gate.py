@@ -13,7 +13,7 @@ from speedproof.api.gates import MULTIPLICITIES, Demand, Outcome, Policy, refuse
 from speedproof.api.given import proportion
 from speedproof.cli.command import Args, Command, Option, in_group
 from speedproof.cli.console import Console
-from speedproof.cli.gate_looks import leave, look
+from speedproof.cli.gate_looks import after, leave, look
 from speedproof.cli.inputs import load, report_leftovers, report_no_floor, select
 from speedproof.cli.options import choosing, confidence, pages, reading, store_option
 from speedproof.cli.outputs import check_outputs, context_of, write_outputs
@@ -167,9 +167,15 @@ def run(args: Args, console: Console) -> int:
         for name in ("confidence", "multiplicity", "protocol")
     }
     this = look(args.look, args.open)
-    if this.open == ():
-        console.remark("the previous look left nothing open: the gate has passed")
-        leave(args.open, this, (), 0)
+    if this.outcome is not Outcome.UNDECIDED:
+        leave(args.open, this)
+        if this.outcome is Outcome.FAIL:
+            console.remark(
+                f"the gate has failed at an earlier look ({'; '.join(this.lost)}), and more runs do not "
+                f"change that; a new version starts again with --look 1/{this.count}"
+            )
+            return 1
+        console.remark("an earlier look left nothing open: the gate has passed")
         return 0
     here = {key.benchmark for key in suite.of(versions[0])}
     if gone := [name for name in this.open or () if name not in here]:
@@ -195,12 +201,11 @@ def run(args: Args, console: Console) -> int:
         if not any(entry.matches(key.benchmark) for key in suite.keys):
             console.remark(f"note: the pattern {entry.pattern!r} of the settings matches no benchmark")
     if args.look:
-        rows = result.decision.rows
-        still = [r.comparison.benchmark for r in rows if r.outcome is Outcome.UNDECIDED]
-        leave(args.open, this, list(dict.fromkeys(still)), len(rows))
+        this = after(this, result.decision)
+        leave(args.open, this)
         console.remark(
             f"look {this.number} of {this.count}, each with a risk of {percent(1 - chosen['confidence'])}: "
-            f"{len(still)} of {this.family or len(rows)} benchmarks are open, see {args.open}"
+            f"{len(this.open or ())} of {this.family} benchmarks are open, see {args.open}"
         )
     undecided = args.undecided or settings.undecided or "report"
     if this.number < this.count:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from speedproof.api.gates import Outcome
 from speedproof.errors import UsageError
+from speedproof.protocols.gate import GateDecision
 
-_HEAD = re.compile(r"# speedproof gate: look (\d+) of (\d+), (\d+) benchmarks")
+_HEAD = re.compile(r"# speedproof gate: look (\d+) of (\d+), (\d+) benchmarks: (pass|fail|undecided)")
+_LOST = re.compile("# (failed|missing): ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +23,8 @@ class Look:
     count: int
     family: int = 0  # how many benchmarks the first look had; 0 at the first
     open: tuple[str, ...] | None = None  # those that are not decided yet; None at the first look: all
+    lost: tuple[str, ...] = ()  # what an earlier look failed, "failed: NAME" or "missing: NAME"
+    outcome: Outcome = Outcome.UNDECIDED  # of the look before
 
     def confidence(self, confidence: float) -> float:
         """Of this look: each has an equal part of the risk, so that all together have it."""
@@ -55,10 +60,31 @@ def look(text: str | None, path: str | None) -> Look:
         raise UsageError(
             f"--look {text}: {path} is not what look {number - 1} of {count} left open, but {head!r}"
         )
-    return Look(number, count, int(known[3]), tuple(names))
+    lost = tuple(itertools.takewhile(_LOST.match, names))
+    left = tuple(names[len(lost) :])
+    outcome = Outcome(known[4])
+    if (outcome is Outcome.FAIL) != bool(lost) or (outcome is Outcome.UNDECIDED and not left):
+        raise UsageError(f"--look {text}: {path} ends {head!r}, but does not name what that is about")
+    return Look(number, count, int(known[3]), left, tuple(line[2:] for line in lost), outcome)
 
 
-def leave(path: str, this: Look, names: Sequence[str], family: int) -> None:
-    """Write what is open, one name a line after a comment."""
-    head = f"# speedproof gate: look {this.number} of {this.count}, {this.family or family} benchmarks"
-    Path(path).write_text("\n".join([head, *names]) + "\n", encoding="utf-8")
+def leave(path: str, this: Look) -> None:
+    """Write what a look left: comments say how it ended and what failed, then what is open, one name a line."""
+    head = f"# speedproof gate: look {this.number} of {this.count}, {this.family} benchmarks: {this.outcome}"
+    lines = [head, *(f"# {told}" for told in this.lost), *(this.open or ())]
+    Path(path).write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def after(this: Look, decision: GateDecision) -> Look:
+    """A look, once it is decided: what it leaves."""
+    lost = [f"failed: {row.comparison.benchmark}" for row in decision.rows if row.outcome is Outcome.FAIL] + [
+        f"missing: {absent.benchmark}" for absent in decision.absent
+    ]
+    still = [row.comparison.benchmark for row in decision.rows if row.outcome is Outcome.UNDECIDED]
+    return replace(
+        this,
+        family=this.family or len(decision.rows),
+        open=tuple(dict.fromkeys(still)),
+        lost=tuple(dict.fromkeys(lost)),
+        outcome=decision.outcome,
+    )
