@@ -50,6 +50,14 @@ def test_table_3_of_the_article() -> None:
     )
 
 
+def test_times_are_no_scores(suite: tuple[str, str]) -> None:
+    """Of two versions the one with the higher times would be said to win."""
+    code, out, err = speedproof("hpt", *suite, "--unit", "s", "--scores", "given")
+    assert (code, out) == (2, "")
+    assert "lower is better for values in s" in " ".join(err.split())
+    assert "leave --scores given out" in " ".join(err.split())
+
+
 def test_conclusion_comes_first_and_leftovers_are_named(suite: tuple[str, str]) -> None:
     code, out, err = speedproof("hpt", *suite, "--unit", "s")
     assert code == 0

@@ -34,6 +34,8 @@ from speedproof.report.model import Report
 from speedproof.stats.scaling import median
 
 _NAMED = 5
+# Units of what is spent; of others nobody knows that low values are good.
+_COSTS = ("s", "B", "J", "cycles")
 
 
 class HptResult(Shown, Struct, frozen=True):
@@ -190,6 +192,11 @@ def hpt(
     if scores == "relative":
         entries, told = entries_of_pairs(pairs, alpha_benchmark), RELATIVE
     else:
+        for known in (p for p in pairs if p.reference.unit in _COSTS and not p.reference.higher_is_better):
+            raise UsageError(
+                f"{known.key.benchmark}: lower is better for values in {known.reference.unit}, and higher for "
+                "scores that are given; leave --scores given out, and they are made scores"
+            )
         units = [independent_units((pair.reference, pair.candidate), "median") for pair in pairs]
         x, y = ([sides[k].values for sides in units] for k in (0, 1))
         names = [pair.key.benchmark for pair in pairs]
