@@ -195,6 +195,25 @@ def test_fresh_builds_find_the_code_and_go_on(tmp_path: Path, monkeypatch: pytes
     assert len(used) == len(set(used))
 
 
+def test_another_bisection_has_other_layouts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same commits once more are no repetition of the same builds; the same seed is one."""
+    monkeypatch.chdir(history(tmp_path / "repo", ["1"] * 3))
+    drawn: list[set[str]] = []
+
+    def measure(self: CommandExecutor, version: PlannedVersion) -> Run:
+        drawn[-1].add((Path(version.cwd) / "layout").read_text())
+        return Run({"time": 1.0}, 0, False, b"", b"", 0)
+
+    monkeypatch.setattr(CommandExecutor, "measure", measure)
+    for number, seed in enumerate("112"):
+        drawn.append(set())
+        words = ("--build", "echo {seed} > layout", "--max-time", "1e-9", "--save", f"f{number}")
+        assert bisect("start..main", "./bench", *words, "--seed", seed)[0] == 3
+    assert len(drawn[0]) == 2
+    assert drawn[0] == drawn[1]
+    assert not drawn[0] & drawn[2]
+
+
 def test_why_it_is_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """How much runs scatter, what that hides, what would do, and the load."""
     monkeypatch.chdir(history(tmp_path / "repo", ["1"] * 5))

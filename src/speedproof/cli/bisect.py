@@ -69,7 +69,12 @@ COMMAND = _Bisect(
                 "--runs", parse=whole, metavar="N",
                 help="runs of each fresh build, whose median counts (default: 5)",
             ),
-            Option("--seed", parse=whole, metavar="N", help="of the random order (default: a fresh one)"),
+            Option(
+                "--seed",
+                parse=whole,
+                metavar="N",
+                help="of the random order and of fresh builds (default: a fresh one)",
+            ),
         ),
         *in_group(
             "when it ends",

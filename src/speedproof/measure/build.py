@@ -196,6 +196,7 @@ class BuildCache:
         }
         parts |= {"again": "yes"} if revision.again else {}
         parts |= {} if revision.number is None else {"number": revision.number}
+        parts |= {} if revision.drawn is None else {"drawn": revision.drawn}
         whole = json.dumps(parts | {"with": dict(made_with)}, sort_keys=True)
         key = hashlib.sha256(whole.encode(errors="surrogateescape")).hexdigest()[:_KEY]
         folder = self._folder / key

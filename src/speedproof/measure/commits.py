@@ -50,7 +50,7 @@ class BisectRequest(msgspec.Struct, frozen=True):
     confidence: float = 0.95  # as :func:`bisect` takes them
     min_change: float = 0.01
     timeout: float | None = None  # seconds after which a run is ended
-    seed: int = 0  # of the order within pairs
+    seed: int = 0  # of the order within pairs, and of fresh builds
     runs: int = 1  # of each side of a pair; their median counts
 
     @property
@@ -212,7 +212,7 @@ class CommitRunner:
         number = self._used.get(name, 0) if fresh else None
         if number is not None:
             self._used[name] = number + 1
-            revision = replace(revision, number=number)
+            revision = replace(revision, number=number, drawn=self._request.seed)
         built = self._build(revision, self._held if fresh else None)
         tree = PlannedBuild(str(built.folder), revision.padding if fresh else 0)
         (benchmark,) = plan_trees(self._request.command, {name: [tree]}, {}, Hooks(self._request.shell))

@@ -49,11 +49,13 @@ class Revision:
     content: str = ""  # tells two states of one commit apart: empty, or a hash of what is not committed
     again: bool = False  # whether it is the control: the same source, checked out and built once more
     number: int | None = None  # which of several builds of it
+    drawn: int | None = None  # what a session's own builds differ by from those of other sessions
 
     @property
     def seed(self) -> int:
         """For the layout of the build: another one for every build of every revision, and the same tomorrow."""
         text = f"{self.commit} {self.content} {self.again} {self.number}"
+        text += "" if self.drawn is None else f" {self.drawn}"
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big") >> 1
 
     @property
