@@ -97,3 +97,16 @@ def test_care_for_the_step_only_widens_and_keeps_the_verdict(seed: int) -> None:
     assert b.high >= a.high - 1e-12
     assert (b.low >= 1.0) == (b.pvalue_faster <= 0.05)
     assert (b.high <= 1.0) == (b.pvalue_slower <= 0.05)
+
+
+def test_bounds_of_skewed_ratios_pass_their_median() -> None:
+    """Six blocks of ten are 2 % faster, the others 20 %: where values have no steps a session goes on for it."""
+    rng = np.random.default_rng(5)
+    ratios = np.where(rng.random(600) < 0.4, 0.2, 0.02) + 0.001 * rng.standard_normal(600)
+    race = SequentialComparison("b", ["X", "Y"], StopRules())
+    for ratio, base in zip(ratios.tolist(), (1 + rng.random(600)).tolist(), strict=True):
+        race.add({"X": base * float(np.exp(ratio)), "Y": base})
+    # The bound is beyond the median, and still below half of the centre: there is more to be had.
+    sequence, result = race._sequences["Y"], race.results()["Y"]
+    assert sequence.middle() < result.low < sequence.centre() ** 0.5
+    assert not race.decided

@@ -194,7 +194,7 @@ class SequentialComparison:
         return "pass" if passes else "fail"
 
     def _missing(self, name: str, verdict: Verdict, result: SequentialResult) -> float:
-        """How far the bound falls short of half of the effect, as a logarithm; 0 where it cannot come closer."""
+        """How far the bound falls short of half of the effect, as a logarithm; 0 where it hardly can."""
         side = 1 if verdict is Verdict.FASTER else -1
         bound = result.low if verdict is Verdict.FASTER else result.high
         sequence = self._sequences[name]
@@ -205,10 +205,10 @@ class SequentialComparison:
         if reached >= wanted:
             # The estimate that is told costs more, and is looked at where the cheap one is content.
             wanted = max(wanted, _SHARE * side * math.log(sequence.centre()))
-        # Values in coarse steps may be half a step off, however many there are.
-        if reached >= wanted or side * math.log(sequence.attainable(side)) <= wanted:
-            return 0.0
-        return wanted - reached
+        # Values in coarse steps may be half a step off, however many there are; without steps bounds can pass
+        # the median, where ratios are skewed.
+        near = sequence.stepped and side * math.log(sequence.attainable(side)) <= wanted
+        return 0.0 if near or reached >= wanted else wanted - reached
 
     def _verdict(self, name: str, result: SequentialResult) -> Verdict:
         faster, slower = (name in self._proven[side] for side in (1, -1))

@@ -139,6 +139,7 @@ class PairedSequence:
         self._threshold = -math.log(alpha) + _ROUNDING
         self._n = 0
         self._ties = 0
+        self.stepped = False  # whether some values were read in steps
         # Grown by doubling: differences and the scales before them in block order; the differences sorted; the
         # least and the most that the differences may have been before they were read.
         self._rows = np.empty((5, 64))
@@ -186,6 +187,7 @@ class PairedSequence:
         scale = scale_of(ordered[:n])
         self._rows[:2, n] = difference, scale
         half = 0.5 * resolution
+        self.stepped = self.stepped or half > 0.0
         self._rows[3:, n] = (
             _log_ratio(reference - half, candidate + half) if half else difference,
             -_log_ratio(candidate - half, reference + half) if half else difference,
@@ -255,7 +257,7 @@ class PairedSequence:
         return math.exp(logarithm) if logarithm < _LOG_SPEEDUP_MAX else math.inf
 
     def attainable(self, side: int) -> float:
-        """The median where the step of the values made it worst: no number of blocks brings a bound further."""
+        """The median where the step of the values made it worst: about as far as a bound comes, however many."""
         worst = float(np.median(self._rows[3 if side == 1 else 4, : self._n]))
         return math.exp(min(worst, _LOG_SPEEDUP_MAX))
 
