@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -34,6 +36,10 @@ def test_values_that_no_statement_can_be_based_on(values: list[float], message: 
 def test_negative_values_are_legal_where_they_mean_something() -> None:
     """Only a time cannot be negative."""
     assert Sample(np.array([-1.0, 1.0]), unit="").n == 2
+
+
+def test_its_signature_is_all_public() -> None:
+    assert not [name for name in inspect.signature(Sample).parameters if name.startswith("_")]
 
 
 def test_values_cannot_be_changed() -> None:

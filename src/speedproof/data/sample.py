@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any, Literal
 
 import numpy as np
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import force_setattr, replace
 
 from speedproof.arrays import FloatArray, IntArray
@@ -32,7 +32,7 @@ class Trait(StrEnum):
     TWO_PROGRAMS = "two programs"
 
 
-class Sample(Struct, frozen=True, eq=False):
+class Sample(Struct, frozen=True, eq=False, dict=True):
     """Observations of one version on one benchmark.
 
     Attributes
@@ -92,7 +92,6 @@ class Sample(Struct, frozen=True, eq=False):
     span: tuple[float, float] | None = None
     tool: str = ""
     position: int = 0
-    _found: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         values = np.array(self.values, dtype=np.float64)
@@ -110,7 +109,6 @@ class Sample(Struct, frozen=True, eq=False):
             )
         values.flags.writeable = False
         force_setattr(self, "values", values)
-        force_setattr(self, "_found", {})  # also of one made by replacing another's values
         if self.direction is None:
             force_setattr(self, "direction", direction_of(self.unit))
         for level, one in (("processes", "process"), ("sessions", "session")):
@@ -127,6 +125,11 @@ class Sample(Struct, frozen=True, eq=False):
         return (
             f"<Sample{f' of {self.label}' if self.label else ''}: {self.n} value{'s' * (self.n != 1)}{unit}>"
         )
+
+    @property
+    def _found(self) -> dict[str, Any]:
+        """What was computed of it before; one made by replacing another's values begins anew."""
+        return self.__dict__
 
     @property
     def n(self) -> int:
