@@ -201,7 +201,7 @@ def run(args: Args, console: Console) -> int:
         if not any(entry.matches(key.benchmark) for key in suite.keys):
             console.remark(f"note: the pattern {entry.pattern!r} of the settings matches no benchmark")
     if args.look:
-        this = after(this, result.decision)
+        this = after(this, result)
         leave(args.open, this)
         console.remark(
             f"look {this.number} of {this.count}, each with a risk of {percent(1 - chosen['confidence'])}: "

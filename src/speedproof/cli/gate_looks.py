@@ -7,9 +7,8 @@ import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from speedproof.api.gates import Outcome
+from speedproof.api.gates import GateResult, Outcome
 from speedproof.errors import UsageError
-from speedproof.protocols.gate import GateDecision
 
 _HEAD = re.compile(r"# speedproof gate: look (\d+) of (\d+), (\d+) benchmarks: (pass|fail|undecided)")
 _LOST = re.compile("# (failed|missing): ")
@@ -75,8 +74,9 @@ def leave(path: str, this: Look) -> None:
     Path(path).write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def after(this: Look, decision: GateDecision) -> Look:
+def after(this: Look, result: GateResult) -> Look:
     """A look, once it is decided: what it leaves."""
+    decision = result.decision
     lost = [f"failed: {row.comparison.benchmark}" for row in decision.rows if row.outcome is Outcome.FAIL] + [
         f"missing: {absent.benchmark}" for absent in decision.absent
     ]
