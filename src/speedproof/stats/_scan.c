@@ -47,29 +47,27 @@ static Item *sorted(Item *items, Item *spare, Py_ssize_t n) {
     return items;
 }
 
-/* Normal scores of n values, equal ones sharing their mean rank, centred; table: of the ranks 1, 1.5, ... n. */
+/* Normal scores of n values, equal ones sharing the mean of theirs; table: of the ranks 1, 1.5, ... n. */
 static void scores_of(const double *x, Py_ssize_t n, const double *table, Item *items, Item *spare, double *scores) {
     for (Py_ssize_t i = 0; i < n; i++) items[i] = (Item){x[i], i};
     const Item *const order = sorted(items, spare, n);
-    int ties = 0;
+    double sum = 0.0;
     for (Py_ssize_t first = 0, next; first < n; first = next) {
-        for (next = first + 1; next < n && order[next].value == order[first].value; next++) ties = 1;
-        for (Py_ssize_t i = first; i < next; i++) scores[order[i].place] = table[first + next - 1];
+        const double before = sum;
+        sum += table[2 * first];
+        for (next = first + 1; next < n && order[next].value == order[first].value; next++) sum += table[2 * next];
+        const double score = next - first > 1 ? (sum - before) / (double)(next - first) : table[2 * first];
+        for (Py_ssize_t i = first; i < next; i++) scores[order[i].place] = score;
     }
-    if (!ties) return;
-    double mean = 0.0;
-    for (Py_ssize_t i = 0; i < n; i++) mean += scores[i];
-    mean /= (double)n;
-    for (Py_ssize_t i = 0; i < n; i++) scores[i] -= mean;
 }
 
-/* The largest contrast of n scores and its split. */
-static double contrast_of(const double *scores, Py_ssize_t n, const double *weights, Py_ssize_t margin,
-                          Py_ssize_t *split) {
+/* The largest contrast of n scores in units of the power of those of which none are equal, and its split. */
+static double contrast_of(const double *scores, Py_ssize_t n, const double *table, const double *weights,
+                          Py_ssize_t margin, Py_ssize_t *split) {
     double sum = 0.0, power = 0.0, most = -1.0;
     for (Py_ssize_t i = 0; i < n; i++) {
         sum += scores[i];
-        power += scores[i] * scores[i];
+        power += table[2 * i] * table[2 * i];
         const Py_ssize_t before = i + 1;
         if (before < margin || before > n - margin) continue;
         const double contrast = fabs(sum) * weights[before - margin];
@@ -144,11 +142,11 @@ static PyObject *largest(PyObject *self, PyObject *arguments) {
             const double *const own = (const double *)all.values.buf + row * n;
             const double rho = ((const double *)all.rho.buf)[row];
             Py_ssize_t split = margin, at;
-            contrast_of(own, n, all.weights.buf, margin, &split);
+            contrast_of(own, n, all.table.buf, all.weights.buf, margin, &split);
             room[0] = own[0] - rho * own[0]; /* as if the value before the first had been equal to it */
             for (Py_ssize_t i = 1; i < n; i++) room[i] = own[i] - rho * own[i - 1];
             scores_of(room, n, all.table.buf, items, items + n, room + n);
-            ((double *)all.found.buf)[row] = contrast_of(room + n, n, all.weights.buf, margin, &at);
+            ((double *)all.found.buf)[row] = contrast_of(room + n, n, all.table.buf, all.weights.buf, margin, &at);
             ((long long *)all.split.buf)[row] = split;
         }
         answer = Py_NewRef(Py_None);
