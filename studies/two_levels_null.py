@@ -41,7 +41,6 @@ def main() -> None:
     for n in SIZES:
         found = [distances(n, rho, i) for i, rho in enumerate(DEPENDENCE)]
         rows = [np.quantile(x, 1.0 - np.array(LEVELS)) for *both, _ in found for x in both]
-        # From shorter to longer series and from level to level nothing may fall.
         quantiles.append([round(max(float(q), 1.0), 3) for q in np.max(rows, axis=0)])
         tied.append(round(float(np.max([shares for *_, shares in found])), 5))
         print(n, quantiles[-1], tied[-1], flush=True)

@@ -30,7 +30,9 @@ def test_orders_that_part_the_groups_against_counting(n: int, low: int) -> None:
 
 @pytest.mark.parametrize("n", [8, 12, 20])
 @pytest.mark.parametrize("rho", [0.0, 0.6])
-@pytest.mark.parametrize("kind", ["normal", "log-normal", "bimodal"])
+@pytest.mark.parametrize(
+    "kind", ["normal", "log-normal", "bimodal", "rounded to .5", "log-normal, rounded to 1"]
+)
 def test_false_alarms_of_few_commits_keep_the_risk(n: int, rho: float, kind: str) -> None:
     """Short series without a change alarm in at most 5 % (4 standard errors)."""
     rng, runs = np.random.default_rng([n, int(10 * rho), len(kind)]), 2000
@@ -38,10 +40,12 @@ def test_false_alarms_of_few_commits_keep_the_risk(n: int, rho: float, kind: str
     x[:, 1:] *= np.sqrt(1 - rho**2)
     for t in range(1, n):
         x[:, t] += rho * x[:, t - 1]
-    if kind == "log-normal":
+    if kind.startswith("log-normal"):
         x = np.exp(x)
     elif kind == "bimodal":
         x = (rng.random((runs, n)) < 0.3) * 2.1 + 0.2 * x
+    if "rounded to" in kind:
+        x = np.round(x / float(kind.split()[-1]))
     alarms = float((change_pvalues(x) <= 0.05).mean())
     assert alarms <= 0.05 + 4 * np.sqrt(0.05 * 0.95 / runs)
 
@@ -55,6 +59,17 @@ def test_a_large_step_shows_in_few_commits(n: int, at: int, factor: float) -> No
     for x in (series, 1e-9 * series, np.log(series)):
         (change,) = find_changes(x)
         assert (change.split, change.low, change.high) == (at, at, at)
+
+
+@pytest.mark.parametrize("n", [8, 11, 13, 15, 20])
+def test_a_few_equal_values_do_not_hide_a_large_step(n: int) -> None:
+    """A step of 100 deviations shows among values of which one in four at most is equal to another."""
+    x = np.random.default_rng(n).standard_normal(n) + 100.0 * (np.arange(n) >= n // 2)
+    for pairs in range(1, n // 8 + 1):
+        x[pairs - 1] = x[n // 2 - pairs]
+        assert change_pvalues(x[None])[0] <= 0.05
+        (change,) = find_changes(x)
+        assert change.split == n // 2
 
 
 def test_the_places_cover_the_step() -> None:

@@ -39,21 +39,21 @@ def two_levels(x: FloatArray) -> TwoLevels:
     rows, n = x.shape
     if n < _LEAST:
         return TwoLevels(np.zeros(rows), np.full(rows, n), np.ones(rows))
-    distance, split, tied = separation(x)
+    distance, split, coarse = separation(x)
     apart = np.flatnonzero(distance > 0.0)
     found = np.ones(rows)
     dependent = _tail(distance[apart], n)
     chance = np.array([2.0 / math.comb(n, int(k)) for k in split[apart]])
-    found[apart] = np.maximum(np.maximum(chance, dependent), np.where(tied[apart], _tied(n), 0.0))
+    found[apart] = np.maximum(np.maximum(chance, dependent), np.where(coarse[apart], _tied(n), 0.0))
     return TwoLevels(distance, split, found)
 
 
 def separation(x: FloatArray) -> tuple[FloatArray, IntArray, BoolArray]:
-    """Distance of the levels, split, and whether values are equal; a row a series."""
+    """Distance of the levels, split, and whether fewer than half of the values differ; a row a series."""
     n = x.shape[-1]
     centred = x - x.mean(axis=1, keepdims=True)
     ordered = np.sort(centred, axis=1)
-    tied = (ordered[:, 1:] == ordered[:, :-1]).any(axis=1)
+    coarse = 2 * (1 + (ordered[:, 1:] != ordered[:, :-1]).sum(axis=1)) < n
     sizes = np.arange(_MARGIN, n - _MARGIN + 1)
     sums = ordered.cumsum(axis=1)[:, _MARGIN - 1 : n - _MARGIN]
     lower = _MARGIN + (np.square(sums) / (sizes * (n - sizes))).argmax(axis=1)  # what lies between is largest
@@ -68,7 +68,7 @@ def separation(x: FloatArray) -> tuple[FloatArray, IntArray, BoolArray]:
         gap = abs(parts[0].mean() - parts[1].mean())
         spread = math.sqrt(sum(map(_squares, parts)) / (n - 2))
         distance[row] = gap / spread if spread > 0.0 else math.inf
-    return distance, split, tied
+    return distance, split, coarse
 
 
 def _squares(part: FloatArray) -> float:
