@@ -134,7 +134,8 @@ def test_a_disk_that_takes_no_more(gcc: Path, tmp_path: Path) -> None:
             "resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), resource.RLIM_INFINITY))\n"
             "if __name__ == '__main__': sys.exit(main(sys.argv[2:]))"
         )
-        command = [sys.executable, "-c", code, str(limit), "corpus", *map(str, argv)]
+        # -B: a limit would cut compiled modules short, too, in the middle of the sources.
+        command = [sys.executable, "-B", "-c", code, str(limit), "corpus", *map(str, argv)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         return done.returncode, done.stderr
 

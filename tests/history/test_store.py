@@ -192,7 +192,8 @@ def test_a_full_disk_leaves_the_store_as_it_was(tmp_path: Path) -> None:
     script.write_text(FULL)
     HistoryStore(str(where)).add(suite_of("v", 1.0), {"v": Commit("a")}, path="f", digest="1")
     limit = str(where.stat().st_size + 200_000)
-    done = subprocess.run([sys.executable, str(script), str(where), limit], capture_output=True, text=True)
+    command = [sys.executable, "-B", str(script), str(where), limit]  # compiled modules would be cut, too
+    done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 1
     assert "SpeedproofError" in done.stderr
     assert "nothing was added" in done.stderr
