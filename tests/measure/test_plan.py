@@ -149,6 +149,18 @@ def test_suite(tmp_path: Path) -> None:
     assert [v.command for v in plan[2].versions] == [("old", "--version"), ("build-new/new", "--version")]
 
 
+def test_a_suites_working_directories_are_beside_its_file(tmp_path: Path) -> None:
+    """A relative one, of a benchmark or of a version; an absolute one is what it says."""
+    path = tmp_path / "suite.toml"
+    path.write_text(
+        "[versions.old]\n[versions.new]\ncwd = 'built'\n"
+        "[benchmarks.a]\ncommand = 'x'\n[benchmarks.b]\ncommand = 'x'\ncwd = '/tmp'\n"
+    )
+    by_name = {benchmark.name: [v.cwd for v in benchmark.versions] for benchmark in read_plan(path)}
+    assert by_name["a"] == [str(tmp_path), str(tmp_path / "built")]
+    assert by_name["b"][0] == "/tmp"
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

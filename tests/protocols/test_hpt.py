@@ -502,3 +502,12 @@ class TestManyRuns:
         (found,) = r_speedup(duels, [0.95], "exact")
         at, step = Fraction(found.certified_exact), Fraction(1, 10**9)
         assert confidence_at(duels, at - step, "exact") >= 0.95 > confidence_at(duels, at + step, "exact")
+
+
+@pytest.mark.parametrize(("speedup", "state"), [("1/2", 1), ("2", 0), ("3", -1)])
+def test_too_few_runs_are_told_apart_by_their_medians(speedup: str, state: int) -> None:
+    """By definition the sign of the difference of medians: 1, -1, and 0 where they are equal."""
+    duel = score_duel([4.0], [2.0])
+    assert duel.level is None
+    found = hpt_levels.within_benchmark(duel, Fraction(speedup), "exact")
+    assert (found.state, found.d) == (state, 4 - Fraction(speedup) * 2)
