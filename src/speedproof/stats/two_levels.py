@@ -100,9 +100,8 @@ def _table() -> dict[str, FloatArray]:
 def _tail(distance: FloatArray, n: int) -> FloatArray:
     """Probability of such a distance or a larger one: between the levels log p is linear in log distance."""
     table = _table()
-    row = (
-        int(np.searchsorted(table["sizes"], n, side="right")) - 1
-    )  # the next shorter series, which are worse
+    # Of the next shorter series, which are worse.
+    row = int(np.searchsorted(table["sizes"], n, side="right")) - 1
     quantiles, log_p = np.log(table["quantiles"][row]), np.log(table["levels"])
     with np.errstate(divide="ignore"):
         at = np.log(distance)
