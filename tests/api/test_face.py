@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -159,3 +160,55 @@ def test_violins_draw_processes() -> None:
     assert "one value a process" in ax.get_ylabel()
     dots = [line.get_ydata() for line in ax.lines if line.get_marker() == "_"]
     assert [np.size(points) for points in dots] == [12, 12]
+
+
+def test_what_a_suite_answers_is_said_in_words() -> None:
+    """No result shows its fields: neither printed nor at the prompt."""
+    s = sp.compare_suite(sp.read(f"old={O2}", f"new={O3}"))
+    adjusted, rank = s.adjusted("holm"), sp.rank(s.suite, mixtures=False)
+    fitted = sp.mixture.fit(np.random.default_rng(1).normal(10, 1, 40))
+    told: list[object] = [
+        s.geometric_mean,
+        s.hpt.r_speedup(0.5),
+        s.hpt.r_speedup(0.95),
+        adjusted,
+        adjusted.verdicts[0],
+    ]
+    told += [rank["matmul"], rank["matmul"].ranking, rank.over_suite(), fitted, fitted.goodness(20)]
+    for result in told:
+        assert "=" not in str(result).replace("p = ", "").partition("(")[0]
+        assert not str(result).startswith(type(result).__name__)
+    assert all(repr(r).startswith("<") for r in told if r is not adjusted.verdicts[0])
+    assert str(adjusted).splitlines()[0] == "3 faster, 3 undecided at a joint risk of 5 % (Holm)"
+    assert str(adjusted).splitlines()[2].startswith("matmul: faster (adjusted p = ")
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_a_frame_goes_out_as_it_came_in(library: Any) -> None:
+    """Who came with Polars gets Polars; any other can be asked for."""
+    module = pytest.importorskip(library)
+    x, y = pair()
+    table = {"rev": ["a"] * x.size + ["b"] * y.size, "t": [*x.tolist(), *y.tolist()]}
+    make = module.table if library == "pyarrow" else module.DataFrame
+    s = sp.compare_suite(sp.Suite.from_frame(make(table), version="rev", value="t"))
+    assert isinstance(s.to_frame(), type(make(table)))
+    assert str(next(iter(s.to_frame()["verdict"]))) == "faster"
+    assert isinstance(sp.compare_suite(sp.read(O2, O3)).to_frame(library), type(make(table)))
+
+
+@pytest.mark.parametrize("higher", [True, False])
+def test_a_unit_of_ones_own_asks_which_values_are_good(higher: bool) -> None:
+    """Nobody knows whether fewer points are better; once it is said, the medians agree with the verdict."""
+    x, y = pair()
+    for call in (sp.sample, lambda values, **of: sp.Suite.of_samples({"a": values}, **of)):
+        with pytest.raises(sp.SpeedproofError, match="higher_is_better=True or False"):
+            call(x, unit="points")
+        call(x, unit="points", higher_is_better=higher)
+    r = sp.compare(x, y, unit="points", higher_is_better=higher)
+    assert r.verdict is (sp.Verdict.SLOWER if higher else sp.Verdict.FASTER)
+    assert "other way" not in str(r)
+    table = {"rev": ["a"] * x.size + ["b"] * y.size, "v": [*x, *y]}
+    s = sp.compare_suite(
+        sp.Suite.from_frame(table, version="rev", value="v", unit="points", higher_is_better=higher)
+    )
+    assert s.result.headlines[0].verdict is r.verdict

@@ -18,6 +18,7 @@ from speedproof.protocols.sequential import CandidateResult, SequentialCompariso
 from speedproof.report import session
 from speedproof.report.model import Report
 from speedproof.sessions import ComparedSession, SessionResult
+from speedproof.stats.estimate import Estimate
 
 
 class _HasFinding(Protocol):
@@ -56,13 +57,21 @@ class WithVerdict:
         return self.finding.result.blocks
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class RaceState(WithVerdict):
     """Where a comparison stands after a block, in which every version ran once."""
 
     finding: CandidateResult  # of the first candidate that is still open
     findings: tuple[CandidateResult, ...]  # of all candidates
     elapsed: float  # seconds since the start
+
+    def __str__(self) -> str:
+        seen = Estimate(self.speedup, self.lower, self.upper, self.lower.confidence)
+        blocks = f"{self.blocks} block{'s' * (self.blocks != 1)}"
+        return f"{self.finding.candidate}: {self.verdict.value} after {blocks}, speedup {seen}"
+
+    def __repr__(self) -> str:
+        return f"<RaceState: {self}>"
 
     @property
     def benchmark(self) -> str:

@@ -29,6 +29,14 @@ class BenchmarkRanking(Struct, frozen=True):
     ranking: RunRanking
     changes: ModeComparison | None
 
+    def __str__(self) -> str:
+        return f"{self.ranking}\n{self.advice}"
+
+    def __repr__(self) -> str:
+        return (
+            f"<BenchmarkRanking: {self.key.benchmark}, {', '.join(v.version for v in self.ranking.versions)}>"
+        )
+
     @property
     def advice(self) -> str:
         """Which version to run, in a sentence."""

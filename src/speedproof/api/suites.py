@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -30,8 +32,6 @@ from speedproof.report.records import records
 from speedproof.report.versions import reports
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from speedproof.api.hpt import HptResult
     from speedproof.api.pictures import ResultPlots
     from speedproof.protocols.modes import ModeComparison
@@ -47,6 +47,9 @@ __all__ = [
     "SuiteResult",
     "compare_suite",
 ]
+
+
+_FRAMES = {"pandas": "DataFrame", "polars": "DataFrame", "pyarrow": "table"}
 
 
 def _no_step() -> None:
@@ -184,14 +187,24 @@ class SuiteResult(Shown, Struct, frozen=True):
             f"no verdicts of {protocol!r} were adjusted by {method!r}, which needs at least two benchmarks"
         )
 
-    def to_frame(self) -> pd.DataFrame:
-        """A row for each benchmark and protocol, as a data frame of pandas."""
+    def to_frame(self, library: Literal["pandas", "polars", "pyarrow"] | None = None) -> Any:
+        """A row for each benchmark and protocol, as a data frame.
+
+        Parameters
+        ----------
+        library : {"pandas", "polars", "pyarrow"}, optional
+            By default that of the frame which the suite was made of, else the first that is installed.
+        """
+        if library is not None:
+            one_of("library", library, _FRAMES)
+        name = library or self.suite.frames or next(filter(find_spec, _FRAMES), "pandas")
         try:
-            import pandas as pd
+            module = import_module(name)
         except ImportError:
-            raise UsageError("to_frame() makes a data frame of pandas: pip install pandas") from None
+            raise UsageError(f"to_frame() makes a data frame of {name}: pip install {name}") from None
         found = [records(result) for result in self.results]
-        return pd.DataFrame([row for f in found for row in f.rows], columns=list(found[0].columns))
+        rows = zip(*(row for f in found for row in f.rows), strict=True)
+        return getattr(module, _FRAMES[name])(dict(zip(found[0].columns, map(list, rows), strict=True)))
 
     def modes(self, done: Callable[[], None] = _no_step) -> dict[str, list[ModeComparison]]:
         """By candidate, what mixtures say of every benchmark that they can be fitted to."""

@@ -7,13 +7,15 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec.structs import replace
 
 from speedproof.arrays import FloatArray, IntArray
+from speedproof.data.given import unit_given
 from speedproof.data.names import enumerate_names, joined
 from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
 from speedproof.data.suite import Suite
-from speedproof.data.units import metric_of, parse_unit
+from speedproof.data.units import Direction, metric_of, parse_unit
 from speedproof.errors import DataError, UsageError
 
 _Column = npt.NDArray[Any]
@@ -30,15 +32,22 @@ def suite_of_frame(
     session: str | None = None,
     metric: str | None = None,
     run: str | None = None,
+    higher_is_better: bool | None = None,
 ) -> Suite:
     """Group the rows of a data frame: see :meth:`speedproof.data.suite.Suite.from_frame`."""
     columns = _Columns(frame)
+    library = type(frame).__module__.partition(".")[0]
     values = columns.numbers(value)
     order = np.arange(values.size) if run is None else np.argsort(columns.numbers(run), kind="stable")
     # A column of values that is called as its unit does not name the unit of each.
     by_row = unit if unit is not None and unit != value and columns.has(unit) else None
     if unit is None:
         unit = "s" if metric is None else ""
+    direction = (
+        None if higher_is_better is None else Direction.HIGHER if higher_is_better else Direction.LOWER
+    )
+    if by_row is None:
+        unit_given(unit, higher_is_better)
     roles = {
         "benchmark": columns.labels(benchmark, value),
         "version": columns.labels(version, "all"),
@@ -67,6 +76,7 @@ def suite_of_frame(
                     parsed.to_base(values[part]),
                     parsed.base,
                     metric=of_metric or metric_of(parsed.base),
+                    direction=direction,
                     processes=None if processes is None else processes[part],
                     path="data frame",
                     where=f"session {sitting}" if sitting else "",
@@ -78,7 +88,7 @@ def suite_of_frame(
     if not suite.samples:
         reasons = "".join(f"\n  {skipped}" for skipped in suite.skipped)
         raise DataError(f"the data frame holds no measured value{reasons}")
-    return suite
+    return replace(suite, frames=library) if library in ("pandas", "polars", "pyarrow") else suite
 
 
 def _parts(rows: IntArray, sessions: tuple[IntArray, list[str]] | None) -> Iterator[tuple[str, IntArray]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from speedproof.arrays import FloatArray
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Suite
-from speedproof.data.units import Direction, Unit, metric_of, misspelt, parse_unit
+from speedproof.data.units import Direction, Unit, is_known, metric_of, misspelt, parse_unit
 from speedproof.errors import DataError, UsageError
 
 
@@ -35,7 +35,7 @@ def sample(
         Of the values, for example ``"ms"``, ``"MB/s"`` or ``"cycles"``. By default what
         ``values.attrs["units"]`` says (xarray), else seconds.
     higher_is_better : bool, optional
-        By default only for rates.
+        By default only for rates; to be said of a unit of your own.
     name : str, optional
         The version; by default ``values.name``.
 
@@ -69,10 +69,7 @@ def sample(
             f"a sample has one dimension, or two (processes, values in each), not {numbers.ndim}: "
             "give the values of one version on one benchmark"
         )
-    parsed = _unit(unit)
-    direction = None
-    if higher_is_better is not None:
-        direction = Direction.HIGHER if higher_is_better else Direction.LOWER
+    parsed, direction = unit_given(unit, higher_is_better)
     own = getattr(values, "name", None)
     return Sample(
         parsed.to_base(numbers.ravel()),
@@ -91,7 +88,7 @@ def _numbers(values: Any) -> FloatArray:
             "sp.compare_suite(...)"
         )
     try:
-        found = np.asarray(values)
+        found = np.asarray(list(values) if isinstance(values, Iterator) else values)
         if found.dtype.kind == "m":
             raise DataError(
                 "these are spans of time: give numbers, values / np.timedelta64(1, 's') for seconds"
@@ -105,17 +102,28 @@ def _numbers(values: Any) -> FloatArray:
         raise DataError(f"a sample is made of numbers: {why if ragged else error}") from None
 
 
-def _unit(text: Any) -> Unit:
-    """A unit that somebody typed: a name of one's own is one, a slip of the pen is none."""
+def unit_given(text: Any, higher_is_better: bool | None = None) -> tuple[Unit, Direction | None]:
+    """A unit that somebody typed, and which values are good; of a unit of one's own that has to be said."""
     if not isinstance(text, str):
         raise DataError(f"unit={text!r}: expected the name of a unit, such as 'ms'")
     if meant := misspelt(text):
         raise DataError(f"there is no unit {text!r}; do you mean {meant!r}?")
-    return parse_unit(text)
+    if higher_is_better is not None:
+        return parse_unit(text), Direction.HIGHER if higher_is_better else Direction.LOWER
+    if not is_known(text):
+        raise DataError(
+            f"unit={text!r} is none that is known (ms, s, MiB, cycles, J, MB/s, ...): of a unit of your own say "
+            "which values are good, higher_is_better=True or False"
+        )
+    return parse_unit(text), None
 
 
 def suite_of_samples(
-    samples: Mapping[str, Any], *, unit: str | None = None, metric: str | None = None
+    samples: Mapping[str, Any],
+    *,
+    unit: str | None = None,
+    metric: str | None = None,
+    higher_is_better: bool | None = None,
 ) -> Suite:
     """Make a suite of arrays: see :meth:`speedproof.data.suite.Suite.of_samples`."""
     nested = all(isinstance(part, Mapping) for part in samples.values())
@@ -124,7 +132,7 @@ def suite_of_samples(
     for benchmark, part in (samples if nested else {"values": samples}).items():
         for version, values in part.items():
             try:
-                one = sample(values, unit=unit, name=str(version))
+                one = sample(values, unit=unit, higher_is_better=higher_is_better, name=str(version))
             except DataError as error:
                 raise DataError(f"{benchmark}, {version}: {error}") from None
             key = Key(str(benchmark), metric or metric_of(one.unit))

@@ -84,6 +84,8 @@ class Suite(Struct, frozen=True, eq=False):
         By version, every field that its records name, with its different values in order of appearance.
     commands : bool
         Whether the versions are the commands of one file, taken as versions of one thing.
+    frames : str
+        The library of the data frame that it was made of.
 
     Examples
     --------
@@ -105,6 +107,7 @@ class Suite(Struct, frozen=True, eq=False):
     skipped: tuple[Skipped, ...] = ()
     fields: dict[str, dict[str, tuple[str, ...]]] = field(default_factory=dict)
     commands: bool = False
+    frames: str = ""
 
     def __repr__(self) -> str:
         count, metrics = len(self.benchmarks), ", ".join(self.metrics)
@@ -277,6 +280,7 @@ class Suite(Struct, frozen=True, eq=False):
         session: str | None = None,
         metric: str | None = None,
         run: str | None = None,
+        higher_is_better: bool | None = None,
     ) -> Suite:
         """Make a suite of a data frame with a row a value.
 
@@ -296,6 +300,8 @@ class Suite(Struct, frozen=True, eq=False):
             The column that says what was measured.
         run : str, optional
             A column of numbers to sort by.
+        higher_is_better : bool, optional
+            By default only for rates; to be said of a unit of your own.
 
         Returns
         -------
@@ -328,11 +334,17 @@ class Suite(Struct, frozen=True, eq=False):
             session=session,
             metric=metric,
             run=run,
+            higher_is_better=higher_is_better,
         )
 
     @classmethod
     def of_samples(
-        cls, samples: Mapping[str, Any], *, unit: str | None = None, metric: str | None = None
+        cls,
+        samples: Mapping[str, Any],
+        *,
+        unit: str | None = None,
+        metric: str | None = None,
+        higher_is_better: bool | None = None,
     ) -> Suite:
         """Make a suite of arrays.
 
@@ -344,6 +356,8 @@ class Suite(Struct, frozen=True, eq=False):
             Of all values, see :func:`speedproof.sample`.
         metric : str, optional
             What was measured; by default what the unit says.
+        higher_is_better : bool, optional
+            As of :func:`speedproof.sample`.
 
         Returns
         -------
@@ -363,7 +377,7 @@ class Suite(Struct, frozen=True, eq=False):
         """
         from speedproof.data.given import suite_of_samples
 
-        return suite_of_samples(samples, unit=unit, metric=metric)
+        return suite_of_samples(samples, unit=unit, metric=metric, higher_is_better=higher_is_better)
 
     def of(self, version: str) -> dict[Key, Sample]:
         """All samples of a version.

@@ -9,16 +9,12 @@ import difflib
 import math
 import re
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from speedproof.arrays import FloatArray
 from speedproof.errors import UsageError
-
-if TYPE_CHECKING:  # whoever only names a unit does not wait for it
-    pass
 
 
 class Direction(StrEnum):
@@ -160,6 +156,12 @@ def parse_unit(text: str) -> Unit:
             common = math.gcd(up, down)
             return Unit(f"{inner.base or '1'}/s", up // common, down // common)
     return Unit(text)
+
+
+def is_known(text: str) -> bool:
+    """Whether this is a unit of ours, or a rate: of any other nobody knows which values are good."""
+    base = parse_unit(text).base
+    return base.endswith("/s") or base.removesuffix("/op") in ("s", "B", "J", "cycles", "", "1")
 
 
 def misspelt(text: str) -> str:

@@ -53,7 +53,7 @@ class Candidate(Struct, frozen=True):
     bic: float
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class MixtureFit:
     """A mixture fitted to a sample.
 
@@ -91,7 +91,15 @@ class MixtureFit:
     converged: bool
     K_max: int
     resolution: float | None = None
-    values: FloatArray = field(default_factory=lambda: np.empty(0), repr=False)
+    values: FloatArray = field(default_factory=lambda: np.empty(0))
+
+    def __str__(self) -> str:
+        parts = zip(self.weights.tolist(), self.means.tolist(), self.sds.tolist(), strict=True)
+        told = ", ".join(f"{100 * weight:.3g} % at {mean:.4g} ± {sd:.2g}" for weight, mean, sd in parts)
+        return f"{self.components} component{'s' * (self.components != 1)} of {self.n} values: {told}"
+
+    def __repr__(self) -> str:
+        return f"<MixtureFit: {self}>"
 
     @property
     def components(self) -> int:

@@ -31,7 +31,7 @@ MANY = 200
 after one: there a later one hardly ever comes back."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class GoodnessOfFit:
     """Distance of a sample to its mixture and what the bootstrap says of it.
 
@@ -57,6 +57,13 @@ class GoodnessOfFit:
     undersampling: float
     size: int
     fast: bool
+
+    def __str__(self) -> str:
+        n = self.replicates.size
+        return f"p = {self.pvalue:.3g}, distance {self.distance:.3g} ({n} bootstrap samples of {self.size} values)"
+
+    def __repr__(self) -> str:
+        return f"<GoodnessOfFit: {self}>"
 
     @property
     def standard_error(self) -> float:

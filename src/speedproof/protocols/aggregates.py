@@ -104,6 +104,13 @@ class GeometricMeans(Struct, frozen=True):
     left_out: tuple[str, ...]
     notes: tuple[str, ...]
 
+    def __str__(self) -> str:
+        told = f"{self.these} for these {self.benchmarks} benchmarks, {self.like_these} for benchmarks like these"
+        return f"{told} ({100 * self.these.confidence:g} % confidence)" if self.benchmarks else "no speedups"
+
+    def __repr__(self) -> str:
+        return f"<GeometricMeans: {self}>"
+
 
 def log_ratio(pair: Pair, floor: NoiseFloor | None = None) -> LogRatio | None:
     """The logarithm of a benchmark's speedup in mean.

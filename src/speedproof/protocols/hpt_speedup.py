@@ -73,6 +73,16 @@ class RSpeedup(Struct, frozen=True):
     supremum_attained: bool = False
     supremum_exact: str = ""
 
+    def __str__(self) -> str:
+        sure = f"{100 * self.confidence:g} % confidence"
+        if self.certified is None or self.hundredth is None:
+            return f"no speedup of the winner holds with {sure}"
+        least = f"at least {self.hundredth:.2f}x" if self.hundredth > 1 else "less than 1.01x"
+        return f"the winner is {least} faster, {sure}"
+
+    def __repr__(self) -> str:
+        return f"<RSpeedup: {self}>"
+
 
 def confidence_at(duels: Sequence[Duel], speedup: Fraction, rule: HptRule, *, literal: bool = False) -> float:
     """Confidence that A is more than ``speedup`` times as fast as B."""

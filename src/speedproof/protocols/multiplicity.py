@@ -55,6 +55,10 @@ class ControlledVerdict(Struct, frozen=True):
     confidence: float
     plain_confidence: float
 
+    def __str__(self) -> str:
+        p = "" if math.isnan(self.pvalue) else f" (adjusted p = {self.pvalue:.3g})"
+        return f"{self.benchmark}: {self.verdict.value}{p}"
+
 
 class Controlled(Struct, frozen=True):
     """All verdicts of one protocol on a suite, at one risk.
@@ -84,6 +88,18 @@ class Controlled(Struct, frozen=True):
     family: int
     verdicts: tuple[ControlledVerdict, ...]
     promise: str
+
+    def __str__(self) -> str:
+        return "\n".join([self._told, *map(str, self.verdicts)])
+
+    def __repr__(self) -> str:
+        return f"<Controlled: {self._told}>"
+
+    @property
+    def _told(self) -> str:
+        counts = ", ".join(f"{self.count(v)} {v.value}" for v in Verdict if self.count(v))
+        how = {"holm": "Holm", "benjamini-hochberg": "Benjamini and Hochberg"}[self.method]
+        return f"{counts or 'no benchmarks'} at a joint risk of {100 * self.alpha:g} % ({how})"
 
     def count(self, verdict: Verdict) -> int:
         """How many benchmarks got a verdict."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations, pairwise
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -24,9 +24,6 @@ from speedproof.protocols.pair import DEFAULT, PreparedPairs, Rules
 from speedproof.protocols.results import Comparison, Verdict
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.multiplicity import holm
-
-if TYPE_CHECKING:
-    pass
 
 Scope = Literal["these", "like these"]
 
@@ -78,7 +75,20 @@ def places(versions: Sequence[str], pairs: Sequence[PairVerdict]) -> dict[str, t
     return {v: (1 + beaten_by[v], len(versions) - beats[v]) for v in versions}
 
 
-class RankedVersion(Struct, frozen=True):
+class Placed:
+    """What has a range of ranks."""
+
+    __slots__ = ()
+    best_rank: int
+    worst_rank: int
+
+    @property
+    def place(self) -> str:
+        """The rank, or the range of ranks: ``"2-4"``."""
+        return f"{self.best_rank}" + f"-{self.worst_rank}" * (self.worst_rank > self.best_rank)
+
+
+class RankedVersion(Placed, Struct, frozen=True):
     """One version's place.
 
     Attributes
@@ -128,6 +138,12 @@ class SuiteRanking(Struct, frozen=True):
     pairs: tuple[PairVerdict, ...]
     benchmarks: tuple[str, ...]
     left_out: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return "\n".join(f"{v.place}. {v.version}: speedup {v.speedup}" for v in self.versions)
+
+    def __repr__(self) -> str:
+        return f"<SuiteRanking: {', '.join(v.version for v in self.versions)}>"
 
 
 def rank_suite(

@@ -66,6 +66,9 @@ class Check(Struct, frozen=True):
     held: bool
     message: str
 
+    def __str__(self) -> str:
+        return f"{self.name}: {self.message}"
+
     @property
     def name(self) -> str:
         """The assumption and the side: ``"normality of X"``."""
@@ -140,6 +143,8 @@ class Summary(Struct, frozen=True):
         Remarks made while reading.
     repeated : str
         What the values used are of: ``"run"``, ``"process"``, ``"build"`` or ``"session"``.
+    higher_is_better : bool or None
+        Of the values; None: as the unit says.
     """
 
     label: str
@@ -154,6 +159,7 @@ class Summary(Struct, frozen=True):
     unit: str
     notes: tuple[str, ...] = ()
     repeated: str = "run"
+    higher_is_better: bool | None = None
 
 
 class Needed(Struct, frozen=True):
@@ -327,11 +333,8 @@ class Comparison(Struct, frozen=True):
     def __repr__(self) -> str:
         told = self.test or f"no test: {self.state.value}"
         pvalue = f", p = {min(self.pvalue, self.pvalue_slower):.3g}" if self.test else ""
-        bounds = "[{:.4g}, {:.4g}]".format(*self.speedup.ends)
-        return (
-            f"<{self.benchmark}, {self.protocol}: {self.verdict.value}, "
-            f"{self.quantity} {self.speedup.value:.4g} {bounds}{pvalue} ({told})>"
-        )
+        answer = f"{self.verdict.value}, {self.quantity} {self.speedup}"
+        return f"<{self.benchmark}, {self.protocol}: {answer}{pvalue} ({told})>"
 
     @property
     def certified(self) -> Estimate:
@@ -402,6 +405,7 @@ def summarise_all(samples: Sequence[Sample], used: Sequence[Sample]) -> list[Sum
                 sample.unit,
                 sample.notes,
                 _repeated(sample, n),
+                sample.higher_is_better,
             )
     return [found[i] for i in range(len(samples))]
 

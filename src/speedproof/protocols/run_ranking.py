@@ -15,7 +15,7 @@ from speedproof.data.sample import Sample
 from speedproof.errors import DataError
 from speedproof.protocols.assumptions import UNDERMINING
 from speedproof.protocols.checks import of_sample, same_values
-from speedproof.protocols.ranking import PairVerdict, decide, open_pairs, places
+from speedproof.protocols.ranking import PairVerdict, Placed, decide, open_pairs, places
 from speedproof.protocols.results import Check
 from speedproof.protocols.units import clusters_of, independent_units
 from speedproof.stats.bounds import probability_greater
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from speedproof.mixture.fitting import MixtureFit
 
 
-class RankedRun(Struct, frozen=True):
+class RankedRun(Placed, Struct, frozen=True):
     """One version among the others of a benchmark.
 
     Attributes
@@ -104,6 +104,16 @@ class RunRanking(Struct, frozen=True):
     best_in_mean: str
     best_in_median: str
     error: float
+
+    def __str__(self) -> str:
+        return "\n".join(
+            f"{v.place}. {v.version}: wins {100 * v.chance.value:.3g} % "
+            f"[{100 * v.chance.low:.3g} %, {100 * v.chance.high:.3g} %]"
+            for v in self.versions
+        )
+
+    def __repr__(self) -> str:
+        return f"<RunRanking: {', '.join(v.version for v in self.versions)}>"
 
 
 def rank_runs(

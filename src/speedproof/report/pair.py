@@ -144,8 +144,6 @@ def turned(head: Comparison) -> bool:
     s = head.speedup.value
     if head.verdict not in (Verdict.FASTER, Verdict.SLOWER) or not (old > 0 and new > 0 and s > 0):
         return False
-    # The direction of the metric is not in the result; the speedup tells it unless it is of another estimand.
-    ratio = max(old / new, new / old)
-    gain = head.verdict is Verdict.FASTER
-    rate = head.reference.unit.endswith("/s")
-    return ratio > 1.0005 and gain != ((old > new) != rate)
+    higher = head.reference.higher_is_better
+    rate = head.reference.unit.endswith("/s") if higher is None else higher
+    return max(old / new, new / old) > 1.0005 and (head.verdict is Verdict.FASTER) != ((old > new) != rate)

@@ -74,7 +74,7 @@ def _places(one: Ranked, title: Column) -> Table:
     )
     told = _wins if _bounded(ranking.versions[0], ranking) else lambda chance: Cell(case_share(chance.value))
     rows = [
-        Row((Cell(_place(v)), Cell(name, "strong"), Cell(median), Cell(mean), told(v.chance), Cell(str(v.n))),
+        Row((Cell(v.place), Cell(name, "strong"), Cell(median), Cell(mean), told(v.chance), Cell(str(v.n))),
             v.version, kind="versions", folded=i >= 10)
         for i, (v, name, median, mean) in enumerate(zip(ranking.versions, names, medians, means, strict=True))
     ]  # fmt: skip
@@ -95,10 +95,6 @@ def _wins(chance: Estimate) -> Cell:
     told = case_share(chance.value)
     low, high = case_share(chance.low, -1), case_share(chance.high, 1)
     return Cell(f"{told} [{low}, {high}]", shorter=(told,))
-
-
-def _place(v: RankedRun) -> str:
-    return str(v.best_rank) if v.best_rank == v.worst_rank else f"{v.best_rank}-{v.worst_rank}"
 
 
 def _suite(found: Sequence[Ranked], versions: Sequence[str], *, everything: bool) -> Report:

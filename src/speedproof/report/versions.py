@@ -202,11 +202,6 @@ def _risk(results: Sequence[SuiteComparison], ranking: SuiteRanking | None) -> s
     return f"({where}all claims at a joint risk of {percent(ranking.alpha)})"
 
 
-def _place(version: RankedVersion) -> str:
-    best, worst = version.best_rank, version.worst_rank
-    return f"{best}" if best == worst else f"{best}-{worst}"
-
-
 def _places(ranking: SuiteRanking | None, words: tuple[str, str]) -> Iterator[Table]:
     """The ranking over all benchmarks; a range of places means that the order inside it is not proven."""
     if ranking is None:
@@ -237,7 +232,7 @@ def _ranked(
     if v.version != reference:
         told, brief = interval(v.speedup, *words), observed(v.speedup.value, *words)
     over = Cell(told, shorter=(brief,), speedup=v.speedup)
-    return Cell(_place(v)), Cell(shown[v.version], "strong"), over
+    return Cell(v.place), Cell(shown[v.version], "strong"), over
 
 
 def _ranking_columns(reference: str) -> tuple[Column, ...]:
@@ -285,7 +280,7 @@ def _of_one(results: Sequence[SuiteComparison], ranking: SuiteRanking | None) ->
     reference = results[0].headlines[0].reference
     heads = {r.candidate: c for r in results for c in r.headlines}
     names = _names_of(results)
-    places = {v.version: _place(v) for v in ranking.versions} if ranking else {}
+    places = {v.version: v.place for v in ranking.versions} if ranking else {}
     if ranking:
         order = {v.version: (v.best_rank, v.worst_rank) for v in ranking.versions}
         names.sort(key=lambda name: (order[name], -_speedup(heads.get(name))))

@@ -31,6 +31,9 @@ class Estimate(Struct, frozen=True):
     high: float
     confidence: float
 
+    def __str__(self) -> str:
+        return "{:.4g} [{:.4g}, {:.4g}]".format(self.value, *self.ends)
+
     @property
     def ends(self) -> tuple[float, float]:
         """The bounds in order: at a risk above one half each of two one-sided ones lies beyond the value."""
