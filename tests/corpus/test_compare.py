@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import os
 import re
@@ -222,7 +221,7 @@ def test_what_is_done_is_not_done_again(
     assert calls == 10 + whole.parts - 2
     assert answers(tmp_path / "cut") == answers(tmp_path / "whole")
     with pytest.raises(UsageError, match="answers to another question"):
-        compare(corpus, dataclasses.replace(asked, metric="memory"), How(tmp_path / "cut"))
+        compare(corpus, replace(asked, metric="memory"), How(tmp_path / "cut"))
 
 
 def test_a_damaged_part_is_named_and_the_rest_goes_on(corpus: Path, tmp_path: Path) -> None:

@@ -131,6 +131,38 @@ def test_a_margin_holds_against_the_floor() -> None:
         assert answers("typical", prepared)[0].verdict.value == told
 
 
+def test_a_corpus_is_held_against_it_as_its_files_are(folder: Path, tmp_path: Path) -> None:
+    """Every row, the whole and the words; on several processes, which find the floor beside the answers."""
+    pytest.importorskip("pyarrow")
+    files, store = (f"old={folder / 'old.csv'}", f"new={folder / 'new.csv'}"), folder / "s.db"
+    corpus = sp.Corpus.build(files, tmp_path / "c")
+    direct = sp.compare_suite(sp.read(*files), protocols=DETAILS, store=store)
+    found = corpus.compare(protocols=DETAILS, store=store, workers=1)
+    rows = {(row["benchmark"], row["protocol"]): row for row in corpus.query("FROM answers").to_pylist()}
+    assert len(rows) == len(direct.result.comparisons)
+    for c in direct.result.comparisons:
+        row = rows[c.benchmark, c.protocol]
+        own = [row[name] for name in ("low", "high", "pvalue", "pvalue_slower")]
+        expected = [c.speedup.low, c.speedup.high, c.pvalue, c.pvalue_slower]
+        assert row["verdict"] == c.verdict.value
+        assert own == pytest.approx(expected, rel=1e-12)
+        assert c.floor is not None
+        assert row["floor_reach"] == pytest.approx(c.floor.reach, rel=1e-12)
+    means = (found.conclusion.wholes[0][2].geometric_means, direct.result.geometric_means)
+    assert all(means)
+    for name in ("these", "like_these"):
+        own_ends, ends = ([*getattr(m, name).ends, getattr(m, f"df_{name}")] for m in means)
+        assert own_ends == pytest.approx(ends, rel=1e-12)
+    lines = [[line for line in str(r).splitlines() if "essions" in line] for r in (found, direct)]
+    assert lines[0] == lines[1] != []
+    plain = corpus.compare(workers=1)
+    assert plain.conclusion.sessions is None
+    assert plain.conclusion.answers != found.conclusion.answers
+    code, out, err = run("corpus", "compare", corpus.place, "--store", str(store), "--workers", "2")
+    assert (code, err) == (0, "")
+    assert "1 slower, 2 undecided of 3" in out
+
+
 def test_stores_that_cannot_tell(tmp_path: Path) -> None:
     """A store that is not there is not made; one without repeated sessions says what to add."""
     x, where = np.linspace(1.0, 1.1, 9), tmp_path / "s.db"
@@ -153,5 +185,8 @@ def test_a_store_that_knows_nothing_of_these_is_told(folder: Path, tmp_path: Pat
     store = ["--store", str(folder / "s.db")]
     for words in (["compare", old, new], ["gate", "--baseline", old, "--candidate", new]):
         assert run(*words, *store)[2].count("no commit with two sessions of these benchmarks") == 1
+    pytest.importorskip("pyarrow")
+    asked = ("corpus", "compare", sp.Corpus.build([old, new], tmp_path / "c").place, "--workers", "1")
+    assert run(*asked, *store)[2].count("no commit with two sessions of these benchmarks") == 1
     known = ["compare", str(folder / "old.csv"), str(folder / "new.csv"), *store]
     assert "two sessions of these" not in run(*known)[2]

@@ -145,6 +145,7 @@ class Corpus:
         protocols: Sequence[QuestionName] = ASKED,
         rules: Rules | None = None,
         where: str | None = None,
+        store: str | os.PathLike[str] | None = None,
         out: str | os.PathLike[str] | None = None,
         workers: int | None = None,
         dask: str | None = None,
@@ -166,6 +167,8 @@ class Corpus:
             As :func:`speedproof.compare_suite` takes them.
         where : str, optional
             An SQL condition on the rows.
+        store : str or path, optional
+            A :class:`History`'s: how much its sessions of one commit differ is counted in.
         out : str or path, optional
             Where the answers go, a Parquet file a part; by default ``answers/`` in the corpus, under a name of the
             question's own. What is there already is not computed again.
@@ -187,6 +190,8 @@ class Corpus:
             An unknown version or metric, a folder of other answers, a cluster that cannot be used or is lost.
         """
         how = _how("compare", out, workers, dask, started, done)
+        from msgspec.structs import replace
+
         from speedproof.api.corpus_results import CorpusComparison
         from speedproof.corpus.compare import Asked, compare, nothing_in_common
         from speedproof.corpus.conclude import conclude
@@ -210,6 +215,10 @@ class Corpus:
         elif isinstance(wanted, tuple):
             wanted = tuple((_version(x, versions, place), _version(y, versions, place)) for x, y in wanted)
         rules = Rules(alpha=alpha_of(confidence), margin=margin) if rules is None else rules
+        if store is not None:
+            from speedproof.api.floors import floor_of
+
+            rules = replace(rules, floor=floor_of(store))
         asked = Asked(wanted, chosen, rules, tuple(protocols), where)
         found = compare(self.place, asked, how)
         conclusion = conclude(found, place.name)

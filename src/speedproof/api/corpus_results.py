@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from speedproof.corpus.compare import Asked
     from speedproof.corpus.conclude import Conclusion
     from speedproof.corpus.model import CorpusModels
+    from speedproof.data.suite import Key
     from speedproof.report.model import Report
 
 
@@ -37,6 +38,14 @@ class CorpusComparison(Shown):
     versions: tuple[str, ...] = ()
     corpus: str = ""
     asked: Asked | None = None
+
+    def keys(self) -> Iterator[Key]:
+        """What was compared."""
+        from speedproof.corpus.read import query
+        from speedproof.data.suite import Key
+
+        names = query(self.conclusion.answers, "SELECT DISTINCT benchmark FROM answers")["benchmark"]
+        yield from (Key(name.as_py(), self.conclusion.metric) for name in names)
 
     def reports(self, *, details: bool = False, everything: bool = False) -> Iterable[Report]:
         """The conclusion in words; ``everything``: up to a hundred of the largest changes."""

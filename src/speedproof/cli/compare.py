@@ -113,7 +113,7 @@ def run(args: Args, console: Console) -> int:
             done=ticker.advance,
         )
     counted = any(c.floor is not None for r in result.results for c in r.comparisons)
-    report_no_floor(args.store, suite, console, counted=counted)
+    report_no_floor(args.store, suite.keys, console, counted=counted)
     modes = {}
     if args.modes:
         with console.progress("fitting mixtures", len(suite.keys) * len(candidates)) as ticker:

@@ -11,8 +11,17 @@ from msgspec.structs import replace
 import speedproof as sp
 from speedproof.cli.command import Args, Argument, Command, Option, in_group
 from speedproof.cli.console import Console
-from speedproof.cli.inputs import columns_of
-from speedproof.cli.options import confidence_of, pages, reading, refuse_rules, rule_options, rules_of, whole
+from speedproof.cli.inputs import columns_of, report_no_floor
+from speedproof.cli.options import (
+    confidence_of,
+    pages,
+    reading,
+    refuse_rules,
+    rule_options,
+    rules_of,
+    store_option,
+    whole,
+)
 from speedproof.cli.outputs import check_outputs, context_of, write_outputs
 from speedproof.errors import SpeedproofError, UsageError
 
@@ -72,6 +81,7 @@ COMMAND = Command(
             Option("--metric", metavar="NAME", help="the metric to compare (default: time)"),
             Option("--details", flag=True, help="ask every protocol; corrections and numbers of the whole"),
             *rule_options(),
+            store_option(),
         ),
         *in_group(
             "modelling",
@@ -122,18 +132,16 @@ COMMAND = Command(
     ],
 )
 
+_WORKING = {"output", "metric", "where", "workers", "dask", "json"}
 _ALLOWED = {
     "build": {"output", "append", "files_from", "by", "format", "unit", "wide", "column", "benchmark_columns",
               "version_column"},
     "info": {"json"},
     "query": {"json", "all"},
-    "compare": {"output", "reference", "candidate", "pairs", "metric", "details", "where", "workers", "dask",
-                "json", "alpha", "confidence", "margin", "nested", "always_welch", "ks_rule", "all", "html",
-                "markdown", "github_summary"},
-    "model": {"output", "metric", "components", "bootstrap_samples", "fast", "seed", "where", "workers", "dask",
-              "json"},
-    "changes": {"output", "metric", "alpha", "confidence", "repository", "fdr", "where", "workers", "dask", "json",
-                "all"},
+    "compare": _WORKING | {"reference", "candidate", "pairs", "details", "store", "alpha", "confidence", "margin",
+                           "nested", "always_welch", "ks_rule", "all", "html", "markdown", "github_summary"},
+    "model": _WORKING | {"components", "bootstrap_samples", "fast", "seed"},
+    "changes": _WORKING | {"alpha", "confidence", "repository", "fdr", "all"},
 }  # fmt: skip
 _ROWS = 40
 INTERRUPTED = 130
@@ -214,10 +222,18 @@ def _compare(words: list[str], args: Args, console: Console) -> int:
 
     def compare(corpus: sp.Corpus, **how: Any) -> CorpusComparison:
         return corpus.compare(
-            args.reference, args.candidate, pairs=pairs, rules=rules_of(args), protocols=protocols, **how
+            args.reference,
+            args.candidate,
+            pairs=pairs,
+            rules=rules_of(args),
+            protocols=protocols,
+            store=args.store,
+            **how,
         )
 
     found = _worked("comparing parts", compare, words, args, console)
+    counted = found.conclusion.sessions is not None
+    report_no_floor(args.store, found.keys(), console, counted=counted)
     asked = any((args.html, args.markdown, args.github_summary))
     if asked and write_outputs(args, replace(found.written(), context=context_of(args)), console):
         return _whole(found.conclusion)

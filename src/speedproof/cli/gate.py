@@ -196,7 +196,7 @@ def run(args: Args, console: Console) -> int:
             **{name: value for name, value in chosen.items() if value is not None},
         )
     counted = any(row.comparison.floor is not None for row in result.decision.rows)
-    report_no_floor(args.store, suite, console, counted=counted)
+    report_no_floor(args.store, suite.keys, console, counted=counted)
     for entry in settings.benchmark:
         if not any(entry.matches(key.benchmark) for key in suite.keys):
             console.remark(f"note: the pattern {entry.pattern!r} of the settings matches no benchmark")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import speedproof as sp
 from speedproof.cli.command import Args
@@ -57,10 +58,10 @@ def report_leftovers(suite: sp.Suite, console: Console) -> None:
         console.remark(line)
 
 
-def report_no_floor(store: str | None, suite: sp.Suite, console: Console, *, counted: bool) -> None:
+def report_no_floor(store: str | None, keys: Iterable[Any], console: Console, *, counted: bool) -> None:
     """Say that a store knows nothing of these benchmarks' sessions, unless it was counted in."""
     floor = None if store is None or counted else sp.History(store).floor()
-    if floor is not None and all(floor.of(key) is None for key in suite.keys):
+    if floor is not None and all(floor.of(key) is None for key in keys):
         console.remark(
             f"note: {store} has no commit with two sessions of these benchmarks: sessions are not counted in"
         )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
@@ -107,11 +107,12 @@ def answered(
     work: Callable[[Task], object],
     how: How,
     worth: int = 0,
+    beside: Mapping[str, bytes] | None = None,
 ) -> Answers:
     """Let ``work`` answer every part that has no answer yet.
 
     ``asked`` is what tasks are given and what the folder is named by. Where a row is much work, ``worth`` rows are
-    a task: every task then takes a share of a part's benchmarks.
+    a task: every task then takes a share of a part's benchmarks. Files ``beside`` the answers are for all tasks.
     """
     place, manifest = opened(corpus)
     if not manifest.complete:
@@ -133,6 +134,9 @@ def answered(
     _claim(target, claim)
     names = [f"part-{i:05d}.parquet" for i in range(len(shares))]
     there = set(target.files())
+    for file, content in (beside or {}).items():
+        if file not in there:
+            target.write(file, content)
     tasks = [
         Task(part, asked, target.lasting, file, share)
         for (part, share), file in zip(shares, names, strict=True)

@@ -10,12 +10,15 @@ import csv
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import blake2b
 from itertools import combinations, pairwise
 from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from speedproof.corpus.answers import HERE, Answers, How, Task, answered
 from speedproof.corpus.hpt import COLUMNS as HPT
@@ -27,10 +30,11 @@ from speedproof.corpus.schema import Manifest, opened, records
 from speedproof.data.names import enumerate_names
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair, Suite
-from speedproof.errors import UsageError
+from speedproof.errors import FormatError, UsageError
 from speedproof.protocols.machine_speeds import two_speeds_of
+from speedproof.protocols.noise_floor import NoiseFloor
 from speedproof.protocols.pair import DEFAULT, PreparedPairs, Rules
-from speedproof.protocols.questions import ASKED, DETAILS, QUESTIONS, QuestionName
+from speedproof.protocols.questions import ASKED, DETAILS, QuestionName, answers
 from speedproof.protocols.results import Comparison
 
 if TYPE_CHECKING:
@@ -38,19 +42,20 @@ if TYPE_CHECKING:
 
 _TOGETHER = 512
 _NAMED = 4
+_FLOOR = "floor.msgpack"
 
 Pairs = Literal["all", "consecutive"] | tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What is asked of a corpus."""
+class Asked(msgspec.Struct, frozen=True):
+    """What is asked of a corpus; tasks find the noise floor beside the answers, by its digest."""
 
     pairs: Pairs
     metric: str
     rules: Rules = DEFAULT
     protocols: tuple[QuestionName, ...] = ASKED
     where: str | None = None
+    floor: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +74,14 @@ def compare(corpus: str | os.PathLike[str], asked: Asked, how: How = HERE) -> Co
     """Ask about every pair of versions; what an earlier call has answered is not asked again."""
     place, manifest = opened(corpus)
     _known(asked.pairs, manifest, place)
-    answers = answered(corpus, "compare", (asked, tuple(manifest.versions)), compare_part, how)
-    return ComparedFiles(answers.place, answers.files, answers.parts, answers.failures, asked)
+    told, beside = asked, {}
+    if asked.rules.floor is not None:
+        beside[_FLOOR] = msgspec.msgpack.encode(asked.rules.floor)
+        digest = blake2b(beside[_FLOOR], digest_size=16).hexdigest()
+        told = replace(asked, rules=replace(asked.rules, floor=None), floor=digest)
+    question = (told, tuple(manifest.versions))
+    found = answered(corpus, "compare", question, compare_part, how, beside=beside)
+    return ComparedFiles(found.place, found.files, found.parts, found.failures, asked)
 
 
 def _known(pairs: Pairs, manifest: Manifest, place: Place) -> None:
@@ -123,21 +134,31 @@ def pairs_in_file(path: str) -> tuple[tuple[str, str], ...]:
     return tuple(dict.fromkeys(found))
 
 
+@lru_cache(1)
+def _floor_in(folder: str, digest: str) -> NoiseFloor:
+    """The noise floor beside the answers."""
+    try:
+        return msgspec.msgpack.decode(Place.of(folder).read(_FLOOR), type=NoiseFloor)
+    except (OSError, msgspec.MsgspecError) as error:
+        raise FormatError(f"{folder}/{_FLOOR}", "", f"the file is damaged or gone: {error}") from None
+
+
 def compare_part(task: Task) -> int:
     """Answer one part; how many comparisons that were."""
     asked, order = task.asked
+    rules = asked.rules if not asked.floor else replace(asked.rules, floor=_floor_in(task.out, asked.floor))
     named = {version for pair in asked.pairs for version in pair} if isinstance(asked.pairs, tuple) else None
     rows = rows_of(task.part, asked.where, asked.metric, named)
     suite = Suite.from_records((record.version or "", record) for _, record in records(rows))
     by_versions = _pairs(suite, asked.pairs, order)
     table = _Rows()
     flat = [(versions, pair) for versions, (pairs, _) in by_versions.items() for pair in pairs]
-    answers: dict[str, list[Comparison]] = {protocol: [] for protocol in asked.protocols}
+    told: dict[str, list[Comparison]] = {protocol: [] for protocol in asked.protocols}
     for at in range(0, len(flat), _TOGETHER):
-        prepared = PreparedPairs([pair for _, pair in flat[at : at + _TOGETHER]], asked.rules)
+        prepared = PreparedPairs([pair for _, pair in flat[at : at + _TOGETHER]], rules)
         for protocol in asked.protocols:
-            answers[protocol] += QUESTIONS[protocol].ask(prepared)
-    for found in answers.values():
+            told[protocol] += answers(protocol, prepared)
+    for found in told.values():
         table.add([versions for versions, _ in flat], found)
     pairs = [pair for _, pair in flat]
     speeds = [[None if isnan(v) else v for v in row] for row in two_speeds_of(pairs).tolist()]
@@ -146,7 +167,7 @@ def compare_part(task: Task) -> int:
         table.tell(HPT, first_level(pairs))
     note = []
     for versions, (own, rest) in by_versions.items():
-        seen = seen_in(own, versions, asked.rules.nested)
+        seen = seen_in(own, versions, rules)
         seen.only_reference, seen.only_candidate, seen.lacking = (
             rest.only_reference,
             rest.only_candidate,
@@ -202,6 +223,7 @@ def _pairs(
 SPEEDS = ("speeds_reference", "speeds_candidate", "speeds_within")
 """What :func:`speedproof.protocols.machine_speeds.two_speeds_of` finds."""
 SIDES = ("n", "observations", "mean", "median", "minimum", "maximum", "deviation", "mad")
+FLOOR = ("deviation", "degrees", "sessions", "reach")
 _REPEATED = ["metric", "reference", "candidate", "protocol", "verdict", "state", "test", "unit"]
 
 
@@ -225,6 +247,7 @@ class _Rows:
                 [check.kind.value for check in c.failed_checks],
                 *(getattr(c.reference, name) for name in SIDES),
                 *(getattr(c.candidate, name) for name in SIDES),
+                *(getattr(c.floor, name, None) for name in FLOOR),
                 *[None] * len((*SPEEDS, *HPT)),
             )  # fmt: skip
             for column, value in zip(columns, row, strict=True):
@@ -253,6 +276,7 @@ def answer_columns() -> pa.Schema:
             ("needed_reference", whole), ("needed_candidate", whole), ("failed", pa.list_(text)),
             *((f"{side}_{name}", whole if name in ("n", "observations") else number)
               for side in ("reference", "candidate") for name in SIDES),
+            *((f"floor_{name}", whole if name == "sessions" else number) for name in FLOOR),
             *((name, number) for name in (*SPEEDS, *HPT)),
         ]
     )  # fmt: skip

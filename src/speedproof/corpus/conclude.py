@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from speedproof.corpus.compare import SIDES, SPEEDS, ComparedFiles, answer_columns
+from speedproof.corpus.compare import FLOOR, SIDES, SPEEDS, ComparedFiles, answer_columns
 from speedproof.corpus.hpt import OverBenchmarks, second_level
 from speedproof.corpus.partial import Seen, Whole, whole_of
 from speedproof.corpus.read import database, register
@@ -20,7 +20,7 @@ from speedproof.protocols.assumptions import UNDERMINING, Assumption
 from speedproof.protocols.machine_speeds import MachineSpeeds, common_speeds
 from speedproof.protocols.multiplicity import Control
 from speedproof.protocols.questions import HEADLINE, QUESTIONS, QuestionName
-from speedproof.protocols.results import Check, Comparison, Needed, State, Summary, Verdict
+from speedproof.protocols.results import Check, Comparison, Needed, SessionFloor, State, Summary, Verdict
 from speedproof.protocols.suites import Accelerated, accelerated
 from speedproof.protocols.touati2009_suite import accelerated_2009
 from speedproof.stats.estimate import Estimate
@@ -75,6 +75,9 @@ class Conclusion:
         Comparisons with a verdict whose true risk may be larger.
     doubts : tuple of (Assumption, int)
         Why.
+    sessions : (int, float, float) or None
+        How many comparisons were held against how much sessions of the same code differ: by so much at least and
+        at most, as a share.
     machine : MachineSpeeds or None
         Two speeds that most benchmarks of two versions share.
     hpt : OverBenchmarks or None
@@ -100,6 +103,7 @@ class Conclusion:
     wholes: tuple[tuple[str, str, Whole], ...]
     doubtful: int
     doubts: tuple[tuple[Assumption, int], ...]
+    sessions: tuple[int, float, float] | None
     machine: MachineSpeeds | None
     hpt: OverBenchmarks | None
     parts: int
@@ -168,6 +172,7 @@ def conclude(found: ComparedFiles, corpus: str, *, shown: int = 50, precision: f
             wholes=wholes,
             doubtful=doubtful,
             doubts=doubts,
+            sessions=_sessions(rows, headline),
             machine=_machine(connection, total) if versions == 1 else None,
             hpt=second_level(connection) if versions == 1 else None,
             parts=found.parts,
@@ -259,6 +264,12 @@ def _doubts(rows: _Query, headline: str) -> tuple[int, tuple[tuple[Assumption, i
     return doubtful, tuple((_KINDS[kind], count) for kind, count in counted)
 
 
+def _sessions(rows: _Query, headline: str) -> tuple[int, float, float] | None:
+    sql = "SELECT count(floor_reach), min(floor_reach), max(floor_reach) FROM answers WHERE protocol = ?"
+    ((count, least, most),) = rows(sql, headline)
+    return (count, least, most) if count else None
+
+
 def _wholes(found: ComparedFiles, confidence: float) -> tuple[tuple[str, str, Whole], ...]:
     """By pair of versions the parts merged in their order; of many pairs the first ones."""
     parts: dict[tuple[str, str], list[Seen]] = {}
@@ -317,6 +328,7 @@ def _comparison(row: dict[str, Any], alpha: float) -> Comparison:
         needed=Needed(*needed, "") if any(n is not None for n in needed) else None,
         quantity=QUESTIONS[row["protocol"]].quantity,
         chance=chance,
+        floor=None if row["floor_reach"] is None else SessionFloor(*(row[f"floor_{name}"] for name in FLOOR)),
     )
 
 

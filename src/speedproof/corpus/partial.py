@@ -14,16 +14,21 @@ from typing import Literal
 import msgspec
 
 from speedproof.data.suite import Pair
-from speedproof.protocols.aggregates import GeometricMeans, MeanLogRatio
+from speedproof.protocols.aggregates import GeometricMeans, MeanLogRatio, with_sessions
 from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.caveats import caveats_of
+from speedproof.protocols.noise_floor import between_sessions
+from speedproof.protocols.pair import Rules
 from speedproof.protocols.results import Caveat, Summary, summarise_all
 from speedproof.protocols.suites import LOCATIONS, Location, OverallGain
 from speedproof.protocols.units import independent_units
 
 
 class PartialRatios(msgspec.Struct):
-    """Logarithms of speedups in mean: how many, their mean, squares about it, and what their errors add up to."""
+    """Logarithms of speedups in mean: how many, their mean, squares about it, and what their errors add up to.
+
+    ``sessions`` is the sum of what sessions add to each, ``degrees`` the fewest degrees of freedom behind one.
+    """
 
     count: int = 0
     value: float = 0.0
@@ -31,6 +36,8 @@ class PartialRatios(msgspec.Struct):
     squares: float = 0.0
     variance: float = 0.0
     weight: float = 0.0
+    sessions: float = 0.0
+    degrees: float = math.inf
     left_out: int = 0
     single: int = 0
 
@@ -48,6 +55,8 @@ class PartialRatios(msgspec.Struct):
         self.value += (other.value - self.value) * share
         self.variance += other.variance
         self.weight += other.weight
+        self.sessions += other.sessions
+        self.degrees = min(self.degrees, other.degrees)
         self.count = n
 
     def means(self, confidence: float) -> GeometricMeans | None:
@@ -57,9 +66,13 @@ class PartialRatios(msgspec.Struct):
             return None
         error = math.nan if self.single else math.sqrt(self.variance) / b
         df = self.variance**2 / self.weight if self.weight > 0 else math.nan
-        these = MeanLogRatio(self.value, self.centre, error, df)
-        like = MeanLogRatio(self.value, self.centre, math.sqrt(self.squares / (b - 1) / b), b - 1.0)
-        return GeometricMeans(b, these.estimate(confidence), like.estimate(confidence), df, b - 1.0, (), ())
+        these, like = (
+            with_sessions(MeanLogRatio(self.value, self.centre, *alone), self.sessions / b, self.degrees)
+            for alone in ((error, df), (math.sqrt(self.squares / (b - 1) / b), b - 1.0))
+        )
+        return GeometricMeans(
+            b, these.estimate(confidence), like.estimate(confidence), these.df, like.df, (), ()
+        )
 
 
 class Seen(msgspec.Struct):
@@ -95,7 +108,7 @@ class Seen(msgspec.Struct):
 _NAMED = 20
 
 
-def seen_in(pairs: Sequence[Pair], versions: tuple[str, str], nested: str) -> Seen:
+def seen_in(pairs: Sequence[Pair], versions: tuple[str, str], rules: Rules) -> Seen:
     """What some pairs of two versions say of the whole."""
     seen = Seen(pairs=len(pairs), rates=bool(pairs) and pairs[0].reference.higher_is_better)
     measured = [sample for pair in pairs for sample in (pair.reference, pair.candidate)]
@@ -105,18 +118,20 @@ def seen_in(pairs: Sequence[Pair], versions: tuple[str, str], nested: str) -> Se
     pooled = means if plain else summarise_all(measured, measured)
     by_location = {
         "min": [side.minimum for side in pooled],
-        "mean": [side.mean for side in (pooled if nested == "pool" else means)],
+        "mean": [side.mean for side in (pooled if rules.nested == "pool" else means)],
         "median": [
-            s.median for s in (pooled if nested == "pool" or pooled is means else _summaries(pairs, "median"))
+            s.median
+            for s in (pooled if rules.nested == "pool" or pooled is means else _summaries(pairs, "median"))
         ],
     }
     for total, location in zip(seen.totals, LOCATIONS, strict=True):
         total[:] = math.fsum(by_location[location][::2]), math.fsum(by_location[location][1::2])
     for pair, x, y in zip(pairs, means[::2], means[1::2], strict=True):
-        _add_ratio(seen.ratios, *((y, x) if pair.reference.higher_is_better else (x, y)))
+        sides = (y, x) if pair.reference.higher_is_better else (x, y)
+        _add_ratio(seen.ratios, *sides, between_sessions(pair, rules.floor))
     seen.caveats = [
         (c.kind.name, c.versions, len(c.benchmarks) or len(pairs), c.detail)
-        for c in caveats_of(pairs, versions)
+        for c in caveats_of(pairs, versions, rules.floor)
     ]
     return seen
 
@@ -127,18 +142,18 @@ def _summaries(pairs: Sequence[Pair], location: Literal["mean", "median"]) -> li
     return summarise_all([sample for both in sides for sample in both], used)
 
 
-def _add_ratio(ratios: PartialRatios, slow: Summary, fast: Summary) -> None:
+def _add_ratio(ratios: PartialRatios, slow: Summary, fast: Summary, sessions: tuple[float, float]) -> None:
     """The logarithm of one speedup in mean, as :func:`speedproof.protocols.aggregates.log_ratio` has it."""
     if not min(slow.mean, fast.mean) > 0:
         ratios.left_out += 1
         return
     value = math.log(slow.mean) - math.log(fast.mean)
     if min(slow.n, fast.n) < 2:
-        ratios.add(PartialRatios(1, value, value, single=1))
+        ratios.add(PartialRatios(1, value, value, 0.0, 0.0, 0.0, *sessions, single=1))
         return
     v, w = ((side.deviation / side.mean) ** 2 / side.n for side in (slow, fast))
     weight = v * v / (slow.n - 1) + w * w / (fast.n - 1)
-    ratios.add(PartialRatios(1, value, value - (w - v) / 2, 0.0, v + w, weight))
+    ratios.add(PartialRatios(1, value, value - (w - v) / 2, 0.0, v + w, weight, *sessions))
 
 
 class Whole(msgspec.Struct, frozen=True):

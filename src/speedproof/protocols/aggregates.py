@@ -142,14 +142,20 @@ def log_ratio(pair: Pair, floor: NoiseFloor | None = None) -> LogRatio | None:
 def mean_log_ratio(ratios: Sequence[LogRatio], *, like_these: bool) -> MeanLogRatio:
     """The mean of logarithms of speedups, with the standard error of the question asked.
 
-    What sessions add to single benchmarks may be correlated in any way: the mean of their standard deviations is
-    the most that they add to the mean of the benchmarks. The degrees of freedom are the fewest of any part.
+    The degrees of freedom are the fewest of any part.
     """
-    alone = _of_runs(ratios, like_these)
     sessions = float(np.mean([ratio.sessions[0] for ratio in ratios]))
+    degrees = min(ratio.sessions[1] for ratio in ratios)
+    return with_sessions(_of_runs(ratios, like_these), sessions, degrees)
+
+
+def with_sessions(alone: MeanLogRatio, sessions: float, degrees: float) -> MeanLogRatio:
+    """A mean with what sessions add on average to the standard deviation of each benchmark.
+
+    They may be correlated in any way: the mean of their standard deviations is the most that they add to it.
+    """
     if not sessions > 0.0 or math.isnan(alone.error):
         return alone
-    degrees = min(ratio.sessions[1] for ratio in ratios if ratio.sessions[0] > 0.0)
     df = min(alone.df, degrees) if alone.error > 0.0 else degrees
     return MeanLogRatio(alone.value, alone.centre, math.hypot(alone.error, sessions), df)
 

@@ -73,7 +73,7 @@ def counted_in(pair: Pair, floor: NoiseFloor | None) -> SessionSpread | None:
 def between_sessions(pair: Pair, floor: NoiseFloor | None) -> tuple[float, float]:
     """What sessions add to the error of the logarithm of a pair's ratio, and the degrees of freedom behind it."""
     spread = counted_in(pair, floor)
-    if spread is None:
+    if spread is None or not spread.variance > 0.0:
         return 0.0, math.inf
     share = 1.0 / pair.reference.session_count + 1.0 / pair.candidate.session_count
     return math.sqrt(share * spread.variance), spread.degrees

@@ -62,13 +62,16 @@ def two_speeds(
 
 def session_floor(found: Sequence[Comparison]) -> Iterator[Text]:
     """How much sessions of identical code differ, where verdicts were held against that."""
-    floors = [c.floor for c in found if c.floor is not None]
-    if floors:
-        some = f" (known for {plural(len(floors), 'benchmark')})" if len(floors) < len(found) else ""
-        reach = up_to([floor.reach for floor in floors], 1 - found[0].alpha)
-        yield Text(
-            f"Sessions of the same code differ by {reach}{some}: verdicts are held against that.", "dim"
-        )
+    reaches = [c.floor.reach for c in found if c.floor is not None]
+    if reaches:
+        yield held_against(reaches, len(reaches), len(found), 1 - found[0].alpha)
+
+
+def held_against(reaches: Sequence[float], known: int, of: int, confidence: float) -> Text:
+    """That sessions differ by so much at least and at most, known for some comparisons of all."""
+    some = f" (known for {plural(known, 'benchmark')})" if known < of else ""
+    told = f"Sessions of the same code differ by {up_to(reaches, confidence)}{some}"
+    return Text(f"{told}: verdicts are held against that.", "dim")
 
 
 def told_of_sessions(found: Comparison) -> bool:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from speedproof.data.names import enumerate_names
 from speedproof.protocols.questions import QUESTIONS
 from speedproof.protocols.results import Comparison, Verdict
-from speedproof.report.caveats import caveats, two_speeds
+from speedproof.report.caveats import caveats, held_against, two_speeds
 from speedproof.report.cells import cut_left, width_of
 from speedproof.report.hpt import conclusion
 from speedproof.report.model import Cell, Column, Report, Row, Table, Text
@@ -200,6 +200,9 @@ def comparisons(
     if two:
         known = found.wholes[0][2].caveats
         headline += caveats([replace(c, versions=tuple(short.get(v, v) for v in c.versions)) for c in known])
+        if found.sessions is not None:
+            count, *reaches = found.sessions
+            headline.append(held_against(reaches, count, found.comparisons, 1 - found.alpha))
         headline += two_speeds(found.machine, old, new)
     titles = ("over 5 %", "2 to 5 %", "below 2 %")
     columns = (Column("proven by"), *(Column(title, right=True) for title in titles))
