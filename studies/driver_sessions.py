@@ -71,10 +71,10 @@ def pytest_benchmark() -> str:
 
 
 def pyperf() -> str:
-    """Six benchmarks, each in a process of its own."""
+    """Twelve benchmarks, each in a process of its own."""
     Path("b.py").write_text(
         "import pyperf\nr = pyperf.Runner()\n"
-        "for n in range(6): r.bench_func(f'b{n}', sum, range(200 + 20 * n), inner_loops=1)\n"
+        "for n in range(12): r.bench_func(f'b{n}', sum, range(200 + 20 * n), inner_loops=1)\n"
     )
     return f"{PYTHON} b.py --processes 1 --values 3 --warmups 1 --loops 200"
 

@@ -6,8 +6,9 @@ import html.parser
 import io
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -122,13 +123,20 @@ def test_settings_and_options(three: dict[str, str]) -> None:
         '[gate]\nmargin = 0.3\nconfidence = "99%"\nmultiplicity = "bh"\npolicy = "equivalence"\n'
         'undecided = "fail"\nprotocol = "mean"\n'
     )
+    once = {"look": 1, "looks": 1}
     (result,) = json.loads(gate(base, slow, "--config", "all.toml", "--json")[1])["results"]
-    assert result["rules"] == {"alpha": 0.01, "multiplicity": "bh", "protocol": "mean", "family": 0}
+    assert result["rules"] == {"alpha": 0.01, "multiplicity": "bh", "protocol": "mean", "family": 0, **once}
     assert {row["demand"]["policy"] for row in result["rows"]} == {"equivalence"}
     options = ["--confidence", "0.9", "--multiplicity", "none", "--policy", "no-regression"]
     options += ["--protocol", "median", "--margin", "1%", "--config", "all.toml", "--json"]
     (result,) = json.loads(gate(base, slow, *options)[1])["results"]
-    assert result["rules"] == {"alpha": 0.1, "multiplicity": "none", "protocol": "median", "family": 0}
+    assert result["rules"] == {
+        "alpha": 0.1,
+        "multiplicity": "none",
+        "protocol": "median",
+        "family": 0,
+        **once,
+    }
     assert {(r["demand"]["policy"], r["demand"]["margin"]) for r in result["rows"]} == {
         ("no-regression", 0.01)
     }
@@ -410,33 +418,57 @@ def test_a_baseline_that_cannot_be_used_is_no_pass(tmp_path: Path) -> None:
     assert main(["gate", *files, "--skip", "y", "--margin", "99%"], Console(out, err)) != 2
 
 
-def test_looks_split_the_risk_and_leave_what_is_open(write: Write) -> None:
+def looked(number: int, *files: str, of: int = 3, more: Sequence[str] = ()) -> tuple[int, str, str]:
+    return gate(*files, "--look", f"{number}/{of}", "--open", "open", *more)
+
+
+def of_commands(name: str, seed: int, runs: int, noise: float, **factors: float) -> str:
+    """Write a file of hyperfine's, whose benchmarks may have any name."""
+    rng = np.random.default_rng(seed)
+    results = [
+        {"command": c, "times": (f * rng.normal(10, 10 * noise, runs)).tolist()} for c, f in factors.items()
+    ]
+    Path(name).write_text(json.dumps({"results": results}), encoding="utf-8")
+    return name
+
+
+def test_looks_split_the_risk_and_leave_what_is_open() -> None:
     """Ten runs decide some; what they leave is listed, and more runs of those alone decide the rest."""
-    clear = {"clear": 0.6, "close": 1.0}
-    old, new = write("a.csv", 1, 12, 0.06, clear=1.0, close=1.0), write("b.csv", 2, 12, 0.06, **clear)
-    code, out, err = gate(old, new, "--look", "1/2", "--open", "open", "--undecided", "pass")
+    close = {"# close": 1.0, "a b/[c]": 1.0}
+    old, new = (
+        of_commands(f, i, 12, 0.06, clear=s, **close) for i, (f, s) in enumerate({"a": 1.0, "b": 0.6}.items())
+    )
+    code, out, err = looked(1, old, new, of=2, more=("--undecided", "pass"))
     # Only the last look may be told what undecided means.
     assert code == 3, out
-    assert Path("open").read_text() == "# speedproof gate: look 1 of 2, 2 benchmarks: undecided\nclose\n"
-    assert "look 1 of 2, each with a risk of 2.5 %: 1 of 2 benchmarks are open, see open" in " ".join(
-        err.split()
-    )
-    more = write("c.csv", 3, 300, 0.03, close=1.0), write("d.csv", 4, 300, 0.03, close=1.0)
-    code, out, err = gate(*more, "--look", "2/2", "--open", "open")
+    assert "97.5 %" in out
+    assert "Look 1 of 2: measure what is open again" in out
+    # Nothing but names, whatever they begin with.
+    assert Path("open").read_text().splitlines() == list(close)
+    assert "open: the benchmarks that are open, 2" in err
+    again = (of_commands(f, i, 300, 0.03, **close) for i, f in enumerate("cd"))
+    code, out, err = looked(2, *again, of=2, more=("--junit", "junit.xml"))
     assert code == 0, out
-    assert Path("open").read_text() == "# speedproof gate: look 2 of 2, 2 benchmarks: pass\n"
+    assert Path("open").read_text() == ""
+    # The answer is that of all looks.
+    assert "none of 3 benchmarks" in out
+    assert "over all 2 looks" in " ".join(out.split())
+    cases = ElementTree.parse("junit.xml").iter("testcase")
+    assert {case.get("name") for case in cases} == {"clear", *close}
 
 
 def test_what_an_earlier_look_left_open_must_be_there(write: Write) -> None:
     """A gate must not pass by forgetting what it asked."""
+    close = write("a.csv", 1, 8, 0.06, close=1.0), write("b.csv", 2, 8, 0.06, close=1.0)
+    assert looked(1, *close)[0] == 3
     one = write("a.csv", 1, other=1.0), write("b.csv", 2, other=1.0)
-    Path("open").write_text("# speedproof gate: look 1 of 3, 9 benchmarks: undecided\nclose\n")
-    code, _, err = gate(*one, "--look", "2/3", "--open", "open")
+    code, _, err = looked(2, *one)
     assert code == 2
-    assert "close: left open by the previous look, but missing from" in err
+    assert "close: left open by the look before, but not measured again for" in " ".join(err.split())
     for words, message in (
-        (("--look", "3/3", "--open", "open"), "is not what look 2 of 3 left open"),
-        (("--look", "2/3", "--open", "nowhere"), "does not hold what look 1 left open"),
+        (("--look", "3/3", "--open", "open"), "holds look 1 of 3, not look 2 of 3"),
+        (("--look", "2/4", "--open", "open"), "holds look 1 of 3, not look 1 of 4"),
+        (("--look", "2/3", "--open", "nowhere"), "nowhere.look does not hold what look 1 found"),
         (("--look", "2/3"), "needs --open FILE"),
         (("--look", "4/3", "--open", "open"), "the number of this look"),
         (("--open", "open"), "say which look this is"),
@@ -446,54 +478,85 @@ def test_what_an_earlier_look_left_open_must_be_there(write: Write) -> None:
         assert message in " ".join(err.split())
 
 
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        (("--margin", "9%"), "close: policy and margin are chosen once"),
+        (("--confidence", "0.9"), "confidence, protocol and multiplicity are chosen once"),
+    ],
+)
+def test_what_is_asked_is_asked_at_every_look(changed: tuple[str, str], message: str, write: Write) -> None:
+    """Who may choose the margin after seeing the runs holds no risk."""
+    close = write("a.csv", 1, 8, 0.06, close=1.0), write("b.csv", 2, 8, 0.06, close=1.0)
+    assert looked(1, *close)[0] == 3
+    code, _, err = looked(2, *close, more=changed)
+    assert code == 2
+    assert message in " ".join(err.split())
+
+
 @pytest.mark.parametrize("also", [{}, {"close": 1.0}])
 def test_a_gate_that_failed_stays_failed(also: dict[str, float], write: Write) -> None:
-    """What failed or is missing fails every later look, by name, whatever else is open."""
+    """What failed or is missing fails every later look, with the same reports, whatever is measured."""
     was = {"slow": 1.0, "gone": 1.0, "fine": 1.0}
     old = write("a.csv", 1, 12, 0.06, **was, **also)
     new = write("b.csv", 2, 12, 0.06, slow=2.0, fine=0.6, **also)
-    code, out, err = gate(old, new, "--look", "1/3", "--open", "open")
+    reports = ("--json", "--junit", "junit.xml", "--html", "page.html")
+    code, out, err = looked(1, old, new, more=reports)
     assert code == 1, out
-    left = ["# failed: slow", "# missing: gone", *also]
-    head, *names = Path("open").read_text().splitlines()
-    assert head.endswith(": fail")
-    assert names == left
-    for look in ("2/3", "3/3"):
-        code, out, err = gate(old, new, "--look", look, "--open", "open", "--undecided", "pass")
+    junit = Path("junit.xml").read_text()
+    assert Path("open").read_text().splitlines() == [*also]
+    fine = write("c.csv", 3, slow=1.0, gone=1.0), write("d.csv", 4, slow=0.5, gone=0.5)
+    for number in (2, 3):
+        Path("junit.xml").unlink()
+        code, again, err = looked(number, *fine, more=(*reports, "--undecided", "pass"))
         assert code == 1
-        assert "has failed at an earlier look (failed: slow; missing: gone)" in " ".join(err.split())
-        assert Path("open").read_text().splitlines()[1:] == left
+        assert "look 1 of 3 decided; to ask anew, begin with --look 1/3" in " ".join(err.split())
+        assert again == out
+        assert Path("junit.xml").read_text() == junit
+        assert Path("open").read_text().splitlines() == [*also]
+    assert "FAIL" in looked(3, *fine)[1]
 
 
 def test_a_gate_that_passed_stays_passed(write: Write) -> None:
     old, new = write("a.csv", 1, x=1.0), write("b.csv", 2, x=0.5)
-    assert gate(old, new, "--look", "1/3", "--open", "open")[0] == 0
-    for look in ("2/3", "3/3"):
-        code, _, err = gate(old, new, "--look", look, "--open", "open")
+    assert looked(1, old, new)[0] == 0
+    for number in (2, 3):
+        code, out, err = looked(number, old, "not-there.csv")
         assert code == 0
-        assert "the gate has passed" in err
+        assert "PASS" in out
+        assert "look 1 of 3 decided" in err
 
 
-@pytest.mark.parametrize("head", ["", ": undecided", ": fail", ": pass\n# failed: x"])
-def test_no_name_is_no_pass(head: str, write: Write) -> None:
+@pytest.mark.parametrize("left", [b"", b"close\n", b"\x80"])
+def test_no_record_is_no_pass(left: bytes, write: Write) -> None:
     """Only a recorded pass is one."""
     old, new = write("a.csv", 1, x=1.0), write("b.csv", 2, x=0.5)
-    Path("open").write_text(f"# speedproof gate: look 1 of 3, 1 benchmarks{head}\n")
-    assert gate(old, new, "--look", "2/3", "--open", "open")[0] == 2
+    Path("open.look").write_bytes(left)
+    assert looked(2, old, new)[0] == 2
 
 
 def test_those_decided_before_stay_in_the_family(write: Write) -> None:
     """Holm over one benchmark that is left of nine is Holm over nine."""
-    old, new = write("a.csv", 1, 20, 0.03, x=1.0), write("b.csv", 2, 20, 0.03, x=1.05)
 
-    def adjusted(family: int) -> float:
-        Path("open").write_text(f"# speedproof gate: look 1 of 2, {family} benchmarks: undecided\nx\n")
-        out = gate(old, new, "--look", "2/2", "--open", "open", "--json")[1]
-        row = json.loads(out)["results"][0]["rows"][0]
-        found: float = row["contradicted"]["adjusted"]
-        return found
+    def adjusted(count: int) -> float:
+        clear = {f"b{i}": 0.5 for i in range(count - 1)}
+        old = write("a.csv", 1, 20, 0.03, **dict.fromkeys(clear, 1.0), x=1.0)
+        assert looked(1, old, write("b.csv", 2, 20, 0.03, **clear, x=1.02), of=2)[0] == 3
+        again = write("c.csv", 1, 20, 0.03, x=1.0), write("d.csv", 2, 20, 0.03, x=1.05)
+        rows = json.loads(looked(2, *again, of=2, more=("--json",))[1])["results"][0]["rows"]
+        (found,) = [r["contradicted"]["adjusted"] for r in rows if r["comparison"]["benchmark"] == "x"]
+        return float(found)
 
     assert adjusted(9) == pytest.approx(min(9 * adjusted(1), 1.0))
+
+
+def test_a_pass_is_not_lost_when_more_runs_leave_it_open(write: Write) -> None:
+    """What is proven at its part of the risk stays so; only a proven loss takes it back."""
+    first = write("a.csv", 1, 20, 0.03, x=1.0, y=1.0), write("b.csv", 2, 20, 0.03, x=0.5, y=1.0)
+    assert looked(1, *first, of=2)[0] == 3
+    suite = write("c.csv", 1, 6, 0.1, x=1.0, y=1.0), write("d.csv", 2, 6, 0.1, x=1.0, y=0.5)
+    code, out, _ = looked(2, *suite, of=2)
+    assert code == 0, out
 
 
 def test_files_without_an_option_are_told_which_to_give() -> None:
@@ -515,12 +578,12 @@ def test_a_margin_beyond_reach_is_only_refused() -> None:
     assert "policy" not in error
 
 
-def test_the_limit_of_all_is_told_once_and_what_is_proven_stays(write: Write) -> None:
+def test_the_limit_of_all_is_told_once_and_what_is_needed_stays(write: Write) -> None:
     """Of long names at 80 columns, too."""
     names = {f"a_rather_long_name_of_a_benchmark_{i}": 1.0 for i in range(3)}
     _, out, _ = gate(write("old.csv", 1, **names), write("new.csv", 2, **names), "--margin", "0.1%")
     assert "3 of 3 benchmarks may be over 0.1 % slower" in out
-    assert "proven" in out
+    assert "needed" in out
     assert "limit" not in out
     assert "no room" not in out
 

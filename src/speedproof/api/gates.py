@@ -26,6 +26,7 @@ from speedproof.protocols.gate_claims import (
     Outcome,
     Policy,
 )
+from speedproof.protocols.gate_looks import first_of, next_of, together
 from speedproof.report.formats import Reported
 from speedproof.report.gate import report
 from speedproof.report.model import Report
@@ -33,6 +34,7 @@ from speedproof.report.model import Report
 __all__ = [
     "MULTIPLICITIES",
     "Demand",
+    "GateDecision",
     "GateResult",
     "Location",
     "Multiplicity",
@@ -69,6 +71,11 @@ class GateResult(Shown, Struct, frozen=True):
         return self.decision.outcome
 
     @property
+    def open(self) -> tuple[str, ...]:
+        """The benchmarks that are undecided: what a later look measures."""
+        return self.decision.open
+
+    @property
     def exit_code(self) -> int:
         """0 pass, 1 fail, 3 undecided, as the command's."""
         return _CODES[self.outcome]
@@ -87,7 +94,8 @@ class GateResult(Shown, Struct, frozen=True):
         """With the samples that a page draws."""
         from speedproof.report.gate import as_comparisons
 
-        return Reported(tuple(self.reports()), self.suite, results=as_comparisons(self.decision))
+        results = as_comparisons(self.decision, self.suite)
+        return Reported(tuple(self.reports()), self.suite, results=results)
 
     def __repr__(self) -> str:
         return f"<GateResult: {self.outcome.value}, {len(self.decision.rows)} benchmarks>"
@@ -122,7 +130,8 @@ def gate(
     multiplicity: Multiplicity = "holm",
     protocol: Location = "typical",
     demand_of: Callable[[str], Demand | None] | None = None,
-    family: int = 0,
+    looks: int = 1,
+    after: GateResult | None = None,
     store: str | Path | None = None,
     done: Callable[[], None] = _no_step,
 ) -> GateResult:
@@ -147,8 +156,12 @@ def gate(
     demand_of : callable, optional
         From a benchmark's name to what it must prove (None leaves it out), in place of ``policy`` and
         ``margin``.
-    family : int
-        How many benchmarks there are, where some were decided at an earlier look and are left out now.
+    looks : int
+        How often the gate will be asked, at most, while measuring goes on: each look has an equal part of the
+        risk.
+    after : GateResult, optional
+        The look before, which was undecided: ``suite`` holds new runs of what it left open (``after.open``), of
+        which the same is asked. The result is that of all looks together.
     store : str or path, optional
         A :class:`History`'s: how much its sessions of one commit differ is counted in.
     done : callable
@@ -162,7 +175,8 @@ def gate(
     Raises
     ------
     SpeedproofError
-        One version only, or no benchmark to hold it to.
+        One version only, or no benchmark to hold it to; an earlier look that has decided, was the last, or left
+        open what is not here.
 
     Examples
     --------
@@ -176,13 +190,40 @@ def gate(
     one_of("policy", policy, Policy)
     one_of("multiplicity", multiplicity, MULTIPLICITIES)
     one_of("protocol", protocol, get_args(Location))
+    if looks < 1:
+        raise UsageError(f"looks={looks!r}: expected how often the gate will be asked, at least once")
     first, others = suite.sides(reference)
     if candidate is not None:
         candidate = version_of(candidate, others)
         one_of("candidate", candidate, others)
     demand = Demand(Policy(policy), proportion_given("margin", margin))
-    rules = GateRules(alpha=alpha_of(confidence), multiplicity=multiplicity, protocol=protocol, family=family)
+    rules = GateRules(alpha=alpha_of(confidence), multiplicity=multiplicity, protocol=protocol)
     versions = (first, others[0] if candidate is None else candidate)
     floor = None if store is None else floor_of(store)
     asked = demand_of or (lambda name: demand)
-    return GateResult(decide(suite, versions, asked, rules, done=done, floor=floor), suite)
+    if after is None:
+        rules = first_of(rules, looks)
+        return GateResult(decide(suite, versions, asked, rules, done=done, floor=floor), suite)
+    again = set(_asked_again(after, suite, first))
+    rules = next_of(rules, after.decision)
+    now = decide(
+        suite, versions, lambda name: asked(name) if name in again else None, rules, done=done, floor=floor
+    )
+    return GateResult(together(after.decision, now), suite)
+
+
+def _asked_again(after: GateResult, suite: Suite, reference: str) -> tuple[str, ...]:
+    """What the look before left open, all of which must be here: a gate must not pass by forgetting it."""
+    rules = after.decision.rules
+    if after.outcome is not Outcome.UNDECIDED:
+        raise UsageError(
+            f"look {rules.look} of {rules.looks} decided: {after.outcome}; there is nothing to ask"
+        )
+    if rules.look == rules.looks:
+        raise UsageError(f"look {rules.look} of {rules.looks} was the last")
+    here = {key.benchmark for key in suite.of(reference)}
+    if gone := [name for name in after.open if name not in here]:
+        raise UsageError(
+            f"{', '.join(gone)}: left open by the look before, but not measured again for {reference}"
+        )
+    return after.open

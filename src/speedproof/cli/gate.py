@@ -13,7 +13,7 @@ from speedproof.api.gates import MULTIPLICITIES, Demand, Outcome, Policy, refuse
 from speedproof.api.given import proportion
 from speedproof.cli.command import Args, Command, Option, in_group
 from speedproof.cli.console import Console
-from speedproof.cli.gate_looks import after, leave, look
+from speedproof.cli.gate_looks import leave, looks
 from speedproof.cli.inputs import load, report_leftovers, report_no_floor, select
 from speedproof.cli.options import choosing, confidence, pages, reading, store_option
 from speedproof.cli.outputs import check_outputs, context_of, write_outputs
@@ -21,9 +21,7 @@ from speedproof.cli.settings import FILE, UNDECIDED, GateSettings, Undecided, de
 from speedproof.errors import UsageError
 from speedproof.report.formats import Reported
 from speedproof.report.gate import as_comparisons
-from speedproof.report.numbers import percent
 
-_CONFIDENCE = 0.95
 _UNDECIDED_CODES: dict[Undecided, int] = {"report": 3, "fail": 1, "pass": 0}
 
 
@@ -95,9 +93,14 @@ COMMAND = _Gate(
                 "--look",
                 metavar="K/N",
                 help="this is the K-th of N looks while measuring goes on: each has an N-th of the risk, and what "
-                "passed at an earlier one is not tested again",
+                "passed at an earlier one need not be measured again",
             ),
-            Option("--open", metavar="FILE", help="what a look leaves undecided, for the next"),
+            Option(
+                "--open",
+                metavar="FILE",
+                help="where a look lists what is undecided, a name a line; what the next look must know is in "
+                "FILE.look",
+            ),
             Option(
                 "--confidence",
                 parse=confidence,
@@ -157,67 +160,65 @@ def run(args: Args, console: Console) -> int:
         args.config = FILE
     check_outputs(args)
     settings = GateSettings() if args.config is None else read_settings(args.config)
+    count, before = looks(args.look, args.open)
+    if before is not None and before.outcome is not Outcome.UNDECIDED:
+        rules = before.decision.rules
+        console.remark(
+            f"look {rules.look} of {rules.looks} decided; to ask anew, begin with --look 1/{count}"
+        )
+        result = before
+    else:
+        result = _asked(args, settings, count, before, console)
+    if args.look:
+        leave(args.open, result)
+    undecided = args.undecided or settings.undecided or "report"
+    if result.decision.rules.look < count:
+        undecided = "report"
+    reports = tuple(result.reports(everything=args.all, undecided_fails=undecided == "fail"))
+    shown = as_comparisons(result.decision, result.suite)
+    written = Reported(reports, result.suite, context_of(args), shown)
+    taken = write_outputs(args, written, console)
+    if args.json:
+        console.out.write(result.to_json())
+    elif not taken:
+        console.write(*reports)
+    if result.open and args.look:
+        console.remark(f"{args.open}: the benchmarks that are open, {len(result.open)}")
+    return _code(result, undecided, console)
+
+
+def _asked(
+    args: Args, settings: GateSettings, count: int, before: sp.GateResult | None, console: Console
+) -> sp.GateResult:
+    """The gate's answer."""
     suite, versions = _load(args)
     refuse_unusable(suite, versions[0], args.only, args.skip)
     suite = select(suite, args, console)
     report_leftovers(suite, console)
     base = _demand(args, settings)
     chosen: dict[str, Any] = {
-        name: getattr(args, name) or getattr(settings, name)
+        name: value
         for name in ("confidence", "multiplicity", "protocol")
+        if (value := getattr(args, name) or getattr(settings, name)) is not None
     }
-    this = look(args.look, args.open)
-    if this.outcome is not Outcome.UNDECIDED:
-        leave(args.open, this)
-        if this.outcome is Outcome.FAIL:
-            console.remark(
-                f"the gate has failed at an earlier look ({'; '.join(this.lost)}), and more runs do not "
-                f"change that; a new version starts again with --look 1/{this.count}"
-            )
-            return 1
-        console.remark("an earlier look left nothing open: the gate has passed")
-        return 0
-    here = {key.benchmark for key in suite.of(versions[0])}
-    if gone := [name for name in this.open or () if name not in here]:
-        raise UsageError(
-            f"{', '.join(gone)}: left open by the previous look, but missing from {args.baseline}"
-        )
-    if args.look:
-        chosen["confidence"] = this.confidence(chosen["confidence"] or _CONFIDENCE)
     with console.progress("testing", len(suite.of(versions[0]))) as ticker:
         result = sp.gate(
             suite,
             reference=versions[0],
             candidate=versions[1],
-            demand_of=lambda name: demand_of(name, base, settings.benchmark) if this.asks(name) else None,
-            family=this.family,
+            demand_of=lambda name: demand_of(name, base, settings.benchmark),
+            looks=count,
+            after=before,
             store=args.store,
             done=ticker.advance,
-            **{name: value for name, value in chosen.items() if value is not None},
+            **chosen,
         )
     counted = any(row.comparison.floor is not None for row in result.decision.rows)
     report_no_floor(args.store, suite.keys, console, counted=counted)
     for entry in settings.benchmark:
         if not any(entry.matches(key.benchmark) for key in suite.keys):
             console.remark(f"note: the pattern {entry.pattern!r} of the settings matches no benchmark")
-    if args.look:
-        this = after(this, result)
-        leave(args.open, this)
-        console.remark(
-            f"look {this.number} of {this.count}, each with a risk of {percent(1 - chosen['confidence'])}: "
-            f"{len(this.open or ())} of {this.family} benchmarks are open, see {args.open}"
-        )
-    undecided = args.undecided or settings.undecided or "report"
-    if this.number < this.count:
-        undecided = "report"
-    reports = tuple(result.reports(everything=args.all, undecided_fails=undecided == "fail"))
-    written = Reported(reports, suite, context_of(args), as_comparisons(result.decision))
-    taken = write_outputs(args, written, console)
-    if args.json:
-        console.out.write(result.to_json())
-    elif not taken:
-        console.write(*reports)
-    return _code(result, undecided, console)
+    return result
 
 
 def _load(args: Args) -> tuple[sp.Suite, tuple[str, str]]:

@@ -144,6 +144,12 @@ class GateDecision(Struct, frozen=True):
         """How many tested benchmarks have an outcome."""
         return sum(row.outcome is outcome for row in self.rows)
 
+    @property
+    def open(self) -> tuple[str, ...]:
+        """The benchmarks that are undecided: what a later look measures."""
+        undecided = (row.comparison.benchmark for row in self.rows if row.outcome is Outcome.UNDECIDED)
+        return tuple(dict.fromkeys(undecided))
+
     def void(self, row: GateRow) -> Caveat | None:
         """The caveat without whose cure no risk of a row can be stated."""
         name = row.comparison.benchmark

@@ -83,13 +83,15 @@ class GateRules(Struct, frozen=True):
     ----------
     alpha : float
         The risk of a false pass, and (corrected) of a false fail, in the range that
-        :class:`speedproof.protocols.pair.Rules` allows.
+        :class:`speedproof.protocols.pair.Rules` allows; of one look, where there are several.
     multiplicity : {"holm", "bh", "none"}
         How p-values are corrected where one claim among many is enough.
     protocol : {"typical", "mean", "median"}
         Whose test decides; by default that of the headline of ``compare``.
     family : int
         How many benchmarks there are, where some were decided at an earlier look and are not among those here.
+    look, looks : int
+        Which look this is, and how many there will be.
 
     Raises
     ------
@@ -101,6 +103,8 @@ class GateRules(Struct, frozen=True):
     multiplicity: Multiplicity = "holm"
     protocol: Location = "typical"
     family: int = 0
+    look: int = 1
+    looks: int = 1
 
     def __post_init__(self) -> None:
         Rules(alpha=self.alpha)  # refuses a risk out of range

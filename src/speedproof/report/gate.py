@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
+from speedproof.data.suite import Suite
 from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.figures import verdict_of
 from speedproof.protocols.gate import GateDecision, GateRow
@@ -91,10 +92,13 @@ def report(result: GateDecision, *, everything: bool = False, undecided_fails: b
     )
 
 
-def as_comparisons(result: GateDecision) -> list[SuiteComparison]:
-    """The comparisons behind a gate, a metric each: what a page draws of the samples."""
+def as_comparisons(result: GateDecision, suite: Suite) -> list[SuiteComparison]:
+    """The comparisons behind a gate whose samples are here, a metric each: what a page draws of the samples."""
     by_metric: dict[str, list[Comparison]] = {}
+    here = {(key.benchmark, key.metric) for key in suite.keys}
     for row in result.rows:
+        if (row.comparison.benchmark, row.comparison.metric) not in here:
+            continue  # passed at an earlier look
         by_metric.setdefault(row.comparison.metric, []).append(row.comparison)
     return [
         SuiteComparison(
@@ -171,7 +175,13 @@ def counted(result: GateDecision, count: int) -> str:
     return plural(count, "benchmark metric" if several else "benchmark")
 
 
-def _columns(result: GateDecision) -> tuple[Column, ...]:
+def _columns(result: GateDecision, rows: Sequence[Row]) -> tuple[Column, ...]:
+    shown = {row.name for row in rows if not row.folded}
+    held = {
+        "needed" if row.outcome is Outcome.UNDECIDED and few(row.comparison) else "proven"
+        for row in result.rows
+        if row.comparison.benchmark in shown
+    }
     prefix = common_prefix([row.comparison.benchmark for row in result.rows])
     return (
         Column("", right=False),
@@ -179,14 +189,14 @@ def _columns(result: GateDecision) -> tuple[Column, ...]:
         Column("was", right=True),
         Column("now", right=True),
         Column("change"),
-        Column("proven", drop=-1),
+        Column(" or ".join(sorted(held, reverse=True)) or "proven", drop=-1),
         Column("limit"),
     )
 
 
 def _table(result: GateDecision, rows: tuple[Row, ...]) -> Table:
     """The rows; without their limit where the headline tells the one that all of them have."""
-    columns = _columns(result)
+    columns = _columns(result, rows)
     told = result.outcome is not Outcome.FAIL or any(row.outcome is Outcome.FAIL for row in result.rows)
     if told and len({limit(row) for row in result.rows}) == 1:
         return Table(columns[:-1], tuple(replace(row, cells=row.cells[:-1]) for row in rows))
@@ -302,15 +312,13 @@ def _seen(c: Comparison) -> str:
 
 
 def _proven(row: GateRow) -> Cell:
-    """The bound that the outcome rests on; of an undecided benchmark what it lacks, or what it proves alone."""
+    """The bound that the outcome rests on; of an undecided one the runs it needs, or what it proves alone."""
     c = row.comparison
     _, worse = gain_and_loss(c)
     low, high = c.certified.low, c.certified.high
     if row.outcome is Outcome.UNDECIDED:
-        if not (told := few(c)):
-            return _alone(row)
-        end = "needed" if c.needed and c.needed.least else "would decide"
-        return Cell(f"{told} {end}", "dim", (told,))
+        told = few(c)
+        return Cell(told, "dim") if told else _alone(row)
     if math.isnan(low):
         return Cell("")
     if row.outcome is Outcome.FAIL:
@@ -395,6 +403,9 @@ def _notes(result: GateDecision, shown: Sequence[Row]) -> Iterator[Text]:
         yield Text(f"New, not judged: {_few_of(result.added)}.", "dim")
     if result.ignored:
         yield Text(f"Ignored by the settings: {_few_of(result.ignored)}.", "dim")
+    rules = result.rules
+    if rules.looks > 1 and result.outcome is Outcome.UNDECIDED and rules.look < rules.looks:
+        yield Text(f"Look {rules.look} of {rules.looks}: measure what is open again, with more runs.", "dim")
     if result.rows:
         yield Text(_risks(result), "dim")
 
@@ -415,12 +426,14 @@ def _risks(result: GateDecision) -> str:
 
 
 def _stated(result: GateDecision) -> str:
-    alpha, total = result.rules.alpha, len(result.rows)
+    looks, total = result.rules.looks, len(result.rows)
+    alpha = result.rules.alpha * looks
+    over = f", over all {looks} looks" if looks > 1 else ""
     if total < 2:
-        return f"Risk of a false pass and of a false fail: at most {percent(alpha)} each."
+        return f"Risk of a false pass and of a false fail: at most {percent(alpha)} each{over}."
     fail = {
         "holm": f"{percent(alpha)} over all {total} (Holm)",
         "bh": f"an expected share of {percent(alpha)} of those that fail (Benjamini and Hochberg)",
         "none": f"{percent(alpha)} for each benchmark, up to {percent(min(1.0, alpha * total))} over all {total}",
     }[result.rules.multiplicity]
-    return f"Risk of a false pass: at most {percent(alpha)}; of a false fail: {fail}."
+    return f"Risk of a false pass: at most {percent(alpha)}; of a false fail: {fail}{over}."

@@ -1,0 +1,92 @@
+"""A gate that is asked several times while measuring goes on.
+
+Each look has an equal part of the risk, so that all together have it. What passed at one look is measured no more;
+a fail ends the gate; the rest is measured anew, and asked the same again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence, Set
+
+from msgspec.structs import replace
+
+from speedproof.errors import DataError
+from speedproof.protocols.assumptions import Assumption
+from speedproof.protocols.gate import GateDecision, GateRow
+from speedproof.protocols.gate_claims import GateRules, Outcome
+from speedproof.protocols.results import Caveat
+
+
+def first_of(rules: GateRules, looks: int) -> GateRules:
+    """The rules of the first of several looks."""
+    return replace(rules, alpha=rules.alpha / looks, looks=looks)
+
+
+def next_of(rules: GateRules, before: GateDecision) -> GateRules:
+    """The rules of the look after; those that are asked for must be those of the first."""
+    first = first_of(rules, before.rules.looks)
+    found = replace(before.rules, look=before.rules.look + 1, family=len(before.rows))
+    if first != replace(before.rules, look=1, family=0):
+        raise DataError("confidence, protocol and multiplicity are chosen once, for all looks")
+    return found
+
+
+def together(before: GateDecision, now: GateDecision) -> GateDecision:
+    """What a look and those before it say of all benchmarks."""
+    fresh = {_key(row): row for row in now.rows}
+    for row in before.rows:
+        if (again := fresh.get(_key(row))) is not None and again.demand != row.demand:
+            raise DataError(
+                f"{row.comparison.benchmark}: policy and margin are chosen once, for all looks: "
+                f"{row.demand.policy.value}, {row.demand.margin:g}"
+            )
+    rows = [_later(row, fresh.pop(_key(row), None)) for row in before.rows]
+    rows += fresh.values()
+    outcomes = {row.outcome for row in rows}
+    if now.absent or Outcome.FAIL in outcomes:
+        outcome = Outcome.FAIL
+    else:
+        outcome = Outcome.PASS if outcomes == {Outcome.PASS} else Outcome.UNDECIDED
+    caveats = _caveats(
+        [(before.caveats, [row for row in rows if row in before.rows]), (now.caveats, now.rows)],
+        {row.comparison.benchmark for row in rows},
+    )
+    return replace(
+        now,
+        outcome=outcome,
+        rows=tuple(rows),
+        added=before.added,
+        ignored=before.ignored,
+        sessions_apart=before.sessions_apart or now.sessions_apart,
+        caveats=caveats,
+        machine=before.machine or now.machine,
+    )
+
+
+def _key(row: GateRow) -> tuple[str, str]:
+    return row.comparison.benchmark, row.comparison.metric
+
+
+def _later(row: GateRow, again: GateRow | None) -> GateRow:
+    """What counts of a row: a pass is proven, whatever more runs leave open."""
+    if again is None or (row.outcome, again.outcome) == (Outcome.PASS, Outcome.UNDECIDED):
+        return row
+    return again
+
+
+def _caveats(
+    looks: Sequence[tuple[Sequence[Caveat], Sequence[GateRow]]], everything: Set[str]
+) -> tuple[Caveat, ...]:
+    """Each caveat with its benchmarks, at whichever look they were measured."""
+    found: dict[tuple[Assumption, tuple[str, ...], str], set[str]] = {}
+    for caveats, rows in looks:
+        names = {row.comparison.benchmark for row in rows}
+        for c in caveats:
+            found.setdefault((c.kind, c.versions, c.detail), set()).update(
+                names.intersection(c.benchmarks or names)
+            )
+    return tuple(
+        Caveat(kind, versions, () if names == everything else tuple(sorted(names)), detail)
+        for (kind, versions, detail), names in found.items()
+        if names
+    )
