@@ -191,39 +191,31 @@ def errors_of_estimates(
     return ours, balanced, median
 
 
-def _forecast(sequence: PairedSequence) -> float:
-    """What ``blocks_to_go`` says of the nearer side, but from the first block on."""
-    ways = []
-    for side in (1, -1):
-        rate = growth(side * sequence.differences, 0.0)
-        missing = -math.log(ALPHA) - sequence.log_evidence(1.0, side=side)
-        ways.append(missing / rate if rate > 0 else math.inf)
-    return min(ways)
-
-
 def forecasts(
     noise: Noise, speedup: float, sigma: float, after: Sequence[int], sessions: int
 ) -> list[tuple[FloatArray, FloatArray]]:
     """Forecasts after so many blocks, and how many it took, of the sessions that were undecided by then.
 
-    A session that is still undecided after 2,000 blocks counts as one that ends there.
+    They are what ``blocks_to_go`` says of the nearer side, but from the first block on. A session that is still
+    undecided after 2,000 blocks counts as one that ends there.
     """
-    pairs: list[list[tuple[float, int]]] = [[] for _ in after]
-    for seed in range(sessions):
-        x, y = session(noise, speedup, sigma, seed, LONG)
-        sequence = PairedSequence(alpha=ALPHA)
-        forecast: dict[int, float] = {}
-        for end, (a, b) in enumerate(zip(x.tolist(), y.tolist(), strict=True), start=1):
-            sequence.add(a, b)
-            result = sequence.result()
-            if result.faster or result.slower:
-                break
-            if end in after:
-                forecast[end] = _forecast(sequence)
-        for n, found in zip(after, pairs, strict=True):
-            if n in forecast:
-                found.append((forecast[n], end - n))
-    return [(array[:, 0], array[:, 1]) for array in map(np.array, pairs)]
+    d = many(noise, speedup, sigma, sessions, LONG)
+    sides = {side: log_wealth(side * d) for side in (1, -1)}
+    proven = np.maximum(*sides.values()) >= -math.log(ALPHA)
+    ends = np.where(proven.any(axis=1), proven.argmax(axis=1) + 1, LONG)
+    found = []
+    for n in after:
+        left = np.flatnonzero(ends > n)
+        ways = [
+            [_forecast(side * d[i, :n], wealth[i, n - 1]) for i in left] for side, wealth in sides.items()
+        ]
+        found.append((np.minimum(ways[0], ways[1]), (ends[left] - n).astype(np.float64)))
+    return found
+
+
+def _forecast(differences: FloatArray, log_evidence: float) -> float:
+    rate = growth(differences, 0.0)
+    return (-math.log(ALPHA) - log_evidence) / rate if rate > 0 else math.inf
 
 
 def under_spikes(sessions: int) -> tuple[int, int, int]:
