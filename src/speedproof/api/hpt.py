@@ -107,7 +107,7 @@ class HptResult(Shown, Struct, frozen=True):
         )
 
     def __repr__(self) -> str:
-        return f"<HptResult: {self.result.winner.value} with confidence {self.confidence:.4g}>"
+        return f"<HptResult: {words.conclusion(self.result, self.reference, self.candidate)}>"
 
 
 def hpt(

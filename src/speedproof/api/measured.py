@@ -154,16 +154,20 @@ class Measurement:
         steps = self._session.steps()
         found: SessionResult | None = None
         seen: dict[str, int] = {}
+        progress: Progress | None = None
         try:
             while True:
                 try:
                     progress, comparison = next(steps)
                 except StopIteration as end:
                     found = end.value
-                    return
+                    break
                 # A block is complete when the next one has begun, or the session has ended.
                 if comparison.blocks > seen.get(comparison.benchmark, 0):
                     seen[comparison.benchmark] = comparison.blocks
+                    yield _state(progress, comparison)
+            for comparison in self._session.comparisons.values():
+                if progress is not None and comparison.blocks > seen.get(comparison.benchmark, 0):
                     yield _state(progress, comparison)
         finally:
             steps.close()

@@ -18,7 +18,7 @@ from speedproof.errors import DataError, UsageError
 from speedproof.mixture.fitting import fit
 from speedproof.mixture.independent import independent
 from speedproof.mixture.model import MixtureModel
-from speedproof.plot.canvas import new_figure
+from speedproof.plot.canvas import axes_or_new, new_figure
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.questions import HEADLINE
 from speedproof.protocols.suite import SuiteComparison, compare_suite
@@ -66,7 +66,7 @@ class SuitePlots:
     def ecdf(self, *, ax: Axes | None = None) -> Axes:
         """The empirical distribution function of every version."""
         title, axis, shown = self._drawn()
-        ax = new_figure().add_subplot() if ax is None else ax
+        ax = axes_or_new(ax)
         for version, values in shown.items():
             ax.ecdf(values, label=version)
         ax.set(xlabel=axis, ylabel="share of runs up to here", title=title)
@@ -76,7 +76,7 @@ class SuitePlots:
     def run_order(self, *, ax: Axes | None = None) -> Axes:
         """The values of every version in the order of the runs."""
         title, axis, shown = self._drawn()
-        ax = new_figure().add_subplot() if ax is None else ax
+        ax = axes_or_new(ax)
         for version, values in shown.items():
             ax.plot(range(1, values.size + 1), values, ".", label=version)
         ax.set(xlabel="run", ylabel=axis, title=title)
@@ -86,7 +86,7 @@ class SuitePlots:
     def violins(self, *, ax: Axes | None = None) -> Axes:
         """The densities of the versions side by side."""
         title, axis, shown = self._drawn(processes=True)
-        ax = new_figure().add_subplot() if ax is None else ax
+        ax = axes_or_new(ax)
         return plot.violins(shown, [None] * len(shown), ax=ax, axis=axis, title=title)
 
     def histogram(self) -> Any:

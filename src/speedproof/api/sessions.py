@@ -19,8 +19,7 @@ from speedproof.measure.executor import CommandExecutor
 from speedproof.measure.plan import Hooks, plan_commands
 from speedproof.measure.results import Warmup
 from speedproof.measure.store import ResultsFile, new_head
-from speedproof.protocols.sequential import CandidateResult
-from speedproof.protocols.stopping import StopRules
+from speedproof.protocols.stopping import Gate, StopRules
 from speedproof.sessions import ComparedSession, SessionResult
 
 __all__ = ["Measurement", "RaceResult", "RaceState", "measure", "race", "race_against"]
@@ -214,18 +213,12 @@ def race_against(
 ) -> RaceResult:
     """Race two functions until it is proven whether the candidate is slower by more than a margin.
 
-    It is when ``upper < 1 / (1 + margin)``, and it is not when ``lower`` exceeds that; :func:`race` would stop at
-    the first proof of any difference. The parameters are those of :func:`race`.
+    ``finding.gate`` says which; :func:`race` would stop at the first proof of any difference.
     """
-    # No verdict ends it, only the bounds on this side and that of the margin.
-    rules = StopRules(alpha_of(confidence), None, 1e-9, min_runs, None, max_seconds)
-    edge = 1 / (1 + margin)
-
-    def enough(finding: CandidateResult) -> bool:
-        return finding.result.blocks >= min_runs and not finding.result.low <= edge <= finding.result.high
-
+    gate = Gate(margin, family=1)
+    rules = StopRules(alpha_of(confidence), min_blocks=min_runs, max_time=max_seconds, gate=gate)
     calls_of = _called(reference, (candidate,), args, kwargs, names)
-    return _raced(calls_of, rules, confidence, seed, clock, enough)
+    return _raced(calls_of, rules, confidence, seed, clock)
 
 
 def _called(
@@ -258,9 +251,8 @@ def _raced(
     confidence: float,
     seed: int | None,
     clock: Callable[[], float],
-    enough: Callable[[CandidateResult], bool] = lambda finding: False,
 ) -> RaceResult:
-    calls = {name: calls_needed(f, clock=clock) for name, f in calls_of.items()}
+    calls = calls_needed(calls_of, clock=clock)
     lines: list[RunLine] = []
 
     def append(line: Line) -> None:
@@ -279,11 +271,7 @@ def _raced(
     def finish(found: SessionResult | None) -> RaceResult:
         return result_of(session, found, lines, confidence, rules.margin, calls)
 
-    measurement = Measurement(session, finish)
-    for state in measurement:
-        if enough(state.finding):
-            measurement.close()
-    return measurement.result()
+    return Measurement(session, finish).result()
 
 
 def _names(functions: Sequence[Callable[..., object]]) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import math
 from collections.abc import Callable, Mapping
 from itertools import repeat
 from time import perf_counter
@@ -11,6 +12,10 @@ from speedproof.data.session_file import PlannedVersion
 from speedproof.measure.execute import Run
 
 _MOST_CALLS = 2**40
+_TRIES = 3
+_ROUNDING = 1e-6
+_SLOW = 100  # times the shortest run: what interrupts is hardly ever as long
+_ALIKE = 1.5  # functions whose costs differ by less have the same number of calls
 
 
 def _once(function: Callable[[], object], calls: int, clock: Callable[[], float]) -> float:
@@ -29,13 +34,37 @@ def _once(function: Callable[[], object], calls: int, clock: Callable[[], float]
 
 
 def calls_needed(
-    function: Callable[[], object], *, least: float = 1e-3, clock: Callable[[], float] = perf_counter
-) -> int:
-    """Find how many calls make one run: the loop's own work a call does not depend on it."""
-    calls = 1
-    while calls < _MOST_CALLS and _once(function, calls, clock) < least:
-        calls *= 2
-    return calls
+    functions: Mapping[str, Callable[[], object]],
+    *,
+    least: float = 1e-3,
+    clock: Callable[[], float] = perf_counter,
+) -> dict[str, int]:
+    """Find how many calls of each function make one run.
+
+    What interrupts a program meets a longer run more often, so functions of about the same speed have the same
+    number, and the speed is the best of several tries: one that was interrupted would be called too seldom.
+    """
+    costs = {name: _cost(function, least, clock) for name, function in functions.items()}
+    calls: dict[str, int] = {}
+    fastest = 0.0
+    for name, cost in sorted(costs.items(), key=lambda item: item[1]):
+        if not calls or cost > _ALIKE * fastest:
+            fastest = cost
+        calls[name] = min(_MOST_CALLS, math.ceil(least / fastest - _ROUNDING)) if fastest > 0 else _MOST_CALLS
+    return {name: calls[name] for name in functions}
+
+
+def _cost(function: Callable[[], object], least: float, clock: Callable[[], float]) -> float:
+    """Seconds of a call, by a loop that fills the time in each of several tries; of slow ones one is enough."""
+    calls, tries = 1, 0
+    best = math.inf
+    while tries == 0 or (tries < _TRIES and best < _SLOW * least):
+        taken = _once(function, calls, clock)
+        if taken < least and calls < _MOST_CALLS:
+            calls, tries, best = 2 * calls, 0, math.inf
+        else:
+            tries, best = tries + 1, min(best, taken)
+    return best / calls
 
 
 class CallableExecutor:

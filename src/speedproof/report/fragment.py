@@ -16,7 +16,8 @@ def render(report: Report) -> str:
 def _lines(report: Report) -> Iterator[str]:
     for i, text in enumerate(report.headline):
         said = escape(text.text)
-        yield f"<p>{f'<b>{said}</b>' if i == 0 else said}{f' {escape(text.aside)}' if text.aside else ''}</p>"
+        aside = f' <span style="color: gray">{escape(text.aside)}</span>' if text.aside else ""
+        yield f"<p>{f'<b>{said}</b>' if i == 0 else said}{aside}</p>"
     for table in report.tables:
         yield from _table(table)
     for text in report.notes:
@@ -28,8 +29,12 @@ def _lines(report: Report) -> Iterator[str]:
 
 
 def _table(table: Table) -> Iterator[str]:
-    head = "".join(f"<th>{escape(column.title)}</th>" for column in table.columns)
+    # Notebooks set everything to the right unless they are told.
+    sides = [f' style="text-align: {"right" if column.right else "left"}"' for column in table.columns]
+    titles = zip(sides, table.columns, strict=True)
+    head = "".join(f"<th{side}>{escape(column.title)}</th>" for side, column in titles)
     yield f"<table><thead><tr>{head}</tr></thead><tbody>"
     for row in table.rows:
-        yield f"<tr>{''.join(f'<td>{escape(cell.text)}</td>' for cell in row.cells)}</tr>"
+        cells = zip(sides, row.cells, strict=True)
+        yield f"<tr>{''.join(f'<td{side}>{escape(cell.text)}</td>' for side, cell in cells)}</tr>"
     yield "</tbody></table>"
