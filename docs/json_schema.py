@@ -6,12 +6,14 @@ Run ``python docs/json_schema.py`` after a change of a result's type; a test fai
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from inspect import cleandoc
+from inspect import cleandoc, getsource
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import msgspec.inspect
 from msgspec import defstruct
 
 from speedproof.corpus.changes import CorpusChanges
@@ -108,6 +110,7 @@ def json_schema(
     types = [kind for kinds in results.values() for kind in kinds]
     types += [kind for kinds in attached.values() for kind in kinds.values()]
     schemas, definitions = msgspec.json.schema_components(types, ref_template=_REFERENCE)
+    _described(definitions, types)
     found: Iterator[dict[str, Any]] = iter([_nullable(schema) for schema in schemas])
     items = {command: [next(found) for _ in kinds] for command, kinds in results.items()}
     more = {command: {name: next(found) for name in kinds} for command, kinds in attached.items()}
@@ -119,6 +122,37 @@ def json_schema(
         "anyOf": [_document(command, kinds, more.get(command, {})) for command, kinds in items.items()],
         "$defs": {name: _nullable(schema) for name, schema in definitions.items()},
     }
+
+
+def _described(definitions: Mapping[str, dict[str, Any]], types: Sequence[Any]) -> None:
+    """Give every field the comment that stands beside it, or above it, in the code."""
+    for name, kind in _classes(msgspec.inspect.multi_type_info(types)).items():
+        comment: list[str] = []
+        for line in getsource(kind).splitlines():
+            above, field = (
+                re.fullmatch(r" {4}# (.*)", line),
+                re.fullmatch(r" {4}(\w+): [^#]*(?:# (.*))?", line),
+            )
+            told = " ".join([*comment, (field[2] or "") if field else ""]).strip()
+            if field and told and field[1] in definitions.get(name, {}).get("properties", {}):
+                definitions[name]["properties"][field[1]] = {
+                    "description": f"{told[:1].upper()}{told[1:]}." if told[1:2].isalpha() else f"{told}.",
+                    **definitions[name]["properties"][field[1]],
+                }
+            comment = [*comment, above[1]] if above else []
+
+
+def _classes(found: Any) -> dict[str, type]:
+    """The classes of results that types are made of, by name."""
+    if isinstance(found, list | tuple):
+        return {name: kind for part in found for name, kind in _classes(part).items()}
+    if isinstance(found, msgspec.inspect.StructType | msgspec.inspect.DataclassType):
+        inner = _classes([field.type for field in found.fields])
+        ours = found.cls.__module__.startswith("speedproof")
+        return {found.cls.__name__: found.cls, **inner} if ours else inner
+    if isinstance(found, msgspec.inspect.Type):
+        return _classes([getattr(found, f) for f in found.__struct_fields__ if f.endswith(("type", "types"))])
+    return {}
 
 
 def _document(command: str, items: list[dict[str, Any]], more: dict[str, dict[str, Any]]) -> dict[str, Any]:

@@ -75,24 +75,12 @@ class _Claim(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """What became of a question.
+    """What became of a question."""
 
-    Attributes
-    ----------
-    place : Place
-        The folder of answers.
-    files : tuple of str
-        The answers' files that are there, in the order of the parts.
-    parts : int
-        How many there should be.
-    failures : tuple of str
-        Parts without an answer, and why.
-    """
-
-    place: Place
-    files: tuple[str, ...]
-    parts: int
-    failures: tuple[str, ...]
+    place: Place  # the folder of answers
+    files: tuple[str, ...]  # the answers' files that are there, in the order of the parts
+    parts: int  # how many there should be
+    failures: tuple[str, ...]  # parts without an answer, and why
 
     def notes(self) -> Iterator[Any]:
         """What each file says in its footer, in their order."""

@@ -54,32 +54,19 @@ class CorpusChange:
 
 @dataclass(frozen=True, slots=True)
 class CorpusChanges:
-    """All changes at one risk.
+    """All changes at one risk."""
 
-    Attributes
-    ----------
-    corpus, answers, metric : str
-        Where, and of what; the answers are a row a sample: its location.
-    confidence : float
-        Of all changes together.
-    versions, series : int
-        How many versions are in order, and how many benchmarks on machines were followed.
-    longest : int
-        Versions of the longest series.
-    changes : tuple of CorpusChange
-        The latest first, then the largest.
-    parts, failures : int, tuple of str
-        Parts of the corpus, and why some have no answer.
-    """
-
+    # Where, and of what; the answers are a row a sample: its location
     corpus: str
     answers: str
     metric: str
-    confidence: float
+    confidence: float  # of all changes together
+    # How many versions are in order, and how many benchmarks on machines were followed
     versions: int
     series: int
-    longest: int
-    changes: tuple[CorpusChange, ...]
+    longest: int  # versions of the longest series
+    changes: tuple[CorpusChange, ...]  # the latest first, then the largest
+    # Parts of the corpus, and why some have no answer
     parts: int
     failures: tuple[str, ...]
 

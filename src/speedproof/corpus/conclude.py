@@ -45,67 +45,37 @@ class Joint:
 
 @dataclass(frozen=True, slots=True)
 class Conclusion:
-    """What all comparisons of a corpus say together.
+    """What all comparisons of a corpus say together."""
 
-    Attributes
-    ----------
-    corpus, answers : str
-        Where they are; the answers are a row a comparison and protocol.
-    metric : str
-        What was compared.
-    alpha, margin : float, float or None
-        The risk of each side of each comparison; of equivalence.
-    headline : str
-        The protocol whose verdicts are counted first.
-    comparisons, benchmarks, versions : int
-        How many comparisons, of how many benchmarks, between how many pairs of versions.
-    counts : dict of str to dict of Verdict to int
-        By protocol.
-    joint : tuple of Joint
-        After control of multiplicity over all comparisons, by Holm and by Benjamini and Hochberg.
-    accelerated : tuple of (str, Accelerated)
-        The proportion of accelerated benchmarks, by protocol.
-    bands : dict of Verdict to tuple of int
-        Proven by over 5 %, by 2 to 5 %, by less.
-    clearest : tuple of Comparison
-        The largest proven changes, at most a hundred, slower ones first; their sides are called by their versions.
-    wholes : tuple of (str, str, Whole)
-        Of each pair of versions its sums; the first twenty.
-    doubtful : int
-        Comparisons with a verdict whose true risk may be larger.
-    doubts : tuple of (Assumption, int)
-        Why.
-    sessions : (int, float, float) or None
-        How many comparisons were held against how much sessions of the same code differ: by so much at least and
-        at most, as a share.
-    machine : MachineSpeeds or None
-        Two speeds that most benchmarks of two versions share.
-    hpt : OverBenchmarks or None
-        When everything was asked of two versions.
-    parts, failures : int, tuple of str
-        Parts of the corpus, and why some have no answer.
-    """
-
+    # Where they are; the answers are a row a comparison and protocol
     corpus: str
     answers: str
-    metric: str
+    metric: str  # what was compared
+    # The risk of each side of each comparison; of equivalence
     alpha: float
     margin: float | None
-    headline: str
+    headline: str  # the protocol whose verdicts are counted first
+    # How many comparisons, of how many benchmarks, between how many pairs of versions
     comparisons: int
     benchmarks: int
     versions: int
-    counts: dict[str, dict[Verdict, int]]
+    counts: dict[str, dict[Verdict, int]]  # by protocol
+    # After control of multiplicity over all comparisons, by Holm and by Benjamini and Hochberg
     joint: tuple[Joint, ...]
-    accelerated: tuple[tuple[str, Accelerated], ...]
-    bands: dict[Verdict, tuple[int, ...]]
+    accelerated: tuple[tuple[str, Accelerated], ...]  # the proportion of accelerated benchmarks, by protocol
+    bands: dict[Verdict, tuple[int, ...]]  # proven by over 5 %, by 2 to 5 %, by less
+    # The largest proven changes, at most a hundred, slower ones first; their sides are called by their
+    # versions
     clearest: tuple[Comparison, ...]
-    wholes: tuple[tuple[str, str, Whole], ...]
-    doubtful: int
-    doubts: tuple[tuple[Assumption, int], ...]
+    wholes: tuple[tuple[str, str, Whole], ...]  # of each pair of versions its sums; the first twenty
+    doubtful: int  # comparisons with a verdict whose true risk may be larger
+    doubts: tuple[tuple[Assumption, int], ...]  # why
+    # How many comparisons were held against how much sessions of the same code differ: by so much at least
+    # and at most, as a share
     sessions: tuple[int, float, float] | None
-    machine: MachineSpeeds | None
-    hpt: OverBenchmarks | None
+    machine: MachineSpeeds | None  # two speeds that most benchmarks of two versions share
+    hpt: OverBenchmarks | None  # when everything was asked of two versions
+    # Parts of the corpus, and why some have no answer
     parts: int
     failures: tuple[str, ...]
 

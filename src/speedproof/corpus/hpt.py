@@ -38,31 +38,16 @@ _DIGITS = 10**6
 
 @dataclass(frozen=True, slots=True)
 class OverBenchmarks:
-    """The second level of Hierarchical Performance Testing.
+    """The second level of Hierarchical Performance Testing."""
 
-    Attributes
-    ----------
-    benchmarks : int
-        How many have a score.
-    pvalue_candidate, pvalue_reference : float
-        One-sided, for either side being better over all of them.
-    method : str
-        The null distribution.
-    winner : Winner
-        The side with the smaller p-value.
-    confidence : float
-        1 - p-value of the winner.
-    speedups : tuple of RSpeedup
-        Of the winner; it passes at ``certified`` and fails just above.
-    """
-
-    benchmarks: int
+    benchmarks: int  # how many have a score
+    # One-sided, for either side being better over all of them
     pvalue_candidate: float
     pvalue_reference: float
-    method: str
-    winner: Winner
-    confidence: float
-    speedups: tuple[RSpeedup, ...]
+    method: str  # the null distribution
+    winner: Winner  # the side with the smaller p-value
+    confidence: float  # 1 - p-value of the winner
+    speedups: tuple[RSpeedup, ...]  # of the winner; it passes at ``certified`` and fails just above
 
 
 def first_level(pairs: Sequence[Pair]) -> list[tuple[float, ...] | None]:

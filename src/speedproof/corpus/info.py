@@ -34,65 +34,36 @@ _REJECTS = 'SELECT file, place, reason FROM rejects ORDER BY file, "place" LIMIT
 
 @dataclass(frozen=True, slots=True)
 class CorpusInfo:
-    """What a corpus holds.
+    """What a corpus holds."""
 
-    Attributes
-    ----------
-    name : str
-        The folder or URL.
-    schema : int
-        Of its columns.
-    complete : bool
-        False after a build that was cut short, which the same command goes on with.
-    rows, values, files, bytes, inputs : int
-        Samples, measured values, Parquet files, their size, and files read.
-    benchmarks, machines, sessions : int
-        How many different ones.
-    least, middle, most : float
-        Values a row: minimum, median and maximum.
-    versions : tuple of (str, int)
-        Each with its rows, in order of first appearance.
-    metrics : tuple of (str, int)
-        Each with its rows, the most frequent first.
-    mixed : tuple of (str, str, str)
-        Benchmark, metric and units where there are several: such rows are never compared with each other.
-    tags : tuple of str
-        The keys of ``tags``.
-    pooled : tuple of str
-        Versions with rows of one benchmark that differ in their tags, by the benchmark with the most rows.
-    apart : tuple of str
-        The tags that tell these rows apart.
-    everywhere : bool
-        Whether every row has these tags, so that ``--by`` takes them.
-    rejects : int
-        Files, or parts of files, that could not be read.
-    rejected : tuple of (str, str, str)
-        The first of them: file, place and reason.
-    """
-
-    name: str
-    schema: int
-    complete: bool
+    name: str  # the folder or URL
+    schema: int  # of its columns
+    complete: bool  # false after a build that was cut short, which the same command goes on with
+    # Samples, measured values, Parquet files, their size, and files read
     rows: int
     values: int
     files: int
     bytes: int
     inputs: int
+    # How many different ones
     benchmarks: int
     machines: int
     sessions: int
+    # Values a row: minimum, median and maximum
     least: float
     middle: float
     most: float
-    versions: tuple[tuple[str, int], ...]
-    metrics: tuple[tuple[str, int], ...]
+    versions: tuple[tuple[str, int], ...]  # each with its rows, in order of first appearance
+    metrics: tuple[tuple[str, int], ...]  # each with its rows, the most frequent first
+    # Benchmark, metric and units where there are several: such rows are never compared with each other
     mixed: tuple[tuple[str, str, str], ...]
-    tags: tuple[str, ...]
+    tags: tuple[str, ...]  # the keys of ``tags``
+    # Versions with rows of one benchmark that differ in their tags, by the benchmark with the most rows
     pooled: tuple[str, ...]
-    apart: tuple[str, ...]
-    everywhere: bool
-    rejects: int
-    rejected: tuple[tuple[str, str, str], ...]
+    apart: tuple[str, ...]  # the tags that tell these rows apart
+    everywhere: bool  # whether every row has these tags, so that ``--by`` takes them
+    rejects: int  # files, or parts of files, that could not be read
+    rejected: tuple[tuple[str, str, str], ...]  # the first of them: file, place and reason
 
 
 def info(name: str | os.PathLike[str]) -> CorpusInfo:

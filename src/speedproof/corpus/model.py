@@ -37,33 +37,23 @@ class ModelAsked:
 
 @dataclass(frozen=True, slots=True)
 class CorpusModels:
-    """Mixtures of all samples together.
+    """Mixtures of all samples together."""
 
-    Attributes
-    ----------
-    corpus, answers : str
-        Where they are; the answers are a row a sample.
-    samples, failed : int
-        How many have a mixture, and how many cannot have one.
-    components, modes : dict of int to int
-        Samples by number of components and of modes.
-    tested, rejected : int
-        How many fits were tested, and how many of these were rejected at 5 %.
-    several : tuple of (str, str, int, float)
-        Benchmark, version, modes and the ratio of the last mode's place to the first's, where it is largest.
-    parts, failures : int, tuple of str
-        Tasks, and why some have no answer.
-    """
-
+    # Where they are; the answers are a row a sample
     corpus: str
     answers: str
+    # How many have a mixture, and how many cannot have one
     samples: int
     failed: int
+    # Samples by number of components and of modes
     components: dict[int, int]
     modes: dict[int, int]
+    # How many fits were tested, and how many of these were rejected at 5 %
     tested: int
     rejected: int
+    # Benchmark, version, modes and the ratio of the last mode's place to the first's, where it is largest
     several: tuple[tuple[str, str, int, float], ...]
+    # Tasks, and why some have no answer
     parts: int
     failures: tuple[str, ...]
 

@@ -56,21 +56,11 @@ def broken() -> tuple[type[Exception], ...]:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A folder of any file system that PyArrow or fsspec knows.
+    """A folder of any file system that PyArrow or fsspec knows."""
 
-    Attributes
-    ----------
-    name : str
-        As the user wrote it.
-    remote : pyarrow.fs.FileSystem or None
-        Its file system, where it is not this machine's.
-    root : str
-        The folder in it.
-    """
-
-    name: str
-    remote: Any
-    root: str
+    name: str  # as the user wrote it
+    remote: Any  # its file system, where it is not this machine's
+    root: str  # the folder in it
 
     @classmethod
     def of(cls, name: str | os.PathLike[str]) -> Place:

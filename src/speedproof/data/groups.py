@@ -20,21 +20,11 @@ _REMEMBERED = 1 << 14  # bytes of an array of numbers
 
 
 class Groups(Struct, frozen=True, eq=False):
-    """Groups of the places of n values, in order of first appearance.
+    """Groups of the places of n values, in order of first appearance."""
 
-    Attributes
-    ----------
-    first : ndarray
-        The first place of each group.
-    sizes : ndarray
-        How many places each has.
-    parts : tuple of (ndarray, ndarray)
-        Groups of one size, and their places, shape (groups, size).
-    """
-
-    first: IntArray
-    sizes: IntArray
-    parts: tuple[tuple[IntArray, IntArray], ...]
+    first: IntArray  # the first place of each group
+    sizes: IntArray  # how many places each has
+    parts: tuple[tuple[IntArray, IntArray], ...]  # groups of one size, and their places, shape (groups, size)
 
     def locations(self, values: FloatArray, location: Literal["mean", "median"]) -> FloatArray:
         """The mean or the median of every group, shape (rows, groups), of values of shape (rows, n)."""

@@ -18,21 +18,11 @@ if TYPE_CHECKING:
 
 
 class Residue(Struct, frozen=True):
-    """A field that differed among values that were pooled into one sample.
+    """A field that differed among values that were pooled into one sample."""
 
-    Attributes
-    ----------
-    field : str
-        What differed: ``"file"``, ``"cpu"``, ``"pkg"``, ...
-    values : tuple of str
-        The different values, in order of appearance.
-    benchmarks : tuple of str
-        The benchmarks concerned.
-    """
-
-    field: str
-    values: tuple[str, ...]
-    benchmarks: tuple[str, ...]
+    field: str  # what differed: ``"file"``, ``"cpu"``, ``"pkg"``, ...
+    values: tuple[str, ...]  # the different values, in order of appearance
+    benchmarks: tuple[str, ...]  # the benchmarks concerned
 
     @property
     def remedy(self) -> str:

@@ -11,61 +11,29 @@ from speedproof.errors import FormatError
 
 
 class Record(Struct, frozen=True, eq=False):
-    """One chunk of values as read from a file.
+    """One chunk of values as read from a file."""
 
-    Attributes
-    ----------
-    benchmark : str
-        Its name in the file.
-    values : ndarray of float64
-        In the order of the file, in base units.
-    unit : str
-        The base unit.
-    metric : str
-        What was measured: ``"time"``, ``"memory"``, ``"throughput"``, a counter's name.
-    direction : Direction or None
-        None: what :func:`speedproof.data.units.direction_of` says of the unit.
-    version : str or None
-        The version, when the file itself names versions.
-    processes : ndarray of int64 or None
-        The process of each value, numbered within this record.
-    path, where : str
-        The file and the place inside it.
-    fields : tuple of (str, str)
-        Everything else that the file says of the values (configuration, host, parameters).
-    traits : frozenset of Trait
-        What is known of the values.
-    notes : tuple of str
-        Remarks for the user.
-    tool : str
-        The format that it was read from.
-    position : int
-        The place among all records of its file.
-    session : str
-        The sitting that it was measured in; the file when it says none.
-    span : (float, float) or None
-        The first and the last moment of measuring that the file tells, in seconds since 1970 (UTC).
-    named : bool
-        False where the benchmark is called after its file because nothing in it names one.
-    """
-
-    benchmark: str
-    values: FloatArray
-    unit: str = "s"
-    metric: str = "time"
+    benchmark: str  # its name in the file
+    values: FloatArray  # in the order of the file, in base units
+    unit: str = "s"  # the base unit
+    metric: str = "time"  # what was measured: ``"time"``, ``"memory"``, ``"throughput"``, a counter's name
+    # None: what :func:`speedproof.data.units.direction_of` says of the unit
     direction: Direction | None = None
-    version: str | None = None
-    processes: IntArray | None = None
+    version: str | None = None  # the version, when the file itself names versions
+    processes: IntArray | None = None  # the process of each value, numbered within this record
+    # The file and the place inside it
     path: str = ""
     where: str = ""
+    # Everything else that the file says of the values (configuration, host, parameters)
     fields: tuple[tuple[str, str], ...] = ()
-    traits: frozenset[Trait] = frozenset()
-    notes: tuple[str, ...] = ()
-    tool: str = ""
-    position: int = 0
-    session: str = ""
+    traits: frozenset[Trait] = frozenset()  # what is known of the values
+    notes: tuple[str, ...] = ()  # remarks for the user
+    tool: str = ""  # the format that it was read from
+    position: int = 0  # the place among all records of its file
+    session: str = ""  # the sitting that it was measured in; the file when it says none
+    # The first and the last moment of measuring that the file tells, in seconds since 1970 (UTC)
     span: tuple[float, float] | None = None
-    named: bool = True
+    named: bool = True  # false where the benchmark is called after its file because nothing in it names one
 
 
 class Skipped(Struct, frozen=True):

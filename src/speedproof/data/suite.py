@@ -44,21 +44,13 @@ class Pair(Struct, frozen=True, eq=False):
 
 
 class Pairing(Struct, frozen=True, eq=False):
-    """All pairs of two versions, and what has no partner.
+    """All pairs of two versions, and what has no partner."""
 
-    Attributes
-    ----------
-    pairs : tuple of Pair
-        In the order of the reference.
-    only_reference, only_candidate : tuple of Key
-        What the other version lacks.
-    incomparable : tuple of (Key, str)
-        Pairs that cannot be compared (units, directions), each with its reason.
-    """
-
-    pairs: tuple[Pair, ...]
+    pairs: tuple[Pair, ...]  # in the order of the reference
+    # What the other version lacks
     only_reference: tuple[Key, ...]
     only_candidate: tuple[Key, ...]
+    # Pairs that cannot be compared (units, directions), each with its reason
     incomparable: tuple[tuple[Key, str], ...]
 
     @property

@@ -25,17 +25,11 @@ class Direction(StrEnum):
 
 
 class Unit(Struct, frozen=True):
-    """A unit as a file names it: its base unit and, as a fraction, how many base units it holds.
+    """A unit as a file names it: its base unit and, as a fraction, how many base units it holds."""
 
-    Attributes
-    ----------
-    base : str
-        The base unit: ``"s"``, ``"B"``, ``"cycles"``, ``"J"``, ``"1/s"``, ...; ``""`` for a plain number.
-    numerator, denominator : int
-        A millisecond holds 1/1000 seconds.
-    """
-
+    # The base unit: ``"s"``, ``"B"``, ``"cycles"``, ``"J"``, ``"1/s"``, ...; ``""`` for a plain number
     base: str
+    # A millisecond holds 1/1000 seconds
     numerator: int = 1
     denominator: int = 1
 

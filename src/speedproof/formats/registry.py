@@ -41,15 +41,9 @@ class Reader(Protocol):
 
 
 class Format(Struct, frozen=True):
-    """A format that is read.
+    """A format that is read."""
 
-    Attributes
-    ----------
-    name : str
-        As ``--format`` takes it.
-    """
-
-    name: str
+    name: str  # as ``--format`` takes it
 
     @property
     def reader(self) -> Reader:

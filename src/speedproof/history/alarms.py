@@ -67,31 +67,16 @@ class ToldAlarms:
 
 @dataclass(frozen=True, slots=True)
 class FoundAlarms:
-    """The alarms that the last commits raised.
+    """The alarms that the last commits raised."""
 
-    Attributes
-    ----------
-    store : str
-        Where the history is kept.
-    every : float
-        Mean number of commits between false alarms, over all benchmarks together.
-    last : int
-        How many commits were looked at for an alarm.
-    commits, series : int
-        How many were watched.
-    known : dict of int to StoredSeries
-        By their numbers in the tracks.
-    alarms : tuple of HistoryAlarm
-        The newest first.
-    """
-
-    store: str
-    every: float
-    last: int
+    store: str  # where the history is kept
+    every: float  # mean number of commits between false alarms, over all benchmarks together
+    last: int  # how many commits were looked at for an alarm
+    # How many were watched
     commits: int
     series: int
-    known: dict[int, StoredSeries]
-    alarms: tuple[HistoryAlarm, ...]
+    known: dict[int, StoredSeries]  # by their numbers in the tracks
+    alarms: tuple[HistoryAlarm, ...]  # the newest first
 
     def slower(self, alarm: HistoryAlarm) -> bool:
         """Whether it is for the worse."""

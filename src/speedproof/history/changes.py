@@ -22,35 +22,19 @@ Correction = Literal["holm", "bh"]
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A change of level on a track.
+    """A change of level on a track."""
 
-    Attributes
-    ----------
-    track : Track
-        Where.
-    commit : Commit
-        The first commit of the new level, by the best estimate.
-    earliest, latest : Commit
-        The first and the last commit that the data leave possible, at the stated confidence.
-    factor : float
-        Level after over level before: above 1 the location grew.
-    low, high : float
-        Bounds of it, each at risk alpha; NaN where too few sessions lie on a side.
-    pvalue : float
-        Of the place, between its neighbours.
-    sessions : tuple of int
-        Number of sessions before and after, up to the neighbouring changes.
-    """
-
-    track: Track
-    commit: Commit
+    track: Track  # where
+    commit: Commit  # the first commit of the new level, by the best estimate
+    # The first and the last commit that the data leave possible, at the stated confidence
     earliest: Commit
     latest: Commit
-    factor: float
+    factor: float  # level after over level before: above 1 the location grew
+    # Bounds of it, each at risk alpha; NaN where too few sessions lie on a side
     low: float
     high: float
-    pvalue: float
-    sessions: tuple[int, int]
+    pvalue: float  # of the place, between its neighbours
+    sessions: tuple[int, int]  # number of sessions before and after, up to the neighbouring changes
 
 
 def find_history_changes(

@@ -16,21 +16,11 @@ _FORMAT = "%H%x1f%s%x1f%cI"
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """A commit as the store keeps it.
+    """A commit as the store keeps it."""
 
-    Attributes
-    ----------
-    sha : str
-        Its full name, or whatever names it where no repository is at hand.
-    subject : str
-        First line of its message; empty when unknown.
-    date : str
-        ISO 8601 in UTC; empty when unknown.
-    """
-
-    sha: str
-    subject: str = ""
-    date: str = ""
+    sha: str  # its full name, or whatever names it where no repository is at hand
+    subject: str = ""  # first line of its message; empty when unknown
+    date: str = ""  # ISO 8601 in UTC; empty when unknown
 
 
 def in_utc(moment: str) -> str:

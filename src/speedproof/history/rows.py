@@ -18,30 +18,14 @@ State = Literal["blessed", "invalid", "fixed"]
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """What became of a file.
+    """What became of a file."""
 
-    Attributes
-    ----------
-    path : str
-        The file.
-    samples : int
-        Samples that are new in the store; 0 for a file that was there already.
-    commits : tuple of str
-        Names of the commits they belong to.
-    known : bool
-        Whether the same file had been added before.
-    problems : tuple of str
-        Of another tool's history, why parts of it could not be added.
-    benchmarks : tuple of str
-        Those of the new samples.
-    """
-
-    path: str
-    samples: int
-    commits: tuple[str, ...]
-    known: bool
-    problems: tuple[str, ...] = ()
-    benchmarks: tuple[str, ...] = ()
+    path: str  # the file
+    samples: int  # samples that are new in the store; 0 for a file that was there already
+    commits: tuple[str, ...]  # names of the commits they belong to
+    known: bool  # whether the same file had been added before
+    problems: tuple[str, ...] = ()  # of another tool's history, why parts of it could not be added
+    benchmarks: tuple[str, ...] = ()  # those of the new samples
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,23 +40,12 @@ class StoredSeries:
 
 @dataclass(frozen=True, slots=True)
 class Triage:
-    """What somebody decided about a change at a commit.
+    """What somebody decided about a change at a commit."""
 
-    Attributes
-    ----------
-    commit : str
-        The first commit after the change.
-    benchmark : str
-        Empty for every benchmark.
-    state : {"blessed", "invalid", "fixed"}
-        Accepted as the new level; noise; undone since.
-    reason, who, at : str
-        Why, by whom, when (ISO 8601, UTC).
-    """
-
-    commit: str
-    benchmark: str
-    state: State
+    commit: str  # the first commit after the change
+    benchmark: str  # empty for every benchmark
+    state: State  # accepted as the new level; noise; undone since
+    # Why, by whom, when (ISO 8601, UTC)
     reason: str
     who: str
     at: str

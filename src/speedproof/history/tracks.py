@@ -21,27 +21,14 @@ from speedproof.history.rows import Measurements
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A commit on a track.
+    """A commit on a track."""
 
-    Attributes
-    ----------
-    commit : Commit
-        Which.
-    values : tuple of float
-        One a session: the logarithm of the location, or of its ratio to the anchor.
-    samples : tuple of int
-        The stored samples behind them.
-    anchor : str
-        The anchor that was measured beside it; empty without one.
-    low, high : float
-        Logarithms of the bounds at 95 %: of the median of its only session, or of all its sessions together; NaN
-        where the values are too few.
-    """
-
-    commit: Commit
-    values: tuple[float, ...]
-    samples: tuple[int, ...]
-    anchor: str = ""
+    commit: Commit  # which
+    values: tuple[float, ...]  # one a session: the logarithm of the location, or of its ratio to the anchor
+    samples: tuple[int, ...]  # the stored samples behind them
+    anchor: str = ""  # the anchor that was measured beside it; empty without one
+    # Logarithms of the bounds at 95 %: of the median of its only session, or of all its sessions together;
+    # NaN where the values are too few
     low: float = math.nan
     high: float = math.nan
 
@@ -53,54 +40,26 @@ class Point:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Track:
-    """The history of one series that can be compared along itself: a column an attribute, a row a session.
+    """The history of one series that can be compared along itself: a column an attribute, a row a session."""
 
-    Attributes
-    ----------
-    series : int
-        Number of the series in the store.
-    basis : str
-        The anchor that values are relative to, or the machine that they were measured on.
-    anchored : bool
-        Which of both.
-    order : sequence of Commit
-        All commits that are followed.
-    at : ndarray of int
-        Place in `order` of every row, ascending.
-    values, low, high : ndarray of float
-        Logarithms of the location, or of its ratio to the anchor, and of its bounds.
-    samples : ndarray of int
-        The stored samples.
-    beside : ndarray of int
-        Place in `anchors` of the anchor that was measured beside it; 0 without one.
-    anchors : tuple of str
-        Names of the anchors; one empty name without any.
-    errors : ndarray of float
-        Of every anchor the standard error of its level relative to the basis; infinite where one session alone
-        joins them, so that nothing tells it.
-    degrees : int
-        Degrees of freedom of these errors.
-    starts : ndarray of int
-        The first row of every point: a commit beside one anchor.
-    level : ndarray of float
-        The mean over the sessions of every point.
-    """
-
-    series: int
-    basis: str
-    anchored: bool
-    order: Sequence[Commit]
-    at: IntArray
+    series: int  # number of the series in the store
+    basis: str  # the anchor that values are relative to, or the machine that they were measured on
+    anchored: bool  # which of both
+    order: Sequence[Commit]  # all commits that are followed
+    at: IntArray  # place in `order` of every row, ascending
+    # Logarithms of the location, or of its ratio to the anchor, and of its bounds
     values: FloatArray
     low: FloatArray
     high: FloatArray
-    samples: IntArray
-    beside: IntArray
-    anchors: tuple[str, ...] = ("",)
+    samples: IntArray  # the stored samples
+    beside: IntArray  # place in `anchors` of the anchor that was measured beside it; 0 without one
+    anchors: tuple[str, ...] = ("",)  # names of the anchors; one empty name without any
+    # Of every anchor the standard error of its level relative to the basis; infinite where one session alone
+    # joins them, so that nothing tells it
     errors: FloatArray = field(default_factory=lambda: np.zeros(1))
-    degrees: int = 0
-    starts: IntArray = field(init=False)
-    level: FloatArray = field(init=False)
+    degrees: int = 0  # degrees of freedom of these errors
+    starts: IntArray = field(init=False)  # the first row of every point: a commit beside one anchor
+    level: FloatArray = field(init=False)  # the mean over the sessions of every point
 
     def __post_init__(self) -> None:
         new = np.ones(self.at.size, dtype=np.bool_)

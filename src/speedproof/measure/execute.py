@@ -29,60 +29,34 @@ class RunError(SpeedproofError):
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What to execute.
+    """What to execute."""
 
-    Attributes
-    ----------
-    command : tuple of str
-        Program, found on the PATH that it will itself see, and arguments.
-    env : Mapping
-        Variables added to those of this process.
-    cwd : str
-        Working directory; empty for this process's.
-    stdin : str
-        File for its standard input.
-    capture : bool
-        Keep standard output. It is discarded otherwise, which programs can notice (grep stops at the first
-        match). Standard error is always kept.
-    timeout : float or None
-        Seconds after which the whole process group is ended.
-    """
-
-    command: tuple[str, ...]
-    env: Mapping[str, str] = field(default_factory=dict)
-    cwd: str = ""
-    stdin: str = os.devnull
+    command: tuple[str, ...]  # program, found on the PATH that it will itself see, and arguments
+    env: Mapping[str, str] = field(default_factory=dict)  # variables added to those of this process
+    cwd: str = ""  # working directory; empty for this process's
+    stdin: str = os.devnull  # file for its standard input
+    # Keep standard output. It is discarded otherwise, which programs can notice (grep stops at the first
+    # match). Standard error is always kept
     capture: bool = False
-    timeout: float | None = None
+    timeout: float | None = None  # seconds after which the whole process group is ended
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What one run was like.
+    """What one run was like."""
 
-    Attributes
-    ----------
-    metrics : dict of str to float
-        ``time``: wall seconds from just before the process was made to just after it was reaped. From its
-        own accounting, children that it waited for included: ``user`` and ``system`` (s), ``minor-faults``,
-        ``major-faults``, ``voluntary-switches``, ``involuntary-switches``, and ``memory`` (peak resident set,
-        B) where it exceeds the runner's own, see Notes of :func:`execute`.
-    exit : int
-        Exit code; minus the signal that ended it.
-    timed_out : bool
-        Whether it was ended for its time.
-    stdout, stderr : bytes
-        What it wrote; ``stdout`` only when captured.
-    left_behind : int
-        Processes of its group that went on when it had ended: their work is not in the metrics, and disturbs
-        what runs next.
-    """
-
+    # ``time``: wall seconds from just before the process was made to just after it was reaped. From its own
+    # accounting, children that it waited for included: ``user`` and ``system`` (s), ``minor-faults``,
+    # ``major-faults``, ``voluntary-switches``, ``involuntary-switches``, and ``memory`` (peak resident set,
+    # B) where it exceeds the runner's own, see Notes of :func:`execute`
     metrics: dict[str, float]
-    exit: int = 0
-    timed_out: bool = False
+    exit: int = 0  # exit code; minus the signal that ended it
+    timed_out: bool = False  # whether it was ended for its time
+    # What it wrote; ``stdout`` only when captured
     stdout: bytes = b""
     stderr: bytes = b""
+    # Processes of its group that went on when it had ended: their work is not in the metrics, and disturbs
+    # what runs next
     left_behind: int = 0
 
     @property

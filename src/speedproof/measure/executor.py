@@ -15,30 +15,14 @@ _SHELL_TRIALS = 20
 
 @dataclass(frozen=True, slots=True)
 class CommandExecutor:
-    """Executes commands.
+    """Executes commands."""
 
-    Attributes
-    ----------
-    stdin : str
-        File for their standard input.
-    capture : bool
-        Keep standard output; metrics read from it.
-    timeout : float or None
-        Seconds.
-    output_metrics : tuple of OutputMetric
-        Read from the output.
-    perf : PerfStat or None
-        Counters.
-    energy : Energy or None
-        Package energy.
-    """
-
-    stdin: str = os.devnull
-    capture: bool = False
-    timeout: float | None = None
-    output_metrics: tuple[OutputMetric, ...] = ()
-    perf: PerfStat | None = None
-    energy: Energy | None = None
+    stdin: str = os.devnull  # file for their standard input
+    capture: bool = False  # keep standard output; metrics read from it
+    timeout: float | None = None  # seconds
+    output_metrics: tuple[OutputMetric, ...] = ()  # read from the output
+    perf: PerfStat | None = None  # counters
+    energy: Energy | None = None  # package energy
 
     def begin(self, version: PlannedVersion) -> None:
         """Carry out the setup command."""

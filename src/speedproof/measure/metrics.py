@@ -32,24 +32,13 @@ _GROUPED = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d*)?")
 
 @dataclass(frozen=True, slots=True)
 class OutputMetric:
-    """A number that the program prints.
+    """A number that the program prints."""
 
-    Attributes
-    ----------
-    name : str
-        The metric.
-    pattern : re.Pattern
-        Its first group (the whole match without one) is the number; the last match counts.
-    unit : Unit
-        As it is printed.
-    direction : Direction
-        Which values are good.
-    """
-
-    name: str
+    name: str  # the metric
+    # Its first group (the whole match without one) is the number; the last match counts
     pattern: re.Pattern[str]
-    unit: Unit
-    direction: Direction
+    unit: Unit  # as it is printed
+    direction: Direction  # which values are good
 
     def read(self, run: Run) -> float | None:
         """The value of a run in base units; None when its output does not have it."""
@@ -134,20 +123,11 @@ class PerfStat:
     """Counters of ``perf stat``, which starts the program and takes its time.
 
     What the kernel accounts to the child is then mostly perf's own, so the counters replace it.
-
-    Attributes
-    ----------
-    events : tuple of str
-        As ``perf list`` names them.
-    path : Path
-        File that perf writes to.
-    program : str
-        Where perf is; a version's own PATH need not have it.
     """
 
-    events: tuple[str, ...]
-    path: Path
-    program: str = "perf"
+    events: tuple[str, ...]  # as ``perf list`` names them
+    path: Path  # file that perf writes to
+    program: str = "perf"  # where perf is; a version's own PATH need not have it
 
     def wrap(self, job: Job) -> Job:
         """The job under perf."""
@@ -198,15 +178,9 @@ def perf_counters(events: Sequence[str], path: Path) -> tuple[PerfStat | None, s
 
 @dataclass(frozen=True, slots=True)
 class Energy:
-    """Energy of the processor packages, from the kernel's RAPL counters; the whole machine's, not the child's.
+    """Energy of the processor packages, from the kernel's RAPL counters; the whole machine's, not the child's."""
 
-    Attributes
-    ----------
-    counters : tuple of (Path, float)
-        Files that count microjoules, and where each wraps.
-    """
-
-    counters: tuple[tuple[Path, float], ...]
+    counters: tuple[tuple[Path, float], ...]  # files that count microjoules, and where each wraps
 
     def read(self) -> tuple[float, ...]:
         """The counters now, in microjoules."""

@@ -79,33 +79,17 @@ class Progress:
 
 @dataclass(slots=True)
 class Tally:
-    """What became of the runs of one version of one benchmark, warm-up not counted.
+    """What became of the runs of one version of one benchmark, warm-up not counted."""
 
-    Attributes
-    ----------
-    benchmark, version : str
-        Whose.
-    runs : int
-        All of them, those of sessions that this one goes on with included.
-    failed : int
-        Ended with an error or by the time-out, and left out.
-    lacking : int
-        Succeeded, but lacked the deciding metric, and left out.
-    left_behind : int
-        Runs that left processes running.
-    metrics : tuple of str
-        Every metric that some run had, in order of appearance.
-    absent : dict of str to str
-        Metrics that were asked for and that a run of this session lacked, and why the first of them did.
-    """
-
+    # Whose
     benchmark: str
     version: str
-    runs: int = 0
-    failed: int = 0
-    lacking: int = 0
-    left_behind: int = 0
-    metrics: tuple[str, ...] = ()
+    runs: int = 0  # all of them, those of sessions that this one goes on with included
+    failed: int = 0  # ended with an error or by the time-out, and left out
+    lacking: int = 0  # succeeded, but lacked the deciding metric, and left out
+    left_behind: int = 0  # runs that left processes running
+    metrics: tuple[str, ...] = ()  # every metric that some run had, in order of appearance
+    # Metrics that were asked for and that a run of this session lacked, and why the first of them did
     absent: dict[str, str] = field(default_factory=dict)
 
     def count(self, metrics: Mapping[str, float], *, failed: bool, left: int, deciding: bool) -> None:
@@ -124,32 +108,18 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """How a session went.
+    """How a session went."""
 
-    Attributes
-    ----------
-    reasons : tuple of (str, str)
-        Benchmark, and why it ended.
-    interrupted : bool
-        Whether Ctrl-C ended the session.
-    tallies : tuple of Tally
-        What became of the runs, for every version of every benchmark that was measured.
-    on_result : dict of str to tuple of str
-        By benchmark, the candidates that were measured no longer because of what was seen of them.
-    changed : dict of str to tuple of str
-        By benchmark, the versions whose program was replaced during the session.
-    unfinished : tuple of str
-        Cleanups that did not end well, in sentences.
-    cut, recalled : dict of str to int
-        By benchmark, how many blocks of earlier sessions were cut short, and how many there were.
-    """
-
-    reasons: tuple[tuple[str, str], ...]
-    interrupted: bool
+    reasons: tuple[tuple[str, str], ...]  # benchmark, and why it ended
+    interrupted: bool  # whether Ctrl-C ended the session
+    # What became of the runs, for every version of every benchmark that was measured
     tallies: tuple[Tally, ...]
+    # By benchmark, the candidates that were measured no longer because of what was seen of them
     on_result: dict[str, tuple[str, ...]]
+    # By benchmark, the versions whose program was replaced during the session
     changed: dict[str, tuple[str, ...]]
-    unfinished: tuple[str, ...] = ()
+    unfinished: tuple[str, ...] = ()  # cleanups that did not end well, in sentences
+    # By benchmark, how many blocks of earlier sessions were cut short, and how many there were
     cut: dict[str, int] = field(default_factory=dict)
     recalled: dict[str, int] = field(default_factory=dict)
 

@@ -65,43 +65,20 @@ class FitTest:
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """What the mixture says of a sample.
+    """What the mixture says of a sample."""
 
-    Attributes
-    ----------
-    n : int
-        Observations.
-    kind : str
-        ``"E"`` common variance, ``"V"`` variances of their own, ``"X"`` one component.
-    components : tuple of Component
-        By ascending mean.
-    modes : tuple of Mode
-        Those told apart by a clear valley.
-    loglik, bic : float
-        BIC is the larger the better.
-    converged : bool
-        Whether EM converged.
-    resolution : float or None
-        Step of the grid of the values, when fit and test know of the rounding.
-    test : FitTest or None
-        None when no bootstrap was asked for.
-    order : ModeOrder
-        How the runs move among the modes.
-    note : str
-        What was done with values nested in processes; empty where none are.
-    """
-
-    n: int
-    kind: str
-    components: tuple[Component, ...]
-    modes: tuple[Mode, ...]
+    n: int  # observations
+    kind: str  # ``"E"`` common variance, ``"V"`` variances of their own, ``"X"`` one component
+    components: tuple[Component, ...]  # by ascending mean
+    modes: tuple[Mode, ...]  # those told apart by a clear valley
+    # BIC is the larger the better
     loglik: float
     bic: float
-    converged: bool
-    resolution: float | None
-    test: FitTest | None
-    order: ModeOrder
-    note: str = ""
+    converged: bool  # whether EM converged
+    resolution: float | None  # step of the grid of the values, when fit and test know of the rounding
+    test: FitTest | None  # none when no bootstrap was asked for
+    order: ModeOrder  # how the runs move among the modes
+    note: str = ""  # what was done with values nested in processes; empty where none are
 
 
 def analyse(

@@ -17,27 +17,13 @@ Models = Sequence[tuple[Key, str, Sample, Analysis]]
 
 
 class Questions(Struct, frozen=True):
-    """What is asked of every mixture.
+    """What is asked of every mixture."""
 
-    Attributes
-    ----------
-    quantiles : tuple of float
-        Probabilities.
-    below : tuple of (float, str)
-        Values with their base unit.
-    metrics : bool
-        Whether the versions of a benchmark are compared by I1 to I4.
-    delta : (float, str)
-        Head start in I2.
-    observations : bool
-        Whether the values of each component are listed.
-    """
-
-    quantiles: tuple[float, ...] = ()
-    below: tuple[tuple[float, str], ...] = ()
-    metrics: bool = False
-    delta: tuple[float, str] = (0.0, "")
-    observations: bool = False
+    quantiles: tuple[float, ...] = ()  # probabilities
+    below: tuple[tuple[float, str], ...] = ()  # values with their base unit
+    metrics: bool = False  # whether the versions of a benchmark are compared by I1 to I4
+    delta: tuple[float, str] = (0.0, "")  # head start in I2
+    observations: bool = False  # whether the values of each component are listed
 
 
 class Versus(Struct, frozen=True):

@@ -41,43 +41,26 @@ _COMPILED = _load_compiled()
 class StoppingRules:
     """When an EM run stops.
 
-    Attributes
-    ----------
-    gain_relative, gain_absolute : float
-        It has converged when a step (a cycle, when accelerated) gains at most
-        ``gain_relative (1 + |loglik|) + gain_absolute``.
-    min_variance : float
-        A variance at or below this makes the model not estimable.
-    clamp : bool
-        It is raised to that limit instead.
-    max_steps : int
-        Give up after so many EM steps; the last parameters stand.
-    accelerate : bool
-        Squared extrapolation [1]_ every second step.
-    extra_step : bool
-        Keep one more M-step when it still moves the weights, as mclust does.
-    finish_gain, finish_margin : float
-        When positive: afterwards every model whose BIC is within the margin of the best goes on until a
-        step gains at most ``finish_gain``.
-    give_up : bool
-        In a search: end climbs that are far below what their model needs to win.
-
     References
     ----------
     .. [1] Varadhan, R., Roland, C., "Simple and globally convergent methods for accelerating the convergence
        of any EM algorithm", Scandinavian Journal of Statistics 35, 2008.
     """
 
+    # It has converged when a step (a cycle, when accelerated) gains at most ``gain_relative (1 + |loglik|) +
+    # gain_absolute``
     gain_relative: float
     gain_absolute: float
-    min_variance: float
-    max_steps: int
-    accelerate: bool
-    extra_step: bool
+    min_variance: float  # a variance at or below this makes the model not estimable
+    max_steps: int  # give up after so many EM steps; the last parameters stand
+    accelerate: bool  # squared extrapolation [1]_ every second step
+    extra_step: bool  # keep one more M-step when it still moves the weights, as mclust does
+    # When positive: afterwards every model whose BIC is within the margin of the best goes on until a step
+    # gains at most ``finish_gain``
     finish_gain: float = 0.0
     finish_margin: float = 0.0
-    clamp: bool = False
-    give_up: bool = False
+    clamp: bool = False  # it is raised to that limit instead
+    give_up: bool = False  # in a search: end climbs that are far below what their model needs to win
 
     @property
     def packed(self) -> tuple[float, ...]:

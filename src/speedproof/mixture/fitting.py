@@ -35,20 +35,11 @@ Kind = Literal["E", "V", "X"]
 
 
 class Candidate(Struct, frozen=True):
-    """One of the models that were compared.
+    """One of the models that were compared."""
 
-    Attributes
-    ----------
-    kind : {"E", "V", "X"}
-        Common variance, variances of their own, a single component.
-    K : int
-        Components.
-    loglik, bic : float
-        In the unit of the data.
-    """
-
-    kind: Kind
-    K: int
+    kind: Kind  # common variance, variances of their own, a single component
+    K: int  # components
+    # In the unit of the data
     loglik: float
     bic: float
 

@@ -30,24 +30,12 @@ Ties = Literal["strict", "half", "equal"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Metrics:
-    """I1 to I4 of versions, in one form.
+    """I1 to I4 of versions, in one form."""
 
-    Attributes
-    ----------
-    gaps : ndarray, shape (r, r)
-        I1 = E|X_i - X_j|.
-    below : ndarray, shape (r, r)
-        I2 = P[X_i < X_j + delta].
-    least : ndarray, shape (r,)
-        I3 = P[X_i < min of the others]; 1 for a single version.
-    modes : tuple of int or None
-        I4; None for samples, whose number of modes only a model tells.
-    """
-
-    gaps: FloatArray
-    below: FloatArray
-    least: FloatArray
-    modes: tuple[int, ...] | None
+    gaps: FloatArray  # shape (r, r): I1 = E|X_i - X_j|
+    below: FloatArray  # shape (r, r): I2 = P[X_i < X_j + delta]
+    least: FloatArray  # shape (r,): I3 = P[X_i < min of the others]; 1 for a single version
+    modes: tuple[int, ...] | None  # I4; None for samples, whose number of modes only a model tells
 
 
 def compare(

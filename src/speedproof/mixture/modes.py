@@ -31,25 +31,15 @@ def clear_modes(model: MixtureModel) -> Modes:
 
 @dataclass(frozen=True, slots=True)
 class ModeOrder:
-    """How a sample moves among its modes, in run order.
+    """How a sample moves among its modes, in run order."""
 
-    Attributes
-    ----------
-    kind : {"one mode", "mixed", "blocks", "alternating", "warm-up"}
-        ``mixed``: in no order that chance does not explain; ``blocks``: the same mode stays longer than by
-        chance (drift, frequency, neighbours); ``alternating``: it changes more often; ``warm-up``: one
-        mode is seen at the beginning only.
-    stretches : int
-        Maximal stretches of one mode.
-    expected : float
-        Their number by chance.
-    pvalue : float
-        Of the stretches by permutation, both sides; of the warm-up that no later run falls into its mode.
-    """
-
+    # ``mixed``: in no order that chance does not explain; ``blocks``: the same mode stays longer than by
+    # chance (drift, frequency, neighbours); ``alternating``: it changes more often; ``warm-up``: one mode is
+    # seen at the beginning only
     kind: Literal["one mode", "mixed", "blocks", "alternating", "warm-up"]
-    stretches: int
-    expected: float
+    stretches: int  # maximal stretches of one mode
+    expected: float  # their number by chance
+    # Of the stretches by permutation, both sides; of the warm-up that no later run falls into its mode
     pvalue: float
 
 

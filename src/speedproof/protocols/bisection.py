@@ -63,58 +63,33 @@ class BisectionOutcome(enum.Enum):
 
 
 class BisectionFinding(Struct, frozen=True):
-    """What a bisection has found so far. Positions count from the oldest commit, 0.
+    """What a bisection has found so far. Positions count from the oldest commit, 0."""
 
-    Attributes
-    ----------
-    outcome : BisectionOutcome
-        What can be said.
-    alpha : float
-        The risk of the proof that the ends differ, and of the confirmation.
-    credible : tuple of int
-        Where the step may be, oldest first: once it is confirmed its own positions, several when those between
-        could not be measured; until then the fewest that hold it with a posterior probability of at least
-        1 - alpha.
-    probability : float
-        Theirs by the posterior, given that something changed.
-    parent, culprit : int or None
-        The step that is most likely: the last position before it and the first from it on that can be measured.
-    change : float
-        Time at the newest end over time at the oldest; NaN before the first pair.
-    change_low, change_high : float
-        Its certified bounds, each with risk alpha / 2.
-    step, step_low, step_high : float
-        The same of the culprit against its parent; NaN, 0 and infinity before the first pair.
-    rest_low, rest_high : float
-        Interval, with confidence 1 - alpha, of the factor that the step leaves unexplained; NaN while unknown.
-    pairs : int
-        Pairs of runs so far.
-    skipped : tuple of int
-        Positions that could not be measured.
-    tick : float
-        The step in which times were read, relative to the shortest; 0 when they tell none.
-    outlook : BisectionOutlook
-        How much runs scatter and, when the bisection is open, what would end it.
-    """
-
-    outcome: BisectionOutcome
-    alpha: float
+    outcome: BisectionOutcome  # what can be said
+    alpha: float  # the risk of the proof that the ends differ, and of the confirmation
+    # Where the step may be, oldest first: once it is confirmed its own positions, several when those between
+    # could not be measured; until then the fewest that hold it with a posterior probability of at least 1 -
+    # alpha
     credible: tuple[int, ...]
-    probability: float
+    probability: float  # theirs by the posterior, given that something changed
+    # The step that is most likely: the last position before it and the first from it on that can be measured
     parent: int | None
     culprit: int | None
-    change: float
+    change: float  # time at the newest end over time at the oldest; NaN before the first pair
+    # Its certified bounds, each with risk alpha / 2
     change_low: float
     change_high: float
+    # The same of the culprit against its parent; NaN, 0 and infinity before the first pair
     step: float
     step_low: float
     step_high: float
+    # Interval, with confidence 1 - alpha, of the factor that the step leaves unexplained; NaN while unknown
     rest_low: float
     rest_high: float
-    pairs: int
-    skipped: tuple[int, ...]
-    tick: float
-    outlook: BisectionOutlook
+    pairs: int  # pairs of runs so far
+    skipped: tuple[int, ...]  # positions that could not be measured
+    tick: float  # the step in which times were read, relative to the shortest; 0 when they tell none
+    outlook: BisectionOutlook  # how much runs scatter and, when the bisection is open, what would end it
 
     @property
     def open(self) -> bool:

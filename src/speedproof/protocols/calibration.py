@@ -13,39 +13,23 @@ from speedproof.stats.sequential import smallest_provable
 
 
 class Calibration(Struct, frozen=True):
-    """Noise floor of a machine for one command.
+    """Noise floor of a machine for one command."""
 
-    Attributes
-    ----------
-    runs : int
-        Runs that it rests on.
-    median : float
-        Seconds of a run.
-    noise : float
-        Relative spread of single runs: 1.4826 times the median absolute deviation of their logarithms.
-    block_noise : float
-        The same of the ratio of the two runs of a block, which is what a comparison sees.
-    autocorrelation, autocorrelation_pvalue : float
-        Rank correlation of neighbouring runs: 1 - v / 2, v being von Neumann's ratio of the ranks; the two-sided
-        p-value of independence is that ratio's. NaN for constant times.
-    drift, drift_pvalue : float
-        Spearman's correlation of time and order; p-value of no trend.
-    block_seconds : float
-        What a block costs, hooks and the runner's own work included.
-    provable : tuple of (float, float, float)
-        Seconds of measuring, the number of blocks that they allow, and the smallest speedup that about half
-        of such sessions prove; infinity when none.
-    """
-
-    runs: int
-    median: float
+    runs: int  # runs that it rests on
+    median: float  # seconds of a run
+    # Relative spread of single runs: 1.4826 times the median absolute deviation of their logarithms
     noise: float
-    block_noise: float
+    block_noise: float  # the same of the ratio of the two runs of a block, which is what a comparison sees
+    # Rank correlation of neighbouring runs: 1 - v / 2, v being von Neumann's ratio of the ranks; the two-
+    # sided p-value of independence is that ratio's. NaN for constant times
     autocorrelation: float
     autocorrelation_pvalue: float
+    # Spearman's correlation of time and order; p-value of no trend
     drift: float
     drift_pvalue: float
-    block_seconds: float
+    block_seconds: float  # what a block costs, hooks and the runner's own work included
+    # Seconds of measuring, the number of blocks that they allow, and the smallest speedup that about half of
+    # such sessions prove; infinity when none
     provable: tuple[tuple[float, float, float], ...]
 
 

@@ -28,28 +28,15 @@ _LEAST_LEVEL = 0.5
 
 
 class RowFinding(Struct, frozen=True):
-    """What a row of the tool's output says of one location.
+    """What a row of the tool's output says of one location."""
 
-    Attributes
-    ----------
-    significant : bool
-        Whether the speedup is; False also when the protocol could not conclude.
-    confidence : float
-        Its confidence level; NaN when the protocol could not conclude and none was given.
-    remarks : tuple of str
-        Warnings.
-    bounds : Estimate or None
-        The speedup with certified bounds at the stated level, or at 0.95 when none was given; None when the
-        protocol stopped before a test. The original tool has none.
-    slower : bool
-        Whether a slowdown is significant at the level of the bounds.
-    """
-
-    significant: bool
-    confidence: float
-    remarks: tuple[str, ...]
+    significant: bool  # whether the speedup is; False also when the protocol could not conclude
+    confidence: float  # its confidence level; NaN when the protocol could not conclude and none was given
+    remarks: tuple[str, ...]  # warnings
+    # The speedup with certified bounds at the stated level, or at 0.95 when none was given; None when the
+    # protocol stopped before a test. The original tool has none
     bounds: Estimate | None = None
-    slower: bool = False
+    slower: bool = False  # whether a slowdown is significant at the level of the bounds
 
 
 def mean_remarks(decision: MeanDecision, n: int, m: int) -> tuple[str, ...]:

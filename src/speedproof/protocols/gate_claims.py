@@ -54,21 +54,15 @@ class Outcome(StrEnum):
 class Demand(Struct, frozen=True):
     """What one benchmark must prove.
 
-    Attributes
-    ----------
-    policy : Policy
-        The kind of proof.
-    margin : float
-        Positive: the speedup may fall to c = 1 / (1 + margin), or lie between c and 1 / c. A proven improvement
-        is one over 1, whatever the margin.
-
     Raises
     ------
     ValueError
         A margin that is not positive and finite.
     """
 
-    policy: Policy = Policy.NO_REGRESSION
+    policy: Policy = Policy.NO_REGRESSION  # the kind of proof
+    # Positive: the speedup may fall to c = 1 / (1 + margin), or lie between c and 1 / c. A proven improvement
+    # is one over 1, whatever the margin
     margin: float = 0.02
 
     def __post_init__(self) -> None:
@@ -79,30 +73,20 @@ class Demand(Struct, frozen=True):
 class GateRules(Struct, frozen=True):
     """How the gate decides.
 
-    Attributes
-    ----------
-    alpha : float
-        The risk of a false pass, and (corrected) of a false fail, in the range that
-        :class:`speedproof.protocols.pair.Rules` allows; of one look, where there are several.
-    multiplicity : {"holm", "bh", "none"}
-        How p-values are corrected where one claim among many is enough.
-    protocol : {"typical", "mean", "median"}
-        Whose test decides; by default that of the headline of ``compare``.
-    family : int
-        How many benchmarks there are, where some were decided at an earlier look and are not among those here.
-    look, looks : int
-        Which look this is, and how many there will be.
-
     Raises
     ------
     ValueError
         A risk out of that range.
     """
 
+    # The risk of a false pass, and (corrected) of a false fail, in the range that
+    # :class:`speedproof.protocols.pair.Rules` allows; of one look, where there are several
     alpha: float = 0.05
-    multiplicity: Multiplicity = "holm"
-    protocol: Location = "typical"
+    multiplicity: Multiplicity = "holm"  # how p-values are corrected where one claim among many is enough
+    protocol: Location = "typical"  # whose test decides; by default that of the headline of ``compare``
+    # How many benchmarks there are, where some were decided at an earlier look and are not among those here
     family: int = 0
+    # Which look this is, and how many there will be
     look: int = 1
     looks: int = 1
 
@@ -133,27 +117,14 @@ def judge(required: npt.ArrayLike, contradicted: npt.ArrayLike, alpha: float) ->
 
 
 class Hypothesis(Struct, frozen=True):
-    """One statement on a benchmark's speedup and whether it is proven.
+    """One statement on a benchmark's speedup and whether it is proven."""
 
-    Attributes
-    ----------
-    name : str
-        A key of :func:`evidence` in words: ``"not worse"``, ``"regression"``, ...
-    hypothesis : str
-        What it says of the speedup.
-    pvalue : float
-        Of the test of its opposite; NaN where the protocol stopped before a test.
-    adjusted : float
-        What is compared with alpha: corrected over all benchmarks, or the p-value itself for a requirement.
-    proven : bool
-        Whether ``adjusted`` is at most alpha.
-    """
-
-    name: str
-    hypothesis: str
-    pvalue: float
+    name: str  # a key of :func:`evidence` in words: ``"not worse"``, ``"regression"``, ...
+    hypothesis: str  # what it says of the speedup
+    pvalue: float  # of the test of its opposite; NaN where the protocol stopped before a test
+    # What is compared with alpha: corrected over all benchmarks, or the p-value itself for a requirement
     adjusted: float
-    proven: bool
+    proven: bool  # whether ``adjusted`` is at most alpha
 
 
 ASKS = {

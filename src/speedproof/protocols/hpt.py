@@ -49,38 +49,20 @@ class Winner(StrEnum):
 
 
 class HptBenchmark(Struct, frozen=True):
-    """What the first level says of one benchmark, and what the second makes of it.
+    """What the first level says of one benchmark, and what the second makes of it."""
 
-    Attributes
-    ----------
-    benchmark : str
-        Its name.
-    winner : Winner
-        By the rank-sum test; by the medians when there are too few runs to test.
-    difference : float
-        Median score of the candidate less that of the reference; 0 for a tie.
-    rank : float
-        Mid-rank of its size among all benchmarks.
-    pvalue_candidate, pvalue_reference : float
-        One-sided, for either side being better; NaN when not tested.
-    level : float or None
-        Risk of that test; None when there are too few runs for it ever to reject.
-    reference_runs, candidate_runs : int
-        How many runs were compared.
-    conflict : bool
-        The test and the medians name different winners.
-    """
-
-    benchmark: str
-    winner: Winner
-    difference: float
-    rank: float
+    benchmark: str  # its name
+    winner: Winner  # by the rank-sum test; by the medians when there are too few runs to test
+    difference: float  # median score of the candidate less that of the reference; 0 for a tie
+    rank: float  # mid-rank of its size among all benchmarks
+    # One-sided, for either side being better; NaN when not tested
     pvalue_candidate: float
     pvalue_reference: float
-    level: float | None
+    level: float | None  # risk of that test; None when there are too few runs for it ever to reject
+    # How many runs were compared
     reference_runs: int
     candidate_runs: int
-    conflict: bool
+    conflict: bool  # the test and the medians name different winners
 
 
 class Hpt(Struct, frozen=True):

@@ -26,52 +26,26 @@ _LARGEST_LOG = 700.0  # of a double: 709
 
 
 class HptClaim(Struct, frozen=True):
-    """A speedup of the winner over the other side, and what HPT thinks of it.
+    """A speedup of the winner over the other side, and what HPT thinks of it."""
 
-    Attributes
-    ----------
-    method : str
-        Who states it: ``"asked"``, ``"geometric mean"`` or ``"paired t"``.
-    speedup : float or None
-        The speedup; None where the t test does not reject equality.
-    confidence : float
-        Of HPT, that the winner is more than so much faster; NaN without a speedup.
-    loss : float
-        Confidence asked for less ``confidence``; negative where there is more than asked for.
-    error : float
-        Speedup over the one that HPT certifies at the confidence asked for, less one; NaN where there is none.
-    """
-
-    method: str
-    speedup: float | None
-    confidence: float
-    loss: float
+    method: str  # who states it: ``"asked"``, ``"geometric mean"`` or ``"paired t"``
+    speedup: float | None  # the speedup; None where the t test does not reject equality
+    confidence: float  # of HPT, that the winner is more than so much faster; NaN without a speedup
+    loss: float  # confidence asked for less ``confidence``; negative where there is more than asked for
+    # Speedup over the one that HPT certifies at the confidence asked for, less one; NaN where there is none
     error: float
 
 
 class HptClaims(Struct, frozen=True):
-    """Claims about a suite at one confidence.
+    """Claims about a suite at one confidence."""
 
-    Attributes
-    ----------
-    confidence : float
-        The confidence asked for, r.
-    candidate_wins : bool
-        Whether the speedups are the candidate's over the reference; else the reverse.
-    certified : float or None
-        HPT's r-speedup; None when even a factor of 1 fails.
-    t_confidence : float
-        One minus the p-value of the one-sided paired t test of the median scores, for the winner; NaN for one
-        benchmark.
-    claims : tuple of HptClaim
-        The geometric mean's, the t test's, and those that were asked for.
-    """
-
-    confidence: float
-    candidate_wins: bool
-    certified: float | None
+    confidence: float  # the confidence asked for, r
+    candidate_wins: bool  # whether the speedups are the candidate's over the reference; else the reverse
+    certified: float | None  # HPT's r-speedup; None when even a factor of 1 fails
+    # One minus the p-value of the one-sided paired t test of the median scores, for the winner; NaN for one
+    # benchmark
     t_confidence: float
-    claims: tuple[HptClaim, ...]
+    claims: tuple[HptClaim, ...]  # the geometric mean's, the t test's, and those that were asked for
 
 
 def _geometric_mean(ratios: Sequence[Fraction]) -> float | None:

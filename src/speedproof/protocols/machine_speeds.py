@@ -27,25 +27,15 @@ Sides = Literal["both", "reference", "candidate"]
 
 
 class MachineSpeeds(Struct, frozen=True):
-    """Two speeds that most benchmarks share, of both versions or of one.
+    """Two speeds that most benchmarks share, of both versions or of one."""
 
-    Attributes
-    ----------
-    factor : float
-        Slow over fast.
-    benchmarks, of : int
-        How many benchmarks ran at these two speeds, of how many.
-    speedup : float
-        Geometric mean over them of the speedup between processes of the same speed; NaN for one version.
-    sides : {"both", "reference", "candidate"}
-        Which versions ran at two speeds.
-    """
-
-    factor: float
+    factor: float  # slow over fast
+    # How many benchmarks ran at these two speeds, of how many
     benchmarks: int
     of: int
+    # Geometric mean over them of the speedup between processes of the same speed; NaN for one version
     speedup: float
-    sides: Sides = "both"
+    sides: Sides = "both"  # which versions ran at two speeds
 
 
 def machine_speeds(pairs: Sequence[Pair]) -> MachineSpeeds | None:

@@ -38,76 +38,44 @@ _APART = log(1.1)  # modes further apart than twice this, once aligned, are not 
 
 
 class MatchedMode(Struct, frozen=True):
-    """A mode that both versions have.
+    """A mode that both versions have."""
 
-    Attributes
-    ----------
-    reference, candidate : float
-        Where it lies in each version.
-    ratio : Estimate
-        Geometric mean of its values in the reference over that in the candidate: above 1 it got smaller.
-    reference_share, candidate_share : float
-        Share of the runs that fall into it.
-    moved, reweighted : bool
-        Whether it is shown to lie elsewhere, to be hit more or less often.
-    pvalue_moved, pvalue_reweighted : float
-        Adjusted (Holm), of all claims on this benchmark.
-    """
-
+    # Where it lies in each version
     reference: float
     candidate: float
+    # Geometric mean of its values in the reference over that in the candidate: above 1 it got smaller
     ratio: Estimate
+    # Share of the runs that fall into it
     reference_share: float
     candidate_share: float
+    # Whether it is shown to lie elsewhere, to be hit more or less often
     moved: bool
     reweighted: bool
+    # Adjusted (Holm), of all claims on this benchmark
     pvalue_moved: float
     pvalue_reweighted: float
 
 
 class ModeComparison(Struct, frozen=True):
-    """What the distributions of two samples say beyond their locations.
+    """What the distributions of two samples say beyond their locations."""
 
-    Attributes
-    ----------
-    benchmark, metric : str
-        What was compared.
-    unit : str
-        The base unit of places and gap.
-    alpha : float
-        The risk that anything is claimed of two equal versions.
-    sizes : (int, int)
-        Values that were used: one a process where values are nested.
-    reference_modes, candidate_modes : tuple of float
-        Where the clear modes of each mixture lie, those of fewer than five values left out.
-    matched : tuple of MatchedMode
-        In order of place.
-    vanished, appeared : tuple of float
-        Modes shown to be in the reference only, in the candidate only.
-    pvalue : float
-        Of one distribution behind both samples.
-    doubts : tuple of Assumption
-        Why no claim is made whatever the p-value says.
-    gap : float
-        I1 = E|X - Y|.
-    candidate_lower : float
-        I2 = P[Y < X], ties not counted.
-    """
-
+    # What was compared
     benchmark: str
     metric: str
-    unit: str
-    alpha: float
-    sizes: tuple[int, int]
+    unit: str  # the base unit of places and gap
+    alpha: float  # the risk that anything is claimed of two equal versions
+    sizes: tuple[int, int]  # values that were used: one a process where values are nested
+    # Where the clear modes of each mixture lie, those of fewer than five values left out
     reference_modes: tuple[float, ...]
     candidate_modes: tuple[float, ...]
-    matched: tuple[MatchedMode, ...]
+    matched: tuple[MatchedMode, ...]  # in order of place
+    # Modes shown to be in the reference only, in the candidate only
     vanished: tuple[float, ...]
     appeared: tuple[float, ...]
-    pvalue: float
-    doubts: tuple[Assumption, ...]
-    gap: float
-    candidate_lower: float
+    pvalue: float  # of one distribution behind both samples
+    doubts: tuple[Assumption, ...]  # why no claim is made whatever the p-value says
+    gap: float  # I1 = E|X - Y|
+    candidate_lower: float  # I2 = P[Y < X], ties not counted
 
     @property
     def moved(self) -> bool:

@@ -32,26 +32,14 @@ _PROMISE = {
 
 
 class ControlledVerdict(Struct, frozen=True):
-    """The verdict on one benchmark as part of a family.
+    """The verdict on one benchmark as part of a family."""
 
-    Attributes
-    ----------
-    benchmark : str
-        Its name.
-    verdict : Verdict
-        After control; undecided where the plain one was no claim of the family.
-    plain : Verdict
-        Of the comparison by itself.
-    pvalue : float
-        Adjusted, of the verdict; of the nearest claim when undecided; NaN when nothing was tested.
-    confidence, plain_confidence : float
-        1 - adjusted p-value, and 1 - plain p-value of the same claim.
-    """
-
-    benchmark: str
-    verdict: Verdict
-    plain: Verdict
+    benchmark: str  # its name
+    verdict: Verdict  # after control; undecided where the plain one was no claim of the family
+    plain: Verdict  # of the comparison by itself
+    # Adjusted, of the verdict; of the nearest claim when undecided; NaN when nothing was tested
     pvalue: float
+    # 1 - adjusted p-value, and 1 - plain p-value of the same claim
     confidence: float
     plain_confidence: float
 

@@ -37,20 +37,12 @@ _NO_RATIO = (
 
 
 class NoiseFloor(Struct, frozen=True, eq=False):
-    """How much sessions of identical code differ, of every benchmark on a metric.
+    """How much sessions of identical code differ, of every benchmark on a metric."""
 
-    Attributes
-    ----------
-    store : str
-        Where that was seen.
-    spreads : mapping of Key to SessionSpread
-        Of the benchmarks that were measured in several sessions of one version.
-    others : mapping of str to SessionSpread
-        By metric, what those tell of a benchmark that was not.
-    """
-
-    store: str
+    store: str  # where that was seen
+    # Of the benchmarks that were measured in several sessions of one version
     spreads: Mapping[Key, SessionSpread] = field(default_factory=dict)
+    # By metric, what those tell of a benchmark that was not
     others: Mapping[str, SessionSpread] = field(default_factory=dict)
 
     def of(self, key: Key) -> SessionSpread | None:

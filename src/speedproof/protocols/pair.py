@@ -34,37 +34,25 @@ _LARGE = 1e307
 class Rules(Struct, frozen=True):
     """How to compare: the risk, and the few choices that the protocols leave open.
 
-    Attributes
-    ----------
-    alpha : float
-        The risk of each of the two sides, from 1e-9 to below 1; above one half a lower bound exceeds the
-        estimate, which is of use only to repeat what others did.
-    nested : {"process", "pool"}
-        Whether values of one process, or of one of four or more sessions a side, are replaced by their mean
-        (median) or treated as independent.
-    always_welch : bool
-        Leave the pre-test on variances out of the mean protocol.
-    ks_rule : {"legacy", "r422"}
-        When the median protocol's Kolmogorov-Smirnov p-value is exact.
-    margin : float or None
-        Speedups strictly within 1/(1 + margin) and 1 + margin are equivalent when that is proven.
-    bootstrap : bool
-        The 2009 protocol goes on with the bootstrap where it asks for 30 runs "or the bootstrap".
-    floor : NoiseFloor or None
-        How much sessions of identical code differ: what sides of few sessions are held against.
-
     Raises
     ------
     ValueError
         A risk out of range or a margin that is not positive.
     """
 
+    # The risk of each of the two sides, from 1e-9 to below 1; above one half a lower bound exceeds the
+    # estimate, which is of use only to repeat what others did
     alpha: float = 0.05
+    # Whether values of one process, or of one of four or more sessions a side, are replaced by their mean
+    # (median) or treated as independent
     nested: Literal["process", "pool"] = "process"
-    always_welch: bool = False
-    ks_rule: KSRule = "legacy"
+    always_welch: bool = False  # leave the pre-test on variances out of the mean protocol
+    ks_rule: KSRule = "legacy"  # when the median protocol's Kolmogorov-Smirnov p-value is exact
+    # Speedups strictly within 1/(1 + margin) and 1 + margin are equivalent when that is proven
     margin: float | None = None
+    # The 2009 protocol goes on with the bootstrap where it asks for 30 runs "or the bootstrap"
     bootstrap: bool = False
+    # How much sessions of identical code differ: what sides of few sessions are held against
     floor: NoiseFloor | None = None
 
     def __post_init__(self) -> None:

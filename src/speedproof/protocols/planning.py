@@ -21,51 +21,30 @@ _MEDIAN = math.pi / 2
 
 
 class PlannedSize(Struct, frozen=True):
-    """What a proof of one speedup takes.
+    """What a proof of one speedup takes."""
 
-    Attributes
-    ----------
-    speedup : float
-        Proven by about 8 of 10 sessions of this size, if it is the true one.
-    builds : int
-        Of each version; 0 where more than a million would be needed.
-    building, measuring : float
-        Seconds, of all versions together.
-    """
-
-    speedup: float
-    builds: int
+    speedup: float  # proven by about 8 of 10 sessions of this size, if it is the true one
+    builds: int  # of each version; 0 where more than a million would be needed
+    # Seconds, of all versions together
     building: float
     measuring: float
 
 
 class RunPlan(Struct, frozen=True):
-    """How to measure, by a pilot.
+    """How to measure, by a pilot."""
 
-    Attributes
-    ----------
-    builds, runs : int
-        Of the pilot: builds of each version, and runs of each build.
-    between, within : float
-        Standard deviations as shares: what builds add to a value, and what runs of one build vary by.
-    build_seconds, run_seconds : float
-        What one more of each costs.
-    runs_per_build : int
-        The cheapest for whatever precision.
-    sizes : tuple of PlannedSize
-        For several speedups.
-    alpha : float
-        Of the proofs.
-    """
-
+    # Of the pilot: builds of each version, and runs of each build
     builds: int
     runs: int
+    # Standard deviations as shares: what builds add to a value, and what runs of one build vary by
     between: float
     within: float
+    # What one more of each costs
     build_seconds: float
     run_seconds: float
-    runs_per_build: int
-    sizes: tuple[PlannedSize, ...]
+    runs_per_build: int  # the cheapest for whatever precision
+    sizes: tuple[PlannedSize, ...]  # for several speedups
+    # Of the proofs
     alpha: float  # of the proofs
 
 

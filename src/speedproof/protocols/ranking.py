@@ -29,27 +29,17 @@ Scope = Literal["these", "like these"]
 
 
 class PairVerdict(Struct, frozen=True):
-    """Two versions.
+    """Two versions."""
 
-    Attributes
-    ----------
-    reference, candidate : str
-        The versions.
-    estimate : Estimate
-        By single runs the chance that a run of the candidate beats a run of the reference, ties counting half,
-        each bound at risk alpha by itself; over a suite the geometric mean of the candidate's speedups, with
-        its two-sided interval.
-    verdict : Verdict
-        After Holm's control over all pairs and both directions.
-    pvalue : float
-        Adjusted, of the direction observed; NaN when the test is not defined.
-    """
-
+    # The versions
     reference: str
     candidate: str
+    # By single runs the chance that a run of the candidate beats a run of the reference, ties counting half,
+    # each bound at risk alpha by itself; over a suite the geometric mean of the candidate's speedups, with
+    # its two-sided interval
     estimate: Estimate
-    verdict: Verdict
-    pvalue: float
+    verdict: Verdict  # after Holm's control over all pairs and both directions
+    pvalue: float  # adjusted, of the direction observed; NaN when the test is not defined
 
 
 def decide(ahead: bool, adjusted: Sequence[float], alpha: float) -> tuple[Verdict, float]:
@@ -89,27 +79,16 @@ class Placed:
 
 
 class RankedVersion(Placed, Struct, frozen=True):
-    """One version's place.
+    """One version's place."""
 
-    Attributes
-    ----------
-    version : str
-        Its name.
-    speedup : Estimate
-        Geometric mean of its speedups over the reference, with the two-sided interval by itself.
-    best_rank, worst_rank : int
-        1 is the fastest. Between them lies every rank that the proven verdicts allow.
-    tied : bool
-        Whether it is not told apart from a neighbour in the order of the ranking.
-    doubtful : tuple of str
-        Benchmarks on which its runs are not what the verdicts assume: the true risk is unknown.
-    """
-
-    version: str
+    version: str  # its name
+    # Geometric mean of its speedups over the reference, with the two-sided interval by itself
     speedup: Estimate
+    # 1 is the fastest. Between them lies every rank that the proven verdicts allow
     best_rank: int
     worst_rank: int
-    tied: bool = False
+    tied: bool = False  # whether it is not told apart from a neighbour in the order of the ranking
+    # Benchmarks on which its runs are not what the verdicts assume: the true risk is unknown
     doubtful: tuple[str, ...] = ()
 
 

@@ -242,24 +242,12 @@ class AtMargin(Struct, frozen=True):
 
 
 class SessionFloor(Struct, frozen=True):
-    """How much sessions of identical code differ, as a comparison of few sessions was held against it.
+    """How much sessions of identical code differ, as a comparison of few sessions was held against it."""
 
-    Attributes
-    ----------
-    deviation : float
-        Standard deviation of a session's logarithm.
-    degrees : float
-        Degrees of freedom behind it.
-    sessions : int
-        Sessions of this benchmark that tell it; 0 where only other benchmarks do.
-    reach : float
-        By so much, as a share, two such sides differ at risk alpha though their code is the same.
-    """
-
-    deviation: float
-    degrees: float
-    sessions: int
-    reach: float
+    deviation: float  # standard deviation of a session's logarithm
+    degrees: float  # degrees of freedom behind it
+    sessions: int  # sessions of this benchmark that tell it; 0 where only other benchmarks do
+    reach: float  # by so much, as a share, two such sides differ at risk alpha though their code is the same
 
 
 class Comparison(Struct, frozen=True):

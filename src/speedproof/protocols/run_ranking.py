@@ -30,44 +30,25 @@ if TYPE_CHECKING:
 
 
 class RankedRun(Placed, Struct, frozen=True):
-    """One version among the others of a benchmark.
+    """One version among the others of a benchmark."""
 
-    Attributes
-    ----------
-    version : str
-        Its name.
-    n : int
-        Observations.
-    mean, median : float
-        Of the sample.
-    modes : int or None
-        Peaks of its mixture told apart by a clear valley; None when no mixture could be fitted.
-    chance : Estimate
-        I3 of the samples: one run of this version beats one run of every other. Values nested in processes
-        widen the interval as they must.
-    ties : float
-        What ties would add to it.
-    mixture_chance : Estimate or None
-        I3 of the mixtures; None when some version has none.
-    best_rank, worst_rank : int
-        1 wins most single runs. Between them lies every rank that the proven verdicts allow.
-    tied : bool
-        Whether it is not told apart from a neighbour.
-    doubts : tuple of Check
-        What makes the true risk of its verdicts another one than stated, mostly a larger one.
-    """
-
-    version: str
-    n: int
+    version: str  # its name
+    n: int  # observations
+    # Of the sample
     mean: float
     median: float
+    # Peaks of its mixture told apart by a clear valley; None when no mixture could be fitted
     modes: int | None
+    # I3 of the samples: one run of this version beats one run of every other. Values nested in processes
+    # widen the interval as they must
     chance: Estimate
-    ties: float
-    mixture_chance: Estimate | None
+    ties: float  # what ties would add to it
+    mixture_chance: Estimate | None  # I3 of the mixtures; None when some version has none
+    # 1 wins most single runs. Between them lies every rank that the proven verdicts allow
     best_rank: int
     worst_rank: int
-    tied: bool
+    tied: bool  # whether it is not told apart from a neighbour
+    # What makes the true risk of its verdicts another one than stated, mostly a larger one
     doubts: tuple[Check, ...]
 
 

@@ -40,67 +40,31 @@ class Entry(Struct, frozen=True, eq=False):
 
 
 class SuiteRow(Struct, frozen=True):
-    """One row of the report.
+    """One row of the report."""
 
-    Attributes
-    ----------
-    name : str
-        The benchmark.
-    speedups : dict of Location to float
-        Observed.
-    mean, median : RowFinding
-        Significant or not, at which level.
-    weights : dict of Location to float
-        The weight of this benchmark in each overall gain.
-    remarks : tuple of str
-        All warnings of the row.
-    """
-
-    name: str
-    speedups: dict[Location, float]
+    name: str  # the benchmark
+    speedups: dict[Location, float]  # observed
+    # Significant or not, at which level
     mean: RowFinding
     median: RowFinding
-    weights: dict[Location, float]
-    remarks: tuple[str, ...]
+    weights: dict[Location, float]  # the weight of this benchmark in each overall gain
+    remarks: tuple[str, ...]  # all warnings of the row
 
 
 class SuiteReport(Struct, frozen=True):
-    """The report of a whole configuration.
+    """The report of a whole configuration."""
 
-    Attributes
-    ----------
-    rows : tuple of SuiteRow
-        In the order of the configuration.
-    overall : dict of Location to OverallGain
-        By each location.
-    accelerated : dict of {"mean", "median"} to Accelerated
-        By each protocol.
-    confidence : float or None
-        The level given for all benchmarks.
-    precision : float
-        For the number of benchmarks needed.
-    weighting : str
-        How benchmarks weigh: ``"custom"``, ``"equal"`` or ``"fraction"``.
-    remarks : tuple of str
-        On the suite as a whole.
-    levels : tuple of float or None
-        The level of each row; None where the highest was searched.
-    dominant : (str, float) or None
-        The benchmark that makes up more than half of the weighted total of the means, and its share.
-    original : bool
-        Whether the tool of 2010 was followed instead of the article.
-    """
-
-    rows: tuple[SuiteRow, ...]
-    overall: dict[Location, OverallGain]
-    accelerated: dict[str, Accelerated]
-    confidence: float | None
-    precision: float
-    weighting: Weighting
-    remarks: tuple[str, ...]
-    levels: tuple[float | None, ...]
+    rows: tuple[SuiteRow, ...]  # in the order of the configuration
+    overall: dict[Location, OverallGain]  # by each location
+    accelerated: dict[str, Accelerated]  # by each protocol
+    confidence: float | None  # the level given for all benchmarks
+    precision: float  # for the number of benchmarks needed
+    weighting: Weighting  # how benchmarks weigh: ``"custom"``, ``"equal"`` or ``"fraction"``
+    remarks: tuple[str, ...]  # on the suite as a whole
+    levels: tuple[float | None, ...]  # the level of each row; None where the highest was searched
+    # The benchmark that makes up more than half of the weighted total of the means, and its share
     dominant: tuple[str, float] | None
-    original: bool
+    original: bool  # whether the tool of 2010 was followed instead of the article
 
 
 def report_suite(

@@ -30,51 +30,28 @@ _VALID_ABOVE = 5
 
 
 class OverallGain(Struct, frozen=True):
-    """The speedup of the weighted total of a suite.
+    """The speedup of the weighted total of a suite."""
 
-    Attributes
-    ----------
-    speedup : float
-        S = sum(w f(X)) / sum(w f(Y)).
-    gain : float
-        G = 1 - 1/S: the share of the reference's total that the candidate saves.
-    """
-
-    speedup: float
-    gain: float
+    speedup: float  # S = sum(w f(X)) / sum(w f(Y))
+    gain: float  # G = 1 - 1/S: the share of the reference's total that the candidate saves
 
 
 class Accelerated(Struct, frozen=True):
-    """How many benchmarks are accelerated, and what that says of benchmarks at large.
+    """How many benchmarks are accelerated, and what that says of benchmarks at large."""
 
-    Attributes
-    ----------
-    accelerated, benchmarks : int
-        The counts a and b.
-    proportion : Estimate
-        C = a / b with the interval of the two-sided proportion test with continuity correction.
-    wilson, clopper_pearson : Estimate
-        The same with Wilson's interval, which is close to its level on average, and with that of Clopper and
-        Pearson, which never covers less than it says.
-    validity : float
-        a - a**2 / b, which the article asks to exceed 5.
-    valid : bool
-        Whether it does.
-    precision : float
-        The half width r asked for.
-    benchmarks_needed : int
-        Benchmarks needed to know C to within r at the same confidence.
-    """
-
+    # The counts a and b
     accelerated: int
     benchmarks: int
+    # C = a / b with the interval of the two-sided proportion test with continuity correction
     proportion: Estimate
+    # The same with Wilson's interval, which is close to its level on average, and with that of Clopper and
+    # Pearson, which never covers less than it says
     wilson: Estimate
     clopper_pearson: Estimate
-    validity: float
-    valid: bool
-    precision: float
-    benchmarks_needed: int
+    validity: float  # a - a**2 / b, which the article asks to exceed 5
+    valid: bool  # whether it does
+    precision: float  # the half width r asked for
+    benchmarks_needed: int  # benchmarks needed to know C to within r at the same confidence
 
 
 def locate(values: FloatArray, location: Location) -> float:

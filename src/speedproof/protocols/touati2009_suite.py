@@ -20,24 +20,13 @@ _VALID_FROM = 10
 
 
 class Gain2009(Struct, frozen=True):
-    """The weighted overall gain of section 3.
+    """The weighted overall gain of section 3."""
 
-    Attributes
-    ----------
-    weights : tuple of float
-        One a program, adding up to 1: in proportion to the initial times unless given.
-    weighted_gains : tuple of float
-        Weight times saved time, in base units.
-    gain : float
-        Their sum over the sum of weight times initial time.
-    confidence : float
-        The smallest confidence of any program's own speedup.
-    """
-
+    # One a program, adding up to 1: in proportion to the initial times unless given
     weights: tuple[float, ...]
-    weighted_gains: tuple[float, ...]
-    gain: float
-    confidence: float
+    weighted_gains: tuple[float, ...]  # weight times saved time, in base units
+    gain: float  # their sum over the sum of weight times initial time
+    confidence: float  # the smallest confidence of any program's own speedup
 
 
 def gain_2009(

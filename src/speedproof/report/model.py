@@ -22,48 +22,22 @@ Outcome = Literal["", "passed", "failed", "undecided"]
 
 
 class Text(Struct, frozen=True):
-    """One paragraph.
+    """One paragraph."""
 
-    Attributes
-    ----------
-    text : str
-        What it says. Leading spaces indent all of its lines.
-    style : Style
-        Its meaning.
-    aside : str
-        Said at the end of the same line where there is room, else on a line of its own.
-    """
-
-    text: str
-    style: Style = ""
-    aside: str = ""
+    text: str  # what it says. Leading spaces indent all of its lines
+    style: Style = ""  # its meaning
+    aside: str = ""  # said at the end of the same line where there is room, else on a line of its own
 
 
 class Cell(Struct, frozen=True):
-    """One cell of a table.
+    """One cell of a table."""
 
-    Attributes
-    ----------
-    text : str
-        As shown.
-    style : Style
-        Its meaning.
-    shorter : tuple of str
-        What to show where there is less room, the longest first.
-    spans : bool
-        Whether the text may run on over the empty cells at its right.
-    speedup : Estimate or None
-        What the text tells, for formats that draw.
-    key : float or None
-        What to sort by, for formats that sort.
-    """
-
-    text: str
-    style: Style = ""
-    shorter: tuple[str, ...] = ()
-    spans: bool = False
-    speedup: Estimate | None = None
-    key: float | None = None
+    text: str  # as shown
+    style: Style = ""  # its meaning
+    shorter: tuple[str, ...] = ()  # what to show where there is less room, the longest first
+    spans: bool = False  # whether the text may run on over the empty cells at its right
+    speedup: Estimate | None = None  # what the text tells, for formats that draw
+    key: float | None = None  # what to sort by, for formats that sort
 
     def at(self, level: int) -> str:
         """The text at a level of brevity: 0 is the longest."""
@@ -71,58 +45,27 @@ class Cell(Struct, frozen=True):
 
 
 class Column(Struct, frozen=True):
-    """One column of a table.
+    """One column of a table."""
 
-    Attributes
-    ----------
-    title : str
-        Its heading.
-    right : bool
-        Whether its cells are set flush right.
-    names : bool
-        Whether it holds names, which may be shortened in the middle but stay distinct.
-    brief : str
-        A shorter title, for where there is less room; empty for none.
-    drop : int
-        0 for a column that is always shown; where there is no room the one with the highest number goes first.
-        One with a negative number goes only where brief texts have not helped.
-    """
-
-    title: str
-    right: bool = False
-    names: bool = False
-    brief: str = ""
+    title: str  # its heading
+    right: bool = False  # whether its cells are set flush right
+    names: bool = False  # whether it holds names, which may be shortened in the middle but stay distinct
+    brief: str = ""  # a shorter title, for where there is less room; empty for none
+    # 0 for a column that is always shown; where there is no room the one with the highest number goes first.
+    # One with a negative number goes only where brief texts have not helped
     drop: int = 0
 
 
 class Row(Struct, frozen=True):
-    """One row of a table.
+    """One row of a table."""
 
-    Attributes
-    ----------
-    cells : tuple of Cell
-        One a column.
-    name : str
-        Of what it tells; as in the files, which the cell may shorten.
-    outcome : Outcome
-        What it means to a pipeline.
-    message : str
-        The whole row in a sentence.
-    kind : str
-        What rows of its sort are counted as ("slower": "... 78 more slower").
-    folded : bool
-        Whether it is counted instead of shown where room is dear.
-    panel : dict or None
-        What a page shows of it when somebody opens it.
-    """
-
-    cells: tuple[Cell, ...]
-    name: str = ""
-    outcome: Outcome = ""
-    message: str = ""
-    kind: str = ""
-    folded: bool = False
-    panel: dict[str, Any] | None = None
+    cells: tuple[Cell, ...]  # one a column
+    name: str = ""  # of what it tells; as in the files, which the cell may shorten
+    outcome: Outcome = ""  # what it means to a pipeline
+    message: str = ""  # the whole row in a sentence
+    kind: str = ""  # what rows of its sort are counted as ("slower": "... 78 more slower")
+    folded: bool = False  # whether it is counted instead of shown where room is dear
+    panel: dict[str, Any] | None = None  # what a page shows of it when somebody opens it
 
 
 class Table(Struct, frozen=True):
@@ -146,45 +89,19 @@ class Records(Struct, frozen=True):
 
 
 class Report(Struct, frozen=True):
-    """A result in words.
+    """A result in words."""
 
-    Attributes
-    ----------
-    title : str
-        What was asked, for headings and captions: ``"O3 against O2: time"``.
-    headline : tuple of Text
-        The answer, then what it cannot know.
-    tables : tuple of Table
-        The main one last.
-    notes : tuple of Text
-        What follows the tables.
-    hints : tuple of str
-        Where more is to be had on the command line; only a terminal shows them.
-    sections : tuple of Report
-        Parts that were asked for: details, explanations.
-    command : str
-        That made it.
-    data : object
-        The result itself, for JSON.
-    records : callable or None
-        For CSV; by default the cells of the main table.
-    good : bool or None
-        The answer of the whole to a pipeline, where it has one.
-    about : str
-        The row or the metric that it is about, where it is of one.
-    """
-
-    title: str
-    headline: tuple[Text, ...]
-    tables: tuple[Table, ...] = ()
-    notes: tuple[Text, ...] = ()
-    hints: tuple[str, ...] = ()
-    sections: tuple[Report, ...] = ()
-    command: str = ""
-    data: object = None
-    records: Callable[[], Records] | None = None
-    good: bool | None = None
-    about: str = ""
+    title: str  # what was asked, for headings and captions: ``"O3 against O2: time"``
+    headline: tuple[Text, ...]  # the answer, then what it cannot know
+    tables: tuple[Table, ...] = ()  # the main one last
+    notes: tuple[Text, ...] = ()  # what follows the tables
+    hints: tuple[str, ...] = ()  # where more is to be had on the command line; only a terminal shows them
+    sections: tuple[Report, ...] = ()  # parts that were asked for: details, explanations
+    command: str = ""  # that made it
+    data: object = None  # the result itself, for JSON
+    records: Callable[[], Records] | None = None  # for CSV; by default the cells of the main table
+    good: bool | None = None  # the answer of the whole to a pipeline, where it has one
+    about: str = ""  # the row or the metric that it is about, where it is of one
 
     def every(self) -> Iterator[Report]:
         """Yield the report and all parts of it, in order."""

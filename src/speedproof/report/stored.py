@@ -24,95 +24,43 @@ from speedproof.stats.estimate import Estimate
 
 
 class Context(Struct, frozen=True):
-    """How results were made, for whoever wants to make them again.
+    """How results were made, for whoever wants to make them again."""
 
-    Attributes
-    ----------
-    command : str
-        The command line, quoted for a shell.
-    versions : dict of str to str
-        Of speedproof and what it computes with.
-    """
-
-    command: str
-    versions: dict[str, str]
+    command: str  # the command line, quoted for a shell
+    versions: dict[str, str]  # of speedproof and what it computes with
 
 
 class StoredSample(Struct, frozen=True):
-    """A sample with its names: see :class:`speedproof.data.sample.Sample`.
+    """A sample with its names: see :class:`speedproof.data.sample.Sample`."""
 
-    Attributes
-    ----------
-    benchmark, metric, version : str
-        What was measured.
-    unit : str
-        The base unit of the values.
-    direction : Direction
-        Whether lower or higher values are better.
-    values : tuple of float
-        In run order.
-    processes : tuple of int or None
-        The process of each value.
-    traits : tuple of Trait
-        What is known of the sample.
-    source : str
-        File and place.
-    notes : tuple of str
-        Remarks made while reading.
-    sessions : tuple of int or None
-        The sitting of each value.
-    session_names : tuple of str
-        The name of each sitting.
-    span : (float, float) or None
-        The first and last known moment of measuring.
-    tool : str
-        The format that it was read from.
-    position : int
-        The place in its file.
-    """
-
+    # What was measured
     benchmark: str
     metric: str
     version: str
-    unit: str
-    direction: Direction
-    values: tuple[float, ...]
-    processes: tuple[int, ...] | None
-    traits: tuple[Trait, ...]
-    source: str
-    notes: tuple[str, ...]
-    sessions: tuple[int, ...] | None = None
-    session_names: tuple[str, ...] = ()
-    span: tuple[float, float] | None = None
-    tool: str = ""
-    position: int = 0
+    unit: str  # the base unit of the values
+    direction: Direction  # whether lower or higher values are better
+    values: tuple[float, ...]  # in run order
+    processes: tuple[int, ...] | None  # the process of each value
+    traits: tuple[Trait, ...]  # what is known of the sample
+    source: str  # file and place
+    notes: tuple[str, ...]  # remarks made while reading
+    sessions: tuple[int, ...] | None = None  # the sitting of each value
+    session_names: tuple[str, ...] = ()  # the name of each sitting
+    span: tuple[float, float] | None = None  # the first and last known moment of measuring
+    tool: str = ""  # the format that it was read from
+    position: int = 0  # the place in its file
 
 
 class StoredSuite(Struct, frozen=True):
-    """All samples of a suite: see :class:`speedproof.data.suite.Suite`.
+    """All samples of a suite: see :class:`speedproof.data.suite.Suite`."""
 
-    Attributes
-    ----------
-    versions : tuple of str
-        In order of first appearance.
-    samples : tuple of StoredSample
-        One for each benchmark, metric and version.
-    residue : tuple of Residue
-        What told pooled values apart.
-    skipped : tuple of Skipped
-        What was left out while reading.
-    fields : dict of str to dict of str to tuple of str
-        By version, the fields of its files.
-    commands : bool
-        Whether the versions are commands of one file.
-    """
-
-    versions: tuple[str, ...]
-    samples: tuple[StoredSample, ...]
-    residue: tuple[Residue, ...] = ()
-    skipped: tuple[Skipped, ...] = ()
+    versions: tuple[str, ...]  # in order of first appearance
+    samples: tuple[StoredSample, ...]  # one for each benchmark, metric and version
+    residue: tuple[Residue, ...] = ()  # what told pooled values apart
+    skipped: tuple[Skipped, ...] = ()  # what was left out while reading
+    # By version, the fields of its files
     fields: dict[str, dict[str, tuple[str, ...]]] = field(default_factory=dict)
-    commands: bool = False
+    commands: bool = False  # whether the versions are commands of one file
 
 
 class Document(Struct, frozen=True):

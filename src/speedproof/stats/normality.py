@@ -24,20 +24,12 @@ _GAMMA = (-2.273, 0.459)  # G, in n
 
 
 class TestResult(Struct, frozen=True):
-    """A test's statistic and p-value.
-
-    Attributes
-    ----------
-    statistic : ndarray
-        Shape of the leading axes.
-    pvalue : ndarray
-        The same shape; NaN where the test is not defined.
-    """
+    """A test's statistic and p-value."""
 
     __test__ = False  # not a test class, whatever its name makes pytest think
 
-    statistic: FloatArray
-    pvalue: FloatArray
+    statistic: FloatArray  # shape of the leading axes
+    pvalue: FloatArray  # the same shape; NaN where the test is not defined
 
 
 def _polynomial(coefficients: tuple[float, ...], x: float) -> float:

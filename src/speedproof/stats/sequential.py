@@ -46,36 +46,25 @@ _LOG_SPEEDUP_MAX = 700.0
 class SequentialResult(Struct, frozen=True):
     """What the blocks so far prove, at any moment that one chooses to look.
 
-    Attributes
-    ----------
-    blocks : int
-        Number of blocks.
-    ties : int
-        Blocks whose two values were equal; they bet nothing at a speedup of 1.
-    alpha : float
-        The risk of each side: ``low`` errs with probability at most ``alpha`` over the whole session, and so
-        does ``high``; both together with at most twice that.
-    low, high : float
-        Certified bounds of the speedup: everything below ``low`` and above ``high`` was rejected at some
-        moment. 0 and infinity while nothing was.
-    log_evidence_faster, log_evidence_slower : float
-        Natural logarithm of the present e-value against "the speedup is 1 or less" and "1 or more".
-    pvalue_faster, pvalue_slower : float
-        Anytime p-values: one over the largest e-value so far, at most 1.
-
     Notes
     -----
     ``low > high`` can happen with probability at most ``2 alpha`` if one speedup holds during the whole
     session; seen, it says that the speedup itself changed (:attr:`contradictory`).
     """
 
-    blocks: int
-    ties: int
+    blocks: int  # number of blocks
+    ties: int  # blocks whose two values were equal; they bet nothing at a speedup of 1
+    # The risk of each side: ``low`` errs with probability at most ``alpha`` over the whole session, and so
+    # does ``high``; both together with at most twice that
     alpha: float
+    # Certified bounds of the speedup: everything below ``low`` and above ``high`` was rejected at some
+    # moment. 0 and infinity while nothing was
     low: float
     high: float
+    # Natural logarithm of the present e-value against "the speedup is 1 or less" and "1 or more"
     log_evidence_faster: float
     log_evidence_slower: float
+    # Anytime p-values: one over the largest e-value so far, at most 1
     pvalue_faster: float
     pvalue_slower: float
 

@@ -21,24 +21,12 @@ _LEAST_SHARE = 1e-5  # of the median variance: no series is without any noise
 
 
 class SessionSpread(Struct, frozen=True):
-    """How much sessions of one version differ.
+    """How much sessions of one version differ."""
 
-    Attributes
-    ----------
-    variance : float
-        Of the logarithm of a session's location about that of the version.
-    degrees : float
-        Degrees of freedom behind it.
-    within : float
-        The part of it that the runs of one session explain, as they stand in the store.
-    sessions : int
-        How many sessions of this very series were seen; 0 where others speak for it.
-    """
-
-    variance: float
-    degrees: float
-    within: float
-    sessions: int
+    variance: float  # of the logarithm of a session's location about that of the version
+    degrees: float  # degrees of freedom behind it
+    within: float  # the part of it that the runs of one session explain, as they stand in the store
+    sessions: int  # how many sessions of this very series were seen; 0 where others speak for it
 
 
 def session_spreads(

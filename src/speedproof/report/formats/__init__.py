@@ -21,42 +21,21 @@ if TYPE_CHECKING:
 
 
 class ReportFormat(Struct, frozen=True):
-    """A way to write what there is to report.
+    """A way to write what there is to report."""
 
-    Attributes
-    ----------
-    endings : tuple of str
-        Of files that hold it.
-    help : str
-        What it is, for the option's help.
-    write : callable
-        From what there is to report, and the file that it goes to, to a text.
-    """
-
-    endings: tuple[str, ...]
-    help: str
+    endings: tuple[str, ...]  # of files that hold it
+    help: str  # what it is, for the option's help
+    # From what there is to report, and the file that it goes to, to a text
     write: Callable[[Reported, str], str]
 
 
 class Reported(Struct, frozen=True, eq=False):
-    """What there is to report.
+    """What there is to report."""
 
-    Attributes
-    ----------
-    reports : sequence of Report
-        In order.
-    suite : Suite or None
-        The samples behind them, where they are known.
-    context : Context or None
-        How they were made.
-    results : sequence of SuiteComparison
-        What a page may draw of the samples.
-    """
-
-    reports: Sequence[Report]
-    suite: Suite | None = None
-    context: Context | None = None
-    results: Sequence[SuiteComparison] = ()
+    reports: Sequence[Report]  # in order
+    suite: Suite | None = None  # the samples behind them, where they are known
+    context: Context | None = None  # how they were made
+    results: Sequence[SuiteComparison] = ()  # what a page may draw of the samples
 
 
 def found() -> dict[str, ReportFormat]:
