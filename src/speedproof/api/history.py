@@ -182,8 +182,9 @@ class History:
 
     def import_(self, path: str | os.PathLike[str]) -> int:
         """Merge what :meth:`export` wrote, from any database; how many samples are new."""
-        from speedproof.history.transfer import import_store
+        from speedproof.history.transfer import check_exported, import_store
 
+        check_exported(Path(path))  # before a store is made
         return import_store(self.made(), Path(path))
 
     def query(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -16,6 +15,7 @@ from speedproof.history.commits import short_name
 from speedproof.report.alarms import alarm_report
 from speedproof.report.history import overview, track_report
 from speedproof.report.json import to_json
+from speedproof.report.names import enumerate_names
 from speedproof.report.numbers import plural
 
 FAILED = 1
@@ -228,11 +228,6 @@ def _page(history: sp.History, args: Args, console: Console) -> int:
     return 0
 
 
-def _few(names: Sequence[str]) -> str:
-    """The first names, and how many others there are."""
-    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-
-
 def _at_least_one(words: list[str], what: str) -> list[str]:
     if not words:
         raise UsageError(f"name {what}")
@@ -262,7 +257,7 @@ def _add(history: sp.History, words: list[str], args: Args, console: Console) ->
             else:
                 several = len(added.commits) > 3
                 names = [f"{len(added.commits)} commits"] if several else map(short_name, added.commits)
-                of_what = f": {_few(added.benchmarks)}" if added.benchmarks else ""
+                of_what = f": {enumerate_names(added.benchmarks, 3)}" if added.benchmarks else ""
                 samples = f"{plural(added.samples, 'sample')} of {', '.join(names)}{of_what}"
                 what = "was there already" if added.known else samples
                 for problem in added.problems:
@@ -274,17 +269,30 @@ def _add(history: sp.History, words: list[str], args: Args, console: Console) ->
     if args.json:
         console.out.write(to_json("history", done))
     for cause, paths in failed.items():
-        console.remark(f"error: {cause if paths[0] in cause else f'{_few(paths)}: {cause}'}")
+        console.remark(f"error: {cause if paths[0] in cause else f'{enumerate_names(paths, 3)}: {cause}'}")
     if failed:
         raise UsageError(f"{sum(map(len, failed.values()))} of {len(files)} files not added")
     return 0
 
 
+def _metric_of(history: sp.History, args: Args, console: Console) -> str | None:
+    """The metric that is shown of a benchmark: time, or the first, unless another one is asked for."""
+    series = history.store.all_series()
+    metrics = list(dict.fromkeys(s.key.metric for s in series if s.key.benchmark == args.benchmark))
+    if args.metric is not None or len(metrics) < 2:
+        return None if args.metric == "all" else args.metric
+    chosen = "time" if "time" in metrics else metrics[0]
+    others = enumerate_names([m for m in metrics if m != chosen], 2)
+    console.remark(f"{chosen} is shown; others with --metric: {others}, or all")
+    return chosen
+
+
 def _tell(history: sp.History, action: str, words: list[str], args: Args, console: Console) -> int:
     if action == "show":
         known = list(dict.fromkeys(s.key.benchmark for s in history.store.all_series(metric=args.metric)))
-        there = f": {_few(known)}" if known else ""
+        there = f": {enumerate_names(known, 3)}" if known else ""
         (args.benchmark,) = _at_least_one(words, f"a benchmark{there}")
+        args.metric = _metric_of(history, args, console)
     result = history.changes(
         confidence=args.confidence,
         metric=args.metric,

@@ -9,6 +9,7 @@ import speedproof as sp
 from speedproof.cli.command import Args
 from speedproof.cli.console import Console
 from speedproof.errors import UsageError
+from speedproof.report.names import enumerate_names
 
 
 def load(paths: Sequence[str], args: Args) -> sp.Suite:
@@ -46,8 +47,7 @@ def select(suite: sp.Suite, args: Args, console: Console) -> sp.Suite:
     chosen = suite.select(args.only, args.skip, "all")
     if args.metric is None and (others := [m for m in chosen.metrics if m != chosen.main_metric]):
         console.remark(
-            f"{chosen.main_metric} is compared; others with --metric: {', '.join(others[:2])}"
-            f"{f' and {len(others) - 2} more' if len(others) > 2 else ''}, or all"
+            f"{chosen.main_metric} is compared; others with --metric: {enumerate_names(others, 2)}, or all"
         )
     return chosen.select(metric=args.metric)
 

@@ -136,11 +136,11 @@ def reading() -> list[Option]:
     )  # fmt: skip
 
 
-def choosing() -> list[Option]:
+def choosing(metric: str = "the metric to compare, or 'all' (default: time)") -> list[Option]:
     """Which benchmarks and metrics."""
     return in_group(
         "choosing",
-        Option("--metric", metavar="NAME", help="the metric to compare, or 'all' (default: time)"),
+        Option("--metric", metavar="NAME", help=metric),
         Option(
             "--only",
             many=True,

@@ -27,8 +27,9 @@ from speedproof.report import calibration as of_calibration
 from speedproof.report import planning as of_planning
 from speedproof.report.formats import Reported
 from speedproof.report.model import Report, Text
-from speedproof.report.session import listed, sides_of, spent_of
+from speedproof.report.names import enumerate_names
 from speedproof.report.session import report as session_report
+from speedproof.report.session import sides_of, spent_of
 from speedproof.sessions import SessionOrigin, SessionResult
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ def _remark(console: Console, outcome: SessionResult, last: StoredSession) -> No
         if reason == "interrupted":
             console.remark("interrupted")
         elif reason not in ("", "decided"):
-            console.remark(f"{listed(names)}: ended because {reason}")
+            console.remark(f"{enumerate_names(names, 5)}: ended because {reason}")
     for problem in outcome.measured.unfinished:
         console.remark(f"error: {problem}")
     for tally in outcome.measured.tallies:

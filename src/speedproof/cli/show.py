@@ -5,7 +5,7 @@ from __future__ import annotations
 from speedproof.cli.command import Args, Command, Option
 from speedproof.cli.console import Console
 from speedproof.cli.inputs import load
-from speedproof.cli.options import files, reading
+from speedproof.cli.options import choosing, files, reading
 
 COMMAND = Command(
     "Show what was read from result files, and what was left out and why.",
@@ -18,6 +18,7 @@ COMMAND = Command(
         files(),
         Option("--all", flag=True, help="every sample, not only the first"),
         Option("--json", flag=True, help="write the samples with all values as JSON"),
+        *choosing("the metric to show (default: all)"),
         *reading(),
     ],
 )
@@ -25,7 +26,7 @@ COMMAND = Command(
 
 def run(args: Args, console: Console) -> int:
     """Carry the command out."""
-    suite = load(args.files, args)
+    suite = load(args.files, args).select(args.only, args.skip, args.metric or "all")
     if args.json:
         from speedproof.report.json import to_json
         from speedproof.report.stored import store

@@ -8,10 +8,14 @@ import re
 from collections.abc import Iterable, Sequence
 
 
-def enumerate_names(names: Iterable[str], limit: int = 8) -> str:
-    """Names for a message."""
+def enumerate_names(names: Iterable[str], limit: int = 8, room: int = 0) -> str:
+    """Names for a message: at most so many, and of those beyond the first what fits into the room, if any."""
     names = list(names)
+    while room and limit > 1 and len(", ".join(names[:limit])) > room:
+        limit -= 1
     shown = ", ".join(names[:limit])
+    if room and len(shown) > room:
+        shown = f"{shown[: room // 2 - 1]}…{shown[-room // 2 :]}"
     return shown + (f" and {len(names) - limit} more" if len(names) > limit else "")
 
 

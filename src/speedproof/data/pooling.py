@@ -10,6 +10,7 @@ import numpy as np
 from msgspec import Struct
 
 from speedproof.arrays import IntArray
+from speedproof.data.names import enumerate_names
 from speedproof.data.record import Record
 from speedproof.data.sample import Sample, Trait
 
@@ -30,9 +31,9 @@ class Residue(Struct, frozen=True):
         return f"; 'compare --by {shlex.quote(self.field)}' tells them apart"
 
     def __str__(self) -> str:
-        shown = ", ".join(self.values[:3]) + (", ..." if len(self.values) > 3 else "")
+        shown = enumerate_names(self.values, 3, 50)
         count = f"{len(self.benchmarks)} benchmark{'s' if len(self.benchmarks) != 1 else ''}"
-        return f"pooled over {self.field} ({len(self.values)} values: {shown}) in {count}"
+        return f"pooled over {self.field} ({shown}) in {count}"
 
 
 def misfit(group: list[Record], record: Record) -> str:

@@ -41,5 +41,5 @@ def remarks(suite: Suite) -> tuple[str, ...]:
         for note in sample.notes:
             where = f"{version}, {key.benchmark}" if version else key.benchmark
             samples.setdefault(note, {}).setdefault(where)
-    lines += [f"note: {enumerate_names(where, 3)}: {note}" for note, where in samples.items()]
+    lines += [f"note: {enumerate_names(where, 3, 60)}: {note}" for note, where in samples.items()]
     return tuple(lines)

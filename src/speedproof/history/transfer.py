@@ -158,6 +158,13 @@ def _decide(connection: Connection, row: dict[str, Any]) -> None:
         connection.execute(insert(t).values(**row))
 
 
+def check_exported(path: Path) -> None:
+    """Refuse a file that is no exported history."""
+    if not path.is_file():
+        raise FormatError(str(path), "", "there is no such file; 'speedproof history export' writes one")
+    next(_rows(path), None)
+
+
 def _rows(path: Path) -> Iterator[tuple[int, str, Any]]:
     """The number of each line, its table and its row."""
     try:

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 import numpy as np
 from msgspec import Struct
 
+from speedproof.data.names import enumerate_names
 from speedproof.data.suite import Pair
 from speedproof.errors import DataError
 from speedproof.protocols.noise_floor import NoiseFloor, between_sessions
@@ -209,9 +210,8 @@ def geometric_means(
 def _notes(ratios: Sequence[LogRatio]) -> tuple[str, ...]:
     notes = []
     if single := [ratio.benchmark for ratio in ratios if 0 in ratio.df]:
-        shown = ", ".join(single[:3]) + (f" and {len(single) - 3} more" if len(single) > 3 else "")
         notes.append(
-            f"one independent run only in {shown}: no interval for these benchmarks, "
+            f"one independent run only in {enumerate_names(single, 3)}: no interval for these benchmarks, "
             "measure each version in at least two processes"
         )
     if len(ratios) == 1:

@@ -23,6 +23,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from speedproof.arrays import FloatArray
+from speedproof.data.names import enumerate_names
 from speedproof.data.suite import Pair
 from speedproof.errors import DataError
 from speedproof.protocols.hpt_levels import (
@@ -276,13 +277,14 @@ def _notes(benchmarks: Sequence[HptBenchmark], speedups: Sequence[RSpeedup], lit
     notes = []
     if untested := [row.benchmark for row in benchmarks if row.level is None]:
         notes.append(
-            f"too few runs to test within {_some(untested)}: the difference of medians was taken as it is; "
-            "measure each version at least three times"
+            f"too few runs to test within {enumerate_names(untested, 3)}: the difference of medians was taken as "
+            "it is; measure each version at least three times"
         )
     if conflicts := [row.benchmark for row in benchmarks if row.conflict]:
         treated = "was kept all the same" if literal else "so it counts as a tie"
         notes.append(
-            f"the medians contradict the rank-sum test in {_some(conflicts)}: the difference {treated}"
+            f"the medians contradict the rank-sum test in {enumerate_names(conflicts, 3)}: the difference "
+            f"{treated}"
         )
     if out_of_reach := [s.confidence for s in speedups if 1 - 2.0 ** -len(benchmarks) < s.confidence]:
         fewest = math.ceil(-math.log2(1 - min(out_of_reach)) - 1e-9)
@@ -298,11 +300,6 @@ def _notes(benchmarks: Sequence[HptBenchmark], speedups: Sequence[RSpeedup], lit
         if s.certified != s.supremum and s.certified is not None and s.supremum is not None
     ]
     return notes
-
-
-def _some(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:3])
-    return shown if len(names) <= 3 else f"{shown} and {len(names) - 3} more"
 
 
 def _nearest(difference: Fraction) -> float:

@@ -18,7 +18,7 @@ from speedproof.protocols.suite import SuiteComparison
 from speedproof.report.caveats import beside_medians, caveats, doubts, session_floor, two_speeds
 from speedproof.report.model import Cell, Column, Report, Row, Style, Table, Text
 from speedproof.report.model import Outcome as Meaning
-from speedproof.report.names import common_prefix, labels, shortened, spoken
+from speedproof.report.names import common_prefix, enumerate_names, labels, shortened, spoken
 from speedproof.report.numbers import factor, level, percent, plural, pvalue, share, values
 from speedproof.report.words import asked_of, change, few, gain_and_loss, natural, needs, range_of
 
@@ -411,8 +411,7 @@ def _notes(result: GateDecision, shown: Sequence[Row]) -> Iterator[Text]:
 
 
 def _few_of(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return ", ".join(shortened(names[:_NAMED], _LABEL)) + more
+    return enumerate_names([*shortened(names[:_NAMED], _LABEL), *names[_NAMED:]], _NAMED)
 
 
 def _risks(result: GateDecision) -> str:

@@ -6,7 +6,10 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
+from speedproof.data.names import enumerate_names
 from speedproof.report.cells import cut_left, cut_right, visible, width_of
+
+__all__ = ["common_prefix", "enumerate_names", "labels", "nicknames", "shortened", "spoken"]
 
 _BOUNDARY = re.compile(r"\.(?!\d)|[/:\\_\-\s]")
 _SPACE = re.compile(r"\s")

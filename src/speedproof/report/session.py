@@ -18,7 +18,7 @@ from speedproof.protocols.stopping import Gate
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.report import suite, versions
 from speedproof.report.model import Cell, Column, Report, Table, Text
-from speedproof.report.names import common_prefix
+from speedproof.report.names import common_prefix, enumerate_names
 from speedproof.report.numbers import factor, percent, plural
 from speedproof.stats.estimate import Estimate
 
@@ -93,7 +93,7 @@ def _warnings(findings: Sequence[CandidateResult], several: bool) -> Iterator[Te
             gist = _NUMBERS.sub("", told.partition(":")[0])
             named.setdefault(gist, {})[f.benchmark[len(prefix) :]] = None
     for gist, names in named.items():
-        yield Text(f"! {listed(list(names))}: {gist}.", "doubt")
+        yield Text(f"! {enumerate_names(names, _NAMED)}: {gist}.", "doubt")
 
 
 def sides_of(suite: Suite, metric: str) -> dict[tuple[str, str], Summary]:
@@ -157,19 +157,15 @@ def _at_gate(findings: Sequence[CandidateResult], gate: Gate) -> Text:
         named[f.gate or "undecided"].append(f"{f.benchmark} ({f.candidate})" if several else f.benchmark)
     count, margin = len(findings), percent(gate.margin)
     if failed := named["fail"]:
-        return Text(f"Gate failed: slower by more than {margin} is proven of {listed(failed)}.", "bad")
+        return Text(
+            f"Gate failed: slower by more than {margin} is proven of {enumerate_names(failed, _NAMED)}.",
+            "bad",
+        )
     if undecided := named["undecided"]:
         passed = f"{len(named['pass'])} of {count} pass; " if named["pass"] else ""
-        return Text(
-            f"Gate undecided: {passed}a loss of more than {margin} is open of {listed(undecided)}.", "doubt"
-        )
+        names = enumerate_names(undecided, _NAMED)
+        return Text(f"Gate undecided: {passed}a loss of more than {margin} is open of {names}.", "doubt")
     return Text(f"Gate passed: no loss of more than {margin} in {plural(count, 'comparison')}.", "good")
-
-
-def listed(names: Sequence[str]) -> str:
-    """The first few, and how many more."""
-    shown = ", ".join(names[:_NAMED])
-    return shown if len(names) <= _NAMED else f"{shown} and {len(names) - _NAMED} more"
 
 
 def _moved(findings: Sequence[CandidateResult], unaffected: Sequence[str]) -> Iterator[Text]:

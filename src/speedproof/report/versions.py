@@ -15,7 +15,7 @@ from speedproof.protocols.suite import SuiteComparison
 from speedproof.report import details as detailed
 from speedproof.report.caveats import caveats, doubts, two_speeds
 from speedproof.report.model import Cell, Column, Records, Report, Row, Table, Text
-from speedproof.report.names import common_prefix, labels, shortened, spoken
+from speedproof.report.names import common_prefix, enumerate_names, labels, shortened, spoken
 from speedproof.report.numbers import factor, level, percent, plural, values
 from speedproof.report.records import records
 from speedproof.report.suite import OUTCOMES, single_runs
@@ -169,9 +169,7 @@ def _answer(results: Sequence[SuiteComparison], ranking: SuiteRanking | None) ->
     if ranking is None:
         return f"{plural(len(results), 'candidate')} against {short[reference]}"
     leading = [v for v in ranking.versions if v.best_rank == 1]
-    shown = ", ".join(short[v.version] for v in leading[:4]) + (
-        f" and {len(leading) - 4} more" if len(leading) > 4 else ""
-    )
+    shown = enumerate_names([short[v.version] for v in leading], 4)
     if len(leading) > 1:
         heads = {r.candidate: c for r in results for c in r.headlines}
         first = {v.version for v in leading}
