@@ -86,7 +86,7 @@ def real(folder: Path, seed: int) -> Iterator[tuple[str, ...]]:
             pairs = [_halves(sample, cut, rng) for sample in samples]
             results = typical_runs(PreparedPairs(pairs, Rules()))
             shares.append(f"{100 * np.mean([r.verdict is not Verdict.UNDECIDED for r in results]):.0f}")
-            marked = [bool(r.doubts) and r.verdict is not Verdict.UNDECIDED for r in results]
+            marked = [bool(r.undermining) and r.verdict is not Verdict.UNDECIDED for r in results]
             shares.append(f"{100 * np.mean(marked):.0f}")
         yield part.name, str(len(samples)), *shares
 

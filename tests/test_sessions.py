@@ -329,7 +329,7 @@ def test_what_the_change_cannot_touch_holds_smaller_verdicts_back(drift: float, 
     found = {f.benchmark: f for f in session.run().findings}
     assert found["large"].verdict is Verdict.SLOWER
     assert found["small"].verdict is (Verdict.SLOWER if given else Verdict.UNDECIDED)
-    assert any("the change can have done nothing" in w for w in found["small"].warnings) is not given
+    assert any("the change can have done nothing" in w.message for w in found["small"].warnings) is not given
 
 
 @pytest.mark.parametrize(("slower", "outcome"), [(1.0, "pass"), (1.1, "fail"), (1.02, "undecided")])
@@ -433,7 +433,7 @@ def test_failure_stops_with_the_output() -> None:
     assert bench.executor.hooks[-2:] == ["finish X", "finish Y"]
 
 
-def test_ignored_failures_leave_their_block_out_and_make_a_doubt() -> None:
+def test_ignored_failures_leave_their_block_out_and_warn() -> None:
     bench = Bench(
         {"X": 1.0, "Y": 1.0}, rules=StopRules(stop_at_proof=True, max_blocks=20), ignore_failure=True
     )
@@ -444,7 +444,7 @@ def test_ignored_failures_leave_their_block_out_and_make_a_doubt() -> None:
     assert sum(tally.failed for tally in outcome.measured.tallies) == 2
     assert all(tally.runs == 20 for tally in outcome.measured.tallies)
     expected = [f"{t.failed} of 20 runs of {t.version} failed" for t in outcome.measured.tallies if t.failed]
-    assert [doubt.partition(":")[0] for doubt in finding.warnings] == expected
+    assert [check.message.partition(":")[0] for check in finding.warnings] == expected
     assert not outcome.measured.fruitless
 
 
@@ -523,15 +523,15 @@ def test_an_end_on_the_result_is_told_from_a_planned_one(
     assert bench.session.run().measured.on_result == on_result
 
 
-def test_a_replaced_program_makes_a_doubt_that_a_later_session_keeps() -> None:
+def test_a_replaced_program_warns_that_a_later_session_keeps() -> None:
     rules = StopRules(stop_at_proof=True, max_blocks=20)
     first = Bench({"X": 1.0, "Y": 1.0}, rules=rules, changed=lambda: [("b", "Y", "/bin/y")])
     outcome = first.session.run()
     assert outcome.measured.changed == {"b": ("Y",)}
-    assert "the program of Y was replaced" in outcome.findings[0].warnings[0]
+    assert "the program of Y was replaced" in outcome.findings[0].warnings[0].message
     second = Bench({"X": 1.0, "Y": 1.0}, rules=StopRules(stop_at_proof=True, max_blocks=25))
     second.session.recall([first.stored()])
-    assert "the program of Y was replaced" in second.session.run().findings[0].warnings[0]
+    assert "the program of Y was replaced" in second.session.run().findings[0].warnings[0].message
 
 
 def test_every_cleanup_is_tried_whatever_becomes_of_the_others() -> None:
@@ -567,7 +567,7 @@ def test_a_failed_run_and_a_failed_cleanup_are_both_told() -> None:
         bench.session.run()
 
 
-def test_skewed_blocks_make_a_doubt() -> None:
+def test_skewed_blocks_warn() -> None:
     """The candidate wins four blocks of five and is twice as slow in the fifth: one factor says too little."""
     times: dict[str, float | Callable[[int], float]] = {
         "X": noisy(10.0, 1, 0.02),
@@ -575,7 +575,7 @@ def test_skewed_blocks_make_a_doubt() -> None:
     }
     bench = Bench(times, rules=StopRules(stop_at_proof=True, min_blocks=60, max_blocks=60, max_time=None))
     (finding,) = bench.session.run().findings
-    assert "the ratios of the blocks are skewed" in finding.warnings[0]
+    assert "the ratios of the blocks are skewed" in finding.warnings[0].message
     even = Bench(
         {"X": noisy(10.0, 1), "Y": noisy(9.0, 2)},
         rules=StopRules(stop_at_proof=True, min_blocks=60, max_blocks=60, max_time=None),
@@ -583,7 +583,7 @@ def test_skewed_blocks_make_a_doubt() -> None:
     assert even.session.run().findings[0].warnings == ()
 
 
-def test_a_middle_beyond_the_bounds_makes_a_doubt() -> None:
+def test_a_middle_beyond_the_bounds_warns() -> None:
     """A speedup of 1.5 that becomes 1.6: the bounds still hold what was proven at first."""
     times: dict[str, float | Callable[[int], float]] = {
         "X": lambda i: (1.5 if i < 60 else 1.6) * noisy(1.0, 1, 0.005)(i),
@@ -592,7 +592,7 @@ def test_a_middle_beyond_the_bounds_makes_a_doubt() -> None:
     bench = Bench(times, rules=StopRules(stop_at_proof=True, min_blocks=300, max_blocks=300, max_time=None))
     (finding,) = bench.session.run().findings
     assert (
-        any("beyond the certified bounds" in doubt for doubt in finding.warnings)
+        any("beyond the certified bounds" in check.message for check in finding.warnings)
         or finding.result.contradictory
     )
 
@@ -608,7 +608,7 @@ def test_an_interrupt_at_the_last_look_keeps_the_verdict() -> None:
     assert outcome.findings[0].verdict is Verdict.FASTER
 
 
-def test_processes_left_behind_make_a_doubt() -> None:
+def test_processes_left_behind_warn() -> None:
     bench = Bench({"X": 1.0, "Y": 1.0}, rules=StopRules(stop_at_proof=True, max_blocks=10))
     measure = bench.executor.measure
 
@@ -617,7 +617,7 @@ def test_processes_left_behind_make_a_doubt() -> None:
 
     bench.executor.measure = leaving  # type: ignore[method-assign]
     outcome = bench.session.run()
-    assert "10 of 10 runs of X left processes running" in outcome.findings[0].warnings[0]
+    assert "10 of 10 runs of X left processes running" in outcome.findings[0].warnings[0].message
     assert [run.left_behind for run in bench.runs if run.version == "X"] == [2] * 10
 
 
@@ -659,7 +659,7 @@ def test_a_value_of_zero_stops_the_session_and_says_why() -> None:
 
 
 def test_what_was_measured_before_a_zero_can_be_reviewed() -> None:
-    """The zero is left out, counted, and makes a doubt; ignored, measuring goes on."""
+    """The zero is left out, counted, and warns; ignored, measuring goes on."""
     times: dict[str, float | Callable[[int], float]] = {"X": 1.0, "Y": lambda i: 0.0 if i == 4 else 0.5}
     bench = Bench(times, rules=StopRules(stop_at_proof=True, min_blocks=30, max_time=None))
     with pytest.raises(RunError):
@@ -668,7 +668,7 @@ def test_what_was_measured_before_a_zero_can_be_reviewed() -> None:
     again.session.recall([bench.stored()])
     (finding,) = again.session.review().findings
     assert finding.result.blocks == 4
-    assert "1 of 5 runs of Y had no value of 'time' to compare" in finding.warnings[0]
+    assert "1 of 5 runs of Y had no value of 'time' to compare" in finding.warnings[0].message
     rules = StopRules(stop_at_proof=True, min_blocks=12, max_blocks=12)
     ignoring = Bench(times, rules=rules, ignore_failure=True)
     assert ignoring.session.run().findings[0].result.blocks == 11
@@ -726,7 +726,7 @@ def test_failures_of_earlier_sessions_count() -> None:
     assert sum(t.failed for t in again.measured.tallies) == 3
 
 
-def test_many_blocks_cut_short_make_a_doubt() -> None:
+def test_many_blocks_cut_short_warn() -> None:
     """One interrupt in twenty blocks is no matter; one in three is: long blocks are cut more often."""
 
     def interrupted(runs: int, session: str) -> StoredSession:
@@ -741,8 +741,8 @@ def test_many_blocks_cut_short_make_a_doubt() -> None:
     assert few.session.review().findings[0].warnings == ()
     many = Bench({"X": 1.0, "Y": 1.0}, rules=StopRules(stop_at_proof=True, max_blocks=60))
     many.session.recall([interrupted(5, "a"), interrupted(5, "b")])
-    (doubt,) = many.session.review().findings[0].warnings
-    assert doubt.startswith("2 of 6 earlier blocks were cut short")
+    (check,) = many.session.review().findings[0].warnings
+    assert check.message.startswith("2 of 6 earlier blocks were cut short")
 
 
 def replace_head(head: SessionLine, session: str) -> SessionLine:

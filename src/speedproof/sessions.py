@@ -19,6 +19,8 @@ from speedproof.data.session_file import EndLine, Line, SessionLine, StoredSessi
 from speedproof.measure.results import Limits, Measured, Progress, Tally, Warmup
 from speedproof.measure.runs import Executor, Harness, RunLoop
 from speedproof.measure.session import Session
+from speedproof.protocols.assumptions import Assumption
+from speedproof.protocols.results import Check
 from speedproof.protocols.sequential import CandidateResult, SequentialComparison, withheld, withheld_by
 from speedproof.protocols.stopping import StopRules
 
@@ -158,7 +160,7 @@ class ComparedSession:
             findings = withheld(findings, control_name)
         return SessionResult(withheld_by(findings, self._unaffected), measured)
 
-    def _warnings(self, finding: CandidateResult, measured: Measured) -> Iterator[str]:
+    def _warnings(self, finding: CandidateResult, measured: Measured) -> Iterator[Check]:
         name, sides = finding.benchmark, (finding.reference, finding.candidate)
         tallies = {tally.version: tally for tally in measured.tallies if tally.benchmark == name}
         yield from self.comparisons[name].warnings(finding.candidate)
@@ -167,38 +169,47 @@ class ComparedSession:
         yield from _of_blocks(measured.cut.get(name, 0), measured.recalled.get(name, 0))
 
 
-def _of_runs(tallies: Sequence[Tally], metric: str) -> Iterator[str]:
+def _of_runs(tallies: Sequence[Tally], metric: str) -> Iterator[Check]:
     """Dropping a block for what happened in it may drop the slow ones: nothing is proven of those left."""
     for t in tallies:
         if t.failed:
-            yield (
+            yield Check.warning(
+                Assumption.SUCCESSFUL_RUNS,
+                t.version,
                 f"{t.failed} of {t.runs} runs of {t.version} failed: what is said holds for those that succeed, "
-                "and the bounds are not proven"
+                "and the bounds are not proven",
             )
         if t.lacking:
-            yield (
+            yield Check.warning(
+                Assumption.VALUES,
+                t.version,
                 f"{t.lacking} of {t.runs} runs of {t.version} had no value of {metric!r} to compare: what is said "
-                "holds for those that have one, and the bounds are not proven"
+                "holds for those that have one, and the bounds are not proven",
             )
         if t.left_behind:
-            yield (
+            yield Check.warning(
+                Assumption.NOTHING_LEFT_RUNNING,
+                t.version,
                 f"{t.left_behind} of {t.runs} runs of {t.version} left processes running, whose work is not in "
-                "its values and disturbs the next runs"
+                "its values and disturbs the next runs",
             )
 
 
-def _of_programs(replaced: Sequence[str]) -> Iterator[str]:
+def _of_programs(replaced: Sequence[str]) -> Iterator[Check]:
     """Versions whose program was another one at the end."""
     for name in replaced:
-        yield f"the program of {name} was replaced while it was measured: its runs are of two programs"
+        told = f"the program of {name} was replaced while it was measured: its runs are of two programs"
+        yield Check.warning(Assumption.ONE_PROGRAM, name, told)
 
 
-def _of_blocks(cut: int, blocks: int) -> Iterator[str]:
+def _of_blocks(cut: int, blocks: int) -> Iterator[Check]:
     """Blocks that an interrupt cut short, of all blocks of the earlier sessions."""
     if cut > _CUT_SHARE * blocks:
-        yield (
+        yield Check.warning(
+            Assumption.WHOLE_BLOCKS,
+            "",
             f"{cut} of {blocks} earlier blocks were cut short and left out: long ones are cut more often, which "
-            "may favour a version"
+            "may favour a version",
         )
 
 

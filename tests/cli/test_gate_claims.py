@@ -76,18 +76,18 @@ def gate(baseline: str, candidate: str, *options: str) -> tuple[dict[str, Any], 
     return result, texts | {name: Path(path).read_text(encoding="utf-8") for name, path in TARGETS.items()}
 
 
-def doubtful(row: Mapping[str, Any]) -> bool:
+def undermined(row: Mapping[str, Any]) -> bool:
     kinds = {check["kind"] for check in row["comparison"]["checks"] if not check["held"]}
     return bool(kinds & {assumption.value for assumption in UNDERMINING})
 
 
-def test_a_failure_of_doubtful_runs_is_not_proven() -> None:
+def test_a_failure_of_undermined_runs_is_not_proven() -> None:
     """The sentence calls proven exactly the failures without a mark; all others are shown under a condition."""
     old = hyperfine("old.json", {b: noise() for b in ("clean", "doubted", "same")})
     new = hyperfine("new.json", {"clean": 1.5 * noise(), "doubted": 1.5 * drift(), "same": noise()[::-1]})
     result, texts = gate(old, new)
     # The premise: one failure of either kind.
-    kinds = {r["comparison"]["benchmark"]: (r["outcome"], doubtful(r)) for r in result["rows"]}
+    kinds = {r["comparison"]["benchmark"]: (r["outcome"], undermined(r)) for r in result["rows"]}
     assert kinds == {"clean": ("fail", False), "doubted": ("fail", True), "same": ("pass", False)}
     assert texts["terminal"].startswith("FAIL: 2 of 3 benchmarks are slower by more than 2 %")
     marks = dict(re.findall(r"^(FAIL !|FAIL|pass) +(\w+) ", texts["terminal"], re.MULTILINE))
@@ -98,14 +98,14 @@ def test_a_failure_of_doubtful_runs_is_not_proven() -> None:
 
 
 @pytest.mark.parametrize("policy", ["no-regression", "proven-improvement", "equivalence"])
-def test_with_doubtful_runs_only_nothing_is_proven(policy: str) -> None:
+def test_with_undermined_runs_only_nothing_is_proven(policy: str) -> None:
     """Whatever is asked and whatever comes out: no sentence and no column says "proven" without a condition."""
     times = {"a": drift(), "b": drift(), "c": drift()}
     old = hyperfine("old.json", times)
     for factor in (0.5, 1.0, 1.5):
         new = hyperfine("new.json", {b: factor * (v + 1e-9) for b, v in times.items()})
         result, texts = gate(old, new, "--policy", policy)
-        assert all(map(doubtful, result["rows"]))
+        assert all(map(undermined, result["rows"]))
         assert texts["terminal"].startswith(f"{result['outcome'].upper()}: ")
         rows = re.findall(r"^(?:FAIL|pass)(?!:).*$", texts["terminal"], re.MULTILINE)
         assert all(re.match(r"(FAIL|pass) !", row) for row in rows)

@@ -102,7 +102,7 @@ def runs_file(path: Path, times: Mapping[str, npt.ArrayLike]) -> str:
     return str(path)
 
 
-def test_ties_and_doubts_are_marked_as_compare_marks_them(tmp_path: Path) -> None:
+def test_ties_and_warnings_are_marked_as_compare_marks_them(tmp_path: Path) -> None:
     """Two equal versions share their places; a version that drifts is doubted, with the reason, everywhere."""
     rng = np.random.default_rng(1)
     times = {
@@ -128,9 +128,9 @@ def test_ties_and_doubts_are_marked_as_compare_marks_them(tmp_path: Path) -> Non
     found = json.loads(out)["results"][0]["ranking"]
     by_name = {p["version"]: p for p in found["versions"]}
     fast = by_name["fast"]
-    assert (fast["best_rank"], fast["worst_rank"], fast["tied"], fast["doubts"]) == (1, 1, False, [])
+    assert (fast["best_rank"], fast["worst_rank"], fast["tied"], fast["undermining"]) == (1, 1, False, [])
     assert by_name["drifting"]["tied"]
-    assert {f"{check['kind']} of {check['side']}" for check in by_name["drifting"]["doubts"]} == {
+    assert {f"{check['kind']} of {check['side']}" for check in by_name["drifting"]["undermining"]} == {
         "run order of drifting",
         "drift of drifting",
     }
@@ -215,7 +215,7 @@ def test_only_the_single_run_is_recommended_where_mean_and_median_disagree(tmp_p
     assert text.endswith("The best mean is that of even, the best median that of quick.")
 
 
-def test_advice_on_doubtful_runs_is_conditional(tmp_path: Path) -> None:
+def test_advice_on_undermined_runs_is_conditional(tmp_path: Path) -> None:
     """A sample in ascending order is a drift if anything is one."""
     times = {"a": np.linspace(1, 1.1, 30), "b": np.random.default_rng(5).uniform(2, 2.1, 30)}
     text = advice_of(tmp_path, times)

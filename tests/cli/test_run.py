@@ -217,7 +217,7 @@ def script(name: str, text: str) -> str:
     return f"./{name}"
 
 
-def test_ignored_failures_are_counted_and_doubted() -> None:
+def test_ignored_failures_are_counted_and_marked() -> None:
     """Every second run of it fails: the verdict on the others is marked, here and in compare."""
     flaky = script("flaky", "echo x >> log; test $(($(wc -l < log) % 2)) = 0")
     code, out, err = speedproof(
@@ -229,7 +229,7 @@ def test_ignored_failures_are_counted_and_doubted() -> None:
     text = " ".join(speedproof("compare", "r.jsonl", "--explain")[1].split())
     assert "runs failed and were left out: the values speak of those that succeeded" in text
     _, out, _ = speedproof("run", "--review", "r.jsonl", "--json")
-    assert json.loads(out)["results"][0]["warnings"][0].startswith("4 of 8 runs of ./flaky failed")
+    assert json.loads(out)["results"][0]["warnings"][0]["message"].startswith("4 of 8 runs of ./flaky failed")
 
 
 def test_nothing_but_failures_is_an_error() -> None:
@@ -368,7 +368,7 @@ def test_review_gives_the_verdict_again_and_runs_nothing() -> None:
 
 
 def test_a_stop_on_the_verdict_is_marked_and_a_planned_size_is_not() -> None:
-    """Protocols for fixed sizes are doubtful of a session that ended on its verdict; the session's own is not."""
+    """Protocols for fixed sizes are marked for a session that ended on its verdict; the session's own is not."""
     _, stopped, _ = speedproof("run", SLOW, FAST, "--save", "a.jsonl")
     _, planned, _ = speedproof("run", SLOW, FAST, "--min-runs", "12", "--max-runs", "12", "--save", "b.jsonl")
     assert "risk may be larger" not in stopped

@@ -412,15 +412,15 @@ class TestRanking:
         logs = [math.log(p.reference.values.mean() / p.candidate.values.mean()) + bias(p) for p in pairs]
         assert found.pvalue == pytest.approx(2 * stats.ttest_1samp(logs, 0, alternative="greater").pvalue)
 
-    def test_ties_and_doubts_are_marked(self) -> None:
-        """Equal versions are tied with each other alone; one version's drift makes its place doubtful."""
+    def test_ties_and_warnings_are_marked(self) -> None:
+        """Equal versions are tied with each other alone; one version's drift undermines its place."""
         rng = np.random.default_rng(8)
         suite = versions_suite(rng, {"a": 3.0, "b": 1.0, "c": 2.0, "d": 1.0})
         assert {v.version for v in rank_suite(suite).versions if v.tied} == {"b", "d"}
-        assert not any(v.doubtful for v in rank_suite(suite).versions)
+        assert not any(v.undermined for v in rank_suite(suite).versions)
         drifting = Sample(np.linspace(2, 2.2, 12), traits=frozenset({Trait.ORDER_KNOWN}))
         found = rank_suite(Suite(suite.versions, {**suite.samples, (Key("json"), "c"): drifting}))
-        assert {v.version: v.doubtful for v in found.versions if v.doubtful} == {"c": ("json",)}
+        assert {v.version: v.undermined for v in found.versions if v.undermined} == {"c": ("json",)}
 
     def test_single_runs_prove_nothing(self) -> None:
         found = rank_suite(versions_suite(np.random.default_rng(7), {"a": 3.0, "b": 1.0, "c": 2.0}, 1))

@@ -249,7 +249,7 @@ def test_order_is_checked_when_known() -> None:
     known = sample(values, traits=ORDERED)
     result = compare_medians(known, normal(9, 40, 13))
     assert {"drift of X", "run order of X"} <= check_names(result)
-    assert {check.kind.value for check in result.doubts} == {"drift", "run order"}
+    assert {check.kind.value for check in result.undermining} == {"drift", "run order"}
     unknown = check_names(compare_medians(sample(values), normal(9, 40, 13)))
     assert not {"drift of X", "run order of X"} & unknown
 
@@ -269,7 +269,7 @@ def test_order_checks_rarely_fail_by_chance() -> None:
     rng, trials, marked = np.random.default_rng(18), 500, 0
     for _ in range(trials):
         x, y = (sample(rng.normal(100, 3, 40), traits=ORDERED) for _ in "xy")
-        marked += bool(compare_means(x, y).doubts)
+        marked += bool(compare_means(x, y).undermining)
     assert marked / trials <= 0.04 + 3 * math.sqrt(0.04 * 0.96 / trials)
 
 
@@ -290,7 +290,7 @@ def test_processes_known_on_one_side_only() -> None:
     result = compare_means(nested, normal(10, 60, 21))
     (check,) = [c for c in result.failed_checks if c.name == "nesting of Y"]
     assert "unknown" in check.message
-    assert check in result.doubts
+    assert check in result.undermining
 
 
 def test_one_process_is_one_run() -> None:
@@ -390,7 +390,7 @@ def test_values_that_rounding_made_equal_are_marked() -> None:
 
     def doubted(a: np.ndarray, b: np.ndarray) -> bool:
         result = compare_medians(Sample(a, unit=""), Sample(b, unit=""), rules=Rules(margin=0.02))
-        return "resolution" in {check.kind.value for check in result.doubts}
+        return "resolution" in {check.kind.value for check in result.undermining}
 
     assert doubted(np.round(x), np.round(y))
     assert not doubted(np.round(x, 2), np.round(y, 2))

@@ -110,7 +110,7 @@ def test_dependent_runs_support_no_claim() -> None:
     y = Sample(bimodal(rng, 0.1, 0.5), traits=ordered)
     found = compare_modes(Pair(Key("b"), x, y))
     assert found is not None
-    assert Assumption.RUN_ORDER in found.doubts
+    assert Assumption.RUN_ORDER in found.undermining
     assert found.conclusion.startswith("no claim: ")
     assert not any((found.moved, found.reweighted, found.vanished, found.appeared))
 

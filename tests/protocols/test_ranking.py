@@ -125,7 +125,7 @@ def test_the_least_number_of_runs_is_the_least(versions: int) -> None:
         assert found.enough_runs == (runs == needed)
 
 
-def test_doubts_are_those_of_a_comparison() -> None:
+def test_warnings_are_those_of_a_comparison() -> None:
     """What undermines a comparison of two versions undermines their ranking, and on the same sides."""
     rng = np.random.default_rng(5)
     samples = {
@@ -133,10 +133,12 @@ def test_doubts_are_those_of_a_comparison() -> None:
         "drifting": Sample(np.linspace(10, 12, 40) + rng.normal(0, 0.1, 40), traits=ORDERED),
         "failing": Sample(rng.normal(9, 1, 40), traits=frozenset({Trait.FAILED_RUNS})),
     }
-    found = {p.version: {c.kind.value for c in p.doubts} for p in rank_runs(samples, resamples=0).versions}
+    found = {
+        p.version: {c.kind.value for c in p.undermining} for p in rank_runs(samples, resamples=0).versions
+    }
     assert found == {"steady": set(), "drifting": {"run order", "drift"}, "failing": {"successful runs"}}
     for x, y in combinations(samples, 2):
-        kinds = {c.kind.value for c in compare_single_runs(samples[x], samples[y]).doubts}
+        kinds = {c.kind.value for c in compare_single_runs(samples[x], samples[y]).undermining}
         assert kinds == found[x] | found[y]
 
 
@@ -144,7 +146,7 @@ def test_copies_are_doubted() -> None:
     """A file given twice is no second measurement."""
     lone = Sample(np.random.default_rng(6).normal(10, 1, 40))
     twice = rank_runs({"a": lone, "b": Sample(lone.values), "c": Sample(lone.values + 1)}, resamples=0)
-    kinds = {v.version: [c.kind for c in v.doubts] for v in twice.versions}
+    kinds = {v.version: [c.kind for c in v.undermining] for v in twice.versions}
     copied = [Assumption.TWO_MEASUREMENTS]
     assert kinds == {"a": copied, "b": copied, "c": []}
 

@@ -45,7 +45,7 @@ def test_mean_protocol_against_r(oracle: Oracle) -> None:
             assert STATES[int(found.state)].value == expected["state"], where
             lacking = [s for s, bad in (("X", found.lacking_x), ("Y", found.lacking_y)) if bad]
             assert lacking == expected["samples_lacking_runs"], where
-            assert bool(found.doubtful) == expected["warning"], where
+            assert bool(found.undermined) == expected["warning"], where
             assert bool(found.normal_x) == expected["x_normal"], where
             assert bool(found.normal_y) == expected["y_normal"], where
             if expected["test"] is not None and isinstance(expected["p"], float):
@@ -73,8 +73,8 @@ def test_median_protocol_against_r(oracle: Oracle) -> None:
                 continue
             lacking = [s for s, bad in (("X", found.lacking_x), ("Y", found.lacking_y)) if bad]
             assert lacking == expected["samples_lacking_runs"], where
-            assert bool(found.doubtful) == expected["warning"], where
-            assert bool(under_new.doubtful) == case["median_warning_with_r422_ks"][alpha], where
+            assert bool(found.undermined) == expected["warning"], where
+            assert bool(under_new.undermined) == case["median_warning_with_r422_ks"][alpha], where
             seen += 1
     assert seen > 400
 
@@ -160,4 +160,4 @@ def test_more_values_than_shapiro_wilk_was_made_for() -> None:
     found = decide_mean(mean_tests(x, y), 0.05)
     assert not found.normal_x
     assert not found.equal_variances
-    assert bool(found.doubtful)
+    assert bool(found.undermined)

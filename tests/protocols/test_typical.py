@@ -78,7 +78,7 @@ def test_iterations_of_one_process_get_a_verdict_and_a_caveat() -> None:
     x, y = (Sample(rng.normal(mean, 0.1, 20), processes=one, traits=ORDER) for mean in (11.0, 10.0))
     result = compare_typical(x, y)
     assert result.verdict is Verdict.FASTER
-    assert result.doubts == ()
+    assert result.undermining == ()
     (caveat,) = caveats_of([Pair(Key("b"), x, y)], ("old", "new"))
     assert (caveat.kind, caveat.versions) == (Assumption.SEVERAL_PROCESSES, ("old", "new"))
 
@@ -171,7 +171,7 @@ def test_stopping_on_a_result_is_said_once_and_marks_no_row() -> None:
     rng = np.random.default_rng(13)
     stopped = frozenset({Trait.STOPPED_ON_RESULT, Trait.RANDOM_ORDER, Trait.ORDER_KNOWN})
     x, y = (Sample(rng.normal(m, 0.1, 20), traits=stopped, session_names=("s",)) for m in (2.0, 1.0))
-    assert compare_typical(x, y).doubts == ()
+    assert compare_typical(x, y).undermining == ()
     (caveat,) = caveats_of([Pair(Key("b"), x, y)], ("old", "new"))
     assert caveat.kind is Assumption.PLANNED_SIZE
 
@@ -187,7 +187,7 @@ def test_a_verdict_held_back_by_dependence_says_so() -> None:
         if plain.verdict is not Verdict.UNDECIDED and adjusted.verdict is Verdict.UNDECIDED:
             held_back += 1
             assert kinds == [Assumption.EFFECTIVE_RUNS]
-            assert adjusted.doubts == ()  # the verdict holds as it is
+            assert adjusted.undermining == ()  # the verdict holds as it is
         elif "the runs drift" not in " ".join(check.message for check in adjusted.checks):
             assert kinds == []
     assert held_back > 10
@@ -231,7 +231,7 @@ def test_a_gap_larger_than_the_drift_is_decided() -> None:
     rising = np.linspace(1.0, 1.1, 20)
     twice = compare_typical(Sample(2 * rising, traits=ORDER), Sample(rising, traits=ORDER))
     assert twice.verdict is Verdict.FASTER
-    assert twice.doubts == ()
+    assert twice.undermining == ()
     # 2 / 1.1 between the sides, less 1.1 for the drift
     assert twice.speedup.low == pytest.approx(2 / 1.1 / 1.1)
     assert twice.speedup.high == pytest.approx(2 * 1.1 * 1.1)

@@ -340,7 +340,7 @@ def test_drawn_tables_fit_any_width(chromium: webdriver.Chrome, tmp_path: Path) 
     """Speedups told in the cells of a table are drawn beside them, in view at 400 pixels, too."""
     told: list[tuple[str, Style, float, float, float]] = [
         ("a", "good", 1.1, 1.05, 1.2),
-        ("b", "doubt", 1.0, 0.97, math.inf),
+        ("b", "warning", 1.0, 0.97, math.inf),
     ]
     rows = tuple(
         Row(

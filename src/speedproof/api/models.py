@@ -118,7 +118,7 @@ def model(
     undersampling : float, optional
         Bootstrap samples hold this share of the values.
     rounding : bool
-        Try again with the grid of the values in mind, where the test rejects.
+        Try again on the grid of the values, where the test rejects.
     seed : int
         Of all random numbers.
     jobs : int

@@ -44,7 +44,7 @@ COMMAND = Command(
                 help="of each interval, and of all claims on a benchmark together (default: 0.95)",
             ),
         ),
-        *folding("each benchmark's modes, mixtures and doubts"),
+        *folding("each benchmark's modes, mixtures and warnings"),
         Option("--json", flag=True, help="write the ranking as JSON"),
         *pages(),
         *reading(),

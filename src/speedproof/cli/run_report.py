@@ -17,10 +17,11 @@ from speedproof.data.session_file import StoredSession
 from speedproof.data.suite import Record, Suite
 from speedproof.measure.environment import load_of
 from speedproof.measure.store import read_sessions
+from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.calibration import calibrate
 from speedproof.protocols.planning import RunPlan, plan_runs
 from speedproof.protocols.questions import QUESTIONS
-from speedproof.protocols.results import Verdict
+from speedproof.protocols.results import Check, Verdict
 from speedproof.protocols.sequential import CandidateResult
 from speedproof.protocols.stopping import StopRules
 from speedproof.report import calibration as of_calibration
@@ -218,7 +219,9 @@ def _contradicted(finding: CandidateResult, results: Sequence[SuiteComparison]) 
     ]
     if not where:
         return finding
-    return replace(finding, warnings=(*finding.warnings, f"{' and '.join(where)} it is the other way"))
+    told = f"{' and '.join(where)} it is the other way"
+    warning = Check.warning(Assumption.ONE_ANSWER, finding.candidate, told)
+    return replace(finding, warnings=(*finding.warnings, warning))
 
 
 def _show_alone(console: Console, suite: Suite) -> None:

@@ -68,8 +68,8 @@ class Conclusion:
     # versions
     clearest: tuple[Comparison, ...]
     wholes: tuple[tuple[str, str, Whole], ...]  # of each pair of versions its sums; the first twenty
-    doubtful: int  # comparisons with a verdict whose true risk may be larger
-    doubts: tuple[tuple[Assumption, int], ...]  # why
+    undermined: int  # comparisons with a verdict whose true risk may be larger
+    undermining: tuple[tuple[Assumption, int], ...]  # why
     # How many comparisons were held against how much sessions of the same code differ: by so much at least
     # and at most, as a share
     sessions: tuple[int, float, float] | None
@@ -108,7 +108,7 @@ def conclude(found: ComparedFiles, corpus: str, *, shown: int = 50, precision: f
             Verdict.SLOWER: max(shown, 2 * shown - faster),
             Verdict.FASTER: max(shown, 2 * shown - slower),
         }
-        doubtful, doubts = _doubts(rows, headline)
+        undermined, undermining = _undermining(rows, headline)
         wholes = _wholes(found, 1 - alpha)
         families = _claims(rows, alpha)
         return Conclusion(
@@ -140,8 +140,8 @@ def conclude(found: ComparedFiles, corpus: str, *, shown: int = 50, precision: f
             bands={v: _bands(rows, headline, v) for v in (Verdict.SLOWER, Verdict.FASTER)},
             clearest=_clearest(connection, headline, most, alpha),
             wholes=wholes,
-            doubtful=doubtful,
-            doubts=doubts,
+            undermined=undermined,
+            undermining=undermining,
             sessions=_sessions(rows, headline),
             machine=_machine(connection, total) if versions == 1 else None,
             hpt=second_level(connection) if versions == 1 else None,
@@ -221,17 +221,17 @@ def _bands(rows: _Query, headline: str, verdict: Verdict) -> tuple[int, ...]:
     return tuple(map(int, found))
 
 
-def _doubts(rows: _Query, headline: str) -> tuple[int, tuple[tuple[Assumption, int], ...]]:
+def _undermining(rows: _Query, headline: str) -> tuple[int, tuple[tuple[Assumption, int], ...]]:
     kinds = sorted(kind.value for kind in UNDERMINING)
     chosen = "FROM answers WHERE protocol = ? AND verdict <> 'undecided'"
-    ((doubtful,),) = rows(f"SELECT count(*) {chosen} AND list_has_any(failed, ?)", headline, kinds)
+    ((undermined,),) = rows(f"SELECT count(*) {chosen} AND list_has_any(failed, ?)", headline, kinds)
     counted = rows(
         f"SELECT kind, count(*) FROM (SELECT unnest(list_distinct(failed)) AS kind {chosen}) "
         "WHERE list_contains(?, kind) GROUP BY kind ORDER BY count(*) DESC, kind",
         headline,
         kinds,
     )
-    return doubtful, tuple((_KINDS[kind], count) for kind, count in counted)
+    return undermined, tuple((_KINDS[kind], count) for kind, count in counted)
 
 
 def _sessions(rows: _Query, headline: str) -> tuple[int, float, float] | None:

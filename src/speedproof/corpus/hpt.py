@@ -1,7 +1,7 @@
 """Hierarchical Performance Testing over a corpus: its first level in the parts, its second over all of them.
 
 A part leaves of each benchmark what the second level needs at any speedup: the medians of both scores, and the
-speedups at which the rank-sum test of its runs changes its mind.
+speedups at which the rank-sum test of its runs changes its answer.
 """
 
 from __future__ import annotations

@@ -182,7 +182,7 @@ def _alike(lines: list[str], name: str, unit: str) -> list[float]:
 def _damaged(
     content: _Content, number: int, name: str, words: list[str], source: Source
 ) -> tuple[list[float], list[str]]:
-    """The values of a result line that are values, with their units; the others are kept in mind."""
+    """The values of a result line that are values, with their units; the others are kept."""
     iterations, *pairs = words
     reason = ""
     if not iterations.isascii() or not iterations.isdigit():

@@ -116,7 +116,7 @@ _WITH_UNIT = re.compile(rf"(?P<number>{_NUMBER.pattern})(?P<unit>[^\d\W]\S*)")
 
 
 def _written_unit(word: str) -> str | None:
-    """The unit that a word beside a number is: of single letters s, B and J, for m, h and d are doubtful."""
+    """The unit that a word beside a number is: of single letters s, B and J, for m, h and d may be anything."""
     return known_unit(word) if len(word) > 1 or word in ("s", "B", "J") else None
 
 

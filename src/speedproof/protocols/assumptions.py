@@ -219,6 +219,55 @@ class Assumption(Enum):
         "measure four sessions of each version",
         "risk",
     )
+    BLOCK_SYMMETRY = (
+        "symmetric blocks",
+        "symmetry of the blocks' ratios",
+        "do the ratios of the blocks spread alike on both sides?",
+        "compare the runs in full, with 'speedproof compare'",
+        "bounds",
+    )
+    STEADY_SPEEDUP = (
+        "steady speedup",
+        "one speedup throughout",
+        "does the middle of all blocks lie within the bounds?",
+        "measure again",
+        "bounds",
+    )
+    VALUES = (
+        "values",
+        "a value from every run",
+        "did every run give a value to compare?",
+        "decide by a metric that every run has",
+        "risk",
+    )
+    NOTHING_LEFT_RUNNING = (
+        "nothing left running",
+        "no processes left running",
+        "did every process of a run end with it?",
+        "wait for them in the command",
+        "risk",
+    )
+    WHOLE_BLOCKS = (
+        "whole blocks",
+        "whole blocks",
+        "were hardly any blocks cut short?",
+        "measure without interrupting",
+        "risk",
+    )
+    NOISE_FLOOR = (
+        "noise floor",
+        "a difference above the noise floor",
+        "is the difference larger than where there can be none?",
+        "measure on a quieter machine, or more builds",
+        "question",
+    )
+    ONE_ANSWER = (
+        "one answer",
+        "one answer to all questions",
+        "do means, medians and single runs agree on who is faster?",
+        "state both",
+        "question",
+    )
 
 
 UNDERMINING = frozenset(assumption for assumption in Assumption if assumption.undermines == "risk")

@@ -54,7 +54,7 @@ def mean_remarks(decision: MeanDecision, n: int, m: int) -> tuple[str, ...]:
 
 def median_remarks(decision: MedianDecision) -> tuple[str, ...]:
     """The warnings of the median protocol on one pair."""
-    if bool(decision.doubtful):
+    if bool(decision.undermined):
         return ("median: no location shift, confidence may be inaccurate",)
     return tuple(
         f"median: more than {SMALL} runs needed for sample {side}"

@@ -281,26 +281,26 @@ class _Line:
             self._rank_sums(speedups[at : at + _ROWS], states[at : at + _ROWS])
             for at in range(0, speedups.size, _ROWS)
         ]
-        positive, squares, zeros, doubtful = (np.concatenate(column) for column in zip(*parts, strict=True))
+        positive, squares, zeros, undermined = (np.concatenate(column) for column in zip(*parts, strict=True))
         squares += 4 * tied
         # A group of t ties moves a rank sum by at most t^2 / 8: the sum at hand from its middle, each sum of
         # the null distribution, and the sum at hand once more if the group only seemed to tie.
         slack = 3 / 8 * squares
         lower = self._pvalues(positive + slack, zeros, squares, -1)
         upper = self._pvalues(positive - slack, zeros, squares, 1)
-        lower[doubtful], upper[doubtful] = 0.0, 1.0
+        lower[undermined], upper[undermined] = 0.0, 1.0
         return lower, upper
 
     def _rank_sums(
         self, speedups: FloatArray, states: StateArray
     ) -> tuple[FloatArray, FloatArray, IntArray, BoolArray]:
-        """Positive rank sums, the squares of what may tie, the zeros, and whether a row is to be doubted."""
+        """Positive rank sums, the squares of what may tie, the zeros, and whether a row is unsure."""
         n = len(self.duels)
         scores = speedups[:, None] * self.b
         d = self.a - scores
         near = _NEAR * np.maximum(scores.max(axis=1), self.a.max())[:, None]
         kept = states != 0
-        doubtful = ((np.abs(d) <= near) & kept).any(axis=1) | (states == OPEN).any(axis=1)
+        undermined = ((np.abs(d) <= near) & kept).any(axis=1) | (states == OPEN).any(axis=1)
         if not self.literal:
             kept &= (states == FREE) | (np.sign(d) == states)
         d[~kept] = 0.0
@@ -310,7 +310,7 @@ class _Line:
         positive = np.where(d > 0, np.arange(1, n + 1), 0).sum(axis=1).astype(np.float64)
         size = np.abs(d)
         squares = _squares_of_runs((np.diff(size, axis=1) <= near) & (size[:, :-1] > 0))
-        return positive, squares, zeros, doubtful
+        return positive, squares, zeros, undermined
 
     def _pvalues(
         self, positive: FloatArray, zeros: IntArray, squares: FloatArray, side: Literal[-1, 1]

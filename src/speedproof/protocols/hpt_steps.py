@@ -47,14 +47,14 @@ def level1_steps(duel: Duel, rule: HptRule) -> Steps:
     """Follow the rank-sum test of one benchmark from a speedup of 1 upwards.
 
     The points are those among all ratios of two runs at which the state really changes. Where these are too many
-    to be listed, only those are around which the test can change its mind at all.
+    to be listed, only those are around which the test can change its answer at all.
     """
     if duel.level is None:
         return _joined(duel, FREE, [])
     few = duel.upper.values.size * duel.lower.values.size <= LISTED or duel.exact(rule)
     windows = [(1.0, math.inf)] if few else _windows(duel, rule)
     parts = [_steps_between(duel, rule, low, high) for low, high in windows]
-    # Without a window the test has made up its mind before 1, for B.
+    # Without a window the test has decided before 1, for B.
     return _joined(duel, parts[0].start if parts else -1, parts)
 
 

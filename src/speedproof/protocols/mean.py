@@ -84,7 +84,7 @@ class MeanDecision(Struct, frozen=True):
     pvalue_slower: FloatArray
 
     @property
-    def doubtful(self) -> BoolArray:
+    def undermined(self) -> BoolArray:
         """Where the article remarks that 1 - alpha may not be the correct confidence level."""
         lacking = self.lacking_x | self.lacking_y
         return ~lacking & ~(self.normal_x & self.normal_y)

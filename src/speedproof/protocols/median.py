@@ -71,7 +71,7 @@ class MedianDecision(Struct, frozen=True):
     pvalue_slower: FloatArray
 
     @property
-    def doubtful(self) -> BoolArray:
+    def undermined(self) -> BoolArray:
         """Where the article remarks that 1 - alpha may not be the correct confidence level."""
         return ~self.location_model & ~(self.lacking_x | self.lacking_y)
 

@@ -73,7 +73,7 @@ class ModeComparison(Struct, frozen=True):
     vanished: tuple[float, ...]
     appeared: tuple[float, ...]
     pvalue: float  # of one distribution behind both samples
-    doubts: tuple[Assumption, ...]  # why no claim is made whatever the p-value says
+    undermining: tuple[Assumption, ...]  # why no claim is made whatever the p-value says
     gap: float  # I1 = E|X - Y|
     candidate_lower: float  # I2 = P[Y < X], ties not counted
 
@@ -90,8 +90,8 @@ class ModeComparison(Struct, frozen=True):
     @property
     def conclusion(self) -> str:
         """One sentence in plain words."""
-        if self.doubts:
-            return f"no claim: {self.doubts[0].title} does not hold"
+        if self.undermining:
+            return f"no claim: {self.undermining[0].title} does not hold"
         if self.vanished or self.appeared:
             counts = {"vanished": len(self.vanished), "appeared": len(self.appeared)}
             parts = [f"{n} mode{'s' if n > 1 else ''} {what}" for what, n in counts.items() if n]
@@ -135,10 +135,10 @@ def compare_modes(pair: Pair, *, alpha: float = 0.05, K_max: int = 9) -> ModeCom
     except DataError:  # one value, many times
         return None
     pairs, shift = _aligned(a, b)
-    doubts = _doubts(pair)
+    undermining = _undermining(pair)
     pvalue = _one_distribution(x, y)
     tests = _Tests(a, b, pairs, shift, alpha)
-    claims = not doubts and pvalue <= alpha
+    claims = not undermining and pvalue <= alpha
     matched, vanished, appeared = tests.outcome(claims)
 
     def back(place: float) -> float:
@@ -159,7 +159,7 @@ def compare_modes(pair: Pair, *, alpha: float = 0.05, K_max: int = 9) -> ModeCom
         vanished=tuple(back(a.places[j]) for j in vanished),
         appeared=tuple(back(b.places[k]) for k in appeared),
         pvalue=pvalue,
-        doubts=doubts,
+        undermining=undermining,
         gap=ldexp(expected_gap(x, y), -power),
         candidate_lower=probability_below(y, x),
     )  # fmt: skip
@@ -218,7 +218,7 @@ def _alignment(a: _Side, b: _Side, shift: float) -> tuple[float, list[tuple[int,
     return table[a.places.size, b.places.size]
 
 
-def _doubts(pair: Pair) -> tuple[Assumption, ...]:
+def _undermining(pair: Pair) -> tuple[Assumption, ...]:
     """What makes runs depend on each other or keeps their p-values from being what they seem."""
     found: dict[Assumption, None] = {}
     sides = (pair.reference, pair.candidate)

@@ -135,7 +135,7 @@ def control_verdicts(
 def _promise(comparisons: Sequence[Comparison], alpha: float, method: Control) -> str:
     """What the risk means, and on what it rests where that does not hold."""
     text = _PROMISE[method].format(alpha=alpha)
-    marked = sum(bool(comparison.doubts) for comparison in comparisons)
+    marked = sum(bool(comparison.undermining) for comparison in comparisons)
     if not marked:
         return text
     return f"{text}; in {marked} of {len(comparisons)} benchmarks the runs are not what the tests assume"

@@ -89,7 +89,7 @@ class RankedVersion(Placed, Struct, frozen=True):
     worst_rank: int
     tied: bool = False  # whether it is not told apart from a neighbour in the order of the ranking
     # Benchmarks on which its runs are not what the verdicts assume: the true risk is unknown
-    doubtful: tuple[str, ...] = ()
+    undermined: tuple[str, ...] = ()
 
 
 class SuiteRanking(Struct, frozen=True):
@@ -170,7 +170,7 @@ def rank_suite(
                 estimates[v],
                 *ranks[chosen[v]],
                 chosen[v] in tied,
-                tuple(key.benchmark for key in common if _doubtful(suite, key, chosen[v], chosen)),
+                tuple(key.benchmark for key in common if _undermined(suite, key, chosen[v], chosen)),
             )
             for v in order
         ),
@@ -213,12 +213,12 @@ def rank_benchmark(
     ranks = places(versions, pairs)
     undecided = open_pairs(pairs)
     tied = {v for pair in pairwise(order) if frozenset(pair) in undecided for v in pair}
-    doubted = {v for (i, j), c in found.items() if c.doubts for v in (i, j)}
+    undermined = {v for (i, j), c in found.items() if c.undermining for v in (i, j)}
     return SuiteRanking(
         "these",
         alpha,
         tuple(
-            RankedVersion(v, speedups[v], *ranks[v], v in tied, (key.benchmark,) if v in doubted else ())
+            RankedVersion(v, speedups[v], *ranks[v], v in tied, (key.benchmark,) if v in undermined else ())
             for v in order
         ),
         pairs,
@@ -243,7 +243,7 @@ def _ratios(
     return found
 
 
-def _doubtful(suite: Suite, key: Key, version: str, versions: Sequence[str]) -> bool:
+def _undermined(suite: Suite, key: Key, version: str, versions: Sequence[str]) -> bool:
     """Whether the runs of a version on a benchmark undermine every verdict on it."""
     sample = suite.samples[key, version]
     nested = any(suite.samples[key, other].nested for other in versions if other != version)

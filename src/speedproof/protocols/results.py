@@ -69,6 +69,11 @@ class Check(Struct, frozen=True):
     def __str__(self) -> str:
         return f"{self.name}: {self.message}"
 
+    @classmethod
+    def warning(cls, kind: Assumption, side: str, message: str, pvalue: float = math.nan) -> Check:
+        """One that did not hold."""
+        return cls(kind, side, math.nan, pvalue, False, message)
+
     @property
     def name(self) -> str:
         """The assumption and the side: ``"normality of X"``."""
@@ -352,7 +357,7 @@ class Comparison(Struct, frozen=True):
         return tuple(check for check in self.checks if not check.held)
 
     @property
-    def doubts(self) -> tuple[Check, ...]:
+    def undermining(self) -> tuple[Check, ...]:
         """The failed checks that make the true risk another one than stated, mostly a larger one."""
         return tuple(check for check in self.failed_checks if check.kind in UNDERMINING)
 

@@ -49,7 +49,7 @@ class RankedRun(Placed, Struct, frozen=True):
     worst_rank: int
     tied: bool  # whether it is not told apart from a neighbour
     # What makes the true risk of its verdicts another one than stated, mostly a larger one
-    doubts: tuple[Check, ...]
+    undermining: tuple[Check, ...]
 
 
 class RunRanking(Struct, frozen=True):
@@ -148,7 +148,7 @@ def rank_runs(
         versions=tuple(
             RankedRun(
                 name, samples[name].n, means[name], medians[name], clear_modes(f.model).count if f else None,
-                chance, ties, by_mixture, *ranks[name], name in grouped, _doubts(samples, name),
+                chance, ties, by_mixture, *ranks[name], name in grouped, _undermining(samples, name),
             )
             for name, f, chance, ties, by_mixture in (
                 (n, fits[i], chances[i], ties_add[i], by_mixtures[i]) for n, i in zip(names, order, strict=True)
@@ -213,7 +213,7 @@ def _duels(names: Sequence[str], units: Mapping[str, Sample], alpha: float) -> t
     )
 
 
-def _doubts(samples: Mapping[str, Sample], version: str) -> tuple[Check, ...]:
+def _undermining(samples: Mapping[str, Sample], version: str) -> tuple[Check, ...]:
     """Failed checks that make the true risk of what is said of one of several versions unknown."""
     own = samples[version]
     others = [sample for name, sample in samples.items() if name != version]

@@ -11,7 +11,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from speedproof.errors import DataError
-from speedproof.protocols.results import Verdict
+from speedproof.protocols.assumptions import Assumption
+from speedproof.protocols.results import Check, Verdict
 from speedproof.protocols.stopping import StopRules
 from speedproof.stats.evalues import closed_test
 from speedproof.stats.fixed_pairs import FixedPairs
@@ -53,7 +54,7 @@ class CandidateResult(Struct, frozen=True):
         is in sight.
     metric : str
         What was compared.
-    warnings : tuple of str
+    warnings : tuple of Check
         What the risk does not cover, in sentences: runs that failed, a program that was replaced, block ratios
         that are skewed.
     gate : {"", "pass", "fail", "undecided"}
@@ -69,7 +70,7 @@ class CandidateResult(Struct, frozen=True):
     reason: str
     blocks_to_go: float
     metric: str = "time"
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Check, ...] = ()
     gate: Literal["", "pass", "fail", "undecided"] = ""
 
 
@@ -243,7 +244,7 @@ class SequentialComparison:
         """Let a candidate leave the race for a reason that is none of its values."""
         self._reasons[candidate] = reason
 
-    def warnings(self, candidate: str) -> tuple[str, ...]:
+    def warnings(self, candidate: str) -> tuple[Check, ...]:
         """Whether the blocks are what the comparison assumes; in sentences, and costly for long sessions."""
         sequence = self._sequences[candidate]
         differences, result = sequence.differences, sequence.result()
@@ -253,20 +254,19 @@ class SequentialComparison:
             agreed = bool(np.all(signs == 1.0) or np.all(signs == -1.0))
             skewed = symmetry(differences)
             if skewed.pvalue <= (_SKEW_LEVEL_AGREED if agreed else _SKEW_LEVEL):
-                found.append(
-                    f"the ratios of the blocks are skewed (p {skewed.pvalue:.2g}): "
-                    + (
-                        "mean, median and most blocks agree on who is faster, but the bounds are exact for none"
-                        if agreed
-                        else "who is faster depends on what is asked, mean, median or a single run"
-                    )
+                told = f"the ratios of the blocks are skewed (p {skewed.pvalue:.2g}): " + (
+                    "mean, median and most blocks agree on who is faster, but the bounds are exact for none"
+                    if agreed
+                    else "who is faster depends on what is asked, mean, median or a single run"
                 )
+                found.append(Check.warning(Assumption.BLOCK_SYMMETRY, candidate, told, skewed.pvalue))
             centre = sequence.centre()
             if not result.low <= centre <= result.high:
-                found.append(
+                told = (
                     f"the middle of all blocks is {centre:.4g}, beyond the certified bounds: the speedup changed "
                     "while it was measured, or the blocks are skewed"
                 )
+                found.append(Check.warning(Assumption.STEADY_SPEEDUP, candidate, told))
         return tuple(found)
 
     def findings(self) -> tuple[CandidateResult, ...]:
@@ -357,4 +357,5 @@ def _above(f: CandidateResult, floor: float, why: str) -> CandidateResult:
     """A finding as it is, or without its verdict when its difference does not exceed the floor."""
     if f.verdict not in _DECIDED or abs(math.log(f.estimate)) > floor:
         return f
-    return replace(f, verdict=Verdict.UNDECIDED, reason="withheld", warnings=(*f.warnings, why))
+    warning = Check.warning(Assumption.NOISE_FLOOR, f.candidate, why)
+    return replace(f, verdict=Verdict.UNDECIDED, reason="withheld", warnings=(*f.warnings, warning))

@@ -59,7 +59,7 @@ def _headline(
         yield Text(f"{ends}: {_between(found.change_low, found.change_high)}, proven ({sure} confidence)")
         return
     if found.outcome is BisectionOutcome.UNPROVEN:
-        yield Text(f"Undecided: no change is proven{_more_runs(found, min_change, varied)}.", "doubt")
+        yield Text(f"Undecided: no change is proven{_more_runs(found, min_change, varied)}.", "warning")
         if found.change_low > 0 or math.isfinite(found.change_high):
             yield Text(f"{ends}: {_between(found.change_low, found.change_high)} ({sure} confidence)")
         return
@@ -78,7 +78,7 @@ def _headline(
         return
     yield Text(
         f"Undecided: the first {kind} commit is not confirmed{_more_runs(found, min_change, varied)}.",
-        "doubt",
+        "warning",
     )
     yield Text(f"The commits that could be it ({sure}):", style)
     yield from _listed(found, commits)
@@ -115,7 +115,7 @@ def _notes(
         yield Text(
             f"Another change remains: {_between(found.rest_low, found.rest_high)} is not of this commit; "
             "bisect what is before it, and what is after it.",
-            "doubt",
+            "warning",
         )
     if found.open:
         yield from _reasons(found, min_change, varied, load)
@@ -138,7 +138,7 @@ def _reasons(found: BisectionFinding, min_change: float, varied: bool | None, lo
         yield Text(
             f"The times are read in steps of {percent(found.tick, 2)}, too coarse for a change of "
             f"{percent(min_change)}: let the program do more, or measure it finer.",
-            "doubt",
+            "warning",
         )
     elif outlook.noise > 0:
         told = f"{'Builds' if varied else 'Runs'} of one commit scatter by {percent(outlook.noise, 2)}"
@@ -148,9 +148,9 @@ def _reasons(found: BisectionFinding, min_change: float, varied: bool | None, lo
             )
         if math.isfinite(outlook.enough_noise):
             told += f"; at {percent(outlook.enough_noise, 2)} these would have been enough"
-        yield Text(f"{told}.", "doubt")
+        yield Text(f"{told}.", "warning")
     if load:
-        yield Text(f"{load[0].upper()}{load[1:]}.", "doubt")
+        yield Text(f"{load[0].upper()}{load[1:]}.", "warning")
 
 
 def _least(change: float, low: float, high: float) -> str:

@@ -26,7 +26,7 @@ def report(c: Calibration, finding: CandidateResult) -> Report:
         )
     elif result.contradictory:
         itself = Text(
-            "Against itself: no single speedup fits all runs; the machine changed meanwhile.", "doubt"
+            "Against itself: no single speedup fits all runs; the machine changed meanwhile.", "warning"
         )
     else:
         itself = Text(f"Against itself: {finding.verdict}, {found}")
@@ -62,4 +62,4 @@ def _order(what: str, correlation: float, p: float) -> Text:
     value = "undefined" if math.isnan(correlation) else f"{correlation:+.2f}"
     seen = p <= 0.05
     cure = "; pairs in random order, as 'run' measures, take care of it" if seen else ""
-    return Text(f"{what}: rank correlation {value} (p = {pvalue(p)}){cure}", "doubt" if seen else "")
+    return Text(f"{what}: rank correlation {value} (p = {pvalue(p)}){cure}", "warning" if seen else "")

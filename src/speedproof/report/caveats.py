@@ -31,7 +31,7 @@ def caveats(found: Sequence[Caveat], versions: Sequence[str] = ()) -> Iterator[T
             alike = (shared, caveat.versions[shared])
         groups.setdefault((caveat.kind, alike, caveat.benchmarks, caveat.detail), []).append(caveat)
     for alike_ones in groups.values():
-        yield Text(_sentence(alike_ones, short), "doubt")
+        yield Text(_sentence(alike_ones, short), "warning")
 
 
 _APART = 0.03
@@ -52,12 +52,12 @@ def two_speeds(
     )
     if machine.sides != "both":
         # Of which speed the other version is, nobody knows.
-        yield Text(f"{seen}: likely the machine, not the program, and so may be the change.", "doubt")
+        yield Text(f"{seen}: likely the machine, not the program, and so may be the change.", "warning")
         return
     left = machine.speedup
     told = f"{factor(max(left, 1 / left))} {'faster' if left >= 1 else 'slower'}"
     change = "as fast" if left == 1 else told
-    yield Text(f"{seen}: the machine, not the program. At equal speed {candidate} is {change}.", "doubt")
+    yield Text(f"{seen}: the machine, not the program. At equal speed {candidate} is {change}.", "warning")
 
 
 def session_floor(found: Sequence[Comparison]) -> Iterator[Text]:
@@ -141,26 +141,26 @@ def failed(found: Sequence[Comparison], *, undermining: bool) -> dict[Assumption
     seen = {
         (check.kind, result.benchmark)
         for result in found
-        for check in (result.doubts if undermining else result.failed_checks)
+        for check in (result.undermining if undermining else result.failed_checks)
         if check.kind is not Assumption.TWO_MEASUREMENTS  # said once, as a caveat
     }
     counts = Counter(kind for kind, _ in seen)
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0].value)))
 
 
-def doubts(found: Sequence[Comparison], *, undecided: bool = False) -> Iterator[Text]:
-    """What makes verdicts doubtful, in one sentence; of undecided ones only where that is wanted."""
+def undermining(found: Sequence[Comparison], *, undecided: bool = False) -> Iterator[Text]:
+    """What undermines verdicts, in one sentence; of undecided ones only where that is wanted."""
     found = [c for c in found if undecided or c.verdict is not Verdict.UNDECIDED]
     counts = failed(found, undermining=True)
     if not counts:
         return
-    benchmarks = len({c.benchmark for c in found if c.doubts})
+    benchmarks = len({c.benchmark for c in found if c.undermining})
     if len({c.benchmark for c in found}) == 1:
         kinds = ", ".join(kind.title for kind in counts)
-        yield Text(f"! Not met: {kinds}; the true risk may be larger.", "doubt")
+        yield Text(f"! Not met: {kinds}; the true risk may be larger.", "warning")
         return
     kinds = ", ".join(f"{kind.title} ({count})" for kind, count in counts.items())
     yield Text(
         f"! In {plural(benchmarks, 'benchmark')} the true risk may be larger; not met: {kinds}.",
-        "doubt",
+        "warning",
     )

@@ -74,7 +74,7 @@ def contents(found: CorpusInfo) -> Report:
         )
     ]
     if not found.complete:
-        headline.append(Text("The build was cut short; the same command goes on with it.", "doubt"))
+        headline.append(Text("The build was cut short; the same command goes on with it.", "warning"))
     names = [name for name, _ in found.versions]
     whole = max(map(width_of, names), default=0) <= _WHOLE
     facts = {
@@ -91,14 +91,14 @@ def contents(found: CorpusInfo) -> Report:
         facts["Values a sample"] = f"{found.least:g}"
     facing = [Text(f"{name}: {value}") for name, value in facts.items() if value and found.rows]
     query = f"speedproof corpus query {shlex.quote(found.name)}"
-    notes = [Text(f"Units are mixed in {b} ({m}): {u}", "doubt") for b, m, u in found.mixed[:3]]
+    notes = [Text(f"Units are mixed in {b} ({m}): {u}", "warning") for b, m, u in found.mixed[:3]]
     if len(found.mixed) > 3:
-        notes.append(Text(f"... and in {len(found.mixed) - 3} more", "doubt"))
+        notes.append(Text(f"... and in {len(found.mixed) - 3} more", "warning"))
     if not whole:
         notes.append(Text(f"SQL knows them whole: {query} 'SELECT DISTINCT version FROM corpus'", "dim"))
     notes += _pooled(found)
     if found.rejects:
-        notes.append(Text(f"Not read: {plural(found.rejects, 'file')} or parts of files:", "doubt"))
+        notes.append(Text(f"Not read: {plural(found.rejects, 'file')} or parts of files:", "warning"))
         for file, place, reason in found.rejected:
             why = ": ".join(part for part in (place, reason) if part)
             told = [f"  {file}: {why}"]
@@ -125,11 +125,11 @@ def _pooled(found: CorpusInfo) -> Iterator[Text]:
     one = len(found.pooled) == 1
     who = shortened(found.pooled, 24)[0] if one else plural(len(found.pooled), "version")
     fields = ", ".join(found.apart[:2]) + (", ..." if len(found.apart) > 2 else "")
-    yield Text(f"! {who} pool{'s' if one else ''} files of different {fields}.", "doubt")
+    yield Text(f"! {who} pool{'s' if one else ''} files of different {fields}.", "warning")
     if found.everywhere:
-        yield Text(f"  Tell them apart: corpus build --by {shlex.quote(','.join(found.apart))}", "doubt")
+        yield Text(f"  Tell them apart: corpus build --by {shlex.quote(','.join(found.apart))}", "warning")
     else:
-        yield Text("  Give each its version: speedproof corpus build NAME=PATH ... -o DIR", "doubt")
+        yield Text("  Give each its version: speedproof corpus build NAME=PATH ... -o DIR", "warning")
 
 
 def table_of(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], total: int) -> Report:
@@ -212,10 +212,10 @@ def comparisons(
     )
     clearest = found.clearest if everything else _few(found)
     notes = list(_rest(found, clearest, words))
-    if found.doubtful:
-        kinds = ", ".join(f"{kind.title} ({count})" for kind, count in found.doubts)
-        many = plural(found.doubtful, "benchmark" if two else "comparison")
-        notes.append(Text(f"! In {many} the true risk may be larger; not met: {kinds}.", "doubt"))
+    if found.undermined:
+        kinds = ", ".join(f"{kind.title} ({count})" for kind, count in found.undermining)
+        many = plural(found.undermined, "benchmark" if two else "comparison")
+        notes.append(Text(f"! In {many} the true risk may be larger; not met: {kinds}.", "warning"))
     if two:
         notes += _lacking(found.wholes[0][2], (old, new))
     every_row = f"Every row: speedproof corpus query {found.answers} 'FROM answers'"
@@ -287,7 +287,7 @@ def _clearest(
                     Cell(new),
                     Cell(change(c), STYLES[c.verdict], speedup=c.speedup),
                     Cell(at_least(effect(c).bound)),
-                    Cell("!" if c.doubts else "", "doubt"),
+                    Cell("!" if c.undermining else "", "warning"),
                 ),
                 name=c.benchmark,
                 kind=effect(c).word,
@@ -311,10 +311,10 @@ def _lacking(whole: Whole, versions: tuple[str, str]) -> Iterator[Text]:
     seen = whole.seen
     for name, count in zip(versions, (seen.only_reference, seen.only_candidate), strict=True):
         if count:
-            yield Text(f"Only in {name}: {plural(count, 'benchmark')}", "doubt")
+            yield Text(f"Only in {name}: {plural(count, 'benchmark')}", "warning")
     if seen.incomparable:
         more = f" (and {seen.incomparable - 1} more)" if seen.incomparable > 1 else ""
-        yield Text(f"Left out: {seen.problems[0]}{more}", "doubt")
+        yield Text(f"Left out: {seen.problems[0]}{more}", "warning")
 
 
 def _details(found: Conclusion, words: Mapping[Verdict, str], short: Mapping[str, str]) -> Iterator[Report]:

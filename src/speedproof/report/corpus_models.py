@@ -31,7 +31,7 @@ def modelled(found: CorpusModels, versions: Sequence[str] = ()) -> Report:
         *_left_out(found.failures),
     ]
     if found.failed:
-        headline.append(Text(f"{plural(found.failed, 'sample')} cannot be modelled.", "doubt"))
+        headline.append(Text(f"{plural(found.failed, 'sample')} cannot be modelled.", "warning"))
     if found.tested:
         told = f"The fit is rejected at 5 % for {found.rejected} of {found.tested} that were tested"
         headline.append(Text(f"{told} ({percent(found.rejected / found.tested, 2)})."))

@@ -51,8 +51,8 @@ _TITLE = 14
 def details(result: SuiteComparison) -> Iterator[Report]:
     """The answers of every protocol, then those about the whole suite."""
     reports = [_protocol(result, protocol) for protocol in result.protocols]
-    if any(c.doubts for c in result.comparisons if c.test or c.quantity == "probability"):
-        told = Text("! An assumption was not met: the true risk may be larger. Which: --explain", "doubt")
+    if any(c.undermining for c in result.comparisons if c.test or c.quantity == "probability"):
+        told = Text("! An assumption was not met: the true risk may be larger. Which: --explain", "warning")
         reports[-1] = replace(reports[-1], notes=(told,))
     yield from reports
     if len(result.benchmarks) > 1:
@@ -109,10 +109,10 @@ def _protocol(result: SuiteComparison, protocol: str) -> Report:
 
 
 def _told(c: Comparison) -> Cell:
-    doubt = " !" if c.doubts else ""
+    flag = " !" if c.undermining else ""
     style = STYLES[c.verdict]
     if c.quantity == "probability":
-        return Cell(f"{wins(c)}{doubt}", style)
+        return Cell(f"{wins(c)}{flag}", style)
     if not c.test:
         why = needs(c)
         return Cell(f"~ {why}" if why else "~ not tested", "dim", ("~ not tested",))
@@ -123,9 +123,9 @@ def _told(c: Comparison) -> Cell:
         if c.verdict is Verdict.SLOWER:
             low, high = inverse(high), inverse(low)
         least = f" [{factor(low, -1, most)}, {factor(high, 1)}]" if not math.isnan(found.bound) else ""
-        return Cell(f"{change(c)}{least}{doubt}", style, (f"{change(c)}{doubt}",), speedup=c.certified)
+        return Cell(f"{change(c)}{least}{flag}", style, (f"{change(c)}{flag}",), speedup=c.certified)
     mark = "=" if c.verdict is Verdict.EQUIVALENT else "~"
-    return Cell(f"{mark} {range_of(c)}{doubt}", "dim", (change(c),), speedup=c.certified)
+    return Cell(f"{mark} {range_of(c)}{flag}", "dim", (change(c),), speedup=c.certified)
 
 
 def _whole(result: SuiteComparison) -> Iterator[Text]:
@@ -154,7 +154,7 @@ def _whole(result: SuiteComparison) -> Iterator[Text]:
         for note in means.notes:
             yield Text(f"  {note}.", "dim")
         if means.left_out:
-            yield Text(f"  Without a ratio, left out: {', '.join(means.left_out)}.", "doubt")
+            yield Text(f"  Without a ratio, left out: {', '.join(means.left_out)}.", "warning")
     for location, gain in result.overall:
         if math.isfinite(gain.speedup) and gain.speedup > 0:
             ratio_told = direction(gain.speedup, better, worse)
@@ -182,11 +182,11 @@ def _accelerated(result: SuiteComparison) -> Iterator[Text]:
         told = True
         w = found.wilson
         article = found.proportion
-        doubt = "" if found.valid else ", too few for that rule"
+        rule = "" if found.valid else ", too few for that rule"
         yield Text(
             f"Share of accelerated benchmarks {QUESTIONS[protocol].where}: {found.accelerated} of "
             f"{found.benchmarks}, {percent(w.low)} to {percent(w.high)} by Wilson's interval, "
-            f"{percent(article.low)} to {percent(article.high)} by the article's{doubt}."
+            f"{percent(article.low)} to {percent(article.high)} by the article's{rule}."
         )
     if told:
         yield Text(f"  {RANDOM_SELECTION}", "dim")
@@ -202,7 +202,7 @@ def _dominant(result: SuiteComparison) -> Iterator[Text]:
     total = sum(means.values())
     name, largest = max(means.items(), key=lambda item: item[1])
     if result.overall and total > 0 and largest > total / 2:
-        yield Text(f"  {name} alone makes up {percent(largest / total)} of the total.", "doubt")
+        yield Text(f"  {name} alone makes up {percent(largest / total)} of the total.", "warning")
 
 
 def explain(result: SuiteComparison) -> Iterator[Report]:
@@ -231,7 +231,7 @@ def _why(found: Sequence[Comparison]) -> Iterator[Text]:
             told.add((check.name, check.message))
             p = "" if math.isnan(check.pvalue) else f" (p = {pvalue(check.pvalue)})"
             mark = "ok" if check.held else "FAILS"
-            yield Text(f"  {mark:5} {check.name}{p}: {check.message}", "" if check.held else "doubt")
+            yield Text(f"  {mark:5} {check.name}{p}: {check.message}", "" if check.held else "warning")
         if c.test:
             yield Text(
                 f"  {c.test}: p = {pvalue(c.pvalue)} for faster, {pvalue(c.pvalue_slower)} for slower; "

@@ -15,14 +15,14 @@ from speedproof.protocols.gate import GateDecision, GateRow
 from speedproof.protocols.gate_claims import Outcome, Policy
 from speedproof.protocols.results import Comparison, Verdict
 from speedproof.protocols.suite import SuiteComparison
-from speedproof.report.caveats import beside_medians, caveats, doubts, session_floor, two_speeds
+from speedproof.report.caveats import beside_medians, caveats, session_floor, two_speeds, undermining
 from speedproof.report.model import Cell, Column, Report, Row, Style, Table, Text
 from speedproof.report.model import Outcome as Meaning
 from speedproof.report.names import common_prefix, enumerate_names, labels, shortened, spoken
 from speedproof.report.numbers import factor, level, percent, plural, pvalue, share, values
 from speedproof.report.words import asked_of, change, few, gain_and_loss, natural, needs, range_of
 
-_STYLES: dict[Outcome, Style] = {Outcome.PASS: "good", Outcome.FAIL: "bad", Outcome.UNDECIDED: "doubt"}
+_STYLES: dict[Outcome, Style] = {Outcome.PASS: "good", Outcome.FAIL: "bad", Outcome.UNDECIDED: "warning"}
 _MEANINGS: dict[Outcome, Meaning] = {
     Outcome.PASS: "passed",
     Outcome.FAIL: "failed",
@@ -76,7 +76,7 @@ def report(result: GateDecision, *, everything: bool = False, undecided_fails: b
             Text(
                 f"{old} and {new} were measured in two sessions: what differs between sessions is in these "
                 "numbers, too; 'speedproof run' measures both in one.",
-                "doubt",
+                "warning",
             )
         )
     rows = _rows(result, everything=everything, undecided_fails=undecided_fails)
@@ -264,12 +264,12 @@ def _row(result: GateDecision, row: GateRow, name: str, *, folded: bool, undecid
     if result.rules.protocol == "mean":
         old, new = values([c.reference.mean, c.candidate.mean], c.reference.unit)
     void = result.void(row) is not None
-    doubt = " !" if _doubtful(result, row) else ""
+    mark = " !" if _undermined(result, row) else ""
     word = {Outcome.FAIL: "FAIL", Outcome.PASS: "pass", Outcome.UNDECIDED: "?"}[row.outcome]
     meaning = _MEANINGS[row.outcome]
     return Row(
         (
-            Cell(f"{word}{doubt}", _STYLES[row.outcome]),
+            Cell(f"{word}{mark}", _STYLES[row.outcome]),
             Cell(name, "strong"),
             Cell(old),
             Cell(new),
@@ -278,7 +278,7 @@ def _row(result: GateDecision, row: GateRow, name: str, *, folded: bool, undecid
                 "" if row.outcome is Outcome.PASS else _STYLES[row.outcome],
                 speedup=c.certified,
             ),
-            Cell("") if doubt else _proven(row),
+            Cell("") if mark else _proven(row),
             Cell(limit(row), "dim"),
         ),
         c.benchmark,
@@ -289,10 +289,10 @@ def _row(result: GateDecision, row: GateRow, name: str, *, folded: bool, undecid
     )
 
 
-def _doubtful(result: GateDecision, row: GateRow) -> bool:
+def _undermined(result: GateDecision, row: GateRow) -> bool:
     """Whether a row is marked, as one that nothing is called proven of."""
     return result.void(row) is not None or (
-        bool(row.comparison.doubts) and row.outcome is not Outcome.UNDECIDED
+        bool(row.comparison.undermining) and row.outcome is not Outcome.UNDECIDED
     )
 
 
@@ -377,7 +377,7 @@ def sentence(result: GateDecision, row: GateRow) -> str:
     corrected = ""
     if row.outcome is Outcome.FAIL and len(result.rows) > 1 and result.rules.multiplicity != "none":
         corrected = f" after {_CORRECTIONS[result.rules.multiplicity]}'s correction over {len(result.rows)}"
-    shown = "Shown, if the assumptions were met" if row.comparison.doubts else "Proven"
+    shown = "Shown, if the assumptions were met" if row.comparison.undermining else "Proven"
     return f"{shown}: {told} ({claim.hypothesis}{p}{corrected}); {range_of(row.comparison)}"
 
 
@@ -398,7 +398,7 @@ def _notes(result: GateDecision, shown: Sequence[Row]) -> Iterator[Text]:
     for reason, names in told.items():
         yield Text(f"{_few_of(names)}: {reason}.", "dim")
     judged = [row.comparison for row in result.rows if row.outcome is not Outcome.UNDECIDED]
-    yield from doubts(judged, undecided=True)
+    yield from undermining(judged, undecided=True)
     if result.added:
         yield Text(f"New, not judged: {_few_of(result.added)}.", "dim")
     if result.ignored:
@@ -415,7 +415,7 @@ def _few_of(names: Sequence[str]) -> str:
 
 
 def _risks(result: GateDecision) -> str:
-    marked = [_doubtful(result, row) for row in result.rows]
+    marked = [_undermined(result, row) for row in result.rows]
     voids = [result.void(row) for row in result.rows]
     why = " and ".join(dict.fromkeys(_VOID[void.kind] for void in voids if void))
     because = f": {why}" if why else ""

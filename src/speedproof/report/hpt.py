@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Medians = Mapping[str, tuple[float, float, str]]
 """By benchmark, the medians of reference and candidate with their unit."""
 
-_STYLES: dict[Winner, Style] = {Winner.CANDIDATE: "good", Winner.REFERENCE: "bad", Winner.TIE: "doubt"}
+_STYLES: dict[Winner, Style] = {Winner.CANDIDATE: "good", Winner.REFERENCE: "bad", Winner.TIE: "warning"}
 _TITLE = 14
 
 
@@ -66,7 +66,7 @@ def report(
     first = Text(conclusion(result, reference, candidate), _STYLES[result.winner])
     tests = f" Tests: {result.method}." if details else ""
     notes = [Text(f"Scores: {result.scores}.{tests}", "dim")]
-    notes += [Text(f"{note[:1].upper()}{note[1:]}.", "doubt") for note in result.notes]
+    notes += [Text(f"{note[:1].upper()}{note[1:]}.", "warning") for note in result.notes]
     asked = [claim for claim in claims.claims if claim.method == "asked"]
     sections = [_bounds(result)] if details and result.speedups and result.winner is not Winner.TIE else []
     if details or asked:
@@ -185,7 +185,7 @@ def _claim(claim: HptClaim) -> tuple[Cell, ...]:
         Cell(method),
         Cell(f"{claim.speedup:.4g}"),
         Cell(_floored(claim.confidence)),
-        Cell(f"{100 * claim.loss:.1f} points" if short else "no", "doubt" if short else ""),
+        Cell(f"{100 * claim.loss:.1f} points" if short else "no", "warning" if short else ""),
         Cell("-" if math.isnan(claim.error) else f"{100 * claim.error:+.1f} %"),
     )
 

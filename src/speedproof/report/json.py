@@ -9,7 +9,7 @@ import msgspec
 
 from speedproof import __version__
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 """Raised when a field changes its meaning or goes; new fields do not raise it."""
 
 

@@ -130,7 +130,7 @@ def _samples(models: Models, asked: Questions, answers: Sequence[Answered]) -> T
             Cell(short[version]),
             Cell(told, shorter=(brief, plural(len(modes), "mode"))),
             _fit(a),
-            Cell(kind, "doubt" if kind in _ORDERS else ""),
+            Cell(kind, "warning" if kind in _ORDERS else ""),
             Cell(f"{len(a.components)}{a.kind if a.kind != 'X' else ''}"),
             Cell(str(a.n)),
             *map(Cell, _answered(sample, answered)),
@@ -179,7 +179,7 @@ def _one(
         told = f"{name}: one mode at {places[0]}" if modes else f"{name}: no mode of {FEW_RUNS} runs or more"
     notes = [Text(_histogram(sample), "dim")]
     if a.note:
-        notes.append(Text(f"{a.note[:1].upper()}{a.note[1:]}.", "doubt"))
+        notes.append(Text(f"{a.note[:1].upper()}{a.note[1:]}.", "warning"))
     if a.test is not None and a.test.drawn is not None:
         notes.append(Text(f"Tested on {a.test.drawn:,} of the {a.n:,} values, drawn at random."))
     if a.resolution is not None:

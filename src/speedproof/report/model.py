@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from speedproof.stats.estimate import Estimate
 
 Value = str | int | float | None
-Style = Literal["", "good", "bad", "doubt", "dim", "strong"]
+Style = Literal["", "good", "bad", "warning", "dim", "strong"]
 Outcome = Literal["", "passed", "failed", "undecided"]
 """What a row means to a pipeline; empty where it was no test."""
 

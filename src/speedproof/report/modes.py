@@ -63,15 +63,15 @@ def report(
 
 
 def _kind(c: ModeComparison) -> str:
-    if c.doubts:
+    if c.undermining:
         return "without a claim"
     return "changed" if c.vanished or c.appeared or c.moved or c.reweighted else "unchanged"
 
 
 def _change(c: ModeComparison) -> str:
     """What became of the modes, in a few words."""
-    if c.doubts:
-        return f"no claim: {c.doubts[0].title}"
+    if c.undermining:
+        return f"no claim: {c.undermining[0].title}"
     counts = (("went", len(c.vanished)), ("came", len(c.appeared)))
     parts = [f"{n} {what}" for what, n in counts if n]
     parts += ["moved"] if c.moved and not parts else []

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from speedproof.data.units import scale_of
 from speedproof.protocols.results import Comparison, Summary, Verdict
 from speedproof.protocols.suite import SuiteComparison
-from speedproof.report.caveats import beside_medians, doubts, failed
+from speedproof.report.caveats import beside_medians, failed, undermining
 from speedproof.report.model import Cell, Column, Outcome, Report, Row, Table, Text
 from speedproof.report.names import nicknames, spoken
 from speedproof.report.numbers import values
@@ -33,7 +33,7 @@ def report(result: SuiteComparison, head: Comparison) -> Report:
     others = any(not c.held and c.kind.undermines != "nothing" for o in result.comparisons for c in o.checks)
     held = "All checks of the typical run hold." if others else "All checks hold."
     held = f"Not met: {', '.join(lost)}." if lost else "" if head.failed_checks else held
-    doubtful = tuple(doubts([head]))
+    undermined = tuple(undermining([head]))
     return Report(
         "",
         (Text(verdict(head, result.margin), STYLES[head.verdict] or "strong", proof(head)),),
@@ -42,7 +42,7 @@ def report(result: SuiteComparison, head: Comparison) -> Report:
             *_chances(result, head),
             *_opposed(result, head, old, new),
             *beside_medians([head] if head.verdict in _CHANGED else ()),
-            *(doubtful or ((Text(held, "dim"),) if head.checks and held else ())),
+            *(undermined or ((Text(held, "dim"),) if head.checks and held else ())),
         ),
         ("Why: --explain", "Page: --html report.html"),
     )
@@ -121,7 +121,7 @@ def _opposed(result: SuiteComparison, head: Comparison, old: str, new: str) -> I
     """The protocols that prove the opposite, and a ratio of medians that points there."""
     for other in opposite(result.comparisons, head):
         told = verdict(named(other, old, new), result.margin)
-        yield Text(f"But {told}.", "doubt")
+        yield Text(f"But {told}.", "warning")
     if turned(head):
         yield Text(
             "The medians differ the other way: runs fall into groups that ranks see and medians miss.", "dim"

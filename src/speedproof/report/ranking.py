@@ -35,7 +35,7 @@ def report(
     sections = tuple(_details(one) for one in found) if details else ()
     hints = ["--all: every benchmark"] if any(row.folded for row in made.tables[-1].rows) else []
     if not details:
-        hints.append("--details: modes, mixtures, doubts")
+        hints.append("--details: modes, mixtures, warnings")
     return Report(
         made.title,
         made.headline,
@@ -52,7 +52,7 @@ def _benchmark(one: Ranked) -> Report:
     key, _, ranking, _ = one
     return Report(
         f"{key.benchmark}: {key.metric}",
-        (Text(advice(ranking), "doubt" if _tied(ranking) or _doubtful(ranking) else "good"),),
+        (Text(advice(ranking), "warning" if _tied(ranking) or _undermined(ranking) else "good"),),
         (_places(one, Column(key.benchmark, names=True)),),
         tuple(_separation(ranking)),
     )
@@ -116,7 +116,7 @@ def _suite(found: Sequence[Ranked], versions: Sequence[str], *, everything: bool
         f"Ranking of {len(versions)} versions",
         (headline,),
         (*tables, _matrix(found, versions, everything=everything)),
-        tuple(_doubts([r for _, _, r, _ in found])),
+        tuple(_undermining([r for _, _, r, _ in found])),
     )
 
 
@@ -160,7 +160,7 @@ def _matrix(found: Sequence[Ranked], versions: Sequence[str], *, everything: boo
         by_name = {v.version: v for v in ranking.versions}
         medians = values([by_name[n].median if n in by_name else float("nan") for n in versions], unit)
         first, best = _first(ranking), ranking.versions[0]
-        mark = " !" if _doubtful(ranking) else ""
+        mark = " !" if _undermined(ranking) else ""
         if first:
             brief = f"{names[first]} wins {case_share(best.chance.value)}"
             low = f" (at least {case_share(best.chance.low, -1)})" if _bounded(best, ranking) else ""
@@ -180,7 +180,7 @@ def _matrix(found: Sequence[Ranked], versions: Sequence[str], *, everything: boo
 
 
 def _details(one: Ranked) -> Report:
-    """A benchmark with its modes, its mixtures and what makes its places doubtful."""
+    """A benchmark with its modes, its mixtures and what undermines its places."""
     key, _, ranking, changes = one
     columns = tuple(
         Column(title, right=i > 0, names=i == 0)
@@ -194,7 +194,7 @@ def _details(one: Ranked) -> Report:
             yield Cell(names[v.version], "strong"), Cell(_modes(v)), Cell(f"{100 * v.ties:.1f} %"), mixture
 
     notes = [Text(f"  {advice(ranking)}"), *_separation(ranking)]
-    messages = {c.message: c for v in ranking.versions for c in v.doubts}
+    messages = {c.message: c for v in ranking.versions for c in v.undermining}
     notes += [Text(f"  {c.kind.title}: {c.message}.", "dim") for c in messages.values()]
     if changes is not None:
         notes.append(Text(f"  Modes: {changes.conclusion}."))
@@ -210,21 +210,21 @@ def _modes(v: RankedRun) -> str:
 
 
 def _separation(found: RunRanking) -> Iterator[Text]:
-    """What is not told apart, and what makes the places doubtful."""
+    """What is not told apart, and what undermines the places."""
     risk = f"joint risk {percent(found.alpha)}"
     if found.groups:
         names = _names(found)
         told = [[names[name] for name in group] for group in found.groups]
         groups = "; ".join(" and ".join((", ".join(g[:-1]), g[-1])) for g in told)
-        yield Text(f"Not told apart by single runs: {groups} ({risk}).", "doubt")
+        yield Text(f"Not told apart by single runs: {groups} ({risk}).", "warning")
     else:
         yield Text(f"All neighbours are told apart by single runs ({risk}).")
     if not found.enough_runs:
         yield Text(
             f"Fewer than {found.least_runs} runs of a version never tell {len(found.versions)} versions apart.",
-            "doubt",
+            "warning",
         )
-    yield from _doubts([found])
+    yield from _undermining([found])
 
 
 def _names(found: RunRanking) -> dict[str, str]:
@@ -237,16 +237,16 @@ def _tied(found: RunRanking) -> bool:
     return sum(v.best_rank == 1 for v in found.versions) > 1
 
 
-def _doubtful(found: RunRanking) -> bool:
-    return any(v.doubts for v in found.versions)
+def _undermined(found: RunRanking) -> bool:
+    return any(v.undermining for v in found.versions)
 
 
-def _doubts(rankings: Sequence[RunRanking]) -> Iterator[Text]:
+def _undermining(rankings: Sequence[RunRanking]) -> Iterator[Text]:
     """Which assumptions are not met, and of which versions, or in how many benchmarks."""
     kinds: dict[str, set[str]] = {}
     for i, ranking in enumerate(rankings):
         for v in ranking.versions:
-            for check in v.doubts:
+            for check in v.undermining:
                 kinds.setdefault(check.kind.title, set()).add(v.version if len(rankings) == 1 else str(i))
     if not kinds:
         return
@@ -255,11 +255,11 @@ def _doubts(rankings: Sequence[RunRanking]) -> Iterator[Text]:
         told = "; ".join(
             f"{kind} ({', '.join(sorted(names[name] for name in who))})" for kind, who in kinds.items()
         )
-        yield Text(f"! Not met: {told}. The true risk may be larger.", "doubt")
+        yield Text(f"! Not met: {told}. The true risk may be larger.", "warning")
         return
     told = ", ".join(f"{kind} ({len(who)})" for kind, who in kinds.items())
-    count = sum(_doubtful(r) for r in rankings)
-    yield Text(f"! In {plural(count, 'benchmark')} the true risk may be larger; not met: {told}.", "doubt")
+    count = sum(_undermined(r) for r in rankings)
+    yield Text(f"! In {plural(count, 'benchmark')} the true risk may be larger; not met: {told}.", "warning")
 
 
 def advice(found: RunRanking) -> str:
@@ -290,5 +290,7 @@ def advice(found: RunRanking) -> str:
             f"that of {median}."
         )
     return (
-        f"If the runs were independent and steady: {text[0].lower()}{text[1:]}" if _doubtful(found) else text
+        f"If the runs were independent and steady: {text[0].lower()}{text[1:]}"
+        if _undermined(found)
+        else text
     )

@@ -42,7 +42,7 @@ COLUMNS: dict[str, Callable[[Comparison], Value]] = {
     "pvalue": lambda c: c.pvalue,
     "pvalue_slower": lambda c: c.pvalue_slower,
     "failed_checks": lambda c: _names(c.failed_checks),
-    "doubts": lambda c: _names(c.doubts),
+    "undermining": lambda c: _names(c.undermining),
     **_of_side("reference"),
     **_of_side("candidate"),
 }

@@ -91,7 +91,7 @@ def report(suite: Suite, *, everything: bool = False) -> Report:
         (Text(f"{told}{noted}", "strong"),),
         (table,) if rows else (),
         (
-            *([Text(f"Of every sample: {', '.join(alike)}.", "doubt")] if alike else []),
+            *([Text(f"Of every sample: {', '.join(alike)}.", "warning")] if alike else []),
             *_notes(suite, everything=everything),
         ),
         ("--all: every sample",) if any(row.folded for row in rows) else (),
@@ -118,7 +118,7 @@ def _row(benchmark: str, version: str, metric: str, sample: Sample, odd: list[st
             Cell(least),
             Cell(most),
             Cell(f"{n} in {sample.process_count}" if sample.nested else n, shorter=(n,)),
-            Cell(", ".join(odd), "doubt", (f"{odd[0]}, …",) if len(odd) > 1 else ()),
+            Cell(", ".join(odd), "warning", (f"{odd[0]}, …",) if len(odd) > 1 else ()),
         ),
         f"{benchmark} ({version}): {metric}",
         kind="odd" if odd else "samples",
@@ -143,8 +143,8 @@ def _notes(suite: Suite, *, everything: bool) -> Iterator[Text]:
         yield Text(told, "dim")
     groups: list[tuple[str, Style, list[str]]] = [
         ("Note", "dim", [note for sample in suite.samples.values() for note in sample.notes]),
-        ("Note", "doubt", [str(residue) for residue in suite.residue]),
-        ("Left out", "doubt", [str(s) for s in suite.skipped if not s.expected]),
+        ("Note", "warning", [str(residue) for residue in suite.residue]),
+        ("Left out", "warning", [str(s) for s in suite.skipped if not s.expected]),
     ]
     expected = [str(s) for s in suite.skipped if s.expected]
     if everything:

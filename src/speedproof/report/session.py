@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 
@@ -26,7 +25,6 @@ PROTOCOL = "sequential"
 _NAMED = 5
 # Where the system counts whole ticks, a column may hold nothing else.
 _NO_TIME = format_value(0.0, "s")
-_NUMBERS = re.compile(r" \(p [^)]*\)| is [^ ]*(?=, beyond)")
 
 
 def report(
@@ -83,17 +81,16 @@ def report(
 def _warnings(findings: Sequence[CandidateResult], several: bool) -> Iterator[Text]:
     """What speaks against the assumptions; of several benchmarks its gist, with their names."""
     if not several:
-        for told in dict.fromkeys(told for f in findings for told in f.warnings):
-            yield Text(f"! {told[:1].upper()}{told[1:]}.", "doubt")
+        for told in dict.fromkeys(check.message for f in findings for check in f.warnings):
+            yield Text(f"! {told[:1].upper()}{told[1:]}.", "warning")
         return
     prefix = common_prefix([f.benchmark for f in findings])
     named: dict[str, dict[str, None]] = {}
     for f in findings:
-        for told in f.warnings:
-            gist = _NUMBERS.sub("", told.partition(":")[0])
-            named.setdefault(gist, {})[f.benchmark[len(prefix) :]] = None
-    for gist, names in named.items():
-        yield Text(f"! {enumerate_names(names, _NAMED)}: {gist}.", "doubt")
+        for check in f.warnings:
+            named.setdefault(check.kind.title, {})[f.benchmark[len(prefix) :]] = None
+    for title, names in named.items():
+        yield Text(f"! Not met in {enumerate_names(names, _NAMED)}: {title}.", "warning")
 
 
 def sides_of(suite: Suite, metric: str) -> dict[tuple[str, str], Summary]:
@@ -164,7 +161,7 @@ def _at_gate(findings: Sequence[CandidateResult], gate: Gate) -> Text:
     if undecided := named["undecided"]:
         passed = f"{len(named['pass'])} of {count} pass; " if named["pass"] else ""
         names = enumerate_names(undecided, _NAMED)
-        return Text(f"Gate undecided: {passed}a loss of more than {margin} is open of {names}.", "doubt")
+        return Text(f"Gate undecided: {passed}a loss of more than {margin} is open of {names}.", "warning")
     return Text(f"Gate passed: no loss of more than {margin} in {plural(count, 'comparison')}.", "good")
 
 
@@ -190,13 +187,15 @@ def _of_builds(findings: Sequence[CandidateResult], count: int, varied: bool) ->
     yield Text(f"Every block has builds of its own, {count} of each, {layouts}.", "dim")
     measured = min(f.result.blocks for f in findings)
     if measured < count and any(f.result.pvalue_faster == f.result.pvalue_slower == 1.0 for f in findings):
-        yield Text(f"Only {measured} of {count} blocks are complete; the test is made when all are.", "doubt")
+        yield Text(
+            f"Only {measured} of {count} blocks are complete; the test is made when all are.", "warning"
+        )
 
 
 def _of_load(findings: Sequence[CandidateResult], load: str) -> Iterator[Text]:
     """Why a session that others disturbed may have come to nothing; it favours no side."""
     if any(f.verdict is Verdict.UNDECIDED for f in findings):
-        yield Text(f"! The load was {load}: without other programs fewer runs tell.", "doubt")
+        yield Text(f"! The load was {load}: without other programs fewer runs tell.", "warning")
 
 
 def _risks(findings: Sequence[CandidateResult], alpha: float, *, fixed: bool = False) -> str:

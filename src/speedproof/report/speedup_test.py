@@ -62,22 +62,22 @@ _PLURALS = {"min": "minima", "mean": "means", "median": "medians"}
 
 
 def _notes(found: SuiteReport) -> Iterator[Text]:
-    """What makes the share of accelerated benchmarks and the overall gain doubtful."""
+    """What undermines the share of accelerated benchmarks and the overall gain."""
     for remark in found.remarks:
-        yield Text(f"Weights: {remark}", "doubt")
+        yield Text(f"Weights: {remark}", "warning")
     if found.dominant is not None:
         name, part = found.dominant
-        yield Text(f"{name} alone makes up {percent(part)} of the weighted total of the means.", "doubt")
+        yield Text(f"{name} alone makes up {percent(part)} of the weighted total of the means.", "warning")
     if any(own is None for own in found.levels):
         yield Text(
             "Rows without a level of their own count at their highest, from 0.5 up; of benchmarks that did not "
             "change about half would.",
-            "doubt",
+            "warning",
         )
     if any(own is not None and own <= 0.5 for own in found.levels):
-        yield Text("At a level of one half or less even a slower benchmark may count as faster.", "doubt")
+        yield Text("At a level of one half or less even a slower benchmark may count as faster.", "warning")
     if not all(a.valid for a in found.accelerated.values()):
-        yield Text("The intervals of the shares may be inaccurate: a - a^2/b is not above 5.", "doubt")
+        yield Text("The intervals of the shares may be inaccurate: a - a^2/b is not above 5.", "warning")
     needed = max((a.benchmarks_needed for a in found.accelerated.values()), default=0)
     if needed > 0:
         precision = next(iter(found.accelerated.values())).precision

@@ -17,10 +17,10 @@ from speedproof.report import pair
 from speedproof.report.caveats import (
     beside_medians,
     caveats,
-    doubts,
     session_floor,
     told_of_sessions,
     two_speeds,
+    undermining,
 )
 from speedproof.report.model import Cell, Column, Report, Row, Table, Text
 from speedproof.report.names import common_prefix, labels, shortened, spoken
@@ -120,7 +120,7 @@ def _several(result: SuiteComparison, everything: bool) -> Report:
         (
             *beside_medians(c for c in heads if c.benchmark in told and c.verdict in _CHANGED),
             *(() if many else whole),
-            *doubts(heads),
+            *undermining(heads),
         ),
         ("--all: every benchmark", *hints) if many and not everything else hints,
     )
@@ -268,7 +268,7 @@ def _row(
     marks = [f"{_where(c)}: {change(c)}" for c in opposite(answers, head)]
     if turned(head):
         marks.append("medians: the other way")
-    if head.doubts and head.verdict is not Verdict.UNDECIDED:
+    if head.undermining and head.verdict is not Verdict.UNDECIDED:
         marks.insert(0, "!")
     words = {Verdict.FASTER: gain_and_loss(head)[0], Verdict.SLOWER: gain_and_loss(head)[1]}
     return Row(
@@ -278,7 +278,7 @@ def _row(
             Cell(new, key=head.candidate.median),
             told,
             proven,
-            Cell(" ".join(marks), "doubt", spans=True),
+            Cell(" ".join(marks), "warning", spans=True),
         ),
         name=head.benchmark,
         outcome=OUTCOMES[head.verdict],
@@ -326,7 +326,7 @@ def _single_runs(result: SuiteComparison, title: str) -> Report:
             Text(
                 "One run a side proves nothing: nobody knows how much runs differ. Repeat both, in turns: "
                 "speedproof run OLD_COMMAND NEW_COMMAND",
-                "doubt",
+                "warning",
             ),
         ),
         (Table(columns, tuple(rows)),),
@@ -342,11 +342,11 @@ def leftovers(result: SuiteComparison) -> Iterator[Text]:
     versions = spoken([result.reference, result.candidate])
     for label, names in zip(versions, (result.only_reference, result.only_candidate), strict=True):
         if names:
-            yield Text(f"Only in {label}: {_first_of(names)}", "doubt")
+            yield Text(f"Only in {label}: {_first_of(names)}", "warning")
     if result.problems:
         rest = len(result.problems) - 1
         more = f" (and {rest} more: --details)" if rest else ""
-        yield Text(f"Left out: {result.problems[0]}{more}", "doubt")
+        yield Text(f"Left out: {result.problems[0]}{more}", "warning")
 
 
 def _first_of(names: Sequence[str], room: int = 40) -> str:

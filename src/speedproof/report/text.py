@@ -18,7 +18,7 @@ _COLOURS: dict[Style, str] = {
     "": "",
     "good": "32",
     "bad": "31",
-    "doubt": "33",
+    "warning": "33",
     "dim": "2",
     "strong": "1",
 }

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from speedproof.protocols.results import Comparison, Verdict
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.report import details as detailed
-from speedproof.report.caveats import caveats, doubts, two_speeds
+from speedproof.report.caveats import caveats, two_speeds, undermining
 from speedproof.report.model import Cell, Column, Records, Report, Row, Table, Text
 from speedproof.report.names import common_prefix, enumerate_names, labels, shortened, spoken
 from speedproof.report.numbers import factor, level, percent, plural, values
@@ -77,7 +77,7 @@ def report(
     title = f"{plural(len(results), 'version')} against {first.reference}: {first.metric}"
     if all(single_runs(r) for r in results):
         headline = [
-            Text("One run of each proves nothing: nobody knows how much runs differ. Repeat them.", "doubt")
+            Text("One run of each proves nothing: nobody knows how much runs differ. Repeat them.", "warning")
         ]
     else:
         headline = [Text(_answer(results, ranking), "strong", _risk(results, ranking))]
@@ -95,7 +95,7 @@ def report(
     if len(benchmarks) > 1:
         told = f"+ {words[0]} than the reference, - {words[1]}, ~ undecided; proven in each row alone."
         notes.insert(0, Text(told, "dim"))
-    notes += doubts([c for r in results for c in r.headlines])
+    notes += undermining([c for r in results for c in r.headlines])
     return Report(
         title,
         tuple(headline),
@@ -140,12 +140,12 @@ def _left_out(results: Sequence[SuiteComparison]) -> list[Text]:
     """What some version lacks, in one line."""
     names = dict.fromkeys(name for r in results for name in (*r.only_reference, *r.only_candidate))
     found = (
-        [Text(f"Not in every version: {plural(len(names), 'benchmark')} (--details)", "doubt")]
+        [Text(f"Not in every version: {plural(len(names), 'benchmark')} (--details)", "warning")]
         if names
         else []
     )
     problems = dict.fromkeys(problem for r in results for problem in r.problems)
-    return found + [Text(f"Left out: {problem}", "doubt") for problem in list(problems)[:1]]
+    return found + [Text(f"Left out: {problem}", "warning") for problem in list(problems)[:1]]
 
 
 def _named(result: SuiteComparison, sections: Iterator[Report]) -> Iterator[Report]:
@@ -317,7 +317,7 @@ def _speedup(head: Comparison | None) -> float:
 
 
 def _told(head: Comparison) -> tuple[Cell, Cell]:
-    mark = " !" if head.doubts and head.verdict is not Verdict.UNDECIDED else ""
+    mark = " !" if head.undermining and head.verdict is not Verdict.UNDECIDED else ""
     if head.verdict in (Verdict.FASTER, Verdict.SLOWER):
         return (
             Cell(change(head), STYLES[head.verdict], speedup=head.certified),

@@ -21,7 +21,7 @@ STYLES: dict[Verdict, Style] = {
     Verdict.FASTER: "good",
     Verdict.SLOWER: "bad",
     Verdict.EQUIVALENT: "",
-    Verdict.UNDECIDED: "doubt",
+    Verdict.UNDECIDED: "warning",
 }
 
 
@@ -114,7 +114,7 @@ def proof(result: Comparison) -> str:
         return needs(result)
     if result.quantity == "probability":
         return confidence
-    told = "shown, not proven" if result.doubts else "proven"
+    told = "shown, not proven" if result.undermining else "proven"
     if result.verdict is Verdict.EQUIVALENT:
         return f"{told}: {range_of(result)} ({confidence})"
     bound = effect(result).bound

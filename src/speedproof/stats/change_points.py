@@ -155,8 +155,8 @@ def _located(
     part = series[start:end]
     possible = confidence_set(part, alpha, dependence=rho, best=split - start)
     low, high = int(possible.min()), int(possible.max())
-    doubtful = part[low:high]
-    before, after = (np.abs(doubtful - np.median(side)) for side in (part[:low], part[high:]))
+    undermined = part[low:high]
+    before, after = (np.abs(undermined - np.median(side)) for side in (part[:low], part[high:]))
     costs = np.concatenate([[0.0], np.cumsum(before)]) + np.concatenate([np.cumsum(after[::-1])[::-1], [0.0]])
     best = low + int(costs.argmin())
     return ChangePoint(start + best, start + low, start + high, pvalue)

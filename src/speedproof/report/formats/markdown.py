@@ -13,7 +13,7 @@ from speedproof.report.model import Cell, Report, Row, Style, Table
 _MOST_CHARACTERS = 60_000
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>|~&$])")
 _LINE_START = re.compile(r"^(\d{1,9}(?=[.)](?: |$))|(?=[-+=]))")
-_MARKS: dict[Style, str] = {"good": "🟢 ", "bad": "🔴 ", "doubt": "🟡 ", "dim": "", "strong": "", "": ""}
+_MARKS: dict[Style, str] = {"good": "🟢 ", "bad": "🔴 ", "warning": "🟡 ", "dim": "", "strong": "", "": ""}
 
 
 def write(reported: Reported, target: str) -> str:

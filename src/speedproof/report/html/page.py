@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from speedproof.data.suite import Suite
     from speedproof.report.stored import Context
 
-_KINDS: dict[Style, str] = {"good": "faster", "bad": "slower", "doubt": "undecided", "dim": "undecided"}
+_KINDS: dict[Style, str] = {"good": "faster", "bad": "slower", "warning": "undecided", "dim": "undecided"}
 _MANY = 200
 _UNBROKEN = 30
 _DEFINITIONS = (

@@ -66,7 +66,7 @@ const speedproof = (() => {
   function changeRow(c, own) {
     const s = index.series[c.s], cls = c.slower ? "slower" : "faster";
     const [, subject, date] = index.commits[c.k];
-    const state = c.alarm ? el("span", { class: "badge doubt", title: "an alarm of the newest commits; too few to confirm it" }, "not confirmed")
+    const state = c.alarm ? el("span", { class: "badge warning", title: "an alarm of the newest commits; too few to confirm it" }, "not confirmed")
       : el("span", { class: `badge ${c.said ? "dim" : cls}`, title: c.why || "shown at the stated confidence" }, c.said || "confirmed");
     return el("tr", {},
       el("td", { class: "name" }, own ? "" : el("a", { href: route({ ...link(c.s), c: index.commits[c.k][0], x: null }) }, title(s)), s.tracks.length > 1 ? el("span", { class: "dim" }, (own ? "" : " ") + basis(s.tracks[c.t])) : ""),
@@ -171,7 +171,7 @@ const speedproof = (() => {
       const free = (x, width) => { let line = used.findIndex(end => end < x); if (line < 0) line = used.length; used[line] = x + width + 6 * px; return line; };
       for (const c of changes) {
         if (hidden.has(c.t)) continue;
-        const tone = c.alarm ? "--doubt" : c.slower ? "--slower" : "--faster";
+        const tone = c.alarm ? "--warning" : c.slower ? "--slower" : "--faster";
         ctx.fillStyle = css(tone); ctx.globalAlpha = 0.13;
         const left = X(c.e - 0.5), right = Math.max(X(c.l - 0.5), left + 2 * px); ctx.fillRect(left, bbox.top, right - left, bbox.height);
         ctx.globalAlpha = 1; ctx.fillRect(X(c.k - 0.5), bbox.top, px, bbox.height);
