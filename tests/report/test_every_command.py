@@ -15,9 +15,9 @@ import pytest
 from speedproof.cli.console import Console
 from speedproof.cli.main import main
 from speedproof.data.sample import Sample
-from speedproof.protocols.results import Summary, summarise
 from speedproof.protocols.sequential import CandidateResult, SequentialComparison
 from speedproof.protocols.stopping import StopRules
+from speedproof.protocols.summaries import Summary, summarise
 from speedproof.report import session
 from speedproof.report.cells import width_of
 from speedproof.report.model import Report, Table

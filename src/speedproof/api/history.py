@@ -8,8 +8,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-import numpy as np
-
 from speedproof import __version__
 from speedproof.api.given import alpha_of
 from speedproof.api.history_files import (
@@ -21,16 +19,15 @@ from speedproof.api.history_files import (
     renamed,
     start_of,
 )
-from speedproof.data.names import enumerate_names, nearest_of
+from speedproof.api.history_reading import measured_in, no_store, opened, tracks_in, user
+from speedproof.data.names import enumerate_names
 from speedproof.data.sample import Sample
-from speedproof.errors import SpeedproofError, UsageError
+from speedproof.errors import UsageError
 from speedproof.formats.suites import read as read_suite
 from speedproof.history.commits import (
-    Commit,
     commit_address,
     current_branch,
     first_parent_order,
-    ordered,
     resolve,
     short_name,
     tags,
@@ -41,9 +38,8 @@ from speedproof.history.rows import Added
 if TYPE_CHECKING:
     from speedproof.api.history_results import AlarmResult, HistoryResult
     from speedproof.history.changes import Correction
-    from speedproof.history.rows import Measurements, QueriedSample, State, StoredSeries
+    from speedproof.history.rows import QueriedSample, State
     from speedproof.history.store import HistoryStore
-    from speedproof.history.tracks import Track
     from speedproof.protocols.noise_floor import NoiseFloor
 
 DEFAULT_STORE = "speedproof.db"
@@ -84,7 +80,7 @@ class History:
     ) -> None:
         self.repository = os.fspath(repository)
         self._where = os.fspath(store)
-        self._opened = _open(self._where) if "://" in self._where or Path(self._where).exists() else None
+        self._opened = opened(self._where) if "://" in self._where or Path(self._where).exists() else None
 
     @property
     def store(self) -> HistoryStore:
@@ -96,7 +92,7 @@ class History:
     def made(self) -> HistoryStore:
         """What is written to; a file that is not there is made."""
         if self._opened is None:
-            self._opened = _open(self._where)
+            self._opened = opened(self._where)
         return self._opened
 
     def add(
@@ -254,7 +250,7 @@ class History:
         from speedproof.history.floor import noise_floor
 
         how: Correction = correction
-        series, measured, commits, tracks = self._tracks(metric, benchmark, branch)
+        series, measured, commits, tracks = tracks_in(self.store, self.repository, metric, benchmark, branch)
         return HistoryResult(
             self.store.where,
             confidence,
@@ -270,7 +266,7 @@ class History:
         """How much sessions of one commit differ, which ``store=`` of comparisons and gates counts in."""
         from speedproof.history.floor import noise_floor
 
-        series, measured = self._measured(None, None)
+        series, measured = measured_in(self.store, None, None)
         return noise_floor(measured, {number: s.key for number, s in series.items()}, self.store.where)
 
     def alarms(
@@ -301,41 +297,11 @@ class History:
         from speedproof.api.history_results import AlarmResult
         from speedproof.history.alarms import find_alarms
 
-        series, _, commits, tracks = self._tracks(metric, benchmark, branch)
+        series, _, commits, tracks = tracks_in(self.store, self.repository, metric, benchmark, branch)
         line = first_parent_order(branch, self.repository)
         found = find_alarms(tracks, series, self.store.decisions(), every=every, last=last, line=line)
         watched = len({track.series for track in tracks})
         return AlarmResult(self.store.where, every, last, len(commits), watched, series, found)
-
-    def _tracks(
-        self, metric: str | None, benchmark: str | None, branch: str
-    ) -> tuple[dict[int, StoredSeries], Measurements, list[Commit], tuple[Track, ...]]:
-        """Series, measurements, commits in order and tracks."""
-        from speedproof.history.tracks import tracks_of
-
-        series, measured = self._measured(metric, benchmark)
-        commits = ordered(self.store.commits(), branch, self.repository)
-        return series, measured, commits, tracks_of(measured, commits, self.store.machines())
-
-    def _measured(
-        self, metric: str | None, benchmark: str | None
-    ) -> tuple[dict[int, StoredSeries], Measurements]:
-        """Series and measurements, without what somebody called noise."""
-        series = {
-            s.id: s for s in self.store.all_series(metric=metric) if benchmark in (None, s.key.benchmark)
-        }
-        if benchmark is not None and not series:
-            names = list(dict.fromkeys(s.key.benchmark for s in self.store.all_series(metric=metric)))
-            told = f"; {nearest_of(benchmark, names)}" if names else ""
-            raise UsageError(f"{self.store.where}: holds no benchmark {benchmark}{told}")
-        noise = {(d.commit, d.benchmark) for d in self.store.decisions() if d.state == "invalid"}
-        measured = self.store.measurements(None if metric is benchmark is None else series)
-        numbers = {commit.sha: i for i, commit in enumerate(measured.commits)}
-        for sha, name in noise:
-            of = [number for number, s in series.items() if name in ("", s.key.benchmark)]
-            out = (measured.commit == numbers.get(sha, -1)) & np.isin(measured.series, of)
-            measured = measured.where(~out)
-        return series, measured
 
     def page(
         self,
@@ -398,7 +364,7 @@ class History:
 
         The commits that are called noise are left out of a benchmark's history from then on.
         """
-        self.store.decide(self.find(commit), state, reason=reason, who=who or _user(), benchmark=benchmark)
+        self.store.decide(self.find(commit), state, reason=reason, who=who or user(), benchmark=benchmark)
 
     def forget(self, commit: str) -> int:
         """Remove all measurements of a commit; how many samples those were."""
@@ -426,25 +392,3 @@ class History:
     def samples(self, numbers: Iterable[int]) -> list[Sample]:
         """Whole samples by the numbers that points of a track hold."""
         return self.store.samples(list(numbers))
-
-
-def no_store(where: str) -> UsageError:
-    """A store that is to be read, but is not there."""
-    return UsageError(f"{where}: no such store; make one with 'speedproof history add FILE --store {where}'")
-
-
-def _open(where: str) -> HistoryStore:
-    try:
-        from speedproof.history.store import HistoryStore
-    except ImportError as error:
-        raise SpeedproofError("a history needs SQLAlchemy: pip install 'speedproof[history]'") from error
-    return HistoryStore(where)
-
-
-def _user() -> str:
-    import getpass
-
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):
-        return "unknown"

@@ -226,7 +226,7 @@ def _contradicted(finding: CandidateResult, results: Sequence[SuiteComparison]) 
 
 def _show_alone(console: Console, suite: Suite) -> None:
     from speedproof.data.units import format_value
-    from speedproof.protocols.results import summarise
+    from speedproof.protocols.summaries import summarise
 
     for (key, version), sample in suite.samples.items():
         s = summarise(sample)

@@ -19,8 +19,9 @@ from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.caveats import caveats_of
 from speedproof.protocols.noise_floor import between_sessions
 from speedproof.protocols.pair import Rules
-from speedproof.protocols.results import Caveat, Summary, summarise_all
+from speedproof.protocols.results import Caveat
 from speedproof.protocols.suites import LOCATIONS, Location, OverallGain
+from speedproof.protocols.summaries import Summary, summarise_all
 from speedproof.protocols.units import independent_units
 
 

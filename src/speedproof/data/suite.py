@@ -14,6 +14,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from speedproof.data.names import enumerate_names, version_of, wanted
+from speedproof.data.pairs import Key, Pair, Pairing, pairing
 from speedproof.data.pooling import Residue, fields, misfit, negative_time, pool, residue
 from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Sample
@@ -26,37 +27,6 @@ _NAMED = 5
 _FEW = 9  # values of a field that may be versions
 
 __all__ = ["Key", "Pair", "Pairing", "Record", "Residue", "Skipped", "Suite"]
-
-
-class Key(Struct, frozen=True, order=True):
-    """What is compared: one metric of one benchmark."""
-
-    benchmark: str
-    metric: str = "time"
-
-
-class Pair(Struct, frozen=True, eq=False):
-    """The samples of two versions on the same key."""
-
-    key: Key
-    reference: Sample
-    candidate: Sample
-
-
-class Pairing(Struct, frozen=True, eq=False):
-    """All pairs of two versions, and what has no partner."""
-
-    pairs: tuple[Pair, ...]  # in the order of the reference
-    # What the other version lacks
-    only_reference: tuple[Key, ...]
-    only_candidate: tuple[Key, ...]
-    # Pairs that cannot be compared (units, directions), each with its reason
-    incomparable: tuple[tuple[Key, str], ...]
-
-    @property
-    def problems(self) -> tuple[str, ...]:
-        """Why pairs cannot be compared."""
-        return tuple(reason for _, reason in self.incomparable)
 
 
 class Suite(Struct, frozen=True, eq=False):
@@ -399,27 +369,4 @@ class Suite(Struct, frozen=True, eq=False):
         Pairing
             The pairs, and every key or pair that had to be left out.
         """
-        x, y = self.of(reference), self.of(candidate)
-        pairs: list[Pair] = []
-        problems: list[tuple[Key, str]] = []
-        for key, sample in x.items():
-            if key not in y:
-                continue
-            partner = y[key]
-            if partner.unit != sample.unit or partner.direction is not sample.direction:
-                problems.append(
-                    (
-                        key,
-                        f"{key.benchmark} ({key.metric}): {reference} is in {sample.unit or 'plain numbers'} "
-                        f"({sample.direction} is better), {candidate} in {partner.unit or 'plain numbers'} "
-                        f"({partner.direction} is better); they cannot be compared",
-                    )
-                )
-                continue
-            pairs.append(Pair(key, sample, partner))
-        return Pairing(
-            tuple(pairs),
-            tuple(k for k in x if k not in y),
-            tuple(k for k in y if k not in x),
-            tuple(problems),
-        )
+        return pairing(reference, self.of(reference), candidate, self.of(candidate))

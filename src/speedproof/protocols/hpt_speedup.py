@@ -2,7 +2,7 @@
 
 The confidence that A is more than g times as fast as B is a step function of g. It can change only where
 
-- two runs of a benchmark tie, at ``a_k / b_l``, and the rank-sum test changes its mind there,
+- two runs of a benchmark tie, at ``a_k / b_l``, and the rank-sum test changes its answer there,
 - the medians of a benchmark tie, at ``a_i / b_i``,
 - the differences of two benchmarks tie in size, at ``(a_i - a_j) / (b_i - b_j)`` or ``(a_i + a_j) / (b_i + b_j)``.
 
@@ -15,7 +15,7 @@ that of exact arithmetic, in a small part of its time.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import pairwise
 from math import erfc, floor, lcm, sqrt
@@ -26,8 +26,8 @@ from msgspec import Struct
 
 from speedproof.arrays import BoolArray, FloatArray, IntArray, StateArray
 from speedproof.protocols.hpt_levels import Duel, HptRule, across_benchmarks, decimal, within_benchmark
-from speedproof.protocols.hpt_steps import FREE, OPEN, Steps, level1_steps
-from speedproof.stats.signed_rank import COUNTS_BELOW, table_pvalue
+from speedproof.protocols.hpt_steps import FREE, OPEN, level1_steps
+from speedproof.stats.signed_rank import COUNTS_BELOW, squares_of_runs, table_pvalue, tails_above
 
 # Breakpoints nearer than this, relatively, are judged together; their floating-point error is far below it.
 _TOGETHER = 1e-11
@@ -134,12 +134,8 @@ class _Line:
         # Beyond the largest ratio of medians no difference is positive, and the p-value stays 1.
         end = float((a / b).max()) * (1 + _TOGETHER)
         i, j = np.triu_indices(n, 1)
-        values, kinds, first, second = (
-            [np.ones(1)],
-            [np.zeros(1, int)],
-            [np.zeros(1, int)],
-            [np.zeros(1, int)],
-        )
+        values = [np.ones(1)]
+        kinds, first, second = ([np.zeros(1, int)] for _ in range(3))
         for sign in (-1, 1):
             top, bottom = a[i] + sign * a[j], b[i] + sign * b[j]
             usable = bottom != 0
@@ -207,7 +203,11 @@ class _Line:
         confidence. With e pairs of benchmarks tied, the squares of the sizes of the groups sum to 4 e at most.
         """
         clusters = self._starts.size
-        if self.literal or clusters * len(self.duels) <= LISTED or not all(map(_falls, self.steps)):
+        if (
+            self.literal
+            or clusters * len(self.duels) <= LISTED
+            or not all(steps.falls for steps in self.steps)
+        ):
             return
         lines = Counter((duel.a, duel.b) for duel in self.duels)
         tied = int((self._ends - self._starts).max()) + sum(t * (t - 1) // 2 for t in lines.values())
@@ -215,7 +215,7 @@ class _Line:
         for _ in range(_ROUNDS):
             at = np.unique(np.linspace(first, last, _SAMPLED).astype(int)[1:-1])
             gaps = (self._values[self._ends[at] - 1] + self._values[self._starts[at + 1]]) / 2
-            states = np.column_stack([_states_after(steps, gaps) for steps in self.steps])
+            states = np.column_stack([steps.state_at(gaps) for steps in self.steps])
             lower, upper = self._bound_rows(gaps, states, tied)
             first = int(at[upper <= least].max(initial=first))
             last = int(at[lower > most].min(initial=last))
@@ -309,7 +309,7 @@ class _Line:
         zeros = (d == 0).sum(axis=1)
         positive = np.where(d > 0, np.arange(1, n + 1), 0).sum(axis=1).astype(np.float64)
         size = np.abs(d)
-        squares = _squares_of_runs((np.diff(size, axis=1) <= near) & (size[:, :-1] > 0))
+        squares = squares_of_runs((np.diff(size, axis=1) <= near) & (size[:, :-1] > 0))
         return positive, squares, zeros, undermined
 
     def _pvalues(
@@ -326,7 +326,7 @@ class _Line:
             return np.array([table_pvalue(k / 4, n) for k in different.tolist()])[place]
         pvalues = np.empty(positive.size)
         many = n - zeros >= COUNTS_BELOW
-        for z, tail in _tails_above(np.unique(zeros[~many]).tolist(), n):
+        for z, tail in tails_above(np.unique(zeros[~many]).tolist(), n):
             rows = zeros == z
             pvalues[rows] = tail[np.clip(np.ceil(positive[rows]), 0, tail.size - 1).astype(int)]
         for at in np.flatnonzero(many).tolist():
@@ -403,38 +403,3 @@ class _Line:
             supremum_attained=left == supremum,
             supremum_exact=str(supremum),
         )
-
-
-def _squares_of_runs(marks: BoolArray) -> FloatArray:
-    """Per row the sum of t squared over groups of t neighbours that t - 1 marks in a row join."""
-    total = np.zeros(marks.shape[0])
-    length = np.zeros(marks.shape[0])
-    for column in marks.T:
-        # A group of t - 1 marks adds t^2 in steps: 4 for the first, 2 t - 1 for each further.
-        total += np.where(column, np.where(length == 0, 4, 2 * length + 3), 0)
-        length = np.where(column, length + 1, 0)
-    return total
-
-
-def _falls(steps: Steps) -> bool:
-    """Whether the state of a benchmark never rises with the speedup, as far as it is known."""
-    states = [steps.start, *np.column_stack((steps.at, steps.after)).ravel().tolist()]
-    return OPEN not in states and all(left >= right for left, right in pairwise(states))
-
-
-def _states_after(steps: Steps, speedups: FloatArray) -> StateArray:
-    """The state at speedups that are no points of change."""
-    return np.append(np.int8(steps.start), steps.after)[np.searchsorted(steps.points, speedups)]
-
-
-def _tails_above(zeros: Sequence[int], n: int) -> Iterator[tuple[int, FloatArray]]:
-    """P[S >= s], s = 0, 1, ..., for the ranks above those of z zeros, for several z: each from the next larger."""
-    ways = np.ones(1)
-    rank = n
-    for z in sorted(zeros, reverse=True):
-        while rank > z:
-            longer = np.concatenate([ways, np.zeros(rank)])
-            longer[rank:] += ways
-            ways, rank = longer, rank - 1
-        tail = np.minimum(np.ldexp(np.cumsum(ways[::-1])[::-1], z - n), 1.0)
-        yield z, np.append(tail, 0.0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 from msgspec import Struct
@@ -36,6 +37,16 @@ class Steps(Struct, frozen=True, eq=False):
     def exact(self, point: int) -> set[Fraction]:
         """The different exact ratios of runs that meet at a point."""
         return {_ratio(self.duel, at) for at in self.members[point].tolist()}
+
+    @property
+    def falls(self) -> bool:
+        """Whether the state never rises with the speedup, as far as it is known."""
+        states = [self.start, *np.column_stack((self.at, self.after)).ravel().tolist()]
+        return OPEN not in states and all(left >= right for left, right in pairwise(states))
+
+    def state_at(self, speedups: FloatArray) -> StateArray:
+        """The state at speedups that are no points of change."""
+        return np.append(np.int8(self.start), self.after)[np.searchsorted(self.points, speedups)]
 
 
 def _ratio(duel: Duel, place: int) -> Fraction:

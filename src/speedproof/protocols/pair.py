@@ -17,7 +17,8 @@ from speedproof.data.groups import batches
 from speedproof.data.sample import Sample, reduce_together
 from speedproof.data.suite import Key, Pair
 from speedproof.protocols.checks import coarse_values, of_order, of_runs, order_tests, same_values, steadiness
-from speedproof.protocols.results import Check, Comparison, Summary, summarise_all
+from speedproof.protocols.results import Check, Comparison
+from speedproof.protocols.summaries import Summary, summarise_all
 from speedproof.protocols.units import LEAST_SESSIONS, independent_units
 from speedproof.stats.scaling import with_headroom
 

@@ -4,22 +4,14 @@ from __future__ import annotations
 
 import math
 from enum import StrEnum
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from speedproof.data.groups import batches
 from speedproof.protocols.assumptions import UNDERMINING, Assumption
+from speedproof.protocols.summaries import Summary
 from speedproof.stats.estimate import Estimate
-from speedproof.stats.scaling import middle
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from speedproof.arrays import FloatArray
-    from speedproof.data.sample import Sample
 
 
 class Verdict(StrEnum):
@@ -126,45 +118,6 @@ class Caveat(Struct, frozen=True):
     versions: tuple[str, ...]
     benchmarks: tuple[str, ...] = ()
     detail: str = ""
-
-
-class Summary(Struct, frozen=True):
-    """One side of a comparison in a few numbers; the sample itself is not kept.
-
-    Attributes
-    ----------
-    label : str
-        The version.
-    n : int
-        Number of values that the protocol used.
-    observations : int
-        Number of values measured; larger than n when values were nested in processes.
-    mean, median, minimum, maximum, deviation, mad : float
-        Location and spread in base units; ``deviation`` divides by n - 1 (NaN for one value), ``mad`` is the
-        median absolute deviation from the median, not scaled.
-    unit : str
-        The base unit.
-    notes : tuple of str
-        Remarks made while reading.
-    repeated : str
-        What the values used are of: ``"run"``, ``"process"``, ``"build"`` or ``"session"``.
-    higher_is_better : bool or None
-        Of the values; None: as the unit says.
-    """
-
-    label: str
-    n: int
-    observations: int
-    mean: float
-    median: float
-    minimum: float
-    maximum: float
-    deviation: float
-    mad: float
-    unit: str
-    notes: tuple[str, ...] = ()
-    repeated: str = "run"
-    higher_is_better: bool | None = None
 
 
 class Needed(Struct, frozen=True):
@@ -371,58 +324,3 @@ class Comparison(Struct, frozen=True):
         """What was repeated independently: ``"run"``, ``"process"`` or ``"session"``."""
         sides = {self.reference.repeated, self.candidate.repeated}
         return next(name for name in ("session", "build", "process", "run") if name in sides)
-
-
-def summarise(sample: Sample, used: Sample | None = None) -> Summary:
-    """Reduce a sample to its summary."""
-    return summarise_all([sample], [sample if used is None else used])[0]
-
-
-def summarise_all(samples: Sequence[Sample], used: Sequence[Sample]) -> list[Summary]:
-    """Reduce samples to their summaries, those of equal sizes together."""
-    found: dict[int, Summary] = {}
-    for members in batches((values.n,) for values in used):
-        rows = _numbers(np.stack([used[i].values for i in members]))
-        for i, (mean, median, least, most, deviation, mad) in zip(members, rows, strict=True):
-            sample, n = samples[i], used[i].n
-            found[i] = Summary(
-                sample.label,
-                n,
-                sample.n,
-                mean,
-                median,
-                least,
-                most,
-                deviation,
-                mad,
-                sample.unit,
-                sample.notes,
-                _repeated(sample, n),
-                sample.higher_is_better,
-            )
-    return [found[i] for i in range(len(samples))]
-
-
-def _repeated(sample: Sample, used: int) -> str:
-    """What so many values of a sample are of."""
-    if used == sample.n:
-        return "run"
-    return "session" if sample.session_count == used > 1 else "process"
-
-
-def _numbers(values: FloatArray) -> list[tuple[float, ...]]:
-    """Mean, median, minimum, maximum, deviation and median absolute deviation of each row."""
-    n = values.shape[-1]
-    largest = np.abs(values).max(axis=-1)
-    outside = (largest > 0.0) & ~((largest > 1e-60) & (largest < 1e60))
-    shift = np.where(outside, -np.frexp(largest)[1], 0)
-    v = np.ldexp(values, shift[:, None]) if outside.any() else values
-    median = middle(v)
-    deviation = v.std(axis=-1, ddof=1) if n > 1 else np.full(len(v), np.nan)
-    columns = [v.mean(axis=-1), median, deviation, middle(np.abs(v - median[:, None]))]
-    if outside.any():
-        with np.errstate(over="ignore"):
-            columns = [np.ldexp(column, -shift) for column in columns]
-    means, medians, spread, mad = (column.tolist() for column in columns)
-    least, most = values.min(axis=-1).tolist(), values.max(axis=-1).tolist()
-    return list(zip(means, medians, least, most, spread, mad, strict=True))

@@ -26,7 +26,8 @@ from speedproof.data.sample import Sample
 from speedproof.data.suite import Key
 from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.pair import Rules
-from speedproof.protocols.results import Check, Comparison, Needed, State, Verdict, summarise
+from speedproof.protocols.results import Check, Comparison, Needed, State, Verdict
+from speedproof.protocols.summaries import summarise
 from speedproof.protocols.units import independent_units
 from speedproof.stats.dependence import hurst_factor
 from speedproof.stats.estimate import Estimate

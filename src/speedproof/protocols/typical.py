@@ -22,15 +22,8 @@ from speedproof.data.suite import Key, Pair
 from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.figures import at_margins, forecasts, lists, verdict_of
 from speedproof.protocols.pair import DEFAULT, UNNAMED, PreparedPairs, Rules, Sides, in_batches
-from speedproof.protocols.results import (
-    Check,
-    Comparison,
-    HighestConfidence,
-    Needed,
-    State,
-    Verdict,
-    summarise_all,
-)
+from speedproof.protocols.results import Check, Comparison, HighestConfidence, Needed, State, Verdict
+from speedproof.protocols.summaries import summarise_all
 from speedproof.protocols.units import last_values, paired_units, typical_units
 from speedproof.stats.dependence import drifting, variance_inflation
 from speedproof.stats.estimate import Estimate

@@ -8,8 +8,9 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from speedproof.data.units import scale_of
-from speedproof.protocols.results import Comparison, Summary, Verdict
+from speedproof.protocols.results import Comparison, Verdict
 from speedproof.protocols.suite import SuiteComparison
+from speedproof.protocols.summaries import Summary
 from speedproof.report.caveats import beside_medians, failed, undermining
 from speedproof.report.model import Cell, Column, Outcome, Report, Row, Table, Text
 from speedproof.report.names import nicknames, spoken

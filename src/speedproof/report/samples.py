@@ -10,7 +10,7 @@ import numpy as np
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Suite
 from speedproof.data.units import scale_of
-from speedproof.protocols.results import summarise
+from speedproof.protocols.summaries import summarise
 from speedproof.report.model import Cell, Column, Report, Row, Style, Table, Text
 from speedproof.report.names import spoken
 from speedproof.report.numbers import plural, values

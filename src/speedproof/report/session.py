@@ -11,10 +11,11 @@ from msgspec.structs import replace
 from speedproof.data.session_file import control_name
 from speedproof.data.suite import Suite
 from speedproof.data.units import format_value
-from speedproof.protocols.results import Comparison, Needed, State, Summary, Verdict, summarise
+from speedproof.protocols.results import Comparison, Needed, State, Verdict
 from speedproof.protocols.sequential import CandidateResult
 from speedproof.protocols.stopping import Gate
 from speedproof.protocols.suite import SuiteComparison
+from speedproof.protocols.summaries import Summary, summarise
 from speedproof.report import suite, versions
 from speedproof.report.model import Cell, Column, Report, Table, Text
 from speedproof.report.names import common_prefix, enumerate_names

@@ -40,8 +40,7 @@ if TYPE_CHECKING:
 _MARKS = {Verdict.FASTER: "+", Verdict.SLOWER: "-", Verdict.EQUIVALENT: "=", Verdict.UNDECIDED: "~"}
 _SHOWN = 10
 _TITLE = 16
-_WIDE = 3
-"""Benchmarks up to which a table of several versions has a row a version."""
+_WIDE = 3  # benchmarks up to which a table of several versions has a row a version
 _DATE = re.compile(r"\d{4}-?\d\d-?\d\d")
 _NUMBERED = re.compile(r"\D*\d+(\.\d+)*\D*")
 
@@ -149,7 +148,6 @@ def _left_out(results: Sequence[SuiteComparison]) -> list[Text]:
 
 
 def _named(result: SuiteComparison, sections: Iterator[Report]) -> Iterator[Report]:
-
     for section in sections:
         yield replace(section, title=f"{result.candidate}: {section.title}")
 

@@ -12,6 +12,7 @@ Zeros are ranked like all other differences and give half of their ranks to eith
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Literal
 
@@ -19,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from speedproof.arrays import FloatArray, IntArray
+from speedproof.arrays import BoolArray, FloatArray, IntArray
 
 SignedRankRule = Literal["conditional", "table"]
 
@@ -117,3 +118,27 @@ def _corrected_normal(doubled_sum: int, doubled_ranks: IntArray) -> float:
     deviation = math.sqrt(float(np.square(ranks).sum())) / 2
     z = (doubled_sum / 2 - ranks.sum() / 2 - 0.5) / deviation
     return 0.5 * math.erfc(z / math.sqrt(2))
+
+
+def squares_of_runs(marks: BoolArray) -> FloatArray:
+    """Per row the sum of t squared over groups of t neighbours that t - 1 marks in a row join."""
+    total = np.zeros(marks.shape[0])
+    length = np.zeros(marks.shape[0])
+    for column in marks.T:
+        # A group of t - 1 marks adds t^2 in steps: 4 for the first, 2 t - 1 for each further.
+        total += np.where(column, np.where(length == 0, 4, 2 * length + 3), 0)
+        length = np.where(column, length + 1, 0)
+    return total
+
+
+def tails_above(zeros: Sequence[int], n: int) -> Iterator[tuple[int, FloatArray]]:
+    """P[S >= s], s = 0, 1, ..., for the ranks above those of z zeros, for several z: each from the next larger."""
+    ways = np.ones(1)
+    rank = n
+    for z in sorted(zeros, reverse=True):
+        while rank > z:
+            longer = np.concatenate([ways, np.zeros(rank)])
+            longer[rank:] += ways
+            ways, rank = longer, rank - 1
+        tail = np.minimum(np.ldexp(np.cumsum(ways[::-1])[::-1], z - n), 1.0)
+        yield z, np.append(tail, 0.0)

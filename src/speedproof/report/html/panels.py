@@ -12,8 +12,9 @@ from speedproof.arrays import BoolArray, FloatArray
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Pair, Suite
 from speedproof.data.units import format_value, format_values
-from speedproof.protocols.results import Check, Comparison, Summary
+from speedproof.protocols.results import Check, Comparison
 from speedproof.protocols.suite import SuiteComparison
+from speedproof.protocols.summaries import Summary
 from speedproof.protocols.units import typical_units
 from speedproof.report.html.axis import linear_ticks
 from speedproof.report.names import labels
