@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -36,7 +37,7 @@ def for_postgresql(dump: str) -> list[str]:
 def fill(where: str) -> None:
     """Make the old store at a place."""
     if "://" not in where:
-        with sqlite3.connect(where) as connection:
+        with closing(sqlite3.connect(where)) as connection, connection:
             connection.executescript(DUMP)
         return
     import psycopg
@@ -75,7 +76,7 @@ def test_a_migrated_store_has_the_tables_of_a_new_one(tmp_path: Path) -> None:
         if name == "old.db":
             fill(str(where))
         HistoryStore(str(where))
-        with sqlite3.connect(where) as connection:
+        with closing(sqlite3.connect(where)) as connection, connection:
             tables = [t for (t,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
             columns = {
                 t: {row[1:4] for row in connection.execute(f'PRAGMA table_info("{t}")')} for t in tables
@@ -101,7 +102,7 @@ def test_a_migration_that_fails_leaves_the_old_store(tmp_path: Path, monkeypatch
         patch.setattr("speedproof.history.migrations.location_and_bounds", fails)
         with pytest.raises(RuntimeError):
             HistoryStore(str(where))
-    with sqlite3.connect(where) as connection:
+    with closing(sqlite3.connect(where)) as connection, connection:
         assert connection.execute("SELECT value FROM meta").fetchall() == [("1",)]
         assert connection.execute("SELECT count(observations) FROM sample").fetchall() == [(3,)]
     assert HistoryStore(str(where)).measurements().location.tolist() == [2.5, 15.0, 9.0]

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -136,7 +137,7 @@ def test_a_newer_store_is_refused_in_words(tmp_path: Path) -> None:
     """The message names the remedy, and nothing is changed."""
     where = tmp_path / "s.db"
     HistoryStore(str(where))
-    with sqlite3.connect(where) as connection:
+    with closing(sqlite3.connect(where)) as connection, connection:
         connection.execute("UPDATE meta SET value = '99'")
     with pytest.raises(SpeedproofError, match="newer speedproof"):
         HistoryStore(str(where))
@@ -157,7 +158,7 @@ def test_files_that_are_no_store(tmp_path: Path, content: bytes) -> None:
 def test_another_database_is_left_alone(tmp_path: Path) -> None:
     """A database with tables of its own is refused."""
     where = tmp_path / "x.db"
-    with sqlite3.connect(where) as connection:
+    with closing(sqlite3.connect(where)) as connection, connection:
         connection.execute("CREATE TABLE cats (name TEXT)")
     with pytest.raises(SpeedproofError, match="tables that are not a"):
         HistoryStore(str(where))
@@ -210,7 +211,7 @@ def test_a_locked_store_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     HistoryStore(str(where))
     monkeypatch.setattr("speedproof.history.store._BUSY", 0.05)
     store = HistoryStore(str(where))
-    with sqlite3.connect(where) as other:
+    with closing(sqlite3.connect(where)) as other, other:
         other.execute("BEGIN EXCLUSIVE")
         with pytest.raises(SpeedproofError, match="another program writes to it: try again"):
             store.add(suite_of("v", 1.0), {"v": Commit("a")}, path="f", digest="1")

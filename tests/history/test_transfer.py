@@ -6,6 +6,8 @@ import csv
 import gzip
 import io
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -232,6 +234,7 @@ def test_a_damaged_benchseries_is_an_error(tmp_path: Path) -> None:
         sp.History(tmp_path / "t.db", tmp_path).add(file)
 
 
+@pytest.mark.skipif(not DATA.exists(), reason="the real files are not part of the repository")
 def test_folders_of_real_histories(tmp_path: Path) -> None:
     """bench_runner's eleven builds are eleven commits; of asv's folder what failed is told."""
     history = sp.History(tmp_path / "s.db", "/")
@@ -276,11 +279,8 @@ def test_a_store_with_damaged_pages_is_an_error(store: str, tmp_path: Path) -> N
         bad.write_bytes(content[:place] + b"\xfe" + content[place + 1 :])
         code, _, err = run("query", "--store", str(bad))
         assert (code, err.count("\n") if code else 0) in ((0, 0), (2, 1)), err
-    import sqlite3
-
-    with sqlite3.connect(store) as connection:
+    with closing(sqlite3.connect(store)) as connection, connection:
         connection.execute("UPDATE observation SET observations = 'x'")
-    connection.close()
     for words in ((), ("watch",), ("show", "parse"), ("page", "-o", str(tmp_path / "p"))):
         code, _, err = run(*words, "--store", store)
         assert code in (0, 2), err
