@@ -29,6 +29,7 @@ from speedproof.protocols.units import LEAST_SESSIONS
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.session_spread import SessionSpread, Widened, widened
 
+_LARGEST_LOG = 709.0  # of a double
 IN_TURNS = "sessions of the same code differ that much: measure both in turns, with 'speedproof run'"
 _NO_RATIO = (
     "these values have no ratio to hold against how much sessions of the same code differ: measure both in turns, "
@@ -123,7 +124,7 @@ def _held_against(c: Comparison, pair: Pair, spread: SessionSpread) -> Compariso
         speedup = replace(
             speedup,
             low=min(low, math.exp(at - down.reach(c.alpha))),
-            high=max(high, math.exp(min(at + up.reach(c.alpha), 700.0))),
+            high=max(high, math.exp(top) if (top := at + up.reach(c.alpha)) < _LARGEST_LOG else math.inf),
         )
     faster, loses = pvalue <= c.alpha, slower <= c.alpha
 

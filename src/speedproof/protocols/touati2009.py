@@ -121,7 +121,7 @@ def decide_2009(
     half = t_quantile(1 - alpha, float(test.df)) * error
     return replace(
         end,
-        state=State2009.SPEEDUP if difference - half > 0 else State2009.NO_SPEEDUP,
+        state=State2009.SPEEDUP if float(test.pvalue) <= alpha else State2009.NO_SPEEDUP,
         pvalue=float(test.pvalue),
         pvalue_slower=float(test.pvalue_less),
         difference=difference,

@@ -22,6 +22,7 @@ _TOO_MANY = 64  # times as many
 _LARGEST = math.log(1.7e308)
 _FEW_DISTINCT = 0.5
 _RECENT = 6
+_MOST = 1e9  # beyond any score but that of separation, which is infinite
 _SLACK = 8 * float(np.finfo(np.float64).eps)  # products gamma y are rounded, and so are ratios
 
 
@@ -200,10 +201,12 @@ class Search:
         """The last gammas that are rejected as too small, and the first that are rejected as too large."""
         if self.scorer is None:
             raise AssertionError
-        critical = self.scorer.null.critical(alpha)
+        critical = min(
+            self.scorer.null.critical(alpha), _MOST
+        )  # where only separation rejects, it is infinite
         # The score falls nearly evenly between two quantiles of the ratios: start next to where it passes.
         start, end = self._range
-        at_start, at_end = (np.clip(self.scorer.of(spread), -1e9, 1e9) for spread in self._at_range)
+        at_start, at_end = (np.clip(self.scorer.of(spread), -_MOST, _MOST) for spread in self._at_range)
         steep = (at_end - at_start) / (end - start)
         found = []
         for sign in (-1.0, 1.0):
@@ -217,7 +220,7 @@ class Search:
         """A bound of every pair: first a narrow interval, then a walk through the ratios in it."""
 
         def beyond(log_gamma: FloatArray) -> FloatArray:
-            return np.clip(self.score(_exp(log_gamma), sign) + sign * critical, -1e9, 1e9)
+            return np.clip(self.score(_exp(log_gamma), sign) + sign * critical, -_MOST, _MOST)
 
         start, end = decreasing_roots(beyond, low, high, self._few)
         low, high = _exp(start), np.where(end < _LARGEST, _exp(end), math.inf)

@@ -1,0 +1,359 @@
+"""At every threshold the side that is written down: p = alpha, sizes of the figures, options at their ends."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+from tests.protocols.test_symmetries import PROTOCOLS, asked, pairs
+
+from speedproof.data.sample import Sample
+from speedproof.data.suite import Key, Pair
+from speedproof.protocols.figures import (
+    STATES,
+    at_margins,
+    codes,
+    forecasts,
+    state_of,
+    verdict_of,
+)
+from speedproof.protocols.gate_claims import Demand, GateRules, Outcome, Policy, claim, judge
+from speedproof.protocols.hpt import hpt_of_scores
+from speedproof.protocols.hpt_levels import cost_duel
+from speedproof.protocols.mean import decide_mean, mean_tests
+from speedproof.protocols.median import decide_median, median_tests
+from speedproof.protocols.pair import PreparedPairs, Rules
+from speedproof.protocols.ranking import decide
+from speedproof.protocols.results import AtMargin, State, Verdict
+from speedproof.protocols.touati2009 import State2009, decide_2009
+from speedproof.stats.power import RunsNeeded
+from speedproof.stats.ratio import RatioTest
+from speedproof.stats.ttests import welch
+
+DECIDED = (Verdict.FASTER, Verdict.SLOWER)
+
+
+@PROTOCOLS
+def test_the_pvalue_itself_is_a_risk_that_rejects(protocol: str) -> None:
+    """At alpha = p the verdict, the state and the bound say so; at any smaller risk none of them does."""
+    seen = 0
+    for pair, at_first in zip(pairs(), asked(protocol, pairs(), Rules(margin=0.05)), strict=True):
+        for field in ("pvalue", "pvalue_slower"):
+            alpha = getattr(at_first, field)
+            if not 1e-6 < alpha < 0.4:
+                continue
+            (at,) = asked(protocol, [pair], Rules(alpha))
+            (below,) = asked(protocol, [pair], Rules(alpha * (1 - 1e-9)))
+            if getattr(at, field) != alpha or getattr(below, field) != alpha or "bootstrap" in at.test:
+                continue  # another test at another risk
+            seen += 1
+            even = 1.0 if at.quantity == "speedup" else 0.5
+            ends = [getattr(c.speedup, "low" if field == "pvalue" else "high") for c in (at, below)]
+            if field == "pvalue":
+                assert (at.verdict, below.verdict) == (Verdict.FASTER, Verdict.UNDECIDED)
+                assert (at.state, below.state) == (State.SIGNIFICANT, State.NOT_SIGNIFICANT)
+                assert math.isnan(ends[0]) or ends[0] > even >= ends[1]
+            else:
+                assert (at.verdict, below.verdict) == (Verdict.SLOWER, Verdict.UNDECIDED)
+                assert math.isnan(ends[0]) or ends[0] < even <= ends[1]
+    assert seen >= 5
+
+
+@PROTOCOLS
+def test_equivalence_at_its_pvalue(protocol: str) -> None:
+    """It is proven at alpha = p, comes before faster and slower, and not at any smaller risk."""
+    seen = 0
+    for pair in pairs():
+        for margin in (0.05, 0.2):
+            (first,) = asked(protocol, [pair], Rules(0.2, margin=margin))
+            at_margin = first.at_margin
+            if at_margin is None or not 1e-6 < at_margin.equivalent < 0.2:
+                continue
+            alpha = at_margin.equivalent
+            (at,) = asked(protocol, [pair], Rules(alpha, margin=margin))
+            (below,) = asked(protocol, [pair], Rules(alpha * (1 - 1e-9), margin=margin))
+            if at.at_margin is None or at.at_margin.equivalent != alpha:
+                continue
+            seen += 1
+            assert at.verdict is Verdict.EQUIVALENT
+            assert below.verdict is not Verdict.EQUIVALENT
+    assert seen >= 3 or protocol in ("single run", "touati2009")
+
+
+def test_codes_of_pvalues() -> None:
+    alpha = np.full(5, 0.05)
+    stop = np.full(5, STATES.index(State.MORE_RUNS))
+    found = codes(np.array([0.05, np.nextafter(0.05, 1), 0.0, 1.0, np.nan]), alpha, stop)
+    expected = [
+        State.SIGNIFICANT,
+        State.NOT_SIGNIFICANT,
+        State.SIGNIFICANT,
+        State.NOT_SIGNIFICANT,
+        State.MORE_RUNS,
+    ]
+    assert [STATES[k] for k in found] == expected
+
+
+def test_states_of_swapped_sides() -> None:
+    """The names change places, but for both at fault: then the figure names the user's X, as it would its own."""
+    other = {State.MORE_RUNS_X: State.MORE_RUNS_Y, State.MORE_RUNS_Y: State.MORE_RUNS_X}
+    for state, lacking in itertools.product(State, itertools.product([False, True], repeat=2)):
+        code = STATES.index(state)
+        assert state_of(code, lacking, False) is state
+        turned = State.MORE_RUNS_X if state in other and all(lacking) else other.get(state, state)
+        assert state_of(code, lacking, True) is turned
+
+
+def test_verdicts_of_pvalues() -> None:
+    """Equivalence first; of two directions that are both proven the clearer one; else the one that is."""
+    grid = (0.0, 0.05, np.nextafter(0.05, 1), 0.5, 0.6, math.nan)
+    for alpha, p, q, e in itertools.product((0.05, 0.6), grid, grid, (*grid, None)):
+        at = None if e is None else AtMargin(0.02, 1.0, 1.0, 1.0, 1.0, e)
+        if e is not None and e <= alpha:
+            expected = Verdict.EQUIVALENT
+        elif p <= alpha and (not q <= alpha or p <= q):
+            expected = Verdict.FASTER
+        else:
+            expected = Verdict.SLOWER if q <= alpha else Verdict.UNDECIDED
+        assert verdict_of(p, q, at, alpha) is expected
+
+
+def test_pvalues_at_both_ends_of_a_margin() -> None:
+    """1 / (1 + m) and 1 + m: which is which, and which pairs have none."""
+
+    def test(gamma: float) -> RatioTest:
+        return RatioTest(np.array([0.1, 0.2, 0.3]) * gamma, np.array([0.4, 0.3, 0.2]) * gamma)
+
+    m, known = 0.25, np.array([True, True, False])
+    first, second, third = at_margins(test, m, known, np.array([True, False, True]))
+    low, high = 0.8, 1.25
+    assert first == AtMargin(
+        m, *(pytest.approx(v) for v in (0.1 * low, 0.4 * low, 0.4 * high, 0.1 * high, 0.5))
+    )
+    assert second is not None
+    assert math.isnan(second.equivalent)
+    assert third is not None
+    assert math.isnan(third.not_worse)
+    assert at_margins(test, None, known, known) == [None, None, None]
+
+
+def test_different_is_twice_the_smaller_pvalue() -> None:
+    for worse, better in ((0.01, 0.9), (0.3, 0.02), (0.7, 0.8)):
+        assert AtMargin(0.1, 0, worse, 0, better, 0).different == min(1.0, 2 * min(worse, better))
+    assert math.isnan(AtMargin(0.1, 0, math.nan, 0, math.nan, 0).different)
+
+
+@pytest.mark.parametrize(("n", "lacks"), [(29, True), (30, True), (31, False)])
+def test_samples_of_thirty_are_small(n: int, lacks: bool) -> None:
+    """The Speedup-Test (2013): at most 30 runs; and a sample is normal when p > alpha."""
+    x, y = np.exp(2 * stats.norm.ppf((np.arange(n) + 0.5) / n)), np.arange(40.0) + 500.0
+    decision = decide_mean(mean_tests(x, y), 0.05)
+    assert (bool(decision.lacking_x), bool(decision.lacking_y)) == (lacks, False)
+    decision = decide_mean(mean_tests(y, x), 0.05)
+    assert (bool(decision.lacking_x), bool(decision.lacking_y)) == (False, lacks)
+    spread = decide_median(median_tests(np.arange(float(n)) ** 3, np.arange(40.0)), 0.3)
+    assert not spread.location_model
+    assert (bool(spread.lacking_x), bool(spread.lacking_y)) == (lacks, False)
+    tests = mean_tests(np.sort(y[:20]) ** 1.5, y[20:] ** 1.5 + 7.0)
+    for name in ("normal_x", "normal_y"):
+        own = tests.shapiro_x.pvalue if name == "normal_x" else tests.shapiro_y.pvalue
+        assert not getattr(decide_mean(tests, float(own)), name)
+        assert getattr(decide_mean(tests, float(own) * (1 - 1e-9)), name)
+
+
+def test_the_pooled_test_needs_both_normal_and_equal_variances() -> None:
+    rng = np.random.default_rng(2)
+    normal, wide = 10 + rng.standard_normal((2, 40)), 10 + 5 * rng.standard_normal(40)
+    skewed = 10 + rng.exponential(size=40)
+    for x, y, pooled in ((normal[0], normal[1], True), (normal[0], wide, False), (wide, normal[0], False),
+                         (normal[0], skewed, False), (skewed, normal[0], False)):  # fmt: skip
+        assert bool(decide_mean(mean_tests(x, y), 0.01).equal_variances) is pooled
+        assert not decide_mean(mean_tests(x, y), 0.01, always_welch=True).equal_variances
+
+
+@pytest.mark.parametrize(("n", "state"), [(29, State2009.NOT_NORMAL), (30, State2009.NO_SPEEDUP)])
+def test_fewer_than_thirty_must_be_normal_in_2009(n: int, state: State2009) -> None:
+    rng = np.random.default_rng(0)
+    while True:
+        x = rng.exponential(size=n) ** 2
+        if decide_2009(x, x + 0.0, 0.05).hurst_x > 0.5:
+            break
+    assert decide_2009(x, x, 0.05).state is state
+    y = np.sort(10 + rng.standard_normal(n))
+    assert decide_2009(x, y, 0.05).failing_x == (n < 30)
+    assert not decide_2009(x, y, 0.05).failing_y
+
+
+@pytest.mark.parametrize(("n", "state"), [(99, State2009.HUNDRED_NEEDED), (100, State2009.NO_STATISTICS)])
+def test_a_hundred_runs_should_be_independent_in_2009(n: int, state: State2009) -> None:
+    alternating = 10 + np.tile([0.0, 1.0], 50)[:n]
+    steady = np.sort(10 + np.random.default_rng(1).standard_normal(40))
+    found = decide_2009(alternating, steady, 0.05)
+    assert (found.state, found.failing_x, found.failing_y) == (state, True, False)
+    found = decide_2009(steady, alternating, 0.05)
+    assert (found.state, found.failing_x, found.failing_y) == (state, False, True)
+
+
+def test_the_interval_of_2009_against_scipy() -> None:
+    rng = np.random.default_rng(3)
+    x, y = np.sort(10.5 + rng.standard_normal(35)), np.sort(10 + rng.standard_normal(45))
+    for alpha in (0.01, 0.05, 0.3):
+        found = decide_2009(x, y, alpha)
+        for alternative, end in (("greater", "interval_lower"), ("less", "interval_upper")):
+            expected = stats.ttest_ind(x, y, equal_var=False, alternative=alternative).confidence_interval(
+                1 - alpha
+            )
+            told = expected.low if alternative == "greater" else expected.high
+            assert getattr(found, end) == pytest.approx(told)
+        assert found.difference == pytest.approx(x.mean() - y.mean())
+        assert (found.state is State2009.SPEEDUP) == (found.pvalue <= alpha)
+
+
+def fake_sides(n: int, m: int, turned: bool = False) -> Any:
+    x, y = (m, n) if turned else (n, m)
+    return SimpleNamespace(x=SimpleNamespace(n=x), y=SimpleNamespace(n=y), turned=turned)
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_forecasts(turned: bool) -> None:
+    """Of both sides by their own names, one more than there is at least, none beyond 100,000, none of two runs."""
+    slow, fast = np.arange(5.0) + 1, np.arange(4.0) + 1
+
+    def told(x: float, y: float, n: int = 5, m: int = 4) -> Any:
+        found = forecasts(
+            [fake_sides(n, m, turned)], slow[None, :n], fast[None, :m], Rules(), [0],
+            lambda *_, **__: RunsNeeded(np.array([x]), np.array([y])),
+        )[0]  # fmt: skip
+        return (found.candidate, found.reference) if turned else (found.reference, found.candidate)
+
+    assert told(30.0, 40.0) == (30, 40)
+    assert told(2.0, 40.0) == (6, 40)
+    assert told(30.0, 3.0) == (30, 5)
+    assert told(100_000.0, 7.0) == (100_000, 7)
+    assert told(100_001.0, 7.0) == (None, None)
+    assert told(7.0, 100_001.0) == (None, None)
+    assert told(math.inf, math.inf) == (None, None)
+    assert told(30.0, 40.0, 3, 3) == (30, 40)
+    assert told(30.0, 40.0, 2, 3) == (None, None)
+    assert told(30.0, 40.0, 3, 2) == (None, None)
+
+
+def test_a_forecast_of_equivalence_is_the_larger_of_two_tests() -> None:
+    """Where the observed speedup is inside, and only if it is less than the difference takes."""
+    slow, fast = np.arange(6.0) + 1, np.arange(5.0) + 1
+
+    def runs_needed(x: Any, y: Any, alpha: float, power: float = 0.8) -> RunsNeeded:
+        times = float(np.asarray(y)[0, 0] / fast[0])
+        if power == 0.8:
+            return RunsNeeded(np.array([300.0]), np.array([310.0]))
+        return RunsNeeded(np.array([100 * times]), np.array([50 / times]))
+
+    for speedup, expected in ((1.0, (125, 63)), (1.24, (125, 63)), (1.26, (300, 310)), (0.79, (300, 310))):
+        rules = Rules(margin=0.25)
+        found = forecasts([fake_sides(6, 5)], slow[None], fast[None], rules, [0], runs_needed, [speedup])[0]
+        assert (found.reference, found.candidate) == expected
+        assert ("prove equivalence" in found.reason) == (expected[0] == 125)
+
+
+def test_claims_and_gates_at_their_risk() -> None:
+    above = float(np.nextafter(0.05, 1))
+    assert claim("regression", 0.02, 0.01, 0.05, 0.05).proven
+    assert not claim("regression", 0.02, 0.01, above, 0.05).proven
+    assert judge([0.05, 0.01], [1.0, 1.0], 0.05) is Outcome.PASS
+    assert judge([above, 0.01], [1.0, 1.0], 0.05) is Outcome.UNDECIDED
+    assert judge([0.01, 0.01], [0.05, 1.0], 0.05) is Outcome.FAIL
+    assert judge([0.01, 0.01], [above, 1.0], 0.05) is Outcome.PASS
+    assert judge([math.nan], [math.nan], 0.05) is Outcome.UNDECIDED
+    undecided = Verdict.UNDECIDED
+    for ahead, p, expected in (
+        (True, (0.05, 1.0), (Verdict.FASTER, 0.05)),
+        (False, (1.0, 0.05), (Verdict.SLOWER, 0.05)),
+        (True, (above, 1.0), (undecided, above)),
+        (False, (1.0, above), (undecided, above)),
+        (False, (0.2, 0.9), (undecided, 0.9)),
+    ):
+        assert decide(ahead, p, 0.05) == expected
+
+
+def test_words_of_the_claims() -> None:
+    """1 / 1.25 = 0.8."""
+    expected = {
+        "not_worse": "speedup > 0.8",
+        "regression": "speedup < 0.8",
+        "improvement": "speedup > 1",
+        "slowdown": "speedup < 1",
+        "equivalence": "0.8 < speedup < 1.25",
+        "difference": "speedup < 0.8 or speedup > 1.25",
+    }
+    for name, text in expected.items():
+        assert claim(name, 0.25, 0.5, 0.5, 0.05).hypothesis == text
+
+
+def test_options_at_their_ends() -> None:
+    """What is refused, and the next number that is not."""
+    for alpha in (1e-9, 0.999):
+        assert Rules(alpha).alpha == GateRules(alpha).alpha == alpha
+    for alpha in (0.99e-9, 0.0, 1.0, math.nan):
+        with pytest.raises(ValueError, match="between 1e-09 and 1"):
+            Rules(alpha)
+        with pytest.raises(ValueError, match="between 1e-09 and 1"):
+            GateRules(alpha)
+    for margin in (0.0, -0.1, math.nan):
+        with pytest.raises(ValueError, match="margin must be positive"):
+            Rules(margin=margin)
+        with pytest.raises(ValueError, match="margin must be positive"):
+            Demand(margin=margin)
+    with pytest.raises(ValueError, match="margin must be positive"):
+        Demand(margin=math.inf)
+    assert (Demand().policy, Demand().margin) == (Policy.NO_REGRESSION, 0.02)
+    for level in (0.0, 0.5, -0.1):
+        with pytest.raises(ValueError, match="between 0 and 1/2"):
+            hpt_of_scores([[1.0, 2.0, 3.0]], [[2.0, 3.0, 4.0]], level=level)
+    assert hpt_of_scores([[1.0, 2.0, 3.0]], [[2.0, 3.0, 4.0]], level=0.49).benchmarks[0].level == 0.49
+
+
+@pytest.mark.parametrize(
+    ("n", "m", "level"),
+    [
+        (4, 9, 0.1),
+        (9, 4, 0.1),
+        (5, 5, 0.05),
+        (3, 1, None),
+        (2, 2, None),
+        (8, 1, None),
+        (9, 1, 0.1),
+        (3, 2, 0.1),
+    ],
+)
+def test_levels_within_a_benchmark(n: int, m: int, level: float | None) -> None:
+    """The article's 0.05 from five runs a side, 0.10 below; none where one order of all is likelier than 0.10."""
+    assert (math.comb(n + m, n) < 10) == (level is None)
+    assert cost_duel(np.arange(n) + 1.0, np.arange(m) + 1.0).level == level
+
+
+def test_names_are_shortened_from_four_on() -> None:
+    for count, expected in (
+        (1, "b1"),
+        (3, "b1, b2, b3"),
+        (4, "b1, b2, b3 and 1 more"),
+        (6, "b1, b2, b3 and 3 more"),
+    ):
+        found = hpt_of_scores([[1.0]] * count, [[2.0]] * count, names=[f"b{k + 1}" for k in range(count)])
+        assert f"too few runs to test within {expected}: " in found.notes[0]
+
+
+def test_a_standard_error_of_ten_roundings_is_resolved() -> None:
+    """R's rule stops below 10 eps of the larger mean; at exactly that the test is made."""
+    a = 10 * float(np.finfo(np.float64).eps)
+    assert float(welch([1 + a, 1 - a], [1.0, 1.0]).statistic) == 0.0
+    assert math.isnan(float(welch([1 + 0.9 * a, 1 - 0.9 * a], [1.0, 1.0]).statistic))
+
+
+def test_prepared_pairs_refuse_other_units() -> None:
+    with pytest.raises(ValueError, match="two units or directions"):
+        PreparedPairs([Pair(Key(""), Sample(np.ones(2)), Sample(np.ones(2), unit="B"))])

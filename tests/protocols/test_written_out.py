@@ -1,0 +1,262 @@
+"""Parts of the protocols written out: the noise floor by SciPy, forecasts, plans, what a suite leaves out."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+from tests.protocols.test_symmetries import pairs, same
+
+from speedproof.data.suite import Key, Record, Suite
+from speedproof.protocols.noise_floor import NoiseFloor
+from speedproof.protocols.pair import PreparedPairs, Rules
+from speedproof.protocols.planning import plan_runs
+from speedproof.protocols.questions import answers
+from speedproof.protocols.results import Comparison, State, Verdict
+from speedproof.protocols.sequential import SequentialComparison
+from speedproof.protocols.stopping import Gate, StopRules
+from speedproof.protocols.suite import compare_suite
+from speedproof.stats.allocation import variance_components
+from speedproof.stats.fixed_pairs import FixedPairs, blocks_needed
+from speedproof.stats.session_spread import SessionSpread
+from speedproof.stats.signed_rank import signed_rank
+
+SPREADS = {
+    "narrow": SessionSpread(1e-6, 9.0, 1e-9, 5),
+    "wide": SessionSpread(2e-3, 4.5, 1e-4, 0),
+    "explained": SessionSpread(3e-4, 30.0, 2.9e-4, 12),
+}
+
+
+def held(c: Comparison, spread: SessionSpread) -> dict[str, float]:
+    """By definition: the error of sessions joins that of the runs, as the bounds tell it."""
+    alpha, ratio = c.alpha, c.speedup.value
+    at = math.log(ratio)
+    share = 1.0 + 1.0  # one session a side
+    reach = float(stats.t.ppf(1 - alpha, c.reference.n + c.candidate.n - 2))
+
+    def error(end: float) -> float:
+        if end in (0.0, math.inf):
+            return math.inf
+        runs = ((math.log(end) - at) / reach) ** 2
+        more = max(runs - share * min(spread.within, spread.variance), 0.0)
+        return math.sqrt(share * spread.variance + more)
+
+    down, up = error(c.speedup.low), error(c.speedup.high)
+
+    def p(gap: float, scale: float) -> float:
+        return 1.0 if math.isinf(scale) else float(stats.t.sf(gap / scale, spread.degrees))
+
+    t = float(stats.t.ppf(1 - alpha, spread.degrees))
+    found = {
+        "pvalue": max(c.pvalue, p(at, down)),
+        "pvalue_slower": max(c.pvalue_slower, p(-at, up)),
+        "low": min(c.speedup.low, 0.0 if math.isinf(down) else math.exp(at - t * down)),
+        "high": max(c.speedup.high, math.inf if math.isinf(up) else math.exp(at + t * up)),
+        "reach": math.expm1(t * math.sqrt(share * spread.variance)),
+    }
+    if c.at_margin is not None:
+        edge, m = math.log1p(c.at_margin.margin), c.at_margin
+        found["not_worse"] = max(m.not_worse, p(at + edge, down))
+        found["worse"] = max(m.worse, p(-at - edge, up))
+        found["not_better"] = max(m.not_better, p(edge - at, up))
+        found["better"] = max(m.better, p(at - edge, down))
+        both = max(found["not_worse"], found["not_better"])
+        found["equivalent"] = math.nan if math.isnan(m.equivalent) else both
+    return found
+
+
+@pytest.mark.parametrize("spread", SPREADS)
+@pytest.mark.parametrize("protocol", ["typical", "mean", "median"])
+@pytest.mark.parametrize("alpha", [0.05, 0.2])
+def test_the_noise_floor(protocol: str, spread: str, alpha: float) -> None:
+    """Of sides of one session each; several sessions a side and what has no test stay as they are."""
+    floor = NoiseFloor("store", {}, {Key("").metric: SPREADS[spread]})
+    own = [pair for pair in pairs() if pair.key.benchmark not in ("paired", "zeros")]
+    plain = answers(protocol, PreparedPairs(own, Rules(alpha, margin=0.05)))
+    found = answers(protocol, PreparedPairs(own, Rules(alpha, margin=0.05, floor=floor)))
+    told = 0
+    for before, after in zip(plain, found, strict=True):
+        if math.isnan(before.pvalue):
+            same(before, after)
+            continue
+        told += 1
+        expected = held(before, SPREADS[spread])
+        assert after.floor is not None
+        assert after.at_margin is not None
+        given = {
+            "pvalue": after.pvalue,
+            "pvalue_slower": after.pvalue_slower,
+            "low": after.speedup.low,
+            "high": after.speedup.high,
+            "reach": after.floor.reach,
+            **{name: getattr(after.at_margin, name) for name in expected if hasattr(after.at_margin, name)},
+        }
+        for name, value in expected.items():
+            assert given[name] == pytest.approx(value, rel=1e-8, abs=1e-12, nan_ok=True), name
+        assert after.floor.deviation == pytest.approx(math.sqrt(SPREADS[spread].variance))
+        assert (after.floor.degrees, after.floor.sessions) == (
+            SPREADS[spread].degrees,
+            SPREADS[spread].sessions,
+        )
+        if after.at_margin.equivalent <= alpha:
+            assert after.verdict is Verdict.EQUIVALENT
+        else:
+            faster, slower = after.pvalue <= alpha, after.pvalue_slower <= alpha
+            assert after.verdict is (
+                Verdict.FASTER if faster else Verdict.SLOWER if slower else Verdict.UNDECIDED
+            )
+        assert (after.state is State.SIGNIFICANT) == (after.pvalue <= alpha)
+        if before.highest_confidence is not None and after.highest_confidence is not None:
+            kept = [
+                (max(low, after.pvalue), high)
+                for low, high, *_ in before.highest_confidence.intervals
+                if high > after.pvalue
+            ]
+            assert [(low, high) for low, high, *_ in after.highest_confidence.intervals] == kept
+    assert told >= 8
+
+
+def race(rules: StopRules, ratios: list[float]) -> SequentialComparison:
+    found = SequentialComparison("b", ["X", "Y"], rules)
+    for k, ratio in enumerate(ratios):
+        found.add({"X": (1.0 + 0.1 * (k % 3)) * ratio, "Y": 1.0 + 0.1 * (k % 3)})
+    return found
+
+
+def to_go(race: SequentialComparison) -> float:
+    return race.findings()[0].blocks_to_go
+
+
+def test_a_precision_takes_blocks_by_the_square_of_it() -> None:
+    """The width shrinks with the root of the number of blocks: half of it takes four times as many in all."""
+    rng = np.random.default_rng(3)
+    ratios = np.exp(0.05 * rng.standard_normal(200)).tolist()
+    width = race(StopRules(precision=1e-9), ratios).results()["Y"].precision
+    for factor in (2.0, 3.0, 7.5):
+        found = to_go(race(StopRules(precision=width / factor), ratios))
+        assert found == pytest.approx(200 * (factor**2 - 1), rel=1e-9)
+    assert to_go(race(StopRules(precision=2 * width), ratios)) == 0.0
+    assert math.isnan(to_go(race(StopRules(precision=1e-3), ratios[:9])))
+
+
+def test_forecasts_of_the_way_that_ends_first() -> None:
+    """To a verdict on either side, or to equivalence, of which both bounds have to be there."""
+    rng = np.random.default_rng(4)
+    for shift, margin in itertools.product((0.0, 0.004, -0.004), (None, 0.005, 0.02)):
+        ratios = np.exp(shift + 0.03 * rng.standard_normal(30)).tolist()
+        found = race(StopRules(margin=margin), ratios)
+        sequence = found._sequences["Y"]
+        if found.findings()[0].verdict is not Verdict.UNDECIDED:
+            continue
+        ways = [sequence.blocks_to_go(gamma=1.0, side=side) for side in (1, -1)]
+        if margin is not None:
+            above = sequence.blocks_to_go(gamma=1 / (1 + margin), side=1)
+            ways.append(max(above, sequence.blocks_to_go(gamma=1 + margin, side=-1)))
+        assert to_go(found) == min(ways)
+        gate = race(StopRules(gate=Gate(0.05, 3)), ratios)
+        if not gate.findings()[0].reason:
+            gamma = 1 / 1.05
+            expected = min(gate._sequences["Y"].blocks_to_go(gamma=gamma, side=side) for side in (1, -1))
+            assert to_go(gate) == expected
+
+
+def test_a_fixed_number_of_blocks_forecasts_a_larger_session() -> None:
+    """The blocks that a signed-rank test of this effect takes, less those there are; one at least."""
+    rng = np.random.default_rng(5)
+    for shift in (0.005, 0.01, 0.02, 0.2):
+        d = shift + 0.04 * rng.standard_normal(24)
+        pairs_ = FixedPairs(alpha=0.05)
+        for value in d.tolist():
+            pairs_.add(math.exp(value), 1.0)
+        assert math.isnan(pairs_.blocks_to_go())
+        pairs_.close()
+        spread = float(pairs_._rows[1, 23])
+        for side in (1, -1):
+            effect = side * math.log(pairs_.centre())
+            if effect <= 0:
+                assert pairs_.blocks_to_go(side=side) == math.inf
+                continue
+            whole = blocks_needed(effect / spread, alpha=0.05)
+            assert pairs_.blocks_to_go(side=side) == pytest.approx(max(whole - 24, 1.0))
+        low = pairs_.result().low
+        assert pairs_.result().ties == 0
+        if low > 0:
+            assert signed_rank(d - math.log(low) + 1e-9).pvalue_positive <= 0.05
+            assert signed_rank(d - math.log(low) - 1e-9).pvalue_positive > 0.05
+
+
+def test_blocks_needed_by_the_normal_formula() -> None:
+    """Guenther's (1981) correction, for ranks pi / 3 as many; 2^-n has to reach the risk."""
+    for effect, alpha, power in itertools.product((0.2, 0.5, 1.0, 9.0), (0.05, 0.001), (0.8, 0.95)):
+        z = stats.norm.ppf([1 - alpha, power])
+        plain = (z.sum() / effect) ** 2 + z[0] ** 2 / 2
+        expected = max(plain * math.pi / 3, math.log2(1 / alpha))
+        assert blocks_needed(effect, alpha=alpha, power=power) == pytest.approx(expected, rel=1e-9)
+    assert blocks_needed(0.3, alpha=0.05) == blocks_needed(0.3, alpha=0.05, power=0.8)
+    assert blocks_needed(0.0, alpha=0.05) == blocks_needed(-1.0, alpha=0.05) == math.inf
+
+
+def naive_components(values: np.ndarray) -> list[float]:
+    """Of three levels, in loops."""
+    within = np.mean([np.var(values[i, j], ddof=1) for i in range(4) for j in range(3)])
+    processes = np.mean([np.var([values[i, j].mean() for j in range(3)], ddof=1) for i in range(4)])
+    builds = np.var([values[i].mean() for i in range(4)], ddof=1)
+    return [max(builds - processes / 3, 0.0), max(processes - within / 5, 0.0), float(within)]
+
+
+def test_components_of_unequal_numbers() -> None:
+    rng = np.random.default_rng(6)
+    for _ in range(5):
+        values = (
+            rng.standard_normal((4, 1, 1))
+            + rng.standard_normal((4, 3, 1))
+            + 2 * rng.standard_normal((4, 3, 5))
+        )
+        assert variance_components(values) == pytest.approx(naive_components(values))
+
+
+def test_a_plan_written_out() -> None:
+    """Two versions, 12 builds of 4 runs: spreads in logarithms, costs of both versions, medians of the runs."""
+    rng = np.random.default_rng(7)
+    pilot = [
+        np.exp(0.02 * rng.standard_normal((12, 1)) + 0.03 * rng.standard_normal((12, 4))) for _ in range(2)
+    ]
+    plan = plan_runs(pilot, 30.0, 0.5, alpha=0.01)
+    parts = np.mean([variance_components(np.log(v)) for v in pilot], axis=0)
+    assert (plan.between, plan.within) == pytest.approx(tuple(np.sqrt(parts)))
+    assert (plan.builds, plan.runs, plan.build_seconds, plan.run_seconds, plan.alpha) == (
+        12,
+        4,
+        30.0,
+        0.5,
+        0.01,
+    )
+    assert plan.runs_per_build > 2
+    spread = math.sqrt(2 * (parts[0] + math.pi / 2 * parts[1] / plan.runs_per_build))
+    assert [size.speedup for size in plan.sizes] == [1.05, 1.02, 1.01, 1.005]
+    for size in plan.sizes:
+        builds = max(math.ceil(blocks_needed(math.log(size.speedup) / spread, alpha=0.01)), 10)
+        assert size.builds == builds
+        assert size.building == 2 * builds * 30.0
+        assert size.measuring == 2 * builds * plan.runs_per_build * 0.5
+    still = plan_runs([np.ones((3, 2)), np.ones((2, 5))], 1.0, 1.0)
+    assert (still.builds, still.runs, [size.builds for size in still.sizes]) == (2, 2, [10] * 4)
+
+
+def test_a_suite_tells_what_one_side_lacks_of_its_own_metric() -> None:
+    rng = np.random.default_rng(8)
+
+    def record(name: str, metric: str) -> Record:
+        return Record(name, 10 + rng.standard_normal(8), metric=metric)
+
+    suite = Suite.from_records(
+        [("old", record(b, m)) for b, m in (("a", "time"), ("b", "time"), ("c", "memory"), ("a", "memory"))]
+        + [("new", record(b, m)) for b, m in (("a", "time"), ("d", "time"), ("e", "memory"), ("a", "memory"))]
+    )
+    for metric, lacks in (("time", ("b", "d")), ("memory", ("c", "e"))):
+        found = compare_suite(suite.pair("old", "new"), ("old", "new"), metric, Rules())
+        assert (found.only_reference, found.only_candidate) == ((lacks[0],), (lacks[1],))
