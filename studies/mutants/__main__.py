@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from pathlib import Path
 
@@ -33,8 +34,9 @@ def copy() -> None:
             (TREE / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, TREE / name)
     subprocess.run([sys.executable, "-m", "compileall", "-q", str(TREE)], check=True)
-    for kernel in (ROOT / "src" / "speedproof" / "mixture").glob("*.so"):
-        shutil.copy2(kernel, PACKAGE / "mixture")
+    source = ROOT / "src" / "speedproof"
+    for kernel in source.rglob("*.so"):
+        shutil.copy2(kernel, PACKAGE / kernel.relative_to(source))
 
 
 def run_tests(arguments: list[str], plugin: object) -> None:
@@ -79,18 +81,20 @@ def fates(path: Path) -> list[dict[str, str]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
-def equivalents() -> set[str]:
-    """Read which mutants are no errors."""
+def equivalents(names: Iterable[str]) -> set[str]:
+    """Those of some mutants that are no errors: a line of ``equivalent.txt`` may name many by three stars."""
     known = (Path(__file__).parent / "equivalent.txt").read_text(encoding="utf-8").splitlines()
-    return {line for line in known if line and not line.startswith("#")}
+    lines = [re.escape(line).replace(r"\*\*\*", ".*") for line in known if line and not line.startswith("#")]
+    pattern = re.compile("|".join(lines))
+    return {name for name in names if pattern.fullmatch(name)}
 
 
 def summary(found: list[dict[str, str]]) -> None:
     """Print the survivors, and the share that was killed with its exact interval."""
     from scipy.stats import binomtest
 
-    equivalent = equivalents()
     alive = {one["name"]: one["fate"] for one in found if not one["fate"].startswith("killed")}
+    equivalent = equivalents(alive)
     for name, fate in sorted(alive.items()):
         print(f"{'equivalent' if name in equivalent else fate}: {name}")
     same, killed = len(alive.keys() & equivalent), len(found) - len(alive)
@@ -124,12 +128,13 @@ def with_copy(arguments: list[str]) -> None:
             record(tests)
         case ["draw", number, seed]:
             # Fast tests of the same folders first: the others, and what is slow, are tried by "again".
-            tests = ["-m", "not slow", *(f"tests/{part}" for part in PARTS)]
+            tests = ["-m", "not slow", "tests/test_sessions.py", *(f"tests/{part}" for part in PARTS)]
             target = BUILD / f"draw-{number}-{seed}.jsonl"
             run(lambda all_: random.Random(int(seed)).sample(all_, int(number)), tests, target, 20.0)
         case ["again", file]:
             drawn = fates(Path(file))
-            alive = {one["name"] for one in drawn if not one["fate"].startswith("killed")} - equivalents()
+            alive = {one["name"] for one in drawn if not one["fate"].startswith("killed")}
+            alive -= equivalents(alive)
             target = Path(file).resolve().with_suffix(".again.jsonl")
             target.unlink(missing_ok=True)
             run(lambda all_: [one for one in all_ if one.name in alive], ["tests"], target, 200.0)
