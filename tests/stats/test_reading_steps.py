@@ -11,8 +11,8 @@ from speedproof.stats.paired_ratio import paired_ratio, paired_ratio_test
 from speedproof.stats.superiority import typical_ratio, typical_ratio_test
 
 FloatArray = npt.NDArray[np.float64]
-SIZES = [(2, 7), (3, 8), (4, 4), (6, 9), (6, 4), (7, 5), (12, 10), (25, 30)]
-GAMMAS = (1.001, 1.02, 1.1, 1.3, 2.0)
+SIZES = [(2, 7), (4, 4), (6, 9), (7, 5), (25, 20)]
+GAMMAS = (1.001, 1.1, 1.3)
 
 
 def drawn(n: int, m: int, rows: int, step: float, low: float = 0.3) -> tuple[FloatArray, FloatArray]:
@@ -39,8 +39,8 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
 @pytest.mark.parametrize(("n", "m"), SIZES)
 def test_pvalues_are_of_the_worst_values(n: int, m: int, step: float, way: str) -> None:
     """Beyond 1 for "more", below it for "less"; no less than what the verdicts about either say."""
-    x, y = drawn(n, m, 5, min(step, 0.05))
-    steps = np.tile([step, step / 2], (5, 1))
+    x, y = drawn(n, m, 4, min(step, 0.05))
+    steps = np.tile([step, step / 2], (4, 1))
     low, high = worst(x, y, steps), worst(y, x, steps[:, ::-1])[::-1]
     at_one, of_low, of_high = (typical_ratio_test(*pair, 1.0) for pair in ((x, y), low, high))
     for gamma in GAMMAS:
@@ -58,8 +58,8 @@ def test_pvalues_are_of_the_worst_values(n: int, m: int, step: float, way: str) 
 @pytest.mark.parametrize(("n", "m"), SIZES)
 @pytest.mark.parametrize("alpha", [0.05, 0.3])
 def test_bounds_are_of_the_worst_values(n: int, m: int, step: float, alpha: float, way: str) -> None:
-    x, y = drawn(n, m, 5, min(step, 0.05))
-    steps = np.tile([step, step / 2], (5, 1))
+    x, y = drawn(n, m, 4, min(step, 0.05))
+    steps = np.tile([step, step / 2], (4, 1))
     found = typical_ratio(x, y, alpha, steps=steps)
     low = typical_ratio(*worst(x, y, steps), alpha).low
     high = typical_ratio(*worst(y, x, steps[:, ::-1])[::-1], alpha).high
@@ -69,8 +69,8 @@ def test_bounds_are_of_the_worst_values(n: int, m: int, step: float, alpha: floa
     assert np.where(proven, np.minimum(high, 1.0), high) == pytest.approx(found.high, rel=1e-9)
 
 
-@pytest.mark.parametrize("inflation", [(1.0, 1.0), (1.7, 1.0), (2.5, 2.0), (9.0, 9.0)])
-@pytest.mark.parametrize(("n", "m"), [(7, 9), (20, 16), (40, 40)])
+@pytest.mark.parametrize("inflation", [(1.0, 1.0), (1.7, 1.0), (9.0, 9.0)])
+@pytest.mark.parametrize(("n", "m"), [(7, 9), (20, 16)])
 @pytest.mark.parametrize("digits", [1, 9])
 def test_searching_and_sorting_agree(
     n: int, m: int, digits: int, inflation: tuple[float, float], monkeypatch: pytest.MonkeyPatch
