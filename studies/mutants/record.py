@@ -28,9 +28,10 @@ class Recorder:
     """A plug-in for pytest: times the tests and notes the lines that each executes."""
 
     def __init__(self, package: Path, parts: list[str]) -> None:
-        if sys.version_info < (3, 12):
-            raise SystemExit("recording needs Python 3.12 or newer")
         self.package, self.parts = package, parts
+        self.monitoring: Any = getattr(sys, "monitoring", None)
+        if self.monitoring is None:
+            raise SystemExit("recording needs Python 3.12 or newer")
         self.seconds: dict[str, float] = {}
         self.failed: set[str] = set()
         self.found: dict[str, set[tuple[str, int]]] = {}
@@ -42,8 +43,7 @@ class Recorder:
             place = path.relative_to(self.package).with_suffix("")
             if place.parts[0] in self.parts:
                 __import__(".".join(("speedproof", *place.parts)))
-        monitoring: Any = sys.monitoring  # type: ignore[attr-defined, unused-ignore]
-        self.monitoring = monitoring
+        monitoring = self.monitoring
         monitoring.use_tool_id(_TOOL, "speedproof")
         monitoring.register_callback(_TOOL, monitoring.events.LINE, self._line)
         prefix = str(self.package)
@@ -82,7 +82,7 @@ class Recorder:
 
 
 class Recorded:
-    """What was recorded, over several files of it; without any, what imports say."""
+    """What was recorded, over several files of it; of tests that are not in it, what imports say."""
 
     def __init__(self, paths: list[Path], package: Path) -> None:
         self.package = package
@@ -98,14 +98,17 @@ class Recorded:
                     self.lines.setdefault((module, int(line)), set()).update(tests[n] for n in numbers)
 
     def of(self, module: str, first: int, last: int) -> set[str]:
-        """Return the tests that execute any of some lines of a module."""
-        return set().union(*(self.lines.get((module, line), ()) for line in range(first, last + 1)))
+        """Return the tests that execute any of some lines of a module, or may do so."""
+        told = (self.lines.get((module, line), ()) for line in range(first, last + 1))
+        return self._guessed(module).union(*told)
 
     def of_module(self, module: str) -> set[str]:
         """Return the tests that execute anything of a module, or may do so."""
-        if self.steps:
-            return {test for test, steps in self.steps.items() if module in steps}
-        return set().union(*(tests for (name, _), tests in self.lines.items() if name == module))
+        told = (tests for (name, _), tests in self.lines.items() if name == module)
+        return self._guessed(module).union(*told)
+
+    def _guessed(self, module: str) -> set[str]:
+        return {test for test, steps in self.steps.items() if module in steps}
 
     def near(self, test: str, module: str) -> tuple[bool, int]:
         """Order the tests of a module: its own file first, then by steps of importing from the test to it."""
@@ -114,7 +117,7 @@ class Recorded:
         return not test.startswith(f"tests/{part}/test_{name}"), steps
 
     def guess(self, items: list[pytest.Item]) -> None:
-        """Without a record: a test executes what its file imports, and what that imports, with less chance."""
+        """Tests without a record execute what their file imports, and what that imports, with less chance."""
         graph = {
             path.relative_to(self.package).as_posix(): self._imports(path)
             for path in self.package.rglob("*.py")

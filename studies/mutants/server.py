@@ -46,8 +46,7 @@ class Server:
         """Try the mutants; the tests themselves are run in forks only."""
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends with the copy as it was
         self.items = {item.nodeid: item for item in session.items}
-        if not self.recorded.seconds:
-            self.recorded.guess(session.items)
+        self.recorded.guess([item for item in session.items if item.nodeid not in self.recorded.seconds])
         for item in session.items:
             _without_shrinking(item)
         for path in self.package.rglob("*.py"):

@@ -151,8 +151,8 @@ def turned_needed(needed: Needed | None) -> Needed | None:
 
 def upside_down(estimate: Estimate) -> Estimate:
     with np.errstate(divide="ignore"):
-        ends = [float(1 / np.float64(v)) for v in (estimate.value, estimate.high, estimate.low)]
-    return Estimate(*ends, estimate.confidence)
+        value, low, high = (float(1 / np.float64(v)) for v in (estimate.value, estimate.high, estimate.low))
+    return Estimate(value, low, high, estimate.confidence)
 
 
 def complement(estimate: Estimate | None) -> Estimate | None:

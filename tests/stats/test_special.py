@@ -64,7 +64,7 @@ def test_stirlings_error_against_factorials() -> None:
         for v in z.tolist()
     ]
     np.testing.assert_allclose(_stirling_error(z), expected, rtol=0, atol=5e-14)
-    np.testing.assert_allclose([_stirling_error(v) for v in z.tolist()], expected, rtol=0, atol=5e-14)
+    np.testing.assert_allclose([float(_stirling_error(v)) for v in z.tolist()], expected, rtol=0, atol=5e-14)
 
 
 def test_t_against_closed_forms() -> None:

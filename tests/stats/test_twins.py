@@ -101,7 +101,8 @@ def interleaved(rng: np.random.Generator, labels: npt.NDArray[np.int64]) -> npt.
 
 def naive_alarms(values: list[float], mean: float) -> list[tuple[int, int, bool]]:
     """The sums of both directions value by value, begun anew where a new level began."""
-    limit, start, found = cusum.run_limit(mean), 0, []
+    limit, start = cusum.run_limit(mean), 0
+    found: list[tuple[int, int, bool]] = []
     while True:
         scores = []
         for k in range(start, len(values)):
@@ -203,7 +204,7 @@ def naive_dependence(scores: FloatArray, splits: list[int]) -> float:
     raw = float(rest[1:] @ rest[:-1]) / float(rest @ rest)
     raised = (raw + (2 + 5 * steps) / n) / max(1 - 10 * steps / n, 0.4)
     far, near = np.mean((scores[2:] - scores[:-2]) ** 2), np.mean((scores[1:] - scores[:-1]) ** 2)
-    return float(np.clip(min(raised, far / near - 1 + 3 / math.sqrt(n)), 0.0, 0.95))
+    return max(0.0, min(raised, float(far / near) - 1 + 3 / math.sqrt(n), 0.95))
 
 
 @pytest.mark.parametrize(("n", "splits"), [(20, [9]), (40, [10, 30]), (100, [50]), (12, [6]), (60, [])])
