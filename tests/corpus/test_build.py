@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from msgspec.structs import replace
 
 import speedproof as sp
 from speedproof.corpus import build as building
@@ -24,7 +25,7 @@ from speedproof.corpus.read import parts_of, read_records, rows_of
 from speedproof.corpus.schema import Manifest, opened
 from speedproof.data.record import FileResults, Record
 from speedproof.data.suite import Suite
-from speedproof.errors import SpeedproofError, UsageError
+from speedproof.errors import FormatError, SpeedproofError, UsageError
 from speedproof.formats.stream import read_files
 
 FILES = Path(__file__).parents[1] / "data" / "formats"
@@ -188,6 +189,81 @@ def test_a_benchmark_larger_than_memory_lies_in_several_files(
     assert len(manifest.files) > 10
     assert len({f.prefix for f in manifest.files}) == len(parts_of(place, manifest.files)) == 1
     alike(suite_of(list(read_records(place.name))), suite_of(rows_in(results)))
+
+
+def in_parts(results: Results) -> Results:
+    """The same files, each in parts of three records."""
+    return [
+        (version, FileResults(f.path, f.records[k : k + 3], more=k + 3 < len(f.records)))
+        for version, f in results
+        for k in range(0, len(f.records), 3)
+    ]
+
+
+@pytest.mark.usefixtures("small_leaves")
+def test_files_in_parts_are_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made_up: Make, put: Put
+) -> None:
+    """A second file that proves bad at its end leaves nothing behind but its name."""
+    monkeypatch.setattr(building, "_ROWS", 7)
+    results = made_up(40, files=3)
+    whole, parts = put(results, tmp_path / "whole"), in_parts(results)
+    at = next(k for k, (_, part) in enumerate(parts) if not part.more) + 1
+    bad = FormatError("bad.csv", "line 9", "1,5 has a decimal comma")
+    records = tuple(replace(r, version="bad") for r in results[0][1].records)
+    parts[at:at] = [
+        *in_parts([("", FileResults("bad.csv", (*records, *records[:1])))])[:-1],
+        ("", FileResults("bad.csv", reject=bad)),
+    ]
+    assert parts[at + 8][1].more, "some of it is written before it proves bad"
+    found = put(parts, tmp_path / "parts")
+    alike(suite_of(list(read_records(str(found)))), suite_of(rows_in(results)))
+    one, other = (Manifest.of(Place.of(folder)) for folder in (whole, found))
+    assert one is not None
+    assert other is not None
+    for name in ("rows", "values", "versions", "metrics", "inputs"):
+        assert getattr(other, name) == getattr(one, name)
+    assert [row[0] for row in sp.Corpus(found).info().rejected] == ["bad.csv"]
+    assert {p.as_posix() for p in (found / "data").rglob("*.parquet")} == {
+        (found / f.path).as_posix() for f in other.files
+    }
+
+
+@pytest.mark.usefixtures("small_leaves")
+def test_stopped_within_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made_up: Make, put: Put
+) -> None:
+    """By Ctrl-C or by kill -9: the file is read again from its begin."""
+    monkeypatch.setattr(building, "_ROWS", 7)
+    results = made_up(40, files=3)
+    parts = in_parts(results)
+    for end, error in ((12, KeyboardInterrupt), (12, SystemExit), (18, KeyboardInterrupt), (18, SystemExit)):
+        place = Place.of(tmp_path / f"{end}{error.__name__}")
+
+        def stopped(builder: Any, end: int = end, error: type[BaseException] = error) -> Any:
+            yield from parts[:end]
+            raise error
+
+        with pytest.raises(error):
+            build(place, stopped)
+        manifest = Manifest.of(place)
+        assert manifest is not None
+        assert manifest.rows == sum(f.rows for f in manifest.files)
+        assert manifest.inputs == sum(not part.more for _, part in parts[:end])
+        read_whole = {part.path for _, part in parts[:end] if not part.more}
+        left = [(version, part) for version, part in parts if part.path not in read_whole]
+        put(left, Path(place.name))
+        alike(suite_of(list(read_records(place.name))), suite_of(rows_in(results)))
+
+
+def test_of_a_thousand_things_left_out_each_is_named(tmp_path: Path) -> None:
+    """And of more than that their number."""
+    path = tmp_path / "t.csv"
+    path.write_text("benchmark,value\na,1\na,2\n" + "a,NA\n" * 1203)
+    found = sp.Corpus.build([path], tmp_path / "c").info()
+    assert found.rejects == 1001
+    reasons = sp.Corpus(tmp_path / "c").query("SELECT reason FROM rejects").to_pydict()["reason"]
+    assert reasons[-1] == "203 more were left out of this file"
 
 
 def test_append_takes_what_is_new(tmp_path: Path) -> None:

@@ -68,8 +68,8 @@ def test_benchmarkdotnet_against_json(files: Path) -> None:
     assert (new.values * 1e9).round(6).tolist() == [50.0, 52.5, 48.0, 49.0]
     assert new.notes == ()
     assert [s.expected for s in skipped] == [False, False, True]
-    assert skipped[0].where == "Benchmarks[3].Method"
-    assert skipped[1].benchmark == "Demo.Sorts.Failed(N: 10)"
+    assert skipped[0].benchmark == "Demo.Sorts.Failed(N: 10)"
+    assert skipped[1].where == "Benchmarks[3].Method"
     assert "8 warm-up iterations" in skipped[2].reason
 
 

@@ -110,7 +110,8 @@ class Corpus:
         def found(builder: Builder) -> Iterator[tuple[str, FileResults]]:
             for version, results in labelled(files, format, how, tuple(by), builder.has):
                 yield version, results
-                done()
+                if not results.more:
+                    done()
 
         build(Place.of(place), found, append=append)
         return cls(place)

@@ -32,9 +32,24 @@ def labelled(
     for argument in chain(first, waiting):
         own = named(argument)
         for path in own.paths:
-            for results in read_files([path], format=format, options=options, skip=known):
+            found = read_files([path], format=format, options=options, skip=known)
+            for results in _whole(found) if by else found:
                 label = own.name or _label(path, results.path, several)
                 yield label, _versioned(results, own.name, label, by)
+
+
+def _whole(found: Iterable[FileResults]) -> Iterator[FileResults]:
+    """All parts of a file together: which field tells its versions apart depends on all of them."""
+    parts: list[FileResults] = []
+    for part in found:
+        parts.append(part)
+        if not part.more:
+            yield replace(
+                part,
+                records=tuple(r for p in parts for r in p.records),
+                skipped=tuple(s for p in parts for s in p.skipped),
+            )
+            parts = []
 
 
 def _label(argument: str, path: str, several: bool) -> str:

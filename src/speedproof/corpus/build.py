@@ -30,6 +30,7 @@ _INPUTS = "inputs"
 _ROWS, _VALUES = 1 << 13, 1 << 22  # of a leaf at most: a task of some seconds, 32 MB
 _GROUP = 1 << 20  # values of a row group
 _DEPTH = 8
+_NAMED = 1000  # things left out of one file that are named
 _TEXTS = [
     "benchmark",
     "metric",
@@ -66,6 +67,7 @@ def build(
                 if results.reject is not None:
                     refused, first = refused + 1, first or str(results.reject)
         except KeyboardInterrupt:
+            builder.abandon()
             builder.flush()
             raise
         manifest = builder.finish()
@@ -111,6 +113,12 @@ class Builder:
         self._rows: list[tuple[int, str, Record]] = []
         self._values = 0
         self._gone: list[File] = []
+        # Of the file that is read in parts: what is written, what is told of it, the number of its first row.
+        self._staged: list[File] = []
+        self._counts: tuple[dict[str, int], dict[str, int]] = ({}, {})  # its rows by version and metric
+        self._skipped: list[dict[str, str]] = []
+        self._unnamed = 0
+        self._begun: int | None = None
         self.manifest.write(place)
 
     def has(self, path: str) -> bool:
@@ -118,52 +126,90 @@ class Builder:
         return (_full(path), _stamp(path)) in self._inputs
 
     def add(self, version: str, results: FileResults) -> None:
-        """Take what one file holds."""
-        skipped = [
-            {
-                "file": results.path,
-                "place": s.where.removeprefix(f"{results.path}: "),
-                "benchmark": s.benchmark,
-                "reason": s.reason,
-            }
-            for s in results.skipped
-            if not s.expected
-        ]
+        """Take what one file holds, or a part of it; its rows count when it proved good to its end."""
+        if results.more and self._begun is None:
+            if self._rows or self._told:
+                self.flush()
+            self._begun = self.manifest.rows
         if results.reject is not None:
-            error = results.reject
-            reason = error.message.removeprefix(f"{results.path}: ")
-            skipped = [{"file": results.path, "place": error.where, "benchmark": "", "reason": reason}]
-        self._rejects.pop(results.path, None)
-        if skipped:
-            self._rejects[results.path] = skipped
+            self.abandon()
+        self._tell(results)
         for record in merged(results.records):
             self._rows.append((self.manifest.rows, record.version or version, record))
             self.manifest.rows += 1
             self._values += record.values.size
+        full = len(self._rows) >= _ROWS or self._values >= _VALUES // 2
+        if results.more:
+            if full:
+                self._stage()
+            return
         if results.reject is None:
             self._told.append({"file": _full(results.path), "stamp": _stamp(results.path)})
             self.manifest.inputs += 1
-        if len(self._rows) >= _ROWS or self._values >= _VALUES:
+        self._rejects.pop(results.path, None)
+        if self._unnamed:
+            reason = f"{self._unnamed} more were left out of this file"
+            self._skipped.append({"file": results.path, "place": "", "benchmark": "", "reason": reason})
+        if self._skipped:
+            self._rejects[results.path] = self._skipped
+        self._skipped, self._unnamed = [], 0
+        self._begun = None
+        if full or self._staged:
             self.flush()
+
+    def _tell(self, results: FileResults) -> None:
+        """Note what of a file is left out: all of it, or so much as somebody will read."""
+        name = results.path
+        if results.reject is not None:
+            error = results.reject
+            reason = error.message.removeprefix(f"{name}: ")
+            self._skipped = [{"file": name, "place": error.where, "benchmark": "", "reason": reason}]
+            self._unnamed = 0
+            return
+        for s in results.skipped:
+            if s.expected:
+                continue
+            if len(self._skipped) == _NAMED:
+                self._unnamed += 1
+                continue
+            place = s.where.removeprefix(f"{name}: ")
+            self._skipped.append({"file": name, "place": place, "benchmark": s.benchmark, "reason": s.reason})
+
+    def abandon(self) -> None:
+        """Forget the file that is being read."""
+        if self._begun is not None:
+            for file in self._staged:
+                self.place.remove(file.path)
+            self._staged, self._counts, self._rows, self._values = [], ({}, {}), [], 0
+            self.manifest.rows, self._begun = self._begun, None
+        self._skipped, self._unnamed = [], 0
+
+    def _stage(self) -> None:
+        """Write the rows that have gathered, of which no manifest knows yet."""
+        versions, metrics = self._counts
+        for _, version, record in self._rows:
+            versions[version] = versions.get(version, 0) + 1
+            metrics[record.metric] = metrics.get(record.metric, 0) + 1
+        self._staged.append(self._written("", table(self._rows)))
+        self._rows, self._values = [], 0
 
     def flush(self) -> None:
         """Write what has gathered and make it the state of the corpus."""
-        pa = arrow()
         if self._rows:
-            for _, version, record in self._rows:
-                for counts, name in (
-                    (self.manifest.versions, version),
-                    (self.manifest.metrics, record.metric),
-                ):
-                    counts[name] = counts.get(name, 0) + 1
-            self._put("", table(self._rows))
-            self.manifest.values += self._values
-            self._rows, self._values = [], 0
+            self._stage()
+        if self._staged:
+            own = (self.manifest.versions, self.manifest.metrics)
+            for counts, new in zip(own, self._counts, strict=True):
+                for name, count in new.items():
+                    counts[name] = counts.get(name, 0) + count
+            self.manifest.values += sum(file.values for file in self._staged)
+            self._nodes.setdefault("", []).extend(self._staged)
+            self._staged, self._counts = [], ({}, {})
             if self._over(""):
                 self._sink("")
         if self._told:
             self.manifest.serial += 1
-            ledger = pa.Table.from_pylist(self._told)
+            ledger = arrow().Table.from_pylist(self._told)
             self.place.write_table(f"{_INPUTS}/{self.manifest.serial:06d}.parquet", ledger)
             self._told = []
         self._commit()
@@ -205,26 +251,26 @@ class Builder:
 
     def _join(self, prefix: str) -> None:
         """Make one file of a leaf; several where one benchmark alone would not fit into memory."""
-        files = self._nodes.pop(prefix, [])
-        while files:
-            count = max(1, sum(size <= _VALUES for size in accumulate(f.values for f in files)))
-            if count == 1:
+        for files in _batches(self._nodes.pop(prefix, [])):
+            if len(files) == 1:
                 self._nodes.setdefault(prefix, []).append(files[0])
             else:
-                self._put(prefix, self._take(files[:count]))
-            files = files[count:]
+                self._put(prefix, self._take(files))
 
     def _sink(self, prefix: str) -> None:
         """Hand the rows of a node to its children, and on where one of these has too many."""
         pa = arrow()
-        rows = self._take(self._nodes.pop(prefix, []))
         self._split.add(prefix)
-        names = rows["benchmark"].combine_chunks().dictionary_encode()
-        digits = pa.array([digest(name)[len(prefix)] for name in names.dictionary.to_pylist()])
-        of_row = digits.take(names.indices)
-        for digit in sorted(set(digits.to_pylist())):
-            child = prefix + digit
-            self._put(child, rows.filter(pa.compute.equal(of_row, digit)))
+        children: set[str] = set()
+        for files in _batches(self._nodes.pop(prefix, [])):
+            rows = self._take(files)
+            names = rows["benchmark"].combine_chunks().dictionary_encode()
+            digits = pa.array([digest(name)[len(prefix)] for name in names.dictionary.to_pylist()])
+            of_row = digits.take(names.indices)
+            for digit in sorted(set(digits.to_pylist())):
+                self._put(prefix + digit, rows.filter(pa.compute.equal(of_row, digit)))
+                children.add(prefix + digit)
+        for child in sorted(children):
             if self._over(child):
                 self._sink(child)
 
@@ -233,6 +279,9 @@ class Builder:
         return arrow().concat_tables([self.place.table(file.path) for file in files])
 
     def _put(self, prefix: str, rows: pa.Table) -> None:
+        self._nodes.setdefault(prefix, []).append(self._written(prefix, rows))
+
+    def _written(self, prefix: str, rows: pa.Table) -> File:
         rows = rows.sort_by([(name, "ascending") for name in ("benchmark", "metric", "version", "row")])
         self.manifest.serial += 1
         path = "/".join(("data", *filter(None, [prefix]), f"{self.manifest.serial:06d}.parquet"))
@@ -244,7 +293,7 @@ class Builder:
             use_dictionary=_TEXTS,
             write_page_checksum=True,
         )
-        self._nodes.setdefault(prefix, []).append(File(path, rows.num_rows, values, size))
+        return File(path, rows.num_rows, values, size)
 
     def _remove_orphans(self) -> None:
         """Delete what a killed build wrote and no manifest names."""
@@ -253,6 +302,15 @@ class Builder:
         for file in self.place.files("data"):
             if file not in named:
                 self.place.remove(file)
+
+
+def _batches(files: list[File]) -> Iterator[list[File]]:
+    """Files in turn, as many at once as memory may hold, and at least one."""
+    while files:
+        values, rows = accumulate(f.values for f in files), accumulate(f.rows for f in files)
+        count = sum(v <= _VALUES and r <= _ROWS for v, r in zip(values, rows, strict=True))
+        yield files[: max(count, 1)]
+        files = files[max(count, 1) :]
 
 
 def _full(path: str) -> str:

@@ -69,9 +69,13 @@ class Skipped(Struct, frozen=True):
 
 
 class FileResults(Struct, frozen=True, eq=False):
-    """What one file holds, or why it holds nothing that can be read."""
+    """What one file holds, or why it holds nothing that can be read; of a large file a part of it.
+
+    Parts of a file follow each other. Whatever the last one rejects, those before count for nothing.
+    """
 
     path: str  # the file; a member of an archive as ``results.tar.gz/run1.json``
     records: tuple[Record, ...] = ()  # everything that was measured
     skipped: tuple[Skipped, ...] = ()  # what was left out of it
     reject: FormatError | None = None  # why nothing could be read
+    more: bool = False  # whether another part follows

@@ -25,6 +25,7 @@ from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
 from speedproof.data.units import Unit, parse_unit
 from speedproof.errors import FormatError
+from speedproof.formats.jsonparts import decode_parts
 from speedproof.formats.jsontext import Number, as_fields, decode, number, numbers
 from speedproof.formats.moments import span_of
 from speedproof.formats.notes import plural
@@ -85,7 +86,7 @@ def sniff(head: bytes) -> bool:
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     """Read the samples of every benchmark and parameter combination, or its one value."""
-    file = decode(source.data, _File, source)
+    file = decode_parts(source, _File, "results")
     listed: dict[str, msgspec.Raw] = {}
     try:
         listed = _list_beside(source)

@@ -21,6 +21,7 @@ from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
 from speedproof.data.units import Direction, parse_unit
 from speedproof.errors import FormatError
+from speedproof.formats.jsonparts import decode_parts
 from speedproof.formats.jsontext import Number, as_fields, decode, numbers
 from speedproof.formats.moments import epoch, span_of
 from speedproof.formats.notes import plural
@@ -74,13 +75,22 @@ class _Metric(msgspec.Struct, rename="pascal"):
     descriptor: _Descriptor
 
 
-class _Benchmark(msgspec.Struct, rename="pascal"):
+class _Job(msgspec.Struct, rename="pascal"):
+    display_info: str | None = None
+    parameters: str | None = None
+
+    @property
+    def job(self) -> str:
+        """The job, ``.NET 8.0(Runtime=.NET 8.0)``, of a text like ``Type.Method: job [N=10]``."""
+        text = (self.display_info or "").partition(": ")[2]
+        return text.rpartition(" [")[0] if self.parameters and text.endswith("]") else text
+
+
+class _Benchmark(_Job, kw_only=True, rename="pascal"):
     method: str
     namespace: str | None = None
     type: str | None = None
     full_name: str | None = None
-    display_info: str | None = None
-    parameters: str | None = None
     statistics: _Statistics | None = None
     measurements: list[_Measurement] = []
     metrics: list[_Metric] = []
@@ -89,12 +99,6 @@ class _Benchmark(msgspec.Struct, rename="pascal"):
     def name(self) -> str:
         parts = ".".join(part for part in (self.namespace, self.type, self.method) if part)
         return self.full_name or (f"{parts}({self.parameters})" if self.parameters else parts)
-
-    @property
-    def job(self) -> str:
-        """The job, ``.NET 8.0(Runtime=.NET 8.0)``, of a text like ``Type.Method: job [N=10]``."""
-        text = (self.display_info or "").partition(": ")[2]
-        return text.rpartition(" [")[0] if self.parameters and text.endswith("]") else text
 
 
 class _File(msgspec.Struct, rename="pascal"):
@@ -110,18 +114,20 @@ def sniff(head: bytes) -> bool:
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     """Read the workload iterations of every benchmark, with the launch of each."""
-    file = decode(source.data, _File, source)
+    file = decode_parts(source, _File, "Benchmarks")
     host = _host(file.host_environment_info)
-    entries: list[tuple[str, _Benchmark]] = []
+    # What can be decoded in part only says nothing; it is seldom worth a look.
+    several = all(
+        len({_job(part, kind) for part in file.benchmarks} - {""}) > 1 for kind in (_Job, _Benchmark)
+    )
+    warmups = 0
     for index, part in enumerate(file.benchmarks):
         where = f"Benchmarks[{index}]"
         try:
-            entries.append((where, decode(part, _Benchmark, source, where)))
+            entry = decode(part, _Benchmark, source, where)
         except FormatError as error:
             yield Skipped(source.name, error.where, "", error.message)
-    several = len({entry.job for _, entry in entries if entry.job}) > 1
-    warmups = 0
-    for where, entry in entries:
+            continue
         frame = Record(
             entry.name,
             np.empty(0),
@@ -137,6 +143,13 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     if warmups:
         reason = f"{plural(warmups, 'warm-up iteration')} left out, and pilots, jitting and overhead"
         yield Skipped(source.name, "", "", reason, expected=True)
+
+
+def _job(part: msgspec.Raw, kind: type[_Job]) -> str:
+    try:
+        return msgspec.json.decode(part, type=kind).job
+    except msgspec.DecodeError:
+        return ""
 
 
 _AT_THE_END = re.compile(r".*-(\d{8})-(\d{6})")

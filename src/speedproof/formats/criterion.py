@@ -57,7 +57,7 @@ def sniff(head: bytes) -> bool:
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     """Read a ``sample.json`` or a ``raw.csv``."""
-    if source.data.lstrip()[:1] in (b"{", b"["):
+    if source.read(0, 64).lstrip()[:1] in (b"{", b"["):
         yield _from_json(source)
     else:
         yield from _from_csv(source)

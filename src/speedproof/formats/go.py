@@ -8,7 +8,6 @@ else is ignored. ``Unit`` lines (golang/go#43744) say which values of a unit are
 from __future__ import annotations
 
 import re
-from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
@@ -18,6 +17,7 @@ from msgspec import Struct, field
 from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
 from speedproof.data.units import Direction, Unit, parse_unit
+from speedproof.formats.gathered import Gathered
 from speedproof.formats.options import ReadOptions
 from speedproof.formats.source import Source
 
@@ -54,18 +54,12 @@ _METRICS = {
 _Fields = tuple[tuple[str, str], ...]
 
 
-class _Group(Struct):
-    """The values of one name, unit and configuration."""
-
-    line: int
-    values: array[float] = field(default_factory=lambda: array("d"))
-    invocations: array[int] = field(default_factory=lambda: array("q"))
-
-
 class _Content(Struct):
     """What a file holds; names as they are written."""
 
-    groups: dict[tuple[str, str, _Fields], _Group] = field(default_factory=dict)
+    # The number of each name, unit and configuration, and the line that it first occurs on.
+    groups: dict[tuple[str, str, _Fields], tuple[int, int]] = field(default_factory=dict)
+    rows: Gathered = field(default_factory=lambda: Gathered("i"))  # values, each with its invocation
     better: dict[str, Direction] = field(default_factory=dict)
     skipped: list[Skipped] = field(default_factory=list)
 
@@ -88,41 +82,66 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     content = _scan(source)
     yield from content.skipped
     names = _names(dict.fromkeys((dict(fields).get("pkg", ""), name) for name, _, fields in content.groups))
-    for (full, written, fields), group in content.groups.items():
+    rows = content.rows
+    rows.sorted(len(content.groups))
+    for (full, written, fields), (group, line) in content.groups.items():
         name, procs = names[dict(fields).get("pkg", ""), full]
-        several = group.invocations[0] != group.invocations[-1]
+        last = rows.size(group) - 1
+        several = bool(rows.of(group, 0, 1)[1][0] != rows.of(group, last)[1][0])
         unit = _unit(written)
-        yield Record(
-            name,
-            unit.to_base(np.array(group.values)),
-            unit.base,
-            metric=_METRICS.get(written, written),
-            direction=content.better.get(_METRICS.get(written, written)),
-            processes=np.array(group.invocations) if several else None,
-            path=source.name,
-            where=f"line {group.line}",
-            fields=fields + ((("gomaxprocs", procs),) if procs else ()),
-            traits=frozenset({Trait.ORDER_KNOWN} if several else {Trait.ORDER_KNOWN, Trait.ONE_PROCESS}),
-        )
+        for start, stop in rows.pieces(group, 1 if several else None):
+            values, invocations = rows.of(group, start, stop)
+            yield Record(
+                name,
+                unit.to_base(values),
+                unit.base,
+                metric=_METRICS.get(written, written),
+                direction=content.better.get(_METRICS.get(written, written)),
+                processes=invocations.astype(np.int64) if several else None,
+                path=source.name,
+                where=f"line {line}",
+                fields=fields + ((("gomaxprocs", procs),) if procs else ()),
+                traits=frozenset({Trait.ORDER_KNOWN} if several else {Trait.ORDER_KNOWN, Trait.ONE_PROCESS}),
+            )
 
 
 def _scan(source: Source) -> _Content:
-    content = _Content()
-    configuration: dict[str, str] = {}
+    content, state = _Content(), _State()
+    before = 0
+    for text in source.texts():
+        lines = text.split("\n")
+        _scan_lines(lines, before, content, state, source)
+        content.rows.made_room()
+        before += len(lines)
+    return content
+
+
+class _State(Struct):
+    """What lines before say of the next ones."""
+
+    configuration: dict[str, str] = field(default_factory=dict)
     fields: _Fields = ()
-    known: dict[tuple[str, ...], list[_Group]] = {}  # of the configuration that holds
-    invocation, measured = 0, False
-    lines, done, at_once = source.lines, 0, 1
-    for number, line in enumerate(lines, start=1):
-        if number <= done:
+    known: dict[tuple[str, ...], list[int]] = field(default_factory=dict)  # groups of this configuration
+    invocation: int = 0
+    measured: bool = False
+
+
+def _scan_lines(lines: list[str], before: int, content: _Content, state: _State, source: Source) -> None:
+    done, at_once = 0, 1
+    groups, (all_values, invocations) = content.rows.groups, content.rows.columns
+    for at, line in enumerate(lines, start=1):
+        if at <= done:
             continue
-        if (single := _SINGLE.fullmatch(line)) and (seen := known.get((single[1], single[3]))):
-            values = _alike(lines[number : number + at_once], single[1], single[3])
+        number = before + at
+        if (single := _SINGLE.fullmatch(line)) and (seen := state.known.get((single[1], single[3]))):
+            values = _alike(lines[at : at + at_once], single[1], single[3])
+            count = 1 + len(values)
             at_once = min(2 * at_once, _MOST_AT_ONCE) if len(values) == at_once else max(1, len(values))
-            done = number + len(values)
-            seen[0].values.extend([float(single[2]), *values])
-            seen[0].invocations.extend([invocation] * (1 + len(values)))
-            measured = True
+            done = at + len(values)
+            groups.extend(seen * count)
+            all_values.extend([float(single[2]), *values])
+            invocations.extend([state.invocation] * count)
+            state.measured = True
         elif _RESULT.match(line):
             name, *words = line.split()
             if not words:
@@ -131,18 +150,18 @@ def _scan(source: Source) -> _Content:
                 values, units = [*map(float, words[1::2])], words[2::2]
             else:
                 values, units = _damaged(content, number, name[len("Benchmark") :] or name, words, source)
-            groups = known.get(key := (name, *units))
-            if groups is None:
-                groups = known[key] = [
+            seen = state.known.get(key := (name, *units))
+            if seen is None:
+                seen = state.known[key] = [
                     content.groups.setdefault(
-                        (name[len("Benchmark") :] or name, unit, fields), _Group(number)
-                    )
+                        (name[len("Benchmark") :] or name, unit, state.fields), (len(content.groups), number)
+                    )[0]
                     for unit in units
                 ]
-            for group, value in zip(groups, values, strict=True):
-                group.values.append(value)
-                group.invocations.append(invocation)
-            measured = measured or bool(values)
+            groups.extend(seen)
+            all_values.extend(values)
+            invocations.extend([state.invocation] * len(values))
+            state.measured = state.measured or bool(values)
         elif line.startswith("Unit ") and len(words := line.split()) > 1:
             _unit_line(content, number, words[1], words[2:], source)
         elif match := _FAILED.match(line):
@@ -150,14 +169,13 @@ def _scan(source: Source) -> _Content:
                 Skipped(source.name, f"line {number}", match["name"], "the benchmark failed")
             )
         elif (match := _CONFIGURATION.fullmatch(line)) and line[0].islower():
-            if match["key"] in _FIRST and measured:
-                invocation, measured = invocation + 1, False
+            if match["key"] in _FIRST and state.measured:
+                state.invocation, state.measured = state.invocation + 1, False
             if match["value"]:
-                configuration[match["key"]] = match["value"].strip()
+                state.configuration[match["key"]] = match["value"].strip()
             else:
-                configuration.pop(match["key"], None)
-            fields, known = tuple(configuration.items()), {}
-    return content
+                state.configuration.pop(match["key"], None)
+            state.fields, state.known = tuple(state.configuration.items()), {}
 
 
 def _alike(lines: list[str], name: str, unit: str) -> list[float]:

@@ -12,13 +12,14 @@ import math
 from collections.abc import Iterator
 
 import msgspec
-import numpy as np
 from msgspec.structs import replace
 
 from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
 from speedproof.data.units import Unit, parse_unit
 from speedproof.errors import FormatError
+from speedproof.formats.gathered import Gathered
+from speedproof.formats.jsonparts import decode_parts
 from speedproof.formats.jsontext import as_fields, decode, number
 from speedproof.formats.moments import epoch, span_of
 from speedproof.formats.notes import plural
@@ -46,6 +47,8 @@ _HOST = (
     "library_version",
 )
 _OLD_AGGREGATES = ("_mean", "_median", "_stddev", "_cv", "_BigO", "_RMS")
+_TIMES = {"real_time": "time", "cpu_time": "cpu time"}
+_NO_VALUE = _NO_COUNTER - set(_TIMES)
 _RATES = {"items_per_second": Unit("items/s"), "bytes_per_second": Unit("B/s")}
 _REMEDY = "run again with --benchmark_repetitions=20 and without --benchmark_report_aggregates_only"
 
@@ -71,17 +74,27 @@ class _Head(msgspec.Struct):
     skip_message: str = ""
 
 
-class _Entry:
-    """An entry: what tells its kind, all its members, and its place."""
+class _Name(msgspec.Struct):
+    name: str = ""
 
-    def __init__(self, where: str, head: _Head, members: dict[str, object]) -> None:
-        self.where = where
-        self.head = head
-        self.members = members
 
-    @property
-    def benchmark(self) -> str:
-        return self.head.run_name or self.head.name
+class _Series(msgspec.Struct):
+    """The values of one member in a group of entries."""
+
+    number: int
+    lost: int = 0  # values that are no numbers
+    found: bool = False
+
+
+class _Group(msgspec.Struct):
+    """Entries of one benchmark."""
+
+    where: str
+    head: _Head
+    count: int = 0
+    kinds: set[str] = msgspec.field(default_factory=set)  # of aggregates
+    series: dict[str, _Series] = msgspec.field(default_factory=dict)
+    metrics: list[str] = msgspec.field(default_factory=lambda: ["real_time", "cpu_time"])
 
 
 def sniff(head: bytes) -> bool:
@@ -91,35 +104,65 @@ def sniff(head: bytes) -> bool:
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     """Read the repetitions of every benchmark."""
-    file = decode(source.data, _File, source)
+    file = decode_parts(source, _File, "benchmarks")
     host = as_fields({key: file.context[key] for key in _HOST if key in file.context})
     span = span_of([epoch(file.context.get("date"))])
-    entries: list[_Entry] = []
+    names: set[str] | None = None
+    rows = Gathered()
+    series = 0
+    groups: dict[tuple[str, str, tuple[tuple[str, str], ...]], _Group] = {}
+    aggregates: dict[str, _Group] = {}
+    failures: dict[str, _Group] = {}
     for index, part in enumerate(file.benchmarks):
         where = f"benchmarks[{index}]"
         try:
             head = decode(part, _Head, source, where)
-            entries.append(_Entry(where, head, decode(part, dict[str, object], source, where)))
+            members = decode(part, dict[str, object], source, where)
         except FormatError as error:
             yield Skipped(source.name, error.where, "", error.message)
-    names = {entry.head.name for entry in entries}
-    groups: dict[tuple[str, str, tuple[tuple[str, str], ...]], list[_Entry]] = {}
-    aggregates: dict[str, list[_Entry]] = {}
-    failures: dict[str, list[_Entry]] = {}
-    for entry in entries:
-        head = entry.head
+            continue
+        benchmark = head.run_name or head.name
+        if head.run_type is None and names is None:
+            names = {_name(other) for other in file.benchmarks}
         if head.error_occurred or head.skipped:
-            failures.setdefault(entry.benchmark, []).append(entry)
-        elif _is_aggregate(head, names):
-            aggregates.setdefault(entry.benchmark, []).append(entry)
+            group = failures.setdefault(benchmark, _Group(where, head))
+        elif _is_aggregate(head, names or set()):
+            group = aggregates.setdefault(benchmark, _Group(where, head))
+            group.kinds.add(head.aggregate_name or head.name.rpartition("_")[2])
         else:
             own = as_fields({"threads": head.threads, "label": head.label or None})
-            groups.setdefault((entry.benchmark, head.time_unit, host + own), []).append(entry)
-    for (benchmark, time_unit, fields), members in groups.items():
-        for item in _records(source, benchmark, time_unit, fields, members):
-            yield replace(item, span=span) if isinstance(item, Record) else item
+            group = groups.setdefault((benchmark, head.time_unit, host + own), _Group(where, head))
+            for member, value in members.items():
+                if member in _NO_VALUE:
+                    continue
+                known = group.series.get(member)
+                if known is None:
+                    known = group.series[member] = _Series(series)
+                    series += 1
+                if not known.found and isinstance(value, (int, float, str)):
+                    known.found = True
+                    if member not in group.metrics:
+                        group.metrics.append(member)
+                if math.isfinite(found := number(value)):
+                    rows.groups.append(known.number)
+                    rows.columns[0].append(found)
+                else:
+                    known.lost += 1
+            rows.made_room()
+        group.count += 1
+    rows.sorted(series)
+    for (benchmark, time_unit, fields), group in groups.items():
+        for item in _records(source, benchmark, parse_unit(time_unit), group, rows):
+            yield replace(item, fields=fields, span=span) if isinstance(item, Record) else item
     yield from _failures(source, failures)
     yield from _summaries(source, aggregates, {benchmark for benchmark, _, _ in groups})
+
+
+def _name(part: msgspec.Raw) -> str:
+    try:
+        return msgspec.json.decode(part, type=_Name).name
+    except msgspec.DecodeError:
+        return ""
 
 
 def _is_aggregate(head: _Head, names: set[str]) -> bool:
@@ -134,62 +177,52 @@ def _is_aggregate(head: _Head, names: set[str]) -> bool:
 
 
 def _records(
-    source: Source, benchmark: str, time_unit: str, fields: tuple[tuple[str, str], ...], entries: list[_Entry]
+    source: Source, benchmark: str, time: Unit, group: _Group, rows: Gathered
 ) -> Iterator[Record | Skipped]:
-    time = parse_unit(time_unit)
-    metrics: dict[str, tuple[str, Unit]] = {"real_time": ("time", time), "cpu_time": ("cpu time", time)}
-    for entry in entries:
-        for member, value in entry.members.items():
-            if member not in _NO_COUNTER and isinstance(value, (int, float, str)):
-                metrics.setdefault(member, (member, _RATES.get(member, Unit(""))))
     found = False
-    for member, (metric, unit) in metrics.items():
-        values = [number(entry.members[member]) for entry in entries if member in entry.members]
-        finite = [value for value in values if math.isfinite(value)]
-        where = entries[0].where
-        if lost := len(values) - len(finite):
-            reason = f"{member} is not a number in {lost} of {plural(len(values), 'run')}"
-            yield Skipped(source.name, where, benchmark, reason)
-        if not finite:
+    for member in group.metrics:
+        series = group.series.get(member)
+        if series is None:
+            continue
+        size = rows.size(series.number)
+        if series.lost:
+            reason = f"{member} is not a number in {series.lost} of {plural(size + series.lost, 'run')}"
+            yield Skipped(source.name, group.where, benchmark, reason)
+        if not size:
             continue
         found = True
+        unit = time if member in _TIMES else _RATES.get(member, Unit(""))
         yield Record(
             benchmark,
-            unit.to_base(np.array(finite)),
+            unit.to_base(rows.of(series.number)[0]),
             unit.base,
-            metric=metric,
+            metric=_TIMES.get(member, member),
             path=source.name,
-            where=where,
-            fields=fields,
+            where=group.where,
             traits=frozenset({Trait.ORDER_KNOWN, Trait.ONE_PROCESS}),
         )
     if not found:
-        yield Skipped(source.name, entries[0].where, benchmark, "the entry holds no measured value")
+        yield Skipped(source.name, group.where, benchmark, "the entry holds no measured value")
 
 
-def _failures(source: Source, failures: dict[str, list[_Entry]]) -> Iterator[Skipped]:
-    for benchmark, entries in failures.items():
-        head = entries[0].head
+def _failures(source: Source, failures: dict[str, _Group]) -> Iterator[Skipped]:
+    for benchmark, group in failures.items():
+        head = group.head
         message = head.error_message or head.skip_message or "it gave no message"
-        reason = f"{plural(len(entries), 'run')} reported an error and left no time: {message}"
-        yield Skipped(source.name, entries[0].where, benchmark, reason)
+        reason = f"{plural(group.count, 'run')} reported an error and left no time: {message}"
+        yield Skipped(source.name, group.where, benchmark, reason)
 
 
-def _summaries(
-    source: Source, aggregates: dict[str, list[_Entry]], read_names: set[str]
-) -> Iterator[Skipped]:
+def _summaries(source: Source, aggregates: dict[str, _Group], read_names: set[str]) -> Iterator[Skipped]:
     left_out = 0
-    for benchmark, entries in aggregates.items():
-        kinds = {entry.head.aggregate_name or entry.head.name.rpartition("_")[2] for entry in entries}
+    for benchmark, group in aggregates.items():
         # "sum_mean" without its repetitions is a summary of "sum"; with them it is merely redundant, and so
         # is the complexity fitted to a family of benchmarks.
         bases = {benchmark, *(benchmark.removesuffix(suffix) for suffix in _OLD_AGGREGATES)}
-        if bases.isdisjoint(read_names) and not kinds <= {"BigO", "RMS"}:
-            yield Skipped(
-                source.name, entries[0].where, benchmark, f"only aggregates of it are here; {_REMEDY}"
-            )
+        if bases.isdisjoint(read_names) and not group.kinds <= {"BigO", "RMS"}:
+            yield Skipped(source.name, group.where, benchmark, f"only aggregates of it are here; {_REMEDY}")
         else:
-            left_out += len(entries)
+            left_out += group.count
     if left_out:
         reason = f"{plural(left_out, 'aggregate')} of repetitions left out"
         yield Skipped(source.name, "", "", reason, expected=True)

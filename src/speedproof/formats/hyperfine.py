@@ -15,6 +15,7 @@ import msgspec
 from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
 from speedproof.errors import FormatError
+from speedproof.formats.jsonparts import decode_parts
 from speedproof.formats.jsontext import Number, as_fields, decode, numbers
 from speedproof.formats.notes import plural
 from speedproof.formats.options import ReadOptions
@@ -34,6 +35,10 @@ class _Result(msgspec.Struct):
     parameters: dict[str, object] | None = None
 
 
+class _Command(msgspec.Struct):
+    command: str
+
+
 class _File(msgspec.Struct):
     results: list[msgspec.Raw]
 
@@ -45,20 +50,27 @@ def sniff(head: bytes) -> bool:
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     """Read every command's times and, when they were measured, memory sizes."""
-    results: list[tuple[str, _Result]] = []
-    for index, part in enumerate(decode(source.data, _File, source).results):
+    parts = decode_parts(source, _File, "results").results
+    occurrences = Counter(map(_command, parts))
+    for index, part in enumerate(parts):
         where = f"results[{index}]"
         try:
-            results.append((where, decode(part, _Result, source, where)))
+            result = decode(part, _Result, source, where)
         except FormatError as error:
             yield Skipped(source.name, error.where, "", error.message)
-    occurrences = Counter(result.command for _, result in results)
-    for where, result in results:
+            continue
         fields = as_fields(result.parameters or {})
         if occurrences[result.command] > 1:
             # Told apart in the file by their place only; so that the suite can say what it pooled.
             fields += (("entry", where),)
         yield from _metrics(source, where, result, fields)
+
+
+def _command(part: msgspec.Raw) -> str:
+    try:
+        return msgspec.json.decode(part, type=_Command).command
+    except msgspec.DecodeError:
+        return ""
 
 
 def _metrics(

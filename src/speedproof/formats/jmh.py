@@ -16,6 +16,7 @@ from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
 from speedproof.data.units import Direction, parse_unit
 from speedproof.errors import FormatError
+from speedproof.formats.jsonparts import decode_parts
 from speedproof.formats.jsontext import Number, as_fields, decode, numbers
 from speedproof.formats.options import ReadOptions
 from speedproof.formats.sniff import has_members
@@ -56,7 +57,7 @@ def sniff(head: bytes) -> bool:
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     """Read the iterations of every benchmark, with the fork of each."""
-    for index, part in enumerate(decode(source.data, list[msgspec.Raw], source)):
+    for index, part in enumerate(decode_parts(source, list[msgspec.Raw])):
         where = f"[{index}]"
         try:
             result = decode(part, _Result, source, where)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -24,8 +24,19 @@ _PATH = re.compile(r"^(?P<message>.*?)(?: - at `(?P<path>[^`]*)`)?$", re.DOTALL)
 _BYTE = re.compile(r"\(byte (\d+)\)")
 
 
-def decode(data: bytes | msgspec.Raw, kind: type[T], source: Source, where: str = "") -> T:
-    """Decode JSON into a type."""
+def _same(place: int) -> int:
+    return place
+
+
+def decode(
+    data: bytes | msgspec.Raw,
+    kind: type[T],
+    source: Source,
+    where: str = "",
+    *,
+    at: Callable[[int], int] = _same,
+) -> T:
+    """Decode JSON into a type; ``at`` says where in the file a byte of the data is."""
     import msgspec
 
     try:
@@ -45,7 +56,7 @@ def decode(data: bytes | msgspec.Raw, kind: type[T], source: Source, where: str 
         # Encoding anew rather than converting keeps undecoded parts (msgspec.Raw) possible.
         again = json.dumps(tolerant).encode()
     except ValueError:
-        raise _malformed(malformed, source, where) from None
+        raise _malformed(malformed, source, where, at) from None
     except RecursionError:
         raise source.error(where, _TOO_DEEP) from None
     try:
@@ -97,13 +108,16 @@ def _misfit(error: msgspec.DecodeError, source: Source, where: str) -> FormatErr
     return source.error(place, f"{message[:1].lower()}{message[1:]}; the file is not as its tool writes it")
 
 
-def _malformed(error: msgspec.DecodeError, source: Source, where: str) -> FormatError:
+def _malformed(
+    error: msgspec.DecodeError, source: Source, where: str, at: Callable[[int], int]
+) -> FormatError:
     message = str(error)
     if "truncated" in message:
         return source.error(
             where, "the JSON ends in the middle; was the run interrupted or the file copied in part?"
         )
     if match := _BYTE.search(message):
-        line = source.data.count(b"\n", 0, int(match[1])) + 1
-        where = where or f"line {line}"
+        place = at(int(match[1]))
+        where = where or f"line {source.line_at(place)}"
+        message = message.replace(match[0], f"(byte {place})")
     return source.error(where, f"not JSON: {message}")

@@ -20,6 +20,7 @@ from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
 from speedproof.data.units import metric_of, parse_unit
 from speedproof.errors import FormatError
+from speedproof.formats.jsonparts import NamedParts, decode_parts
 from speedproof.formats.jsontext import as_fields, decode
 from speedproof.formats.moments import epoch, span_of
 from speedproof.formats.notes import plural
@@ -75,7 +76,7 @@ class _First(msgspec.Struct):
 
 
 class _File(msgspec.Struct):
-    benchmarks: list[msgspec.Raw] | dict[str, msgspec.Raw] | None = None
+    benchmarks: list[msgspec.Raw] | dict[str, msgspec.Raw] | None = None  # or parts of a large file
     benchmark: msgspec.Raw = msgspec.Raw()
     metadata: dict[str, object] | None = None
 
@@ -88,7 +89,7 @@ def sniff(head: bytes) -> bool:
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     """Read every benchmark's values with the process of each."""
-    file = decode(source.data, _File, source)
+    file = decode_parts(source, _File, "benchmarks")
     common = file.metadata or {}
     calibrations = warmups = 0
     for where, key, part in _parts(file, source):
@@ -110,7 +111,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
 
 def _parts(file: _File, source: Source) -> Iterator[tuple[str, str | None, msgspec.Raw]]:
     """The undecoded benchmarks, each with its place and, where the file keys by it, its name."""
-    if isinstance(file.benchmarks, dict):
+    if isinstance(file.benchmarks, (dict, NamedParts)):
         for name, part in file.benchmarks.items():
             yield f"benchmarks.{name}", name, part
     elif file.benchmarks is not None:

@@ -14,6 +14,7 @@ import msgspec
 from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
 from speedproof.errors import FormatError
+from speedproof.formats.jsonparts import decode_parts
 from speedproof.formats.jsontext import Number, as_fields, decode, numbers
 from speedproof.formats.moments import epoch, span_of
 from speedproof.formats.options import ReadOptions
@@ -56,7 +57,7 @@ def sniff(head: bytes) -> bool:
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     """Read the rounds of every test."""
-    file = decode(source.data, _File, source)
+    file = decode_parts(source, _File, "benchmarks")
     host = _host(file.machine_info, file.commit_info)
     for index, part in enumerate(file.benchmarks):
         where = f"benchmarks[{index}]"

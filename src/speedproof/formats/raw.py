@@ -14,11 +14,12 @@ from msgspec import Struct
 from speedproof.arrays import FloatArray
 from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
-from speedproof.data.units import metric_of, parse_unit
+from speedproof.data.units import Unit, metric_of, parse_unit
+from speedproof.formats.gathered import Gathered
 from speedproof.formats.notes import SORTED, plural
 from speedproof.formats.options import ReadOptions
 from speedproof.formats.sniff import first_lines
-from speedproof.formats.source import Source
+from speedproof.formats.source import Source, as_text
 from speedproof.formats.text import (
     header_columns,
     header_unit,
@@ -44,16 +45,23 @@ _BULK = 1 << 14  # bytes; for less, the decoder is not worth its import
 class Numbers(Struct, frozen=True, eq=False):
     """The content of a raw text file."""
 
-    values: FloatArray  # in the order of the file, as written
-    missing: tuple[int, ...] = ()  # the line of each missing value
+    rows: Gathered  # the values in the order of the file, as written, with the number of their unit
+    missing: int = 0  # how many values are missing
+    missing_line: int = 0  # the first line that lacks one
     unit: str | None = None  # the unit that the file names
     unit_line: int = 0  # the line that names it
+    units: tuple[Unit, ...] = ()  # those of the values, by number, where they differ
     header: str = ""  # what was taken as a header, with its line; empty without one
 
-    @property
-    def traits(self) -> frozenset[Trait]:
-        """What is known of the values."""
-        return order_traits(self.values)
+    def values(self, start: int, stop: int) -> FloatArray:
+        """Some of the values, in the unit of the file."""
+        values, number = self.rows.of(0, start, stop)
+        if not self.units:
+            return values
+        converted = np.empty_like(values)
+        for k, unit in enumerate(self.units):
+            converted[number == k] = unit.to_base(values[number == k])
+        return converted
 
 
 def _is_numeric(line: str) -> bool:
@@ -77,11 +85,12 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     r"""Read raw text as one benchmark named after the file."""
     content = parse(source)
     if content.missing:
-        yield Skipped(source.name, f"line {content.missing[0]}", source.stem, missing_reason(content))
-    yield record(content, source, options, source.stem)
+        where = f"line {content.missing_line}"
+        yield Skipped(source.name, where, source.stem, missing_reason(content))
+    yield from records(content, source, options, source.stem)
 
 
-def record(
+def records(
     content: Numbers,
     source: Source,
     options: ReadOptions,
@@ -89,72 +98,93 @@ def record(
     *,
     version: str | None = None,
     fields: tuple[tuple[str, str], ...] = (),
-) -> Record:
-    """The record of a raw text file."""
+) -> Iterator[Record]:
+    """The record of a raw text file; of a huge one several, which pooling joins."""
     unit, notes = settle_unit(content.unit, options.unit, f"{source.name}: line {content.unit_line}")
     if content.header:
         named = f"the unit is {content.unit}" if content.unit else "it names no unit"
         notes += (f"{content.header} was taken as a header; {named}",)
-    if Trait.SORTED in content.traits:
+    pieces = list(content.rows.pieces(0))
+    traits = order_traits(content.values(max(start - 1, 0), stop) for start, stop in pieces)
+    if Trait.SORTED in traits:
         notes += (SORTED,)
-    return Record(
-        benchmark,
-        unit.to_base(content.values),
-        unit.base,
-        metric=metric_of(unit.base),
-        version=version,
-        path=source.name,
-        fields=fields,
-        traits=content.traits,
-        notes=notes,
-    )
+    for start, stop in pieces:
+        yield Record(
+            benchmark,
+            unit.to_base(content.values(start, stop)),
+            unit.base,
+            metric=metric_of(unit.base),
+            version=version,
+            path=source.name,
+            fields=fields,
+            traits=traits,
+            notes=notes,
+        )
 
 
 def parse(source: Source) -> Numbers:
     """Take the numbers out of raw text."""
-    if not source.data.translate(None, _PLAIN):
-        try:
-            return Numbers(_plain(source.data))
-        except ValueError:
-            pass  # the search below says where
-    values: list[float] = []
-    units: list[str] = []
-    lines: list[int] = []
-    missing: list[int] = []
-    header, header_line = "", 0
-    for number, line in enumerate(source.lines, start=1):
-        body = line.partition("#")[0].strip()
-        found = readings(body.split())
-        if found and not (values or missing or header) and is_header(body):
-            header, header_line = body.strip("\"'"), number
+    rows = Gathered("h")
+    units: dict[str, int] = {"": 0}  # as written
+    lines: dict[str, int] = {}  # the first of each
+    missing = missing_line = header_line = before = 0
+    header, seen = "", False
+    for block in source.blocks():
+        if (seen or not header) and (values := _plain(block)) is not None:
+            if values.size and "" not in lines:
+                first = len(block) - len(block.lstrip())
+                lines[""] = before + 1 + _breaks(block[:first])
+            seen = seen or bool(values.size)
+            rows.extend(0, values, np.zeros(values.size, np.int16))
+            rows.made_room()
+            before += _breaks(block)
             continue
-        if header and not lines and len(found) == header_columns(header) > 1:
-            raise source.error(
-                f"line {number}",
-                f"{len(found)} numbers under a header of {len(found)} names; "
-                "if these are columns, write them as CSV",
-            )
-        for token, written in found:
-            if written is None:
-                raise source.error(f"line {number}", _why_no_number(token))
-            if is_number(token):
-                values.append(float(token))
-                units.append(written)
-                lines.append(number)
-            else:
-                missing.append(number)
-    if not values:
+        for number, line in enumerate(as_text(block).removesuffix("\n").split("\n"), start=before + 1):
+            body = line.partition("#")[0].strip()
+            found = readings(body.split())
+            if found and not (seen or missing or header) and is_header(body):
+                header, header_line = body.strip("\"'"), number
+                continue
+            if header and not seen and len(found) == header_columns(header) > 1:
+                raise source.error(
+                    f"line {number}",
+                    f"{len(found)} numbers under a header of {len(found)} names; "
+                    "if these are columns, write them as CSV",
+                )
+            for token, written in found:
+                if written is None:
+                    raise source.error(f"line {number}", _why_no_number(token))
+                if is_number(token):
+                    rows.groups.append(0)
+                    rows.columns[0].append(float(token))
+                    rows.columns[1].append(units.setdefault(written, len(units)))
+                    lines.setdefault(written, number)
+                    seen = True
+                else:
+                    missing += 1
+                    missing_line = missing_line or number
+        rows.made_room()
+        before += _breaks(block)
+    if not seen:
         raise source.error("", "there is no number in this file")
-    array, unit, unit_line = np.array(values), header_unit(header), header_line
-    if any(units):
-        array, unit = _in_one_unit(array, [written or unit or "" for written in units], lines, source)
-        unit_line = lines[0]
+    rows.sorted(1)
+    unit, unit_line, known = header_unit(header), header_line, tuple[Unit, ...]()
+    if any(lines):
+        unit_line = min(lines.values())
+        unit, known = _in_one_unit(list(units), lines, unit, source)
     taken = f"line {header_line}, {header!r}," if header else ""
-    return Numbers(array, tuple(missing), unit, unit_line, taken)
+    return Numbers(rows, missing, missing_line, unit, unit_line, known, taken)
 
 
-def _plain(text: bytes) -> FloatArray:
+def _breaks(block: bytes) -> int:
+    """How many lines end in a block."""
+    return as_text(block).count("\n") if b"\r" in block else block.count(b"\n")
+
+
+def _plain(text: bytes) -> FloatArray | None:
     """Numbers alone. Where they are many, most are one a line as JSON writes them, which is read in bulk."""
+    if text.translate(None, _PLAIN):
+        return None
     if len(text) > _BULK:
         import msgspec
 
@@ -163,34 +193,37 @@ def _plain(text: bytes) -> FloatArray:
             return np.array(found, dtype=np.float64)
         except msgspec.MsgspecError:
             pass
-    return np.array([float(token) for token in text.split()])
+    try:
+        return np.array([float(token) for token in text.split()])
+    except ValueError:
+        return None  # line by line it shows where
 
 
 def _in_one_unit(
-    values: FloatArray, units: list[str], lines: list[int], source: Source
-) -> tuple[FloatArray, str]:
-    """Values that have a unit each, in one: the common one as written, or else the base unit."""
-    known = {name: parse_unit(name) for name in dict.fromkeys(units)}
-    first = known[units[0]]
-    for name, line in zip(units, lines, strict=True):
-        if known[name].base != first.base:
-            here, there = (f"in {unit}" if unit else "without a unit" for unit in (name, units[0]))
+    written: list[str], lines: dict[str, int], of_header: str | None, source: Source
+) -> tuple[str, tuple[Unit, ...]]:
+    """What unit values with units of their own are in: the common one as written, or else the base unit.
+
+    Also the unit of each number where they differ.
+    """
+    names = {word: word or of_header or "" for word in written}
+    first, *others = (names[word] for word in lines)
+    base, at = parse_unit(first).base, min(lines.values())
+    for word, name in zip(list(lines)[1:], others, strict=True):
+        if parse_unit(name).base != base:
+            here, there = (f"in {unit}" if unit else "without a unit" for unit in (name, first))
             raise source.error(
-                f"line {line}",
-                f"a number {here} where line {lines[0]} has one {there}; write all in one unit",
+                f"line {lines[word]}",
+                f"a number {here} where line {at} has one {there}; write all in one unit",
             )
-    if all(unit == first for unit in known.values()):
-        return values, units[0]
-    converted = np.empty_like(values)
-    names = np.array(units)
-    for name, unit in known.items():
-        converted[names == name] = unit.to_base(values[names == name])
-    return converted, first.base
+    if all(parse_unit(name) == parse_unit(first) for name in others):
+        return first, ()
+    return base, tuple(parse_unit(names[word]) for word in written)
 
 
 def missing_reason(content: Numbers) -> str:
     """Say how many values are missing."""
-    return f"{plural(len(content.missing), 'missing value')} (NA) left out; {content.values.size} remain"
+    return f"{plural(content.missing, 'missing value')} (NA) left out; {content.rows.size(0)} remain"
 
 
 def _why_no_number(token: str) -> str:

@@ -94,7 +94,8 @@ def format_named(name: str) -> Format:
 
 def detect_source(source: Source) -> Format:
     """Tell the format of a file by its content."""
-    heads = [source.data[:_HEAD]] + ([source.data] if len(source.data) > _HEAD else [])
+    begin = source.begin
+    heads = [begin[:_HEAD]] + ([begin] if len(begin) > _HEAD else [])
     for head in heads:
         # A tool may log in brackets before its results come.
         if known := _first([*JSON, *TEXT] if sniff.is_json(head) else TEXT, head):
@@ -102,17 +103,15 @@ def detect_source(source: Source) -> Format:
     # The list of refusals is long and seldom needed.
     from speedproof.formats import refused
 
-    if remedy := refused.known_elsewhere(source.data):
+    if remedy := refused.known_elsewhere(begin):
         raise source.error("", remedy)
     if known := _first(GENERIC, heads[0]):
         return known
     if name := sniff.nearest(heads[0], source.path):
         return format_named(name)
-    if broken := refused.broken(source.data):
+    if source.size == len(begin) and (broken := refused.broken(begin)):
         raise source.error("", broken)
-    raise source.error(
-        "", f"{refused.seen(source.data)}; known formats: {', '.join(f.name for f in FORMATS)}"
-    )
+    raise source.error("", f"{refused.seen(begin)}; known formats: {', '.join(f.name for f in FORMATS)}")
 
 
 def _first(names: Sequence[str], head: bytes) -> Format | None:

@@ -7,15 +7,15 @@ with its place; warm-up runs and failed ones are left out and counted.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 
 import numpy as np
 
-from speedproof.arrays import IntArray
 from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
 from speedproof.data.session_file import Damage, EndLine, RunLine, SessionLine, decode_lines
 from speedproof.data.units import Direction
+from speedproof.formats.gathered import Gathered
 from speedproof.formats.moments import epoch
 from speedproof.formats.notes import plural
 from speedproof.formats.options import ReadOptions
@@ -40,6 +40,7 @@ KERNEL_METRICS = frozenset(
 """What the runner measures itself: its units need no header."""
 
 _WARMUP = "warm-up"
+_NO_BUILD = -1
 # Without one of these fields nobody knows which values of the session's own metrics are good.
 _UNIT_FIELDS = ("units", "session")
 # What tells two machines or days apart; the whole snapshot would make every kernel update a difference.
@@ -58,13 +59,13 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     r"""Read every session: one record for each benchmark, version and metric."""
     heads: dict[str, SessionLine] = {}
     ends: dict[str, EndLine] = {}
-    samples: dict[tuple[str, str, str, str], list[float]] = {}
-    places: dict[tuple[str, str, str, str], str] = {}
+    # By session, benchmark, version and metric: a number, and the line of the first value.
+    samples: dict[tuple[str, str, str, str], tuple[int, int]] = {}
+    rows = Gathered("i")  # values, each with its build
     left_out: dict[tuple[str, str, str, str], int] = {}
     left_behind: dict[tuple[str, str, str], int] = {}
     unitless: set[str] = set()
-    moments: dict[tuple[str, str, str], list[float]] = {}
-    builds: dict[tuple[str, str, str, str], list[int]] = {}
+    moments: dict[tuple[str, str, str], tuple[float, float]] = {}
     for number, line in decode_lines(source.name, source.lines):
         if isinstance(line, Damage):
             unitless |= {line.session} if line.field.partition("[")[0] in _UNIT_FIELDS else set()
@@ -78,21 +79,24 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
             left_out[key] = left_out.get(key, 0) + 1
         else:
             place = (line.session, line.benchmark, line.version)
-            moments.setdefault(place, []).append(line.at)
+            first, last = moments.get(place, (line.at, line.at))
+            moments[place] = min(first, line.at), max(last, line.at)
             if line.left_behind:
                 left_behind[place] = left_behind.get(place, 0) + 1
             for metric, value in line.metrics.items():
                 if metric in KERNEL_METRICS or line.session not in unitless:
-                    samples.setdefault((*place, metric), []).append(value)
-                    places.setdefault((*place, metric), f"line {number}")
-                    if line.build is not None:
-                        builds.setdefault((*place, metric), []).append(line.build)
+                    sample = samples.setdefault((*place, metric), (len(samples), number))
+                    rows.groups.append(sample[0])
+                    rows.columns[0].append(value)
+                    rows.columns[1].append(_NO_BUILD if line.build is None else line.build)
+            rows.made_room()
     if not heads:
         raise source.error("", "holds no session of 'speedproof run'")
     for (session, benchmark, version, why), count in left_out.items():
         text = f"{version}: {plural(count, 'run')} left out: {why}"
         yield Skipped(source.name, f"session {session}", benchmark, text, expected=why == _WARMUP)
-    for (session, benchmark, version, metric), values in sorted(
+    rows.sorted(len(samples))
+    for (session, benchmark, version, metric), (number, first_line) in sorted(
         samples.items(), key=lambda item: _planned_place(heads[item[0][0]], *item[0][1:3])
     ):
         head = heads[session]
@@ -104,16 +108,18 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
         if (session, benchmark, version) in left_behind:
             runs = plural(left_behind[session, benchmark, version], "run")
             notes.append(f"{runs} left processes running: their work is not in the values")
+        values, builds = rows.of(number)
         yield Record(
             benchmark,
-            np.array(values),
+            values,
             unit,
             metric=metric,
             direction=Direction(direction) if direction else None,
             version=version,
-            processes=_nesting(builds.get((session, benchmark, version, metric), []), len(values)),
+            # Runs of one build are nested in it, as values are in a process.
+            processes=builds.astype(np.int64) if builds.min() > _NO_BUILD else None,
             path=source.name,
-            where=places[session, benchmark, version, metric],
+            where=f"line {first_line}",
             fields=_fields(head, benchmark),
             traits=_traits(session, heads, ends, benchmark, version, reasons),
             notes=tuple(notes),
@@ -122,14 +128,9 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
         )
 
 
-def _nesting(builds: Sequence[int], count: int) -> IntArray | None:
-    """Runs of one build are nested in it, as values are in a process."""
-    return np.array(builds, dtype=np.int64) if len(builds) == count else None
-
-
-def _span(head: SessionLine, moments: Sequence[float]) -> tuple[float, float] | None:
+def _span(head: SessionLine, moments: tuple[float, float]) -> tuple[float, float] | None:
     start = epoch(head.started)
-    return None if start is None else (start + min(moments), start + max(moments))
+    return None if start is None else (start + moments[0], start + moments[1])
 
 
 def _told(damage: Damage) -> str:

@@ -47,9 +47,8 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     Sample files are looked for beside the configuration, then in the working directory. A benchmark of
     which one sample cannot be read is left out whole.
     """
-    lines = source.lines
-    delimiter = delimiter_of(next((line for line in lines if line.strip()), "")) or ","
-    rows = csv.reader(lines, delimiter=delimiter, strict=True, skipinitialspace=True)
+    delimiter = delimiter_of(next((line for line in source.lines if line.strip()), "")) or ","
+    rows = csv.reader(source.lines, delimiter=delimiter, strict=True, skipinitialspace=True)
     header: list[str] = []
     seen: dict[str, list[str]] = {}
     try:
@@ -115,10 +114,12 @@ def _benchmark(
             yield Skipped(source.name, where, name, f"{version} cannot be read: {error}")
             return
         if content.missing:
-            place = f"{version}, {sample.name}, line {content.missing[0]}"
+            place = f"{version}, {sample.name}, line {content.missing_line}"
             remarks.append(Skipped(source.name, where, name, f"{place}: {raw.missing_reason(content)}"))
-        record = raw.record(content, sample, options, name, version=version, fields=fields)
-        records.append(replace(record, notes=(*record.notes, *notes)))
+        records += [
+            replace(record, notes=(*record.notes, *notes))
+            for record in raw.records(content, sample, options, name, version=version, fields=fields)
+        ]
     yield from remarks
     yield from records
 

@@ -14,13 +14,14 @@ from speedproof.data.record import FileResults, Record, Skipped
 from speedproof.errors import FormatError
 from speedproof.formats.folder import result_files
 from speedproof.formats.options import ReadOptions
-from speedproof.formats.registry import detect_source, format_named
-from speedproof.formats.source import STDIN, Source, open_source, source_of
+from speedproof.formats.registry import Format, detect_source, format_named
+from speedproof.formats.source import STDIN, Source, Take, open_source, source_of
 
 __all__ = ["FileResults", "read_files"]
 
 _ARCHIVES = (".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz", ".zip")
 _DEFAULTS = ReadOptions()
+_ITEMS, _VALUES = 1 << 13, 1 << 20  # of a part
 
 
 def read_files(
@@ -30,31 +31,37 @@ def read_files(
     options: ReadOptions = _DEFAULTS,
     skip: Callable[[str], bool] = lambda path: False,
 ) -> Iterator[FileResults]:
-    r"""Read many files, folders and archives, holding one file at a time."""
+    r"""Read many files, folders and archives, holding one file at a time, and a part of a large one."""
     known = None if format is None else format_named(format)
     for opened in _sources(paths, skip):
         if isinstance(opened, FormatError):
             yield FileResults(opened.path, reject=opened)
             continue
         source, version = opened
-        records: list[Record] = []
-        skipped: list[Skipped] = []
         try:
-            for item in (known or detect_source(source)).read(source, options):
-                if isinstance(item, Record):
-                    records.append(item if version is None else replace(item, version=version))
-                else:
-                    skipped.append(item)
+            yield from _parts(source, version, known, options)
         except FormatError as error:
             yield FileResults(source.name, reject=error)
-            continue
-        if records:
-            yield FileResults(source.name, tuple(records), tuple(skipped))
+
+
+def _parts(
+    source: Source, version: str | None, known: Format | None, options: ReadOptions
+) -> Iterator[FileResults]:
+    records: list[Record] = []
+    skipped: list[Skipped] = []
+    measured, first, values = False, "", 0
+    for item in (known or detect_source(source)).read(source, options):
+        if isinstance(item, Record):
+            records.append(item if version is None else replace(item, version=version))
+            measured, values = True, values + item.values.size
         else:
-            reason = str(skipped[0]) if skipped else "the file holds no results"
-            yield FileResults(
-                source.name, skipped=tuple(skipped), reject=FormatError(source.name, "", reason)
-            )
+            skipped.append(item)
+            first = first or str(item)
+        if values >= _VALUES or len(records) + len(skipped) >= _ITEMS:
+            yield FileResults(source.name, tuple(records), tuple(skipped), more=True)
+            records, skipped, values = [], [], 0
+    reject = None if measured else FormatError(source.name, "", first or "the file holds no results")
+    yield FileResults(source.name, tuple(records), tuple(skipped), reject)
 
 
 _Opened = tuple[Source, str | None] | FormatError
@@ -87,7 +94,7 @@ def _opened(path: str | Path, version: str | None) -> _Opened:
 
 
 def _members(path: str, skip: Callable[[str], bool]) -> Iterator[_Opened]:
-    """The files of an archive, unpacked one by one in memory."""
+    """The files of an archive, unpacked one by one."""
     import tarfile
     import zipfile
 
@@ -96,22 +103,23 @@ def _members(path: str, skip: Callable[[str], bool]) -> Iterator[_Opened]:
             with zipfile.ZipFile(path) as archive:
                 for info in archive.infolist():
                     if not info.is_dir() and not skip(f"{path}/{info.filename}"):
-                        yield _member(path, info.filename, archive.read(info))
+                        with archive.open(info) as packed:
+                            yield _member(path, info.filename, packed.read)
         else:
             with tarfile.open(path, "r|*") as members:
                 for member in members:
                     if skip(f"{path}/{member.name}"):
                         continue
                     if member.isfile() and (content := members.extractfile(member)) is not None:
-                        yield _member(path, member.name, content.read())
+                        yield _member(path, member.name, content.read)
     except FileNotFoundError:
         yield FormatError(path, "", "no such file")
     except (OSError, EOFError, tarfile.TarError, zipfile.BadZipFile, RuntimeError) as error:
         yield FormatError(path, "", f"the archive is damaged, cut short or locked: {error}")
 
 
-def _member(archive: str, name: str, data: bytes) -> _Opened:
+def _member(archive: str, name: str, take: Take) -> _Opened:
     try:
-        return source_of(f"{archive}/{name}", data), None
+        return source_of(f"{archive}/{name}", take), None
     except FormatError as error:
         return error

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from speedproof.arrays import FloatArray
 from speedproof.data.sample import Trait
@@ -135,16 +135,18 @@ def readings(tokens: Sequence[str]) -> list[tuple[str, str | None]]:
     return found
 
 
-def order_traits(values: FloatArray) -> frozenset[Trait]:
-    """What the values themselves say of their order.
+def order_traits(pieces: Iterable[FloatArray]) -> frozenset[Trait]:
+    """What values themselves say of their order; each piece of them begins with the last value of the one before.
 
     Text files hold values in run order by convention; a file whose values only rise or only fall has been
     sorted.
     """
-    rising, falling = values[1:] > values[:-1], values[1:] < values[:-1]
-    if values.size >= _SORTED_FROM and rising.any() != falling.any():
-        return frozenset({Trait.SORTED})
-    return frozenset({Trait.ORDER_KNOWN})
+    size, rising, falling = 1, False, False
+    for values in pieces:
+        size += values.size - 1
+        rising = rising or bool((values[1:] > values[:-1]).any())
+        falling = falling or bool((values[1:] < values[:-1]).any())
+    return frozenset({Trait.SORTED if size >= _SORTED_FROM and rising != falling else Trait.ORDER_KNOWN})
 
 
 def delimiter_of(line: str) -> str | None:

@@ -1,0 +1,282 @@
+"""The cells of a CSV file, column by column and block by block, as often as a reader asks for them."""
+
+from __future__ import annotations
+
+import csv
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+from msgspec import Struct
+
+from speedproof.data.names import joined
+from speedproof.data.sample import Trait
+from speedproof.data.units import Unit
+from speedproof.errors import FormatError
+from speedproof.formats.gathered import Gathered
+from speedproof.formats.notes import plural
+from speedproof.formats.options import ReadOptions
+from speedproof.formats.source import Source
+from speedproof.formats.text import (
+    delimiter_of,
+    is_missing,
+    is_number,
+    looks_decimal_comma,
+    order_traits,
+    settle_unit,
+    split_unit,
+)
+
+if TYPE_CHECKING:
+    from speedproof.formats.scratch import Scratch
+
+_BLOCK = 1 << 17  # characters; no cell in a block is longer than the module csv allows
+_MANY = 1 << 17  # different cells of a column that memory holds
+_CHUNK = 1 << 21
+# A text of these alone may be numbers and nothing else.
+_OF_NUMBERS = frozenset("0123456789.eE+-")
+_Key = TypeVar("_Key")
+# What may stand around a cell of ASCII and is not of it.
+_BLANKS = " \t\v\f\x1c\x1d\x1e\x1f"
+
+
+class Block(Struct, frozen=True):
+    """Some rows."""
+
+    lines: Sequence[int]
+    columns: list[list[str]]
+
+
+class Table:
+    """A CSV file: its header, and its rows in blocks.
+
+    ``misfit`` is known when all blocks were given: the first row that has another number of cells than the header.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        first = next((line for line in source.lines if line.strip() and line.lstrip()[0] != "#"), "")
+        self.delimiter = delimiter_of(first) or ","
+        self.misfit: FormatError | None = None
+        self.header: list[str] = []
+        reader = self._reader(source.lines)
+        try:
+            self.header = next((cells for row in reader if (cells := _row(row))), [])
+        except csv.Error as error:
+            raise self._not_csv(reader.line_num, error) from None
+        if not self.header:
+            raise source.error("", "the table has no rows")
+        self.at = reader.line_num
+        self._kept: list[Block] | None = None
+
+    def blocks(self) -> Iterator[Block]:
+        """All rows below the header."""
+        if self._kept is None and self.source.size <= _BLOCK:
+            self._kept = list(self._blocks())
+        return self._blocks() if self._kept is None else iter(self._kept)
+
+    def _reader(self, lines: Iterator[str]) -> csv._reader:  # type: ignore[name-defined]
+        return csv.reader(lines, delimiter=self.delimiter, strict=True, skipinitialspace=True)
+
+    def _not_csv(self, line: int, error: csv.Error) -> FormatError:
+        return self.source.error(f"line {line}", f"not CSV: {error}")
+
+    def _blocks(self) -> Iterator[Block]:
+        before, texts = 0, self.source.texts(_BLOCK)
+        for whole in texts:
+            lines = whole.count("\n") + 1
+            if before + lines <= self.at:
+                before += lines
+                continue
+            text = whole if before >= self.at else "\n".join(whole.split("\n")[self.at - before :])
+            before = max(before, self.at)
+            columns = self._plain(text.rstrip("\n"))
+            if columns is None:
+                block, used = self._by_row(text, texts, before)
+            else:
+                used = text.count("\n") + 1
+                block = Block(range(before + 1, before + used + 1)[: len(columns[0])], columns)
+            before += used
+            if self.misfit is None and block.lines:
+                yield block
+
+    def _plain(self, text: str) -> list[list[str]] | None:
+        """The columns of a text that has nothing but cells and delimiters: by far the most have."""
+        if '"' in text or "\n\n" in text or len(text) > _BLOCK:
+            return None
+        width, rows = len(self.header), text.count("\n") + 1
+        cells = text.replace("\n", f"{self.delimiter}\n{self.delimiter}").split(self.delimiter)
+        step = width + 1
+        if len(cells) != rows * step - 1 or cells[width::step].count("\n") != rows - 1:
+            return None
+        columns = [cells[c::step] for c in range(width)]
+        if not text.isascii() or any(blank in text for blank in _BLANKS if blank != self.delimiter):
+            columns = [[cell.strip() for cell in column] for column in columns]
+        if "" in columns[0] or ("#" in text and any(cell[:1] == "#" for cell in columns[0])):
+            return None  # an empty row, or a comment
+        return columns
+
+    def _by_row(self, text: str, texts: Iterator[str], before: int) -> tuple[Block, int]:
+        """A block of any rows; the last one may go on in the next texts. Also how many lines it has."""
+        left = text.count("\n") + 1
+
+        def feed() -> Iterator[str]:
+            nonlocal left
+            more: str | None = text
+            while more is not None:
+                for line in more.split("\n"):
+                    left -= 1
+                    yield line
+                if (more := next(texts, None)) is not None:
+                    left += more.count("\n") + 1
+
+        reader = self._reader(feed())
+        lines: list[int] = []
+        rows: list[list[str]] = []
+        try:
+            while left and (row := next(reader, None)) is not None:
+                cells = _row(row)
+                if cells is None or self.misfit is not None:
+                    continue
+                line = before + reader.line_num
+                if len(cells) != len(self.header):
+                    self.misfit = self._of_other_length(line, len(cells))
+                lines.append(line)
+                rows.append(cells)
+        except csv.Error as error:
+            raise self._not_csv(before + reader.line_num, error) from None
+        columns = [] if self.misfit else [list(column) for column in zip(*rows, strict=True)]
+        return Block(lines, columns), reader.line_num
+
+    def _of_other_length(self, line: int, count: int) -> FormatError:
+        decimal = self.delimiter == "," and count > len(self.header)
+        hint = "; decimal commas? write 1.5 for 1,5" if decimal else ""
+        return self.source.error(
+            f"line {line}", f"{plural(count, 'cell')} where the header has {len(self.header)}{hint}"
+        )
+
+
+def _row(row: list[str]) -> list[str] | None:
+    """The cells of a row; None of an empty one and of a comment."""
+    cells = [cell.strip() for cell in row]
+    return cells if any(cells) and cells[0][:1] != "#" else None
+
+
+class Column:
+    """What decides whether a column says under which conditions a row was measured.
+
+    Then its cells repeat and are words or whole numbers. Other measurements, dates and the like differ from row to
+    row; taken for conditions they would tear every sample apart.
+    """
+
+    def __init__(self) -> None:
+        self._different: set[str] = set()
+        self._whole = True
+        self._hashes: Scratch | None = None  # of the different cells of each block, where there are many
+
+    def take(self, cells: list[str]) -> None:
+        """Look at more cells."""
+        if not self._whole and len(self._different) > 1:
+            return
+        new = set(cells) - self._different
+        self._whole = self._whole and all(not is_number(c) or float(c).is_integer() for c in new)
+        if self._hashes is None:
+            self._different |= new
+            if len(self._different) <= _MANY:
+                return
+            from speedproof.formats.scratch import Scratch
+
+            self._hashes = Scratch()
+            new = self._different
+            self._different = set(list(new)[:2])
+        self._hashes.write(memoryview(array("q", map(hash, new))))
+
+    def is_configuration(self, rows: int) -> bool:
+        """Whether it does, of so many rows."""
+        return self._count() == 1 or (self._whole and 2 * self._count() <= rows)
+
+    def _count(self) -> int:
+        if self._hashes is None:
+            return len(self._different)
+        size = self._hashes.size
+        shares = 1 + size // (8 * _CHUNK)
+        return sum(self._count_share(share, shares) for share in range(shares))
+
+    def _count_share(self, share: int, shares: int) -> int:
+        """How many of the different hashes leave this remainder: few enough for memory."""
+        own: list[np.ndarray[tuple[int], np.dtype[np.int64]]] = []
+        if self._hashes is not None:
+            for start in range(0, self._hashes.size, 8 * _CHUNK):
+                hashes = np.frombuffer(self._hashes.read(start, 8 * _CHUNK), np.int64)
+                own.append(hashes[hashes % shares == share])
+        return np.unique(np.concatenate(own)).size
+
+
+class Layout(Struct, frozen=True):
+    """What a table's columns are."""
+
+    table: Table
+    header: list[str]
+    joins: list[tuple[list[str], list[int]]]
+    roles: dict[str, int]
+    free: list[int]
+    options: ReadOptions
+
+    def blocks(self) -> Iterator[Block]:
+        """The rows, with the columns that others make together."""
+        for block in self.table.blocks():
+            columns = list(block.columns)
+            for parts, places in self.joins:
+                cells = zip(*(columns[k] for k in places), strict=True)
+                columns.append([joined(parts, own) for own in cells])
+            yield Block(block.lines, columns)
+
+
+class Numbers(dict[_Key, int]):
+    """Numbers of what comes, from 0 in order of appearance."""
+
+    def __missing__(self, key: _Key) -> int:
+        self[key] = number = len(self)
+        return number
+
+
+class Known(dict[_Key, int]):
+    """What a function says, asked once for each."""
+
+    def __init__(self, function: Callable[[_Key], int]) -> None:
+        super().__init__()
+        self._function = function
+
+    def __missing__(self, key: _Key) -> int:
+        self[key] = found = self._function(key)
+        return found
+
+
+def numbers_of(cells: list[str]) -> list[float | None]:
+    """The numbers that cells are; None for what is none."""
+    try:
+        if _OF_NUMBERS.issuperset("".join(cells)):
+            return list(map(float, cells))
+    except ValueError:
+        pass
+    return [float(cell) if is_number(cell) else None for cell in cells]
+
+
+def unit_of(cell: str, column: str, source: Source, options: ReadOptions) -> tuple[Unit, tuple[str, ...]]:
+    """The unit of a group's values: its cell of the unit column, else the end of the values' column name."""
+    if cell:
+        return settle_unit(cell, options.unit, f"{source.name}: the column of units")
+    return settle_unit(split_unit(column)[1], options.unit, f"{source.name}: column {column!r}")
+
+
+def order_of(rows: Gathered, group: int, pieces: Sequence[tuple[int, int]]) -> frozenset[Trait]:
+    """What the values of a group say of their order."""
+    return order_traits(rows.of(group, max(start - 1, 0), stop)[0] for start, stop in pieces)
+
+
+def why_no_value(cell: str, source: Source, where: str) -> str:
+    """Why a cell holds no measurement. Decimal commas condemn the whole file."""
+    if looks_decimal_comma(cell):
+        raise source.error(where, f"{cell!r} has a decimal comma; write {cell.replace(',', '.')}")
+    return "the value is missing" if is_missing(cell) else f"{cell[:40]!r} is not a number"
