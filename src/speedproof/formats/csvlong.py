@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import compress, repeat
 from typing import Any, cast
@@ -16,6 +17,8 @@ from speedproof.data.units import Unit, metric_of
 from speedproof.formats.csvtable import Column, Layout, Numbers, numbers_of, order_of, unit_of, why_no_value
 from speedproof.formats.gathered import Gathered
 from speedproof.formats.notes import SORTED
+
+_SHARED = 1 << 14  # different cells
 
 
 def long(layout: Layout, rivals: list[str]) -> Iterator[Record | Skipped]:
@@ -36,8 +39,8 @@ def long(layout: Layout, rivals: list[str]) -> Iterator[Record | Skipped]:
         yield Skipped(source.name, "header", "", reason, expected=True)
     told = [roles[role] for role in ("benchmark", "version", "metric", "unit") if role in roles]
     telling = [*told, *configuration]
-    keys, process_names = Numbers[tuple[str, ...]](), Numbers[str]()
-    wheres: list[int] = []
+    keys, process_names = _Keys(), Numbers[str]()
+    wheres = array("q")
     rows = Gathered(*("i" if "process" in roles else ""), *("d" if "run" in roles else ""))
     for block in layout.blocks():
         lines, columns = block.lines, block.columns
@@ -91,6 +94,20 @@ def long(layout: Layout, rivals: list[str]) -> Iterator[Record | Skipped]:
                 notes=chosen + remarks + notes,
                 named="benchmark" in roles,
             )
+
+
+class _Keys(Numbers[tuple[str, ...]]):
+    """Numbers of rows of cells; a cell that many have in common is kept once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._cells: dict[str, str] = {}
+
+    def __missing__(self, key: tuple[str, ...]) -> int:
+        known = self._cells
+        if len(known) < _SHARED:
+            known |= {cell: cell for cell in key if cell not in known}
+        return super().__missing__(tuple([known.get(cell, cell) for cell in key]))
 
 
 def _choice(column: str, rivals: list[str]) -> tuple[str, ...]:

@@ -53,6 +53,7 @@ class Gathered:
             self._sort_on_disk(count)
             return
         if not self.groups:
+            self._starts = np.zeros(count + 1, np.int64)
             return
         groups = np.frombuffer(self.groups, np.int32)
         self._found = tuple(np.frombuffer(column, column.typecode) for column in self.columns)
