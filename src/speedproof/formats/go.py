@@ -60,6 +60,7 @@ class _Content(Struct):
     # The number of each name, unit and configuration, and the line that it first occurs on.
     groups: dict[tuple[str, str, _Fields], tuple[int, int]] = field(default_factory=dict)
     rows: Gathered = field(default_factory=lambda: Gathered("i"))  # values, each with its invocation
+    invocations: int = 1
     better: dict[str, Direction] = field(default_factory=dict)
     skipped: list[Skipped] = field(default_factory=list)
 
@@ -84,11 +85,13 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     names = _names(dict.fromkeys((dict(fields).get("pkg", ""), name) for name, _, fields in content.groups))
     rows = content.rows
     rows.sorted(len(content.groups))
+    units: dict[str, Unit] = {}
     for (full, written, fields), (group, line) in content.groups.items():
         name, procs = names[dict(fields).get("pkg", ""), full]
-        last = rows.size(group) - 1
-        several = bool(rows.of(group, 0, 1)[1][0] != rows.of(group, last)[1][0])
-        unit = _unit(written)
+        several = content.invocations > 1 and _several(rows, group)
+        if written not in units:
+            units[written] = _unit(written)
+        unit = units[written]
         for start, stop in rows.pieces(group, 1 if several else None):
             values, invocations = rows.of(group, start, stop)
             yield Record(
@@ -105,6 +108,12 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
             )
 
 
+def _several(rows: Gathered, group: int) -> bool:
+    """Whether a group has values of several invocations, whose numbers rise."""
+    first, last = (rows.of(group, at, at + 1)[1] for at in (0, rows.size(group) - 1))
+    return bool((first != last).all())
+
+
 def _scan(source: Source) -> _Content:
     content, state = _Content(), _State()
     before = 0
@@ -113,6 +122,7 @@ def _scan(source: Source) -> _Content:
         _scan_lines(lines, before, content, state, source)
         content.rows.made_room()
         before += len(lines)
+    content.invocations = 1 + state.invocation
     return content
 
 

@@ -12,6 +12,7 @@ warm-ups (format 3); format 1 held one benchmark.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import chain
 
 import msgspec
 import numpy as np
@@ -134,7 +135,7 @@ def _record(
     warm = frozenset({Trait.WARMUP_REMOVED}) if any(map(_warmup_count, runs)) else frozenset()
     return Record(
         name,
-        unit.to_base(np.concatenate([np.array(values, dtype=np.float64) for values in per_run])),
+        unit.to_base(np.array(list(chain.from_iterable(per_run)), dtype=np.float64)),
         unit.base,
         metric=metric_of(unit.base) if unit.base else "value",
         processes=np.repeat(np.arange(len(per_run)), [len(values) for values in per_run]),
