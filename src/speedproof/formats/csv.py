@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from speedproof.data.record import Record, Skipped
 from speedproof.errors import FormatError
 from speedproof.formats.csvlong import long
-from speedproof.formats.csvtable import Layout, Table
+from speedproof.formats.csvtable import CsvTable, Layout
 from speedproof.formats.csvwide import wide
 from speedproof.formats.options import ROLES, ReadOptions
 from speedproof.formats.sniff import first_lines
@@ -79,7 +79,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
 
     The rows are passed through twice: what they are depends on all of them.
     """
-    table = Table(source)
+    table = CsvTable(source)
     header, joins = _with_joined(table.header, options)
     try:
         _checked(table)
@@ -103,7 +103,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
         yield from long(layout, _rivals(header, roles, options))
 
 
-def _checked(table: Table) -> None:
+def _checked(table: CsvTable) -> None:
     """Refuse a header that is none."""
     header, line = table.header, f"line {table.at}"
     if all(map(_is_measurement, header)):

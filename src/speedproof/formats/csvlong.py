@@ -14,7 +14,15 @@ from speedproof.arrays import FloatArray, IntArray
 from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
 from speedproof.data.units import Unit, metric_of
-from speedproof.formats.csvtable import Column, Layout, Numbers, numbers_of, order_of, unit_of, why_no_value
+from speedproof.formats.csvtable import (
+    Layout,
+    Numbering,
+    Recurring,
+    numbers_of,
+    order_of,
+    unit_of,
+    why_no_value,
+)
 from speedproof.formats.gathered import Gathered
 from speedproof.formats.notes import SORTED
 
@@ -25,7 +33,7 @@ def long(layout: Layout, rivals: list[str]) -> Iterator[Record | Skipped]:
     """The records of a table with a row a value; ``rivals`` are columns that might hold the values, too."""
     table, header, roles, options = layout.table, layout.header, layout.roles, layout.options
     source, value_column = table.source, roles["value"]
-    free = {c: Column() for c in layout.free if header[c] not in rivals}
+    free = {c: Recurring() for c in layout.free if header[c] not in rivals}
     count = 0
     for block in layout.blocks():
         count += len(block.lines)
@@ -39,7 +47,7 @@ def long(layout: Layout, rivals: list[str]) -> Iterator[Record | Skipped]:
         yield Skipped(source.name, "header", "", reason, expected=True)
     told = [roles[role] for role in ("benchmark", "version", "metric", "unit") if role in roles]
     telling = [*told, *configuration]
-    keys, process_names = _Keys(), Numbers[str]()
+    keys, process_names = _Keys(), Numbering[str]()
     wheres = array("q")
     rows = Gathered(*("i" if "process" in roles else ""), *("d" if "run" in roles else ""))
     for block in layout.blocks():
@@ -96,7 +104,7 @@ def long(layout: Layout, rivals: list[str]) -> Iterator[Record | Skipped]:
             )
 
 
-class _Keys(Numbers[tuple[str, ...]]):
+class _Keys(Numbering[tuple[str, ...]]):
     """Numbers of rows of cells; a cell that many have in common is kept once."""
 
     def __init__(self) -> None:

@@ -48,7 +48,7 @@ class Block(Struct, frozen=True):
     columns: list[list[str]]
 
 
-class Table:
+class CsvTable:
     """A CSV file: its header, and its rows in blocks.
 
     ``misfit`` is known when all blocks were given: the first row that has another number of cells than the header.
@@ -163,7 +163,7 @@ def _row(row: list[str]) -> list[str] | None:
     return cells if any(cells) and cells[0][:1] != "#" else None
 
 
-class Column:
+class Recurring:
     """What decides whether a column says under which conditions a row was measured.
 
     Then its cells repeat and are words or whole numbers. Other measurements, dates and the like differ from row to
@@ -216,7 +216,7 @@ class Column:
 class Layout(Struct, frozen=True):
     """What a table's columns are."""
 
-    table: Table
+    table: CsvTable
     header: list[str]
     joins: list[tuple[list[str], list[int]]]
     roles: dict[str, int]
@@ -233,7 +233,7 @@ class Layout(Struct, frozen=True):
             yield Block(block.lines, columns)
 
 
-class Numbers(dict[_Key, int]):
+class Numbering(dict[_Key, int]):
     """Numbers of what comes, from 0 in order of appearance."""
 
     def __missing__(self, key: _Key) -> int:

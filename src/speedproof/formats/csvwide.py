@@ -16,7 +16,7 @@ from speedproof.formats.csvtable import (
     Block,
     Known,
     Layout,
-    Numbers,
+    Numbering,
     numbers_of,
     order_of,
     unit_of,
@@ -38,7 +38,7 @@ def wide(layout: Layout) -> Iterator[Record | Skipped]:
         yield Skipped(source.name, "header", "", reason, expected=True)
     runs_in_columns = "benchmark" in roles and all(_NUMBERED.fullmatch(header[c]) for c in numeric)
     told: list[str] = [role for role in ("benchmark", "version", "unit", "metric") if role in roles]
-    keys = Numbers[tuple[str, str | None, str, Unit, tuple[str, ...]]]()
+    keys = Numbering[tuple[str, str | None, str, Unit, tuple[str, ...]]]()
 
     def named(cell: Mapping[str, str], name: str) -> tuple[str, str | None]:
         """Benchmark and version of what is in the column of that name."""
