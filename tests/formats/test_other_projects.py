@@ -56,7 +56,6 @@ REFUSED = {
     "luau": "Luau",
     "benchmarkjs": "benchmark.js",
     "small-payload": "ReBench",
-    "raw.csv": "ripgrep",
     "nohup.log": "JMH",
     "jmh-result.csv": "JMH",
 }

@@ -230,6 +230,21 @@ def test_long_csv_against_the_csv_module(files: Path) -> None:
     assert [(s.where, s.benchmark) for s in skipped] == [("line 6", "sort")]
 
 
+def test_the_table_of_ripgreps_benchsuite(tmp_path: Path) -> None:
+    """Its programs are the versions of every benchmark, and its durations seconds."""
+    rows = [("a", "rg", 0.5), ("a", "rg", 0.25), ("a", "grep", 2.5), ("b", "rg", 0.75), ("b", "grep", 3.0)]
+    lines = [f'{b},1,2,{name},"{name} x, y",{time},68,' for b, name, time in rows]
+    header = "benchmark,warmup_iter,iter,name,command,duration,lines,env"
+    path = write(tmp_path, "\n".join([header, *lines]), "raw.csv")
+    records, _ = split(path)
+    assert [(r.benchmark, r.version, r.values.tolist(), r.unit) for r in records] == [
+        ("a", "rg", [0.5, 0.25], "s"),
+        ("a", "grep", [2.5], "s"),
+        ("b", "rg", [0.75], "s"),
+        ("b", "grep", [3.0], "s"),
+    ]
+
+
 def test_wide_csv_columns_are_versions_or_benchmarks(files: Path) -> None:
     records, skipped = split(files / "wide.tsv")
     assert [(r.version, r.values.tolist()) for r in records] == [

@@ -14,6 +14,8 @@ import csv
 import re
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from speedproof.data.record import Record, Skipped
 from speedproof.errors import FormatError
 from speedproof.formats.csvlong import long
@@ -52,6 +54,14 @@ _OBVIOUS: dict[str, tuple[str, ...]] = {
     "metric": ("metric", "criterion", "counter"),
     "run": ("run", "run_id", "iteration", "iter", "repetition", "rep", "index", "i"),
 }  # fmt: skip
+# Tables of tools, which do not use the names as others do: the roles of their columns, and their unit.
+_OF_TOOLS: dict[tuple[str, ...], tuple[dict[str, str], str]] = {
+    # ripgrep's benchsuite: a name is one of the programs, "iter" how often all of them ran
+    ("benchmark", "warmup_iter", "iter", "name", "command", "duration", "lines", "env"): (
+        {"benchmark": "benchmark", "version": "name", "value": "duration"},
+        "s",
+    ),
+}
 # The index that pandas writes.
 _NO_NAME = ("", "Unnamed: 0")
 
@@ -80,6 +90,8 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     The rows are passed through twice: what they are depends on all of them.
     """
     table = CsvTable(source)
+    if known := _OF_TOOLS.get(tuple(table.header)):
+        options = replace(options, columns={**known[0], **options.columns}, unit=options.unit or known[1])
     header, joins = _with_joined(table.header, options)
     try:
         _checked(table)

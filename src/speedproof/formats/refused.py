@@ -66,9 +66,6 @@ _LINES: tuple[tuple[str, str], ...] = (
     (r"^name,iterations,real_time,cpu_time,time_unit|^Benchmark +Time +CPU +Iterations",
      "google-benchmark's CSV and console output are not read; run with --benchmark_out=FILE "
      "--benchmark_out_format=json --benchmark_repetitions=20"),
-    (r"^benchmark,warmup_iter,iter,name,command,duration,lines,env",
-     "this is ripgrep's raw.csv; read it with --format csv --unit s --column benchmark=benchmark "
-     "--column version=name --column value=duration"),
     (r"^Number of (calibration runs?|runs? with values):|^Mean \+- std dev:",
      f"this is pyperf's summary, {_SUMMARY}. Give the JSON that pyperf wrote with -o"),
     (r"^# Execution Start:|^# @Run",
