@@ -19,10 +19,10 @@ import tempfile
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from msgspec.structs import replace
 
 from speedproof.data.session_file import SCHEMA, PlannedBenchmark, PlannedBuild, PlannedVersion, SessionLine
 from speedproof.measure.execute import Run
@@ -59,7 +59,7 @@ int main(void) {
 """
 
 
-class Processor(CommandExecutor):
+class Processor(CommandExecutor, frozen=True):
     """Its processor time stands for its time."""
 
     def measure(self, version: PlannedVersion) -> Run:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from msgspec import structs
+from msgspec.structs import replace
 from scipy import stats
 
 from speedproof.data.session_file import (

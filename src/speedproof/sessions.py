@@ -5,12 +5,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from msgspec import Struct
 from msgspec.structs import replace
 
 from speedproof.arrays import FloatArray
@@ -28,16 +27,14 @@ from speedproof.protocols.stopping import StopRules
 _CUT_SHARE = 0.1
 
 
-@dataclass(frozen=True, slots=True)
-class SessionResult:
+class SessionResult(Struct, frozen=True):
     """What a session found."""
 
     findings: tuple[CandidateResult, ...]  # for every candidate of every benchmark that was measured
     measured: Measured  # how the session went
 
 
-@dataclass(frozen=True, slots=True)
-class SessionOrigin:
+class SessionOrigin(Struct, frozen=True):
     """How findings came to be, for readers of JSON.
 
     Attributes
@@ -148,7 +145,7 @@ class ComparedSession:
             f if f.candidate in on_result.get(f.benchmark, ()) else replace(f, reason="")
             for f in result.findings
         )
-        return SessionResult(findings, dataclasses.replace(result.measured, on_result=on_result))
+        return SessionResult(findings, replace(result.measured, on_result=on_result))
 
     def _found(self, measured: Measured) -> SessionResult:
         findings = tuple(

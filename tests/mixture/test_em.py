@@ -1,10 +1,10 @@
 """The kernels: against R's mclust, against their NumPy twin, and against each other bit for bit."""
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from speedproof.arrays import FloatArray
 from speedproof.errors import UsageError

@@ -7,9 +7,10 @@ import math
 import secrets
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
+
+from msgspec import Struct
 
 from speedproof.api.given import alpha_of
 from speedproof.api.shown import Shown
@@ -31,8 +32,7 @@ INTERRUPTED = "interrupted"
 _PAIR = 2
 
 
-@dataclass(frozen=True, slots=True)
-class BisectState:
+class BisectState(Struct, frozen=True):
     """Where a bisection stands after a pair of runs."""
 
     stage: str  # what was measured: the ends, the search or the confirmation
@@ -40,8 +40,7 @@ class BisectState:
     finding: BisectionFinding  # what is known
 
 
-@dataclass(frozen=True, repr=False)
-class BisectResult(Shown):
+class BisectResult(Shown, Struct, frozen=True):
     """Which commit changed the speed. ``print`` says it in words.
 
     Attributes

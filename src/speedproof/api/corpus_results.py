@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from speedproof.api.shown import Shown
 from speedproof.report.formats import Reported
@@ -18,8 +19,7 @@ if TYPE_CHECKING:
     from speedproof.report.model import Report
 
 
-@dataclass(frozen=True, repr=False)
-class CorpusComparison(Shown):
+class CorpusComparison(Shown, Struct, frozen=True):
     """Many comparisons as a whole; each single one is a row of the Parquet files in ``conclusion.answers``.
 
     Attributes
@@ -72,8 +72,7 @@ class CorpusComparison(Shown):
         return f"<CorpusComparison: {self.conclusion.comparisons} comparisons>"
 
 
-@dataclass(frozen=True, repr=False)
-class CorpusModelled(Shown):
+class CorpusModelled(Shown, Struct, frozen=True):
     """The mixtures of a corpus as a whole; each single one is a row of the Parquet files in ``models.answers``."""
 
     models: CorpusModels
@@ -89,8 +88,7 @@ class CorpusModelled(Shown):
         return f"<CorpusModelled: {self.models.samples} samples>"
 
 
-@dataclass(frozen=True, repr=False)
-class CorpusChanged(Shown):
+class CorpusChanged(Shown, Struct, frozen=True):
     """The changes along the versions of a corpus, in ``changes.changes``."""
 
     changes: CorpusChanges

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from speedproof.api.shown import Shown
 from speedproof.history.alarms import FoundAlarms
@@ -27,8 +28,7 @@ class _OfHistory(Shown):
         return to_json("history", [self.told()])
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class HistoryResult(FoundHistory, _OfHistory):
+class HistoryResult(FoundHistory, _OfHistory, Struct, frozen=True):
     """What a history shows. ``print`` shows what ``speedproof history`` shows.
 
     Attributes
@@ -59,8 +59,7 @@ class HistoryResult(FoundHistory, _OfHistory):
         return f"<HistoryResult: {len(self.changes)} changes in {self.measured} commits>"
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class AlarmResult(FoundAlarms, _OfHistory):
+class AlarmResult(FoundAlarms, _OfHistory, Struct, frozen=True):
     """The alarms that the last commits raised. ``print`` shows what ``speedproof history watch`` shows."""
 
     def reports(self, *, everything: bool = False) -> Iterable[Report]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Protocol
+
+from msgspec import Struct, field
 
 from speedproof.api.given import alpha_of
 from speedproof.api.pairs import Bound
@@ -57,8 +58,7 @@ class WithVerdict:
         return self.finding.result.blocks
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class RaceState(WithVerdict):
+class RaceState(WithVerdict, Struct, frozen=True):
     """Where a comparison stands after a block, in which every version ran once."""
 
     finding: CandidateResult  # of the first candidate that is still open
@@ -79,8 +79,7 @@ class RaceState(WithVerdict):
         return self.finding.benchmark
 
 
-@dataclass(frozen=True, repr=False)
-class RaceResult(WithVerdict, Shown):
+class RaceResult(WithVerdict, Shown, Struct, frozen=True):
     """What measuring has proven. ``print`` says it in words.
 
     Attributes

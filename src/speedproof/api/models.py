@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from msgspec.structs import asdict
+from msgspec import Struct, field
+from msgspec.structs import asdict, replace
 
 from speedproof.api.given import suite_given
 from speedproof.api.shown import Shown
@@ -22,8 +22,7 @@ from speedproof.report import mixtures
 from speedproof.report.model import Report
 
 
-@dataclass(frozen=True, repr=False)
-class ModelResult(Shown):
+class ModelResult(Shown, Struct, frozen=True, dict=True):
     """Mixtures of samples. ``print`` shows what ``speedproof model`` shows.
 
     Attributes

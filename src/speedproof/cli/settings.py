@@ -5,9 +5,11 @@ from __future__ import annotations
 import fnmatch
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Literal, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import fields
 
 from speedproof.api.gates import MULTIPLICITIES, Demand, Location, Multiplicity, Policy
 from speedproof.api.given import proportion
@@ -25,8 +27,7 @@ T = TypeVar("T")
 S = TypeVar("S", bound=str)
 
 
-@dataclass(frozen=True, slots=True)
-class BenchmarkSettings:
+class BenchmarkSettings(Struct, frozen=True):
     """One ``[[gate.benchmark]]`` table: what it says of the benchmarks that its pattern matches."""
 
     pattern: str
@@ -39,8 +40,7 @@ class BenchmarkSettings:
         return name == self.pattern or fnmatch.fnmatchcase(name, self.pattern)
 
 
-@dataclass(frozen=True, slots=True)
-class GateSettings:
+class GateSettings(Struct, frozen=True):
     """The ``[gate]`` table; None where it is silent."""
 
     margin: float | None = None

@@ -8,11 +8,11 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec import Struct
 
 from speedproof import __version__
 from speedproof.corpus.engine import Failure, run
@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 _NOTE = "speedproof"
 
 
-@dataclass(frozen=True, slots=True)
-class How:
+class How(Struct, frozen=True):
     """Where answers go, who works, and who is told: of all parts and those done before, then of each part."""
 
     out: str | os.PathLike[str] | None = None
@@ -41,8 +40,7 @@ class How:
 HERE = How()
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
+class Task(Struct, frozen=True):
     """A part of a corpus, or a share of its benchmarks, with the question and the file of its answers."""
 
     part: Part
@@ -73,8 +71,7 @@ class _Claim(msgspec.Struct, frozen=True):
     tasks: int
 
 
-@dataclass(frozen=True, slots=True)
-class Answers:
+class Answers(Struct, frozen=True):
     """What became of a question."""
 
     place: Place  # the folder of answers

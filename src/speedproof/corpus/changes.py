@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from msgspec import Struct
 
 from speedproof.corpus.answers import HERE, Answers, How, Task, answered
 from speedproof.corpus.place import arrow
@@ -28,16 +28,14 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-@dataclass(frozen=True, slots=True)
-class ChangesAsked:
+class ChangesAsked(Struct, frozen=True):
     """Which samples are followed."""
 
     metric: str
     where: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CorpusChange:
+class CorpusChange(Struct, frozen=True):
     """A change of one benchmark on one machine; the fields are those of a history's change."""
 
     benchmark: str
@@ -52,8 +50,7 @@ class CorpusChange:
     slower: bool
 
 
-@dataclass(frozen=True, slots=True)
-class CorpusChanges:
+class CorpusChanges(Struct, frozen=True):
     """All changes at one risk."""
 
     # Where, and of what; the answers are a row a sample: its location

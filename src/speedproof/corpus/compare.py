@@ -9,7 +9,6 @@ from __future__ import annotations
 import csv
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import combinations, pairwise
@@ -58,8 +57,7 @@ class Asked(msgspec.Struct, frozen=True):
     floor: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ComparedFiles(Answers):
+class ComparedFiles(Answers, frozen=True):
     """The files of all comparisons."""
 
     asked: Asked

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from msgspec import Struct
 
 from speedproof.corpus.compare import FLOOR, SIDES, SPEEDS, ComparedFiles, answer_columns
 from speedproof.corpus.hpt import OverBenchmarks, second_level
@@ -34,8 +34,7 @@ _PAIRS = 20
 _KINDS = {kind.value: kind for kind in Assumption}
 
 
-@dataclass(frozen=True, slots=True)
-class Joint:
+class Joint(Struct, frozen=True):
     """The verdicts of one protocol that hold together at one risk."""
 
     protocol: str
@@ -44,8 +43,7 @@ class Joint:
     counts: dict[Verdict, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Conclusion:
+class Conclusion(Struct, frozen=True):
     """What all comparisons of a corpus say together."""
 
     # Where they are; the answers are a row a comparison and protocol

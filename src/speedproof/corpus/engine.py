@@ -10,12 +10,13 @@ import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from importlib import import_module
 from importlib.abc import MetaPathFinder
 from itertools import islice
 from multiprocessing import get_all_start_methods, get_context
 from typing import Any, TypeVar
+
+from msgspec import Struct
 
 from speedproof import __version__
 from speedproof.errors import FormatError, SpeedproofError, UsageError
@@ -28,8 +29,7 @@ _WAIT = 20.0  # seconds until a cluster must have answered
 _START = "forkserver" if "forkserver" in get_all_start_methods() else "spawn"
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(Struct, frozen=True):
     """A task that gave nothing, and why."""
 
     reason: str

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from msgspec import Struct
 
 from speedproof.arrays import FloatArray
 from speedproof.data.suite import Pair
@@ -36,8 +36,7 @@ _NEAR = 1e-6  # relative; how near the r-speedup is approached
 _DIGITS = 10**6
 
 
-@dataclass(frozen=True, slots=True)
-class OverBenchmarks:
+class OverBenchmarks(Struct, frozen=True):
     """The second level of Hierarchical Performance Testing."""
 
     benchmarks: int  # how many have a score

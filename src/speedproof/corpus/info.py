@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from speedproof.corpus.read import database, of_corpus
 from speedproof.corpus.schema import COMMITS, MACHINES, opened
@@ -32,8 +33,7 @@ _KNOWN = "SELECT count(*) FROM corpus WHERE list_contains(map_keys(tags), ?)"
 _REJECTS = 'SELECT file, place, reason FROM rejects ORDER BY file, "place" LIMIT ?'
 
 
-@dataclass(frozen=True, slots=True)
-class CorpusInfo:
+class CorpusInfo(Struct, frozen=True):
     """What a corpus holds."""
 
     name: str  # the folder or URL

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from speedproof.corpus.answers import HERE, Answers, How, Task, answered
 from speedproof.corpus.place import arrow
@@ -23,8 +24,7 @@ _WORTH = 64  # samples that are worth a task
 _rows_of = lru_cache(1)(rows_of)  # a worker's next task is often another share of the same part
 
 
-@dataclass(frozen=True, slots=True)
-class ModelAsked:
+class ModelAsked(Struct, frozen=True):
     """What mixtures are asked for; as :func:`speedproof.model` takes it."""
 
     metric: str
@@ -35,8 +35,7 @@ class ModelAsked:
     seed: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class CorpusModels:
+class CorpusModels(Struct, frozen=True):
     """Mixtures of all samples together."""
 
     # Where they are; the answers are a row a sample

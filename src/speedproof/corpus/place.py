@@ -9,9 +9,10 @@ import socket
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from speedproof.corpus import is_url
 from speedproof.errors import SpeedproofError, UsageError
@@ -54,8 +55,7 @@ def broken() -> tuple[type[Exception], ...]:
     return (arrow().ArrowException, OSError)
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """A folder of any file system that PyArrow or fsspec knows."""
 
     name: str  # as the user wrote it

@@ -7,8 +7,9 @@ import os
 import re
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from speedproof.corpus.build import REJECTS
 from speedproof.corpus.place import Place, arrow, broken
@@ -28,8 +29,7 @@ _TASK = 1 << 12  # rows that are worth a task
 _TASK_VALUES = 1 << 21
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """Files of a corpus that are worked on together: whole benchmarks, small enough for memory."""
 
     place: str

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from speedproof.history.commits import Commit, short_name
 from speedproof.history.rows import StoredSeries, Triage
@@ -14,8 +14,7 @@ from speedproof.history.tracks import Track
 from speedproof.stats.cusum import alarms
 
 
-@dataclass(frozen=True, slots=True)
-class HistoryAlarm:
+class HistoryAlarm(Struct, frozen=True):
     """An alarm on a track.
 
     ``good`` is the last commit of the old level and ``bad`` the first one of the new by the best estimate,
@@ -39,8 +38,7 @@ class HistoryAlarm:
         return f"speedproof run --revisions {good} {bad}"
 
 
-@dataclass(frozen=True, slots=True)
-class ToldAlarm:
+class ToldAlarm(Struct, frozen=True):
     """An alarm as other programs read it; see :class:`HistoryAlarm`."""
 
     benchmark: str
@@ -55,8 +53,7 @@ class ToldAlarm:
     confirm: str
 
 
-@dataclass(frozen=True, slots=True)
-class ToldAlarms:
+class ToldAlarms(Struct, frozen=True):
     """Alarms as other programs read them; ``every`` is the mean number of commits between false ones."""
 
     store: str
@@ -65,8 +62,7 @@ class ToldAlarms:
     alarms: tuple[ToldAlarm, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class FoundAlarms:
+class FoundAlarms(Struct, frozen=True):
     """The alarms that the last commits raised."""
 
     store: str  # where the history is kept

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from msgspec import Struct
 
 from speedproof.history.commits import Commit
 from speedproof.history.tracks import Track
@@ -20,8 +20,7 @@ _NEAR = 30  # points on each side of a joint that tell the levels there
 Correction = Literal["holm", "bh"]
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """A change of level on a track."""
 
     track: Track  # where

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 import subprocess
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
+
+from msgspec import Struct
 
 from speedproof.errors import UsageError
 
@@ -14,8 +15,7 @@ _HASH = re.compile("[0-9a-f]+")
 _FORMAT = "%H%x1f%s%x1f%cI"
 
 
-@dataclass(frozen=True, slots=True)
-class Commit:
+class Commit(Struct, frozen=True):
     """A commit as the store keeps it."""
 
     sha: str  # its full name, or whatever names it where no repository is at hand

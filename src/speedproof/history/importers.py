@@ -14,12 +14,12 @@ import csv
 import json
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from speedproof.data.record import Record
@@ -35,8 +35,7 @@ _HEAD = 2000  # bytes of a file that tell whose it is
 _SUMMARY = frozenset({Trait.SUMMARY_ONLY})
 
 
-@dataclass(frozen=True, slots=True)
-class Imported:
+class Imported(Struct, frozen=True):
     """A commit in another tool's history: a file to be read, or the suite itself with its commit.
 
     ``bounds`` at 95 % are those of values that come without the measurements, ``problem`` why there is nothing.

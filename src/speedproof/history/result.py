@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from speedproof.history.changes import Change
 from speedproof.history.commits import Commit
@@ -13,8 +12,7 @@ from speedproof.history.tracks import Track
 from speedproof.protocols.noise_floor import NoiseFloor
 
 
-@dataclass(frozen=True, slots=True)
-class ToldChange:
+class ToldChange(Struct, frozen=True):
     """A change as other programs read it; the fields are those of :class:`~speedproof.history.changes.Change`.
 
     ``basis`` is the machine or the anchor that values are relative to, ``decision`` what somebody said of it.
@@ -35,8 +33,7 @@ class ToldChange:
     decision: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class ToldHistory:
+class ToldHistory(Struct, frozen=True):
     """A history as other programs read it: its changes, at one confidence for all of them."""
 
     store: str
@@ -46,8 +43,7 @@ class ToldHistory:
     changes: tuple[ToldChange, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class FoundHistory:
+class FoundHistory(Struct, frozen=True):
     """What a history shows; ``sp.HistoryResult`` says what each field is."""
 
     store: str

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, field
 
 from speedproof.arrays import BoolArray, FloatArray, IntArray
 from speedproof.data.suite import Key
@@ -16,8 +15,7 @@ from speedproof.history.commits import Commit
 State = Literal["blessed", "invalid", "fixed"]
 
 
-@dataclass(frozen=True, slots=True)
-class Added:
+class Added(Struct, frozen=True):
     """What became of a file."""
 
     path: str  # the file
@@ -28,8 +26,7 @@ class Added:
     benchmarks: tuple[str, ...] = ()  # those of the new samples
 
 
-@dataclass(frozen=True, slots=True)
-class StoredSeries:
+class StoredSeries(Struct, frozen=True):
     """A benchmark's metric as the store knows it."""
 
     id: int
@@ -38,8 +35,7 @@ class StoredSeries:
     higher_is_better: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Triage:
+class Triage(Struct, frozen=True):
     """What somebody decided about a change at a commit."""
 
     commit: str  # the first commit after the change
@@ -65,8 +61,7 @@ class MeasuredCommit(NamedTuple):
     high: float = float("nan")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Measurements:
+class Measurements(Struct, frozen=True, eq=False):
     """Many measurements, a column each: of a million, objects would be too many.
 
     ``commit`` holds places in ``commits``; ``low`` and ``high`` are NaN where values are too few for an interval.

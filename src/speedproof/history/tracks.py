@@ -10,17 +10,17 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import force_setattr
 
 from speedproof.arrays import FloatArray, IntArray
 from speedproof.history.commits import Commit
 from speedproof.history.rows import Measurements
 
 
-@dataclass(frozen=True, slots=True)
-class Point:
+class Point(Struct, frozen=True):
     """A commit on a track."""
 
     commit: Commit  # which
@@ -38,8 +38,7 @@ class Point:
         return math.fsum(self.values) / len(self.values)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Track:
+class Track(Struct, frozen=True, eq=False):
     """The history of one series that can be compared along itself: a column an attribute, a row a session."""
 
     series: int  # number of the series in the store
@@ -58,16 +57,17 @@ class Track:
     # joins them, so that nothing tells it
     errors: FloatArray = field(default_factory=lambda: np.zeros(1))
     degrees: int = 0  # degrees of freedom of these errors
-    starts: IntArray = field(init=False)  # the first row of every point: a commit beside one anchor
-    level: FloatArray = field(init=False)  # the mean over the sessions of every point
+    # Found of these: the first row of every point, a commit beside one anchor; the mean over its sessions
+    starts: IntArray = field(default_factory=lambda: np.zeros(0, np.int64))
+    level: FloatArray = field(default_factory=lambda: np.zeros(0))
 
     def __post_init__(self) -> None:
         new = np.ones(self.at.size, dtype=np.bool_)
         new[1:] = (self.at[1:] != self.at[:-1]) | (self.beside[1:] != self.beside[:-1])
         starts = np.flatnonzero(new)
         counts = np.diff(starts, append=self.at.size)
-        object.__setattr__(self, "starts", starts)
-        object.__setattr__(self, "level", np.add.reduceat(self.values, starts) / counts)
+        force_setattr(self, "starts", starts)
+        force_setattr(self, "level", np.add.reduceat(self.values, starts) / counts)
 
     def __len__(self) -> int:
         return int(self.starts.size)
@@ -174,8 +174,7 @@ def _log(values: FloatArray) -> FloatArray:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class _Levels:
+class _Levels(Struct, frozen=True):
     """Of each anchor the root of its group, its logarithm relative to that, and the standard error of it."""
 
     names: tuple[str, ...]

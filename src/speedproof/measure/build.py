@@ -11,9 +11,11 @@ import shutil
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from speedproof.errors import UsageError
 from speedproof.measure.cache import cache_folder
@@ -31,8 +33,7 @@ _LIMIT_BYTES = 5 << 30
 _LEAST_FREE = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class Build:
+class Build(Struct, frozen=True):
     """A revision that is ready to run."""
 
     revision: Revision  # what was built
@@ -42,8 +43,7 @@ class Build:
     seconds: float = 0.0  # how long it took
 
 
-@dataclass(frozen=True, slots=True)
-class CachedBuild:
+class CachedBuild(Struct, frozen=True):
     """One entry of the cache: its folder, what it is of, and its size in bytes."""
 
     folder: Path

@@ -6,11 +6,11 @@ import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
 import msgspec
+from msgspec.structs import replace
 
 from speedproof.data.session_file import (
     Line,

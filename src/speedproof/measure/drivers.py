@@ -9,8 +9,10 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from speedproof.data.session_file import PlannedBenchmark, PlannedVersion
 from speedproof.errors import FormatError, UsageError
@@ -20,8 +22,7 @@ from speedproof.measure.executor import CommandExecutor
 Words = list[str]
 
 
-@dataclass(frozen=True, slots=True)
-class Driver:
+class Driver(Struct, frozen=True):
     """A tool."""
 
     # From the user's words and the place for results to words that also write them there
@@ -120,8 +121,7 @@ DRIVERS = {
 """By the name of the format that reads what they write."""
 
 
-@dataclass(slots=True)
-class ToolExecutor:
+class ToolExecutor(Struct):
     """Runs a tool, and takes from its file one value for each of its benchmarks."""
 
     driver: str  # which tool

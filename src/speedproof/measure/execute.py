@@ -12,8 +12,9 @@ import shutil
 import signal
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from speedproof.errors import SpeedproofError
 
@@ -27,8 +28,7 @@ class RunError(SpeedproofError):
     """A command that could not be started, failed, or took too long."""
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
+class Job(Struct, frozen=True):
     """What to execute."""
 
     command: tuple[str, ...]  # program, found on the PATH that it will itself see, and arguments
@@ -41,8 +41,7 @@ class Job:
     timeout: float | None = None  # seconds after which the whole process group is ended
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(Struct, frozen=True):
     """What one run was like."""
 
     # ``time``: wall seconds from just before the process was made to just after it was reaped. From its own

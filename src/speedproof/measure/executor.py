@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from speedproof.data.session_file import PlannedVersion
 from speedproof.measure.execute import Job, Run, execute, run_shell
@@ -13,8 +15,7 @@ from speedproof.measure.metrics import Energy, OutputMetric, PerfStat
 _SHELL_TRIALS = 20
 
 
-@dataclass(frozen=True, slots=True)
-class CommandExecutor:
+class CommandExecutor(Struct, frozen=True):
     """Executes commands."""
 
     stdin: str = os.devnull  # file for their standard input

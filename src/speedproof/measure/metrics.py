@@ -11,8 +11,10 @@ import re
 import shutil
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from speedproof.data.units import Direction, Unit, direction_of, parse_unit
 from speedproof.errors import UsageError
@@ -30,8 +32,7 @@ _METRIC = re.compile(
 _GROUPED = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d*)?")
 
 
-@dataclass(frozen=True, slots=True)
-class OutputMetric:
+class OutputMetric(Struct, frozen=True):
     """A number that the program prints."""
 
     name: str  # the metric
@@ -118,8 +119,7 @@ def parse_metric(text: str) -> OutputMetric:
     return OutputMetric(match["name"], pattern, unit, direction)
 
 
-@dataclass(frozen=True, slots=True)
-class PerfStat:
+class PerfStat(Struct, frozen=True):
     """Counters of ``perf stat``, which starts the program and takes its time.
 
     What the kernel accounts to the child is then mostly perf's own, so the counters replace it.
@@ -176,8 +176,7 @@ def perf_counters(events: Sequence[str], path: Path) -> tuple[PerfStat | None, s
     return (PerfStat(working, path, program) if working else None), message
 
 
-@dataclass(frozen=True, slots=True)
-class Energy:
+class Energy(Struct, frozen=True):
     """Energy of the processor packages, from the kernel's RAPL counters; the whole machine's, not the child's."""
 
     counters: tuple[tuple[Path, float], ...]  # files that count microjoules, and where each wraps

@@ -7,11 +7,12 @@ import re
 import shlex
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import Struct, field
+from msgspec.structs import fields, replace
 
 from speedproof.data.session_file import PlannedBenchmark, PlannedBuild, PlannedVersion
 from speedproof.errors import FormatError, UsageError
@@ -27,8 +28,7 @@ _SHELL_OPTION = "use --shell"
 _SHELL_MEMBER = "put shell = 'sh' before the first table"
 
 
-@dataclass(frozen=True, slots=True)
-class Hooks:
+class Hooks(Struct, frozen=True):
     """What goes with every command."""
 
     shell: str = ""  # a shell that carries commands out; empty: they are started directly
@@ -218,8 +218,7 @@ def plan_calibration(command: str | Sequence[str], hooks: Hooks) -> tuple[Planne
     return (PlannedBenchmark("calibration", versions),)
 
 
-@dataclass(frozen=True, slots=True)
-class _Benchmark:
+class _Benchmark(Struct, frozen=True):
     command: str = ""
     commands: Mapping[str, str] = field(default_factory=dict)
     parameters: Mapping[str, list[str]] = field(default_factory=dict)

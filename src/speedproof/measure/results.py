@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Protocol
+
+from msgspec import Struct, field
 
 from speedproof.data.session_file import PlannedBenchmark
 from speedproof.measure.execute import Run
@@ -46,8 +47,7 @@ class Decider(Protocol):
         """The candidates that are still there."""
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """What ends a benchmark whatever was found."""
 
     max_blocks: int | None = None  # blocks after which it ends
@@ -56,8 +56,7 @@ class Limits:
     budget: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Warmup:
+class Warmup(Struct, frozen=True):
     """Runs before those that count."""
 
     # How many of every version; None for "until steady": until, for no version, the median time of the last
@@ -65,8 +64,7 @@ class Warmup:
     rounds: int | None = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(Struct, frozen=True):
     """What a watcher is told after each run."""
 
     benchmark: PlannedBenchmark  # what is measured
@@ -77,8 +75,7 @@ class Progress:
     together: int = 1  # how many benchmarks are measured at once, and open
 
 
-@dataclass(slots=True)
-class Tally:
+class Tally(Struct):
     """What became of the runs of one version of one benchmark, warm-up not counted."""
 
     # Whose
@@ -106,8 +103,7 @@ class Tally:
         return 0 < self.runs == self.failed + self.lacking
 
 
-@dataclass(frozen=True, slots=True)
-class Measured:
+class Measured(Struct, frozen=True):
     """How a session went."""
 
     reasons: tuple[tuple[str, str], ...]  # benchmark, and why it ended

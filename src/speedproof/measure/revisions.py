@@ -13,8 +13,10 @@ import re
 import shutil
 import subprocess
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from speedproof.data.session_file import control_name
 from speedproof.errors import UsageError
@@ -40,8 +42,7 @@ _LFS_POINTER = re.compile(
 _LFS_POINTER_BYTES = 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Revision:
+class Revision(Struct, frozen=True):
     """One state of the code."""
 
     name: str  # the short commit and its subject

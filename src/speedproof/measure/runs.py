@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct, field
 
 from speedproof.data.session_file import Line, PlannedBenchmark, PlannedVersion, RunLine, SessionLine
 from speedproof.measure.execute import Run, RunError
@@ -35,8 +36,7 @@ class Harness(Executor, Protocol):
         """Execute once; a run for every benchmark that is wanted."""
 
 
-@dataclass
-class RunLoop:
+class RunLoop(Struct):
     """Executes, stores and counts the runs of a session."""
 
     head: SessionLine
@@ -46,6 +46,8 @@ class RunLoop:
     metric: str = "time"
     ignore_failure: bool = False
     harness: Harness | None = None
+    started: float = 0.0  # found at the start
+    tallies: dict[tuple[str, str], Tally] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.started = self.clock()

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
+from msgspec.structs import replace
 
 from speedproof.arrays import FloatArray
 from speedproof.mixture.fitting import MixtureFit, fit
@@ -25,8 +25,7 @@ MOST_TESTED = 4_000
 _LARGEST = float(np.finfo(float).max)
 
 
-@dataclass(frozen=True, slots=True)
-class Component:
+class Component(Struct, frozen=True):
     """One normal distribution of the mixture, in the unit of the sample."""
 
     weight: float
@@ -34,8 +33,7 @@ class Component:
     sd: float
 
 
-@dataclass(frozen=True, slots=True)
-class Mode:
+class Mode(Struct, frozen=True):
     """A peak: its place, the share of the model between its valleys, its depth.
 
     The place is the peak, or the median of the runs where a minority of them makes it.
@@ -49,8 +47,7 @@ class Mode:
     dip: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class FitTest:
+class FitTest(Struct, frozen=True):
     """The bootstrap test: distance, p-value, and how it was made."""
 
     distance: float
@@ -63,8 +60,7 @@ class FitTest:
     """Of a sample of more than 4,000 values so many were drawn at random, fitted and tested."""
 
 
-@dataclass(frozen=True, slots=True)
-class Analysis:
+class Analysis(Struct, frozen=True):
     """What the mixture says of a sample."""
 
     n: int  # observations

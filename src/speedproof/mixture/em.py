@@ -7,7 +7,6 @@ sorted, standardised samples of one size, so that a bootstrap is one call.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from itertools import pairwise
@@ -15,6 +14,7 @@ from types import ModuleType
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from speedproof.arrays import FloatArray
 from speedproof.errors import UsageError
@@ -37,8 +37,7 @@ def _load_compiled() -> ModuleType | None:
 _COMPILED = _load_compiled()
 
 
-@dataclass(frozen=True, slots=True)
-class StoppingRules:
+class StoppingRules(Struct, frozen=True):
     """When an EM run stops.
 
     References
@@ -85,8 +84,7 @@ CONVERGED = StoppingRules(
 """For the fit of a sample: what may win is taken to convergence."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Fits:
+class Fits(Struct, frozen=True, eq=False):
     """What a search found, for each row."""
 
     # Log-likelihoods of K = 1..K_max under E and V; NaN where a model is not estimable or was not tried
@@ -221,8 +219,7 @@ def ks_distances(rows: FloatArray, fits: Fits, *, jobs: int = 1, kernel: str | N
     return distances
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(Struct, frozen=True):
     """What is asked of the search, the same for every sample."""
 
     rules: StoppingRules

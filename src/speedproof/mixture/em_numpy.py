@@ -7,12 +7,13 @@ compiled kernels in the tests. Equations and their sources stand in ``_em.c``.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from math import erfc
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
+from msgspec.structs import replace
 
 from speedproof.arrays import BoolArray, FloatArray
 from speedproof.mixture import em
@@ -24,8 +25,7 @@ Ints = npt.NDArray[np.int32]
 Indices = npt.NDArray[np.intp]
 
 
-@dataclass(slots=True, eq=False)
-class Mixtures:
+class Mixtures(Struct, eq=False):
     """Weights, means and variances of J mixtures of K components: arrays of shape (J, K)."""
 
     w: FloatArray
@@ -39,8 +39,7 @@ class Mixtures:
         self.w[which], self.mu[which], self.v[which] = other.w, other.mu, other.v
 
 
-@dataclass(slots=True, eq=False)
-class Runs:
+class Runs(Struct, eq=False):
     """J runs of one K: their steps, where they stand, and what became of them.
 
     ``e_step`` takes the numbers of some runs and their mixtures and returns log-likelihoods and sums;

@@ -12,14 +12,13 @@ References
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from math import isfinite, log, pi, sqrt
 from operator import attrgetter
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import numpy.typing as npt
-from msgspec import Struct
+from msgspec import Struct, field
 
 from speedproof.arrays import FloatArray, IntArray
 from speedproof.errors import DataError, UsageError
@@ -44,8 +43,7 @@ class Candidate(Struct, frozen=True):
     bic: float
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class MixtureFit:
+class MixtureFit(Struct, frozen=True, eq=False):
     """A mixture fitted to a sample.
 
     Attributes

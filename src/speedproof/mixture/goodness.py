@@ -8,11 +8,11 @@ the share of them whose distance exceeds that of the data.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from speedproof.arrays import FloatArray
 from speedproof.errors import DataError, UsageError
@@ -31,8 +31,7 @@ MANY = 200
 after one: there a later one hardly ever comes back."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class GoodnessOfFit:
+class GoodnessOfFit(Struct, frozen=True, eq=False):
     """Distance of a sample to its mixture and what the bootstrap says of it.
 
     Attributes
@@ -237,8 +236,7 @@ def refitted_distances(
     return found
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Refitted:
+class Refitted(Struct, frozen=True, eq=False):
     """Mixtures of N samples: weights, means and deviations, shape (N, K_max), zeros behind a mixture's K."""
 
     weights: FloatArray

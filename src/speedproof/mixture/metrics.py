@@ -14,11 +14,11 @@ The report calls "G" in its formula of I3 what is 1 - G: the survival functions 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from speedproof.arrays import FloatArray, IntArray
 from speedproof.errors import UsageError
@@ -28,8 +28,7 @@ from speedproof.stats.special import ndtr
 Ties = Literal["strict", "half", "equal"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Metrics:
+class Metrics(Struct, frozen=True, eq=False):
     """I1 to I4 of versions, in one form."""
 
     gaps: FloatArray  # shape (r, r): I1 = E|X_i - X_j|
@@ -121,8 +120,7 @@ def mixture_probability_below(x: MixtureModel, y: MixtureModel, *, delta: float 
     return float(x.weights @ ndtr(z) @ y.weights)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Chances:
+class Chances(Struct, frozen=True, eq=False):
     """I3 of every version."""
 
     strict: FloatArray  # P[X_j < min of the others]
@@ -156,8 +154,7 @@ def least_of_samples(samples: Sequence[npt.ArrayLike]) -> Chances:
     return Chances(strict, equal, float(pooled.size * np.finfo(float).eps * (1.0 - logs[-1])))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Sweep:
+class _Sweep(Struct, frozen=True, eq=False):
     """Pooled values in order, their versions, and the sum of log S_l (and the zeros) after each."""
 
     pooled: FloatArray

@@ -7,6 +7,7 @@ from math import exp, isfinite, log
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from speedproof.arrays import FloatArray, IntArray
 from speedproof.errors import DataError
@@ -15,8 +16,7 @@ from speedproof.stats.special import ndtr, ndtri
 _HALF_LOG_2PI = 0.5 * float(np.log(2.0 * np.pi))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Modes:
+class Modes(Struct, frozen=True, eq=False):
     """Where a density peaks.
 
     Attributes

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import comb, log
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from speedproof.arrays import IntArray
 from speedproof.mixture.model import MixtureModel, Modes
@@ -29,8 +29,7 @@ def clear_modes(model: MixtureModel) -> Modes:
     return model.modes().deeper_than(DIP)
 
 
-@dataclass(frozen=True, slots=True)
-class ModeOrder:
+class ModeOrder(Struct, frozen=True):
     """How a sample moves among its modes, in run order."""
 
     # ``mixed``: in no order that chance does not explain; ``blocks``: the same mode stays longer than by

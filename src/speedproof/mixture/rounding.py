@@ -14,10 +14,10 @@ References
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
+from msgspec.structs import replace
 
 from speedproof.arrays import BoolArray, FloatArray
 from speedproof.errors import DataError, UsageError
@@ -39,8 +39,7 @@ RULES = em.StoppingRules(1e-5, 0.0, 0.0, 600, accelerate=True, extra_step=False)
 _HALF_LOG_2PI = 0.5 * float(np.log(2.0 * np.pi))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Cells:
+class _Cells(Struct, frozen=True, eq=False):
     """Rows of rounded samples: distinct values in steps about a common centre, and how often each occurs.
 
     Rows are padded with cells that occur zero times.

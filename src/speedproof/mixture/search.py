@@ -12,10 +12,10 @@ values or fewer is no narrower than four values lie apart in the middle half.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import log
 
 import numpy as np
+from msgspec import Struct
 
 from speedproof.arrays import BoolArray, FloatArray
 from speedproof.mixture import em, starts
@@ -33,8 +33,7 @@ TRIES = 3  # starts of such a model that climb on
 ROUNDS = 3  # of moves from the best mixtures, while they bring something
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SearchResult:
+class SearchResult(Struct, frozen=True, eq=False):
     """The best mixture of one K and model: its log-likelihood, (3, K) parameters, and whether EM converged."""
 
     loglik: float
@@ -45,8 +44,7 @@ class SearchResult:
 Place = tuple[int, int]  # K and model
 
 
-@dataclass(slots=True)
-class _Search:
+class _Search(Struct):
     x: FloatArray
     small: FloatArray
     floor: float  # of a variance
@@ -153,8 +151,7 @@ def spread_of_neighbours(x: FloatArray) -> float:
     return 4.0 * float(x[(3 * n) // 4] - x[n // 4]) / max(n // 2, 1)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class BestMixtures:
+class BestMixtures(Struct, frozen=True, eq=False):
     """The best mixture found for every K and model.
 
     Log-likelihoods of the whole sample, shape (K_max, 2), NaN where there is none; parameters, shape
