@@ -1,8 +1,6 @@
 """The manual: Sphinx with Markdown pages and an API reference from docstrings."""
 
 from speedproof import __version__
-from speedproof.api import suites
-from speedproof.protocols.ranking import SuiteRanking
 
 project = "speedproof"
 author = "The speedproof authors"
@@ -25,6 +23,3 @@ numpydoc_show_class_members = False
 html_theme = "furo"
 html_title = "speedproof"
 autosummary_generate = False
-
-# A field's type that only type checkers import: comparing does not pay for ranking, and signatures are read here.
-suites.SuiteRanking = SuiteRanking  # type: ignore[attr-defined]

@@ -17,7 +17,7 @@ from speedproof.protocols.aggregates import geometric_means, log_ratio, mean_log
 from speedproof.protocols.noise_floor import NoiseFloor
 from speedproof.protocols.pair import PreparedPairs, Rules
 from speedproof.protocols.questions import DETAILS, answers
-from speedproof.protocols.ranking import PairVerdict
+from speedproof.protocols.ranks import PairVerdict
 from speedproof.protocols.results import Verdict
 from speedproof.stats.session_spread import SessionSpread
 

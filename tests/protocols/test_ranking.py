@@ -16,7 +16,7 @@ from speedproof.mixture.model import MixtureModel
 from speedproof.mixture.modes import DIP
 from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.pair import Rules
-from speedproof.protocols.ranking import PairVerdict, places
+from speedproof.protocols.ranks import PairVerdict, places
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.run_ranking import RunRanking, rank_runs
 from speedproof.protocols.single_run import compare_single_runs

@@ -12,7 +12,8 @@ from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair, Suite
 from speedproof.errors import DataError, UsageError
 from speedproof.protocols.modes import ModeComparison, compare_modes
-from speedproof.protocols.ranking import SuiteRanking, rank_suite
+from speedproof.protocols.ranking import rank_suite
+from speedproof.protocols.ranks import SuiteRanking
 from speedproof.protocols.run_ranking import RankedRun, RunRanking, rank_runs
 from speedproof.report import ranking as words
 from speedproof.report.model import Report

@@ -23,6 +23,7 @@ from speedproof.protocols.aggregates import GeometricMeans
 from speedproof.protocols.multiplicity import Control, Controlled
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.questions import ASKED, DETAILS, HEADLINE, QUESTIONS, QuestionName
+from speedproof.protocols.ranks import SuiteRanking
 from speedproof.protocols.results import Check
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.protocols.suite import compare_suite as compare_pairs
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from speedproof.api.hpt import HptResult
     from speedproof.api.pictures import ResultPlots
     from speedproof.protocols.modes import ModeComparison
-    from speedproof.protocols.ranking import SuiteRanking
 
 __all__ = [
     "ASKED",

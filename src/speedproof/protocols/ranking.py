@@ -9,9 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations, pairwise
-from typing import Literal
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from speedproof.data.suite import Key, Pair, Suite
@@ -21,108 +19,18 @@ from speedproof.protocols.assumptions import UNDERMINING
 from speedproof.protocols.checks import of_sample
 from speedproof.protocols.noise_floor import NoiseFloor, over_the_floor
 from speedproof.protocols.pair import DEFAULT, PreparedPairs, Rules
-from speedproof.protocols.results import Comparison, Verdict
+from speedproof.protocols.ranks import (
+    PairVerdict,
+    RankedVersion,
+    Scope,
+    SuiteRanking,
+    decide,
+    open_pairs,
+    places,
+)
+from speedproof.protocols.results import Comparison
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.multiplicity import holm
-
-Scope = Literal["these", "like these"]
-
-
-class PairVerdict(Struct, frozen=True):
-    """Two versions."""
-
-    # The versions
-    reference: str
-    candidate: str
-    # By single runs the chance that a run of the candidate beats a run of the reference, ties counting half,
-    # each bound at risk alpha by itself; over a suite the geometric mean of the candidate's speedups, with
-    # its two-sided interval
-    estimate: Estimate
-    verdict: Verdict  # after Holm's control over all pairs and both directions
-    pvalue: float  # adjusted, of the direction observed; NaN when the test is not defined
-
-
-def decide(ahead: bool, adjusted: Sequence[float], alpha: float) -> tuple[Verdict, float]:
-    """A pair's verdict by its adjusted p-values, and the p-value of the direction that was observed."""
-    faster, slower = adjusted
-    verdict = Verdict.FASTER if faster <= alpha else Verdict.SLOWER if slower <= alpha else Verdict.UNDECIDED
-    return verdict, faster if ahead else slower
-
-
-def open_pairs(pairs: Sequence[PairVerdict]) -> set[frozenset[str]]:
-    """The pairs that no verdict tells apart."""
-    return {frozenset((p.reference, p.candidate)) for p in pairs if p.verdict is Verdict.UNDECIDED}
-
-
-def places(versions: Sequence[str], pairs: Sequence[PairVerdict]) -> dict[str, tuple[int, int]]:
-    """The best and the worst rank that verdicts on pairs leave to each version."""
-    beaten_by, beats = dict.fromkeys(versions, 0), dict.fromkeys(versions, 0)
-    for p in pairs:
-        if p.verdict in (Verdict.FASTER, Verdict.SLOWER):
-            ahead, behind = (p.candidate, p.reference)[:: 1 if p.verdict is Verdict.FASTER else -1]
-            beats[ahead] += 1
-            beaten_by[behind] += 1
-    return {v: (1 + beaten_by[v], len(versions) - beats[v]) for v in versions}
-
-
-class Placed:
-    """What has a range of ranks."""
-
-    __slots__ = ()
-    best_rank: int
-    worst_rank: int
-
-    @property
-    def place(self) -> str:
-        """The rank, or the range of ranks: ``"2-4"``."""
-        return f"{self.best_rank}" + f"-{self.worst_rank}" * (self.worst_rank > self.best_rank)
-
-
-class RankedVersion(Placed, Struct, frozen=True):
-    """One version's place."""
-
-    version: str  # its name
-    # Geometric mean of its speedups over the reference, with the two-sided interval by itself
-    speedup: Estimate
-    # 1 is the fastest. Between them lies every rank that the proven verdicts allow
-    best_rank: int
-    worst_rank: int
-    tied: bool = False  # whether it is not told apart from a neighbour in the order of the ranking
-    # Benchmarks on which its runs are not what the verdicts assume: the true risk is unknown
-    undermined: tuple[str, ...] = ()
-
-
-class SuiteRanking(Struct, frozen=True):
-    """Versions in order of their geometric mean speedup, fastest first.
-
-    Attributes
-    ----------
-    scope : {"these", "like these"}
-        Which benchmarks the verdicts speak of.
-    alpha : float
-        The risk of all verdicts together.
-    versions : tuple of RankedVersion
-        Fastest first.
-    pairs : tuple of PairVerdict
-        Every two versions, in the order given.
-    benchmarks : tuple of str
-        Those that all versions have.
-    left_out : tuple of str
-        Those that some version lacks, or without a speedup.
-    """
-
-    scope: Scope
-    alpha: float
-    versions: tuple[RankedVersion, ...]
-    pairs: tuple[PairVerdict, ...]
-    benchmarks: tuple[str, ...]
-    left_out: tuple[str, ...]
-
-    def __str__(self) -> str:
-        return "\n".join(f"{v.place}. {v.version}: speedup {v.speedup}" for v in self.versions)
-
-    def __repr__(self) -> str:
-        return f"<SuiteRanking: {', '.join(v.version for v in self.versions)}>"
 
 
 def rank_suite(

@@ -15,7 +15,7 @@ from speedproof.data.sample import Sample
 from speedproof.errors import DataError
 from speedproof.protocols.assumptions import UNDERMINING
 from speedproof.protocols.checks import of_sample, same_values
-from speedproof.protocols.ranking import PairVerdict, Placed, decide, open_pairs, places
+from speedproof.protocols.ranks import PairVerdict, Placed, decide, open_pairs, places
 from speedproof.protocols.results import Check
 from speedproof.protocols.units import clusters_of, independent_units
 from speedproof.stats.bounds import probability_greater

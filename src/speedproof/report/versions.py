@@ -6,10 +6,10 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from speedproof.protocols.ranks import RankedVersion, SuiteRanking
 from speedproof.protocols.results import Comparison, Verdict
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.report import details as detailed
@@ -33,9 +33,6 @@ from speedproof.report.words import (
     proof,
     verdict,
 )
-
-if TYPE_CHECKING:
-    from speedproof.protocols.ranking import RankedVersion, SuiteRanking
 
 _MARKS = {Verdict.FASTER: "+", Verdict.SLOWER: "-", Verdict.EQUIVALENT: "=", Verdict.UNDECIDED: "~"}
 _SHOWN = 10
