@@ -8,8 +8,8 @@
 
 from __future__ import annotations
 
+import secrets
 import time
-import zlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -49,12 +49,14 @@ class Racer:
         args: Sequence[Any] = (),
         kwargs: Mapping[str, Any] | None = None,
         max_seconds: float | None = None,
+        seed: int | None = None,
         clock: Callable[[], float] = time.perf_counter,
     ) -> RaceResult:
         """Race two functions; fail the test when the candidate is proven to be slower by more than the margin."""
         from speedproof.api.given import proportion_given
         from speedproof.api.sessions import race_against
 
+        seed = secrets.randbits(32) if seed is None else seed
         margin = proportion_given("margin", margin)
         confidence = proportion_given("confidence", confidence, '0.99 or "99%"')
         result = race_against(
@@ -65,7 +67,7 @@ class Racer:
             kwargs=kwargs,
             confidence=confidence,
             max_seconds=self._seconds if max_seconds is None else max_seconds,
-            seed=zlib.crc32(self._node.nodeid.encode()),  # the same order in every run of this test
+            seed=seed,
             clock=clock,
         )
         self.results.append(result)
@@ -76,7 +78,7 @@ class Racer:
             pytest.fail(
                 f"{finding.candidate} is slower than {finding.reference}: proven to take at least "
                 f"{100 * loss:.3g} % more time, {100 * margin:.3g} % were allowed "
-                f"({100 * confidence:g} % confidence, {result.blocks} runs of each)",
+                f"({100 * confidence:g} % confidence, {result.blocks} runs of each in the order of seed={seed})",
                 pytrace=False,
             )
         return result

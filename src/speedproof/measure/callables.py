@@ -15,7 +15,8 @@ _MOST_CALLS = 2**40
 _TRIES = 3
 _ROUNDING = 1e-6
 _SLOW = 100  # times the shortest run: what interrupts is hardly ever as long
-_ALIKE = 1.5  # functions whose costs differ by less have the same number of calls
+_ROUNDS = 8
+_ALIKE = 4.0  # functions whose costs differ by less have the same number of calls
 
 
 def _once(function: Callable[[], object], calls: int, clock: Callable[[], float]) -> float:
@@ -41,10 +42,16 @@ def calls_needed(
 ) -> dict[str, int]:
     """Find how many calls of each function make one run.
 
-    What interrupts a program meets a longer run more often, so functions of about the same speed have the same
-    number, and the speed is the best of several tries: one that was interrupted would be called too seldom.
+    What interrupts a program meets a longer run more often, so functions that do not differ several times have
+    the same number, and the cost of each is its least in several tries, made in turns: one that was interrupted
+    would be called too seldom.
     """
     costs = {name: _cost(function, least, clock) for name, function in functions.items()}
+    for _ in range(_ROUNDS):
+        for name, function in functions.items():
+            if 0 < costs[name] < _SLOW * least:
+                n = math.ceil(least / costs[name])
+                costs[name] = min(costs[name], _once(function, n, clock) / n)
     calls: dict[str, int] = {}
     fastest = 0.0
     for name, cost in sorted(costs.items(), key=lambda item: item[1]):
