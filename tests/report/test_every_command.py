@@ -54,9 +54,9 @@ class Kept(Console):
         super().__init__(io.StringIO(), io.StringIO())
         self.reports: list[Report] = []
 
-    def write(self, *reports: Report, everything: bool = False) -> None:
+    def write(self, *reports: Report) -> None:
         self.reports += reports
-        super().write(*reports, everything=everything)
+        super().write(*reports)
 
 
 def reports_of(*argv: str) -> list[Report]:

@@ -12,7 +12,7 @@ import pytest
 from speedproof.cli.console import Console
 from speedproof.cli.main import main
 from speedproof.report.cells import width_of
-from speedproof.report.model import Cell, Column, Report, Table
+from speedproof.report.model import Cell, Column, Report, Row, Table
 from speedproof.report.names import labels, shortened, spoken
 from speedproof.report.text import render
 
@@ -101,6 +101,18 @@ def test_a_column_returns_where_there_is_room() -> None:
     told = render(Report("", (), (table,)), 40)
     assert "narrow" in told.splitlines()[1]
     assert "no room for: wide" in told
+
+
+def test_columns_go_below_where_all_is_shown() -> None:
+    """Each of them once, behind those that say of what a row is."""
+    columns = (Column("name", names=True), *(Column(f"version{i}", drop=-i) for i in range(1, 9)))
+    cells = [[Cell(name), *(Cell(f"{i}.00 ms faster") for i in range(1, 9))] for name in ("sort", "hash")]
+    table = Table(columns, tuple(Row(tuple(row), row[0].text) for row in cells), repeats=1)
+    told = render(Report("", (), (table,)), 60)
+    assert max(map(len, told.splitlines())) <= 60
+    assert all(told.count(f"version{i}") == 1 and told.count(f"{i}.00 ms") == 2 for i in range(1, 9))
+    assert told.count("sort") == told.count("name") > 1
+    assert "no room" not in told
 
 
 def test_a_wide_last_column_leaves_names_whole() -> None:

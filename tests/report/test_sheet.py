@@ -41,7 +41,7 @@ REAL = {
 def check(report: Report, result: SuiteComparison, *, everything: bool = False) -> None:
     """What holds for every sheet at every width."""
     for width in WIDTHS:
-        lines = render(report, width, everything=everything).splitlines()
+        lines = render(report, width).splitlines()
         assert max(map(width_of, lines)) <= width, max(lines, key=width_of)
         assert not any(re.search(r"\bnan\b|\b1 benchmarks\b|\b1 runs\b|\?\.", line) for line in lines)
         if width >= 80 and not everything:
@@ -109,7 +109,7 @@ def test_a_thousand(thousand: Made) -> None:
     """As long as for a hundred."""
     result, _ = thousand
     check(sheet.report(result), result)
-    every = render(sheet.report(result, everything=True), 80, everything=True).splitlines()
+    every = render(sheet.report(result, everything=True), 80).splitlines()
     assert (
         sum("benchmark-" in line or re.match(r"group|\d\d/|.*…", line) is not None for line in every) >= 1000
     )

@@ -96,14 +96,14 @@ class Console:
             _environ={**os.environ, "FORCE_COLOR": "", "NO_COLOR": ""},
         )
 
-    def write(self, *reports: Report, everything: bool = False) -> None:
+    def write(self, *reports: Report) -> None:
         """Write reports, one under the other, no line wider than the terminal; in a pipe than 80 columns."""
         from speedproof.report.text import render
 
         for i, report in enumerate(reports):
             if i:
                 self.out.write("\n")
-            self.out.write(render(report, self.width, colour=self.colour, everything=everything))
+            self.out.write(render(report, self.width, colour=self.colour))
 
     def remark(self, text: str) -> None:
         """Write a line for the person, not for the pipe."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from speedproof.report.cells import pad, visible, width_of
 from speedproof.report.model import Report, Row, Style, Table, Text
@@ -31,21 +32,19 @@ _LEAST_TITLE = 10
 _BREVITY = 3
 
 
-def render(report: Report, width: int = 80, *, colour: bool = False, everything: bool = False) -> str:
+def render(report: Report, width: int = 80, *, colour: bool = False) -> str:
     """A report as text."""
-    return "".join(f"{line}\n" for line in lines(report, width, colour=colour, everything=everything))
+    return "".join(f"{line}\n" for line in lines(report, width, colour=colour))
 
 
-def lines(
-    report: Report, width: int = 80, *, colour: bool = False, everything: bool = False
-) -> Iterator[str]:
+def lines(report: Report, width: int = 80, *, colour: bool = False) -> Iterator[str]:
     """The lines of :func:`render`, without their ends."""
     paint: Paint = _painted if colour else _bare
     for text in report.headline:
         yield from (paint(*run) for run in _wrapped(text, width))
     for table in report.tables:
         yield ""
-        yield from _table(table, width, paint=paint, everything=everything)
+        yield from _table(table, width, paint=paint)
     if (report.notes or report.hints) and (report.tables or not report.headline):
         yield ""
     for i, text in enumerate(report.notes):
@@ -61,7 +60,7 @@ def lines(
         yield ""
         if section.title:
             yield from (paint(*run) for run in _wrapped(Text(section.title, "strong"), width))
-        yield from lines(section, width, colour=colour, everything=everything)
+        yield from lines(section, width, colour=colour)
 
 
 def _packed(items: Sequence[str], width: int) -> Iterator[str]:
@@ -125,10 +124,10 @@ def _narrow(line: str, width: int) -> Iterator[str]:
     yield line
 
 
-def _table(table: Table, width: int, *, paint: Paint, everything: bool) -> Iterator[str]:
+def _table(table: Table, width: int, *, paint: Paint) -> Iterator[str]:
     if table.title:
         yield from (paint(*run) for run in _wrapped(Text(table.title, "strong"), width))
-    groups = list(_groups(table, everything=everything))
+    groups = list(_groups(table))
     shown = [row for _, folded, rows in groups if not folded for row in rows]
     laid = _layout(table, shown, width)
     if shown and any(laid.titles):
@@ -141,19 +140,21 @@ def _table(table: Table, width: int, *, paint: Paint, everything: bool) -> Itera
         else:
             for row in rows:
                 yield from (paint(*runs) for runs in _fitted(laid.runs(table, row, next(texts)), width))
-    if len(laid.kept) < len(table.columns):
-        dropped = [column.title for i, column in enumerate(table.columns) if i not in laid.kept]
-        dropped = [title for title in dropped if title]
-        if dropped and dropped != ["runs"]:
-            yield from (
-                paint(*run) for run in _wrapped(Text(f"(no room for: {', '.join(dropped)})", "dim"), width)
-            )
+    gone = [i for i, column in enumerate(table.columns) if i not in laid.kept and column.title]
+    if gone and 0 < table.repeats < len(laid.kept):
+        yield ""
+        again = [*range(table.repeats), *gone]
+        below_rows = tuple(replace(row, cells=tuple(row.cells[i] for i in again)) for row in table.rows)
+        below = replace(table, columns=tuple(table.columns[i] for i in again), rows=below_rows, title="")
+        yield from _table(below, width, paint=paint)
+    elif gone and (dropped := ", ".join(table.columns[i].title for i in gone)) != "runs":
+        yield from (paint(*run) for run in _wrapped(Text(f"(no room for: {dropped})", "dim"), width))
 
 
-def _groups(table: Table, *, everything: bool) -> Iterator[tuple[str, bool, list[Row]]]:
+def _groups(table: Table) -> Iterator[tuple[str, bool, list[Row]]]:
     """Rows that are shown and those that are counted; to count a single one would take as much room."""
     for (folded, kind), group in groupby(
-        table.rows, lambda row: (row.folded and not everything, row.kind if row.folded else "")
+        table.rows, lambda row: (row.folded, row.kind if row.folded else "")
     ):
         rows = list(group)
         yield kind, folded and len(rows) > 1, rows

@@ -35,8 +35,7 @@ from speedproof.report.words import (
 )
 
 _MARKS = {Verdict.FASTER: "+", Verdict.SLOWER: "-", Verdict.EQUIVALENT: "=", Verdict.UNDECIDED: "~"}
-_SHOWN = 10
-_TITLE = 16
+_SHOWN, _TITLE = 10, 16
 _WIDE = 3  # benchmarks up to which a table of several versions has a row a version
 _DATE = re.compile(r"\d{4}-?\d\d-?\d\d")
 _NUMBERED = re.compile(r"\D*\d+(\.\d+)*\D*")
@@ -98,7 +97,7 @@ def report(
         tuple(tables),
         tuple(notes),
         (
-            *(("--all: every row",) if any(row.folded for t in tables for row in t.rows) else ()),
+            *(("--all: every row and version",) if not everything and _more(tables, results) else ()),
             *(() if details else ("--details: other protocols",)),
             *(() if explain else ("--explain: checks",)),
         ),
@@ -116,6 +115,11 @@ def report(
         good=not any(c.verdict is Verdict.SLOWER for r in results for c in r.headlines),
         about=first.metric,
     )
+
+
+def _more(tables: Sequence[Table], results: Sequence[SuiteComparison]) -> bool:
+    """Whether all that is there may not be seen: rows that are counted, versions that find no room."""
+    return len(results) > _WIDE or any(row.folded for table in tables for row in table.rows)
 
 
 def _two_speeds(results: Sequence[SuiteComparison]) -> Iterator[Text]:
@@ -390,7 +394,7 @@ def _matrix(
         Column(shown[0], right=True),
         *(Column(label, drop=ranked.index(name)) for name, label in zip(names[1:], shown[1:], strict=True)),
     )
-    return Table(columns, tuple(rows))
+    return Table(columns, tuple(rows), repeats=2 if everything else 0)
 
 
 _CHANGED = (Verdict.FASTER, Verdict.SLOWER)
