@@ -100,6 +100,27 @@ def test_terminal_gets_a_picture_between_runs() -> None:
     assert "warming up" in watch(Terminal(), 1.0, warmup=True)
 
 
+def test_a_driver_goes_round_its_benchmarks() -> None:
+    """Each keeps its own values and counts; versions that begin alike are told apart."""
+    sides = tuple(PlannedVersion(f"./tool --with --the --same {n}", ("x",), "x") for n in ("--old", "--new"))
+    plans = [PlannedBenchmark(name, sides) for name in ("one", "two")]
+    now = [0.0]
+    terminal = Terminal()
+    race = SequentialComparison("b", [v.name for v in sides], StopRules())
+    with Watcher(Console(io.StringIO(), terminal), clock=lambda: now[0]) as watcher:
+        for i in range(12):
+            for side in sides:
+                for plan in plans:
+                    now[0] += 1.0
+                    run = Run({"time": 1.0 + i % 3})
+                    watcher(Progress(plan, side.name, run, False, now[0], len(plans)), race)
+    last = terminal.getvalue()[terminal.getvalue().rindex("two: 48 s, 24 runs (2 benchmarks are open)") :]
+    assert re.findall(" --(?:old|new) +2 s +[▁-█]{12}", last)
+    assert "--old" in last
+    assert "--new" in last
+    assert " -\n" not in last
+
+
 def test_calibration_in_words() -> None:
     c = Calibration(
         40,

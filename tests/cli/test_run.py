@@ -19,7 +19,6 @@ import click
 import pytest
 
 from speedproof.cli.console import Console
-from speedproof.cli.live import sparklines
 from speedproof.cli.main import command, main, parse
 from speedproof.cli.run_session import ends_as_ctrl_c
 from speedproof.data.suite import Record
@@ -27,6 +26,7 @@ from speedproof.formats import read, suites
 from speedproof.measure.execute import Job, Run
 from speedproof.measure.plan import read_plan
 from speedproof.measure.store import read_sessions
+from speedproof.report.live import sparklines
 
 SLOW, FAST = "sleep 0.012", "sleep 0.002"
 
@@ -144,16 +144,30 @@ def test_the_verdict_is_an_exit_code(
 @pytest.mark.parametrize(
     ("seconds", "runs", "code", "said"),
     [
-        ("0.03", "25", 0, "Gate passed: no loss of more than 50 %"),
-        ("0.12", "25", 1, "Gate failed: slower by more than 50 % is proven of command."),
-        ("0.03", "3", 3, "Gate undecided"),  # three signs prove nothing at 5 %
+        ("0.03", "25", 0, "PASS: command is not slower by more than 50 %"),
+        ("0.12", "25", 1, "FAIL: command is slower by more than 50 %"),
+        ("0.03", "3", 3, "UNDECIDED: command may be over 50 % slower"),  # three signs prove nothing at 5 %
     ],
 )
 def test_a_gate_that_measures(seconds: str, runs: str, code: int, said: str) -> None:
     words = ("--gate", "--margin", "50%", "--min-runs", "3", "--max-runs", runs, "--save", "r.jsonl")
     found, out, err = speedproof("run", *words, "sleep 0.03", f"sleep {seconds}")
     assert (found, said in " ".join(out.split())) == (code, True), out + err
-    assert speedproof("run", "--review", "r.jsonl")[0] == code
+    assert speedproof("run", "--review", "r.jsonl", "--junit", "junit.xml")[0] == code
+    assert [
+        Path("junit.xml").read_text().count(f"<{kind}") for kind in ("testcase", "failure", "skipped")
+    ] == [
+        1,
+        code == 1,
+        code == 3,
+    ]
+
+
+def test_a_gate_holds_every_candidate() -> None:
+    words = ("--gate", "--margin", "50%", "--min-runs", "3", "--max-runs", "25", "--name", "a", "--name", "b")
+    code, out, err = speedproof("run", *words, "--name", "c", "sleep 0.03", "sleep 0.03", "sleep 0.12")
+    assert code == 1, err
+    assert "Gate failed: slower by more than 50 % is proven of command (c)." in " ".join(out.split())
 
 
 def test_dashes_make_one_command() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import stat
 import sys
 from collections import Counter
@@ -247,9 +248,9 @@ def sides(*names: str) -> list[PlannedVersion]:
 
 def test_what_is_absent_at_one_side_is_named_and_the_others_go_on() -> None:
     found = {"A": {"a": 1.0, "b": 1.0, "c": 1.0}, "B": {"a": 1.0, "d": 1.0}, "C": {"a": 1.0, "b": 1.0}}
-    plan, aliases, told = planned(sides("A", "B", "C"), found)
+    plan, aliases, absent = planned(sides("A", "B", "C"), found)
     assert {b.name: [v.name for v in b.versions] for b in plan} == {"a": ["A", "B", "C"], "b": ["A", "C"]}
-    assert told == ["b: not in B", "c: not in B, C", "d: not in A, the reference"]
+    assert absent == {"b": ("B",), "c": ("B", "C"), "d": ("A",)}
     assert aliases == {}
     with pytest.raises(
         UsageError, match="no benchmark in common: a: not in B; b: not in B; e: not in A, the reference"
@@ -257,9 +258,26 @@ def test_what_is_absent_at_one_side_is_named_and_the_others_go_on() -> None:
         planned(sides("A", "B"), {"A": {"a": 1.0, "b": 1.0}, "B": {"e": 1.0}})
 
 
+def test_a_gate_does_not_pass_what_the_candidate_lacks() -> None:
+    """A benchmark that crashes must not look like one that passes, now or when the file is looked at again."""
+    command = stand_in("hyperfine")
+    code, out, err = run(
+        *("--gate", "--margin", "90%", "--driver", "hyperfine", "--name", "old", "--name", "new"),
+        *("--env", "old:SIDE=old", "--env", "new:SIDE=new", "--seed", "1", "--save", "r.jsonl"),
+        *("--junit", "j.xml", f'{command} "a -x" b c', f'{command} "a -x" c'),
+    )
+    assert code == 1, out + err
+    assert "left out: b: not in new" in err
+    assert "FAIL: 1 benchmark missing" in out
+    assert re.search(r"MISSING  b +-\s+only the reference has it", out)
+    assert Path("j.xml").read_text().count("<failure") == 1
+    code, again, _ = run("--review", "r.jsonl")
+    assert (code, again) == (1, out)
+
+
 def test_one_benchmark_a_side_needs_no_common_name() -> None:
-    plan, aliases, told = planned(sides("A", "B"), {"A": {"./old": 1.0}, "B": {"./new": 1.0}})
-    assert ([b.name for b in plan], aliases, told) == (["./old"], {"B": {"./old": "./new"}}, [])
+    plan, aliases, absent = planned(sides("A", "B"), {"A": {"./old": 1.0}, "B": {"./new": 1.0}})
+    assert ([b.name for b in plan], aliases, absent) == (["./old"], {"B": {"./old": "./new"}}, {})
 
 
 @pytest.mark.parametrize(

@@ -102,12 +102,12 @@ def exit_code(args: Args, outcome: SessionResult) -> int:
         and not any(fnmatchcase(f.benchmark, pattern) for pattern in args.unaffected)
     ]
     if args.gate:
-        return _gate_code(judged)
+        return _gate_code(judged, lacking=bool(outcome.measured.absent))
     failing = frozenset[Verdict]().union(*(FAILING[name] for name in args.fail_on))
     return FAILED if any(finding.verdict in failing for finding in judged) else 0
 
 
-def _gate_code(findings: Sequence[CandidateResult]) -> int:
-    """0 when all pass, 1 when one fails, 3 when it is undecided."""
+def _gate_code(findings: Sequence[CandidateResult], *, lacking: bool) -> int:
+    """0 when all pass, 1 when one fails or a candidate lacks one, 3 when it is undecided."""
     outcomes = {finding.gate for finding in findings}
-    return FAILED if "fail" in outcomes else 0 if outcomes == {"pass"} else UNDECIDED
+    return FAILED if lacking or "fail" in outcomes else 0 if outcomes == {"pass"} else UNDECIDED

@@ -285,5 +285,13 @@ COMMAND = _Run(
             Option("--json", flag=True, help="write the findings as JSON"),
         ),
         *pages("a page with what is proven, charts and checks"),
+        *in_group(
+            "output",
+            Option(
+                "--junit",
+                metavar="FILE",
+                help="write JUnit XML: a slowdown, or a fail with --gate, is a failure; - is standard output",
+            ),
+        ),
     ],
 )

@@ -79,6 +79,7 @@ def report(
             control=args.control,
             unaffected=args.unaffected,
             gate=rules.gate,
+            absent=outcome.measured.absent,
             builds=(args.builds, "{seed}" in args.build) if args.builds else None,
             load=load_of(sessions[-1].head.environment),
         )

@@ -42,7 +42,7 @@ _ASKED = ("decide_by", "alpha", "confidence", "margin", "precision")
 _BUILT = ("revisions", "build_env")
 # What means something when nothing is measured.
 _LOOKED_AT = (
-    "review", *_ASKED, "fail_on", "export_hyperfine", "json", "html", "markdown", "github_summary",
+    "review", *_ASKED, "fail_on", "export_hyperfine", "json", "html", "markdown", "github_summary", "junit",
 )  # fmt: skip
 _LEAST_RUNS = 10
 _GATE_MARGIN = 0.02

@@ -16,7 +16,6 @@ from itertools import chain, count
 from pathlib import Path
 from types import FrameType
 
-import msgspec
 from msgspec.structs import replace
 
 from speedproof.cli.command import Args
@@ -34,11 +33,12 @@ from speedproof.cli.run_request import (
 )
 from speedproof.data.session_file import (
     PlannedBenchmark,
+    SessionLine,
     StoredSession,
 )
 from speedproof.errors import FormatError, SpeedproofError, UsageError
 from speedproof.measure.cache import untold
-from speedproof.measure.drivers import ToolExecutor, planned
+from speedproof.measure.drivers import ToolExecutor, lacks, planned
 from speedproof.measure.environment import differences, disturbances, snapshot
 from speedproof.measure.execute import shell_command
 from speedproof.measure.executor import shell_start
@@ -117,9 +117,8 @@ def _carry_out(args: Args, console: Console, held: ExitStack) -> int:
         stack.enter_context(ends_as_ctrl_c())
         try:
             if tool is not None:
-                found = _found_by(tool, head.benchmarks, stored, console)
-                head = msgspec.structs.replace(head, benchmarks=found)
-                rules = rules_of(args, found)
+                head = _found_by(tool, head, stored, console)
+                rules = rules_of(args, head.benchmarks)
             from speedproof.cli.run_measure import exit_code, measure
             from speedproof.cli.run_report import report
 
@@ -135,14 +134,10 @@ def _carry_out(args: Args, console: Console, held: ExitStack) -> int:
 
 
 def _found_by(
-    tool: ToolExecutor,
-    plan: Sequence[PlannedBenchmark],
-    stored: Sequence[StoredSession],
-    console: Console,
-) -> tuple[PlannedBenchmark, ...]:
+    tool: ToolExecutor, head: SessionLine, stored: Sequence[StoredSession], console: Console
+) -> SessionLine:
     """The benchmarks of another tool: what one invocation of each side finds, which counts for nothing else."""
-    versions = {v.name: v for benchmark in plan for v in benchmark.versions}
-    sides = list(versions.values())
+    sides = list({v.name: v for benchmark in head.benchmarks for v in benchmark.versions}.values())
     console.remark(f"looking for the benchmarks of {tool.driver}")
     begun = time.monotonic()
     with _loading():
@@ -153,9 +148,11 @@ def _found_by(
         console.remark(
             f"note: an invocation takes {each:.0f} s; shorter ones decide sooner; see the tool's own options"
         )
-    for told in absent:
-        console.remark(f"left out: {told}")
-    return tuple(plan) if stored else found
+    first = sides[0].name
+    for name, versions in absent.items():
+        console.remark(f"left out: {lacks(name, versions, first)}")
+    lacking = {name: versions for name, versions in absent.items() if first not in versions}
+    return replace(head, benchmarks=head.benchmarks if stored else found, absent=lacking)
 
 
 def _times_of(tool: str) -> Callable[[Path], Mapping[str, float]]:

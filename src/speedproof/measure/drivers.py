@@ -208,23 +208,29 @@ class ToolExecutor(Struct):
 
 def planned(
     versions: Sequence[PlannedVersion], found: Mapping[str, Mapping[str, float]]
-) -> tuple[tuple[PlannedBenchmark, ...], dict[str, dict[str, str]], list[str]]:
-    """The benchmarks that the reference and some candidate have."""
+) -> tuple[tuple[PlannedBenchmark, ...], dict[str, dict[str, str]], dict[str, tuple[str, ...]]]:
+    """The benchmarks that the reference and some candidate have, what a side calls them, and who lacks which."""
     first, *others = versions
     base = list(found[first.name])
     aliases: dict[str, dict[str, str]] = {}
     if len(base) == 1 and all(len(found[v.name]) == 1 for v in others):
         # One benchmark a side: commands that differ are what is compared, whatever they are called.
         aliases = {v.name: {base[0]: next(iter(found[v.name]))} for v in others}
-    plan, told = [], []
+    plan, absent = [], {}
     for name in base:
         sides = [v for v in others if aliases.get(v.name, {}).get(name, name) in found[v.name]]
-        if absent := [v.name for v in others if v not in sides]:
-            told.append(f"{name}: not in {', '.join(absent)}")
+        if lacking := tuple(v.name for v in others if v not in sides):
+            absent[name] = lacking
         if sides:
             plan.append(PlannedBenchmark(name, (first, *sides)))
-    new = dict.fromkeys(n for v in others for n in found[v.name] if n not in base and v.name not in aliases)
-    told += [f"{name}: not in {first.name}, the reference" for name in new]
+    if not aliases:
+        absent |= {n: (first.name,) for v in others for n in found[v.name] if n not in base}
     if not plan:
-        raise UsageError(f"{first.name} and the others have no benchmark in common: " + "; ".join(told[:6]))
-    return tuple(plan), aliases, told
+        told = "; ".join(lacks(name, versions, first.name) for name, versions in list(absent.items())[:6])
+        raise UsageError(f"{first.name} and the others have no benchmark in common: {told}")
+    return tuple(plan), aliases, absent
+
+
+def lacks(benchmark: str, versions: Sequence[str], reference: str) -> str:
+    """That these versions have no such benchmark."""
+    return f"{benchmark}: not in {', '.join(versions)}{', the reference' if reference in versions else ''}"

@@ -118,6 +118,8 @@ class Measured(Struct, frozen=True):
     # By benchmark, how many blocks of earlier sessions were cut short, and how many there were
     cut: dict[str, int] = field(default_factory=dict)
     recalled: dict[str, int] = field(default_factory=dict)
+    # By benchmark of another tool, the candidates that lack it
+    absent: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def fruitless(self) -> tuple[Tally, ...]:

@@ -187,6 +187,7 @@ class Session:
             tuple(self._unfinished),
             dict(self._cut),
             dict(self._recalled),
+            self._head.absent,
         )
 
     def _turns(self) -> Iterator[_Turn]:

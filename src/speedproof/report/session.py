@@ -16,7 +16,7 @@ from speedproof.protocols.sequential import CandidateResult
 from speedproof.protocols.stopping import Gate
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.protocols.summaries import Summary, summarise
-from speedproof.report import suite, versions
+from speedproof.report import measured_gate, suite, versions
 from speedproof.report.model import Cell, Column, Report, Table, Text
 from speedproof.report.names import common_prefix, enumerate_names
 from speedproof.report.numbers import factor, percent, plural
@@ -40,6 +40,7 @@ def report(
     unaffected: Sequence[str] = (),
     builds: tuple[int, bool] | None = None,
     gate: Gate | None = None,
+    absent: Mapping[str, Sequence[str]] | None = None,
     load: str = "",
 ) -> Report:
     """The ending of a session."""
@@ -51,18 +52,21 @@ def report(
     results = _results(findings, sides, alpha, margin)
     if not results:
         return Report("", (Text("Undecided: no complete block was measured.", "bad"),), command="run")
-    made = suite.report(results[0]) if len(results) == 1 else versions.report(results)
+    if gate and len(results) == 1:
+        made = measured_gate.report(findings, results[0], gate, list(absent or {}))
+    else:
+        made = suite.report(results[0]) if len(results) == 1 else versions.report(results)
     several = len({f.benchmark for f in findings}) > 1
     warnings = list(_warnings(findings, several))
     why = [Text(f"{f.candidate}: {f.reason}.", "dim") for f in findings if f.result.contradictory]
-    if len(findings) == 1 and spent:
+    if len(findings) == 1 and spent and not gate:
         made = replace(made, tables=(_with_spent(made.tables[0], findings[0], spent), *made.tables[1:]))
     return replace(
         made,
         headline=(
             *(_floor(findings) if control else ()),
             *_moved(findings, unaffected),
-            *([_at_gate(findings, gate)] if gate else []),
+            *([_at_gate(findings, gate, absent or {})] if gate and len(results) > 1 else []),
             *made.headline,
         ),
         notes=(
@@ -70,7 +74,7 @@ def report(
             *dict.fromkeys((*why, *warnings)),
             *(_of_builds(findings, *builds) if builds else []),
             *(_of_load(findings, load) if load else []),
-            Text(_risks(findings, alpha, fixed=builds is not None), "dim"),
+            *([] if gate else [Text(_risks(findings, alpha, fixed=builds is not None), "dim")]),
         ),
         hints=(f"This verdict again: speedproof run --review {file}",) if file else (),
         command="run",
@@ -147,12 +151,14 @@ def _floor(findings: Sequence[CandidateResult]) -> Iterator[Text]:
             )
 
 
-def _at_gate(findings: Sequence[CandidateResult], gate: Gate) -> Text:
-    """The gate's answer."""
+def _at_gate(findings: Sequence[CandidateResult], gate: Gate, absent: Mapping[str, Sequence[str]]) -> Text:
+    """The gate's answer to several candidates."""
+    if absent:
+        lacking = [f"{name} ({', '.join(versions)})" for name, versions in absent.items()]
+        return Text(f"Gate failed: missing are {enumerate_names(lacking, _NAMED)}.", "bad")
     named: dict[str, list[str]] = {"pass": [], "fail": [], "undecided": []}
-    several = len({f.candidate for f in findings}) > 1
     for f in findings:
-        named[f.gate or "undecided"].append(f"{f.benchmark} ({f.candidate})" if several else f.benchmark)
+        named[f.gate or "undecided"].append(f"{f.benchmark} ({f.candidate})")
     count, margin = len(findings), percent(gate.margin)
     if failed := named["fail"]:
         return Text(
@@ -195,7 +201,7 @@ def _of_builds(findings: Sequence[CandidateResult], count: int, varied: bool) ->
 
 def _of_load(findings: Sequence[CandidateResult], load: str) -> Iterator[Text]:
     """Why a session that others disturbed may have come to nothing; it favours no side."""
-    if any(f.verdict is Verdict.UNDECIDED for f in findings):
+    if any((f.gate or f.verdict) == "undecided" for f in findings):
         yield Text(f"! The load was {load}: without other programs fewer runs tell.", "warning")
 
 
