@@ -199,13 +199,27 @@ def test_a_method_of_jmh_is_excluded_when_all_its_parameters_are() -> None:
     [
         (["go", "test"], ["Sort/n=8", "Sort/n=64"], "-bench=^(BenchmarkSort)$/^(n=8|n=64)$"),
         (["./x.test"], ["Sort/n=8", "Sum"], "-test.bench=^(BenchmarkSort|BenchmarkSum)$"),
-        (["go", "test"], ["example.org/a.Sum", "F-8"], "-bench=^(BenchmarkSum|BenchmarkF)$"),
+        (["go", "test"], ["example.org/a.Sum", "F-8"], "-bench=^(BenchmarkSum|BenchmarkF-8|BenchmarkF)$"),
     ],
 )
 def test_go_is_asked_no_deeper_than_the_shallowest_name(
     words: list[str], wanted: list[str], filter: str
 ) -> None:
     assert DRIVERS["go"].narrow(words, wanted, []) == [*words, filter.replace("n=", "n=")]
+
+
+def test_names_in_filters_mean_themselves() -> None:
+    """Criterion refuses an escaped blank, hyperfine has names of its own, pytest deselects by prefix."""
+    odd = "fib (20)/a.b é[1]{2}"
+    (escaped,) = DRIVERS["criterion"].narrow(["./b"], [odd], ["x"])[1:]
+    assert escaped == r"^(fib \(20\)/a\.b é\[1]\{2})$"
+    assert re.search(escaped, odd)
+    words = ["hyperfine", "-n", "a", "./x", "-n", "b", "./y"]
+    assert DRIVERS["hyperfine"].narrow(words, ["b"], ["a"]) == words
+    assert DRIVERS["pytest-benchmark"].narrow(["pytest"], ["t.py::sort_big"], ["t.py::sort", "t.py::x"]) == [
+        "pytest",
+        "--deselect=t.py::x",
+    ]
 
 
 def test_a_subcommand_of_pyperf_gets_the_file_before_its_own_words() -> None:

@@ -107,7 +107,7 @@ class Console:
 
     def remark(self, text: str) -> None:
         """Write a line for the person, not for the pipe."""
-        lines = f"speedproof: {text}".split("\n")
+        lines = f"speedproof: {text}".expandtabs().split("\n")
         if self.err.isatty():
             from speedproof.report.text import wrapped
 

@@ -40,23 +40,33 @@ def _all(words: Words, wanted: Sequence[str], others: Sequence[str]) -> Words:
     return words
 
 
+# What every dialect lets be escaped: POSIX's and Rust's refuse blanks and colons, POSIX's closing brackets, too.
+_SPECIAL = re.compile(r"[.\[\\()*+?{|^$]")
+
+
 def _any_of(names: Collection[str]) -> str:
-    return f"^({'|'.join(re.escape(name) for name in names)})$"
+    """An expression in every dialect."""
+    return f"^({'|'.join(_SPECIAL.sub(_escaped, name) for name in names)})$"
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return f"\\{found[0]}"
 
 
 def _without(words: Words, wanted: Sequence[str], others: Sequence[str]) -> Words:
-    """What hyperfine measures are the commands that it is given."""
-    return [word for word in words if word not in others]
+    """What hyperfine measures are the commands that it is given; which has which name, it alone knows."""
+    named = any(word.startswith(("-n", "--command-name")) for word in words)
+    return words if named else [word for word in words if word not in others]
 
 
 def _deselect(words: Words, wanted: Sequence[str], others: Sequence[str]) -> Words:
-    return [*words, *(f"--deselect={name}" for name in others)]
+    """What begins with a name is deselected, too, so one that others begin with stays."""
+    gone = [name for name in others if not any(other.startswith(name) for other in wanted)]
+    return [*words, *(f"--deselect={name}" for name in gone)]
 
 
 def _google_filter(words: Words, wanted: Sequence[str], others: Sequence[str]) -> Words:
-    # The library's own and POSIX's expressions know no escaped slash or colon.
-    names = (re.sub(r"([.^$*+?()\[\]{}|\\])", r"\\\1", name) for name in wanted)
-    return [*words, f"--benchmark_filter=^({'|'.join(names)})$"]
+    return [*words, f"--benchmark_filter={_any_of(wanted)}"]
 
 
 def _go_option(words: Words) -> str:
@@ -71,15 +81,13 @@ def _ask_go(words: Words, place: str) -> Words:
 
 def _go_filter(words: Words, wanted: Sequence[str], others: Sequence[str]) -> Words:
     """An expression a level; no deeper than the shallowest name, which a deeper one would leave out."""
-    bare = [re.sub(r"^.*\.(?=[A-Z_]\w*(/|$))", "", re.sub(r"-\d+$", "", name)) for name in wanted]
-    levels = [name.split("/") for name in bare]
+    bare = [re.sub(r"^.*\.(?=[A-Z_]\w*(/|$))", "", name) for name in wanted]
+    # Its processors follow a name, unless there is one only; then the number is the name's own.
+    bare += [name for of in bare if (name := re.sub(r"-\d+$", "", of)) != of]
+    levels = [f"Benchmark{name}".split("/") for name in bare]
     depth = min(map(len, levels))
-    parts = (dict.fromkeys(level[i] for level in levels) for i in range(depth))
-    pattern = "/".join(
-        f"^({'|'.join(('Benchmark' if i == 0 else '') + re.escape(name) for name in part)})$"
-        for i, part in enumerate(parts)
-    )
-    return [*words, f"{_go_option(words)}={pattern}"]
+    parts = (_any_of(dict.fromkeys(level[i] for level in levels)) for i in range(depth))
+    return [*words, f"{_go_option(words)}={'/'.join(parts)}"]
 
 
 def _ask_pyperf(words: Words, place: str) -> Words:

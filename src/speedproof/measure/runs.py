@@ -105,7 +105,7 @@ class RunLoop(Struct):
         lacks = not self.deciding(run.metrics)
         if (run.failed or lacks) and not self.ignore_failure:
             how = run.describe_failure() if run.failed else self._describe_lack(run)
-            of = f" ({benchmark.name})" if self.harness else ""
+            of = f" ({benchmark.name})" if self.harness and not run.failed else ""
             raise RunError(
                 f"{version.text!r}{of} {how}\n"
                 "(--ignore-failure leaves such runs out; --output capture also shows standard output)"
