@@ -21,6 +21,16 @@ from speedproof.report.model import Report
 from speedproof.sessions import ComparedSession, SessionResult
 from speedproof.stats.estimate import Estimate
 
+__all__ = [
+    "Measurement",
+    "Progress",
+    "RaceResult",
+    "RaceState",
+    "SequentialComparison",
+    "WithVerdict",
+    "result_of",
+]
+
 
 class _HasFinding(Protocol):
     @property

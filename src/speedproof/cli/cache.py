@@ -40,7 +40,7 @@ COMMAND = Command(
 
 def run(args: Args, console: Console) -> int:
     """Carry the command out."""
-    from speedproof.measure.build import BuildCache
+    from speedproof.api.builds import BuildCache
 
     cache = BuildCache()
     if args.clear or args.limit is not None:

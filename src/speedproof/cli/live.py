@@ -14,8 +14,7 @@ from speedproof.report.numbers import plural
 if TYPE_CHECKING:
     from rich.live import Live
 
-    from speedproof.measure.results import Progress
-    from speedproof.protocols.sequential import SequentialComparison
+    from speedproof.api.measured import Progress, SequentialComparison
 
 _SHOWN = 30
 # Redrawing happens between runs only, never during one: no thread of the runner's disturbs the program.

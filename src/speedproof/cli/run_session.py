@@ -120,12 +120,13 @@ def _carry_out(args: Args, console: Console, held: ExitStack) -> int:
                 head = _found_by(tool, head, stored, console)
                 rules = rules_of(args, head.benchmarks)
             from speedproof.cli.run_measure import exit_code, measure
-            from speedproof.cli.run_report import report
 
             outcome = measure(args, console, stack, path, head, stored, rules, warmup, metrics, tool)
         except (SpeedproofError, OSError):
             _say_what_is_left(console, path, head.session)
             raise
+    from speedproof.cli.run_report import report
+
     console.remark(f"results are in {path}")
     if outcome.measured.interrupted:
         console.remark(f"to go on: speedproof run --resume {shlex.quote(str(path))}")

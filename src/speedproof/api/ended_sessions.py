@@ -1,0 +1,226 @@
+"""A session that has ended, or is looked at again: what it found, by its own test and by those of a fixed size."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from msgspec.structs import replace
+
+from speedproof.data.session_file import StoredSession
+from speedproof.data.suite import Record, Suite
+from speedproof.data.units import format_value
+from speedproof.formats import read
+from speedproof.measure.environment import load_of
+from speedproof.measure.export import to_hyperfine
+from speedproof.measure.store import read_sessions
+from speedproof.protocols.assumptions import Assumption
+from speedproof.protocols.calibration import Calibration, calibrate
+from speedproof.protocols.pair import Rules
+from speedproof.protocols.planning import RunPlan, plan_runs
+from speedproof.protocols.questions import QUESTIONS
+from speedproof.protocols.results import Check, Verdict
+from speedproof.protocols.sequential import CandidateResult
+from speedproof.protocols.stopping import StopRules
+from speedproof.protocols.suite import SuiteComparison, compare_suite
+from speedproof.protocols.summaries import summarise
+from speedproof.report import calibration as of_calibration
+from speedproof.report import planning as of_planning
+from speedproof.report import session as of_session
+from speedproof.report.json import to_json
+from speedproof.report.model import Report
+from speedproof.sessions import SessionOrigin, SessionResult
+
+__all__ = ["EndedSession", "SessionResult", "StopRules", "Verdict", "ended"]
+
+
+@dataclass(frozen=True)
+class EndedSession:
+    """What a file and the session's own test say of its runs."""
+
+    path: Path
+    sessions: tuple[StoredSession, ...]  # those that went on with each other, oldest first
+    metric: str
+    rules: StopRules
+    outcome: SessionResult
+    calibration: Calibration | None = None
+    plan: RunPlan | None = None
+
+    @cached_property
+    def _records(self) -> list[tuple[str, Record]]:
+        """The runs and their processor time; nothing of a calibration, or where no run counts."""
+        counted = any(not tally.useless and tally.runs for tally in self.outcome.measured.tallies)
+        if self.calibration is not None or not counted:
+            return []
+        return [
+            (item.version or "", item)
+            for item in read(self.path, format="speedproof")
+            if isinstance(item, Record)
+            and item.metric in (self.metric, "user", "system")
+            and dict(item.fields)["session"] == self.sessions[-1].head.experiment
+        ]
+
+    @cached_property
+    def suite(self) -> Suite:
+        """The runs."""
+        return Suite.from_records([(v, item) for v, item in self._records if item.metric == self.metric])
+
+    @cached_property
+    def comparisons(self) -> list[SuiteComparison]:
+        """What protocols for fixed sizes say of each candidate; nothing of one version."""
+        versions = [v.name for b in self.sessions[-1].head.benchmarks for v in b.versions]
+        first, *others = dict.fromkeys(versions)
+        fixed = Rules(alpha=self.rules.alpha, margin=self.rules.margin)
+        return [
+            compare_suite(self.suite.pair(first, candidate), (first, candidate), self.metric, fixed)
+            for candidate in (others if len(self.suite.versions) > 1 else ())
+        ]
+
+    @cached_property
+    def findings(self) -> list[CandidateResult]:
+        """What the session's own test says; marked where another quantity says the opposite."""
+        return [_contradicted(finding, self.comparisons) for finding in self.outcome.findings]
+
+    def report(
+        self,
+        *,
+        file: str,
+        control: bool,
+        unaffected: Sequence[str],
+        builds: tuple[int, bool] | None,
+    ) -> Report:
+        """All of it in words."""
+        if self.plan is not None:
+            return of_planning.report(self.plan)
+        if self.calibration is not None:
+            return of_calibration.report(self.calibration, self.findings[0])
+        spent = Suite.from_records(
+            [(v, item) for v, item in self._records if "time" == self.metric != item.metric]
+        )
+        return of_session.report(
+            self.findings,
+            of_session.sides_of(self.suite, self.metric),
+            alpha=self.rules.alpha,
+            margin=self.rules.margin,
+            spent=of_session.spent_of(spent),
+            file=file,
+            control=control,
+            unaffected=unaffected,
+            gate=self.rules.gate,
+            absent=self.outcome.measured.absent,
+            builds=builds,
+            load=load_of(self.sessions[-1].head.environment),
+        )
+
+    def alone(self) -> list[str]:
+        """A line for each benchmark of a session of one version."""
+        lines = []
+        for (key, version), sample in self.suite.samples.items():
+            s = summarise(sample)
+            middle, deviation, least = (format_value(v, s.unit) for v in (s.median, s.deviation, s.minimum))
+            lines.append(
+                f"{version} ({key.benchmark}): median {middle}, deviation {deviation}, minimum {least}, {s.n} runs"
+            )
+        return lines
+
+    def to_json(self) -> str:
+        """Findings, and how they came to be."""
+        measured = self.outcome.measured
+        how = SessionOrigin(
+            str(self.path),
+            tuple(session.head.session for session in self.sessions),
+            self.metric,
+            self.rules.alpha,
+            self.rules.margin,
+            self.rules.precision,
+            dict(measured.reasons),
+            measured.interrupted,
+            measured.tallies,
+        )
+        extra = [found for found in (self.calibration, self.plan) if found is not None]
+        return to_json("run", [*self.findings, *extra], session=how)
+
+    def to_hyperfine(self) -> str:
+        """The runs as hyperfine writes them."""
+        return to_hyperfine(list(self.sessions))
+
+
+def ended(
+    path: Path,
+    names: Collection[str],
+    rules: StopRules,
+    outcome: SessionResult,
+    metric: str,
+    *,
+    calibrating: bool = False,
+    planning: bool = False,
+) -> EndedSession:
+    """What came of sessions that went on with each other."""
+    sessions = tuple(session for session in read_sessions(path) if session.head.session in names)
+    return EndedSession(
+        path,
+        sessions,
+        metric,
+        rules,
+        outcome,
+        calibrate(*_calibration_runs(sessions), alpha=rules.alpha) if calibrating else None,
+        _plan(sessions, rules.alpha) if planning else None,
+    )
+
+
+def _calibration_runs(
+    sessions: Sequence[StoredSession],
+) -> tuple[list[tuple[float, float]], list[float], float]:
+    """Times by block, times in order, and the seconds that all of it took."""
+    blocks: dict[tuple[str, int], list[float]] = {}
+    in_order, seconds = [], 0.0
+    for session in sessions:
+        runs = [
+            run
+            for run in session.runs
+            if not run.warmup and run.exit == 0 and not run.timed_out and "time" in run.metrics
+        ]
+        if not runs:
+            continue
+        for run in sorted(runs, key=lambda run: run.version):
+            blocks.setdefault((run.session, run.block), []).append(run.metrics["time"])
+        in_order += [run.metrics["time"] for run in runs]
+        seconds += runs[-1].at + runs[-1].metrics["time"] - runs[0].at
+    return [(b[0], b[1]) for b in blocks.values() if len(b) == 2], in_order, seconds
+
+
+def _plan(sessions: Sequence[StoredSession], alpha: float) -> RunPlan:
+    """From a pilot: the times of every version by build, and what builds and runs took."""
+    times: dict[str, dict[tuple[str, int], list[float]]] = {}
+    for session in sessions:
+        for run in session.runs:
+            if not run.warmup and run.exit == 0 and run.build is not None and "time" in run.metrics:
+                place = (run.benchmark, run.build)
+                times.setdefault(run.version, {}).setdefault(place, []).append(run.metrics["time"])
+    pilot = []
+    for builds in times.values():
+        runs = min(map(len, builds.values()))
+        pilot.append(np.array([values[:runs] for values in builds.values()]))
+    took = [b.seconds for p in sessions[-1].head.benchmarks for v in p.versions for b in v.builds]
+    each = [value for builds in times.values() for values in builds.values() for value in values]
+    return plan_runs(pilot, float(np.mean(took)), float(np.mean(each)), alpha=alpha)
+
+
+def _contradicted(finding: CandidateResult, results: Sequence[SuiteComparison]) -> CandidateResult:
+    """Another quantity may be better where this one is worse: then neither is the whole answer."""
+    opposite = {Verdict.FASTER: Verdict.SLOWER, Verdict.SLOWER: Verdict.FASTER}.get(finding.verdict)
+    where = [
+        QUESTIONS[comparison.protocol].where
+        for result in results
+        if result.candidate == finding.candidate
+        for comparison in result.comparisons
+        if comparison.benchmark == finding.benchmark and comparison.verdict is opposite
+    ]
+    if not where:
+        return finding
+    told = f"{' and '.join(where)} it is the other way"
+    warning = Check.warning(Assumption.ONE_ANSWER, finding.candidate, told)
+    return replace(finding, warnings=(*finding.warnings, warning))
