@@ -163,6 +163,19 @@ def test_a_gate_that_measures(seconds: str, runs: str, code: int, said: str) -> 
     ]
 
 
+def test_gate_over_a_suite_measures() -> None:
+    """``gate --suite`` is ``run --gate --suite``; on files it stays what it was."""
+    commands = '{ old = "sleep 0.01", new = "sleep 0.01" }'
+    Path("bench.toml").write_text(
+        f"[versions.old]\n[versions.new]\n[benchmarks.nap]\ncommands = {commands}\n"
+    )
+    code, out, err = speedproof("gate", "--suite", "bench.toml", "--max-runs", "4", "--save", "r.jsonl")
+    assert code == 3, err
+    assert "UNDECIDED: nap may be over 2 % slower" in out
+    assert read_sessions(Path("r.jsonl"))[0].options.gate
+    assert speedproof("gate", "old", "new")[0] == 2
+
+
 def test_a_gate_holds_every_candidate() -> None:
     words = ("--gate", "--margin", "50%", "--min-runs", "3", "--max-runs", "25", "--name", "a", "--name", "b")
     code, out, err = speedproof("run", *words, "--name", "c", "sleep 0.03", "sleep 0.03", "sleep 0.12")

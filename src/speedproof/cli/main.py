@@ -47,6 +47,8 @@ COMMANDS = {
     "help": "show the help of a command",
 }
 
+_MEASURING = frozenset(["--driver", "--revisions", "--suite"])
+
 
 class Program(click.Group):
     """The commands; the module of one is imported when it is asked for."""
@@ -93,7 +95,13 @@ class Program(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """A command by its name; a name that there is not gets the nearest one suggested."""
+        """A command by its name; a name that there is not gets the nearest one suggested.
+
+        A gate over a suite, revisions or a driver measures, as ``run --gate`` does.
+        """
+        own = args[: args.index("--")] if "--" in args else args
+        if args[:1] == ["gate"] and any(word.partition("=")[0] in _MEASURING for word in own):
+            args = ["run", "--gate", *args[1:]]
         if args and args[0] not in COMMANDS and not ctx.resilient_parsing:
             raise unknown_command(args[0], list(COMMANDS), ctx)
         return super().resolve_command(ctx, args)

@@ -31,10 +31,7 @@ def report(
         rules=GateRules(alpha=suite.alpha, multiplicity="none"),
         outcome=outcome_of(outcomes, absent),
         rows=rows,
-        absent=tuple(
-            Absent(name, suite.metric, f"{suite.reference} has it, {suite.candidate} has not")
-            for name in absent
-        ),
+        absent=tuple(Absent(name, suite.metric, "only the reference has it") for name in absent),
         added=(),
         ignored=(),
         sessions_apart=False,
