@@ -7,24 +7,23 @@ from contextlib import ExitStack
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 
-import msgspec
-
 from speedproof.api.given import alpha_of
-from speedproof.cli.command import Args
-from speedproof.cli.console import Console
-from speedproof.cli.options import confidence_of
-from speedproof.data.session_file import PlannedBenchmark, PlannedBuild, PlannedVersion
-from speedproof.errors import UsageError
-from speedproof.measure.plan import (
+from speedproof.api.plans import (
     Hooks,
+    PlannedBenchmark,
     idle_parameters,
+    led_by,
     leftover_placeholders,
     plan_calibration,
     plan_commands,
-    plan_trees,
+    plan_revisions,
     read_plan,
+    with_environments,
 )
-from speedproof.measure.programs import lacks, not_found
+from speedproof.cli.command import Args
+from speedproof.cli.console import Console
+from speedproof.cli.options import confidence_of
+from speedproof.errors import UsageError
 
 # What the plan is made from, and where a suite has it.
 PLANNED = {
@@ -56,56 +55,6 @@ def _parameters(args: Args) -> dict[str, list[str]]:
             raise UsageError(f"the parameter {name} is given twice; put all its values into one list")
         parameters[name] = values
     return parameters
-
-
-def _revisions(
-    args: Args, command: str | list[str], hooks: Hooks, console: Console, held: ExitStack
-) -> tuple[PlannedBenchmark, ...]:
-    """Build every revision, and plan the command in each of them."""
-    from speedproof.measure.build import BuildCache
-    from speedproof.measure.revisions import control_of, repository, resolve
-
-    top = repository(Path.cwd())
-    revisions = resolve(top, args.revisions)
-    if args.control:
-        revisions = (revisions[0], control_of(revisions[0]), *revisions[1:])
-    inside = str(Path.cwd().relative_to(top)) if Path.cwd() != top else ""
-    cache = BuildCache().all(
-        top,
-        revisions,
-        args.build,
-        inside=inside,
-        variables=args.build_env,
-        copies=args.builds,
-        tell=console.remark,
-    )
-    builds = held.enter_context(cache)
-    if reused := sum(build.cached for build in builds):
-        console.remark(f"{reused} of {len(builds)} builds are from the cache (see: speedproof cache)")
-    trees: dict[str, list[PlannedBuild]] = {}
-    for build in builds:
-        padding = build.revision.padding if args.builds else 0
-        trees.setdefault(build.revision.name, []).append(
-            PlannedBuild(str(build.folder), padding, build.seconds)
-        )
-    plan = plan_trees(command, trees, _parameters(args), hooks, benchmark=args.benchmark)
-    return tuple(_present(benchmark, args.build, console) for benchmark in plan)
-
-
-def _present(benchmark: PlannedBenchmark, build: str, console: Console) -> PlannedBenchmark:
-    """Without the revisions that do not have the program yet, or any more."""
-    here = []
-    for number, version in enumerate(benchmark.versions):
-        if missing := not_found([PlannedBenchmark(benchmark.name, (version,))]):
-            text = lacks(version.name, missing, build)
-            if number == 0 or len(benchmark.versions) == 2:
-                raise UsageError(text)
-            console.remark(f"left out: {text}")
-        else:
-            here.append(version)
-    if len(here) < 2:
-        raise UsageError(f"no revision but {here[0].name} has the program of {benchmark.name}")
-    return msgspec.structs.replace(benchmark, versions=tuple(here))
 
 
 def plan_of(args: Args, console: Console, held: ExitStack) -> tuple[PlannedBenchmark, ...]:
@@ -153,7 +102,19 @@ def plan_of(args: Args, console: Console, held: ExitStack) -> tuple[PlannedBench
                     "--revisions measures one command, and names its versions by commit; leave out the others, "
                     "--name and --calibrate"
                 )
-            plan = _revisions(args, commands[0], hooks, console, held)
+            plan = plan_revisions(
+                commands[0],
+                args.revisions,
+                _parameters(args),
+                hooks,
+                build=args.build,
+                variables=args.build_env,
+                builds=args.builds,
+                control=args.control,
+                benchmark=args.benchmark,
+                held=held,
+                tell=console.remark,
+            )
         elif args.calibrate:
             if len(commands) != 1:
                 raise UsageError("--calibrate measures exactly one command against itself")
@@ -165,7 +126,7 @@ def plan_of(args: Args, console: Console, held: ExitStack) -> tuple[PlannedBench
             plan = plan_calibration(commands[0], hooks)
         else:
             plan = plan_commands(commands, args.name, _parameters(args), hooks, benchmark=args.benchmark)
-        plan = tuple(_with_environments(benchmark, own) for benchmark in plan)
+        plan = tuple(with_environments(benchmark, own) for benchmark in plan)
     if args.suite is not None or args.parameter_list or args.parameter_scan:
         for name, text in leftover_placeholders(plan).items():
             console.remark(f"note: nothing gives a value to {{{name}}}, so it stays as it is in {text!r}")
@@ -174,7 +135,7 @@ def plan_of(args: Args, console: Console, held: ExitStack) -> tuple[PlannedBench
                 f"note: the parameter {name} makes no difference to {', '.join(versions)}: all its values give "
                 "the same command"
             )
-    return plan if args.reference is None else tuple(_led_by(args.reference, b) for b in plan)
+    return plan if args.reference is None else tuple(led_by(args.reference, b) for b in plan)
 
 
 def _check_driver(args: Args) -> None:
@@ -215,22 +176,3 @@ def _environments(texts: Sequence[str]) -> tuple[dict[str, dict[str, str]], dict
             raise UsageError(f"--env {text!r} is not of the form KEY=VALUE or VERSION:KEY=VALUE")
         (own.setdefault(version, {}) if colon else common)[name] = value
     return own, common
-
-
-def _with_environments(benchmark: PlannedBenchmark, own: dict[str, dict[str, str]]) -> PlannedBenchmark:
-    names = [version.name for version in benchmark.versions]
-    if unknown := [name for name in own if name not in names]:
-        raise UsageError(f"--env: there is no version {unknown[0]!r}; available: {', '.join(names)}")
-
-    def extended(version: PlannedVersion) -> PlannedVersion:
-        return msgspec.structs.replace(version, env={**version.env, **own.get(version.name, {})})
-
-    return msgspec.structs.replace(benchmark, versions=tuple(map(extended, benchmark.versions)))
-
-
-def _led_by(reference: str, benchmark: PlannedBenchmark) -> PlannedBenchmark:
-    names = [version.name for version in benchmark.versions]
-    if reference not in names:
-        raise UsageError(f"--reference {reference}: there is no such version; available: {', '.join(names)}")
-    ordered = sorted(benchmark.versions, key=lambda version: version.name != reference)
-    return msgspec.structs.replace(benchmark, versions=tuple(ordered))

@@ -1,0 +1,104 @@
+"""What a session is to measure: commands, a suite's, those of revisions that are built first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from speedproof.data.session_file import PlannedBenchmark, PlannedBuild
+from speedproof.errors import UsageError
+from speedproof.measure.plan import (
+    Hooks,
+    idle_parameters,
+    leftover_placeholders,
+    plan_calibration,
+    plan_commands,
+    plan_trees,
+    read_plan,
+)
+from speedproof.measure.programs import lacks, not_found
+
+__all__ = [
+    "Hooks",
+    "PlannedBenchmark",
+    "idle_parameters",
+    "led_by",
+    "leftover_placeholders",
+    "plan_calibration",
+    "plan_commands",
+    "plan_revisions",
+    "read_plan",
+    "with_environments",
+]
+
+
+def plan_revisions(
+    command: str | Sequence[str],
+    names: Sequence[str],
+    parameters: Mapping[str, Sequence[str]],
+    hooks: Hooks,
+    *,
+    build: str,
+    variables: Sequence[str],
+    builds: int | None,
+    control: bool,
+    benchmark: str,
+    held: ExitStack,
+    tell: Callable[[str], None],
+) -> tuple[PlannedBenchmark, ...]:
+    """Build every revision, and plan the command in each of them; the builds are in use while ``held`` is."""
+    from speedproof.measure.build import BuildCache
+    from speedproof.measure.revisions import control_of, repository, resolve
+
+    top = repository(Path.cwd())
+    revisions = resolve(top, names)
+    if control:
+        revisions = (revisions[0], control_of(revisions[0]), *revisions[1:])
+    inside = str(Path.cwd().relative_to(top)) if Path.cwd() != top else ""
+    made = held.enter_context(
+        BuildCache().all(top, revisions, build, inside=inside, variables=variables, copies=builds, tell=tell)
+    )
+    if reused := sum(build.cached for build in made):
+        tell(f"{reused} of {len(made)} builds are from the cache (see: speedproof cache)")
+    trees: dict[str, list[PlannedBuild]] = {}
+    for one in made:
+        padding = one.revision.padding if builds else 0
+        trees.setdefault(one.revision.name, []).append(PlannedBuild(str(one.folder), padding, one.seconds))
+    plan = plan_trees(command, trees, parameters, hooks, benchmark=benchmark)
+    return tuple(_present(benchmark, build, tell) for benchmark in plan)
+
+
+def _present(benchmark: PlannedBenchmark, build: str, tell: Callable[[str], None]) -> PlannedBenchmark:
+    """Without the revisions that do not have the program yet, or any more."""
+    here = []
+    for number, version in enumerate(benchmark.versions):
+        if missing := not_found([PlannedBenchmark(benchmark.name, (version,))]):
+            text = lacks(version.name, missing, build)
+            if number == 0 or len(benchmark.versions) == 2:
+                raise UsageError(text)
+            tell(f"left out: {text}")
+        else:
+            here.append(version)
+    if len(here) < 2:
+        raise UsageError(f"no revision but {here[0].name} has the program of {benchmark.name}")
+    return replace(benchmark, versions=tuple(here))
+
+
+def with_environments(benchmark: PlannedBenchmark, own: Mapping[str, Mapping[str, str]]) -> PlannedBenchmark:
+    """A benchmark whose versions have variables of their own."""
+    names = [version.name for version in benchmark.versions]
+    if unknown := [name for name in own if name not in names]:
+        raise UsageError(f"--env: there is no version {unknown[0]!r}; available: {', '.join(names)}")
+    versions = (replace(v, env={**v.env, **own.get(v.name, {})}) for v in benchmark.versions)
+    return replace(benchmark, versions=tuple(versions))
+
+
+def led_by(reference: str, benchmark: PlannedBenchmark) -> PlannedBenchmark:
+    """A benchmark with its reference first."""
+    names = [version.name for version in benchmark.versions]
+    if reference not in names:
+        raise UsageError(f"--reference {reference}: there is no such version; available: {', '.join(names)}")
+    return replace(benchmark, versions=tuple(sorted(benchmark.versions, key=lambda v: v.name != reference)))
