@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
-from contextlib import ExitStack
-from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
 
+from speedproof.api.run_sessions import (
+    CandidateResult,
+    Question,
+    SessionLine,
+    SessionResult,
+    StopRules,
+    StoredSession,
+    ToolExecutor,
+    Warmup,
+    judged,
+    measured,
+    reviewed,
+)
 from speedproof.cli.command import Args
 from speedproof.cli.console import Console
 from speedproof.cli.live import Watcher
 from speedproof.cli.options import FAILING
 from speedproof.cli.run_request import WantedMetrics, unaffected_of
-from speedproof.data.session_file import Line, SessionLine, StoredSession, control_name
-from speedproof.measure.drivers import ToolExecutor
-from speedproof.measure.executor import CommandExecutor
-from speedproof.measure.programs import fingerprints, replaced
-from speedproof.measure.results import Warmup
-from speedproof.measure.store import ResultsFile
-from speedproof.protocols.results import Verdict
-from speedproof.protocols.sequential import CandidateResult
-from speedproof.protocols.stopping import StopRules
-from speedproof.sessions import ComparedSession, SessionResult
 
 FAILED = 1
 ERROR = 2
@@ -33,7 +32,6 @@ UNDECIDED = 3
 def measure(
     args: Args,
     console: Console,
-    stack: ExitStack,
     path: Path,
     head: SessionLine,
     stored: Sequence[StoredSession],
@@ -43,68 +41,45 @@ def measure(
     tool: ToolExecutor | None,
 ) -> SessionResult:
     """Measure, after what was measured before."""
-    store = stack.enter_context(ResultsFile(path))
-    session = _session(
-        args,
-        head,
-        rules,
-        metrics.executor,
-        append=store.append,
-        watch=stack.enter_context(Watcher(console, metric=args.decide_by)),
-        warmup=warmup,
-        higher_is_better=metrics.higher_is_better,
-        ignore_failure=args.ignore_failure,
-        changed=lambda: replaced(head.benchmarks, head.files, fingerprints(head.benchmarks)),
-        harness=tool,
-    )
-    if stored:
-        console.remark(f"{session.recall(stored)} blocks taken over from {path}")
-    return session.run()
+    question = _question(args, head, rules, higher_is_better=metrics.higher_is_better)
+    with Watcher(console, metric=args.decide_by) as watcher:
+        return measured(
+            head, stored, question, metrics.executor, path,
+            watch=watcher,
+            warmup=warmup,
+            ignore_failure=args.ignore_failure,
+            tool=tool,
+            tell=console.remark,
+        )  # fmt: skip
 
 
 def review(args: Args, stored: Sequence[StoredSession], rules: StopRules) -> SessionResult:
-    """The verdict on what a file holds; it is valid whenever, and for whatever reason, measuring stopped."""
+    """The verdict on what a file holds."""
     head = stored[-1].head
     higher = head.units.get(args.decide_by, ("", ""))[1] == "higher"
-    session = _session(args, head, rules, CommandExecutor(), append=_store_nothing, higher_is_better=higher)
-    session.recall(stored)
-    return session.review()
+    return reviewed(stored, _question(args, head, rules, higher_is_better=higher))
 
 
-def _store_nothing(line: Line) -> None:
-    """Nothing is measured."""
-
-
-def _session(
-    args: Args, head: SessionLine, rules: StopRules, executor: CommandExecutor, **how: Any
-) -> ComparedSession:
-    return ComparedSession(
-        head,
+def _question(args: Args, head: SessionLine, rules: StopRules, *, higher_is_better: bool) -> Question:
+    return Question(
+        args.decide_by,
+        higher_is_better,
         rules,
-        executor,
-        clock=time.monotonic,
-        metric=args.decide_by,
-        control=args.control,
-        repeats=args.runs if args.builds and args.runs else 1,
-        unaffected=unaffected_of(args, head.benchmarks),
-        **how,
+        args.control,
+        unaffected_of(args, head.benchmarks),
+        args.runs if args.builds and args.runs else 1,
     )
 
 
-def exit_code(args: Args, outcome: SessionResult) -> int:
+def exit_code(args: Args, head: SessionLine, rules: StopRules, outcome: SessionResult) -> int:
     """2 when some version has no run that counts or a cleanup failed, 1 when a ``--fail-on`` condition is met."""
     if outcome.measured.fruitless or outcome.measured.unfinished:
         return ERROR
-    judged = [
-        f
-        for f in outcome.findings
-        if not (args.control and f.candidate == control_name(f.reference))
-        and not any(fnmatchcase(f.benchmark, pattern) for pattern in args.unaffected)
-    ]
+    found = judged(outcome, _question(args, head, rules, higher_is_better=False))
     if args.gate:
-        return _gate_code(judged, lacking=bool(outcome.measured.absent))
-    failing = frozenset[Verdict]().union(*(FAILING[name] for name in args.fail_on))
-    return FAILED if any(finding.verdict in failing for finding in judged) else 0
+        return _gate_code(found, lacking=bool(outcome.measured.absent))
+    failing = frozenset[str]().union(*(FAILING[name] for name in args.fail_on))
+    return FAILED if any(finding.verdict in failing for finding in found) else 0
 
 
 def _gate_code(findings: Sequence[CandidateResult], *, lacking: bool) -> int:

@@ -121,7 +121,7 @@ def _carry_out(args: Args, console: Console, held: ExitStack) -> int:
                 rules = rules_of(args, head.benchmarks)
             from speedproof.cli.run_measure import exit_code, measure
 
-            outcome = measure(args, console, stack, path, head, stored, rules, warmup, metrics, tool)
+            outcome = measure(args, console, path, head, stored, rules, warmup, metrics, tool)
         except (SpeedproofError, OSError):
             _say_what_is_left(console, path, head.session)
             raise
@@ -131,7 +131,7 @@ def _carry_out(args: Args, console: Console, held: ExitStack) -> int:
     if outcome.measured.interrupted:
         console.remark(f"to go on: speedproof run --resume {shlex.quote(str(path))}")
     report(args, console, path, [*head.resumes, head.session], rules, outcome)
-    return INTERRUPTED if outcome.measured.interrupted else exit_code(args, outcome)
+    return INTERRUPTED if outcome.measured.interrupted else exit_code(args, head, rules, outcome)
 
 
 def _found_by(
@@ -200,7 +200,7 @@ def _review(args: Args, console: Console) -> int:
             args.review, f"session {head.session}", "holds no run, so there is nothing to review"
         )
     report(args, console, Path(args.review), [s.head.session for s in stored], rules, outcome)
-    return exit_code(args, outcome)
+    return exit_code(args, head, rules, outcome)
 
 
 def _say_what_is_left(console: Console, path: Path, session: str) -> None:
