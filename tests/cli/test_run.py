@@ -615,7 +615,9 @@ def test_review_tells_of_lines_and_sessions_that_it_leaves_out() -> None:
 
 
 def test_what_never_ran_leaves_no_file() -> None:
+    """Nor what only warmed up."""
     assert speedproof("run", "./no-such-program", "true")[0] == 2
+    assert speedproof("run", "true", "false")[0] == 2
     assert list(Path().glob("*.jsonl")) == []
 
 

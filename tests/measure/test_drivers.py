@@ -307,6 +307,12 @@ def test_what_the_tool_does_itself_is_refused(words: list[str], message: str) ->
     assert message in " ".join(err.split())
 
 
+def test_a_driver_wants_two_commands() -> None:
+    code, _, err = run("--driver", "go", "true")
+    assert code == 2
+    assert "compares two commands or more" in err
+
+
 def test_a_tool_that_fails_is_shown() -> None:
     Path("bad").write_text("#!/bin/sh\necho no such benchmark >&2\nexit 3\n")
     Path("bad").chmod(0o755)

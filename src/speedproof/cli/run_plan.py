@@ -127,6 +127,8 @@ def plan_of(args: Args, console: Console, held: ExitStack) -> tuple[PlannedBench
         else:
             plan = plan_commands(commands, args.name, _parameters(args), hooks, benchmark=args.benchmark)
         plan = tuple(with_environments(benchmark, own) for benchmark in plan)
+        if args.driver and len(plan[0].versions) < 2:
+            raise UsageError(f"--driver {args.driver} compares two commands or more, the reference first")
     if args.suite is not None or args.parameter_list or args.parameter_scan:
         for name, text in leftover_placeholders(plan).items():
             console.remark(f"note: nothing gives a value to {{{name}}}, so it stays as it is in {text!r}")

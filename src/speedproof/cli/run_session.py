@@ -209,7 +209,7 @@ def _say_what_is_left(console: Console, path: Path, session: str) -> None:
         sessions = read_sessions(path) if path.is_file() else []
         if any(not run.warmup for s in sessions if s.head.session == session for run in s.runs):
             console.remark(f"what was measured before the error: speedproof run --review {path}")
-        elif sessions and not any(s.runs for s in sessions):
+        elif sessions and all(run.warmup for s in sessions for run in s.runs):
             path.unlink()
 
 

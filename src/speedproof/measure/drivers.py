@@ -163,8 +163,10 @@ class ToolExecutor(Struct):
         if run.failed:
             raise RunError(f"{version.text!r} {run.describe_failure()}")
         if not found:
+            how = "printed" if DRIVERS[self.driver].printed else "wrote"
             raise RunError(
-                f"{version.text!r} printed nothing in which the reader of {self.driver} finds a time"
+                f"{version.text!r} {how} nothing in which the reader of {self.driver} finds a time; is it "
+                f"{self.driver} that this starts?"
             )
         return found
 
