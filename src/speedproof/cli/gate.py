@@ -60,7 +60,7 @@ COMMAND = _Gate(
         "  speedproof gate --baseline a.json --candidate b.json --policy equivalence\n"
         "  speedproof gate --baseline a.json --candidate b.json --undecided pass\n"
         "  speedproof gate --baseline a.json --candidate b.json --html gate.html\n"
-        "  speedproof gate --suite bench.toml                measures, as run --gate does;\n"
+        "  speedproof gate --suite bench.toml                measures, as run --gate\n"
         "  speedproof gate --driver go --revisions main HEAD -- go test -bench=. ./sort\n"
         "\n"
         "exit codes: 0 pass, 1 fail, 2 error, 3 undecided (see --undecided)"
