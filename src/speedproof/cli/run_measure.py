@@ -18,11 +18,12 @@ from speedproof.api.run_sessions import (
     measured,
     reviewed,
 )
+from speedproof.api.run_start import WantedMetrics
 from speedproof.cli.command import Args
 from speedproof.cli.console import Console
 from speedproof.cli.live import Watcher
 from speedproof.cli.options import FAILING
-from speedproof.cli.run_request import WantedMetrics, unaffected_of
+from speedproof.cli.run_request import unaffected_of
 
 FAILED = 1
 ERROR = 2
@@ -41,7 +42,7 @@ def measure(
     tool: ToolExecutor | None,
 ) -> SessionResult:
     """Measure, after what was measured before."""
-    question = _question(args, head, rules, higher_is_better=metrics.higher_is_better)
+    question = _question(args, head, rules)
     with Watcher(console, metric=args.decide_by) as watcher:
         return measured(
             head, stored, question, metrics.executor, path,
@@ -55,15 +56,13 @@ def measure(
 
 def review(args: Args, stored: Sequence[StoredSession], rules: StopRules) -> SessionResult:
     """The verdict on what a file holds."""
-    head = stored[-1].head
-    higher = head.units.get(args.decide_by, ("", ""))[1] == "higher"
-    return reviewed(stored, _question(args, head, rules, higher_is_better=higher))
+    return reviewed(stored, _question(args, stored[-1].head, rules))
 
 
-def _question(args: Args, head: SessionLine, rules: StopRules, *, higher_is_better: bool) -> Question:
+def _question(args: Args, head: SessionLine, rules: StopRules) -> Question:
     return Question(
         args.decide_by,
-        higher_is_better,
+        head.units.get(args.decide_by, ("", ""))[1] == "higher",
         rules,
         args.control,
         unaffected_of(args, head.benchmarks),
@@ -75,7 +74,7 @@ def exit_code(args: Args, head: SessionLine, rules: StopRules, outcome: SessionR
     """2 when some version has no run that counts or a cleanup failed, 1 when a ``--fail-on`` condition is met."""
     if outcome.measured.fruitless or outcome.measured.unfinished:
         return ERROR
-    found = judged(outcome, _question(args, head, rules, higher_is_better=False))
+    found = judged(outcome, _question(args, head, rules))
     if args.gate:
         return _gate_code(found, lacking=bool(outcome.measured.absent))
     failing = frozenset[str]().union(*(FAILING[name] for name in args.fail_on))

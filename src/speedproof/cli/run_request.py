@@ -3,34 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import NamedTuple
 
 from speedproof.api.given import alpha_of
+from speedproof.api.run_start import (
+    Gate,
+    PlannedBenchmark,
+    SessionOptions,
+    StopRules,
+    StoredSession,
+    WantedMetrics,
+    Warmup,
+    recorded,
+    wanted_metrics,
+)
 from speedproof.cli.command import Args
 from speedproof.cli.console import Console
 from speedproof.cli.options import confidence_of
 from speedproof.cli.run_plan import PLANNED
-from speedproof.data.session_file import (
-    PlannedBenchmark,
-    SessionOptions,
-    StoredSession,
-)
 from speedproof.errors import UsageError
-from speedproof.measure.executor import CommandExecutor
-from speedproof.measure.metrics import (
-    ACCOUNTED,
-    OutputMetric,
-    check_names,
-    energy_meter,
-    parse_metric,
-    perf_counters,
-    units_of,
-)
-from speedproof.measure.results import Warmup
-from speedproof.protocols.stopping import Gate, StopRules
 
 # What a resumed session takes over from the last: these change what is measured ...
 _MEASURED = (
@@ -78,16 +71,11 @@ def inherit(args: Args, stored: StoredSession) -> None:
         setattr(args, name, getattr(stored.options, name))
     units = stored.head.units
     counted = args.perf is not None and any(event in units for event in _events(args.perf))
-    _decide(args, _recorded(units, counted=counted, energy=args.energy))
+    _decide(args, recorded(units, counted=counted, energy=args.energy))
 
 
 def _events(text: str) -> list[str]:
     return [event.strip() for event in text.split(",")]
-
-
-def _recorded(units: Iterable[str], *, counted: bool, energy: bool) -> list[str]:
-    """The metrics of each run; under perf the kernel's accounting would be of perf itself."""
-    return ["time", *([] if counted else ACCOUNTED), *units, *(["energy"] if energy else [])]
 
 
 def _decide(args: Args, known: Sequence[str]) -> None:
@@ -96,14 +84,6 @@ def _decide(args: Args, known: Sequence[str]) -> None:
         args.decide_by = "time"
     if args.decide_by not in known:
         raise UsageError(f"--decide-by {args.decide_by}: no such metric; available: {', '.join(known)}")
-
-
-class WantedMetrics(NamedTuple):
-    """What is measured of each run, and by what."""
-
-    executor: CommandExecutor
-    units: dict[str, tuple[str, str]]
-    higher_is_better: bool
 
 
 _VERDICTS = ("fail_on", "gate", "margin", "precision", "stop_at_proof")
@@ -194,27 +174,16 @@ def pin(cpus: str | None) -> None:
 
 
 def metrics_of(args: Args, folder: Path, console: Console) -> WantedMetrics:
-    """The executor with every metric that was asked for and is to be had here; the others are remarked."""
-    output: tuple[OutputMetric, ...] = tuple(parse_metric(text) for text in args.metric)
-    perf, energy = None, None
-    events = [] if args.perf is None else _events(args.perf)
-    check_names(output, events)
-    if events:
-        perf, absent = perf_counters(events, folder / "perf.txt")
-        if perf is not None:
-            console.remark(
-                "note: perf starts the programs and takes their time; user time, memory and the like are "
-                "left out"
-            )
-        if absent:
-            console.remark(f"note: {absent}")
-    if args.energy:
-        energy, absent = energy_meter()
-        if absent:
-            console.remark(f"note: {absent}")
-    units = dict(units_of(output, perf))
-    executor = CommandExecutor(
-        args.input, args.output == "capture" or bool(output), args.timeout, output, perf, energy
+    """What is measured of each run; the metric that decides must be among it."""
+    wanted = wanted_metrics(
+        args.metric,
+        [] if args.perf is None else _events(args.perf),
+        folder,
+        with_energy=args.energy,
+        input=args.input,
+        capture=args.output == "capture",
+        timeout=args.timeout,
+        tell=console.remark,
     )
-    _decide(args, _recorded(units, counted=perf is not None, energy=energy is not None))
-    return WantedMetrics(executor, units, units.get(args.decide_by, ("", ""))[1] == "higher")
+    _decide(args, wanted.known)
+    return wanted

@@ -8,7 +8,7 @@ import signal
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime
 from importlib import import_module
@@ -18,6 +18,17 @@ from types import FrameType
 
 from msgspec.structs import replace
 
+from speedproof.api.run_start import (
+    StoredSession,
+    Warmup,
+    discovered,
+    look_around,
+    new_head,
+    read_sessions,
+    same_files,
+    stored_chain,
+    tool_executor,
+)
 from speedproof.cli.command import Args
 from speedproof.cli.console import Console
 from speedproof.cli.outputs import check_outputs
@@ -31,25 +42,11 @@ from speedproof.cli.run_request import (
     rules_of,
     warmup_of,
 )
-from speedproof.data.session_file import (
-    PlannedBenchmark,
-    SessionLine,
-    StoredSession,
-)
 from speedproof.errors import FormatError, SpeedproofError, UsageError
-from speedproof.measure.cache import untold
-from speedproof.measure.drivers import ToolExecutor, lacks, planned
-from speedproof.measure.environment import differences, disturbances, snapshot
-from speedproof.measure.execute import shell_command
-from speedproof.measure.executor import shell_start
-from speedproof.measure.programs import fingerprints, not_found, was_changed
-from speedproof.measure.results import Warmup
-from speedproof.measure.store import new_head, read_sessions
 
 INTERRUPTED = 130
 _ALONE_RUNS = 30
 _SAME_EVENT_SECONDS = 1.0
-_LONG_INVOCATION_SECONDS = 3.0
 # In the order in which it is needed; the last two are what NumPy loads at its first median and random number.
 _LOADED_LATE = (
     "speedproof.sessions", "speedproof.formats", "speedproof.cli.run_measure", "speedproof.cli.run_report",
@@ -71,7 +68,7 @@ def _carry_out(args: Args, console: Console, held: ExitStack) -> int:
     refuse_verdicts(args)
     plan = stored[-1].head.benchmarks if stored else plan_of(args, console, held)
     rules = rules_of(args, plan)
-    files = _same_files(args, stored, plan)
+    files = same_files(args.resume, stored, plan)
     warmup = Warmup(0) if args.driver else warmup_of(args.warmup)
     if (
         max(len(benchmark.versions) for benchmark in plan) == 1
@@ -86,21 +83,8 @@ def _carry_out(args: Args, console: Console, held: ExitStack) -> int:
     with ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="speedproof-"))
         metrics = metrics_of(args, Path(folder), console)
-        tool = (
-            ToolExecutor(args.driver, metrics.executor, Path(folder), _times_of(args.driver))
-            if args.driver
-            else None
-        )
-        environment = snapshot()
-        warnings = disturbances(environment)
-        for warning in untold(warnings):
-            console.remark(f"note: {warning}")
-        if args.shell:
-            seconds = shell_start(shell_command("", args.shell))
-            console.remark(
-                f"note: every run includes the start of {args.shell}, about {1e3 * seconds:.2g} ms; it brings "
-                "speedups closer to 1"
-            )
+        tool = tool_executor(args.driver, metrics.executor, Path(folder)) if args.driver else None
+        environment, warnings = look_around(args.shell, stored, console.remark)
         head = new_head(
             plan,
             seed=args.seed,
@@ -112,12 +96,10 @@ def _carry_out(args: Args, console: Console, held: ExitStack) -> int:
             files=files,
             resumes=tuple(session.head.session for session in stored),
         )
-        if stored and (changed := differences(stored[-1].head.environment, environment)):
-            console.remark(f"note: the machine differs from the last session's: {'; '.join(changed)}")
         stack.enter_context(ends_as_ctrl_c())
         try:
             if tool is not None:
-                head = _found_by(tool, head, stored, console)
+                head = discovered(tool, head, console.remark, resumed=bool(stored), meanwhile=_loading())
                 rules = rules_of(args, head.benchmarks)
             from speedproof.cli.run_measure import exit_code, measure
 
@@ -132,39 +114,6 @@ def _carry_out(args: Args, console: Console, held: ExitStack) -> int:
         console.remark(f"to go on: speedproof run --resume {shlex.quote(str(path))}")
     report(args, console, path, [*head.resumes, head.session], rules, outcome)
     return INTERRUPTED if outcome.measured.interrupted else exit_code(args, head, rules, outcome)
-
-
-def _found_by(
-    tool: ToolExecutor, head: SessionLine, stored: Sequence[StoredSession], console: Console
-) -> SessionLine:
-    """The benchmarks of another tool: what one invocation of each side finds, which counts for nothing else."""
-    sides = list({v.name: v for benchmark in head.benchmarks for v in benchmark.versions}.values())
-    console.remark(f"looking for the benchmarks of {tool.driver}")
-    begun = time.monotonic()
-    with _loading():
-        measured = {v.name: tool.discover(v) for v in sides}
-    found, tool.aliases, absent = planned(sides, measured)
-    each = (time.monotonic() - begun) / len(sides)
-    if each > _LONG_INVOCATION_SECONDS:
-        console.remark(
-            f"note: an invocation takes {each:.0f} s; shorter ones decide sooner; see the tool's own options"
-        )
-    first = sides[0].name
-    for name, versions in absent.items():
-        console.remark(f"left out: {lacks(name, versions, first)}")
-    lacking = {name: versions for name, versions in absent.items() if first not in versions}
-    return replace(head, benchmarks=head.benchmarks if stored else found, absent=lacking)
-
-
-def _times_of(tool: str) -> Callable[[Path], Mapping[str, float]]:
-    """The reader of a tool's files, loaded with the first of them."""
-
-    def read(path: Path) -> Mapping[str, float]:
-        from speedproof.sessions import tool_times
-
-        return tool_times(tool)(path)
-
-    return read
 
 
 @contextmanager
@@ -256,43 +205,9 @@ def _stored(args: Args, console: Console, file: str | None) -> list[StoredSessio
         raise UsageError("--review only looks, --resume measures; give one of them")
     if args.commands or args.words or args.suite or args.save or args.name or args.reference:
         raise UsageError(f"{option} takes commands, names and file from the session; leave them out")
-    sessions = read_sessions(Path(file), left_out=lambda what: console.remark(f"left out: {what}"))
-    last = sessions[-1].head
-    chain = [session for session in sessions if session.head.session in (*last.resumes, last.session)]
-    for session in chain:
-        session.check(file)
-    if absent := [name for name in last.resumes if name not in {s.head.session for s in chain}]:
-        raise FormatError(
-            file,
-            f"session {last.session}",
-            f"goes on with {', '.join(absent)}, which the file lacks: the verdict rests on those runs, too; put "
-            "the files together with cat, the older first",
-        )
-    inherit(args, sessions[-1])
-    if others := len(sessions) - len(chain):
+    chain, others = stored_chain(file, option, console.remark)
+    inherit(args, chain[-1])
+    if others:
         are = "session of the file is" if others == 1 else "sessions of the file are"
         console.remark(f"note: {others} other {are} not part of this one")
     return chain
-
-
-def _same_files(
-    args: Args, stored: Sequence[StoredSession], plan: Sequence[PlannedBenchmark]
-) -> dict[str, str]:
-    """Look at what the commands consist of; blocks of other programs are not gone on with."""
-    if missing := not_found(plan):
-        raise FormatError(
-            missing, "", "no such program; give its path, or --shell if it is built into a shell"
-        )
-    files = fingerprints(plan)
-    known = next((session for session in reversed(stored) if session.head.files), None)
-    if known and (changed := was_changed(known, files)):
-        before = known.head
-        where = known.options.directory
-        elsewhere = f" (it was started in {where})" if where != str(Path.cwd()) else ""
-        raise FormatError(
-            args.resume,
-            f"session {before.session}",
-            f"{', '.join(changed)}: not what was measured then{elsewhere}, and blocks of different programs make "
-            "no comparison; measure anew without --resume, or put back what was there",
-        )
-    return files

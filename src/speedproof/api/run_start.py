@@ -1,0 +1,203 @@
+"""What happens before a session of ``run`` measures: metrics, machine, programs, a tool's benchmarks.
+
+It is imported before anything is known to be measured, so nothing here imports what computes.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from speedproof.data.session_file import PlannedBenchmark, SessionLine, SessionOptions, StoredSession
+from speedproof.errors import FormatError
+from speedproof.measure.cache import untold
+from speedproof.measure.drivers import ToolExecutor, lacks, planned
+from speedproof.measure.environment import differences, disturbances, snapshot
+from speedproof.measure.execute import shell_command
+from speedproof.measure.executor import CommandExecutor, shell_start
+from speedproof.measure.metrics import (
+    ACCOUNTED,
+    OutputMetric,
+    check_names,
+    energy_meter,
+    parse_metric,
+    perf_counters,
+    units_of,
+)
+from speedproof.measure.programs import fingerprints, not_found, was_changed
+from speedproof.measure.results import Warmup
+from speedproof.measure.store import new_head, read_sessions
+from speedproof.protocols.stopping import Gate, StopRules
+
+__all__ = [
+    "Gate",
+    "PlannedBenchmark",
+    "SessionLine",
+    "SessionOptions",
+    "StopRules",
+    "StoredSession",
+    "ToolExecutor",
+    "WantedMetrics",
+    "Warmup",
+    "discovered",
+    "look_around",
+    "new_head",
+    "read_sessions",
+    "recorded",
+    "same_files",
+    "stored_chain",
+    "tool_executor",
+    "wanted_metrics",
+]
+
+_LONG_INVOCATION_SECONDS = 3.0
+_Tell = Callable[[str], None]
+
+
+class WantedMetrics(NamedTuple):
+    """What is measured of each run, and by what."""
+
+    executor: CommandExecutor
+    units: dict[str, tuple[str, str]]
+    known: list[str]  # all of them, those of the kernel included
+
+
+def recorded(units: Iterable[str], *, counted: bool, energy: bool) -> list[str]:
+    """The metrics of each run; under perf the kernel's accounting would be of perf itself."""
+    return ["time", *([] if counted else ACCOUNTED), *units, *(["energy"] if energy else [])]
+
+
+def wanted_metrics(
+    texts: Sequence[str],
+    events: Sequence[str],
+    folder: Path,
+    *,
+    with_energy: bool,
+    input: str,
+    capture: bool,
+    timeout: float | None,
+    tell: _Tell,
+) -> WantedMetrics:
+    """The executor with every metric that was asked for and is to be had here; the others are told."""
+    output: tuple[OutputMetric, ...] = tuple(parse_metric(text) for text in texts)
+    perf, energy = None, None
+    check_names(output, events)
+    if events:
+        perf, absent = perf_counters(events, folder / "perf.txt")
+        if perf is not None:
+            tell(
+                "note: perf starts the programs and takes their time; user time, memory and the like are "
+                "left out"
+            )
+        if absent:
+            tell(f"note: {absent}")
+    if with_energy:
+        energy, absent = energy_meter()
+        if absent:
+            tell(f"note: {absent}")
+    units = dict(units_of(output, perf))
+    executor = CommandExecutor(input, capture or bool(output), timeout, output, perf, energy)
+    return WantedMetrics(
+        executor, units, recorded(units, counted=perf is not None, energy=energy is not None)
+    )
+
+
+def look_around(
+    shell: str, stored: Sequence[StoredSession], tell: _Tell
+) -> tuple[dict[str, str], tuple[str, ...]]:
+    """The machine, and what of it may disturb the measurements; what was not told today is told."""
+    environment = snapshot()
+    warnings = disturbances(environment)
+    for warning in untold(warnings):
+        tell(f"note: {warning}")
+    if shell:
+        tell(
+            f"note: every run includes the start of {shell}, about "
+            f"{1e3 * shell_start(shell_command('', shell)):.2g} ms; it brings speedups closer to 1"
+        )
+    if stored and (changed := differences(stored[-1].head.environment, environment)):
+        tell(f"note: the machine differs from the last session's: {'; '.join(changed)}")
+    return environment, warnings
+
+
+def stored_chain(file: str, option: str, tell: _Tell) -> tuple[list[StoredSession], int]:
+    """The last session of a file and those that it went on with, oldest first; how many others there are."""
+    sessions = read_sessions(Path(file), left_out=lambda what: tell(f"left out: {what}"))
+    last = sessions[-1].head
+    chain = [session for session in sessions if session.head.session in (*last.resumes, last.session)]
+    for session in chain:
+        session.check(file)
+    if absent := [name for name in last.resumes if name not in {s.head.session for s in chain}]:
+        raise FormatError(
+            file,
+            f"session {last.session}",
+            f"goes on with {', '.join(absent)}, which the file lacks: the verdict rests on those runs, too; put "
+            "the files together with cat, the older first",
+        )
+    return chain, len(sessions) - len(chain)
+
+
+def same_files(
+    file: str | None, stored: Sequence[StoredSession], plan: Sequence[PlannedBenchmark]
+) -> dict[str, str]:
+    """Look at what the commands consist of; blocks of other programs are not gone on with."""
+    if missing := not_found(plan):
+        raise FormatError(
+            missing, "", "no such program; give its path, or --shell if it is built into a shell"
+        )
+    files = fingerprints(plan)
+    known = next((session for session in reversed(stored) if session.head.files), None)
+    if file and known and (changed := was_changed(known, files)):
+        before = known.head
+        where = known.options.directory
+        elsewhere = f" (it was started in {where})" if where != str(Path.cwd()) else ""
+        raise FormatError(
+            file,
+            f"session {before.session}",
+            f"{', '.join(changed)}: not what was measured then{elsewhere}, and blocks of different programs make "
+            "no comparison; measure anew without --resume, or put back what was there",
+        )
+    return files
+
+
+def tool_executor(tool: str, executor: CommandExecutor, folder: Path) -> ToolExecutor:
+    """What runs another tool; the reader of its files is loaded with the first of them."""
+
+    def read(path: Path) -> Mapping[str, float]:
+        from speedproof.sessions import tool_times
+
+        return tool_times(tool)(path)
+
+    return ToolExecutor(tool, executor, folder, read)
+
+
+def discovered(
+    tool: ToolExecutor,
+    head: SessionLine,
+    tell: _Tell,
+    *,
+    resumed: bool,
+    meanwhile: AbstractContextManager[None],
+) -> SessionLine:
+    """The benchmarks of another tool: what one invocation of each side finds, which counts for nothing else."""
+    sides = list({v.name: v for benchmark in head.benchmarks for v in benchmark.versions}.values())
+    tell(f"looking for the benchmarks of {tool.driver}")
+    begun = time.monotonic()
+    with meanwhile:
+        measured = {v.name: tool.discover(v) for v in sides}
+    found, tool.aliases, absent = planned(sides, measured)
+    each = (time.monotonic() - begun) / len(sides)
+    if each > _LONG_INVOCATION_SECONDS:
+        tell(
+            f"note: an invocation takes {each:.0f} s; shorter ones decide sooner; see the tool's own options"
+        )
+    first = sides[0].name
+    for name, versions in absent.items():
+        tell(f"left out: {lacks(name, versions, first)}")
+    lacking = {name: versions for name, versions in absent.items() if first not in versions}
+    return replace(head, benchmarks=head.benchmarks if resumed else found, absent=lacking)
