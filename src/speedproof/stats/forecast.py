@@ -14,7 +14,7 @@ from speedproof.arrays import FloatArray
 from speedproof.errors import DataError
 from speedproof.stats.betting import LOG_WEIGHTS, growth
 
-# From 3 blocks half of the forecasts are wrong by a factor of more than 2.5 to 7, from 10 by more than 2 to 4.
+# From 3 blocks half of the forecasts are off by a factor of more than 2.6 to 5.8, from 10 by more than 1.7 to 3.7.
 # More blocks hardly improve that: sessions that still go on are those whose blocks mislead (sequential.md).
 FORECAST_FROM = 10
 """Blocks below which nothing is forecast."""
