@@ -9,6 +9,8 @@ from pathlib import Path, PurePath
 
 from msgspec.structs import replace
 
+from speedproof.corpus.compare import pairs_in_file as pairs_in_file
+from speedproof.corpus.read import query as query
 from speedproof.data.record import FileResults, Record
 from speedproof.errors import UsageError
 from speedproof.formats.options import ReadOptions

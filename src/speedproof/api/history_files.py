@@ -14,7 +14,9 @@ from speedproof.corpus import is_corpus
 from speedproof.data.suite import Key, Suite
 from speedproof.errors import SpeedproofError, UsageError
 from speedproof.history.commits import Commit, resolve, resolve_label
+from speedproof.history.commits import short_name as short_name
 from speedproof.history.rows import Added
+from speedproof.history.rows import QueriedSample as QueriedSample
 
 if TYPE_CHECKING:
     from speedproof.api.history import History

@@ -209,8 +209,8 @@ def _tell(corpus: sp.Corpus, args: Args, console: Console) -> int:
 
 
 def _compare(words: list[str], args: Args, console: Console) -> int:
+    from speedproof.api.corpus_files import pairs_in_file
     from speedproof.api.suites import ASKED, DETAILS
-    from speedproof.corpus.compare import pairs_in_file
 
     check_outputs(args)
     if args.pairs and (args.reference or args.candidate):
@@ -308,7 +308,7 @@ def _whole(found: Any) -> int:
 
 
 def _query(words: list[str], args: Args, console: Console) -> int:
-    from speedproof.corpus.read import query
+    from speedproof.api.corpus_files import query
 
     place, sql = _only(words, "a corpus and a query", 2)
     found = query(place, sql)

@@ -7,11 +7,11 @@ from typing import Literal
 
 import speedproof as sp
 from speedproof.api.given import proportion
+from speedproof.api.history_files import short_name
 from speedproof.cli.command import Args, Argument, Command, Option, in_group
 from speedproof.cli.console import Console
 from speedproof.cli.history_rows import query, transfer
 from speedproof.errors import UsageError
-from speedproof.history.commits import short_name
 from speedproof.report.alarms import alarm_report
 from speedproof.report.history import overview, track_report
 from speedproof.report.json import to_json

@@ -8,11 +8,11 @@ from operator import attrgetter
 from pathlib import Path
 
 import speedproof as sp
+from speedproof.api.history_files import QueriedSample
 from speedproof.cli.command import Args
 from speedproof.cli.console import Console
 from speedproof.cli.outputs import write_whole
 from speedproof.errors import UsageError
-from speedproof.history.rows import QueriedSample
 from speedproof.report.history import LISTED, measured_report
 from speedproof.report.json import to_json
 from speedproof.report.numbers import plural
