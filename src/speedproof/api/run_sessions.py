@@ -18,12 +18,23 @@ from speedproof.protocols.sequential import CandidateResult, SequentialCompariso
 from speedproof.protocols.stopping import StopRules
 from speedproof.sessions import ComparedSession, SessionResult
 
-__all__ = ["CandidateResult", "Question", "SessionLine", "SessionResult", "StopRules", "StoredSession",
-           "ToolExecutor", "Warmup", "judged", "measured", "reviewed"]  # fmt: skip
+__all__ = [
+    "CandidateResult",
+    "SessionLine",
+    "SessionQuestion",
+    "SessionResult",
+    "StopRules",
+    "StoredSession",
+    "ToolExecutor",
+    "Warmup",
+    "judged",
+    "measured",
+    "reviewed",
+]
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class SessionQuestion:
     """What is asked of the runs."""
 
     metric: str  # which decides, and whether more of it is better
@@ -37,7 +48,7 @@ class Question:
 def measured(
     head: SessionLine,
     stored: Sequence[StoredSession],
-    question: Question,
+    question: SessionQuestion,
     executor: CommandExecutor,
     path: Path,
     *,
@@ -63,7 +74,7 @@ def measured(
         return session.run()
 
 
-def reviewed(stored: Sequence[StoredSession], question: Question) -> SessionResult:
+def reviewed(stored: Sequence[StoredSession], question: SessionQuestion) -> SessionResult:
     """The verdict on what a file holds; it is valid whenever, and for whatever reason, measuring stopped."""
     session = _session(stored[-1].head, question, CommandExecutor(), append=_store_nothing)
     session.recall(stored)
@@ -74,7 +85,9 @@ def _store_nothing(line: Line) -> None:
     """Nothing is measured."""
 
 
-def _session(head: SessionLine, question: Question, executor: CommandExecutor, **how: Any) -> ComparedSession:
+def _session(
+    head: SessionLine, question: SessionQuestion, executor: CommandExecutor, **how: Any
+) -> ComparedSession:
     return ComparedSession(
         head,
         question.rules,
@@ -89,7 +102,7 @@ def _session(head: SessionLine, question: Question, executor: CommandExecutor, *
     )
 
 
-def judged(outcome: SessionResult, question: Question) -> list[CandidateResult]:
+def judged(outcome: SessionResult, question: SessionQuestion) -> list[CandidateResult]:
     """The findings that are asked for: not of a second build of the reference, nor of what cannot differ."""
     return [
         f

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from speedproof.api.run_sessions import (
     CandidateResult,
-    Question,
     SessionLine,
+    SessionQuestion,
     SessionResult,
     StopRules,
     StoredSession,
@@ -59,8 +59,8 @@ def review(args: Args, stored: Sequence[StoredSession], rules: StopRules) -> Ses
     return reviewed(stored, _question(args, stored[-1].head, rules))
 
 
-def _question(args: Args, head: SessionLine, rules: StopRules) -> Question:
-    return Question(
+def _question(args: Args, head: SessionLine, rules: StopRules) -> SessionQuestion:
+    return SessionQuestion(
         args.decide_by,
         head.units.get(args.decide_by, ("", ""))[1] == "higher",
         rules,

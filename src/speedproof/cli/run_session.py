@@ -105,7 +105,7 @@ def _carry_out(args: Args, console: Console, held: ExitStack) -> int:
 
             outcome = measure(args, console, path, head, stored, rules, warmup, metrics, tool)
         except (SpeedproofError, OSError):
-            _say_what_is_left(console, path, head.session)
+            _say_what_is_left(console, path, head.session, named=bool(args.save or args.resume))
             raise
     from speedproof.cli.run_report import report
 
@@ -152,13 +152,16 @@ def _review(args: Args, console: Console) -> int:
     return exit_code(args, head, rules, outcome)
 
 
-def _say_what_is_left(console: Console, path: Path, session: str) -> None:
-    """After an error: the runs before it are not lost, and a file without any is not left behind."""
+def _say_what_is_left(console: Console, path: Path, session: str, *, named: bool) -> None:
+    """After an error: the runs before it are not lost; a file without any is not left behind.
+
+    Nor is one of warm-up runs, unless it was asked for by name.
+    """
     with suppress(SpeedproofError, OSError):
         sessions = read_sessions(path) if path.is_file() else []
         if any(not run.warmup for s in sessions if s.head.session == session for run in s.runs):
             console.remark(f"what was measured before the error: speedproof run --review {path}")
-        elif sessions and all(run.warmup for s in sessions for run in s.runs):
+        elif sessions and all(run.warmup and not named for s in sessions for run in s.runs):
             path.unlink()
 
 
