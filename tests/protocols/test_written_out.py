@@ -21,6 +21,7 @@ from speedproof.protocols.stopping import Gate, StopRules
 from speedproof.protocols.suite import compare_suite
 from speedproof.stats.allocation import variance_components
 from speedproof.stats.fixed_pairs import FixedPairs, blocks_needed
+from speedproof.stats.sequential import SequentialResult
 from speedproof.stats.session_spread import SessionSpread
 from speedproof.stats.signed_rank import signed_rank
 
@@ -260,3 +261,38 @@ def test_a_suite_tells_what_one_side_lacks_of_its_own_metric() -> None:
     for metric, lacks in (("time", ("b", "d")), ("memory", ("c", "e"))):
         found = compare_suite(suite.pair("old", "new"), ("old", "new"), metric, Rules())
         assert (found.only_reference, found.only_candidate) == ((lacks[0],), (lacks[1],))
+
+
+@pytest.mark.parametrize("ratio", [1.01, 1 / 1.01])
+def test_what_is_proven_equivalent_is_so_though_a_difference_is_proven_too(ratio: float) -> None:
+    """Without noise both bounds are at 1.01: within 5 %, beyond 1, and no longer within half a per cent."""
+    for margin, expected in ((0.05, Verdict.EQUIVALENT), (0.005, None), (None, None)):
+        found = race(StopRules(margin=margin), [ratio] * 30)
+        decided = Verdict.FASTER if ratio > 1 else Verdict.SLOWER
+        assert found.findings()[0].verdict is (expected or decided)
+        assert (found.results()["Y"].pvalue_faster <= 0.05) == (ratio > 1)
+
+
+def test_a_margin_has_its_inverse_below() -> None:
+    """A quarter more, and four fifths: 1 / 1.25; strictly within, and only where no bound contradicts another."""
+    assert Gate(0.25, 3).edge == 0.8
+    for low, high, expected in (
+        (0.81, 1.24, True),
+        (0.78, 1.1, False),
+        (0.8, 1.1, False),
+        (0.9, 1.25, False),
+        (0.9, 1.26, False),
+        (1.1, 1.05, False),
+    ):
+        result = SequentialResult(30, 0, 0.05, low, high, 0.0, 0.0, 1.0, 1.0)
+        assert result.equivalent(0.25) is expected
+        assert result.contradictory is (low > high)
+    for p, q, found in (
+        (0.05, 1.0, (True, False)),
+        (1.0, 0.05, (False, True)),
+        (0.0501, 0.0501, (False, False)),
+    ):
+        result = SequentialResult(30, 0, 0.05, 0.9, 1.1, 0.0, 0.0, p, q)
+        assert (result.faster, result.slower) == found
+    assert SequentialResult(30, 0, 0.05, 0.0, 1.1, 0.0, 0.0, 1.0, 1.0).precision == math.inf
+    assert SequentialResult(30, 0, 0.05, 0.8, 1.25, 0.0, 0.0, 1.0, 1.0).precision == pytest.approx(0.25)
