@@ -308,6 +308,24 @@ def test_what_the_tool_does_itself_is_refused(words: list[str], message: str) ->
     assert message in " ".join(err.split())
 
 
+def test_versions_of_a_block_are_asked_for_the_same_benchmarks() -> None:
+    """One candidate is decided on a benchmark, the other not: all go on measuring it, or what it does to the next
+    one in its process would be a difference of versions."""
+    command = stand_in("google-benchmark")
+    code, _, err = run(
+        *("--driver", "google-benchmark", "--name", "old", "--name", "new", "--name", "same"),
+        *("--env", "old:SIDE=old", "--env", "new:SIDE=new", "--env", "same:SIDE=same"),
+        *("--env", "new:SLOW=Sum/8", "--stop-at-proof", "--max-runs", "16", "--seed", "1"),
+        *("--save", "r.jsonl", command, command, command),
+    )
+    assert code == 0, err
+    filters = [[w for w in words if "filter" in w] for words in invocations("new")]
+    assert filters == [[w for w in words if "filter" in w] for words in invocations("old")]
+    (session,) = read_sessions(Path("r.jsonl"))
+    counts = Counter((r.benchmark, r.version) for r in session.runs)
+    assert counts["Sum/8", "new"] < counts["Sum/8", "same"] == counts["Sum/8", "old"] == 16
+
+
 def test_a_driver_wants_two_commands() -> None:
     code, _, err = run("--driver", "go", "true")
     assert code == 2
@@ -345,7 +363,9 @@ class FakeHarness:
     def measure(self, version: PlannedVersion) -> Run:
         raise AssertionError(version)
 
-    def measure_all(self, version: PlannedVersion, wanted: Sequence[str]) -> Mapping[str, Run]:
+    def measure_all(
+        self, version: PlannedVersion, wanted: Sequence[str], asked: Sequence[str]
+    ) -> Mapping[str, Run]:
         common = np.exp(0.02 * self.rng.standard_t(3))
         self.now += 1.0
         return {

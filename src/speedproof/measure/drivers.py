@@ -170,17 +170,21 @@ class ToolExecutor(Struct):
             )
         return found
 
-    def measure_all(self, version: PlannedVersion, wanted: Sequence[str]) -> dict[str, Run]:
-        """Run the tool once for these benchmarks; all of it from then on where its filter loses some."""
+    def measure_all(
+        self, version: PlannedVersion, wanted: Sequence[str], asked: Sequence[str]
+    ) -> dict[str, Run]:
+        """Run the tool once for what is asked for; all of it from then on where its filter loses some."""
         own = self.aliases.get(version.name, {})
-        names = [own.get(name, name) for name in wanted]
+        known = set(self._seen.get(version.name, ()))
+        names = [called for name in asked if (called := own.get(name, name)) in known]
         run, found = self._invoke(version, () if self._whole else names)
         if not (run.failed or self._whole or found.keys() >= set(names)):
             self._whole = True
             run, found = self._invoke(version, ())
+        of = {name: own.get(name, name) for name in wanted}
         return {
             name: replace(run, metrics={"time": found[called]} if called in found else {})
-            for name, called in zip(wanted, names, strict=True)
+            for name, called in of.items()
         }
 
     def _invoke(self, version: PlannedVersion, wanted: Sequence[str]) -> tuple[Run, dict[str, float]]:

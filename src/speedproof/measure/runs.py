@@ -32,8 +32,10 @@ class Executor(Protocol):
 class Harness(Executor, Protocol):
     """What measures several benchmarks at once: another tool, which may be asked for some of them only."""
 
-    def measure_all(self, version: PlannedVersion, wanted: Sequence[str]) -> Mapping[str, Run]:
-        """Execute once; a run for every benchmark that is wanted."""
+    def measure_all(
+        self, version: PlannedVersion, wanted: Sequence[str], asked: Sequence[str]
+    ) -> Mapping[str, Run]:
+        """Execute once, for all benchmarks that are asked for; a run for every one that is wanted of it."""
 
 
 class RunLoop(Struct):
@@ -62,14 +64,19 @@ class RunLoop(Struct):
         place: tuple[int, int],
         *,
         warmup: bool,
+        asked: Sequence[PlannedBenchmark] = (),
     ) -> list[tuple[PlannedBenchmark, Run]]:
-        """Run a version once, at its place in its block, for the benchmarks that want it."""
+        """Run a version once, at its place in its block, for the benchmarks that want it.
+
+        What a tool measures in one process may disturb what it measures next there: all versions of a block are
+        asked for the same benchmarks, and what is not wanted of one is discarded.
+        """
         version = built[0]
         at = self.clock() - self.started
         if self.harness is None:
             runs = [self.executor.measure(version)]
         else:
-            found = self.harness.measure_all(version, [benchmark.name for benchmark in wanted])
+            found = self.harness.measure_all(version, [b.name for b in wanted], [b.name for b in asked])
             runs = [found[benchmark.name] for benchmark in wanted]
         for benchmark, run in zip(wanted, runs, strict=True):
             self._keep(benchmark, built, run, place, at, warmup=warmup)

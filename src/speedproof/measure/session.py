@@ -256,7 +256,7 @@ class Session:
                     for name in upcoming if self._warmup.rounds != 0 else ():
                         # A build that has not run yet is not in the machine's caches.
                         for benchmark, run in self._runs.execute(
-                            wanted[name], now[name], (block, 0), warmup=True
+                            wanted[name], now[name], (block, 0), warmup=True, asked=wanting
                         ):
                             yield Progress(benchmark, name, run, True, self._clock() - start, len(wanting))
                 for repeat in range(self._repeats):
@@ -268,7 +268,7 @@ class Session:
                             following = (before + block) * self._repeats + repeat + 1
                             upcoming = self._drawn(number, versions, following)
                         for benchmark, run in self._runs.execute(
-                            wanted[name], now[name], (block, place), warmup=False
+                            wanted[name], now[name], (block, place), warmup=False, asked=wanting
                         ):
                             elapsed = self._clock() - start
                             yield Progress(benchmark, name, run, False, elapsed, len(wanting))
@@ -358,7 +358,7 @@ class Session:
             for position, version in enumerate(versions.values()):
                 own = [b for b in group if version.name in self._deciders[b.name].runners]
                 for benchmark, run in self._runs.execute(
-                    own, (version, None), (len(times) - 1, position), warmup=True
+                    own, (version, None), (len(times) - 1, position), warmup=True, asked=group
                 ):
                     yield Progress(benchmark, version.name, run, True, self._clock() - start, len(group))
                     times[-1].append(run.metrics.get("time", 0.0))
