@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -266,6 +267,116 @@ def test_every_block_has_builds_of_its_own_and_their_runs_are_one_value() -> Non
     ).session
     assert again.recall([stored]) == 11
     assert again.review().findings[0].estimate == pytest.approx(1.2 / 1.05)
+
+
+def built(*names: str, count: int, benchmark: str = "b") -> PlannedBenchmark:
+    """A plan with so many builds of each version."""
+    return PlannedBenchmark(
+        benchmark,
+        tuple(
+            PlannedVersion(n, (n,), n, builds=tuple(PlannedBuild(f"{n}{i}", 1) for i in range(count)))
+            for n in names
+        ),
+    )
+
+
+class LayoutExecutor(FakeExecutor):
+    """The time of a build is its own, whenever it is measured; at some run it is interrupted, or fails."""
+
+    ends_at = math.inf
+    fails_at = math.inf
+
+    def measure(self, version: PlannedVersion) -> Run:
+        run = len(self.calls)
+        if run == self.ends_at:
+            raise KeyboardInterrupt
+        self.calls.append(version.cwd)
+        rng = np.random.default_rng([*map(ord, version.cwd)])
+        return Run({"time": float(np.exp(0.01 * rng.standard_normal()))}, exit=int(run == self.fails_at))
+
+
+def in_pieces(
+    plan: PlannedBenchmark, cuts: list[float], *, repeats: int, fails: bool = False
+) -> tuple[ComparedSession, list[StoredSession]]:
+    """A session of builds that Ctrl-C, or a failed run, ended at these runs, gone on with under other seeds."""
+    count = len(plan.versions[0].builds)
+    rules = StopRules(min_blocks=count, max_blocks=count, max_time=None, fixed=True)
+    stored: list[StoredSession] = []
+    for number, cut in enumerate([*cuts, math.inf]):
+        executor, lines = LayoutExecutor(FakeClock(), {}), list[Line]()
+        setattr(executor, "fails_at" if fails else "ends_at", cut)
+        first = head(plan, session=f"s{number}", seed=11 + number)
+        session = ComparedSession(
+            first, rules, executor, clock=FakeClock(), append=lines.append, warmup=Warmup(0), repeats=repeats
+        )
+        session.recall(stored)
+        with pytest.raises(RunError) if fails and math.isfinite(cut) else nullcontext():
+            session.run()
+        runs = tuple(line for line in lines if isinstance(line, RunLine))
+        stored.append(StoredSession(first, runs))
+    return session, stored
+
+
+@pytest.mark.parametrize("names", ["XY", "XYZ"])
+@pytest.mark.parametrize("fails", [False, True])
+def test_builds_of_a_session_in_pieces_are_those_of_one_in_one_piece(names: str, fails: bool) -> None:
+    """Wherever it was cut: every build once, in the same pairs, so the same verdict, p-values and bounds."""
+    plan = built(*names, count=7)
+    whole, _ = in_pieces(plan, [], repeats=2)
+    told = whole.comparisons["b"].findings()
+    rng = np.random.default_rng(3)
+    runs = 7 * 2 * len(names)
+    cuts = [[k] for k in range(runs)] + [sorted(rng.integers(0, 12, 4).tolist()) for _ in range(12)]
+    for cut in cuts:
+        session, stored = in_pieces(plan, cut, repeats=2, fails=fails)
+        found = session.comparisons["b"].findings()
+        assert found[0].result.blocks == 7
+        assert [f.result.pvalue_faster for f in found] == [f.result.pvalue_faster for f in told]
+        assert [(f.result.low, f.result.high) for f in found] == [(f.result.low, f.result.high) for f in told]
+        # Looked at again, all of it is there.
+        again = ComparedSession(
+            stored[-1].head, StopRules(min_blocks=7, max_blocks=7, fixed=True), LayoutExecutor(FakeClock(), {}),
+            clock=FakeClock(), append=lambda line: None, repeats=2,
+        )  # fmt: skip
+        assert again.recall(stored) == 7
+        assert [f.result for f in again.review().findings] == [f.result for f in found]
+
+
+def test_a_build_that_was_measured_before_does_not_count_again() -> None:
+    """Of blocks with the same build, which a file of a program before this one may hold, the first counts."""
+    plan = built("X", "Y", count=6)
+    _, (session,) = in_pieces(plan, [], repeats=1)
+    runs = [structs.replace(run, build=0) if run.version == "Y" else run for run in session.runs]
+    rules = StopRules(min_blocks=6, max_blocks=6, max_time=None, fixed=True)
+    executor = LayoutExecutor(FakeClock(), {})
+    later = ComparedSession(
+        head(plan, session="t"),
+        rules,
+        executor,
+        clock=FakeClock(),
+        append=lambda line: None,
+        warmup=Warmup(0),
+    )
+    assert later.recall([structs.replace(session, runs=tuple(runs))]) == 1
+    (finding,) = later.run().findings
+    assert finding.result.blocks == 6
+    assert sorted(build for build in executor.calls if build[0] == "Y") == [f"Y{i}" for i in range(1, 6)]
+
+
+@pytest.mark.parametrize("lost", [0, 4, 9])
+def test_a_failed_run_of_builds_costs_its_pair_alone(lost: int) -> None:
+    """Whichever block lacks the reference, the last too: the exact test of the other nine, as SciPy has it."""
+    rules = StopRules(min_blocks=10, max_blocks=10, max_time=None, fixed=True)
+    comparison = SequentialComparison("b", ["X", "Y"], rules)
+    noise = np.random.default_rng(lost)
+    pairs = np.exp(0.05 * noise.standard_normal((10, 2))) * [1.05, 1.0]
+    for block, (x, y) in enumerate(pairs.tolist()):
+        comparison.add({"Y": y} if block == lost else {"X": x, "Y": y})
+    (finding,) = comparison.findings()
+    x, y = np.delete(pairs, lost, axis=0).T
+    expected = stats.wilcoxon(np.log(x / y), alternative="greater", method="exact").pvalue
+    assert finding.result.pvalue_faster == pytest.approx(expected, rel=1e-9)
+    assert comparison.decided
 
 
 def test_a_build_is_run_before_it_is_measured() -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
-from speedproof.data.session_file import RunLine, StoredSession
+from speedproof.data.session_file import PlannedBenchmark, RunLine, StoredSession
 from speedproof.measure.results import Tally
 
 _Tallies = Mapping[tuple[str, str], Tally]
+Block = dict[str, dict[str, list[RunLine]]]
+"""The runs of one block, by benchmark and version."""
 
 
 def counted(session: StoredSession, tallies: _Tallies) -> Iterator[tuple[Tally, RunLine]]:
@@ -18,11 +20,20 @@ def counted(session: StoredSession, tallies: _Tallies) -> Iterator[tuple[Tally, 
             yield tally, run
 
 
-def blocks_of(session: StoredSession, tallies: _Tallies) -> Iterator[tuple[str, dict[str, list[RunLine]]]]:
-    """The runs of every block by version; of one that was cut short, the versions that had all their runs."""
-    blocks: dict[tuple[str, int], dict[str, list[RunLine]]] = {}
+def blocks_of(
+    session: StoredSession, tallies: _Tallies, groups: Sequence[Sequence[PlannedBenchmark]], repeats: int
+) -> Iterator[tuple[int, Block]]:
+    """Every block with the number of its group; of one that was cut short, the versions with all their runs."""
+    group_of = {benchmark.name: number for number, group in enumerate(groups) for benchmark in group}
+    blocks: dict[tuple[int, int], Block] = {}
     for tally, run in counted(session, tallies):
-        blocks.setdefault((tally.benchmark, run.block), {}).setdefault(run.version, []).append(run)
-    for (benchmark, _), runs in blocks.items():
-        most = max(map(len, runs.values()))
-        yield benchmark, {name: lines for name, lines in runs.items() if len(lines) == most}
+        block = blocks.setdefault((group_of[tally.benchmark], run.block), {})
+        block.setdefault(tally.benchmark, {}).setdefault(run.version, []).append(run)
+    for (number, _), found in blocks.items():
+        yield (
+            number,
+            {
+                benchmark: {name: lines for name, lines in runs.items() if len(lines) >= repeats}
+                for benchmark, runs in found.items()
+            },
+        )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -17,11 +17,44 @@ def block_order(versions: Sequence[T], *, seed: int, benchmark: int, block: int)
     return tuple(versions[i] for i in order.tolist())
 
 
-def build_of(count: int, *, seed: int, benchmark: int, version: int, block: int) -> int:
-    """Which of a version's builds a block has: all of them in random order, before any comes again.
+class BuildOrder:
+    """Which builds the next block has: all of a version's in random order, before any comes again.
 
-    Every version has an order of its own, so that the builds of a block are paired at random.
+    Every version has an order of its own, so that the builds of a block are paired at random. A session that goes
+    on with another keeps its seed here, and tells which builds that one has used: it then has the others, in the
+    same pairs as if nothing had come between.
     """
-    turn, place = divmod(block, count)
-    child = np.random.SeedSequence(seed, spawn_key=(benchmark, turn, version, count))
-    return int(np.random.Generator(np.random.PCG64(child)).permutation(count)[place])
+
+    def __init__(self, counts: Mapping[str, int], *, seed: int, benchmark: int) -> None:
+        self.seed = seed
+        self._benchmark = benchmark
+        self._uses = {name: [0] * count for name, count in counts.items()}
+
+    def __bool__(self) -> bool:
+        """Whether there are several builds."""
+        return any(self._uses.values())
+
+    def upcoming(self) -> dict[str, int | None]:
+        """The builds of the next block, by version; None where there is but one."""
+        return {
+            name: self._next(version, uses) if uses else None
+            for version, (name, uses) in enumerate(self._uses.items())
+        }
+
+    def _next(self, version: int, uses: Sequence[int]) -> int:
+        turn = min(uses)
+        child = np.random.SeedSequence(self.seed, spawn_key=(self._benchmark, turn, version, len(uses)))
+        order = np.random.Generator(np.random.PCG64(child)).permutation(len(uses))
+        return next(int(build) for build in order if uses[build] == turn)
+
+    def use(self, builds: Mapping[str, int | None]) -> bool:
+        """Take note of a block; False, and not taken, when a build of it has had its turn already."""
+        for name, build in builds.items():
+            if (uses := self._uses[name]) and (
+                build is None or build >= len(uses) or uses[build] > min(uses)
+            ):
+                return False
+        for name, build in builds.items():
+            if build is not None:
+                self._uses[name][build] += 1
+        return True

@@ -12,14 +12,15 @@ from speedproof.data.session_file import (
     EndLine,
     PlannedBenchmark,
     PlannedVersion,
+    RunLine,
     StoredSession,
 )
-from speedproof.measure.earlier import blocks_of, counted
+from speedproof.measure.earlier import Block, blocks_of, counted
 from speedproof.measure.execute import RunError
 from speedproof.measure.plan import as_built
 from speedproof.measure.results import Decider, Limits, Measured, Progress, Warmup
 from speedproof.measure.runs import RunLoop
-from speedproof.measure.schedule import block_order, build_of
+from speedproof.measure.schedule import BuildOrder, block_order
 
 # "Steady": the median of the last three rounds is not below 98 % of that of the three before, for any version.
 _STEADY_ROUNDS = 3
@@ -79,14 +80,26 @@ class Session:
         self._cut: dict[str, int] = {}
         self._why: dict[str, str] = {}
         self._blocks = [0] * len(self._groups)
+        self._builds = [
+            BuildOrder(
+                {version.name: len(version.builds) for benchmark in group for version in benchmark.versions},
+                seed=self._head.seed,
+                benchmark=number,
+            )
+            for number, group in enumerate(self._groups)
+        ]
 
     def recall(self, sessions: Iterable[StoredSession]) -> int:
         """Take over the blocks of earlier sessions; blocks never cross sessions.
 
-        Of a block that was cut short, the candidates count that had run, if the reference had.
+        Of a block that was cut short, the candidates count that had run, if the reference had. Where blocks have
+        builds of their own, none of it does: the same builds are measured again, so that all of them count.
         """
         count = 0
-        for session in sessions:
+        for place, session in enumerate(sessions):
+            if place == 0:
+                for order in self._builds:
+                    order.seed = session.head.seed
             for name, versions in (session.end.changed if session.end else {}).items():
                 self._replaced.setdefault(name, {}).update(dict.fromkeys(versions))
             for tally, run in counted(session, self._runs.tallies):
@@ -96,23 +109,42 @@ class Session:
                     left=run.left_behind,
                     deciding=self._runs.deciding(run.metrics),
                 )
-            for benchmark, runs in blocks_of(session, self._runs.tallies):
-                decider = self._deciders[benchmark]
-                self._recalled[benchmark] = self._recalled.get(benchmark, 0) + 1
-                if decider.candidates and (decider.reference not in runs or len(runs) == 1):
-                    self._cut[benchmark] = self._cut.get(benchmark, 0) + 1
-                    continue
-                decider.add(
-                    {
-                        name: float(np.median([run.metrics[self._metric] for run in lines]))
-                        for name, lines in runs.items()
-                        if all(
-                            r.exit == 0 and not r.timed_out and self._runs.deciding(r.metrics) for r in lines
-                        )
-                    }
-                )
-                count += 1
+            for number, block in blocks_of(session, self._runs.tallies, self._groups, self._repeats):
+                fresh = not self._builds[number] or self._used(number, block, session.options.ignore_failure)
+                for benchmark, runs in block.items():
+                    decider = self._deciders[benchmark]
+                    self._recalled[benchmark] = self._recalled.get(benchmark, 0) + 1
+                    if not fresh:
+                        continue
+                    if decider.candidates and (decider.reference not in runs or len(runs) == 1):
+                        self._cut[benchmark] = self._cut.get(benchmark, 0) + 1
+                        continue
+                    decider.add(
+                        {
+                            name: float(np.median([run.metrics[self._metric] for run in lines]))
+                            for name, lines in runs.items()
+                            if all(map(self._succeeded, lines))
+                        }
+                    )
+                    count += 1
         return count
+
+    def _used(self, number: int, block: Block, ignore_failure: bool) -> bool:
+        """Whether an earlier block is whole, with builds that no block before it had; they have had their turn."""
+        for benchmark in self._groups[number]:
+            names = [v.name for v in benchmark.versions]
+            left = [name for name in names if not self._hopeless(benchmark.name, name)]
+            if names[0] in left and len(left) > 1 and not block.get(benchmark.name, {}).keys() >= {*left}:
+                return False
+        lines = [line for runs in block.values() for found in runs.values() for line in found]
+        builds = {line.version: line.build for line in lines}
+        sound = all(
+            builds[line.version] == line.build and (ignore_failure or self._succeeded(line)) for line in lines
+        )
+        return sound and self._builds[number].use(builds)
+
+    def _succeeded(self, line: RunLine) -> bool:
+        return line.exit == 0 and not line.timed_out and self._runs.deciding(line.metrics)
 
     def review(self) -> Measured:
         """How what was taken over went, without measuring anything: of the benchmarks that have a run."""
@@ -251,7 +283,8 @@ class Session:
                     name: [b for b in wanting if name in self._deciders[b.name].runners] for name in upcoming
                 }
                 place = 0
-                now = self._as_built(versions, number, before + block)
+                builds = self._builds[number].upcoming()
+                now = {name: _as_built(version, builds[name]) for name, version in versions.items()}
                 if any(version.builds for version in versions.values()):
                     for name in upcoming if self._warmup.rounds != 0 else ():
                         # A build that has not run yet is not in the machine's caches.
@@ -283,6 +316,7 @@ class Session:
                         if len(found) == self._repeats
                     }
                     self._deciders[benchmark.name].add(complete)
+                self._builds[number].use(builds)
                 self._blocks[number] += 1
         except RunError as error:
             raise RunError("\n".join([str(error), *self._finish(begun)])) from None
@@ -306,19 +340,6 @@ class Session:
                 )
         return problems
 
-    def _as_built(
-        self, versions: Mapping[str, PlannedVersion], number: int, block: int
-    ) -> dict[str, tuple[PlannedVersion, int | None]]:
-        """Every version as the build that this block has of it, and which one that is."""
-        found: dict[str, tuple[PlannedVersion, int | None]] = {}
-        for v, (name, version) in enumerate(versions.items()):
-            if not (builds := version.builds):
-                found[name] = (version, None)
-                continue
-            at = build_of(len(builds), seed=self._head.seed, benchmark=number, version=v, block=block)
-            found[name] = (as_built(version, builds[at]), at)
-        return found
-
     def _drawn(self, number: int, versions: Iterable[str], block: int) -> tuple[str, ...]:
         return block_order(list(versions), seed=self._head.seed, benchmark=number, block=block)
 
@@ -328,9 +349,8 @@ class Session:
         if decider.decided:
             return "decided"
         for name in decider.runners:
-            tally = self._runs.tallies[benchmark, name]
-            if tally.useless and tally.runs >= _HOPELESS:
-                reason = f"none of the {tally.runs} runs of {name} counts"
+            if self._hopeless(benchmark, name):
+                reason = f"none of the {self._runs.tallies[benchmark, name].runs} runs of {name} counts"
                 if len(decider.runners) <= 2 or name == decider.reference:
                     return reason
                 decider.drop(name, reason)
@@ -340,6 +360,10 @@ class Session:
         if budget is not None and decider.blocks and self._spent() >= budget:
             return f"{budget:g} s were allowed for all benchmarks"
         return ""
+
+    def _hopeless(self, benchmark: str, version: str) -> bool:
+        tally = self._runs.tallies[benchmark, version]
+        return tally.useless and tally.runs >= _HOPELESS
 
     def _warm_up(
         self,
@@ -362,6 +386,11 @@ class Session:
                 ):
                     yield Progress(benchmark, version.name, run, True, self._clock() - start, len(group))
                     times[-1].append(run.metrics.get("time", 0.0))
+
+
+def _as_built(version: PlannedVersion, build: int | None) -> tuple[PlannedVersion, int | None]:
+    """A version as the build that a block has of it, and which one that is."""
+    return (version if build is None else as_built(version, version.builds[build])), build
 
 
 def _steady(times: Sequence[Sequence[float]]) -> bool:

@@ -122,8 +122,15 @@ class SequentialComparison:
         self.blocks += 1
         for value in block.values():
             self._resolution.add(value)
-        if self.reference not in block:
-            return
+        if self.reference in block:
+            self._pair(block)
+        if self._rules.fixed and self.blocks == self._rules.max_blocks:
+            for sequence in self._sequences.values():
+                if isinstance(sequence, FixedPairs):
+                    sequence.close()
+        self._decide()
+
+    def _pair(self, block: Mapping[str, float]) -> None:
         step = self._resolution.step
         for name in self.candidates:
             if name in block:
@@ -135,11 +142,6 @@ class SequentialComparison:
                         f"{self.benchmark}, {name} against {self.reference}, {self.metric}: {error}; decide by a "
                         "metric that is never 0, or let the programs do more"
                     ) from None
-        if self._rules.fixed and self.blocks == self._rules.max_blocks:
-            for sequence in self._sequences.values():
-                if isinstance(sequence, FixedPairs):
-                    sequence.close()
-        self._decide()
 
     def _decide(self) -> None:
         if not self.candidates:
