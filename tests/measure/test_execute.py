@@ -74,6 +74,7 @@ def test_timeout_ends_the_whole_group(tmp_path: Path) -> None:
         timeout *= 2  # a busy machine has not even begun
     assert run.timed_out
     assert run.failed
+    assert run.left_behind == 0  # they were ended with it
     assert "time-out" in run.describe_failure()
     assert time.monotonic() - start < 300
     grandchild = int(mark.read_text())

@@ -10,11 +10,12 @@ import pytest
 from scipy import stats
 from tests.protocols.test_symmetries import pairs, same
 
-from speedproof.data.suite import Key, Record, Suite
+from speedproof.data.sample import Sample
+from speedproof.data.suite import Key, Pair, Pairing, Record, Suite
 from speedproof.protocols.noise_floor import NoiseFloor
 from speedproof.protocols.pair import PreparedPairs, Rules
 from speedproof.protocols.planning import plan_runs
-from speedproof.protocols.questions import answers
+from speedproof.protocols.questions import QuestionName, answers
 from speedproof.protocols.results import Comparison, State, Verdict
 from speedproof.protocols.sequential import SequentialComparison
 from speedproof.protocols.stopping import Gate, StopRules
@@ -261,6 +262,22 @@ def test_a_suite_tells_what_one_side_lacks_of_its_own_metric() -> None:
     for metric, lacks in (("time", ("b", "d")), ("memory", ("c", "e"))):
         found = compare_suite(suite.pair("old", "new"), ("old", "new"), metric, Rules())
         assert (found.only_reference, found.only_candidate) == ((lacks[0],), (lacks[1],))
+
+
+def test_what_is_counted_over_a_suite_leaves_out_single_runs() -> None:
+    """Shares and controlled verdicts are of speedups; of one benchmark nothing is controlled, of none counted."""
+    rng = np.random.default_rng(9)
+    own = [Pair(Key(k), Sample(rng.normal(11, 1, 9)), Sample(rng.normal(10, 1, 9))) for k in "abc"]
+    asked: tuple[QuestionName, ...] = ("typical", "single run", "mean")
+    both = ["typical", "mean"]
+    for count, told, controlled in ((3, both, both), (1, both, []), (0, [], [])):
+        found = compare_suite(
+            Pairing(tuple(own[:count]), (), (), ()), ("x", "y"), Key("").metric, Rules(), asked
+        )
+        assert [protocol for protocol, _ in found.accelerated] == told
+        assert {c.protocol for c in found.controlled} == set(controlled)
+        assert (found.geometric_means is not None) == (count > 1)
+        assert [c.protocol for c in found.comparisons] == list(asked) * count
 
 
 @pytest.mark.parametrize("ratio", [1.01, 1 / 1.01])
