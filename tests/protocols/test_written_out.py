@@ -12,6 +12,8 @@ from tests.protocols.test_symmetries import pairs, same
 
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair, Pairing, Record, Suite
+from speedproof.protocols.gate import GateRow, gate
+from speedproof.protocols.gate_claims import Demand, GateRules, Multiplicity, Outcome
 from speedproof.protocols.noise_floor import NoiseFloor
 from speedproof.protocols.pair import PreparedPairs, Rules
 from speedproof.protocols.planning import plan_runs
@@ -313,3 +315,40 @@ def test_a_margin_has_its_inverse_below() -> None:
         assert (result.faster, result.slower) == found
     assert SequentialResult(30, 0, 0.05, 0.0, 1.1, 0.0, 0.0, 1.0, 1.0).precision == math.inf
     assert SequentialResult(30, 0, 0.05, 0.8, 1.25, 0.0, 0.0, 1.0, 1.0).precision == pytest.approx(0.25)
+
+
+def test_a_gate_corrects_for_those_that_were_decided_before() -> None:
+    """Holm over the whole family: of one benchmark that is left of ten the p-value counts ten times."""
+    rng = np.random.default_rng(10)
+    x, y = 10 + 0.2 * rng.standard_normal(8), 10.55 + 0.2 * rng.standard_normal(8)
+    suite = Suite.from_records([("old", Record("b", x)), ("new", Record("b", y))])
+
+    def held_to(family: int, multiplicity: Multiplicity = "holm") -> GateRow:
+        rules = GateRules(family=family, multiplicity=multiplicity)
+        return gate(suite, ("old", "new"), lambda _: Demand(margin=0.02), rules).rows[0]
+
+    alone = held_to(0).contradicted
+    assert alone.adjusted == alone.pvalue
+    assert 0.05 / 400 < alone.pvalue < 0.05 / 10
+    for family, outcome in ((1, Outcome.FAIL), (10, Outcome.FAIL), (400, Outcome.UNDECIDED)):
+        row = held_to(family)
+        assert row.contradicted.pvalue == alone.pvalue
+        assert row.contradicted.adjusted == pytest.approx(min(1.0, family * alone.pvalue))
+        assert row.outcome is outcome
+    assert "after the correction over 400 benchmarks" in held_to(400).remark
+    assert held_to(400, "none").contradicted.adjusted == alone.pvalue
+    few = Suite.from_records([("old", Record("b", x[:5])), ("new", Record("b", y[:5]))])
+    row = gate(few, ("old", "new"), lambda _: Demand(margin=0.02), GateRules(family=100)).rows[0]
+    # One order of 6 + 6 is 1 / 924, of 7 + 7 1 / 3432: with 100 tests at 5 % the first cannot do.
+    assert "at least 7 of each" in row.remark
+
+
+def test_a_gate_over_many_benchmarks_asks_for_more_to_fail() -> None:
+    """A pass needs all of them; one false fail is enough, so it has the risk over their number."""
+    ratios = [0.9] * 14
+    evidence = race(StopRules(min_blocks=100), ratios)._sequences["Y"].log_evidence(1 / 1.05, side=-1)
+    assert math.log(20) < evidence < math.log(20 * 10_000)
+    for family, expected in ((1, "fail"), (10_000, "undecided")):
+        found = race(StopRules(gate=Gate(0.05, family)), ratios)
+        assert found.findings()[0].gate == expected
+    assert race(StopRules(gate=Gate(0.05, 10_000)), [1.1] * 14).findings()[0].gate == "pass"
