@@ -235,3 +235,14 @@ def test_large_bimodal_and_skewed_samples_are_ranked(n: int) -> None:
         {"two": Sample(FAST.rvs(n, 1)), "skewed": Sample(10 + rng.lognormal(0, 1, n))}, resamples=20
     )
     assert sum(v.mixture_chance.value for v in found.versions if v.mixture_chance) == pytest.approx(1.0)
+
+
+def test_medians_of_nested_values_are_those_of_processes() -> None:
+    """By the naive way: the median of each process, then theirs; values of one process hold more of it."""
+    rng = np.random.default_rng(4)
+    values = {name: rng.gamma(2, 1, (9, 1)) + rng.gamma(2, 0.2, (9, 4)) for name in "ab"}
+    samples = {n: Sample(v.ravel(), processes=np.repeat(np.arange(9), 4)) for n, v in values.items()}
+    for found in rank_runs(samples, resamples=0).versions:
+        medians = np.median(values[found.version], axis=1)
+        assert (found.median, found.mean) == (np.median(medians), pytest.approx(medians.mean()))
+        assert found.median != np.median(values[found.version])

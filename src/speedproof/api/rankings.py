@@ -114,8 +114,6 @@ class RankResult(Shown, Struct, frozen=True):
         """The result in words."""
         found = [(b.key, b.unit, b.ranking, b.changes) for b in self.benchmarks]
         note = "The commands of one file are ranked as versions of one thing." if self.suite.commands else ""
-        if any(s.nested and s.process_count > 1 for s in self.suite.samples.values()):
-            note = "Medians here are of all values; compare takes one value of each process."
         versions = [
             v for v in self.suite.versions if any(r.version == v for b in found for r in b[2].versions)
         ]

@@ -34,7 +34,7 @@ class RankedRun(Placed, Struct, frozen=True):
 
     version: str  # its name
     n: int  # observations
-    # Of the sample
+    # Of the sample; of one value a process, or a session, where values are nested, as in comparisons
     mean: float
     median: float
     # Peaks of its mixture told apart by a clear valley; None when no mixture could be fitted
@@ -130,13 +130,13 @@ def rank_runs(
     chances = sample_intervals(values, processes=clusters_of(list(samples.values())), alpha=alpha)
     counted = least_of_samples(values)
     ties_add = (counted.or_equal - counted.strict).tolist()
-    means, medians = ({v: at(s.values) for v, s in samples.items()} for at in (mean_of, median_of))
+    units = dict(zip(samples, independent_units(list(samples.values()), "median"), strict=True))
+    means, medians = ({v: at(s.values) for v, s in units.items()} for at in (mean_of, median_of))
     order = sorted(range(len(values)), key=lambda i: (-chances[i].value, float(np.median(values[i]))))
     names = [list(samples)[i] for i in order]
     fits = [_fit(v, K_max) if resamples else None for v in values]
     by_mixtures, error = _of_mixtures(fits, alpha, resamples, seed, jobs)
-    units = independent_units(list(samples.values()), "median")
-    pairs = _duels(names, dict(zip(samples, units, strict=True)), alpha)
+    pairs = _duels(names, units, alpha)
     groups = _groups(names, open_pairs(pairs))
     grouped = {name for group in groups for name in group}
     ranks = places(names, pairs)
@@ -157,7 +157,7 @@ def rank_runs(
         pairs=pairs,
         groups=groups,
         least_runs=least,
-        enough_runs=sum(unit.n >= least for unit in units) > 1,
+        enough_runs=sum(unit.n >= least for unit in units.values()) > 1,
         best_in_mean=best(names, key=lambda v: means[v]),
         best_in_median=best(names, key=lambda v: medians[v]),
         error=error,
