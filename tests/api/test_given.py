@@ -67,6 +67,16 @@ def suite() -> sp.Suite:
         (lambda s: sp_.race(len, sum, args=3), "expected a list of"),
         (lambda s: sp_.race(len, sum, margin="2"), "do you mean 2%"),
         (lambda s: sp_.measure("./old"), "commands by version"),
+        (lambda s: sp_.measure({"a": "true", "b": 5}), "b: expected a command"),
+        (lambda s: sp_.race(len, sum, kwargs=3), "a mapping of names"),
+        (lambda s: sp_.race(len, sum, max_runs=0), "max_runs=0"),
+        (lambda s: sp_.race(len, sum, max_seconds=-1), "a positive number of seconds"),
+        (lambda s: sp_.compare(OLD, NEW, confidence=0.2), "fails more often than it holds"),
+        (lambda s: sp_.compare(["1.2", "1.3"], NEW), "not of texts"),
+        (lambda s: sp_.compare(OLD, NEW, confidence=1.0), "between 0 and 1; give 0.95"),
+        (lambda s: sp_.read(""), "is a variable not set"),
+        (lambda s: sp_.read(3), "the path of a file or folder, not 3"),
+        (lambda s: sp_.Suite.from_frame({"t": []}, value="t"), "holds no measured value"),
         (lambda s: sp_.measure({"a": "true", "b": "true"}, margin=-1), "margin=-1"),
     ],
 )
@@ -95,3 +105,22 @@ def test_warnings_of_a_suite_are_those_of_its_benchmarks() -> None:
     assert list(s.warnings) == ["queue"]
     assert s.warnings["queue"] == s["queue"].warnings
     assert sp.Assumption.NORMALITY in {check.kind for check in s.warnings["queue"]}
+
+
+def test_a_gate_of_three_versions_asks_which() -> None:
+    """None of them passes without being looked at."""
+    three = sp.Suite.of_samples({"a": OLD, "b": NEW, "c": [3 * v for v in OLD]})
+    with pytest.raises(sp.SpeedproofError, match=r"compares one version with one other.*a, b, c"):
+        sp.gate(three)
+    assert sp.gate(three, candidate="c").outcome.value != "pass"
+
+
+def test_the_main_metric_is_asked_for_as_on_the_command_line() -> None:
+    """Counters of a session are there on request only, and named then."""
+    suite = sp.read("examples/gzip/session.jsonl")
+    assert len(suite.metrics) > 1
+    assert {r.metric for r in sp.compare_suite(suite).results} == {"time"}
+    assert {row.comparison.metric for row in sp.gate(suite).decision.rows} == {"time"}
+    everything = sp.rank(suite, metric="all", mixtures=False)
+    assert {b.key.metric for b in everything.benchmarks} == set(suite.metrics)
+    assert "(user)" in str(everything)

@@ -180,7 +180,7 @@ def test_a_gate_holds_every_candidate() -> None:
     words = ("--gate", "--margin", "50%", "--min-runs", "3", "--max-runs", "25", "--name", "a", "--name", "b")
     code, out, err = speedproof("run", *words, "--name", "c", "sleep 0.03", "sleep 0.03", "sleep 0.12")
     assert code == 1, err
-    assert "Gate failed: slower by more than 50 % is proven of command (c)." in " ".join(out.split())
+    assert "Gate failed: proven more than 50 % slower: command (c)." in " ".join(out.split())
 
 
 def test_dashes_make_one_command() -> None:

@@ -9,10 +9,10 @@ from typing import Literal, get_args
 from msgspec import Struct
 
 from speedproof.api.floors import floor_of
-from speedproof.api.given import alpha_of, proportion_given, suite_given
+from speedproof.api.given import alpha_of, of_metric, proportion_given
 from speedproof.api.shown import Shown
 from speedproof.data.given import one_of
-from speedproof.data.names import version_of, wanted
+from speedproof.data.names import enumerate_names, version_of, wanted
 from speedproof.data.suite import Suite
 from speedproof.errors import UsageError
 from speedproof.protocols.gate import GateDecision
@@ -124,6 +124,7 @@ def gate(
     *,
     reference: str | None = None,
     candidate: str | None = None,
+    metric: str | None = None,
     policy: Policy | Literal["no-regression", "proven-improvement", "equivalence"] = Policy.NO_REGRESSION,
     margin: float | str = 0.02,
     confidence: float | str = 0.95,
@@ -142,7 +143,9 @@ def gate(
     suite : Suite
         With both versions.
     reference, candidate : str, optional
-        The versions; the first two by default.
+        The versions; by default the first, and the other one where there are two.
+    metric : str, optional
+        Its name, or ``"all"``; by default the main one, as on the command line.
     policy : {"no-regression", "proven-improvement", "equivalence"}
         What every benchmark must prove.
     margin : float or str
@@ -186,13 +189,18 @@ def gate(
     >>> g.outcome.value, g.exit_code
     ('pass', 0)
     """
-    suite_given(suite)
+    suite = of_metric(suite, metric)
     one_of("policy", policy, Policy)
     one_of("multiplicity", multiplicity, MULTIPLICITIES)
     one_of("protocol", protocol, get_args(Location))
     if looks < 1:
         raise UsageError(f"looks={looks!r}: expected how often the gate will be asked, at least once")
     first, others = suite.sides(reference)
+    if candidate is None and len(others) > 1:
+        raise UsageError(
+            f"a gate compares one version with one other, and there are {enumerate_names(suite.versions)}: choose "
+            "with reference= and candidate="
+        )
     if candidate is not None:
         candidate = version_of(candidate, others)
         one_of("candidate", candidate, others)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from decimal import Decimal, InvalidOperation
-from typing import Any, SupportsFloat
+from typing import TYPE_CHECKING, Any, SupportsFloat
 
 from speedproof.errors import UsageError
 from speedproof.stats.estimate import alpha_at
+
+if TYPE_CHECKING:
+    from speedproof.data.suite import Suite
 
 
 def proportion(given: object) -> float:
@@ -22,9 +25,8 @@ def proportion(given: object) -> float:
     except InvalidOperation:
         raise ValueError(f"{given!r} is not a number") from None
     if not 0 < value < 1:
-        hint = (
-            f"; do you mean {Decimal(number).normalize():f}%?" if 1 <= value < 100 and number == text else ""
-        )
+        percent = 1 <= value < 100 and number == text and not (isinstance(given, float) and value == 1)
+        hint = f"; do you mean {Decimal(number).normalize():f}%?" if percent else ""
         raise ValueError(f"{given!r} does not lie between 0 and 1{hint}")
     return value
 
@@ -43,9 +45,12 @@ def margin_given(margin: object) -> float | None:
     return None if margin is None else proportion_given("margin", margin)
 
 
-def alpha_of(confidence: object) -> float:
-    """The risk that a confidence leaves."""
-    return alpha_at(proportion_given("confidence", confidence, '0.95 or "95%"'))
+def alpha_of(confidence: object, *, most: float = 1.0) -> float:
+    """The risk that a confidence leaves; at most this."""
+    alpha = alpha_at(proportion_given("confidence", confidence, '0.95 or "95%"'))
+    if alpha > most:
+        raise UsageError(f"confidence={confidence}: a bound that fails more often than it holds; give 0.95")
+    return alpha
 
 
 def suite_given(given: Any) -> None:
@@ -58,6 +63,12 @@ def suite_given(given: Any) -> None:
             f"expected a suite, not a {type(given).__name__}: make one with {made}"
             + ("" if isinstance(given, str) else " or sp.Suite.of_samples(...)")
         )
+
+
+def of_metric(suite: Suite, metric: str | None) -> Suite:
+    """The part of a suite that is asked for: one metric, by default the main one, as on the command line."""
+    suite_given(suite)
+    return suite.select(metric=metric) if suite.samples else suite
 
 
 def callable_given(given: Any) -> None:

@@ -221,7 +221,7 @@ def compare(
         )
     key = Key(benchmark or "benchmark", metric_of(x.unit))
     pairing = Pairing((Pair(key, x, y),), (), (), ())
-    rules = Rules(alpha=alpha_of(confidence), margin=margin_given(margin), nested=nested)
+    rules = Rules(alpha=alpha_of(confidence, most=0.5), margin=margin_given(margin), nested=nested)
     if store is not None:
         rules = replace(rules, floor=floor_of(store))
     return PairResult(compare_pairs(pairing, (x.label, y.label), key.metric, rules, DETAILS))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from msgspec import Struct
 
-from speedproof.api.given import alpha_of, proportion, suite_given
+from speedproof.api.given import alpha_of, of_metric, proportion
 from speedproof.api.shown import Shown
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair, Suite
@@ -37,6 +37,11 @@ class BenchmarkRanking(Struct, frozen=True):
         return (
             f"<BenchmarkRanking: {self.key.benchmark}, {', '.join(v.version for v in self.ranking.versions)}>"
         )
+
+    @property
+    def named(self) -> Key:
+        """With its metric in its name, where there are several."""
+        return Key(f"{self.key.benchmark} ({self.key.metric})", self.key.metric)
 
     @property
     def advice(self) -> str:
@@ -112,7 +117,8 @@ class RankResult(Shown, Struct, frozen=True):
 
     def reports(self, *, everything: bool = False, details: bool = False) -> Iterable[Report]:
         """The result in words."""
-        found = [(b.key, b.unit, b.ranking, b.changes) for b in self.benchmarks]
+        several = len({b.key.metric for b in self.benchmarks}) > 1
+        found = [(b.named if several else b.key, b.unit, b.ranking, b.changes) for b in self.benchmarks]
         note = "The commands of one file are ranked as versions of one thing." if self.suite.commands else ""
         versions = [
             v for v in self.suite.versions if any(r.version == v for b in found for r in b[2].versions)
@@ -142,6 +148,7 @@ def rank(
     suite: Suite,
     *,
     reference: str | None = None,
+    metric: str | None = None,
     confidence: float | str = 0.95,
     resamples: int = 200,
     max_components: int = 9,
@@ -158,6 +165,8 @@ def rank(
         With two versions or more.
     reference : str, optional
         Stands first among equals; the first version by default.
+    metric : str, optional
+        Its name, or ``"all"``; by default the main one, as on the command line.
     confidence : float or str
         Of the verdicts of a benchmark together, and of each interval.
     resamples : int
@@ -193,7 +202,7 @@ def rank(
     >>> [v.version for v in ranked.over_suite().versions]
     ['O2', 'O3']
     """
-    suite_given(suite)
+    suite = of_metric(suite, metric)
     alpha = alpha_of(confidence)
     if resamples < _LEAST_RESAMPLES:
         raise UsageError(f"{resamples} resamples: an interval needs at least {_LEAST_RESAMPLES}")

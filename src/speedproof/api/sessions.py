@@ -91,10 +91,22 @@ def measure(
     """
     if not isinstance(commands, Mapping):
         raise UsageError('expected commands by version: sp.measure({"old": "./old", "new": "./new"})')
+    given: Mapping[str, object] = commands
+    for version, command in given.items():
+        parts = command if isinstance(command, list | tuple) else [command]
+        if not all(isinstance(part, str) for part in parts):
+            raise UsageError(
+                f"{version}: expected a command, as text or as program and arguments, not {command!r}"
+            )
     margin, level = margin_given(margin), proportion_given("confidence", confidence)
     plan = plan_commands(list(commands.values()), list(commands), {}, Hooks(shell), benchmark=benchmark)
     rules = StopRules(
-        alpha_of(confidence), margin, _precision(precision), _least(min_runs, max_runs), max_runs, max_seconds
+        alpha_of(confidence),
+        margin,
+        _precision(precision),
+        _least(min_runs, max_runs),
+        max_runs,
+        _seconds(max_seconds),
     )
     lines: list[RunLine] = []
     stack = ExitStack()
@@ -127,7 +139,19 @@ def _precision(given: object) -> float | None:
 
 
 def _least(min_runs: int, max_runs: int | None) -> int:
+    asked: dict[str, object] = {"min_runs": min_runs, "max_runs": max_runs}
+    for name, runs in asked.items():
+        if runs is not None and not (isinstance(runs, int) and runs >= 1):
+            raise UsageError(f"{name}={runs!r}: expected a whole number of runs, at least 1")
     return min_runs if max_runs is None else min(min_runs, max_runs)
+
+
+def _seconds(given: object) -> float | None:
+    if given is not None and not (isinstance(given, int | float) and given > 0):
+        raise UsageError(
+            f"max_seconds={given!r}: expected a positive number of seconds, or None for no limit"
+        )
+    return given
 
 
 def race(
@@ -191,7 +215,7 @@ def race(
         _precision(precision),
         _least(min_runs, max_runs),
         max_runs,
-        max_seconds,
+        _seconds(max_seconds),
     )
     calls_of = _called(reference, candidates, args, kwargs, names)
     return _raced(calls_of, rules, proportion_given("confidence", confidence), seed, clock)
@@ -216,7 +240,7 @@ def race_against(
     ``finding.gate`` says which; :func:`race` would stop at the first proof of any difference.
     """
     gate = Gate(margin, family=1)
-    rules = StopRules(alpha_of(confidence), min_blocks=min_runs, max_time=max_seconds, gate=gate)
+    rules = StopRules(alpha_of(confidence), min_blocks=min_runs, max_time=_seconds(max_seconds), gate=gate)
     calls_of = _called(reference, (candidate,), args, kwargs, names)
     return _raced(calls_of, rules, confidence, seed, clock)
 
@@ -236,6 +260,8 @@ def _called(
         callable_given(function)
     if isinstance(args, str) or not isinstance(args, Sequence):
         raise UsageError(f"args={args!r}: expected a list of the arguments to call the functions with")
+    if kwargs is not None and not isinstance(kwargs, Mapping):
+        raise UsageError(f"kwargs={kwargs!r}: expected a mapping of names to arguments")
     labels = list(names) if names is not None else _names(functions)
     if len(labels) != len(functions) or len(set(labels)) != len(labels):
         raise UsageError(f"{len(functions)} functions need as many different names, not {', '.join(labels)}")

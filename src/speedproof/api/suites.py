@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from speedproof.api.floors import floor_of
-from speedproof.api.given import alpha_of, margin_given, suite_given
+from speedproof.api.given import alpha_of, margin_given, of_metric
 from speedproof.api.pairs import PairResult, warnings_of
 from speedproof.api.shown import Shown
 from speedproof.data.given import one_of
@@ -246,6 +246,7 @@ def compare_suite(
     suite: Suite,
     *,
     reference: str | None = None,
+    metric: str | None = None,
     confidence: float | str = 0.95,
     margin: float | str | None = None,
     protocols: QuestionName | Sequence[QuestionName] = ASKED,
@@ -261,6 +262,8 @@ def compare_suite(
         With two versions or more.
     reference : str, optional
         The version that the others are compared with; the first by default.
+    metric : str, optional
+        Its name, or ``"all"``; by default the main one, as on the command line.
     confidence, margin : float or str
         As of :func:`speedproof.compare`.
     protocols : str or sequence of str
@@ -292,23 +295,24 @@ def compare_suite(
     >>> 0 < s.hpt.confidence < 1
     True
     """
-    suite_given(suite)
+    suite = of_metric(suite, metric)
     asked = (protocols,) if isinstance(protocols, str) else tuple(protocols)
     for name in asked:
         one_of("protocols", name, QUESTIONS)
     first, candidates = suite.sides(reference)
-    rules = Rules(alpha=alpha_of(confidence), margin=margin_given(margin)) if rules is None else rules
+    rules = (
+        Rules(alpha=alpha_of(confidence, most=0.5), margin=margin_given(margin)) if rules is None else rules
+    )
     if store is not None:
         rules = replace(rules, floor=floor_of(store))
-    metrics = list(dict.fromkeys(key.metric for key in suite.keys))
     results = []
     for candidate in candidates:
         pairing = suite.pair(first, candidate)
         results += [
-            compare_pairs(pairing, (first, candidate), metric, rules, asked, done=done) for metric in metrics
+            compare_pairs(pairing, (first, candidate), one, rules, asked, done=done) for one in suite.metrics
         ]
     _at_least_one_of(results, first)
-    rankings = _rankings(suite, (first, *candidates), metrics, rules, results)
+    rankings = _rankings(suite, (first, *candidates), suite.metrics, rules, results)
     return SuiteResult(tuple(results), rankings, suite)
 
 

@@ -107,6 +107,7 @@ def run(args: Args, console: Console) -> int:
         result = sp.compare_suite(
             suite,
             reference=reference,
+            metric="all",
             rules=rules_of(args),
             protocols=protocols,
             store=args.store,

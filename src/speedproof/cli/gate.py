@@ -208,6 +208,7 @@ def _asked(
             suite,
             reference=versions[0],
             candidate=versions[1],
+            metric="all",
             demand_of=lambda name: demand_of(name, base, settings.benchmark),
             looks=count,
             after=before,

@@ -69,6 +69,7 @@ def run(args: Args, console: Console) -> int:
         result = sp.rank(
             suite,
             reference=args.reference,
+            metric="all",
             confidence=args.confidence,
             resamples=args.resamples,
             max_components=args.max_components,

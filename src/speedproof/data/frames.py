@@ -54,6 +54,8 @@ def suite_of_frame(
         "metric": columns.labels(metric or (), ""),
         "unit": columns.labels(by_row or (), unit),
     }
+    if not values.size:
+        raise DataError("the data frame holds no measured value")
     codes, groups = _grouped([*roles.values()])
     if codes.size < values.size:  # no column names anything: all rows are one sample
         codes = np.repeat(codes, values.size)

@@ -93,7 +93,11 @@ def _numbers(values: Any) -> FloatArray:
             raise DataError(
                 "these are spans of time: give numbers, values / np.timedelta64(1, 's') for seconds"
             )
-        if found.dtype.kind in "bcM":
+        if found.dtype.kind in "bcMSU" and found.size:
+            if found.dtype.kind in "SU":
+                raise DataError(
+                    "a sample is made of numbers, not of texts: make numbers of them, with float()"
+                )
             raise DataError(f"a sample is made of real numbers, not of {found.dtype.name}")
         return found.astype(np.float64)
     except (TypeError, ValueError) as error:

@@ -179,8 +179,10 @@ class Suite(Struct, frozen=True, eq=False):
                 if len(held) > 1
                 else ", or measure both: speedproof run OLD_COMMAND NEW_COMMAND"
             )
+            lost = "".join(f"\n  left out: {s}" for s in [s for s in self.skipped if not s.expected][:_NAMED])
             raise UsageError(
-                f"there is only one version ({', '.join(self.versions)}); name the file of another one{by}{rest}"
+                f"there is only one version ({', '.join(self.versions)}); "
+                f"name the file of another one{by}{rest}{lost}"
             )
         first = self.versions[0] if reference is None else reference
         return first, tuple(v for v in self.versions if v != first)

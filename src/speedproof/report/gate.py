@@ -173,7 +173,7 @@ def sentence(result: GateDecision, row: GateRow) -> str:
     corrected = ""
     if row.outcome is Outcome.FAIL and len(result.rows) > 1 and result.rules.multiplicity != "none":
         corrected = f" after {_CORRECTIONS[result.rules.multiplicity]}'s correction over {len(result.rows)}"
-    shown = "Shown, if the assumptions were met" if row.comparison.undermining else "Proven"
+    shown = "Shown, if the assumptions were met" if undermined(result, row) else "Proven"
     return f"{shown}: {told} ({claim.hypothesis}{p}{corrected}); {range_of(row.comparison)}"
 
 
@@ -190,7 +190,7 @@ def _notes(result: GateDecision, shown: Sequence[Row]) -> Iterator[Text]:
         needed = row.comparison.needed
         why = row.remark or (needed.reason if needed and not few(row.comparison) else "")
         if row.outcome is Outcome.UNDECIDED and why:
-            told.setdefault(why, []).append(row.comparison.benchmark)
+            told.setdefault(why, []).append(_name(result, row))
     for reason, names in told.items():
         yield Text(f"{_few_of(names)}: {reason}.", "dim")
     judged = [row.comparison for row in result.rows if row.outcome is not Outcome.UNDECIDED]
@@ -206,6 +206,14 @@ def _notes(result: GateDecision, shown: Sequence[Row]) -> Iterator[Text]:
         yield Text(_risks(result), "dim")
 
 
+def _name(result: GateDecision, row: GateRow) -> str:
+    """A benchmark, with its metric where there are several."""
+    c = row.comparison
+    return (
+        f"{c.benchmark} ({c.metric})" if len({r.comparison.metric for r in result.rows}) > 1 else c.benchmark
+    )
+
+
 def _few_of(names: Sequence[str]) -> str:
     return enumerate_names([*shortened(names[:_NAMED], LABEL), *names[_NAMED:]], _NAMED)
 
@@ -213,7 +221,9 @@ def _few_of(names: Sequence[str]) -> str:
 def _risks(result: GateDecision) -> str:
     marked = [undermined(result, row) for row in result.rows]
     voids = [result.void(row) for row in result.rows]
-    why = " and ".join(dict.fromkeys(_VOID[void.kind] for void in voids if void))
+    reasons = [_VOID[void.kind] for void in voids if void]
+    reasons += ["the machine ran at two speeds"] if result.machine else []
+    why = " and ".join(dict.fromkeys(reasons))
     because = f": {why}" if why else ""
     if all(marked):
         return f"! No risk of a false pass or a false fail can be stated{because}."

@@ -161,9 +161,8 @@ def _row(
 
 def undermined(result: GateDecision, row: GateRow) -> bool:
     """Whether a row is marked, as one that nothing is called proven of."""
-    return result.void(row) is not None or (
-        bool(row.comparison.undermining) and row.outcome is not Outcome.UNDECIDED
-    )
+    marked = bool(row.comparison.undermining) or result.machine is not None
+    return result.void(row) is not None or (marked and row.outcome is not Outcome.UNDECIDED)
 
 
 def _observed(row: GateRow) -> str:
@@ -217,7 +216,7 @@ def _alone(row: GateRow) -> Cell:
     if verdict_of(c.pvalue, c.pvalue_slower, None, c.alpha) not in (Verdict.FASTER, Verdict.SLOWER):
         return Cell("")
     bound = max(c.certified.low, 1 / c.certified.high if c.certified.high > 0 else math.nan)
-    if not 1 < bound < math.inf:
+    if not 1 + 1e-9 < bound < math.inf:
         return Cell("")
     told = factor(bound, -1)
     return Cell(f"alone at least {told}", "dim", (f"alone ≥ {told}", f"≥ {told}"))

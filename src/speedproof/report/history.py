@@ -32,8 +32,10 @@ _WIDTH = 12  # of a line of bars in a table
 def overview(result: FoundHistory, *, everything: bool = False) -> Report:
     """The last changes of a history."""
     changes = sorted(result.changes, key=lambda change: _place(result, change), reverse=True)
-    benchmarks = len({track.series for track in result.tracks})
-    many = f"{plural(benchmarks, 'benchmark')} over {plural(result.measured, 'commit')}"
+    series = {track.series for track in result.tracks}
+    metrics = {result.series[number].key.metric for number in series}
+    of_what = plural(len(series), "benchmark metric" if len(metrics) > 1 else "benchmark")
+    many = f"{of_what} over {plural(result.measured, 'commit')}"
     headline = [
         Text(
             f"{plural(len(changes), 'change')} in {many}" if changes else f"No change is shown in {many}",

@@ -31,7 +31,7 @@ _TITLE = 14
 def conclusion(result: Hpt | OverBenchmarks, reference: str, candidate: str) -> str:
     """The answer in one sentence."""
     reference, candidate = spoken([reference, candidate])
-    if result.winner is Winner.TIE:
+    if result.winner is Winner.TIE or result.confidence <= 0.5:
         return f"HPT: neither {candidate} nor {reference} is shown to outperform the other."
     ahead, behind = (candidate, reference) if result.winner is Winner.CANDIDATE else (reference, candidate)
     text = f"HPT: {ahead} outperforms {behind} with confidence {_floored(result.confidence)}"

@@ -162,13 +162,13 @@ def _at_gate(findings: Sequence[CandidateResult], gate: Gate, absent: Mapping[st
     count, margin = len(findings), percent(gate.margin)
     if failed := named["fail"]:
         return Text(
-            f"Gate failed: slower by more than {margin} is proven of {enumerate_names(failed, _NAMED)}.",
+            f"Gate failed: proven more than {margin} slower: {enumerate_names(failed, _NAMED)}.",
             "bad",
         )
     if undecided := named["undecided"]:
         passed = f"{len(named['pass'])} of {count} pass; " if named["pass"] else ""
         names = enumerate_names(undecided, _NAMED)
-        return Text(f"Gate undecided: {passed}a loss of more than {margin} is open of {names}.", "warning")
+        return Text(f"Gate undecided: {passed}more than {margin} slower or not: {names}.", "warning")
     return Text(f"Gate passed: no loss of more than {margin} in {plural(count, 'comparison')}.", "good")
 
 
