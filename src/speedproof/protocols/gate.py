@@ -59,6 +59,7 @@ from speedproof.protocols.results import Caveat, Comparison, Needed, Verdict
 from speedproof.stats.ratio import edges as edges_of
 
 DEFAULT = GateRules()
+_NEAR = 0.02  # of a threshold, as a logarithm
 _MOST_FORECAST = 100_000
 _VOIDING = (Assumption.TWO_MEASUREMENTS, Assumption.PLANNED_SIZE)
 
@@ -374,7 +375,9 @@ def _needed(case: _Case, family: int, rules: GateRules) -> Needed | None:
     runs = [QUESTIONS[rules.protocol].runs_needed(case.sides, edge, alpha) for edge in edges]
     slow, fast = max(float(r.x) for r in runs), max(float(r.y) for r in runs)
     if not max(slow, fast) <= _MOST_FORECAST:
-        reason = f"the speedup is so near the threshold that more than {_MOST_FORECAST} runs would be needed"
+        near = speedup > 0 and any(abs(math.log(speedup / edge)) < _NEAR for edge in edges)
+        why = "the speedup is so near the threshold" if near else "runs differ so much"
+        reason = f"{why} that more than {_MOST_FORECAST} runs would be needed"
         return Needed(None, None, reason)
     x, y = (fast, slow) if case.sides.turned else (slow, fast)
     return Needed(
