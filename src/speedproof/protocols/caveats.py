@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -15,6 +16,8 @@ from speedproof.protocols.noise_floor import NoiseFloor, counted_in
 from speedproof.protocols.results import Caveat
 from speedproof.protocols.units import LEAST_SESSIONS
 
+_LINE = re.compile(r" line \d+$")
+
 
 def caveats_of(
     pairs: Sequence[Pair], versions: tuple[str, str], floor: NoiseFloor | None = None
@@ -25,13 +28,13 @@ def caveats_of(
     measured one after the other and nobody knows which came first, ``SEVERAL_SESSIONS`` with how much the sessions
     of a version differ where they are too few to be the unit, ``SEVERAL_PROCESSES`` where a side is one process,
     ``TWO_MEASUREMENTS`` where both hold the same values, ``PLANNED_SIZE`` where measuring went on until it had a
-    result. The first three need not be said where a noise floor counts the sessions in.
+    result, with its file. The first three need not be said where a noise floor counts the sessions in.
     """
     by_order: dict[Order, list[str]] = {}
     single: dict[tuple[str, ...], list[str]] = {}
     few_sessions: list[str] = []
     twice: list[str] = []
-    stopped: list[str] = []
+    stopped: dict[str, set[str]] = {}
     spreads: list[float] = []
     for pair in pairs:
         sides, name = (pair.reference, pair.candidate), pair.key.benchmark
@@ -47,7 +50,7 @@ def caveats_of(
                 order = Order.UNKNOWN if order is Order.APART else order
             by_order.setdefault(order, []).append(name)
         if any(Trait.STOPPED_ON_RESULT in side.traits for side in sides):
-            stopped.append(name)
+            stopped[name] = {_LINE.sub("", side.source) for side in sides}
         alone = tuple(version for version, side in zip(versions, sides, strict=True) if _one_process(side))
         if alone:
             single.setdefault(alone, []).append(name)
@@ -68,7 +71,8 @@ def caveats_of(
         detail = f"those of one version differ by {100 * float(np.median(spreads)):.2g} %"
         found.append(Caveat(Assumption.SEVERAL_SESSIONS, versions, where(few_sessions), detail))
     if stopped:
-        found.append(Caveat(Assumption.PLANNED_SIZE, versions, where(stopped)))
+        file, *others = set[str]().union(*stopped.values())
+        found.append(Caveat(Assumption.PLANNED_SIZE, versions, where(list(stopped)), "" if others else file))
     found += [Caveat(Assumption.SEVERAL_PROCESSES, who, where(names)) for who, names in single.items()]
     return tuple(found)
 

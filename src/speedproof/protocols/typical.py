@@ -52,8 +52,7 @@ _ADJUSTED = frozenset(
         Assumption.DRIFT,
         Assumption.STEADINESS,
         Assumption.RESOLUTION,
-        Assumption.SEVERAL_PROCESSES,  # said once of a suite, by its caveats; so is the next
-        Assumption.PLANNED_SIZE,
+        Assumption.SEVERAL_PROCESSES,  # said once of a suite, by its caveats
     }
 )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -120,7 +121,8 @@ def _sentence(alike: Sequence[Caveat], short: Mapping[str, str]) -> str:
     if caveat.kind is Assumption.SEVERAL_SESSIONS:
         return f"Few sessions{some}, of which {caveat.detail}. Cure: four of each version"
     if caveat.kind is Assumption.PLANNED_SIZE:
-        return f"Stopped on its result{some}. The verdict that holds: speedproof run --review FILE"
+        file = shlex.quote(caveat.detail) if caveat.detail else "FILE"
+        return f"Stopped on its result{some}. The verdict that holds: speedproof run --review {file}"
     if caveat.kind is Assumption.SEVERAL_PROCESSES:
         who = "Each side" if len(caveat.versions) != 1 else firsts[0]
         return f"{who} is one process{some}: another start may differ more. Repeat whole processes."
@@ -142,7 +144,7 @@ def failed(found: Sequence[Comparison], *, undermining: bool) -> dict[Assumption
         (check.kind, result.benchmark)
         for result in found
         for check in (result.undermining if undermining else result.failed_checks)
-        if check.kind is not Assumption.TWO_MEASUREMENTS  # said once, as a caveat
+        if check.kind not in (Assumption.TWO_MEASUREMENTS, Assumption.PLANNED_SIZE)  # said once, as a caveat
     }
     counts = Counter(kind for kind, _ in seen)
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0].value)))
