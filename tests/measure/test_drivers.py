@@ -292,7 +292,10 @@ def test_a_gate_does_not_pass_what_the_candidate_lacks() -> None:
 
 def test_one_benchmark_a_side_needs_no_common_name() -> None:
     plan, aliases, absent = planned(sides("A", "B"), {"A": {"./old": 1.0}, "B": {"./new": 1.0}})
-    assert ([b.name for b in plan], aliases, absent) == (["./old"], {"B": {"./old": "./new"}}, {})
+    assert ([b.name for b in plan], absent) == (["command"], {})
+    assert aliases == {"A": {"command": "./old"}, "B": {"command": "./new"}}
+    plan, aliases, _ = planned(sides("A", "B"), {"A": {"./old": 1.0}, "B": {"./old": 1.0}})
+    assert ([b.name for b in plan], aliases) == (["./old"], {})
 
 
 @pytest.mark.parametrize(
@@ -324,6 +327,16 @@ def test_versions_of_a_block_are_asked_for_the_same_benchmarks() -> None:
     (session,) = read_sessions(Path("r.jsonl"))
     counts = Counter((r.benchmark, r.version) for r in session.runs)
     assert counts["Sum/8", "new"] < counts["Sum/8", "same"] == counts["Sum/8", "old"] == 16
+
+
+def test_a_plugin_that_is_not_installed_is_named() -> None:
+    words = "usage: pytest [options]\npytest: error: unrecognized arguments: --benchmark-json=/tmp/x"
+    Path("pytest").write_text(f"#!/bin/sh\nprintf '{words}' >&2\nexit 4\n")
+    Path("pytest").chmod(0o755)
+    code, _, err = run("--driver", "pytest-benchmark", "./pytest", "./pytest -x")
+    assert code == 2
+    assert "pip install pytest-benchmark" in err
+    assert "/tmp/x" not in err
 
 
 def test_a_driver_wants_two_commands() -> None:

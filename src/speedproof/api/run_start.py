@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from speedproof.data.session_file import PlannedBenchmark, SessionLine, SessionOptions, StoredSession
-from speedproof.errors import FormatError
+from speedproof.errors import FormatError, SpeedproofError
 from speedproof.measure.cache import untold
 from speedproof.measure.drivers import ToolExecutor, lacks, planned
 from speedproof.measure.environment import differences, disturbances, snapshot
@@ -45,6 +45,7 @@ __all__ = [
     "WantedMetrics",
     "Warmup",
     "discovered",
+    "forget_unmeasured",
     "look_around",
     "new_head",
     "read_sessions",
@@ -140,6 +141,13 @@ def stored_chain(file: str, option: str, tell: _Tell) -> tuple[list[StoredSessio
             "the files together with cat, the older first",
         )
     return chain, len(sessions) - len(chain)
+
+
+def forget_unmeasured(path: Path) -> None:
+    """Remove a results file that holds no run that counts: nobody asked for it."""
+    with suppress(SpeedproofError, OSError):
+        if all(run.warmup for session in read_sessions(path) for run in session.runs):
+            path.unlink()
 
 
 def same_files(

@@ -12,7 +12,7 @@ from speedproof.api.given import proportion
 from speedproof.cli.command import Args, Argument, Command, Option, in_group
 from speedproof.cli.console import Console
 from speedproof.cli.options import confidence, positive_seconds, seconds, whole
-from speedproof.errors import UsageError
+from speedproof.errors import SpeedproofError, UsageError
 from speedproof.report.bisection import progress_line
 from speedproof.report.json import to_json
 
@@ -106,6 +106,7 @@ def run(args: Args, console: Console) -> int:
     if platform.system() != "Linux":
         raise UsageError("'speedproof bisect' measures on Linux only")
     from speedproof.api.bisections import INTERRUPTED, BisectRequest, bisect_revisions
+    from speedproof.api.run_start import forget_unmeasured
     from speedproof.cli.run_session import ends_as_ctrl_c
 
     if args.resume is not None:
@@ -133,6 +134,10 @@ def run(args: Args, console: Console) -> int:
             except StopIteration as end:
                 result = end.value
                 break
+            except (SpeedproofError, OSError):
+                if not (args.save or args.resume):
+                    forget_unmeasured(path)
+                raise
             # Search and confirmation take turns: each is named when it begins, then the time rules.
             if state.stage not in told or time.monotonic() - shown >= _QUIET_SECONDS:
                 console.remark(progress_line(state.stage, state.finding))

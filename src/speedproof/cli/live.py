@@ -76,5 +76,6 @@ class Watcher:
             # Long sessions have costly bounds: looking at them takes a twentieth of the time at most.
             self._due = self._clock() + max(_TERMINAL_SECONDS, 20 * (self._clock() - now))
         else:
-            self._console.remark("; ".join([head, *known]))
+            # Of several candidates each has a line.
+            self._console.remark(("; " if len(known) < 2 else "\n  ").join([head, *known]))
             self._due = now + _PIPE_SECONDS

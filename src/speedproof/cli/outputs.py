@@ -47,9 +47,10 @@ def check_outputs(args: Args) -> None:
         to_stdout.append("--json")
     if len(to_stdout) > 1:
         raise UsageError(f"{' and '.join(to_stdout)} cannot both write to standard output; give one a file")
-    for name, target in targets.items():
-        if target != STDOUT:
-            _check_place(f"--{name}", Path(target))
+    also = {name: getattr(args, name, None) for name in ("save", "export_hyperfine")}
+    for name, target in {**targets, **also}.items():
+        if target not in (None, STDOUT):
+            _check_place(f"--{name.replace('_', '-')}", Path(target))
     if "html" in targets and importlib.util.find_spec("jinja2") is None:
         raise UsageError("--html needs Jinja2: pip install jinja2")
     if args.github_summary and not os.environ.get("GITHUB_STEP_SUMMARY"):

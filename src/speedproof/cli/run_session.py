@@ -22,6 +22,7 @@ from speedproof.api.run_start import (
     StoredSession,
     Warmup,
     discovered,
+    forget_unmeasured,
     look_around,
     new_head,
     read_sessions,
@@ -161,7 +162,9 @@ def _say_what_is_left(console: Console, path: Path, session: str, *, named: bool
         sessions = read_sessions(path) if path.is_file() else []
         if any(not run.warmup for s in sessions if s.head.session == session for run in s.runs):
             console.remark(f"what was measured before the error: speedproof run --review {path}")
-        elif sessions and all(run.warmup and not named for s in sessions for run in s.runs):
+        elif not named:
+            forget_unmeasured(path)
+        elif sessions and not any(s.runs for s in sessions):
             path.unlink()
 
 

@@ -129,6 +129,9 @@ DRIVERS = {
 """By the name of the format that reads what they write."""
 
 
+_NO_PLUGIN = re.compile(rb"unrecognized arguments:.* --benchmark-")
+
+
 class ToolExecutor(Struct):
     """Runs a tool, and takes from its file one value for each of its benchmarks."""
 
@@ -160,6 +163,10 @@ class ToolExecutor(Struct):
     def discover(self, version: PlannedVersion) -> dict[str, float]:
         """Run the tool once for what its benchmarks are."""
         run, found = self._invoke(version, ())
+        if self.driver == "pytest-benchmark" and _NO_PLUGIN.search(run.stderr):
+            raise RunError(
+                f"{version.text!r}: pytest-benchmark is not installed for its Python; pip install pytest-benchmark"
+            )
         if run.failed:
             raise RunError(f"{version.text!r} {run.describe_failure()}")
         if not found:
@@ -220,6 +227,10 @@ class ToolExecutor(Struct):
         return run, found
 
 
+# What benchmarks are called of which each side has one, under another name.
+_ALONE = "command"
+
+
 def planned(
     versions: Sequence[PlannedVersion], found: Mapping[str, Mapping[str, float]]
 ) -> tuple[tuple[PlannedBenchmark, ...], dict[str, dict[str, str]], dict[str, tuple[str, ...]]]:
@@ -227,9 +238,11 @@ def planned(
     first, *others = versions
     base = list(found[first.name])
     aliases: dict[str, dict[str, str]] = {}
-    if len(base) == 1 and all(len(found[v.name]) == 1 for v in others):
+    alone = all(len(found[v.name]) == 1 for v in versions)
+    if alone and len({name for v in versions for name in found[v.name]}) > 1:
         # One benchmark a side: commands that differ are what is compared, whatever they are called.
-        aliases = {v.name: {base[0]: next(iter(found[v.name]))} for v in others}
+        aliases = {v.name: {_ALONE: next(iter(found[v.name]))} for v in versions}
+        base = [_ALONE]
     plan, absent = [], {}
     for name in base:
         sides = [v for v in others if aliases.get(v.name, {}).get(name, name) in found[v.name]]

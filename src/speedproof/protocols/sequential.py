@@ -257,7 +257,7 @@ class SequentialComparison:
             skewed = symmetry(differences)
             if skewed.pvalue <= (_SKEW_LEVEL_AGREED if agreed else _SKEW_LEVEL):
                 told = f"the ratios of the blocks are skewed (p {skewed.pvalue:.2g}): " + (
-                    "mean, median and most blocks agree on who is faster, but the bounds are exact for none"
+                    "mean, median and most blocks agree on who is faster; the bounds are approximate"
                     if agreed
                     else "who is faster depends on what is asked, mean, median or a single run"
                 )
