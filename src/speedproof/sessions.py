@@ -98,9 +98,15 @@ class ComparedSession:
         self._control = control
         self._unaffected = unaffected
         self._last_end: EndLine | None = None
+        # One of them that differs is enough to say that something else does: together they have one risk.
+        shared = replace(rules, alpha=rules.alpha / max(len(unaffected), 1))
         self.comparisons = {
             b.name: SequentialComparison(
-                b.name, [v.name for v in b.versions], rules, metric=metric, higher_is_better=higher_is_better
+                b.name,
+                [v.name for v in b.versions],
+                shared if b.name in unaffected else rules,
+                metric=metric,
+                higher_is_better=higher_is_better,
             )
             for b in head.benchmarks
         }

@@ -74,7 +74,7 @@ def report(
             *dict.fromkeys((*why, *warnings)),
             *(_of_builds(findings, *builds) if builds else []),
             *(_of_load(findings, load) if load else []),
-            *([] if gate else [Text(_risks(findings, alpha, fixed=builds is not None), "dim")]),
+            *([] if gate else [Text(_risks(findings, alpha, unaffected, fixed=builds is not None), "dim")]),
         ),
         hints=(f"This verdict again: speedproof run --review {file}",) if file else (),
         command="run",
@@ -175,15 +175,17 @@ def _at_gate(findings: Sequence[CandidateResult], gate: Gate, absent: Mapping[st
 def _moved(findings: Sequence[CandidateResult], unaffected: Sequence[str]) -> Iterator[Text]:
     """The benchmarks that differ though the change cannot touch them."""
     for f in findings:
-        if f.verdict in (Verdict.FASTER, Verdict.SLOWER) and any(
-            fnmatchcase(f.benchmark, name) for name in unaffected
-        ):
+        if f.verdict in (Verdict.FASTER, Verdict.SLOWER) and _one_of(f.benchmark, unaffected):
             size = factor(f.estimate if f.verdict is Verdict.FASTER else 1 / f.estimate)
             yield Text(
                 f"{f.benchmark}, which the change cannot touch, is {size} {f.verdict.value}: something else "
                 "differs. No smaller verdict is given.",
                 "bad",
             )
+
+
+def _one_of(benchmark: str, patterns: Sequence[str]) -> bool:
+    return any(fnmatchcase(benchmark, pattern) for pattern in patterns)
 
 
 def _of_builds(findings: Sequence[CandidateResult], count: int, varied: bool) -> Iterator[Text]:
@@ -193,10 +195,14 @@ def _of_builds(findings: Sequence[CandidateResult], count: int, varied: bool) ->
     )  # fmt: skip
     yield Text(f"Every block has builds of its own, {count} of each, {layouts}.", "dim")
     measured = min(f.result.blocks for f in findings)
-    if measured < count and any(f.result.pvalue_faster == f.result.pvalue_slower == 1.0 for f in findings):
-        yield Text(
-            f"Only {measured} of {count} blocks are complete; the test is made when all are.", "warning"
-        )
+    if measured == count:
+        return
+    if any(f.result.pvalue_faster == f.result.pvalue_slower == 1.0 for f in findings):
+        yield Text(f"Measured so far: {measured} of {count} pairs; the test is made when all are.", "warning")
+        return
+    few = any(2.0**-f.result.blocks > f.result.alpha for f in findings)
+    told = ", too few to prove anything" if few else ""
+    yield Text(f"Pairs that count: {measured} of {count}{told}; runs of the others failed.", "warning")
 
 
 def _of_load(findings: Sequence[CandidateResult], load: str) -> Iterator[Text]:
@@ -205,19 +211,28 @@ def _of_load(findings: Sequence[CandidateResult], load: str) -> Iterator[Text]:
         yield Text(f"! The load was {load}: without other programs fewer runs tell.", "warning")
 
 
-def _risks(findings: Sequence[CandidateResult], alpha: float, *, fixed: bool = False) -> str:
+def _risks(
+    findings: Sequence[CandidateResult], alpha: float, unaffected: Sequence[str] = (), *, fixed: bool = False
+) -> str:
     """What the risk covers, and what it does not."""
-    benchmarks = len({f.benchmark for f in findings})
+    names = {f.benchmark for f in findings}
+    controls = {name for name in names if _one_of(name, unaffected)}
+    # Those that the change cannot touch have one risk.
+    risks = len(names) - len(controls) + bool(controls)
+    benchmarks = len(names)
     units = "builds" if fixed else "runs"
     how = "tested once, at the end" if fixed else "looked at after each"
-    if findings[0].result.alpha < alpha:
+    if max(f.result.alpha for f in findings) < alpha:
         told = f"Blocks of {units}, {how}; all candidates share the risk: {percent(alpha)} a direction."
     else:
         pairs = plural(findings[0].result.blocks, "pair") if benchmarks == 1 else "Pairs"
         told = f"{pairs} of {units} in random order, {how}; risk {percent(alpha)} each way."
     if benchmarks > 1:
-        together = f"(of all {benchmarks} together: --alpha {alpha / benchmarks:.2g})"
-        told = f"{told.removesuffix('.')} of each benchmark {together}."
+        shared = (
+            f", the {len(controls)} that the change cannot touch counting as one" if len(controls) > 1 else ""
+        )
+        together = f"(of all {benchmarks} together: --alpha {alpha / risks:.2g})"
+        told = f"{told.removesuffix('.')} of each benchmark{shared} {together}."
     return told
 
 
