@@ -167,13 +167,16 @@ def test_four_sessions_are_the_unit_of_mean_and_median_too() -> None:
     assert compare_typical(x, y).repeated == "session"
 
 
-def test_stopping_on_a_result_is_said_once_and_marks_no_row() -> None:
+def test_stopping_on_a_result_is_said_once_and_nothing_is_called_proven() -> None:
     rng = np.random.default_rng(13)
     stopped = frozenset({Trait.STOPPED_ON_RESULT, Trait.RANDOM_ORDER, Trait.ORDER_KNOWN})
-    x, y = (Sample(rng.normal(m, 0.1, 20), traits=stopped, session_names=("s",)) for m in (2.0, 1.0))
-    assert compare_typical(x, y).undermining == ()
+    x, y = (
+        Sample(rng.normal(m, 0.1, 20), traits=stopped, session_names=("s",), source="r.jsonl line 7")
+        for m in (2.0, 1.0)
+    )
+    assert {check.kind for check in compare_typical(x, y).undermining} == {Assumption.PLANNED_SIZE}
     (caveat,) = caveats_of([Pair(Key("b"), x, y)], ("old", "new"))
-    assert caveat.kind is Assumption.PLANNED_SIZE
+    assert (caveat.kind, caveat.detail) == (Assumption.PLANNED_SIZE, "r.jsonl")
 
 
 def test_a_verdict_held_back_by_dependence_says_so() -> None:
