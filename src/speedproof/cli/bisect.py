@@ -125,6 +125,7 @@ def run(args: Args, console: Console) -> int:
             runs=args.runs,
         )  # fmt: skip
         path = Path(args.save or f"bisect-{time.strftime('%Y%m%d-%H%M%S')}.jsonl")
+    fresh = not (args.save or args.resume or path.exists())
     steps = bisect_revisions(request, path, max_seconds=args.max_time or None, tell=console.remark)
     shown, told = time.monotonic(), set[str]()
     with ends_as_ctrl_c():
@@ -135,7 +136,7 @@ def run(args: Args, console: Console) -> int:
                 result = end.value
                 break
             except (SpeedproofError, OSError):
-                if not (args.save or args.resume):
+                if fresh:
                     forget_unmeasured(path)
                 raise
             # Search and confirmation take turns: each is named when it begins, then the time rules.
