@@ -22,7 +22,7 @@ from speedproof.corpus import build as building
 from speedproof.corpus.build import build
 from speedproof.corpus.place import Place
 from speedproof.corpus.read import parts_of, read_records, rows_of
-from speedproof.corpus.schema import Manifest, opened
+from speedproof.corpus.schema import File, Manifest, opened
 from speedproof.data.record import FileResults, Record
 from speedproof.data.suite import Suite
 from speedproof.errors import FormatError, SpeedproofError, UsageError
@@ -384,3 +384,12 @@ def test_a_second_build_is_kept_out(tmp_path: Path, made_up: Make, put: Put) -> 
 
     build(Place.of(tmp_path / "c"), nested)
     assert sp.Corpus(tmp_path / "c").info().rows == 4
+
+
+def test_parts_of_a_huge_corpus_are_larger() -> None:
+    """Whole leaves of equal work, of 4,096 rows each, four to a part where there are many."""
+    for leaves, parts in ((16, 16), (16**3, 4096), (16**4, 16**4 // 4)):
+        files = [File(f"data/{k:04x}/0.parquet", 4096, 0, 0) for k in range(leaves)]
+        found = parts_of(Place("x", None, "/x"), files)
+        assert [file for part in found for file in part.files] == [file.path for file in files]
+        assert len(found) == parts

@@ -168,6 +168,15 @@ def test_one_short_name_everywhere(tmp_path: Path, speedproof: Callable[..., Out
     pairs = tmp_path / "pairs.csv"
     pairs.write_text("461b1d9,461b1d9-JIT\n")
     assert speedproof("corpus", "compare", corpus, "--pairs", pairs)[1] == out
+    for command in (["compare"], ["hpt"], ["rank"], ["plot", "--kind", "forest", "-o", tmp_path / "p.svg"]):
+        assert speedproof(*command, corpus, "--reference", "461b1d9")[0] == 0, command
+    sides = ("--baseline", f"{corpus}:461b1d9", "--candidate", f"{corpus}:461b1d9-JIT")
+    code, out, err = speedproof("gate", *sides, "--where", "benchmark = 'matmul'")
+    assert (code, err) == (0, "")
+    assert "matmul" in out
+    assert "collatz" not in out
+    code, _, err = speedproof("gate", *sides[:2], "--candidate", f"{corpus}:v9")
+    assert (code, "there is no version v9; available: 461b1d9-JIT, 461b1d9" in err) == (2, True)
     code, _, err = speedproof("corpus", "compare", corpus, "--reference", "461b", "--candidate", "461b1d9")
     assert code == 2
     assert len(err.rstrip()) <= 80 + len(str(corpus))
@@ -304,9 +313,15 @@ def test_nothing_in_common_is_an_error(
 ) -> None:
     """As in compare: code 2, and what either version has."""
     where = "version = 'O2' AND benchmark = 'sieve' OR version = 'O3' AND benchmark < 'n'"
-    code, out, err = speedproof("corpus", "compare", gcc, "--workers", "1", "--where", where, *more)
-    assert (code, out) == (2, "")
-    assert err.splitlines()[1:] == ["  O2 has sieve (time)", "  O3 has collatz, matmul (time)"]
+    for known in (False, True):
+        if known:
+            assert speedproof("corpus", "compare", gcc, "--workers", "1")[0] == 0
+        code, out, err = speedproof("corpus", "compare", gcc, "--workers", "1", "--where", where, *more)
+        assert (code, out) == (2, "")
+        assert err.splitlines()[1:] == ["  O2 has sieve (time)", "  O3 has collatz, matmul (time)"]
+        # It leaves no answers, so those written last are of the last comparison that had some.
+        found = speedproof("corpus", "query", gcc, "SELECT count(DISTINCT benchmark) AS n FROM answers")
+        assert found[:2] == ((0, "n\n6\n") if known else (2, ""))
 
 
 def test_rejects_keep_the_names_of_files(tmp_path: Path, speedproof: Callable[..., Outcome]) -> None:

@@ -79,7 +79,7 @@ def test_a_bucket_is_a_folder(bucket: str, tmp_path: Path, made_up: Callable[...
 def speedproof(*argv: str | Path) -> tuple[int, str]:
     out, err = io.StringIO(), io.StringIO()
     code = main([*map(str, argv)], Console(out, err))
-    assert err.getvalue() == ""
+    assert not err.getvalue() or err.getvalue().startswith("speedproof: wrote ")
     return code, out.getvalue()
 
 
@@ -97,6 +97,9 @@ def test_every_command_takes_a_url(bucket: str, tmp_path: Path) -> None:
             ("hpt", place),
             ("show", place, "--where", "version = 'O3'"),
             ("model", place, "--bootstrap", "0", "--where", "version = 'O3'"),
+            ("gate", "--baseline", f"{place}:O2", "--candidate", f"{place}:O3", "--where", "benchmark < 'm'"),
+            ("gate", "--baseline", place, "--candidate", str(GCC / "O3.json"), "--where", "version = 'O2'"),
+            ("plot", place, "--only", "matmul", "--kind", "forest", "-o", f"{tmp_path}/{place == url}.svg"),
             (
                 "history",
                 "add",
@@ -117,6 +120,15 @@ def test_every_command_takes_a_url(bucket: str, tmp_path: Path) -> None:
         own = far[1].replace(url, folder).replace(f"{tmp_path}/True", f"{tmp_path}/False")
         told = [text.partition("Every row:")[0].splitlines() for text in (own, near[1])]
         assert (far[0], told[0]) == (near[0], told[1])
+    assert (tmp_path / "True.svg").read_text().count("<path") == (tmp_path / "False.svg").read_text().count(
+        "<path"
+    )
+    err = io.StringIO()
+    assert (
+        main(["gate", "--baseline", f"{url}:O9", "--candidate", f"{url}:O3"], Console(io.StringIO(), err))
+        == 2
+    )
+    assert "there is no version O9; available: O2, O3" in err.getvalue()
 
 
 def test_an_interrupted_upload_leaves_nothing(

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
-from speedproof.api.given import alpha_of
+from speedproof.api.given import alpha_of, version_given
 from speedproof.data.names import enumerate_names
 from speedproof.errors import UsageError
 from speedproof.protocols.questions import ASKED, QuestionName
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from speedproof.corpus.answers import How
     from speedproof.corpus.build import Builder
     from speedproof.corpus.info import CorpusInfo
-    from speedproof.corpus.place import Place
     from speedproof.corpus.schema import Manifest
     from speedproof.data.record import FileResults
     from speedproof.data.suite import Suite
@@ -198,7 +197,7 @@ class Corpus:
         from speedproof.corpus.conclude import conclude
         from speedproof.corpus.schema import opened
         from speedproof.protocols.pair import Rules
-        from speedproof.report.corpus import short_names
+        from speedproof.report.names import short_names
 
         place, manifest = opened(self.place)
         chosen = _metric(manifest, metric)
@@ -210,11 +209,17 @@ class Corpus:
                     f"{place.name}: name two versions, or pairs of them; available: "
                     f"{enumerate_names(short_names(versions).values(), 4)}"
                 )
-            reference, candidate = (_version(v, versions, place) if v else v for v in (reference, candidate))
+            reference, candidate = (
+                version_given(v, versions, place.name) if v else v for v in (reference, candidate)
+            )
             first = reference or next(v for v in versions if v != candidate)
             wanted = ((first, candidate or next(v for v in versions if v != first)),)
         elif isinstance(wanted, tuple):
-            wanted = tuple((_version(x, versions, place), _version(y, versions, place)) for x, y in wanted)
+            x, y = (
+                tuple(version_given(v, versions, place.name) for v in side)
+                for side in zip(*wanted, strict=True)
+            )
+            wanted = tuple(zip(x, y, strict=True))
         rules = Rules(alpha=alpha_of(confidence), margin=margin) if rules is None else rules
         if store is not None:
             from speedproof.api.floors import floor_of
@@ -224,6 +229,7 @@ class Corpus:
         found = compare(self.place, asked, how)
         conclusion = conclude(found, place.name)
         if not conclusion.comparisons and not conclusion.failures:
+            found.forget()
             raise UsageError(nothing_in_common(self.place, asked, versions))
         return CorpusComparison(conclusion, versions, self.place, asked)
 
@@ -321,24 +327,3 @@ def _metric(manifest: Manifest, name: str | None) -> str:
     if name is not None and name not in known:
         raise UsageError(f"there is no metric {name}; available: {', '.join(known)}")
     return name or ("time" if "time" in known else max(known, key=known.__getitem__, default="time"))
-
-
-def _version(name: str, versions: tuple[str, ...], place: Place) -> str:
-    """The version of a name: its own, the short one of the reports, or its folder's or file's where one has it."""
-    if name in versions:
-        return name
-    from difflib import get_close_matches
-
-    from speedproof.report.corpus import short_names
-
-    short = short_names(versions)
-    for called in ([v for v in versions if short[v] == name], [v for v in versions if name in v.split("/")]):
-        if len(called) == 1:
-            return called[0]
-    told = name if len(name) <= 40 else f"{name[:39]}…"
-    near = get_close_matches(name[:200], short.values(), 3, 0.0)
-    raise UsageError(
-        f"{place.name}: there is no version {told}; available: {', '.join(short.values())}"
-        if len(versions) <= 4
-        else f"{place.name}: there is no version {told}; the nearest of {len(versions)} are {', '.join(near)}"
-    )

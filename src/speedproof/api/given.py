@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any, SupportsFloat
 
+from speedproof.data.names import version_of
 from speedproof.errors import UsageError
 from speedproof.stats.estimate import alpha_at
 
@@ -51,6 +53,35 @@ def alpha_of(confidence: object, *, most: float = 1.0) -> float:
     if alpha > most:
         raise UsageError(f"confidence={confidence}: a bound that fails more often than it holds; give 0.95")
     return alpha
+
+
+def version_given(name: str, versions: Sequence[str], where: str = "") -> str:
+    """The version that is meant: by its name, the short one of a report, part of its path, or a commit's hash."""
+    meant = version_of(name, versions)
+    if meant in versions:
+        return meant
+    from difflib import get_close_matches
+
+    from speedproof.report.names import short_names, spoken
+
+    short = short_names(versions)
+    told = dict(zip(versions, spoken(versions), strict=True))
+    for called in (
+        [v for v in versions if name in (short[v], told[v])],
+        [v for v in versions if name in v.split("/")],
+    ):
+        if len(called) == 1:
+            return called[0]
+    name = name if len(name) <= 40 else f"{name[:39]}…"
+    near = get_close_matches(name[:200], short.values(), 3, 0.0)
+    raise UsageError(
+        f"{where and f'{where}: '}there is no version {name}; "
+        + (
+            f"available: {', '.join(short.values())}"
+            if len(versions) <= 4
+            else f"the nearest of {len(versions)} are {', '.join(near)}"
+        )
+    )
 
 
 def suite_given(given: Any) -> None:

@@ -10,7 +10,7 @@ import click
 
 import speedproof as sp
 from speedproof.api.gates import MULTIPLICITIES, Demand, Outcome, Policy, refuse_unusable
-from speedproof.api.given import proportion
+from speedproof.api.given import proportion, version_given
 from speedproof.cli.command import Args, Command, Option, in_group
 from speedproof.cli.console import Console
 from speedproof.cli.gate_looks import leave, looks
@@ -18,7 +18,7 @@ from speedproof.cli.inputs import load, report_leftovers, report_no_floor, selec
 from speedproof.cli.options import choosing, confidence, pages, reading, store_option
 from speedproof.cli.outputs import check_outputs, context_of, write_outputs
 from speedproof.cli.settings import FILE, UNDECIDED, GateSettings, Undecided, demand_of, read_settings
-from speedproof.errors import UsageError
+from speedproof.errors import SpeedproofError, UsageError
 from speedproof.report.formats import Reported
 from speedproof.report.gate import as_comparisons
 
@@ -242,18 +242,28 @@ def _load(args: Args) -> tuple[sp.Suite, tuple[str, str]]:
             "name the file and a version on both sides"
         )
     suite = load([baseline], args)
-    return suite, (suite.sides(old)[0], suite.sides(new)[0])
+    return suite, (version_given(old, suite.versions), version_given(new, suite.versions))
 
 
 def _file_and_version(argument: str) -> tuple[str, str]:
     """FILE:VERSION taken apart, where no file has the whole of it as its name."""
-    if not Path(argument).exists():
-        at = argument.find(":")
-        while at >= 0:
-            if Path(argument[:at]).exists():
-                return argument[:at], argument[at + 1 :]
-            at = argument.find(":", at + 1)
+    start = argument.find("://") + 1
+    ends = [at for at in range(start + 1, len(argument)) if argument[at] == ":"]
+    for at in (len(argument), *(ends[::-1] if start else ends)):
+        if _is_there(argument[:at]):
+            return argument[:at], argument[at + 1 :]
     return argument, ""
+
+
+def _is_there(path: str) -> bool:
+    """Whether a path is a file or a folder, or a URL a corpus."""
+    if "://" not in path:
+        return Path(path).exists()
+    try:
+        sp.Corpus(path)
+    except (OSError, SpeedproofError):
+        return False
+    return True
 
 
 def _demand(args: Args, settings: GateSettings) -> Demand:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import speedproof as sp
+from speedproof.api.given import version_given
 from speedproof.cli.command import Args
 from speedproof.cli.console import Console
 from speedproof.errors import UsageError
@@ -14,7 +15,7 @@ from speedproof.report.names import enumerate_names
 
 def load(paths: Sequence[str], args: Args) -> sp.Suite:
     """Read all files of a command into one suite."""
-    return sp.read(
+    suite = sp.read(
         *paths,
         format=args.format,
         unit=args.unit,
@@ -26,6 +27,9 @@ def load(paths: Sequence[str], args: Args) -> sp.Suite:
         reference=getattr(args, "reference", None),
         where=args.where,
     )
+    if getattr(args, "reference", None) is not None and len(suite.versions) > 1:
+        args.reference = version_given(args.reference, suite.versions)
+    return suite
 
 
 def columns_of(args: Args) -> dict[str, str]:

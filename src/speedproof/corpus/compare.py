@@ -24,9 +24,8 @@ from speedproof.corpus.hpt import COLUMNS as HPT
 from speedproof.corpus.hpt import first_level
 from speedproof.corpus.partial import Seen, seen_in
 from speedproof.corpus.place import Place, arrow
-from speedproof.corpus.read import database, of_corpus, rows_of
+from speedproof.corpus.read import ANSWER, database, of_corpus, rows_of
 from speedproof.corpus.schema import Manifest, opened, records
-from speedproof.data.names import enumerate_names
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair, Suite
 from speedproof.errors import FormatError, UsageError
@@ -62,6 +61,11 @@ class ComparedFiles(Answers, frozen=True):
 
     asked: Asked
 
+    def forget(self) -> None:
+        """Delete the files, so that they do not stand before earlier answers."""
+        for file in (*self.files, _FLOOR, ANSWER):
+            self.place.remove(file)
+
     def seen(self) -> Iterator[dict[tuple[str, str], Seen]]:
         """What each part says of each pair of versions."""
         for note in self.notes():
@@ -83,14 +87,9 @@ def compare(corpus: str | os.PathLike[str], asked: Asked, how: How = HERE) -> Co
 
 
 def _known(pairs: Pairs, manifest: Manifest, place: Place) -> None:
-    for pair in pairs if isinstance(pairs, tuple) else ():
-        for version in pair:
-            if version not in manifest.versions:
-                raise UsageError(
-                    f"{place.name}: there is no version {version}; available: {enumerate_names(manifest.versions)}"
-                )
-        if pair[0] == pair[1]:
-            raise UsageError(f"{pair[0]}: a version is not compared with itself")
+    for one, other in pairs if isinstance(pairs, tuple) else ():
+        if one == other:
+            raise UsageError(f"{one}: a version is not compared with itself")
     if len(manifest.versions) < 2:
         raise UsageError(f"{place.name}: there is only one version; a comparison needs two")
 

@@ -96,11 +96,11 @@ def conclude(found: ComparedFiles, corpus: str, *, shown: int = 50, precision: f
         for protocol, verdict, count in rows("SELECT protocol, verdict, count(*) FROM answers GROUP BY ALL"):
             counts[protocol][Verdict(verdict)] = count
         total = sum(counts[headline].values())
-        ((benchmarks, versions),) = rows(
-            "SELECT count(DISTINCT benchmark), count(DISTINCT (reference, candidate)) FROM answers "
-            "WHERE protocol = ?",
-            headline,
-        )
+        chosen = "FROM answers WHERE protocol = ?"
+        ((versions,),) = rows(f"SELECT count(DISTINCT (reference, candidate)) {chosen}", headline)
+        benchmarks = total
+        if versions > 1:
+            ((benchmarks,),) = rows(f"SELECT count(DISTINCT benchmark) {chosen}", headline)
         proven = [protocol for protocol in asked.protocols if protocol != "single run" and total]
         faster, slower = (counts[headline][v] for v in (Verdict.FASTER, Verdict.SLOWER))
         most = {
@@ -172,9 +172,11 @@ _OWN = {"faster": "pvalue", "slower": "pvalue_slower", "equivalent": "pvalue_equ
 
 def _claims(rows: _Query, alpha: float) -> dict[str, int]:
     """Put the claims that a correction may leave into a table of their own; how many each protocol makes."""
-    usable = " UNION ALL ".join(
-        f"SELECT protocol, verdict, '{verdict}' AS claim, {p} AS p FROM answers WHERE {p} <= {alpha!r}"
-        for verdict, p in _OWN.items()
+    number = " ".join(f"WHEN '{protocol}' THEN {i}" for i, protocol in enumerate(QUESTIONS))
+    usable = " UNION ALL ".join(  # of few bytes a row: all else may grow with the corpus on the disk alone
+        f"SELECT (CASE protocol {number} END)::UTINYINT AS protocol, {i}::UTINYINT AS claim, "
+        f"verdict = '{verdict}' AS told, {p} AS p FROM answers WHERE {p} <= {alpha!r}"
+        for i, (verdict, p) in enumerate(_OWN.items())
     )
     rows(f"CREATE TEMP TABLE claims AS {usable}")
     known = " + ".join(f"count(*) FILTER ({p} IS NOT NULL AND NOT isnan({p}))" for p in _OWN.values())
@@ -184,20 +186,24 @@ def _claims(rows: _Query, alpha: float) -> dict[str, int]:
 def _joint(
     rows: _Query, protocol: str, method: Control, family: int, alpha: float, equivalence: bool
 ) -> Joint:
+    number = list(QUESTIONS).index(protocol)
+
     def count(factor: float) -> int:
         sql = "SELECT count(*) FROM claims WHERE protocol = ? AND ? * p <= ?"
-        ((found,),) = rows(sql, protocol, factor, alpha)
+        ((found,),) = rows(sql, number, factor, alpha)
         return int(found)
 
     factor = survivors(count, family, alpha, method)
     if not math.isfinite(factor):
         return Joint(protocol, method, family, {})
-    chosen = "FROM claims WHERE protocol = ? AND claim = verdict AND ? * p <= ?"
-    kept: dict[str, int] = dict(
-        rows(f"SELECT verdict, count(*) {chosen} GROUP BY verdict", protocol, factor, alpha)
+    chosen = "FROM claims WHERE protocol = ? AND told AND ? * p <= ?"
+    kept: dict[int, int] = dict(
+        rows(f"SELECT claim, count(*) {chosen} GROUP BY claim", number, factor, alpha)
     )
-    told = list(_OWN)[: 3 if equivalence else 2]
-    return Joint(protocol, method, family, {Verdict(v): kept.get(v, 0) for v in told})
+    counts = {Verdict(v): kept.get(i, 0) for i, v in enumerate(_OWN)}
+    if not equivalence:
+        del counts[Verdict.EQUIVALENT]
+    return Joint(protocol, method, family, counts)
 
 
 # How clearly a verdict is proven: its bound, or 1 where none is.

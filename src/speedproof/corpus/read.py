@@ -27,6 +27,7 @@ ANSWER = "answers.json"
 _TABLES = "corpus, rejects, answers"
 _TASK = 1 << 12  # rows that are worth a task
 _TASK_VALUES = 1 << 21
+_MANY = 1 << 13  # tasks from which on each is four times as large
 
 
 class Part(Struct, frozen=True):
@@ -37,7 +38,7 @@ class Part(Struct, frozen=True):
 
 
 def parts_of(place: Place, files: Sequence[File]) -> list[Part]:
-    """The corpus in parts of equal work, of about a second each; they depend on what it holds alone."""
+    """The corpus in parts of equal work, of one to four seconds each; they depend on what it holds alone."""
     leaves: dict[str, list[File]] = {}
     for file in files:
         leaves.setdefault(file.path.rpartition("/")[0], []).append(file)
@@ -45,6 +46,7 @@ def parts_of(place: Place, files: Sequence[File]) -> list[Part]:
     worth = [sum(max(f.rows / _TASK, f.values / _TASK_VALUES) for f in own) for own in leaves.values()]
     whole = sum(worth)
     count = 1 << max(0, math.ceil(math.log2(whole))) if whole else 1  # as leaves come in sixteens
+    count = max(min(count, _MANY), count // 4)  # a scheduler takes some hundred tasks a second
     parts: dict[int, list[str]] = {}
     before = 0.0
     for own, weight in zip(leaves.values(), worth, strict=True):

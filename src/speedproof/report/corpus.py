@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -17,7 +17,7 @@ from speedproof.report.caveats import caveats, held_against, two_speeds
 from speedproof.report.cells import cut_left, width_of
 from speedproof.report.hpt import conclusion
 from speedproof.report.model import Cell, Column, Report, Row, Table, Text
-from speedproof.report.names import common_prefix, labels, shortened
+from speedproof.report.names import common_prefix, short_names, shortened
 from speedproof.report.numbers import factor, level, percent, plural, values
 from speedproof.report.suite import version_columns
 from speedproof.report.words import (
@@ -36,22 +36,9 @@ if TYPE_CHECKING:
     from speedproof.corpus.info import CorpusInfo
     from speedproof.corpus.partial import Whole
 
-_SHORT = 12
 _SHOWN = 5
 _LINE = 80
 _WHOLE = 76
-
-
-def short_names(versions: Iterable[str]) -> dict[str, str]:
-    """The versions of a corpus, each with one short name by which all reports call it and commands know it."""
-    names = list(dict.fromkeys(versions))
-    told = names
-    if max(map(len, names), default=0) > _SHORT:
-        # The file alone, else its folder, where that tells the versions apart.
-        paths = [name.split("/") for name in names]
-        alone = ([path[at] for path in paths] for at in (-1, 0))
-        told = next((parts for parts in alone if len(set(parts)) == len(names)), names)
-    return dict(zip(names, labels(told, _SHORT), strict=True))
 
 
 def size_of(count: int) -> str:

@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from speedproof.report.corpus import short_names
 from speedproof.report.model import Cell, Column, Report, Row, Table, Text
+from speedproof.report.names import short_names
 from speedproof.report.numbers import factor, percent, plural
 from speedproof.stats.change_scan import LEAST
 

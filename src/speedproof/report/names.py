@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from speedproof.data.names import enumerate_names
 from speedproof.report.cells import cut_left, cut_right, visible, width_of
@@ -59,6 +59,18 @@ def shortened(names: Sequence[str], width: int) -> list[str]:
 def spoken(names: Sequence[str]) -> list[str]:
     """Names of versions as sentences and rows tell them: those of commands may be longer."""
     return labels(names, _FILES, _COMMANDS)
+
+
+def short_names(versions: Iterable[str]) -> dict[str, str]:
+    """The versions of a corpus, each with one short name by which all reports call it and commands know it."""
+    names = list(dict.fromkeys(versions))
+    told = names
+    if max(map(len, names), default=0) > _NICKNAME:
+        # The file alone, else its folder, where that tells the versions apart.
+        paths = [name.split("/") for name in names]
+        alone = ([path[at] for path in paths] for at in (-1, 0))
+        told = next((parts for parts in alone if len(set(parts)) == len(names)), names)
+    return dict(zip(names, labels(told, _NICKNAME), strict=True))
 
 
 def nicknames(names: Sequence[str]) -> list[str]:
