@@ -14,13 +14,14 @@ from msgspec.structs import replace
 
 from speedproof.arrays import FloatArray
 from speedproof.data.record import Record
-from speedproof.data.session_file import EndLine, Line, SessionLine, StoredSession, control_name
+from speedproof.data.session_file import EndLine, Line, SessionLine, StoredSession
 from speedproof.measure.results import Limits, Measured, Progress, Tally, Warmup
 from speedproof.measure.runs import Executor, Harness, RunLoop
 from speedproof.measure.session import Session
 from speedproof.protocols.assumptions import Assumption
+from speedproof.protocols.negative_controls import WITHHELD, withheld
 from speedproof.protocols.results import Check
-from speedproof.protocols.sequential import CandidateResult, SequentialComparison, withheld, withheld_by
+from speedproof.protocols.sequential import CandidateResult, SequentialComparison
 from speedproof.protocols.stopping import StopRules
 
 # Where more blocks than this are cut short, their lengths choose which blocks count.
@@ -95,6 +96,7 @@ class ComparedSession:
         unaffected: Sequence[str] = (),
     ) -> None:
         self._metric = metric
+        self._rules = rules
         self._control = control
         self._unaffected = unaffected
         self._last_end: EndLine | None = None
@@ -148,26 +150,29 @@ class ComparedSession:
         # Why it ended then, not why it would by the rules of now.
         on_result = self._last_end.on_result if self._last_end else {}
         findings = tuple(
-            f if f.candidate in on_result.get(f.benchmark, ()) else replace(f, reason="")
+            f
+            if f.candidate in on_result.get(f.benchmark, ()) or f.reason == WITHHELD
+            else replace(f, reason="")
             for f in result.findings
         )
         return SessionResult(findings, replace(result.measured, on_result=on_result))
 
     def _found(self, measured: Measured) -> SessionResult:
+        # A gate holds every benchmark of the plan, measured or not.
+        names = self.comparisons if self._rules.gate else dict(measured.reasons)
         findings = tuple(
             replace(finding, warnings=tuple(self._warnings(finding, measured)))
-            for name, _ in measured.reasons
+            for name in names
             for finding in self.comparisons[name].findings()
         )
-        if self._control:
-            findings = withheld(findings, control_name)
-        return SessionResult(withheld_by(findings, self._unaffected), measured)
+        kept = withheld(findings, self._rules, control=self._control, unaffected=self._unaffected)
+        return SessionResult(kept, measured)
 
     def _warnings(self, finding: CandidateResult, measured: Measured) -> Iterator[Check]:
         name, sides = finding.benchmark, (finding.reference, finding.candidate)
         tallies = {tally.version: tally for tally in measured.tallies if tally.benchmark == name}
         yield from self.comparisons[name].warnings(finding.candidate)
-        yield from _of_runs([tallies[side] for side in sides], self._metric)
+        yield from _of_runs([tallies[side] for side in sides if side in tallies], self._metric)
         yield from _of_programs([side for side in sides if side in measured.changed.get(name, ())])
         yield from _of_blocks(measured.cut.get(name, 0), measured.recalled.get(name, 0))
 

@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -284,6 +285,31 @@ def test_a_control_holds_small_verdicts_back(
     for text in (out, run("--review", "r.jsonl")[1]):
         assert text.startswith("The noise floor is not met: ") == withheld
         assert ("the verdict is withheld" in " ".join(text.split())) == withheld
+    code, out, err = run(*words, "--save", "g.jsonl", "--gate", "--margin", "1%")
+    assert code == (3 if withheld else 1), out + err
+    for text in (out, run("--review", "g.jsonl")[1]):
+        assert text.startswith("The noise floor is not met: ") == withheld
+        assert ("UNDECIDED: command may be" if withheld else "FAIL: command is") in text
+        assert "(again) (1.0" in text  # it is told, and not judged
+
+
+def test_a_gate_does_not_pass_a_revision_that_is_not_there(
+    repo: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What cannot be built, or has no program, fails by name, now and looked at again."""
+    git(repo, "rm", "-q", "source")
+    git(repo, "commit", "-q", "-m", "Break")
+    noise = iter(np.exp(0.002 * np.random.default_rng(7).standard_normal(10_000)).tolist())
+    monkeypatch.setattr("speedproof.measure.executor.execute", lambda job: Run({"time": next(noise)}))
+    revisions = ("--revisions", "main~3", "main~1", "main")
+    for build in (BUILD, "test -f source && chmod +x source; cp source bench || true"):
+        Path("r.jsonl").unlink(missing_ok=True)
+        code, out, err = run("--gate", *revisions, "--build", build, "--save", "r.jsonl", "--", "./bench")
+        assert code == 1, out + err
+        assert "left out: " in err
+        assert re.search(r"Gate failed: command \(\w+ Break\) is missing\.", " ".join(out.split())), out
+        assert run("--review", "r.jsonl")[0] == 1
+        assert run("--resume", "r.jsonl")[0] == 1
 
 
 def test_many_builds_of_each_revision(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:

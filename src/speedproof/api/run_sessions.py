@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from speedproof.data.session_file import Line, SessionLine, StoredSession, control_name
+from speedproof.data.session_file import Line, SessionLine, StoredSession
 from speedproof.measure.drivers import ToolExecutor
 from speedproof.measure.executor import CommandExecutor
 from speedproof.measure.programs import fingerprints, replaced
 from speedproof.measure.results import Progress, Warmup
 from speedproof.measure.store import ResultsFile
+from speedproof.protocols.negative_controls import is_control
 from speedproof.protocols.sequential import CandidateResult, SequentialComparison
 from speedproof.protocols.stopping import StopRules
 from speedproof.sessions import ComparedSession, SessionResult
@@ -107,6 +108,5 @@ def judged(outcome: SessionResult, question: SessionQuestion) -> list[CandidateR
     return [
         f
         for f in outcome.findings
-        if not (question.control and f.candidate == control_name(f.reference))
-        and f.benchmark not in question.unaffected
+        if not is_control(f, control=question.control, unaffected=question.unaffected)
     ]

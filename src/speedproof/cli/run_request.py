@@ -130,7 +130,7 @@ def rules_of(args: Args, plan: Sequence[PlannedBenchmark]) -> StopRules:
     if args.gate:
         if args.precision is not None or args.calibrate:
             raise UsageError("--gate asks whether a margin is lost; leave out --precision and --calibrate")
-        gate = Gate(args.margin or _GATE_MARGIN, max(comparisons, 1))
+        gate = Gate(args.margin or _GATE_MARGIN, max(_judged(args, plan), 1))
         # The suite is what is judged: what one benchmark leaves of its time, the others may use.
         if longest is not None:
             budget = longest if "max_time" in args.given else longest * len(plan)
@@ -139,6 +139,13 @@ def rules_of(args: Args, plan: Sequence[PlannedBenchmark]) -> StopRules:
     return StopRules(
         alpha, margin, args.precision, least, most, longest, args.stop_at_proof, gate, fixed, budget
     )
+
+
+def _judged(args: Args, plan: Sequence[PlannedBenchmark]) -> int:
+    """How many comparisons a gate judges: not those of what cannot differ."""
+    of_each = 2 if args.control else 1
+    touched = [b for b in plan if not any(fnmatchcase(b.name, pattern) for pattern in args.unaffected)]
+    return sum(len(benchmark.versions) - of_each for benchmark in touched)
 
 
 def unaffected_of(args: Args, plan: Sequence[PlannedBenchmark]) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -188,17 +188,25 @@ class Session:
             except KeyboardInterrupt:
                 # Large files take a moment to be looked at; what was measured still gets its verdict.
                 interrupted = True
-            reasons = [(name, self._why.get(name, "interrupted")) for name in begun]
+            reasons = self._reasons(begun)
             measured = self._measured(reasons, interrupted)
-            reason = reasons[-1][1] if reasons else "nothing to measure"
+            reason = "interrupted" if interrupted else reasons[-1][1]
             end = EndLine(self._head.session, reason, measured.on_result, measured.changed)
         except GeneratorExit:
-            watched = self._measured([(name, "interrupted") for name in begun], True)
+            watched = self._measured([(name, "interrupted") for name, _ in self._reasons(begun)], True)
             end = EndLine(self._head.session, "left early", watched.on_result, watched.changed)
             raise
         finally:
             self._append(end)
         return measured
+
+    def _reasons(self, begun: Collection[str]) -> list[tuple[str, str]]:
+        """By benchmark, why it ended, now or in an earlier session: what was proven then is part of the answer."""
+        return [
+            (b.name, self._why.get(b.name) or self._ended(b.name) or "interrupted")
+            for b in self._head.benchmarks
+            if b.name in begun or b.name in self._recalled
+        ]
 
     def _measured(self, reasons: Sequence[tuple[str, str]], interrupted: bool) -> Measured:
         names = [name for name, _ in reasons]

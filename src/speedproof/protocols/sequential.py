@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import numpy as np
 from msgspec import Struct
-from msgspec.structs import replace
 
 from speedproof.errors import DataError
 from speedproof.protocols.assumptions import Assumption
@@ -58,7 +57,7 @@ class CandidateResult(Struct, frozen=True):
         What the risk does not cover, in sentences: runs that failed, a program that was replaced, block ratios
         that are skewed.
     gate : {"", "pass", "fail", "undecided"}
-        What a gate says of it; empty where there is none.
+        What a gate says of it; empty where there is none, and of what cannot differ, which no gate judges.
     """
 
     benchmark: str
@@ -317,47 +316,3 @@ class SequentialComparison:
             ways.append(float(np.maximum(above, below)))
         # What is proven already is known, even where the other ways are not.
         return float(np.fmin.reduce(ways))
-
-
-_DECIDED = (Verdict.FASTER, Verdict.SLOWER)
-
-
-def withheld(
-    findings: Sequence[CandidateResult], control: Callable[[str], str]
-) -> tuple[CandidateResult, ...]:
-    """Take back the verdicts that are no larger than what two builds of one source differ by.
-
-    ``control`` tells from the name of a reference that of its second build, which is among the candidates.
-    """
-    floors = {
-        f.benchmark: abs(math.log(f.estimate))
-        for f in findings
-        if f.candidate == control(f.reference) and f.verdict in _DECIDED
-    }
-    why = "its difference is no larger than that of two builds of the reference: the verdict is withheld"
-    return tuple(
-        f if f.candidate == control(f.reference) else _above(f, floors.get(f.benchmark, -1.0), why)
-        for f in findings
-    )
-
-
-def withheld_by(
-    findings: Sequence[CandidateResult], unaffected: Collection[str]
-) -> tuple[CandidateResult, ...]:
-    """Take back the verdicts that are no larger than what the change did where it can have done nothing."""
-    floors: dict[str, float] = {}
-    for f in findings:
-        if f.benchmark in unaffected and f.verdict in _DECIDED:
-            floors[f.candidate] = max(floors.get(f.candidate, 0.0), abs(math.log(f.estimate)))
-    why = "its difference is no larger than where the change can have done nothing: the verdict is withheld"
-    return tuple(
-        f if f.benchmark in unaffected else _above(f, floors.get(f.candidate, -1.0), why) for f in findings
-    )
-
-
-def _above(f: CandidateResult, floor: float, why: str) -> CandidateResult:
-    """A finding as it is, or without its verdict when its difference does not exceed the floor."""
-    if f.verdict not in _DECIDED or abs(math.log(f.estimate)) > floor:
-        return f
-    warning = Check.warning(Assumption.NOISE_FLOOR, f.candidate, why)
-    return replace(f, verdict=Verdict.UNDECIDED, reason="withheld", warnings=(*f.warnings, warning))

@@ -9,13 +9,16 @@ from msgspec.structs import replace
 
 from speedproof.protocols.gate import Absent, GateDecision, GateRow
 from speedproof.protocols.gate_claims import Demand, GateRules, Hypothesis, Outcome, claim
-from speedproof.protocols.results import Comparison, Verdict
+from speedproof.protocols.negative_controls import WITHHELD
+from speedproof.protocols.results import Comparison, Needed, Verdict
 from speedproof.protocols.sequential import CandidateResult
 from speedproof.protocols.stopping import Gate
 from speedproof.protocols.suite import SuiteComparison
+from speedproof.protocols.summaries import Summary
 from speedproof.report import gate as sheet
 from speedproof.report.model import Report, Text
 from speedproof.report.numbers import percent
+from speedproof.stats.estimate import Estimate
 
 
 def report(
@@ -23,7 +26,7 @@ def report(
 ) -> Report:
     """The findings of one candidate, held to a gate."""
     by_name = {c.benchmark: c for c in suite.comparisons}
-    rows = tuple(_row(f, by_name[f.benchmark], held_to.margin) for f in findings if f.benchmark in by_name)
+    rows = tuple(_row(f, by_name.get(f.benchmark) or _unmeasured(f, suite), held_to.margin) for f in findings)
     outcomes = {row.outcome for row in rows}
     decision = GateDecision(
         reference=suite.reference,
@@ -43,6 +46,18 @@ def report(
     return replace(made, notes=(*made.notes[:-1], Text(told, "dim")), hints=())
 
 
+def _unmeasured(f: CandidateResult, suite: SuiteComparison) -> Comparison:
+    """A benchmark whose turn never came: a session that was ended early proves nothing of it."""
+    nan, known = math.nan, suite.comparisons[0]
+    old, new = (Summary(side, 0, 0, nan, nan, nan, nan, nan, nan, "") for side in (f.reference, f.candidate))
+    needed = Needed(None, None, "not measured")
+    nothing = Estimate(nan, 0.0, math.inf, known.speedup.confidence)
+    return replace(
+        known, benchmark=f.benchmark, reference=old, candidate=new, speedup=nothing, verdict=f.verdict,
+        needed=needed,
+    )  # fmt: skip
+
+
 def outcome_of(outcomes: set[Outcome], absent: Sequence[str]) -> Outcome:
     """Of the whole: what a candidate lacks must not look like what passes."""
     if absent or Outcome.FAIL in outcomes:
@@ -53,7 +68,11 @@ def outcome_of(outcomes: set[Outcome], absent: Sequence[str]) -> Outcome:
 def _row(f: CandidateResult, c: Comparison, margin: float) -> GateRow:
     outcome = Outcome(f.gate or "undecided")
     remark = ""
-    if outcome is Outcome.UNDECIDED and f.reason and not (c.needed and c.needed.reference):
+    if (
+        outcome is Outcome.UNDECIDED
+        and f.reason not in ("", WITHHELD)
+        and not (c.needed and c.needed.reference)
+    ):
         remark = f.reason
     alpha = c.alpha
     proven = {Verdict.FASTER: (0.0, 1.0), Verdict.SLOWER: (1.0, 0.0)}.get(f.verdict, (1.0, 1.0))

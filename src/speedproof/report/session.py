@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from speedproof.data.session_file import control_name
 from speedproof.data.suite import Suite
 from speedproof.data.units import format_value
+from speedproof.protocols.negative_controls import WITHHELD, differs
 from speedproof.protocols.results import Comparison, Needed, State, Verdict
 from speedproof.protocols.sequential import CandidateResult
 from speedproof.protocols.stopping import Gate
@@ -19,7 +20,8 @@ from speedproof.protocols.summaries import Summary, summarise
 from speedproof.report import measured_gate, suite, versions
 from speedproof.report.model import Cell, Column, Report, Table, Text
 from speedproof.report.names import common_prefix, enumerate_names
-from speedproof.report.numbers import factor, percent, plural
+from speedproof.report.numbers import percent, plural
+from speedproof.report.words import direction, interval
 from speedproof.stats.estimate import Estimate
 
 PROTOCOL = "sequential"
@@ -50,10 +52,16 @@ def report(
         }
         sides = {k: replace(s, repeated="build", n=counts.get(k, s.n)) for k, s in sides.items()}
     results = _results(findings, sides, alpha, margin)
+    held = [f for f in findings if f.gate]
+    lacking = {name: versions for name, versions in (absent or {}).items() if gate}
+    sought = {f.candidate for f in held}.union(*lacking.values())
+    at_gate = [_at_gate(held, gate, lacking)] if gate else []
+    only = [r for r in results if gate and sought == {r.candidate}]
     if not results:
-        return Report("", (Text("Undecided: no complete block was measured.", "bad"),), command="run")
-    if gate and len(results) == 1:
-        made = measured_gate.report(findings, results[0], gate, list(absent or {}))
+        nothing = Text("Undecided: no complete block was measured.", "bad")
+        return Report("", tuple(at_gate) if lacking else (nothing,), command="run")
+    if gate and only:
+        made, at_gate = measured_gate.report(held, only[0], gate, list(lacking)), []
     else:
         made = suite.report(results[0]) if len(results) == 1 else versions.report(results)
     several = len({f.benchmark for f in findings}) > 1
@@ -64,12 +72,13 @@ def report(
     return replace(
         made,
         headline=(
-            *(_floor(findings) if control else ()),
-            *_moved(findings, unaffected),
-            *([_at_gate(findings, gate, absent or {})] if gate and len(results) > 1 else []),
+            *(_floor(findings, gate) if control else ()),
+            *_moved(findings, unaffected, gate),
+            *at_gate,
             *made.headline,
         ),
         notes=(
+            *(_apart(findings, sides) if only else ()),
             *made.notes,
             *dict.fromkeys((*why, *warnings)),
             *(_of_builds(findings, *builds) if builds else []),
@@ -138,33 +147,48 @@ def _with_spent(
     return replace(table, columns=(*table.columns[:-1], *columns, table.columns[-1]), rows=rows)
 
 
-def _floor(findings: Sequence[CandidateResult]) -> Iterator[Text]:
+def _apart(findings: Sequence[CandidateResult], sides: Mapping[tuple[str, str], Summary]) -> Iterator[Text]:
+    """What cannot differ, which a gate does not judge."""
+    told = [
+        f"{f.candidate if f.candidate == control_name(f.reference) else f.benchmark} "
+        f"({interval(Estimate(f.estimate, f.result.low, f.result.high, 1 - f.result.alpha))})"
+        for f in findings
+        if not f.gate and (f.benchmark, f.candidate) in sides and not math.isnan(f.estimate)
+    ]
+    if told:
+        yield Text(f"Not judged: {enumerate_names(told, _NAMED)}.", "dim")
+
+
+def _withheld(gate: Gate | None) -> str:
+    """What is not said where something differs that cannot."""
+    return "Nothing nearer than that to the margin is decided." if gate else "No smaller verdict is given."
+
+
+def _floor(findings: Sequence[CandidateResult], gate: Gate | None) -> Iterator[Text]:
     """What the control says of the noise floor, before everything else."""
     for f in findings:
-        if f.candidate == control_name(f.reference) and f.verdict in (Verdict.FASTER, Verdict.SLOWER):
-            gain = f.verdict is Verdict.FASTER
-            size = f"{factor(f.estimate if gain else 1 / f.estimate)} {f.verdict.value}"
+        if f.candidate == control_name(f.reference) and differs(f):
             yield Text(
-                f"The noise floor is not met: {f.reference}, built again from the same source, is {size}"
-                f" ({f.benchmark}). No smaller verdict is given.",
+                f"The noise floor is not met: {f.reference}, built again from the same source, is "
+                f"{direction(f.estimate)}"
+                f" ({f.benchmark}). {_withheld(gate)}",
                 "bad",
             )
 
 
 def _at_gate(findings: Sequence[CandidateResult], gate: Gate, absent: Mapping[str, Sequence[str]]) -> Text:
     """The gate's answer to several candidates."""
-    if absent:
-        lacking = [f"{name} ({', '.join(versions)})" for name, versions in absent.items()]
-        return Text(f"Gate failed: missing are {enumerate_names(lacking, _NAMED)}.", "bad")
     named: dict[str, list[str]] = {"pass": [], "fail": [], "undecided": []}
     for f in findings:
         named[f.gate or "undecided"].append(f"{f.benchmark} ({f.candidate})")
     count, margin = len(findings), percent(gate.margin)
-    if failed := named["fail"]:
-        return Text(
-            f"Gate failed: proven more than {margin} slower: {enumerate_names(failed, _NAMED)}.",
-            "bad",
-        )
+    failed = []
+    if missing := [f"{name} ({version})" for name, versions in absent.items() for version in versions]:
+        failed.append(f"{enumerate_names(missing, _NAMED)} {'is' if len(missing) == 1 else 'are'} missing")
+    if lost := named["fail"]:
+        failed.append(f"proven more than {margin} slower: {enumerate_names(lost, _NAMED)}")
+    if failed:
+        return Text(f"Gate failed: {'; '.join(failed)}.", "bad")
     if undecided := named["undecided"]:
         passed = f"{len(named['pass'])} of {count} pass; " if named["pass"] else ""
         names = enumerate_names(undecided, _NAMED)
@@ -172,14 +196,15 @@ def _at_gate(findings: Sequence[CandidateResult], gate: Gate, absent: Mapping[st
     return Text(f"Gate passed: no loss of more than {margin} in {plural(count, 'comparison')}.", "good")
 
 
-def _moved(findings: Sequence[CandidateResult], unaffected: Sequence[str]) -> Iterator[Text]:
+def _moved(
+    findings: Sequence[CandidateResult], unaffected: Sequence[str], gate: Gate | None
+) -> Iterator[Text]:
     """The benchmarks that differ though the change cannot touch them."""
     for f in findings:
-        if f.verdict in (Verdict.FASTER, Verdict.SLOWER) and _one_of(f.benchmark, unaffected):
-            size = factor(f.estimate if f.verdict is Verdict.FASTER else 1 / f.estimate)
+        if differs(f) and _one_of(f.benchmark, unaffected):
             yield Text(
-                f"{f.benchmark}, which the change cannot touch, is {size} {f.verdict.value}: something else "
-                "differs. No smaller verdict is given.",
+                f"{f.benchmark}, which the change cannot touch, is {direction(f.estimate)}: something else "
+                f"differs. {_withheld(gate)}",
                 "bad",
             )
 
@@ -269,6 +294,8 @@ def _comparison(f: CandidateResult, sides: Mapping[tuple[str, str], Summary], al
     if f.gate in ("pass", "fail"):
         # What was asked is answered: runs that would tell faster from slower were not asked for.
         needed = Needed(None, None, f"a {f.gate} at the gate") if f.verdict is Verdict.UNDECIDED else None
+    elif f.reason == WITHHELD:
+        needed = Needed(None, None, "what cannot differ differs as much")
     elif f.verdict is Verdict.UNDECIDED:
         more = math.ceil(result.blocks + f.blocks_to_go) if math.isfinite(f.blocks_to_go) else None
         needed = Needed(

@@ -1,0 +1,79 @@
+"""Negative controls: what cannot differ, and what is left of a session's findings when it does.
+
+A second build of the reference, or a benchmark that the change cannot touch, differs by what is not the change.
+What is claimed of the others may be off by as much, so a claim stands only if the observed speedup is farther from
+the edge of the claim than that: from 1 for "faster" and "slower", from the margin for "equivalent" and at a gate.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+
+from msgspec.structs import replace
+
+from speedproof.data.session_file import control_name
+from speedproof.protocols.assumptions import Assumption
+from speedproof.protocols.results import Check, Verdict
+from speedproof.protocols.sequential import CandidateResult
+from speedproof.protocols.stopping import StopRules
+
+WITHHELD = "withheld"
+"""Why nothing is said of a candidate though its own runs would prove it."""
+_BUILT_AGAIN = "the difference of two builds of the reference"
+_UNTOUCHED = "the difference where the change can have done nothing"
+
+
+def is_control(f: CandidateResult, *, control: bool, unaffected: Collection[str]) -> bool:
+    """Whether a finding is of what cannot differ; ``control``: whether the reference was built again."""
+    return f.benchmark in unaffected or (control and f.candidate == control_name(f.reference))
+
+
+def differs(f: CandidateResult) -> bool:
+    """Whether a difference is proven, be it within a margin."""
+    return f.verdict in (Verdict.FASTER, Verdict.SLOWER) or (
+        f.verdict is Verdict.EQUIVALENT and not f.result.low <= 1 <= f.result.high
+    )
+
+
+def withheld(
+    findings: Sequence[CandidateResult], rules: StopRules, *, control: bool, unaffected: Collection[str]
+) -> tuple[CandidateResult, ...]:
+    """Findings without the claims that the negative controls put in doubt; no gate judges these themselves."""
+    told = [is_control(f, control=control, unaffected=unaffected) for f in findings]
+    apart = [f for f, alone in zip(findings, told, strict=True) if alone]
+    moved = [(f, abs(math.log(f.estimate))) for f in apart if differs(f)]
+    found = []
+    for f, alone in zip(findings, told, strict=True):
+        if alone:
+            found.append(replace(f, gate=""))
+            continue
+        # A second build tells of its own benchmark, an untouched benchmark of its candidate in all of them.
+        builds = [size for c, size in moved if c.benchmark == f.benchmark]
+        others = [size for c, size in moved if c.benchmark in unaffected and c.candidate == f.candidate]
+        for sizes, what in ((builds, _BUILT_AGAIN), (others, _UNTOUCHED)):
+            if sizes:
+                f = _beyond(f, max(sizes), rules, what)
+        found.append(f)
+    return tuple(found)
+
+
+def _beyond(f: CandidateResult, floor: float, rules: StopRules, what: str) -> CandidateResult:
+    """A finding without the claims that are no farther from their edge than the floor."""
+    verdict, gate = f.verdict, f.gate
+    within = rules.margin or 0.0 if verdict is Verdict.EQUIVALENT else 0.0
+    edges = (1 / (1 + within), 1 + within)
+    if verdict is not Verdict.UNDECIDED and _distance(f, *edges) <= floor:
+        verdict = Verdict.UNDECIDED
+    if rules.gate is not None and gate in ("pass", "fail") and _distance(f, rules.gate.edge) <= floor:
+        gate = "undecided"
+    if gate == f.gate and (gate or verdict is f.verdict):
+        return replace(f, verdict=verdict)
+    size = "distance from the margin" if gate or within else "difference"
+    told = f"its {size} is no larger than {what}: the verdict is withheld"
+    warning = Check.warning(Assumption.NOISE_FLOOR, f.candidate, told)
+    return replace(f, verdict=verdict, gate=gate, reason=WITHHELD, warnings=(*f.warnings, warning))
+
+
+def _distance(f: CandidateResult, *edges: float) -> float:
+    return min(abs(math.log(f.estimate / edge)) for edge in edges)

@@ -1,0 +1,130 @@
+"""A gate that measures says one thing: headline, rows, exit code, JUnit, now and when the file is reviewed."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from speedproof.cli.console import Console
+from speedproof.cli.main import main
+from speedproof.measure.execute import Job, Run
+
+CODES = {"PASS": 0, "FAIL": 1, "UNDECIDED": 3}
+Slower = Callable[..., None]
+
+
+def run(*argv: str) -> tuple[int, str, str]:
+    out, err = io.StringIO(), io.StringIO()
+    return main(["run", *argv], Console(out, err)), " ".join(out.getvalue().split()), err.getvalue()
+
+
+def answer(*argv: str) -> tuple[int, str, list[str]]:
+    """Exit code, output and the benchmarks that JUnit names; they agree."""
+    code, out, err = run(*argv, "--junit", "junit.xml")
+    said = re.search("PASS|FAIL|UNDECIDED", out)
+    assert said, out + err
+    assert code == CODES[said[0]], out + err
+    xml = Path("junit.xml").read_text()
+    assert ("<failure" in xml, "<skipped" in xml) == (code == 1, "?" in out), xml
+    return code, out, re.findall(r'<testcase [^>]*name="(\w+)', xml)
+
+
+@pytest.fixture
+def measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Slower:
+    """Writes a suite whose benchmarks are that much slower in the new version, with that much noise."""
+    monkeypatch.chdir(tmp_path)
+    known: dict[str, tuple[float, float]] = {}
+    rng = np.random.default_rng(11)
+
+    def execute(job: Job) -> Run:
+        _, name, version = job.command
+        slower, noise = known[name]
+        return Run({"time": float((slower if version == "new" else 1.0) * np.exp(rng.normal(0, noise)))})
+
+    monkeypatch.setattr("speedproof.measure.executor.execute", execute)
+
+    def write(**benchmarks: tuple[float, float]) -> None:
+        known.update(benchmarks)
+        commands = 'commands = { old = "true %s old", new = "true %s new" }'
+        text = (f"[benchmarks.{name}]\n{commands % (name, name)}\n" for name in benchmarks)
+        Path("bench.toml").write_text("[versions.old]\n[versions.new]\n" + "".join(text))
+
+    return write
+
+
+@pytest.mark.parametrize(("slower", "first", "last"), [(1.5, 1, 1), (1.0, 3, 0)])
+def test_what_was_proven_stays_proven(measured: Slower, slower: float, first: int, last: int) -> None:
+    """A fail that was resumed is a fail, a pass a pass: nothing that an earlier session decided is left out."""
+    measured(early=(slower, 0.01), late=(1.0, 0.2))
+    how = ("--gate", "--margin", "20%", "--seed", "1")
+    assert run(*how, "--suite", "bench.toml", "--max-runs", "12", "--save", "r.jsonl")[0] == first
+    for again in ("--resume", "--resume", "--review"):
+        limit = ("--max-runs", "400") if again == "--resume" else ()
+        code, out, names = answer(again, "r.jsonl", *limit)
+        assert (code, sorted(names)) == (last, ["early", "late"]), out
+        assert ("early is" in out or "early" in out.split("?")[0]) is True
+        found = json.loads(run("--review", "r.jsonl", "--json")[1])["results"]
+        assert {f["benchmark"]: f["gate"] for f in found} == {
+            "early": "fail" if last else "pass",
+            "late": "pass",
+        }
+
+
+def test_a_benchmark_whose_turn_never_came_does_not_pass(measured: Slower) -> None:
+    measured(early=(1.0, 0.01), late=(1.0, 0.01))
+    assert answer("--gate", "--suite", "bench.toml", "--save", "r.jsonl", "--seed", "1")[0] == 0
+    lines = Path("r.jsonl").read_text().splitlines(keepends=True)
+    Path("cut.jsonl").write_text(
+        "".join(n for n in lines if '"benchmark":"late"' not in n and '"type":"end"' not in n)
+    )
+    code, out, names = answer("--review", "cut.jsonl")
+    assert (code, sorted(names)) == (3, ["early", "late"])
+    assert "late: not measured." in out
+
+
+@pytest.mark.parametrize(
+    ("affected", "untouched", "code"),
+    [
+        (1.0, 1.0, 0),
+        (1.04, 1.0, 1),
+        (1.04, 1.05, 3),  # fails by less than what the machine did
+        (1.0, 1.05, 3),  # passes by less
+        (0.98, 0.95, 3),
+        (1.2, 1.05, 1),  # by more
+        (0.9, 1.05, 0),
+    ],
+)
+def test_what_the_change_cannot_touch_holds_the_gate_back(
+    measured: Slower, affected: float, untouched: float, code: int
+) -> None:
+    """It is not judged itself; nothing nearer to the margin than it moved passes or fails."""
+    measured(affected=(affected, 0.005), untouched=(untouched, 0.005))
+    how = ("--gate", "--suite", "bench.toml", "--unaffected", "untouched", "--seed", "1", "--max-runs", "60")
+    for words in ((*how, "--save", "r.jsonl"), ("--review", "r.jsonl")):
+        found, out, names = answer(*words)
+        assert (found, names) == (code, ["affected"]), out
+        assert ("untouched, which the change cannot touch, is" in out) is (untouched != 1.0)
+        assert ("the margin: the verdict is withheld" in out) is False
+        assert "Not judged: untouched (" in out
+        assert "of a false fail: 5 %, however often" in out
+
+
+@pytest.mark.parametrize(
+    ("margin", "verdict"), [("2%", "undecided"), ("6%", "undecided"), ("20%", "equivalent")]
+)
+def test_equivalence_within_what_cannot_differ_is_withheld(
+    measured: Slower, margin: str, verdict: str
+) -> None:
+    """Something moves everything by 5 %: that the rest moves by less than 2 % is not known."""
+    measured(affected=(1.02 if margin == "6%" else 1.0, 0.003), untouched=(1.05, 0.003))
+    words = ("--margin", margin, "--unaffected", "untouched", "--max-runs", "80", "--seed", "1", "--json")
+    code, out, err = run("--suite", "bench.toml", *words)
+    assert code == 0, err
+    found = {f["benchmark"]: f["verdict"] for f in json.loads(out)["results"]}
+    assert found["affected"] == verdict
