@@ -48,8 +48,11 @@ def plan_revisions(
     benchmark: str,
     held: ExitStack,
     tell: Callable[[str], None],
-) -> tuple[PlannedBenchmark, ...]:
-    """Build every revision, and plan the command in each of them; the builds are in use while ``held`` is."""
+) -> tuple[tuple[PlannedBenchmark, ...], dict[str, tuple[str, ...]]]:
+    """Build every revision, and plan the command in each of them; the builds are in use while ``held`` is.
+
+    Beside the plan, the candidates that it had to leave out, by benchmark.
+    """
     from speedproof.measure.build import BuildCache
     from speedproof.measure.revisions import control_of, repository, resolve
 
@@ -68,7 +71,11 @@ def plan_revisions(
         padding = one.revision.padding if builds else 0
         trees.setdefault(one.revision.name, []).append(PlannedBuild(str(one.folder), padding, one.seconds))
     plan = plan_trees(command, trees, parameters, hooks, benchmark=benchmark)
-    return tuple(_present(benchmark, build, tell) for benchmark in plan)
+    plan = tuple(_present(benchmark, build, tell) for benchmark in plan)
+    candidates = [revision.name for revision in revisions if not revision.again]
+    planned = {b.name: {v.name for v in b.versions} for b in plan}
+    lacking = {b: tuple(name for name in candidates if name not in here) for b, here in planned.items()}
+    return plan, {b: names for b, names in lacking.items() if names}
 
 
 def _present(benchmark: PlannedBenchmark, build: str, tell: Callable[[str], None]) -> PlannedBenchmark:

@@ -13,7 +13,13 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from speedproof.data.session_file import PlannedBenchmark, SessionLine, SessionOptions, StoredSession
+from speedproof.data.session_file import (
+    PlannedBenchmark,
+    SessionLine,
+    SessionOptions,
+    StoredSession,
+    control_name,
+)
 from speedproof.errors import FormatError, SpeedproofError
 from speedproof.measure.cache import untold
 from speedproof.measure.drivers import ToolExecutor, lacks, planned
@@ -207,5 +213,11 @@ def discovered(
     first = sides[0].name
     for name, versions in absent.items():
         tell(f"left out: {lacks(name, versions, first)}")
-    lacking = {name: versions for name, versions in absent.items() if first not in versions}
+    # Who lacked one before lacks it still, and a revision that was not built lacks all of them.
+    before = head.absent if resumed else dict.fromkeys(measured[first], sum(head.absent.values(), ()))
+    lacking: dict[str, tuple[str, ...]] = {}
+    for name in dict.fromkeys((*before, *absent)):
+        sides_of = dict.fromkeys((*before.get(name, ()), *absent.get(name, ())))
+        if left := tuple(side for side in sides_of if side not in (first, control_name(first))):
+            lacking[name] = left
     return replace(head, benchmarks=head.benchmarks if resumed else found, absent=lacking)

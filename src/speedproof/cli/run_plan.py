@@ -57,8 +57,11 @@ def _parameters(args: Args) -> dict[str, list[str]]:
     return parameters
 
 
-def plan_of(args: Args, console: Console, held: ExitStack) -> tuple[PlannedBenchmark, ...]:
-    """What is measured; placeholders that nothing fills are remarked."""
+def plan_of(
+    args: Args, console: Console, held: ExitStack
+) -> tuple[tuple[PlannedBenchmark, ...], dict[str, tuple[str, ...]]]:
+    """What is measured, and by benchmark who lacks it; placeholders that nothing fills are remarked."""
+    absent: dict[str, tuple[str, ...]] = {}
     if args.driver:
         _check_driver(args)
     if args.builds and not args.plan and 2.0**-args.builds > (alpha := alpha_of(confidence_of(args))):
@@ -102,7 +105,7 @@ def plan_of(args: Args, console: Console, held: ExitStack) -> tuple[PlannedBench
                     "--revisions measures one command, and names its versions by commit; leave out the others, "
                     "--name and --calibrate"
                 )
-            plan = plan_revisions(
+            plan, absent = plan_revisions(
                 commands[0],
                 args.revisions,
                 _parameters(args),
@@ -137,7 +140,7 @@ def plan_of(args: Args, console: Console, held: ExitStack) -> tuple[PlannedBench
                 f"note: the parameter {name} makes no difference to {', '.join(versions)}: all its values give "
                 "the same command"
             )
-    return plan if args.reference is None else tuple(led_by(args.reference, b) for b in plan)
+    return plan if args.reference is None else tuple(led_by(args.reference, b) for b in plan), absent
 
 
 def _check_driver(args: Args) -> None:

@@ -67,7 +67,8 @@ def carry_out(args: Args, console: Console) -> int:
 def _carry_out(args: Args, console: Console, held: ExitStack) -> int:
     stored = _stored(args, console, args.resume)
     refuse_verdicts(args)
-    plan = stored[-1].head.benchmarks if stored else plan_of(args, console, held)
+    last = stored[-1].head if stored else None
+    plan, absent = (last.benchmarks, last.absent) if last else plan_of(args, console, held)
     rules = rules_of(args, plan)
     files = same_files(args.resume, stored, plan)
     warmup = Warmup(0) if args.driver else warmup_of(args.warmup)
@@ -95,6 +96,7 @@ def _carry_out(args: Args, console: Console, held: ExitStack) -> int:
             environment=environment,
             warnings=warnings,
             files=files,
+            absent=absent,
             resumes=tuple(session.head.session for session in stored),
         )
         stack.enter_context(ends_as_ctrl_c())

@@ -75,7 +75,7 @@ class SessionLine(msgspec.Struct, frozen=True, tag="session", omit_defaults=True
     warnings: tuple[str, ...] = ()  # what may disturb the measurements
     # What the commands consist of, by path: :mod:`speedproof.measure.programs` says how a file is known again
     files: dict[str, str] = {}
-    # By benchmark of another tool, the candidates that lack it: they are not measured, and no gate lets them pass
+    # By benchmark, the candidates that lack it, or were not built: they are not measured, and no gate passes
     absent: dict[str, tuple[str, ...]] = {}
     # The sessions, oldest first, that this one went on with; all are one experiment
     resumes: tuple[str, ...] = ()
