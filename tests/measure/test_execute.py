@@ -36,8 +36,10 @@ def test_memory_against_a_known_allocation() -> None:
     """The peak holds what the child touched; one below the runner's own peak is left out, not invented."""
     own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     size = own + 50_000_000
-    run = execute(Job((sys.executable, "-S", "-c", f"x = b'x' * {size}")))
+    told = "import resource; print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+    run = execute(Job((sys.executable, "-S", "-c", f"x = b'x' * {size}; {told}"), capture=True))
     assert size < run.metrics["memory"] < size + 100_000_000
+    assert run.metrics["memory"] == pytest.approx(1024 * int(run.stdout), rel=0.01)
     assert "memory" not in execute(Job(("true",))).metrics
 
 

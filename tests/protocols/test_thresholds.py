@@ -27,6 +27,7 @@ from speedproof.protocols.hpt import hpt_of_scores
 from speedproof.protocols.hpt_levels import cost_duel
 from speedproof.protocols.mean import decide_mean, mean_tests
 from speedproof.protocols.median import decide_median, median_tests
+from speedproof.protocols.multiplicity import control_verdicts
 from speedproof.protocols.pair import PreparedPairs, Rules
 from speedproof.protocols.ranks import decide
 from speedproof.protocols.results import AtMargin, State, Verdict
@@ -357,3 +358,14 @@ def test_a_standard_error_of_ten_roundings_is_resolved() -> None:
 def test_prepared_pairs_refuse_other_units() -> None:
     with pytest.raises(ValueError, match="two units or directions"):
         PreparedPairs([Pair(Key(""), Sample(np.ones(2)), Sample(np.ones(2), unit="B"))])
+
+
+def test_a_controlled_verdict_at_its_adjusted_pvalue() -> None:
+    """Three runs apart from three: 1 / 20 of two claims is 0.1 by Holm, and that is enough at 0.1."""
+    pair = Pair(Key("b"), Sample(np.array([4.0, 5.0, 6.0])), Sample(np.array([1.0, 2.0, 3.0])))
+    for alpha, expected in ((0.1, Verdict.FASTER), (0.0999, Verdict.UNDECIDED)):
+        found = control_verdicts(asked("typical", [pair], Rules(alpha)), alpha)
+        assert found.family == 2
+        (row,) = found.verdicts
+        assert (row.plain, row.verdict) == (Verdict.FASTER, expected)
+        assert (row.pvalue, row.confidence, row.plain_confidence) == pytest.approx((0.1, 0.9, 0.95))

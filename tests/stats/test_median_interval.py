@@ -27,3 +27,14 @@ def test_ranks_against_the_binomial_distribution(n: int) -> None:
         exact -= 1
     low, _ = median_interval(np.arange(1.0, n + 1))
     assert math.isnan(low) if exact == 0 else abs(low - exact) <= (n > 1000)
+
+
+@pytest.mark.parametrize(("n", "rank"), [(6, 1), (9, 2), (20, 5)])
+def test_a_risk_that_is_met_exactly_is_kept(n: int, rank: int) -> None:
+    """The sign test's risk is a fraction of 2^n; at that very risk the rank holds, below it the next one does."""
+    risk = 2 * sum(math.comb(n, k) for k in range(rank)) / 2**n
+    values = np.arange(1.0, n + 1)
+    assert median_interval(values, risk) == (rank, n + 1 - rank)
+    assert median_interval(values, risk * (1 - 1e-9))[0] == (
+        rank - 1 if rank > 1 else pytest.approx(math.nan, nan_ok=True)
+    )
