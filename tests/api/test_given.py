@@ -94,6 +94,7 @@ def test_a_percentage_is_a_share() -> None:
 
 def test_a_suite_is_told_in_a_line(suite: sp.Suite) -> None:
     assert str(suite) == repr(suite) == "<Suite: 2 benchmarks of old, new; time>"
+    assert [suite[name].benchmarks for name in suite] == [("sort",), ("hash",)]
 
 
 def test_warnings_of_a_suite_are_those_of_its_benchmarks() -> None:
@@ -113,6 +114,8 @@ def test_a_gate_of_three_versions_asks_which() -> None:
     with pytest.raises(sp.SpeedproofError, match=r"compares one version with one other.*a, b, c"):
         sp.gate(three)
     assert sp.gate(three, candidate="c").outcome.value != "pass"
+    with pytest.raises(sp.SpeedproofError, match=r"compares one version with one other.*a, b, c"):
+        sp.hpt(three)
 
 
 def test_the_main_metric_is_asked_for_as_on_the_command_line() -> None:

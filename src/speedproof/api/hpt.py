@@ -130,7 +130,7 @@ def hpt(
     suite : Suite
         With the benchmarks of both.
     reference, candidate : str, optional
-        The versions; the first two by default.
+        The versions; by default the first, and the other one where there are two.
     metric : str, optional
         The main one of the suite by default.
     confidences : sequence of float
@@ -171,6 +171,11 @@ def hpt(
     if alpha_benchmark is not None and not 0 < alpha_benchmark < 0.5:
         raise UsageError(f"a risk of {alpha_benchmark:g} within a benchmark: it must lie between 0 and 0.5")
     first, others = suite.sides(reference)
+    if candidate is None and len(others) > 1:
+        raise UsageError(
+            f"HPT compares one version with one other, and there are {enumerate_names(suite.versions)}: choose "
+            "with reference= and candidate="
+        )
     if candidate is not None:
         one_of("candidate", candidate, others)
     second = others[0] if candidate is None else candidate

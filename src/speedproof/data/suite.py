@@ -7,7 +7,7 @@ version lacks are found by :meth:`Suite.partners`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
@@ -102,6 +102,10 @@ class Suite(Struct, frozen=True, eq=False):
         from speedproof.api.pictures import SuitePlots  # the one arrow upwards, for users' sake
 
         return SuitePlots(self)
+
+    def __iter__(self) -> Iterator[str]:
+        """The names of the benchmarks."""
+        return iter(self.benchmarks)
 
     def __getitem__(self, benchmark: str) -> Suite:
         """The suite of one benchmark."""
