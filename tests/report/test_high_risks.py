@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 import speedproof as sp
+from speedproof.api.given import alpha_of
 from speedproof.cli.main import main
+from speedproof.protocols.pair import Rules
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "gcc"
 INTERVAL = re.compile(r"\[([\d.]+)(?:x| %)?[,;] ([\d.]+)(?:x| %)?\]")
@@ -47,7 +49,7 @@ def test_a_higher_risk_proves_more() -> None:
     """The bound that is proven grows with its risk, in every benchmark and every protocol."""
     suite = sp.read(f"O2={EXAMPLES / 'O2.json'}", f"O3={EXAMPLES / 'O3.json'}")
     levels = (0.99, 0.95, 0.6, 0.4, 0.2, 0.01)
-    found = [sp.compare_suite(suite, confidence=level) for level in levels]
+    found = [sp.compare_suite(suite, rules=Rules(alpha=alpha_of(level))) for level in levels]
     for one in zip(*found, strict=True):
         lows = [float(row.lower) for row in one]
         highs = [float(row.upper) for row in one]
