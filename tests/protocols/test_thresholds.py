@@ -14,6 +14,7 @@ from tests.protocols.test_symmetries import PROTOCOLS, asked, pairs
 
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair
+from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.figures import (
     STATES,
     at_margins,
@@ -369,3 +370,20 @@ def test_a_controlled_verdict_at_its_adjusted_pvalue() -> None:
         (row,) = found.verdicts
         assert (row.plain, row.verdict) == (Verdict.FASTER, expected)
         assert (row.pvalue, row.confidence, row.plain_confidence) == pytest.approx((0.1, 0.9, 0.95))
+
+
+def test_checks_tell_the_numbers_of_their_tests() -> None:
+    """Of the side that they name, against SciPy: Shapiro-Wilk, the ratio of the variances, Kolmogorov-Smirnov."""
+    rng = np.random.default_rng(5)
+    x, y = 10 + rng.standard_normal(14), 10.3 + 1.3 * rng.standard_normal(18)
+    pair = Pair(Key("b"), Sample(x), Sample(y))
+    (mean,), (median,) = (asked(protocol, [pair], Rules()) for protocol in ("mean", "median"))
+    told = {check.name: (check.statistic, check.pvalue) for check in (*mean.checks, *median.checks)}
+    for name, values in (("X", x), ("Y", y)):
+        expected = stats.shapiro(values)
+        assert told[f"normality of {name}"] == pytest.approx((expected.statistic, expected.pvalue), rel=1e-5)
+    f = x.var(ddof=1) / y.var(ddof=1)
+    p = 2 * min(stats.f.cdf(f, 13, 17), stats.f.sf(f, 13, 17))
+    assert told[Assumption.EQUAL_VARIANCES.value] == pytest.approx((f, p))
+    shift = stats.ks_2samp(x - np.median(x), y - np.median(y), method="exact")
+    assert told[Assumption.SHIFT.value] == pytest.approx((shift.statistic, shift.pvalue))
