@@ -11,8 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from speedproof.api.given import version_given
 from speedproof.cli.console import Console
 from speedproof.cli.main import main
+from speedproof.report.names import short_names
 
 GCC = Path(__file__).parents[2] / "examples" / "gcc"
 Outcome = tuple[int, str, str]
@@ -268,7 +270,7 @@ def test_builds_that_one_version_pools_are_told(tmp_path: Path, speedproof: Call
     _pyperf(tmp_path / "release", "a.json", "29805f0")
     asked = ("corpus", "build", tmp_path / "nightly", tmp_path / "release", "-o")
     told = [
-        "! nightly pools files of different commit_id.",
+        "! nightly pools files that differ in commit_id.",
         "  Tell them apart: corpus build --by commit_id",
     ]
     code, out, err = speedproof(*asked, tmp_path / "c")
@@ -295,6 +297,40 @@ def test_info_lists_names_that_sql_knows(tmp_path: Path, speedproof: Callable[..
         assert speedproof("corpus", "query", tmp_path / "c", sql)[1].split()[-1] == "6"
     asked = ("--reference", names[0], "--candidate", names[1], "--workers", "1")
     assert speedproof("corpus", "compare", tmp_path / "c", *asked)[0] == 0
+
+
+def test_short_names_outlive_what_is_added() -> None:
+    """Names that begin otherwise change none; a commit's hash at the end of one folder's name means that one."""
+    commits = [f"bm-2026050{day}-3.16.0a0-{commit}" for day, commit in ((7, "49918f5"), (8, "29805f0"))]
+    own = [f"{name}{kind}/bm-linux-{name[-7:]}" for name in commits for kind in ("", "-JIT")]
+    more = [*own, "go/benchseries-old-version", "go/b-new-version-long"]
+    before, after = short_names(own), short_names(more)
+    assert list(before.values()) == ["49918f5", "49918f5-JIT", "29805f0", "29805f0-JIT"]
+    assert {name: after[name] for name in own} == before
+    assert [version_given(after[name], more) for name in more] == more
+    assert version_given("29805f0-JIT", [*commits, f"{commits[1]}-JIT"]) == f"{commits[1]}-JIT"
+
+
+@pytest.mark.parametrize(
+    "sql", ["COPY corpus TO '{f}'", "FROM corpus; ATTACH '{f}' AS x", "EXPORT DATABASE '{f}'"]
+)
+def test_a_query_writes_nothing(
+    gcc: Path, tmp_path: Path, speedproof: Callable[..., Outcome], sql: str
+) -> None:
+    code, out, err = speedproof("corpus", "query", gcc, sql.format(f=tmp_path / "f"))
+    assert (code, out, "a query only reads" in err) == (2, "", True)
+    assert not (tmp_path / "f").exists()
+
+
+def test_pairs_with_nothing_in_common_are_counted(
+    gcc: Path, speedproof: Callable[..., Outcome], tmp_path: Path
+) -> None:
+    """One of three pairs is left, and no row is followed by "and so many more" where none is shown."""
+    (tmp_path / "other.csv").write_text("benchmark,value\nx,1\nx,2\n")
+    assert speedproof("corpus", "build", tmp_path / "other.csv", "-o", gcc, "--append")[0] == 0
+    where = "benchmark IN ('collatz', 'stencil', 'x')"
+    out = speedproof("corpus", "compare", gcc, "--pairs", "all", "--workers", "1", "--where", where)[1]
+    assert "2 more pairs of versions have no benchmark in common." in out
 
 
 def test_tables_that_are_not_there(gcc: Path, speedproof: Callable[..., Outcome]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
@@ -51,7 +52,22 @@ class CorpusComparison(Shown, Struct, frozen=True):
         """The conclusion in words; ``everything``: up to a hundred of the largest changes."""
         from speedproof.report.corpus import comparisons
 
-        return (comparisons(self.conclusion, self.versions, details=details, everything=everything),)
+        return (
+            comparisons(
+                self.conclusion, self.versions, details=details, everything=everything, pairs=self._pairs()
+            ),
+        )
+
+    def _pairs(self) -> int:
+        """How many pairs of versions were asked for; 0 for neighbours, which depend on the benchmark."""
+        pairs = self.asked.pairs if self.asked else ()
+        return (
+            math.comb(len(self.versions), 2)
+            if pairs == "all"
+            else 0
+            if pairs == "consecutive"
+            else len(pairs)
+        )
 
     def written(self) -> Reported:
         """With the largest changes drawn, for which their samples are read."""
@@ -65,7 +81,9 @@ class CorpusComparison(Shown, Struct, frozen=True):
             for result, suite in found
             for name, panel in panels(result, suite, result.margin).items()
         }
-        report = comparisons(self.conclusion, self.versions, details=True, everything=True, drawn=drawn)
+        report = comparisons(
+            self.conclusion, self.versions, details=True, everything=True, drawn=drawn, pairs=self._pairs()
+        )
         return Reported((report,))
 
     def __repr__(self) -> str:

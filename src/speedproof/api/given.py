@@ -69,6 +69,7 @@ def version_given(name: str, versions: Sequence[str], where: str = "") -> str:
     for called in (
         [v for v in versions if name in (short[v], told[v])],
         [v for v in versions if name in v.split("/")],
+        [v for v in versions if any(part.endswith(f"-{name}") for part in v.split("/"))],
     ):
         if len(called) == 1:
             return called[0]

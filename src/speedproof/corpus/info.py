@@ -11,7 +11,7 @@ from msgspec import Struct
 from speedproof.corpus.read import database, of_corpus
 from speedproof.corpus.schema import COMMITS, MACHINES, opened
 
-_NAMED = 5
+_NAMED = 3
 
 _COUNTS = """
 SELECT count(DISTINCT benchmark), count(DISTINCT version), count(DISTINCT machine), count(DISTINCT session),

@@ -150,6 +150,7 @@ def query(name: str | os.PathLike[str], sql: str) -> pa.Table:
     """What a query gives: over ``corpus``, ``rejects``, ``answers`` (written last, or those in this folder)."""
     place = Place.of(name)
     with database() as connection:
+        _reads_only(connection, sql)
         if place.has(ANSWER):
             register(connection, "answers", place, [f for f in place.files() if f.endswith(".parquet")])
         else:
@@ -158,6 +159,18 @@ def query(name: str | os.PathLike[str], sql: str) -> pa.Table:
                 register(connection, "answers", place, latest)
         found = run(connection, sql, sql)
     return found.cast(_plain(found.schema))
+
+
+def _reads_only(connection: duckdb.DuckDBPyConnection, sql: str) -> None:
+    """Refuse statements that write files."""
+    import duckdb
+
+    try:
+        kinds = {statement.type.name for statement in connection.extract_statements(sql)}
+    except duckdb.Error:  # told where it is run
+        return
+    if kinds & {"COPY", "EXPORT", "ATTACH", "COPY_DATABASE", "LOAD"}:
+        raise UsageError(f"{sql}: a query only reads; to save what it gives, add '> FILE' to the command")
 
 
 def _latest_answers(place: Place) -> list[str]:

@@ -9,6 +9,7 @@ static const double EXP2_D[12] = {
     1.5252733502429299e-05, 1.5403530462533731e-04, 1.3333558146775423e-03, 9.6181291075883024e-03,
     5.5504108664819994e-02, 2.4022650695910155e-01, 6.9314718055994529e-01, 1.0,
 };
+static const int64_t EM_DATA_LANE[BLOCK] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
 #endif
 
 #define VecD JOIN(VecD, ISA)
@@ -86,12 +87,14 @@ TARGET INLINE void NAME(e_block)(const double *x, const int K, const double *mu,
     VecD scale[PARTS];
     for (int j = 0; j < PARTS; j++) scale[j] = 1.0 / sum[j];
     if (used < BLOCK)
-        for (int j = 0; j < PARTS; j++)
-            for (int l = 0; l < DOUBLES; l++)
-                if (j * DOUBLES + l >= used) {
-                    scale[j][l] = top[j][l] = 0.0;
-                    sum[j][l] = 1.0;
-                }
+        for (int j = 0; j < PARTS; j++) {
+            VecL unused;
+            memcpy(&unused, EM_DATA_LANE + j * DOUBLES, sizeof unused);
+            unused = unused >= used;
+            scale[j] = (VecD)((VecL)scale[j] & ~unused);
+            top[j] = (VecD)((VecL)top[j] & ~unused);
+            sum[j] = (VecD)((unused & (VecL)(zero + 1.0)) | (~unused & (VecL)sum[j]));
+        }
     for (int j = 0; j < PARTS; j++) {
         p->height[j % H] += top[j];
         p->product[j % H] *= sum[j];

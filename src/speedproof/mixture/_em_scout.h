@@ -1,16 +1,21 @@
 /* The E-step in single precision on at most SMALL observations, for climbs that only scout. Included once for each
  * instruction set. Always sixteen lanes over the data, so that every machine sums in the same order.
  */
+#ifndef EM_SCOUT_TYPES
+#define EM_SCOUT_TYPES
+typedef float Quarter __attribute__((vector_size(BLOCK)));
+static const int32_t LANE[BLOCK] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+#endif
+
 #define VecF JOIN(VecF, ISA)
 #define VecI JOIN(VecI, ISA)
 #define H (BLOCK / FLOATS)
 
 TARGET INLINE double NAME(lanes_total)(const VecF *v) {
-    float lane[BLOCK];
-    memcpy(lane, v, sizeof lane);
-    for (int l = 0; l < 8; l++) lane[l] += lane[l + 8];
-    for (int l = 0; l < 4; l++) lane[l] += lane[l + 4];
-    return (double)((lane[0] + lane[2]) + (lane[1] + lane[3]));
+    Quarter part[4];
+    memcpy(part, v, sizeof part);
+    part[0] = (part[0] + part[2]) + (part[1] + part[3]);
+    return (double)((part[0][0] + part[0][2]) + (part[0][1] + part[0][3]));
 }
 
 TARGET INLINE double NAME(e_scout_of)(const float *x, int n, const int K, const Mixture *m, Sums *sums) {
@@ -18,7 +23,12 @@ TARGET INLINE double NAME(e_scout_of)(const float *x, int n, const int K, const 
     VecF s0[K_LIMIT][H], s1[K_LIMIT][H], s2[K_LIMIT][H], height[H], product[H];
     VecI exponent[H];
     float c[K_LIMIT], h[K_LIMIT], mu[K_LIMIT], lane[BLOCK], highest = -INFINITY;
-    for (int k = 0; k < K_LIMIT; k++) c[k] = k < K ? (float)(m->w[k] * m->w[k] / m->v[k]) : 1.0f;
+    for (int k = 0; k < K; k++) {
+        c[k] = (float)(m->w[k] * m->w[k] / m->v[k]);
+        h[k] = (float)(-0.5 * LOG2_E / m->v[k]);
+        mu[k] = (float)m->mu[k];
+    }
+    for (int k = K; k % FLOATS; k++) c[k] = 1.0f;
     for (int k = 0; k < K; k += FLOATS) {
         VecF some;
         memcpy(&some, c + k, sizeof some);
@@ -27,8 +37,6 @@ TARGET INLINE double NAME(e_scout_of)(const float *x, int n, const int K, const 
     }
     for (int k = 0; k < K; k++) {
         highest = c[k] > highest ? c[k] : highest;
-        h[k] = (float)(-0.5 * LOG2_E / m->v[k]);
-        mu[k] = (float)m->mu[k];
         for (int j = 0; j < H; j++) s0[k][j] = s1[k][j] = s2[k][j] = zero;
     }
     highest -= TALLEST;
@@ -63,11 +71,14 @@ TARGET INLINE double NAME(e_scout_of)(const float *x, int n, const int K, const 
                 top = NAME(e_again)(obs[j], K, mus, cs, hs, far, &e[0][j], H, &sum[j]);
             }
             scale[j] = 1.0f / sum[j];
-            for (int l = 0; start + BLOCK > n && l < FLOATS; l++)
-                if (start + j * FLOATS + l >= n) {
-                    scale[j][l] = top[l] = 0.0f;
-                    sum[j][l] = 1.0f;
-                }
+            if (start + BLOCK > n) {
+                VecI unused;
+                memcpy(&unused, LANE + j * FLOATS, sizeof unused);
+                unused = unused >= n - start;
+                scale[j] = NAME(pick)(unused, zero, scale[j]);
+                top = NAME(pick)(unused, zero, top);
+                sum[j] = NAME(pick)(unused, zero + 1.0f, sum[j]);
+            }
             height[j] += top;
             exponent[j] += ((VecI)sum[j] >> 23) - 127;
             product[j] *= (VecF)(((VecI)sum[j] & 0x7fffff) | 0x3f800000);

@@ -51,6 +51,11 @@ def size_of(count: int) -> str:
     return f"{size:.0f} {unit}" if size >= 10 or unit == "B" else f"{size:.1f} {unit}"
 
 
+def _fits(names: Sequence[str]) -> bool:
+    """Whether names, and how many more there are, are one line."""
+    return width_of(", ".join(names)) <= _LINE - len("Tags:  and 100 more")
+
+
 def contents(found: CorpusInfo) -> Report:
     """What ``speedproof corpus info`` shows."""
     headline = [
@@ -72,7 +77,7 @@ def contents(found: CorpusInfo) -> Report:
         "Values a sample": f"{found.least:g} to {found.most:g}, half have {found.middle:g} or more",
         "Machines": str(found.machines) if found.machines else "",
         "Sessions": str(found.sessions),
-        "Tags": enumerate_names(found.tags, 8),
+        "Tags": enumerate_names(found.tags, next((k for k in range(8, 1, -1) if _fits(found.tags[:k])), 1)),
     }
     if found.least == found.most:
         facts["Values a sample"] = f"{found.least:g}"
@@ -112,7 +117,7 @@ def _pooled(found: CorpusInfo) -> Iterator[Text]:
     one = len(found.pooled) == 1
     who = shortened(found.pooled, 24)[0] if one else plural(len(found.pooled), "version")
     fields = ", ".join(found.apart[:2]) + (", ..." if len(found.apart) > 2 else "")
-    yield Text(f"! {who} pool{'s' if one else ''} files of different {fields}.", "warning")
+    yield Text(f"! {who} pool{'s' if one else ''} files that differ in {fields}.", "warning")
     if found.everywhere:
         yield Text(f"  Tell them apart: corpus build --by {shlex.quote(','.join(found.apart))}", "warning")
     else:
@@ -149,11 +154,12 @@ def comparisons(
     details: bool = False,
     everything: bool = False,
     drawn: Mapping[tuple[str, str, str], dict[str, Any]] | None = None,
+    pairs: int = 0,
 ) -> Report:
     """What ``speedproof corpus compare`` shows: the answer as of two versions, then the clearest changes.
 
     ``versions`` are all of the corpus, among which names must stay distinct. ``drawn`` are panels for a page, by
-    both versions and the benchmark.
+    both versions and the benchmark. ``pairs`` says how many pairs of versions were asked for, where that is known.
     """
     asked = f"({asked_of(found.headline)}, {level(1 - found.alpha)})"
     unread = [Text(f"Left out: {reason}", "bad") for reason in found.failures[:3]]
@@ -203,6 +209,10 @@ def comparisons(
         kinds = ", ".join(f"{kind.title} ({count})" for kind, count in found.undermining)
         many = plural(found.undermined, "benchmark" if two else "comparison")
         notes.append(Text(f"! In {many} the true risk may be larger; not met: {kinds}.", "warning"))
+    if pairs > found.versions:
+        notes.append(
+            Text(f"{pairs - found.versions} more pairs of versions have no benchmark in common.", "dim")
+        )
     if two:
         notes += _lacking(found.wholes[0][2], (old, new))
     every_row = f"Every row: speedproof corpus query {found.answers} 'FROM answers'"
@@ -288,6 +298,8 @@ def _clearest(
 
 def _rest(found: Conclusion, clearest: Sequence[Comparison], words: Mapping[Verdict, str]) -> Iterator[Text]:
     counts = found.counts[found.headline]
+    if not clearest:
+        return
     shown = Counter(c.verdict for c in clearest)
     rest = [f"{counts[v] - shown[v]} {word}" for v, word in words.items() if counts[v] > shown[v]]
     if rest:

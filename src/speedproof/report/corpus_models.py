@@ -75,7 +75,9 @@ def changed(found: CorpusChanges, versions: Sequence[str] = (), *, everything: b
     notes = []
     if found.longest < LEAST:
         notes.append(
-            Text(f"A change shows from {LEAST} versions on one machine on; {found.longest} are here.")
+            Text(
+                f"A change shows from {LEAST} versions on one machine on; no series here has over {found.longest}."
+            )
         )
     shown = found.changes if everything else found.changes[:_SHOWN]
     short = short_names([*versions, *(c.version for c in shown)])

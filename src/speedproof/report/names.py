@@ -68,9 +68,27 @@ def short_names(versions: Iterable[str]) -> dict[str, str]:
     if max(map(len, names), default=0) > _NICKNAME:
         # The file alone, else its folder, where that tells the versions apart.
         paths = [name.split("/") for name in names]
-        alone = ([path[at] for path in paths] for at in (-1, 0))
-        told = next((parts for parts in alone if len(set(parts)) == len(names)), names)
-    return dict(zip(names, labels(told, _NICKNAME), strict=True))
+        counts = [Counter(path[at] for path in paths) for at in (-1, 0)]
+        parts = [
+            next(
+                (path[at] for at, count in zip((-1, 0), counts, strict=True) if count[path[at]] == 1),
+                "/".join(path),
+            )
+            for path in paths
+        ]
+        told = parts if len(set(parts)) == len(names) else names
+    # Names that begin alike are shortened together, so that others, which come later, leave them as they are.
+    groups: dict[str, list[str]] = {}
+    for name in told:
+        groups.setdefault(_BOUNDARY.split(name, 1)[0], []).append(name)
+    short = {
+        name: label
+        for own in groups.values()
+        for name, label in zip(own, labels(own, _NICKNAME), strict=True)
+    }
+    if len(set(short.values())) < len(set(told)):
+        short = dict(zip(told, labels(told, _NICKNAME), strict=True))
+    return {name: short[of] for name, of in zip(names, told, strict=True)}
 
 
 def nicknames(names: Sequence[str]) -> list[str]:
