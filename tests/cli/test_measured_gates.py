@@ -68,7 +68,6 @@ def test_what_was_proven_stays_proven(measured: Slower, slower: float, first: in
         limit = ("--max-runs", "400") if again == "--resume" else ()
         code, out, names = answer(again, "r.jsonl", *limit)
         assert (code, sorted(names)) == (last, ["early", "late"]), out
-        assert ("early is" in out or "early" in out.split("?")[0]) is True
         found = json.loads(run("--review", "r.jsonl", "--json")[1])["results"]
         assert {f["benchmark"]: f["gate"] for f in found} == {
             "early": "fail" if last else "pass",
@@ -110,7 +109,8 @@ def test_what_the_change_cannot_touch_holds_the_gate_back(
         found, out, names = answer(*words)
         assert (found, names) == (code, ["affected"]), out
         assert ("untouched, which the change cannot touch, is" in out) is (untouched != 1.0)
-        assert ("the margin: the verdict is withheld" in out) is False
+        assert ("affected: withheld" in out) is (code == 3)
+        assert "The load was" not in out  # more runs would not help
         assert "Not judged: untouched (" in out
         assert "of a false fail: 5 %, however often" in out
 

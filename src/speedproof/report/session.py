@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 
 from msgspec.structs import replace
@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from speedproof.data.session_file import control_name
 from speedproof.data.suite import Suite
 from speedproof.data.units import format_value
+from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.negative_controls import WITHHELD, differs
 from speedproof.protocols.results import Comparison, Needed, State, Verdict
 from speedproof.protocols.sequential import CandidateResult
@@ -65,7 +66,9 @@ def report(
     else:
         made = suite.report(results[0]) if len(results) == 1 else versions.report(results)
     several = len({f.benchmark for f in findings}) > 1
-    warnings = list(_warnings(findings, several))
+    # The gate's sheet has told what it withholds.
+    told = {Assumption.NOISE_FLOOR} if only else set()
+    warnings = list(_warnings(findings, several, told))
     why = [Text(f"{f.candidate}: {f.reason}.", "dim") for f in findings if f.result.contradictory]
     if len(findings) == 1 and spent and not gate:
         made = replace(made, tables=(_with_spent(made.tables[0], findings[0], spent), *made.tables[1:]))
@@ -82,7 +85,7 @@ def report(
             *made.notes,
             *dict.fromkeys((*why, *warnings)),
             *(_of_builds(findings, *builds) if builds else []),
-            *(_of_load(findings, load) if load else []),
+            *(_of_load(held if gate else findings, load) if load else []),
             *([] if gate else [Text(_risks(findings, alpha, unaffected, fixed=builds is not None), "dim")]),
         ),
         hints=(f"This verdict again: speedproof run --review {file}",) if file else (),
@@ -92,17 +95,19 @@ def report(
     )
 
 
-def _warnings(findings: Sequence[CandidateResult], several: bool) -> Iterator[Text]:
+def _warnings(
+    findings: Sequence[CandidateResult], several: bool, told: Collection[Assumption]
+) -> Iterator[Text]:
     """What speaks against the assumptions; of several benchmarks its gist, with their names."""
+    found = [(f.benchmark, check) for f in findings for check in f.warnings if check.kind not in told]
     if not several:
-        for told in dict.fromkeys(check.message for f in findings for check in f.warnings):
-            yield Text(f"! {told[:1].upper()}{told[1:]}.", "warning")
+        for message in dict.fromkeys(check.message for _, check in found):
+            yield Text(f"! {message[:1].upper()}{message[1:]}.", "warning")
         return
     prefix = common_prefix([f.benchmark for f in findings])
     named: dict[str, dict[str, None]] = {}
-    for f in findings:
-        for check in f.warnings:
-            named.setdefault(check.kind.title, {})[f.benchmark[len(prefix) :]] = None
+    for benchmark, check in found:
+        named.setdefault(check.kind.title, {})[benchmark[len(prefix) :]] = None
     for title, names in named.items():
         yield Text(f"! Not met in {enumerate_names(names, _NAMED)}: {title}.", "warning")
 
@@ -232,7 +237,7 @@ def _of_builds(findings: Sequence[CandidateResult], count: int, varied: bool) ->
 
 def _of_load(findings: Sequence[CandidateResult], load: str) -> Iterator[Text]:
     """Why a session that others disturbed may have come to nothing; it favours no side."""
-    if any((f.gate or f.verdict) == "undecided" for f in findings):
+    if any((f.gate or f.verdict) == "undecided" and f.reason != WITHHELD for f in findings):
         yield Text(f"! The load was {load}: without other programs fewer runs tell.", "warning")
 
 
@@ -295,7 +300,7 @@ def _comparison(f: CandidateResult, sides: Mapping[tuple[str, str], Summary], al
         # What was asked is answered: runs that would tell faster from slower were not asked for.
         needed = Needed(None, None, f"a {f.gate} at the gate") if f.verdict is Verdict.UNDECIDED else None
     elif f.reason == WITHHELD:
-        needed = Needed(None, None, "what cannot differ differs as much")
+        needed = Needed(None, None, "withheld, as the machine or the build differs by as much")
     elif f.verdict is Verdict.UNDECIDED:
         more = math.ceil(result.blocks + f.blocks_to_go) if math.isfinite(f.blocks_to_go) else None
         needed = Needed(
