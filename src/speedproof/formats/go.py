@@ -8,8 +8,9 @@ else is ignored. ``Unit`` lines (golang/go#43744) say which values of a unit are
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from array import array
+from collections.abc import Callable, Iterable, Iterator
+from sys import intern
 
 import numpy as np
 from msgspec import Struct, field
@@ -35,6 +36,7 @@ _SINGLE = re.compile(
 )
 _DIGITS, _OF_NUMBERS = frozenset("0123456789"), frozenset("0123456789.eE+-")
 _MOST_AT_ONCE = 1 << 12  # lines
+_KNOWN = 1 << 12  # names looked up without their configuration
 _FAILED = re.compile(r"\s*--- FAIL: Benchmark(?P<name>\S*)")
 _PROCS = re.compile(r"(?P<name>.+)-(?P<procs>\d+)")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
@@ -57,12 +59,19 @@ _Fields = tuple[tuple[str, str], ...]
 class _Content(Struct):
     """What a file holds; names as they are written."""
 
-    # The number of each name, unit and configuration, and the line that it first occurs on.
-    groups: dict[tuple[str, str, _Fields], tuple[int, int]] = field(default_factory=dict)
+    groups: dict[tuple[str, str, _Fields], int] = field(default_factory=dict)  # numbered in order
+    lines: array[int] = field(default_factory=lambda: array("q"))  # the first of each group
     rows: Gathered = field(default_factory=lambda: Gathered("i"))  # values, each with its invocation
     invocations: int = 1
     better: dict[str, Direction] = field(default_factory=dict)
     skipped: list[Skipped] = field(default_factory=list)
+
+    def group(self, name: str, unit: str, fields: _Fields, line: int) -> int:
+        """The number of a group, which a line names."""
+        number = self.groups.setdefault((name, intern(unit), fields), len(self.lines))
+        if number == len(self.lines):
+            self.lines.append(line)
+        return number
 
 
 _RESULT_LINE = re.compile(rb"^Benchmark\S*[ \t]+[0-9]+[ \t]+[0-9.eE+-]+[ \t]+\S", re.MULTILINE)
@@ -82,12 +91,13 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     """
     content = _scan(source)
     yield from content.skipped
-    names = _names(dict.fromkeys((dict(fields).get("pkg", ""), name) for name, _, fields in content.groups))
+    packages = {fields: dict(fields).get("pkg", "") for fields in {key[2] for key in content.groups}}
+    named = _naming((packages[fields], name) for name, _, fields in content.groups)
     rows = content.rows
     rows.sorted(len(content.groups))
     units: dict[str, Unit] = {}
-    for (full, written, fields), (group, line) in content.groups.items():
-        name, procs = names[dict(fields).get("pkg", ""), full]
+    for (full, written, fields), group in content.groups.items():
+        name, procs = named(packages[fields], full)
         several = content.invocations > 1 and _several(rows, group)
         if written not in units:
             units[written] = _unit(written)
@@ -102,7 +112,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
                 direction=content.better.get(_METRICS.get(written, written)),
                 processes=invocations.astype(np.int64) if several else None,
                 path=source.name,
-                where=f"line {line}",
+                where=f"line {content.lines[group]}",
                 fields=fields + ((("gomaxprocs", procs),) if procs else ()),
                 traits=frozenset({Trait.ORDER_KNOWN} if several else {Trait.ORDER_KNOWN, Trait.ONE_PROCESS}),
             )
@@ -162,12 +172,10 @@ def _scan_lines(lines: list[str], before: int, content: _Content, state: _State,
                 values, units = _damaged(content, number, name[len("Benchmark") :] or name, words, source)
             seen = state.known.get(key := (name, *units))
             if seen is None:
-                seen = state.known[key] = [
-                    content.groups.setdefault(
-                        (name[len("Benchmark") :] or name, unit, state.fields), (len(content.groups), number)
-                    )[0]
-                    for unit in units
-                ]
+                if len(state.known) == _KNOWN:
+                    state.known.clear()
+                own = name[len("Benchmark") :] or name
+                seen = state.known[key] = [content.group(own, unit, state.fields, number) for unit in units]
             groups.extend(seen)
             all_values.extend(values)
             invocations.extend([state.invocation] * len(values))
@@ -248,22 +256,29 @@ def _unit_line(content: _Content, number: int, unit: str, properties: list[str],
         content.better[_METRICS.get(unit, unit)] = Direction(value)
 
 
-def _names(found: Iterable[tuple[str, str]]) -> dict[tuple[str, str], tuple[str, str]]:
+def _split(full: str) -> tuple[str, str]:
+    """A name without its suffix -N, and N."""
+    match = _PROCS.fullmatch(full)
+    return (match["name"], match["procs"]) if match else (full, "")
+
+
+def _naming(found: Iterable[tuple[str, str]]) -> Callable[[str, str], tuple[str, str]]:
     """From package and full name to the benchmark's name and, when it was taken off, the suffix -N."""
-    suffixes: dict[tuple[str, str], set[str]] = defaultdict(set)
-    packages: dict[str, set[str]] = defaultdict(set)
+    suffixes: dict[tuple[str, str], str | None] = {}  # None where there are several
+    packages: dict[str, str | None] = {}
     for package, full in found:
-        match = _PROCS.fullmatch(full)
-        bare, procs = (match["name"], match["procs"]) if match else (full, "")
-        suffixes[package, bare].add(procs)
-        packages[bare].add(package)
-    names: dict[tuple[str, str], tuple[str, str]] = {}
-    for (package, bare), every in suffixes.items():
-        place = f"{package}." if package and len(packages[bare]) > 1 else ""
-        for procs in every:
-            full = f"{bare}-{procs}" if procs else bare
-            names[package, full] = (place + bare, procs) if len(every) == 1 else (place + full, "")
-    return names
+        bare, procs = _split(full)
+        if suffixes.setdefault((package, bare), procs) != procs:
+            suffixes[package, bare] = None
+        if packages.setdefault(bare, package) != package:
+            packages[bare] = None
+
+    def name(package: str, full: str) -> tuple[str, str]:
+        bare, procs = _split(full)
+        place = f"{package}." if package and packages[bare] is None else ""
+        return (place + full, "") if suffixes[package, bare] is None else (place + bare, procs)
+
+    return name
 
 
 def _unit(written: str) -> Unit:
