@@ -8,6 +8,7 @@ import gzip
 import io
 import json
 import random
+import re
 import subprocess
 import sys
 import zipfile
@@ -87,6 +88,32 @@ def test_every_file_is_the_same_from_disk(name: str, tmp_path: Path, tiny: pytes
         # Of two errors that JSON has, such as NaN and a word, the one that stopped the reading is told.
         if not (isinstance(expected, str) and "not JSON" in expected and isinstance(found, str)):
             assert found == expected
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text: text.replace("},", "},,", 1), lambda text: text.replace("},", "} {", 1),
+        lambda text: text[::-1].replace(",}", ",,}", 1)[::-1], lambda text: text.replace("]", "}", 1),
+        lambda text: text + "x", lambda text: text[:-1], lambda text: text.replace("[{", "[,{", 1),
+        lambda text: text.replace("}]", "},]", 1), lambda text: text.replace(":", " ", 20),
+    ],
+)  # fmt: skip
+def test_json_that_is_none_is_refused_at_the_same_place(
+    change: Callable[[str], str], tmp_path: Path, tiny: pytest.MonkeyPatch
+) -> None:
+    """The error, and its byte, are those of decoding the whole at once."""
+    results = [{"command": f"c{k}", "times": [k, 1.5]} for k in range(30)]
+    text = json.dumps({"before": {"x": [1, {}]}, "results": results, "after": 1}, separators=(",", ":"))
+    path = tmp_path / "f.json"
+    path.write_text(change(text))
+    found = shown(path, format="hyperfine")
+    tiny.setattr(source, "_LARGE", 1 << 24)
+    expected = shown(path, format="hyperfine")
+    assert isinstance(found, str)
+    assert isinstance(expected, str)
+    place = re.compile(r"line \d+|byte \d+|ends in the middle")
+    assert place.findall(found) == place.findall(expected) != []
 
 
 def naive_long(text: str) -> dict[tuple[str, ...], tuple[list[float], list[str]]]:

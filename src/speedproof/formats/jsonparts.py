@@ -168,6 +168,8 @@ class _Walk:
         if not self.mark or (cut := text.rfind(self.mark)) < 0:
             return -1
         cut += self.mark.index(b",")
+        if not text[:cut].strip():
+            return -1
         try:
             msgspec.json.decode(parts.wrapped(text[:cut]), type=parts.kind)
         except (msgspec.DecodeError, RecursionError):
