@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import speedproof as sp
 from speedproof.cli.console import Console
 from speedproof.cli.main import main
 from speedproof.data.suite import Record, Skipped
@@ -175,6 +176,15 @@ def test_missing_file_and_forbidden_file(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(Path, "read_bytes", forbidden)
     with pytest.raises(FormatError, match="permission to read it is denied"):
         read(path)
+
+
+def test_what_is_no_file_is_refused() -> None:
+    """A device may never end, and an empty name would be the folder at hand."""
+    for device in ("/dev/zero", "/dev/full", "/dev/null"):
+        with pytest.raises(FormatError, match="this is a device, not a file"):
+            read(device)
+    with pytest.raises(UsageError, match="the name of a file is empty"):
+        sp.read("")
 
 
 def test_impossible_names(tmp_path: Path) -> None:

@@ -51,6 +51,13 @@ def records(path: Path) -> list[Record]:
     return [item for item in read(path) if isinstance(item, Record)]
 
 
+def test_a_session_whose_header_is_cut_off_says_so(files: Path, tmp_path: Path) -> None:
+    path = tmp_path / "cut.jsonl"
+    path.write_bytes((files / "speedproof.jsonl").read_bytes()[:300])
+    with pytest.raises(FormatError, match=r"holds no session of 'speedproof run': line 1: .*cut off"):
+        list(read(path))
+
+
 def test_every_metric_is_a_record_in_the_order_of_the_plan(tmp_path: Path) -> None:
     """The reference comes first although the candidate ran first; units and directions are as stored."""
     path = write(

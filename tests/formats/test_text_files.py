@@ -230,6 +230,24 @@ def test_long_csv_against_the_csv_module(files: Path) -> None:
     assert [(s.where, s.benchmark) for s in skipped] == [("line 6", "sort")]
 
 
+def test_a_quoted_cell_is_no_comment(tmp_path: Path) -> None:
+    lines = [
+        '# by hand, "so"',
+        "benchmark,value",
+        '"#1 sort",2',
+        "#x,3",
+        ' # y "',
+        '"a',
+        '#b",4',
+        '"#1 sort",5',
+    ]
+    records, _ = split(write(tmp_path, "\n".join(lines), "f.csv"))
+    assert [(r.benchmark, r.values.tolist(), r.where) for r in records] == [
+        ("#1 sort", [2.0, 5.0], "line 3"),
+        ("a#b", [4.0], "line 7"),
+    ]
+
+
 def test_the_table_of_ripgreps_benchsuite(tmp_path: Path) -> None:
     """Its programs are the versions of every benchmark, and its durations seconds."""
     rows = [("a", "rg", 0.5), ("a", "rg", 0.25), ("a", "grep", 2.5), ("b", "rg", 0.75), ("b", "grep", 3.0)]

@@ -60,9 +60,10 @@ class CsvTable:
         self.delimiter = delimiter_of(first) or ","
         self.misfit: FormatError | None = None
         self.header: list[str] = []
-        reader = self._reader(source.lines)
+        lines = _Lines(source.lines)
+        reader = self._reader(lines)
         try:
-            self.header = next((cells for row in reader if (cells := _row(row))), [])
+            self.header = next((cells for row in reader if (cells := _row(row, lines))), [])
         except csv.Error as error:
             raise self._not_csv(reader.line_num, error) from None
         if not self.header:
@@ -131,12 +132,13 @@ class CsvTable:
                 if (more := next(texts, None)) is not None:
                     left += more.count("\n") + 1
 
-        reader = self._reader(feed())
+        fed = _Lines(feed())
+        reader = self._reader(fed)
         lines: list[int] = []
         rows: list[list[str]] = []
         try:
             while left and (row := next(reader, None)) is not None:
-                cells = _row(row)
+                cells = _row(row, fed)
                 if cells is None or self.misfit is not None:
                     continue
                 line = before + reader.line_num
@@ -157,10 +159,29 @@ class CsvTable:
         )
 
 
-def _row(row: list[str]) -> list[str] | None:
-    """The cells of a row; None of an empty one and of a comment."""
+class _Lines:
+    """Lines for the module csv, comments emptied: what begins with # where a row begins, and not within quotes."""
+
+    def __init__(self, lines: Iterator[str]) -> None:
+        self._lines = lines
+        self.at_row = True
+
+    def __iter__(self) -> _Lines:
+        return self
+
+    def __next__(self) -> str:
+        line = next(self._lines)
+        if self.at_row and line.lstrip()[:1] == "#":
+            return ""
+        self.at_row = False
+        return line
+
+
+def _row(row: list[str], lines: _Lines) -> list[str] | None:
+    """The cells of a row that has ended; None of an empty one."""
+    lines.at_row = True
     cells = [cell.strip() for cell in row]
-    return cells if any(cells) and cells[0][:1] != "#" else None
+    return cells if any(cells) else None
 
 
 class Recurring:

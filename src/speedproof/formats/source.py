@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Iterator
 from itertools import chain
 from pathlib import Path
-from stat import S_ISREG
+from stat import S_ISBLK, S_ISCHR, S_ISREG
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -150,6 +150,8 @@ def open_source(path: str | Path) -> Source:
     name, path = str(path), Path(path)
     try:
         known = path.stat()
+        if S_ISCHR(known.st_mode) or S_ISBLK(known.st_mode):
+            raise FormatError(name, "", "this is a device, not a file")
         if S_ISREG(known.st_mode) and known.st_size <= _LARGE:
             return replace(source_of(name, path.read_bytes()), path=path)
         with path.open("rb") as file:

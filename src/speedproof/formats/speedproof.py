@@ -65,10 +65,12 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     left_out: dict[tuple[str, str, str, str], int] = {}
     left_behind: dict[tuple[str, str, str], int] = {}
     unitless: set[str] = set()
+    fault = ""
     moments: dict[tuple[str, str, str], tuple[float, float]] = {}
     for number, line in decode_lines(source.name, source.lines):
         if isinstance(line, Damage):
             unitless |= {line.session} if line.field.partition("[")[0] in _UNIT_FIELDS else set()
+            fault = fault or f": line {number}: {_told(line)}"
             yield Skipped(source.name, f"line {number}", "", _told(line))
         elif isinstance(line, SessionLine):
             heads[line.session] = line
@@ -91,7 +93,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
                     rows.columns[1].append(_NO_BUILD if line.build is None else line.build)
             rows.made_room()
     if not heads:
-        raise source.error("", "holds no session of 'speedproof run'")
+        raise source.error("", f"holds no session of 'speedproof run'{fault}")
     for (session, benchmark, version, why), count in left_out.items():
         text = f"{version}: {plural(count, 'run')} left out: {why}"
         yield Skipped(source.name, f"session {session}", benchmark, text, expected=why == _WARMUP)
