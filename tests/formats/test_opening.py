@@ -183,7 +183,7 @@ def test_what_is_no_file_is_refused() -> None:
     for device in ("/dev/zero", "/dev/full", "/dev/null"):
         with pytest.raises(FormatError, match="this is a device, not a file"):
             read(device)
-    with pytest.raises(UsageError, match="the name of a file is empty"):
+    with pytest.raises(UsageError, match='the path "" is empty'):
         sp.read("")
 
 

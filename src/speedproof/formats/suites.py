@@ -103,8 +103,6 @@ def read(
     for path in files:
         if not isinstance(path, str | os.PathLike):
             raise UsageError(f"expected the path of a file or folder, not {path!r}")
-        if not os.fspath(path):
-            raise UsageError('the path "" is empty: is a variable not set? "." is this folder')
     arguments = [named(path) for path in files]
     if not arguments:
         raise UsageError("name at least one file")

@@ -29,7 +29,7 @@ def named(argument: str | os.PathLike[str]) -> Named:
     """Split ``NAME=PATH,PATH``; a file or folder of that whole name goes before."""
     text = os.fspath(argument)
     if not text:
-        raise UsageError("the name of a file is empty; is a variable not set?")
+        raise UsageError('the path "" is empty: is a variable not set? "." is this folder')
     name, equals, path = text.partition("=")
     if not (equals and name and path) or is_url(name) or _exists(text):
         name, path = "", text
