@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import itertools
 import json
 import os
 import re
@@ -359,6 +360,77 @@ def test_many_builds_of_each_revision(repo: Path, monkeypatch: pytest.MonkeyPatc
         code, _, err = run(*words[:-2], "--build", BUILD, *more)
         assert code == 2
         assert message in err
+
+
+def test_builds_of_a_session_that_was_cut_are_all_measured(
+    repo: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever was cut off, it is said how many pairs there are, and gone on with the others; then all count."""
+    monkeypatch.setattr("speedproof.measure.executor.execute", lambda job: Run({"time": float(len(job.cwd))}))
+    words = ("true", "--revisions", "main~2", "main~1", "--builds", "5", "--runs", "1", "--build", BUILD)
+    _, out, err = run(*words, "--max-time", "1e-9", "--save", "r.jsonl")
+    assert "measured so far: 1 of 5" in " ".join(out.split()), err
+    assert "of the code" not in out
+    for _ in range(2):
+        _, out, err = run("--resume", "r.jsonl")
+        assert "5 of each" in " ".join(out.split())
+        assert "so far" not in out
+    runs = [(r.version, r.build) for s in read_sessions(Path("r.jsonl")) for r in s.runs if not r.warmup]
+    assert len(runs) == len(set(runs)) == 10
+    # A block whose run failed is not measured again where that is ignored, and the others are tested.
+    calls = itertools.count()
+
+    def failing(job: Job) -> Run:
+        place = next(calls)
+        return Run({"time": 1 + 0.01 * (place % 7)}, exit=int(place == 18))
+
+    monkeypatch.setattr("speedproof.measure.executor.execute", failing)
+    _, out, err = run(*words, "--ignore-failure", "--save", "failed.jsonl")
+    assert "Pairs that count: 4 of 5, too few to prove anything; runs of the others failed" in " ".join(
+        out.split()
+    ), out + err
+
+
+@pytest.mark.parametrize(
+    ("words", "builds", "enough"),
+    [
+        ((), 4, 5),
+        (("--control",), 5, 6),
+        (("--control", "--confidence", "0.99"), 7, 8),
+        (("--gate", "-L", "n", "1,2,3"), 5, 6),
+        (("--gate", "--control", "-L", "n", "1,2"), 6, 7),
+    ],
+)
+def test_too_few_builds_are_refused_before_they_are_made(
+    repo: Path, words: Sequence[str], builds: int, enough: int
+) -> None:
+    """K pairs that all have one sign have the p-value 2**-K: no less than its share of the risk, it is refused."""
+    of = ("--revisions", "main~1", "main", "--build", BUILD, *words, "--save", "r.jsonl")
+    code, _, err = run("./bench", *of, "--builds", str(builds))
+    assert code == 2
+    assert f"--builds {builds} can prove nothing" in err
+    assert f"that takes {enough} or more" in " ".join(err.split())
+    assert "building" not in err
+    confidence = float(words[-1]) if "--confidence" in words else 0.95
+    candidates = 1 + ("--control" in words)
+    tests = candidates * (len(words[-1].split(",")) if "--gate" in words else 1)
+    proven = [2.0**-k <= (1 - confidence) / tests for k in (enough - 1, enough)]
+    assert proven == [False, True]
+
+
+def test_what_cannot_be_is_said_before_what_is_too_little(repo: Path) -> None:
+    """Few builds of what has no revisions, of none there is, or with what they exclude: that comes first."""
+    for words, message in (
+        (("true", "true"), "only work with --revisions"),
+        (("true", "--revisions", "main~1", "no-such", "--build", BUILD), "'no-such' is not a revision"),
+        (("true", "--revisions", "main~1", "main", "--min-runs", "3"), "leave out --min-runs"),
+        (("--revisions", "main~1", "main", "--build", BUILD), "give the command after --"),
+        (("true", "--revisions", "main~1", "main", "--build", BUILD), "can prove nothing"),
+    ):
+        code, _, err = run(*words, "--builds", "3", "--save", "r.jsonl")
+        assert code == 2
+        assert message in err
+        assert "building" not in err
 
 
 def test_a_plan_before_measuring(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -24,6 +25,7 @@ from speedproof.measure.programs import lacks, not_found
 __all__ = [
     "Hooks",
     "PlannedBenchmark",
+    "check_builds",
     "idle_parameters",
     "led_by",
     "leftover_placeholders",
@@ -45,6 +47,7 @@ def plan_revisions(
     variables: Sequence[str],
     builds: int | None,
     control: bool,
+    enough: Callable[[int], None],
     benchmark: str,
     held: ExitStack,
     tell: Callable[[str], None],
@@ -60,6 +63,7 @@ def plan_revisions(
     revisions = resolve(top, names)
     if control:
         revisions = (revisions[0], control_of(revisions[0]), *revisions[1:])
+    enough(len(revisions) - 1)
     inside = str(Path.cwd().relative_to(top)) if Path.cwd() != top else ""
     made = held.enter_context(
         BuildCache().all(top, revisions, build, inside=inside, variables=variables, copies=builds, tell=tell)
@@ -76,6 +80,19 @@ def plan_revisions(
     planned = {b.name: {v.name for v in b.versions} for b in plan}
     lacking = {b: tuple(name for name in candidates if name not in here) for b, here in planned.items()}
     return plan, {b: names for b, names in lacking.items() if names}
+
+
+def check_builds(builds: int, tests: int, alpha: float) -> None:
+    """Refuse so few builds that no test of them can reject at its share of the risk, whatever they show."""
+    share = alpha / tests
+    if 2.0**-builds <= share:
+        return
+    least = next(count for count in itertools.count(builds + 1) if 2.0**-count <= share)
+    sharing = f", a risk that {tests} comparisons share" if tests > 1 else ""
+    raise UsageError(
+        f"--builds {builds} can prove nothing at {100 * (1 - alpha):.6g} % confidence{sharing}: "
+        f"that takes {least} or more, and --plan says how many find a change"
+    )
 
 
 def _present(benchmark: PlannedBenchmark, build: str, tell: Callable[[str], None]) -> PlannedBenchmark:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from decimal import Decimal, InvalidOperation
+from functools import partial
 from pathlib import Path
 
 from speedproof.api.given import alpha_of
 from speedproof.api.plans import (
     Hooks,
     PlannedBenchmark,
+    check_builds,
     idle_parameters,
     led_by,
     leftover_placeholders,
@@ -64,11 +67,6 @@ def plan_of(
     absent: dict[str, tuple[str, ...]] = {}
     if args.driver:
         _check_driver(args)
-    if args.builds and not args.plan and 2.0**-args.builds > (alpha := alpha_of(confidence_of(args))):
-        raise UsageError(
-            f"--builds {args.builds} can prove nothing at {1 - alpha:.4g} confidence: 10 builds or more find "
-            "changes; --plan says how many are needed"
-        )
     if args.plan:
         args.builds, args.runs = args.builds or _PILOT[0], args.runs or _PILOT[1]
     elif args.builds:
@@ -114,6 +112,7 @@ def plan_of(
                 variables=args.build_env,
                 builds=args.builds,
                 control=args.control,
+                enough=partial(check_tests, args, math.prod(map(len, _parameters(args).values()))),
                 benchmark=args.benchmark,
                 held=held,
                 tell=console.remark,
@@ -141,6 +140,13 @@ def plan_of(
                 "the same command"
             )
     return plan if args.reference is None else tuple(led_by(args.reference, b) for b in plan), absent
+
+
+def check_tests(args: Args, benchmarks: int, candidates: int, *, unaffected: int = 0) -> None:
+    """Refuse ``--builds`` that can prove nothing: candidates share a risk, and all comparisons that of a fail."""
+    if args.builds and not args.plan:
+        shared = max(benchmarks if args.gate else 1, unaffected)
+        check_builds(args.builds, candidates * shared, alpha_of(confidence_of(args)))
 
 
 def _check_driver(args: Args) -> None:

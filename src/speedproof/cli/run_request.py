@@ -101,6 +101,10 @@ def refuse_verdicts(args: Args) -> None:
         args.refuse("stop_at_proof", because="--precision goes on until the bounds are close")
     if args.runs is not None:
         args.refuse("stop_at_proof", because=f"--runs {args.runs} stops at no other number")
+    if args.builds is not None:
+        args.refuse("min_runs", "max_runs", because=f"--builds {args.builds} is the number of blocks")
+    elif args.runs is not None:
+        args.refuse("min_runs", "max_runs", because=f"--runs {args.runs} is both the least and the most")
 
 
 def rules_of(args: Args, plan: Sequence[PlannedBenchmark]) -> StopRules:
@@ -112,13 +116,9 @@ def rules_of(args: Args, plan: Sequence[PlannedBenchmark]) -> StopRules:
     least, most, longest = args.min_runs, args.max_runs, args.max_time
     if args.builds is not None:
         # Every block has a build of its own, so there are as many; --runs are those of one build.
-        if taken := [args.given[name] for name in ("min_runs", "max_runs") if name in args.given]:
-            raise UsageError(f"--builds {args.builds} is the number of blocks; leave out {taken[0]}")
         least = most = args.builds
         longest = longest if "max_time" in args.given else None
     elif args.runs is not None:
-        if taken := [args.given[name] for name in ("min_runs", "max_runs") if name in args.given]:
-            raise UsageError(f"--runs {args.runs} is both the least and the most; leave out {taken[0]}")
         least = most = args.runs
         longest = longest if "max_time" in args.given else None
     if least is None:

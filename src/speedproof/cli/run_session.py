@@ -33,7 +33,7 @@ from speedproof.api.run_start import (
 from speedproof.cli.command import Args
 from speedproof.cli.console import Console
 from speedproof.cli.outputs import check_outputs
-from speedproof.cli.run_plan import plan_of
+from speedproof.cli.run_plan import check_tests, plan_of
 from speedproof.cli.run_request import (
     inherit,
     kept,
@@ -41,6 +41,7 @@ from speedproof.cli.run_request import (
     pin,
     refuse_verdicts,
     rules_of,
+    unaffected_of,
     warmup_of,
 )
 from speedproof.errors import FormatError, SpeedproofError, UsageError
@@ -104,6 +105,10 @@ def _carry_out(args: Args, console: Console, held: ExitStack) -> int:
             if tool is not None:
                 head = discovered(tool, head, console.remark, resumed=bool(stored), meanwhile=_loading())
                 rules = rules_of(args, head.benchmarks)
+            if not stored:
+                candidates = max(len(b.versions) for b in head.benchmarks) - 1
+                unaffected = len(unaffected_of(args, head.benchmarks))
+                check_tests(args, len(head.benchmarks), candidates, unaffected=unaffected)
             from speedproof.cli.run_measure import exit_code, measure
 
             outcome = measure(args, console, path, head, stored, rules, warmup, metrics, tool)

@@ -220,19 +220,20 @@ def _one_of(benchmark: str, patterns: Sequence[str]) -> bool:
 
 def _of_builds(findings: Sequence[CandidateResult], count: int, varied: bool) -> Iterator[Text]:
     """What the builds stand for, and whether all were measured."""
+    measured = min(f.result.blocks for f in findings)
+    lost = measured < count
+    if lost and any(f.result.pvalue_faster == f.result.pvalue_slower == 1.0 for f in findings):
+        told = f"Pairs of builds measured so far: {measured} of {count}; --resume measures the others."
+        yield Text(told, "warning")
+        return
     layouts = "layouts varied: this is said of the code" if varied else (
         "all of one layout: this is said of these builds; {seed} in --build varies it"
     )  # fmt: skip
     yield Text(f"Every block has builds of its own, {count} of each, {layouts}.", "dim")
-    measured = min(f.result.blocks for f in findings)
-    if measured == count:
-        return
-    if any(f.result.pvalue_faster == f.result.pvalue_slower == 1.0 for f in findings):
-        yield Text(f"Measured so far: {measured} of {count} pairs; the test is made when all are.", "warning")
-        return
-    few = any(2.0**-f.result.blocks > f.result.alpha for f in findings)
-    told = ", too few to prove anything" if few else ""
-    yield Text(f"Pairs that count: {measured} of {count}{told}; runs of the others failed.", "warning")
+    if lost:
+        few = any(2.0**-f.result.blocks > f.result.alpha for f in findings)
+        told = ", too few to prove anything" if few else ""
+        yield Text(f"Pairs that count: {measured} of {count}{told}; runs of the others failed.", "warning")
 
 
 def _of_load(findings: Sequence[CandidateResult], load: str) -> Iterator[Text]:
