@@ -360,6 +360,13 @@ def test_nothing_in_common_is_an_error(
         assert found[:2] == ((0, "n\n6\n") if known else (2, ""))
 
 
+def test_nothing_to_model_is_an_error(gcc: Path, speedproof: Callable[..., Outcome]) -> None:
+    """As in model; no empty answers are left."""
+    code, out, err = speedproof("corpus", "model", gcc, "--where", "n = 0", "--workers", "1")
+    assert (code, out, "no samples of time where n = 0" in err) == (2, "", True)
+    assert "no answers yet" in speedproof("corpus", "query", gcc, "FROM answers")[2]
+
+
 def test_rejects_keep_the_names_of_files(tmp_path: Path, speedproof: Callable[..., Outcome]) -> None:
     """No name is broken at a blank in it, and the query for all of them names this corpus."""
     bad = tmp_path / "results" / "numpy 1.8.json"

@@ -260,7 +260,13 @@ class Corpus:
         place, manifest = opened(self.place)
         asked = ModelAsked(_metric(manifest, metric), where, components, bootstrap, fast, seed)
         found = model(self.place, asked, how)
-        return CorpusModelled(summed_up(found, place.name), tuple(manifest.versions))
+        models = summed_up(found, place.name)
+        if not (models.samples or models.failed or models.failures):
+            found.forget()
+            raise UsageError(
+                f"{place.name}: no samples of {asked.metric}{f' where {where}' if where else ''}"
+            )
+        return CorpusModelled(models, tuple(manifest.versions))
 
     def changes(
         self,

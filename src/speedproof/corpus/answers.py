@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _NOTE = "speedproof"
+FLOOR_FILE = "floor.msgpack"
+"""How much sessions differ, where comparisons are held against that."""
 
 
 class How(Struct, frozen=True):
@@ -78,6 +80,11 @@ class Answers(Struct, frozen=True):
     files: tuple[str, ...]  # the answers' files that are there, in the order of the parts
     parts: int  # how many there should be
     failures: tuple[str, ...]  # parts without an answer, and why
+
+    def forget(self) -> None:
+        """Delete the files, so that they do not stand before earlier answers."""
+        for file in (*self.files, FLOOR_FILE, ANSWER):
+            self.place.remove(file)
 
     def notes(self) -> Iterator[Any]:
         """What each file says in its footer, in their order."""

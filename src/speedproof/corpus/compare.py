@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 from msgspec.structs import replace
 
-from speedproof.corpus.answers import HERE, Answers, How, Task, answered
+from speedproof.corpus.answers import FLOOR_FILE, HERE, Answers, How, Task, answered
 from speedproof.corpus.hpt import COLUMNS as HPT
 from speedproof.corpus.hpt import first_level
 from speedproof.corpus.partial import Seen, seen_in
 from speedproof.corpus.place import Place, arrow
-from speedproof.corpus.read import ANSWER, database, of_corpus, rows_of
+from speedproof.corpus.read import database, of_corpus, rows_of
 from speedproof.corpus.schema import Manifest, opened, records
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair, Suite
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 
 _TOGETHER = 512
 _NAMED = 4
-_FLOOR = "floor.msgpack"
 
 Pairs = Literal["all", "consecutive"] | tuple[tuple[str, str], ...]
 
@@ -61,11 +60,6 @@ class ComparedFiles(Answers, frozen=True):
 
     asked: Asked
 
-    def forget(self) -> None:
-        """Delete the files, so that they do not stand before earlier answers."""
-        for file in (*self.files, _FLOOR, ANSWER):
-            self.place.remove(file)
-
     def seen(self) -> Iterator[dict[tuple[str, str], Seen]]:
         """What each part says of each pair of versions."""
         for note in self.notes():
@@ -78,8 +72,8 @@ def compare(corpus: str | os.PathLike[str], asked: Asked, how: How = HERE) -> Co
     _known(asked.pairs, manifest, place)
     told, beside = asked, {}
     if asked.rules.floor is not None:
-        beside[_FLOOR] = msgspec.msgpack.encode(asked.rules.floor)
-        digest = blake2b(beside[_FLOOR], digest_size=16).hexdigest()
+        beside[FLOOR_FILE] = msgspec.msgpack.encode(asked.rules.floor)
+        digest = blake2b(beside[FLOOR_FILE], digest_size=16).hexdigest()
         told = replace(asked, rules=replace(asked.rules, floor=None), floor=digest)
     question = (told, tuple(manifest.versions))
     found = answered(corpus, "compare", question, compare_part, how, beside=beside)
@@ -135,9 +129,9 @@ def pairs_in_file(path: str) -> tuple[tuple[str, str], ...]:
 def _floor_in(folder: str, digest: str) -> NoiseFloor:
     """The noise floor beside the answers."""
     try:
-        return msgspec.msgpack.decode(Place.of(folder).read(_FLOOR), type=NoiseFloor)
+        return msgspec.msgpack.decode(Place.of(folder).read(FLOOR_FILE), type=NoiseFloor)
     except (OSError, msgspec.MsgspecError) as error:
-        raise FormatError(f"{folder}/{_FLOOR}", "", f"the file is damaged or gone: {error}") from None
+        raise FormatError(f"{folder}/{FLOOR_FILE}", "", f"the file is damaged or gone: {error}") from None
 
 
 def compare_part(task: Task) -> int:

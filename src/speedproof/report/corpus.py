@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from speedproof.data.names import enumerate_names
 from speedproof.protocols.questions import QUESTIONS
 from speedproof.protocols.results import Comparison, Verdict
-from speedproof.report.caveats import caveats, held_against, two_speeds
+from speedproof.report.caveats import beside_medians, caveats, held_against, two_speeds
 from speedproof.report.cells import cut_left, width_of
 from speedproof.report.hpt import conclusion
 from speedproof.report.model import Cell, Column, Report, Row, Table, Text
@@ -205,6 +205,7 @@ def comparisons(
     )
     clearest = found.clearest if everything else _few(found)
     notes = list(_rest(found, clearest, words))
+    notes += beside_medians(clearest)
     if found.undermined:
         kinds = ", ".join(f"{kind.title} ({count})" for kind, count in found.undermining)
         many = plural(found.undermined, "benchmark" if two else "comparison")
