@@ -409,7 +409,7 @@ def test_too_few_builds_are_refused_before_they_are_made(
     code, _, err = run("./bench", *of, "--builds", str(builds))
     assert code == 2
     assert f"--builds {builds} can prove nothing" in err
-    assert f"that takes {enough} or more" in " ".join(err.split())
+    assert f"it takes {enough} or more" in " ".join(err.split())
     assert "building" not in err
     confidence = float(words[-1]) if "--confidence" in words else 0.95
     candidates = 1 + ("--control" in words)

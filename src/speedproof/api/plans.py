@@ -88,10 +88,10 @@ def check_builds(builds: int, tests: int, alpha: float) -> None:
     if 2.0**-builds <= share:
         return
     least = next(count for count in itertools.count(builds + 1) if 2.0**-count <= share)
-    sharing = f", a risk that {tests} comparisons share" if tests > 1 else ""
+    sharing = f", as {tests} comparisons share the risk" if tests > 1 else ""
     raise UsageError(
         f"--builds {builds} can prove nothing at {100 * (1 - alpha):.6g} % confidence{sharing}: "
-        f"that takes {least} or more, and --plan says how many find a change"
+        f"it takes {least} or more; --plan says how many find a change"
     )
 
 
