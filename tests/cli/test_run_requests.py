@@ -303,7 +303,7 @@ def test_what_review_and_resume_cannot_heed_is_refused() -> None:
         (["run", "--fail-on", "x"], "invalid value for '--fail-on': 'x' is not one of"),
         (["compare", "a.json", "--marginn=1%"], "unknown option --marginn; did you mean --margin?"),
         (["compare", "a.json", "--reff=x"], "unknown option --reff; did you mean --reference?"),
-        (["show", "a.json", "--only=x"], "unknown option --only; see 'speedproof show --help'"),
+        (["show", "a.json", "--pilot=x"], "unknown option --pilot; see 'speedproof show --help'"),
         (["formats", "x\x1b[2J"], "got unexpected extra argument (x"),
         (["--no-such"], "unknown option --no-such"),
         (["rum"], "unknown command rum; did you mean run?"),
