@@ -1,55 +1,91 @@
-"""The posterior of one step, against a written-out sum over every hypothesis."""
+"""The posterior of one step or two, against a written-out sum over every hypothesis."""
 
 from __future__ import annotations
 
 import itertools
+from statistics import mean
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from speedproof.stats.culprit import step_probabilities
+from speedproof.stats.culprit import step_posterior
 
 
-def brute_force(pairs: list[tuple[int, int]], differences: list[float], positions: list[int]) -> list[float]:
-    """Every place, size and noise on its own, with SciPy's density."""
+def brute_force(
+    pairs: list[tuple[int, int]], differences: list[float], positions: list[int]
+) -> tuple[list[float], float, float]:
+    """Every place, size and noise on its own, with SciPy's density; steps that no pair tells apart are one."""
     whole = np.median(
         [d for p, d in zip(pairs, differences, strict=True) if p == (positions[0], positions[-1])]
     )
     kinds = {p: np.median([d for q, d in zip(pairs, differences, strict=True) if q == p]) for p in pairs}
     scatter = 1.4826 * np.median([abs(d - kinds[p]) for p, d in zip(pairs, differences, strict=True)])
-    sizes, noises = whole * np.linspace(0.1, 1.3, 16), scatter * 2.0 ** np.linspace(-2.0, 2.0, 11)
-
-    def likelihood(inside: list[bool], size: float, noise: float) -> float:
-        centred = np.array(differences) - size * np.array(inside)
-        return float(np.prod(stats.t.pdf(centred, 2.5, scale=noise)))
-
+    noises = scatter * 2.0 ** np.linspace(-2.0, 2.0, 11)
+    steps = list(itertools.pairwise(positions))
     span = positions[-1] - positions[0]
-    masses = [
-        0.5 * (after - before) / span
-        * np.mean([
-            likelihood([a < after <= b for a, b in pairs], size, noise)
-            for size, noise in itertools.product(sizes, noises)
-        ])
-        for before, after in itertools.pairwise(positions)
-    ]  # fmt: skip
-    masses.append(0.5 * np.mean([likelihood([False] * len(pairs), 0.0, noise) for noise in noises]))
-    return [float(m / sum(masses)) for m in masses]
+    share = {step: (step[1] - step[0]) / span for step in steps}
+    enclosing = {step: tuple(a < step[1] <= b for a, b in pairs) for step in steps}
+
+    def likelihood(sizes: dict[tuple[int, int], float]) -> float:
+        """Averaged over noises."""
+        means = [sum(size for step, size in sizes.items() if a < step[1] <= b) for a, b in pairs]
+        centred = np.subtract(differences, means)[:, None]
+        return float(np.mean(np.prod(stats.t.pdf(centred, 2.5, scale=noises), axis=0)))
+
+    none = 0.5 * likelihood({})
+    first = dict.fromkeys(steps, 0.0)
+    for step in steps:
+        first[step] += (
+            0.5
+            * 0.95
+            * share[step]
+            * mean(likelihood({step: whole * tenths / 10}) for tenths in range(5, 14))
+        )
+    single = sum(first.values())
+    sizes = [(i, j) for i in range(3, 11) for j in range(3, 11) if 8 <= i + j <= 13]
+    for one, two in itertools.combinations(steps, 2):
+        if enclosing[one] != enclosing[two]:
+            first[one] += (
+                0.5
+                * 0.05
+                * 2
+                * share[one]
+                * share[two]
+                * mean(likelihood({one: whole * i / 10, two: whole * j / 10}) for i, j in sizes)
+            )
+    # A group of steps that nothing tells apart shares its mass.
+    for group in set(enclosing.values()):
+        members = [step for step in steps if enclosing[step] == group]
+        mass = sum(first[step] for step in members)
+        for step in members:
+            first[step] = mass * share[step] / sum(share[m] for m in members)
+    some = sum(first.values())
+    return [first[step] / (some + none) for step in steps], none / (some + none), 1 - single / some
 
 
 @pytest.mark.parametrize("positions", [[0, 1, 2, 3, 4, 5, 6], [0, 2, 3, 6]])
-def test_against_a_written_out_sum(positions: list[int]) -> None:
-    """Also where commits between cannot be looked at."""
-    pairs = [(0, 6)] * 4 + [(0, 3), (3, 6), (2, 6), (0, 2), (0, 3)]
-    differences = [0.02, 0.031, 0.018, 0.012, 0.004, 0.022, 0.018, -0.009, 0.001]
+@pytest.mark.parametrize(
+    "differences",
+    [
+        [0.02, 0.031, 0.018, 0.012, 0.004, 0.022, 0.018, -0.009, 0.001, 0.015],
+        [0.02, 0.021, 0.018, 0.022, 0.011, 0.012, 0.009, -0.003, 0.012, 0.013],
+    ],
+)
+def test_against_a_written_out_sum(positions: list[int], differences: list[float]) -> None:
+    """Also where commits between cannot be looked at, and where two steps are likely."""
+    pairs = [(0, 6)] * 4 + [(0, 3), (3, 6), (2, 6), (0, 2), (0, 3), (2, 3)]
     before, after = np.array(pairs).T
-    found = step_probabilities(before, after, np.array(differences), np.array(positions))
-    assert found == pytest.approx(brute_force(pairs, differences, positions), rel=1e-9)
+    found = step_posterior(before, after, np.array(differences), np.array(positions))
+    first, none, second = brute_force(pairs, differences, positions)
+    assert found.first == pytest.approx(first, rel=1e-9)
+    assert found.none == pytest.approx(none, rel=1e-9)
+    assert found.second == pytest.approx(second, rel=1e-9)
 
 
 def test_equal_readings_do_not_divide_by_zero() -> None:
     """A coarse clock gives no scatter at all."""
     before, after = np.zeros(6, dtype=int), np.full(6, 4)
-    found = step_probabilities(before, after, np.zeros(6), np.arange(5))
-    assert found.sum() == pytest.approx(1.0)
-    assert found[:4] == pytest.approx(found[0])
+    found = step_posterior(before, after, np.zeros(6), np.arange(5))
+    assert found.first.sum() + found.none == pytest.approx(1.0)
+    assert found.first == pytest.approx(found.first[0])

@@ -2,8 +2,8 @@
 
 1. The ends are compared, in pairs of runs, until a difference is proven, or until it is proven to be smaller
    than what matters.
-2. The commit in the middle of the posterior is paired with one of the ends, again and again.
-3. When one step holds most of the posterior, the commit is paired with its parent until that is proven, too.
+2. The commit in the middle of the posterior of the first step is paired with one of the ends, again and again.
+3. When one commit holds most of it, the commit is paired with its parent until that is proven, too.
 
 The proofs are those of the runner (:mod:`speedproof.stats.sequential`) and rest on no model; the posterior only
 chooses what is measured next, and says how sure the place is.
@@ -25,10 +25,10 @@ from speedproof.protocols.bisection_outlook import (
     outlook_of_search,
     residuals_of,
 )
-from speedproof.stats.culprit import step_probabilities
+from speedproof.stats.culprit import step_posterior
+from speedproof.stats.ratio_medians import ratio_of_medians
 from speedproof.stats.resolution import Resolution, last_place
 from speedproof.stats.sequential import PairedSequence
-from speedproof.stats.special import t_quantile
 
 # A step that holds this much of the posterior is put to the proof, and stays there until it holds less than that.
 _CONFIRM_FROM = 0.5
@@ -37,6 +37,7 @@ _CONFIRM_TO = 0.25
 _TOLD = 0.3
 _LEAST_PAIRS = 6
 _LEAST_FOR_REST = 3
+_LIKELY = 0.5
 
 
 class Stage(enum.Enum):
@@ -86,6 +87,7 @@ class BisectionFinding(Struct, frozen=True):
     # Interval, with confidence 1 - alpha, of the factor that the step leaves unexplained; NaN while unknown
     rest_low: float
     rest_high: float
+    second: float  # posterior probability of a second step that way; 0 while the ends may be equal
     pairs: int  # pairs of runs so far
     skipped: tuple[int, ...]  # positions that could not be measured
     tick: float  # the step in which times were read, relative to the shortest; 0 when they tell none
@@ -98,7 +100,12 @@ class BisectionFinding(Struct, frozen=True):
 
     @property
     def more(self) -> bool:
-        """Whether another change remains beside the step."""
+        """Whether another change remains beside the step: proven, or more likely than not."""
+        return self.rest_proven or self.second > _LIKELY
+
+    @property
+    def rest_proven(self) -> bool:
+        """Whether what the step leaves unexplained is proven."""
         return not (self.rest_low <= 1 <= self.rest_high) and not math.isnan(self.rest_low)
 
 
@@ -117,6 +124,7 @@ class Bisection:
         self._exact: dict[int, float] | None = {}
         self._shortest = math.inf
         self._masses: FloatArray | None = None
+        self._second = 0.0
         self._measurable: IntArray | None = None
 
     @property
@@ -189,25 +197,10 @@ class Bisection:
         middle = int(inner[place])
         return (low, middle) if len(self._rows) % 2 else (middle, high)
 
-    def _range(self) -> tuple[int, int]:
-        """Where the search is: a part of the whole when both parts are proven to hold a step."""
-        low, high = 0, self._last
-        while inside := [
-            c
-            for c in {i for pair in self._sequences for i in pair}
-            if low < c < high and self._proven((low, c)) and self._proven((c, high))
-        ]:
-            low, high = max(
-                (pair for c in inside for pair in ((low, c), (c, high))),
-                key=lambda pair: abs(math.log(self._sequences[pair].middle())),
-            )
-        return low, high
-
     def _positions(self) -> IntArray:
-        """What can be measured of the range."""
+        """What can be measured."""
         if self._measurable is None:
-            low, high = self._range()
-            kept = [i for i in range(low, high + 1) if i not in self._skipped]
+            kept = [i for i in range(self._last + 1) if i not in self._skipped]
             self._measurable = np.array(kept, dtype=np.int64)
         return self._measurable
 
@@ -216,13 +209,13 @@ class Bisection:
         return int(positions[number]), int(positions[number + 1])
 
     def _posterior(self) -> FloatArray:
-        """Of the steps between positions that can be measured, given that there is one."""
+        """Of the first step between positions that can be measured, given that there is one."""
         if self._masses is None:
             positions = self._positions()
-            rows = [row for row in self._rows if positions[0] <= row[0] and row[1] <= positions[-1]]
-            before, after, differences = zip(*rows, strict=True)
-            masses = step_probabilities(np.array(before), np.array(after), np.array(differences), positions)
-            self._masses = masses[:-1] / max(float(masses[:-1].sum()), 1e-300)
+            before, after, differences = zip(*self._rows, strict=True)
+            found = step_posterior(np.array(before), np.array(after), np.array(differences), positions)
+            self._masses = found.first / max(float(found.first.sum()), 1e-300)
+            self._second = found.second
         return self._masses
 
     def _ends(self) -> PairedSequence | None:
@@ -264,7 +257,7 @@ class Bisection:
             outcome = BisectionOutcome.NOTHING if self._nothing() else BisectionOutcome.UNPROVEN
             return BisectionFinding(
                 outcome, self._alpha, (), math.nan, None, None, *whole, math.nan, 0.0, math.inf,
-                math.nan, math.nan, self.pairs, tuple(sorted(self._skipped)), self._tick(),
+                math.nan, math.nan, 0.0, self.pairs, tuple(sorted(self._skipped)), self._tick(),
                 self._outlook(outcome, ()),
             )  # fmt: skip
         masses = self._posterior()
@@ -279,7 +272,7 @@ class Bisection:
         return BisectionFinding(
             outcome, self._alpha, credible, float(masses[chosen].sum()), parent, culprit, *whole,
             *_bounds(self._sequences.get((parent, culprit))), *self._rest((parent, culprit)),
-            self.pairs, tuple(sorted(self._skipped)), self._tick(), self._outlook(outcome, credible),
+            self._second, self.pairs, tuple(sorted(self._skipped)), self._tick(), self._outlook(outcome, credible),
         )  # fmt: skip
 
     def _tick(self) -> float:
@@ -296,21 +289,13 @@ class Bisection:
         return BisectionOutlook(noise_of(residuals))
 
     def _rest(self, step: tuple[int, int]) -> tuple[float, float]:
-        """Welch's interval of the ends' change over the step's."""
+        """The inverted rank-sum test of the ends' changes against the step's."""
         samples = [self._sequences.get(pair) for pair in ((0, self._last), step)]
         if step == (0, self._last) or any(s is None or s.blocks < _LEAST_FOR_REST for s in samples):
             return math.nan, math.nan
-        whole, part = (s.differences for s in samples if s is not None)
-        squares = [float(d.var(ddof=1)) / d.size for d in (whole, part)]
-        error = math.sqrt(sum(squares))
-        middle = float(part.mean() - whole.mean())
-        if error == 0:
-            return math.exp(middle), math.exp(middle)
-        freedom = sum(squares) ** 2 / sum(
-            q * q / (d.size - 1) for q, d in zip(squares, (whole, part), strict=True)
-        )
-        reach = error * float(t_quantile(1 - self._alpha / 2, freedom))
-        return math.exp(middle - reach), math.exp(middle + reach)
+        whole, part = (np.exp(-s.differences) for s in samples if s is not None)
+        bounds = ratio_of_medians(whole, part, self._alpha / 2)
+        return float(bounds.low), float(bounds.high)
 
 
 def _bounds(sequence: PairedSequence | None) -> tuple[float, float, float]:

@@ -112,11 +112,9 @@ def _notes(
     load: str,
 ) -> Iterator[Text]:
     if found.more and found.culprit is not None:
-        yield Text(
-            f"Another change remains: {_between(found.rest_low, found.rest_high)} is not of this commit; "
-            "bisect what is before it, and what is after it.",
-            "warning",
-        )
+        rest = f"remains: {_between(found.rest_low, found.rest_high)} is not of this commit"
+        told = rest if found.rest_proven else f"is likely ({percent(found.second)}), but not proven"
+        yield Text(f"Another change {told}; bisect what is before it, and what is after it.", "warning")
     if found.open:
         yield from _reasons(found, min_change, varied, load)
     left = f"; {len(found.skipped)} left out" if found.skipped else ""

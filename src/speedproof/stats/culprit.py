@@ -1,8 +1,8 @@
-"""Where a level changed: the posterior over the places of one step, from noisy differences of pairs.
+"""Where a level first changed: the posterior over the places of one step or two, from noisy differences of pairs.
 
-Position i lies at level 0 before the step and at level ``delta`` from it on. A pair (a, b) with ``a < b`` says
-``delta`` plus noise when the step is in ``(a, b]``, and noise otherwise. Size and noise are integrated out on a
-grid; Student's t with few degrees of freedom keeps a spike from deciding.
+A pair (a, b) with ``a < b`` says the steps in ``(a, b]`` plus noise. Sizes and noise are integrated out on a grid;
+Student's t with few degrees of freedom keeps a spike from deciding. Two steps, because what lies between them fits
+nowhere in a model of one: a search that trusts that wanders there.
 
 References
 ----------
@@ -14,53 +14,95 @@ Optim. 51(3).
 from __future__ import annotations
 
 import numpy as np
+from msgspec import Struct
 
 from speedproof.arrays import FloatArray, IntArray
 
 # Of the noise: tails so heavy that spikes in a fifth of the pairs cost a third of the runs, and a few per cent
 # where it is normal (studies.bisection).
 _DEGREES = 2.5
-# Sizes as shares of the ends' difference: where several steps make it up, each is smaller.
-_SIZES = np.linspace(0.1, 1.3, 16)
+# Levels in tenths of the ends' difference: those of a single step, and of two that go one way and make it up.
+_LEVELS = np.arange(14.0)
+_SINGLE = np.arange(5, 14)
+_FIRST, _SECOND = np.array([(i, j) for i in range(3, 11) for j in range(3, 11) if 8 <= i + j <= 13]).T
 # Noise as multiples of what the ends' pairs scatter by.
 _NOISES = 2.0 ** np.linspace(-2.0, 2.0, 11)
-_PRIOR_NONE = 0.5
+_PRIOR_NONE, _PRIOR_TWO = 0.5, 0.05
 _MAD_OF_NORMAL = 1.4826
 
 
-def step_probabilities(
-    before: IntArray, after: IntArray, differences: FloatArray, positions: IntArray
-) -> FloatArray:
-    """The posterior of a step between neighbouring positions, and of none.
+class StepPosterior(Struct, frozen=True, eq=False):
+    """Probabilities of the places of the first step."""
 
-    Pairs ``before < after``, one of the two ends among them, and logarithms of their ratios; ``positions``
-    can be looked at, ascending, the ends included. Steps at what lies between are told apart by nothing, so their
-    probabilities are given together: entry j is of ``(positions[j], positions[j + 1]]``, the last of no step.
+    first: FloatArray  # entry j: it lies in (positions[j], positions[j + 1]]
+    none: float  # that there is none; all of them add up to 1
+    second: float  # that there are two, given that there is one
+
+
+def step_posterior(
+    before: IntArray, after: IntArray, differences: FloatArray, positions: IntArray
+) -> StepPosterior:
+    """The posterior, from pairs ``before < after`` and logarithms of their ratios.
+
+    A pair has an end or is of neighbours, and some are of both ends. ``positions`` can be looked at, ascending,
+    the ends included. Nothing tells places between two of them apart, nor two steps that the same pairs enclose:
+    these count as one.
     """
     # Sorted by pair, then by difference: medians and sums of every pair without a loop.
     order = np.lexsort((differences, after, before))
     before, after, differences = before[order], after[order], differences[order]
-    new = np.append(True, (np.diff(before) != 0) | (np.diff(after) != 0))
-    starts = np.flatnonzero(new)
-    counts = np.diff(np.append(starts, new.size))
+    starts = np.flatnonzero(np.append(True, (np.diff(before) != 0) | (np.diff(after) != 0)))
+    counts = np.diff(np.append(starts, before.size))
     medians = 0.5 * (differences[starts + (counts - 1) // 2] + differences[starts + counts // 2])
     before, after = before[starts], after[starts]
     change = float(medians[(before == positions[0]) & (after == positions[-1])][0])
     scatter = _MAD_OF_NORMAL * float(np.median(np.abs(differences - np.repeat(medians, counts))))
     # Readings in coarse steps may not scatter at all.
     scatter = max(scatter, 1e-3 * abs(change), 1e-12)
-    noises = scatter * _NOISES
-    still = _summed(differences, np.zeros(1), noises, starts)  # (pairs, 1, noises)
-    moved = _summed(differences, change * _SIZES, noises, starts)  # (pairs, sizes, noises)
-    # Steps that the same pairs enclose are told apart by nothing yet.
+    logs = _summed(
+        differences, _LEVELS * (0.1 * change), scatter * _NOISES, starts
+    )  # (pairs, levels, noises)
+    still, gained = logs[:, 0].sum(axis=0), logs - logs[:, :1]
+    # Steps that the same pairs enclose are a group.
     inside = (before < positions[1:, None]) & (positions[1:, None] <= after)  # (steps, pairs)
-    runs = np.flatnonzero(np.append(True, (inside[1:] != inside[:-1]).any(axis=1)))
-    none = still.sum(axis=0)
-    gained = np.tensordot(inside[runs].astype(np.float64), moved - still, axes=1) + none
-    steps = np.repeat(_log_mean(gained), np.diff(np.append(runs, len(inside))))
-    prior = np.diff(positions) / (positions[-1] - positions[0])
-    logs = np.append(np.log(prior * (1 - _PRIOR_NONE)) + steps, np.log(_PRIOR_NONE) + _log_mean(none[None]))
-    weights = np.exp(logs - logs.max())
+    groups = np.flatnonzero(np.append(True, (inside[1:] != inside[:-1]).any(axis=1)))
+    held = inside[groups].astype(np.float64)
+    one = np.tensordot(held, gained, axes=1)  # (groups, levels, noises)
+    # A pair that encloses both of two steps says their sum. It begins at the old end, and then encloses all before
+    # the second; or it ends at the new end, and encloses all after the first; or it is of neighbours.
+    old = before == positions[0]
+    new = ~old & (after == positions[-1])
+    from_old, to_new = (np.tensordot(held * which, gained, axes=1) for which in (old, new))
+    first, second = one[:, _FIRST] + _both(to_new), one[:, _SECOND] + _both(from_old)
+    share = np.diff(positions) / (positions[-1] - positions[0])
+    shares = np.add.reduceat(share, groups)
+    r, s = np.triu_indices(groups.size, 1)
+    weights = _weights(
+        np.concatenate([
+            [_PRIOR_NONE],
+            (1 - _PRIOR_NONE) * (1 - _PRIOR_TWO) * shares,
+            (1 - _PRIOR_NONE) * _PRIOR_TWO * 2 * shares[r] * shares[s],
+        ]),
+        np.concatenate([
+            _log_mean(still[None]),
+            _log_mean(_log_sum(one[:, _SINGLE], axis=1) - np.log(_SINGLE.size) + still),
+            _log_mean(_log_products(first, second)[r, s] - np.log(_FIRST.size) + still),
+        ]),
+    )  # fmt: skip
+    none, single, double = np.split(weights, [1, 1 + groups.size])
+    masses = (single + np.bincount(r, double, groups.size)) / shares
+    found = np.repeat(masses, np.diff(np.append(groups, share.size))) * share
+    return StepPosterior(found, float(none[0]), float(double.sum() / (single.sum() + double.sum())))
+
+
+def _both(logs: FloatArray) -> FloatArray:
+    """What pairs that enclose both steps say more than of each by itself."""
+    more: FloatArray = logs[:, _FIRST + _SECOND] - logs[:, _FIRST] - logs[:, _SECOND]
+    return more
+
+
+def _weights(prior: FloatArray, logs: FloatArray) -> FloatArray:
+    weights = prior * np.exp(logs - logs.max())
     result: FloatArray = weights / weights.sum()
     return result
 
@@ -73,8 +115,22 @@ def _summed(differences: FloatArray, sizes: FloatArray, noises: FloatArray, star
     return summed
 
 
+def _log_products(first: FloatArray, second: FloatArray) -> FloatArray:
+    """Logarithms of the sums over sizes of ``exp(first[r] + second[s])``: shape (r, s, noises)."""
+    tops = [logs.max(axis=1, keepdims=True) for logs in (first, second)]
+    factors = [np.exp(logs - top) for logs, top in zip((first, second), tops, strict=True)]
+    sums = np.einsum("rkn,skn->rsn", *factors, optimize=True)
+    with np.errstate(divide="ignore"):
+        result: FloatArray = np.log(sums) + tops[0] + tops[1].transpose(1, 0, 2)
+    return result
+
+
+def _log_sum(logs: FloatArray, axis: int) -> FloatArray:
+    top = logs.max(axis=axis, keepdims=True)
+    result: FloatArray = np.log(np.exp(logs - top).sum(axis=axis)) + top.squeeze(axis)
+    return result
+
+
 def _log_mean(logs: FloatArray) -> FloatArray:
-    """Of likelihoods given by their logarithms, over sizes and noises."""
-    top = logs.max()
-    mean: FloatArray = np.log(np.mean(np.exp(logs - top), axis=(1, 2))) + top
-    return mean
+    """Of likelihoods given by their logarithms, over noises."""
+    return _log_sum(logs, axis=-1) - float(np.log(logs.shape[-1]))
