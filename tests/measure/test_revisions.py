@@ -21,6 +21,7 @@ import pytest
 
 from speedproof.cli.console import Console
 from speedproof.cli.main import main
+from speedproof.data.session_file import StoredSession
 from speedproof.errors import UsageError
 from speedproof.formats.suites import read as read_suite
 from speedproof.measure.build import BuildCache
@@ -353,6 +354,11 @@ def test_many_builds_of_each_revision(repo: Path, monkeypatch: pytest.MonkeyPatc
     assert "this is said of the code" in " ".join(run("--review", "r.jsonl")[1].split())
     code, out, _ = run(*words[:-2], "--build", BUILD)
     assert "this is said of these builds" in " ".join(out.split())
+    (other,) = read_sessions(next(Path().glob("speedproof-*.jsonl")))
+    paddings = {
+        tuple(b.padding for b in v.builds) for s in (session, other) for v in s.head.benchmarks[0].versions
+    }
+    assert len(paddings) == 4
     for more, message in (
         (("--min-runs", "3"), "leave out --min-runs"),
         (("--resume", "r.jsonl"), "--resume takes commands"),
@@ -433,6 +439,32 @@ def test_what_cannot_be_is_said_before_what_is_too_little(repo: Path) -> None:
         assert "building" not in err
 
 
+def test_every_session_draws_layouts_of_its_own(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sessions in one file share no build: it is a unit across sessions, too. A seed builds its own again."""
+    monkeypatch.setattr("speedproof.measure.executor.execute", lambda job: Run({"time": 1.0}))
+    words = (
+        "./bench",
+        "--revisions",
+        "main~1",
+        "main",
+        "--builds",
+        "5",
+        "--build",
+        f"echo {{seed}} > layout; {BUILD}",
+    )
+    told = [run(*words, "--save", "r.jsonl") for _ in range(2)]
+    first, second = read_sessions(Path("r.jsonl"))
+
+    def folders(session: StoredSession) -> list[str]:
+        return [b.cwd for v in session.head.benchmarks[0].versions for b in v.builds]
+
+    assert len(set(folders(first) + folders(second))) == 20
+    assert f"--seed {first.head.seed}" in told[0][2]
+    _, _, err = run(*words, "--seed", str(first.head.seed), "--save", "again.jsonl")
+    assert "building" not in err
+    assert folders(read_sessions(Path("again.jsonl"))[0]) == folders(first)
+
+
 def test_a_plan_before_measuring(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Builds that vary by 2 % and runs by 4 %: the plan says so, and what a proof needs."""
     rng = np.random.default_rng(2)
@@ -490,6 +522,7 @@ def test_a_program_that_a_revision_lacks_is_named(repo: Path) -> None:
     [
         (("./a", "./b", "--revisions", "main~1", "main"), "--revisions measures one command"),
         (("./a", "--build", "make"), "only work with --revisions; give that, too"),
+        (("./a", "--builds", "3"), "only work with --revisions; give that, too"),
         (("--suite", "s.toml", "--revisions", "main~1", "main"), "leave --suite out"),
         (("./a", "--revisions", "main~1", "main", "--build", "no-such-tool"), "no-such-tool: not found"),
     ],

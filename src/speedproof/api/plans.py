@@ -46,6 +46,7 @@ def plan_revisions(
     build: str,
     variables: Sequence[str],
     builds: int | None,
+    seed: int | None,
     control: bool,
     enough: Callable[[int], None],
     benchmark: str,
@@ -65,6 +66,10 @@ def plan_revisions(
         revisions = (revisions[0], control_of(revisions[0]), *revisions[1:])
     enough(len(revisions) - 1)
     inside = str(Path.cwd().relative_to(top)) if Path.cwd() != top else ""
+    if builds and "{seed}" in build:
+        # Layouts are drawn anew in every session, as its orders are: those of another one are no new builds.
+        revisions = tuple(replace(revision, drawn=seed) for revision in revisions)
+        tell(f"the builds' layouts are of --seed {seed}, which builds the same again")
     made = held.enter_context(
         BuildCache().all(top, revisions, build, inside=inside, variables=variables, copies=builds, tell=tell)
     )
@@ -72,7 +77,7 @@ def plan_revisions(
         tell(f"{reused} of {len(made)} builds are from the cache (see: speedproof cache)")
     trees: dict[str, list[PlannedBuild]] = {}
     for one in made:
-        padding = one.revision.padding if builds else 0
+        padding = replace(one.revision, drawn=seed).padding if builds else 0
         trees.setdefault(one.revision.name, []).append(PlannedBuild(str(one.folder), padding, one.seconds))
     plan = plan_trees(command, trees, parameters, hooks, benchmark=benchmark)
     plan = tuple(_present(benchmark, build, tell) for benchmark in plan)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from decimal import Decimal, InvalidOperation
@@ -79,6 +80,11 @@ def plan_of(
         raise UsageError(
             "--build, --build-env, --builds, --plan and --control only work with --revisions; give that, too"
         )
+    if args.builds and not args.plan and 2.0**-args.builds > (alpha := alpha_of(confidence_of(args))):
+        raise UsageError(
+            f"--builds {args.builds} can prove nothing at {1 - alpha:.4g} confidence: 10 builds or more find "
+            "changes; --plan says how many are needed"
+        )
     if args.suite is not None:
         if args.revisions:
             raise UsageError("--revisions measures one command; leave --suite out")
@@ -103,6 +109,8 @@ def plan_of(
                     "--revisions measures one command, and names its versions by commit; leave out the others, "
                     "--name and --calibrate"
                 )
+            if args.builds and args.seed is None:
+                args.seed = secrets.randbits(32)
             plan, absent = plan_revisions(
                 commands[0],
                 args.revisions,
@@ -111,6 +119,7 @@ def plan_of(
                 build=args.build,
                 variables=args.build_env,
                 builds=args.builds,
+                seed=args.seed,
                 control=args.control,
                 enough=partial(check_tests, args, math.prod(map(len, _parameters(args).values()))),
                 benchmark=args.benchmark,
