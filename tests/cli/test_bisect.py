@@ -251,6 +251,7 @@ def test_an_end_that_does_not_build_is_an_error(tmp_path: Path, monkeypatch: pyt
     code, _, err = bisect("start..main", "./bench", "--build", "echo no such thing; ! grep '?' bench")
     assert code == 2
     assert "no such thing" in err
+    assert not list(Path().glob("*.jsonl"))  # no run was lost, so none is kept
 
 
 @pytest.mark.parametrize(

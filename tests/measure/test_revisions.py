@@ -155,8 +155,13 @@ def test_submodules_come_from_where_they_are(repo: Path, tmp_path: Path) -> None
     check_out(repo, revision, tmp_path / "tree")
     assert (tmp_path / "tree" / "part" / "source").exists()
     (repo / "part" / "source").write_text("dirty")
-    with pytest.raises(UsageError, match="the submodule part has changes of its own"):
+    with pytest.raises(UsageError, match="the submodule part is changed"):
         resolve(repo, ["HEAD", WORKTREE])
+    git(repo / "part", "commit", "-q", "-a", "-m", "Elsewhere")
+    with pytest.raises(UsageError, match=r"is at another commit than in HEAD.*\('git add part'\)"):
+        resolve(repo, ["HEAD", WORKTREE])
+    with pytest.raises(UsageError, match="WORKTREE is no commit"):
+        resolve(repo, [f"HEAD~1..{WORKTREE}"])
 
 
 def built(repo: Path, cache: BuildCache, *words: str, command: str = BUILD) -> list[tuple[bool, Path]]:

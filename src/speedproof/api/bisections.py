@@ -253,6 +253,10 @@ def bisect_revisions(
                 reason = "decided"
         except KeyboardInterrupt:
             reason = INTERRUPTED
+        except (SpeedproofError, OSError):
+            if not (search.pairs or before.block):
+                file.unlink(missing_ok=True)
+            raise
         finally:
             store.append(EndLine(head.session, reason))
     varied = request.fresh if request.build else None

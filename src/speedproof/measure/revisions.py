@@ -127,6 +127,8 @@ def _commit(top: Path, name: str) -> str:
     done = _git(
         top, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}", check=False
     )
+    if done.returncode and name == WORKTREE:
+        raise UsageError(f"{WORKTREE} is no commit, so no range ends there; commit the files first")
     if done.returncode:
         hint = "; give the command before --revisions, or after --" if name[:1] in "./" or " " in name else ""
         raise UsageError(f"{name!r} is not a revision of {top}{hint or _near(top, name)}")
@@ -175,9 +177,10 @@ def _changed(top: Path) -> list[str]:
         elif kind in ("1", "u"):
             fields = rest.split(" ", 7 if kind == "1" else 9)
             if fields[1].startswith("S") and fields[1] != "S...":
+                state = "at another commit than in HEAD" if fields[1] == "SC.." else "changed"
                 raise UsageError(
-                    f"the submodule {fields[-1]} has changes of its own, which {WORKTREE} cannot take along; "
-                    "commit them, or name a revision"
+                    f"the submodule {fields[-1]} is {state}, which {WORKTREE} cannot take along; commit it, there "
+                    f"and then here ('git add {fields[-1]}'), or name a revision"
                 )
             paths.append(fields[-1])
     return sorted(paths)
