@@ -8,6 +8,7 @@ the coreutils.
 from __future__ import annotations
 
 import io
+import os
 import re
 import shlex
 import subprocess
@@ -21,6 +22,7 @@ from rich.console import Console
 from rich.text import Text
 
 COLUMNS = 112
+SOCKET = f"picture-{os.getpid()}"
 PICTURES = Path(__file__).with_name("pictures")
 RUN = "speedproof run --precision 0.5% 'sha256sum numbers.txt' 'sha512sum numbers.txt'"
 REVISIONS = "speedproof run --revisions v1.2 main --build make -- ./words"
@@ -30,7 +32,7 @@ BISECT = "speedproof bisect v1.2..main --build make ./words"
 def tmux(*words: str) -> str:
     """What a command of tmux prints."""
     return subprocess.run(
-        ["tmux", "-L", "picture", *words], check=True, capture_output=True, text=True
+        ["tmux", "-L", SOCKET, *words], check=True, capture_output=True, text=True
     ).stdout
 
 
