@@ -225,32 +225,30 @@ def bisect_revisions(
     for pair in before.pairs:
         search.add(*pair)
     head = head_of(request, names, before.sessions)
-    with (
-        ResultsFile(file) as store,
-        commit_runner(
-            request, revisions, store.append, head.session, builds=before.builds, tell=tell, clock=clock
-        ) as runner,
-    ):
+    with ResultsFile(file) as store:
         store.append(head)
         reason = "stopped"
         try:
-            for state in _searched(
-                search,
-                names,
-                runner.run,
-                request.seed,
-                ready=runner.ready,
-                runs=request.runs,
-                spared=RunError,
-                left_out=lambda told: tell(f"left out: {told}"),
-                block=before.block,
-            ):
-                yield state
-                if max_seconds is not None and runner.spent >= max_seconds:
-                    reason = f"{max_seconds:g} s were allowed"
-                    break
-            else:
-                reason = "decided"
+            with commit_runner(
+                request, revisions, store.append, head.session, builds=before.builds, tell=tell, clock=clock
+            ) as runner:
+                for state in _searched(
+                    search,
+                    names,
+                    runner.run,
+                    request.seed,
+                    ready=runner.ready,
+                    runs=request.runs,
+                    spared=RunError,
+                    left_out=lambda told: tell(f"left out: {told}"),
+                    block=before.block,
+                ):
+                    yield state
+                    if max_seconds is not None and runner.spent >= max_seconds:
+                        reason = f"{max_seconds:g} s were allowed"
+                        break
+                else:
+                    reason = "decided"
         except KeyboardInterrupt:
             reason = INTERRUPTED
         except (SpeedproofError, OSError):
