@@ -72,19 +72,7 @@ class History(NamedTuple):
 
 
 def bisected(seed: int, noise: str, change: float, broken: float = 0.0, second: float = 0.0) -> History:
-    """Bisect one history.
-
-    Parameters
-    ----------
-    seed : int
-        Of its noise and of the places of its changes.
-    noise : str
-        One of :data:`NOISES` or :data:`LAYOUTS`.
-    change, second : float
-        Relative; the second one is at another place, 0 for none.
-    broken : float
-        The share of commits that do not build.
-    """
+    """Bisect one history; changes are relative, the seed is of their places and of the noise."""
     rng = np.random.default_rng(np.random.SeedSequence(20, spawn_key=(seed,)))
     level = np.zeros(COMMITS)
     places = rng.choice(np.arange(1, COMMITS), 2, replace=False)

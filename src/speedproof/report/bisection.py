@@ -112,9 +112,9 @@ def _notes(
     load: str,
 ) -> Iterator[Text]:
     if found.more and found.culprit is not None:
-        rest = f"remains: {_between(found.rest_low, found.rest_high)} is not of this commit"
+        rest = f"remains: {_between(found.rest_low, found.rest_high)} ({percent(1 - found.alpha)} confidence)"
         told = rest if found.rest_proven else f"is likely ({percent(found.second)}), but not proven"
-        yield Text(f"Another change {told}; bisect what is before it, and what is after it.", "warning")
+        yield Text(f"Another change {told}; bisect before and after this commit.", "warning")
     if found.open:
         yield from _reasons(found, min_change, varied, load)
     left = f"; {len(found.skipped)} left out" if found.skipped else ""
