@@ -468,6 +468,11 @@ def test_every_session_draws_layouts_of_its_own(repo: Path, monkeypatch: pytest.
     _, _, err = run(*words, "--seed", str(first.head.seed), "--save", "again.jsonl")
     assert "building" not in err
     assert folders(read_sessions(Path("again.jsonl"))[0]) == folders(first)
+    shutil.rmtree(folders(first)[3])
+    code, _, err = run("--resume", "again.jsonl")
+    assert code == 2
+    assert "is gone, where it ran; builds are kept until 'speedproof cache' is cleared" in err
+    assert f"--seed {first.head.seed} draws the same layouts" in err
 
 
 def test_a_plan_before_measuring(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:

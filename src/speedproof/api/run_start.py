@@ -160,6 +160,14 @@ def same_files(
     file: str | None, stored: Sequence[StoredSession], plan: Sequence[PlannedBenchmark]
 ) -> dict[str, str]:
     """Look at what the commands consist of; blocks of other programs are not gone on with."""
+    if file and stored and (gone := _gone(plan)):
+        head = stored[-1].head
+        raise FormatError(
+            file,
+            f"session {head.session}",
+            f"{gone} is gone, where it ran; builds are kept until 'speedproof cache' is cleared or full: measure "
+            f"anew, --seed {head.seed} draws the same layouts",
+        )
     if missing := not_found(plan):
         raise FormatError(
             missing, "", "no such program; give its path, or --shell if it is built into a shell"
@@ -177,6 +185,13 @@ def same_files(
             "no comparison; measure anew without --resume, or put back what was there",
         )
     return files
+
+
+def _gone(plan: Sequence[PlannedBenchmark]) -> str:
+    """A folder of a plan that is not there any more, as that of a build; empty for none."""
+    versions = [version for benchmark in plan for version in benchmark.versions]
+    folders = [tree.cwd for version in versions for tree in (version, *version.builds)]
+    return next((folder for folder in folders if folder and not Path(folder).is_dir()), "")
 
 
 def tool_executor(tool: str, executor: CommandExecutor, folder: Path) -> ToolExecutor:
