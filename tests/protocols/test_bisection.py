@@ -136,13 +136,16 @@ def test_two_changes_are_found_and_noticed() -> None:
 
 
 def test_what_is_likely_is_not_called_proven() -> None:
-    """A second change by the posterior alone; by the interval of the rest it is proven."""
+    """A second change by the posterior, or by the interval of the rest; none of a commit that is not confirmed."""
     found = replace(searched([1.0] * 6 + [1.2] * 6, 0.002), second=0.83)
-    names = [str(i) for i in range(12)]
-    told = " ".join(str(bisection_report(found, names, 0.01)).split())
-    assert "Another change is likely (83 %), but not proven; bisect" in told
-    told = " ".join(str(bisection_report(replace(found, rest_low=1.01), names, 0.01)).split())
-    assert "Another change remains: " in told
+
+    def told(found: BisectionFinding) -> str:
+        return " ".join(str(bisection_report(found, [str(i) for i in range(12)], 0.01)).split())
+
+    assert "Another change may remain (83 % likely): bisect before and after" in told(found)
+    rest = replace(found, rest_low=1.01, rest_high=1.1)
+    assert "slower beside this one, 95 % confidence if the load stayed the same): bisect" in told(rest)
+    assert "Another change" not in told(replace(rest, outcome=BisectionOutcome.OPEN))
 
 
 def test_nothing_is_blamed_where_nothing_changed() -> None:

@@ -100,12 +100,12 @@ class BisectionFinding(Struct, frozen=True):
 
     @property
     def more(self) -> bool:
-        """Whether another change remains beside the step: proven, or more likely than not."""
-        return self.rest_proven or self.second > _LIKELY
+        """Whether another change may remain beside the culprit."""
+        return self.outcome is BisectionOutcome.CULPRIT and (self.unexplained or self.second > _LIKELY)
 
     @property
-    def rest_proven(self) -> bool:
-        """Whether what the step leaves unexplained is proven."""
+    def unexplained(self) -> bool:
+        """Whether the interval of what the step leaves of the ends' difference lies to one side of none."""
         return not (self.rest_low <= 1 <= self.rest_high) and not math.isnan(self.rest_low)
 
 

@@ -111,10 +111,15 @@ def _notes(
     varied: bool | None,
     load: str,
 ) -> Iterator[Text]:
-    if found.more and found.culprit is not None:
-        rest = f"remains: {_between(found.rest_low, found.rest_high)} ({percent(1 - found.alpha)} confidence)"
-        told = rest if found.rest_proven else f"is likely ({percent(found.second)}), but not proven"
-        yield Text(f"Another change {told}; bisect before and after this commit.", "warning")
+    if found.more:
+        rest = f"{_between(found.rest_low, found.rest_high)} beside this one, {percent(1 - found.alpha)} confidence"
+        told = (
+            f"{rest} if the load stayed the same" if found.unexplained else f"{percent(found.second)} likely"
+        )
+        yield Text(
+            f"Another change may remain ({told}): bisect before and after this commit, which proves it or not.",
+            "warning",
+        )
     if found.open:
         yield from _reasons(found, min_change, varied, load)
     left = f"; {len(found.skipped)} left out" if found.skipped else ""
