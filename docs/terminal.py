@@ -31,9 +31,7 @@ BISECT = "speedproof bisect v1.2..main --build make ./words"
 
 def tmux(*words: str) -> str:
     """What a command of tmux prints."""
-    return subprocess.run(
-        ["tmux", "-L", SOCKET, *words], check=True, capture_output=True, text=True
-    ).stdout
+    return subprocess.run(["tmux", "-L", SOCKET, *words], check=True, capture_output=True, text=True).stdout
 
 
 def screen() -> str:

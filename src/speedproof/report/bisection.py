@@ -112,10 +112,10 @@ def _notes(
     load: str,
 ) -> Iterator[Text]:
     if found.more:
-        rest = f"{_between(found.rest_low, found.rest_high)} beside this one, {percent(1 - found.alpha)} confidence"
-        told = (
-            f"{rest} if the load stayed the same" if found.unexplained else f"{percent(found.second)} likely"
-        )
+        told = f"{percent(found.second)} likely"
+        if found.unexplained:
+            rest, sure = _between(found.rest_low, found.rest_high), percent(1 - found.alpha)
+            told = f"{rest} beside this one, {sure} confidence if the load stayed the same"
         yield Text(
             f"Another change may remain ({told}): bisect before and after this commit, which proves it or not.",
             "warning",
