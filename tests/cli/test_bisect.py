@@ -89,12 +89,16 @@ def test_what_does_not_build_or_run_is_left_out(tmp_path: Path, monkeypatch: pyt
     """It may end as a set of commits."""
     seconds = ["1", "1", "?", "fails", "1.2", "1.2", "1.2"]
     monkeypatch.chdir(history(tmp_path / "repo", seconds))
-    code, out, err = bisect("start..main", "./bench", "--build", "! grep -q '?' bench", "--json")
+    words = ("start..main", "./bench", "--build", "! grep -q '?' bench", "--json", "--save", "b.jsonl")
+    code, out, err = bisect(*words)
     assert code == 0, err
     found = json.loads(out)["results"][0]
     assert found["finding"]["credible"] == [2, 3, 4]
     assert sorted(found["finding"]["skipped"]) == [2, 3]
     assert "exited with code 1" in err
+    code, again, err = bisect("--resume", "b.jsonl", "--json")
+    assert (code, json.loads(again)["results"]) == (0, json.loads(out)["results"])
+    assert "left out" not in err
 
 
 def test_going_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -57,6 +57,29 @@ def test_nothing_changed() -> None:
     assert not found.credible
 
 
+@pytest.mark.parametrize("noise", [0.0005, 0.0])
+def test_less_than_what_matters_is_nothing(noise: float) -> None:
+    """Though it is proven to differ from nothing."""
+    found = searched([1.0] * 6 + [1.003] * 6, noise)
+    assert found.outcome is BisectionOutcome.NOTHING
+    assert 1 < found.change_low < 1.003 * (1 + 1e-9)
+    assert found.change_high < 1.01
+
+
+def test_an_open_answer_holds_the_change_as_often_as_it_says() -> None:
+    """After 25 pairs, of 64 commits and 2 %: the credible set holds the step in 95 % or more."""
+    held = []
+    for seed in range(60):
+        rng = np.random.default_rng([9, seed])
+        place = int(rng.integers(1, 64))
+        level = [1.0] * place + [1.02] * (64 - place)
+        found = searched(level, 0.01, most=25, seed=seed)
+        if found.outcome is BisectionOutcome.OPEN:
+            held.append(place in found.credible)
+    assert len(held) > 40
+    assert stats.binomtest(sum(held), len(held), 0.95).pvalue > 0.01
+
+
 def test_too_few_runs_prove_nothing() -> None:
     """And say so."""
     found = searched([1.0] * 9, 0.05, most=8)

@@ -20,7 +20,9 @@ def brute_force(
         [d for p, d in zip(pairs, differences, strict=True) if p == (positions[0], positions[-1])]
     )
     kinds = {p: np.median([d for q, d in zip(pairs, differences, strict=True) if q == p]) for p in pairs}
-    scatter = 1.4826 * np.median([abs(d - kinds[p]) for p, d in zip(pairs, differences, strict=True)])
+    away = [(p, abs(d - kinds[p])) for p, d in zip(pairs, differences, strict=True)]
+    ends = [a for p, a in away if p == (positions[0], positions[-1])]
+    scatter = 1.4826 * max(np.median([a for _, a in away]), np.median(ends))
     noises = scatter * 2.0 ** np.linspace(-2.0, 2.0, 11)
     steps = list(itertools.pairwise(positions))
     span = positions[-1] - positions[0]

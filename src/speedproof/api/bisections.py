@@ -222,8 +222,11 @@ def bisect_revisions(
     _check(names, request.min_change)
     search = Bisection(len(names), alpha=alpha_of(request.confidence), min_change=request.min_change)
     before = recalled(file, request, names)
-    for pair in before.pairs:
-        search.add(*pair)
+    for found in before.found:
+        if isinstance(found, int):
+            search.skip(found)
+        else:
+            search.add(*found)
     head = head_of(request, names, before.sessions)
     with ResultsFile(file) as store:
         store.append(head)

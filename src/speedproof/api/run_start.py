@@ -190,7 +190,7 @@ def same_files(
 def _gone(plan: Sequence[PlannedBenchmark]) -> str:
     """A folder of a plan that is not there any more, as that of a build; empty for none."""
     versions = [version for benchmark in plan for version in benchmark.versions]
-    folders = [tree.cwd for version in versions for tree in (version, *version.builds)]
+    folders = [v.cwd for v in versions] + [build.cwd for v in versions for build in v.builds]
     return next((folder for folder in folders if folder and not Path(folder).is_dir()), "")
 
 

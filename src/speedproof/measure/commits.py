@@ -126,7 +126,8 @@ class Recalled(msgspec.Struct, frozen=True):
     """What earlier sessions measured."""
 
     sessions: tuple[str, ...] = ()  # their names
-    pairs: tuple[tuple[int, int, float, float], ...] = ()  # two positions, the older first, and their times
+    # In order: of a pair two positions, the older first, and their times; of a commit that failed its position.
+    found: tuple[tuple[int, int, float, float] | int, ...] = ()
     block: int = 0  # the number of the next one
     builds: dict[str, int] = {}  # how many of a commit were used
     load: float = 0.0  # the largest at the start of one
@@ -137,26 +138,34 @@ def recalled(file: Path, request: BisectRequest, names: Sequence[str]) -> Recall
     if not file.exists() or not file.stat().st_size:
         return Recalled()
     sessions = read_sessions(file)
-    pairs: list[tuple[int, int, float, float]] = []
+    found: list[tuple[int, int, float, float] | int] = []
     builds: dict[str, int] = {}
     following = 0
     for session in sessions:
         if _request_of(file, session.head) != request:
             raise FormatError(str(file), f"session {session.head.session}", "belongs to another bisection")
         blocks: dict[int, dict[int, list[float]]] = {}
+        failed: dict[int, int] = {}
         for run in session.runs:
             following = max(following, run.block + 1)
+            if run.version not in names:
+                continue
+            place = names.index(run.version)
             if run.build is not None:
                 builds[run.version] = max(builds.get(run.version, 0), run.build + 1)
-            if not run.warmup and run.exit == 0 and not run.timed_out and run.version in names:
-                place = names.index(run.version)
+            if run.exit != 0 or run.timed_out:
+                failed[run.block] = place
+            elif not run.warmup:
                 blocks.setdefault(run.block, {}).setdefault(place, []).append(run.metrics["time"])
-        for times in blocks.values():
-            if len(times) == _PAIR and all(len(own) == request.runs for own in times.values()):
+        for block in sorted({*blocks, *failed}):
+            times = blocks.get(block, {})
+            if block in failed:
+                found += [failed[block]] if 0 < failed[block] < len(names) - 1 else []
+            elif len(times) == _PAIR and all(len(own) == request.runs for own in times.values()):
                 first, last = sorted(times)
-                pairs.append((first, last, median(times[first]), median(times[last])))
+                found.append((first, last, median(times[first]), median(times[last])))
     load = max(float(session.head.environment.get("load", "0")) for session in sessions)
-    return Recalled(tuple(s.head.session for s in sessions), tuple(pairs), following, builds, load)
+    return Recalled(tuple(s.head.session for s in sessions), tuple(found), following, builds, load)
 
 
 class CommitRunner:
@@ -192,7 +201,13 @@ class CommitRunner:
                 self._cache.trim()
         self._block = block
         if name not in self._planned:
-            version, number = self._built(name)
+            try:
+                version, number = self._built(name)
+            except RunError:
+                # A build that fails is kept as a run that failed: whoever goes on leaves the commit out again.
+                at = round(self._clock() - self._started, 6)
+                self._append(RunLine(self._session, _BENCHMARK, name, block, 0, at, {}, 1, False, True))
+                raise
             self._measured(version, number, block, 0, warmup=True)
             self._planned[name] = version, number
 

@@ -222,9 +222,9 @@ class Bisection:
         return self._sequences.get((0, self._last))
 
     def _differ(self) -> bool:
-        """Proven by the pairs of the ends alone, with alpha / 2 for each direction."""
+        """Proven by the pairs of the ends alone, with alpha / 2 for each direction, and not to be too little."""
         ends = self._ends()
-        if ends is None or ends.blocks < _LEAST_PAIRS:
+        if ends is None or ends.blocks < _LEAST_PAIRS or self._nothing():
             return False
         result = ends.result()
         return result.faster or result.slower

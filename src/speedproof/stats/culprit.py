@@ -56,7 +56,10 @@ def step_posterior(
     medians = 0.5 * (differences[starts + (counts - 1) // 2] + differences[starts + counts // 2])
     before, after = before[starts], after[starts]
     change = float(medians[(before == positions[0]) & (after == positions[-1])][0])
-    scatter = _MAD_OF_NORMAL * float(np.median(np.abs(differences - np.repeat(medians, counts))))
+    residuals = np.abs(differences - np.repeat(medians, counts))
+    whole = np.repeat((before == positions[0]) & (after == positions[-1]), counts)
+    # Of the ends' pairs, too: where most kinds of pairs were met once, most residuals are 0.
+    scatter = _MAD_OF_NORMAL * max(float(np.median(residuals)), float(np.median(residuals[whole])))
     # Readings in coarse steps may not scatter at all.
     scatter = max(scatter, 1e-3 * abs(change), 1e-12)
     logs = _summed(
