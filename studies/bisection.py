@@ -1,9 +1,10 @@
 """How often a bisection is right, and how many runs it takes: the table of docs/bisect.md.
 
 Histories of 64 commits with 1 % noise a run; the place of the change is drawn. Columns: right (the culprit, or
-"nothing" where nothing changed), wrong, still open after 400 runs; runs; commits built; "another change remains".
+"nothing" where nothing changed), wrong, still open after 400 runs; runs; commits built; "another change may
+remain"; of the open ones where something changed, the share whose set of commits holds a change.
 
-    python -m studies.bisection [--histories 1000] [--noise NAME] [--cell 0]
+    python -m studies.bisection [--histories 1000] [--noise NAME] [--cell 0] [--pairs 200]
 """
 
 from __future__ import annotations
@@ -69,9 +70,12 @@ class History(NamedTuple):
     runs: int
     built: int
     more: bool
+    held: float
 
 
-def bisected(seed: int, noise: str, change: float, broken: float = 0.0, second: float = 0.0) -> History:
+def bisected(
+    seed: int, noise: str, change: float, broken: float = 0.0, second: float = 0.0, most: int = MOST_PAIRS
+) -> History:
     """Bisect one history; changes are relative, the seed is of their places and of the noise."""
     rng = np.random.default_rng(np.random.SeedSequence(20, spawn_key=(seed,)))
     level = np.zeros(COMMITS)
@@ -84,7 +88,7 @@ def bisected(seed: int, noise: str, change: float, broken: float = 0.0, second: 
     draw = (NOISES | LAYOUTS)[noise](rng)
     search = Bisection(COMMITS, min_change=0.01)
     built: set[int] = set()
-    while (pair := search.next()) is not None and search.pairs < MOST_PAIRS:
+    while (pair := search.next()) is not None and search.pairs < most:
         if failing := [i for i in pair if i in unbuildable]:
             search.skip(failing[0])
             continue
@@ -94,11 +98,14 @@ def bisected(seed: int, noise: str, change: float, broken: float = 0.0, second: 
         search.add(*pair, times[pair[0]], times[pair[1]])
     found = search.finding()
     claimed = found.outcome is BisectionOutcome.CULPRIT
+    changed = set(places[: (change > 0) + (second > 0)].tolist())
+    undecided = found.outcome is BisectionOutcome.OPEN
+    held = float(bool(changed & set(found.credible))) if undecided and changed else np.nan
     blamed = range((found.parent or 0) + 1, (found.culprit or 0) + 1)
-    true = set(places[: (change > 0) + (second > 0)].tolist()) & set(blamed)
+    true = changed & set(blamed)
     nothing = not change and found.outcome in (BisectionOutcome.NOTHING, BisectionOutcome.UNPROVEN)
     wrong = (claimed and not true) or (not change and not nothing)
-    return History(nothing or (claimed and bool(true)), wrong, 2 * search.pairs, len(built), found.more)
+    return History(nothing or (claimed and bool(true)), wrong, 2 * search.pairs, len(built), found.more, held)
 
 
 def _main() -> None:
@@ -110,23 +117,29 @@ def _main() -> None:
     parser.add_argument(
         "--cell", type=int, choices=range(len(CELLS)), action="append", help="a row of a noise"
     )
+    parser.add_argument("--pairs", type=int, default=MOST_PAIRS, help="of runs, at most")
     asked = parser.parse_args()
     rows_of = dict.fromkeys(NOISES, CELLS) | dict.fromkeys(LAYOUTS, CELLS[:3])
     print(
-        "| noise | histories | change | broken | right | wrong | open | runs | median | 90 % | built | more |"
+        "| noise | histories | change | broken | right | wrong | open | runs | median | 90 % | built | more "
+        "| held |"
     )
-    print("|---|---|---|---|---|---|---|---|---|---|---|---|")
+    print("|---" * 13 + "|")
     for noise in asked.noise or rows_of:
         cells = rows_of[noise]
         for change, broken, second in [cells[i] for i in asked.cell or range(len(cells)) if i < len(cells)]:
-            rows = [bisected(seed, noise, change, broken, second) for seed in range(asked.histories)]
-            right, wrong, runs, built, more = np.array(rows, dtype=float).T
+            rows = [
+                bisected(seed, noise, change, broken, second, asked.pairs) for seed in range(asked.histories)
+            ]
+            right, wrong, runs, built, more, held = np.array(rows, dtype=float).T
+            left = held[~np.isnan(held)]
             shown = f"{change:.0%} and {second:.0%}" if second else f"{change:.0%}"
             print(
                 f"| {noise} | {asked.histories:,} | {shown} | {broken:.0%} "
                 f"| {right.mean():.1%} | {wrong.mean():.1%} | {1 - right.mean() - wrong.mean():.1%} "
                 f"| {runs.mean():.0f} | {np.median(runs):.0f} | {np.quantile(runs, 0.9):.0f} "
-                f"| {built.mean():.1f} | {more.mean():.0%} |",
+                f"| {built.mean():.1f} | {more.mean():.0%} "
+                f"| {f'{left.mean():.1%}' if left.size else '-'} |",
                 flush=True,
             )
 
