@@ -155,8 +155,8 @@ def test_a_layout_is_not_blamed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     """One build of each commit differs from the next for ever; fresh builds in every pair do not."""
     monkeypatch.chdir(history(tmp_path / "repo", ["1"] * 5))
     layouts(monkeypatch, 0.01)
-    words = ("start..main", "./bench", "--seed", "1", "--min-change", "0.1%")
-    code, out, _ = bisect(*words, "--build", "true")
+    exactly = ("start..main", "./bench", "--seed", "1", "--min-change", "0.1%")
+    code, out, _ = bisect(*exactly, "--build", "true")
     assert code == 0
     assert "commit" in out.splitlines()[0]
     assert "said of these builds" in " ".join(out.split())
