@@ -80,11 +80,6 @@ def plan_of(
         raise UsageError(
             "--build, --build-env, --builds, --plan and --control only work with --revisions; give that, too"
         )
-    if args.builds and not args.plan and 2.0**-args.builds > (alpha := alpha_of(confidence_of(args))):
-        raise UsageError(
-            f"--builds {args.builds} can prove nothing at {1 - alpha:.4g} confidence: 10 builds or more find "
-            "changes; --plan says how many are needed"
-        )
     if args.suite is not None:
         if args.revisions:
             raise UsageError("--revisions measures one command; leave --suite out")
