@@ -363,4 +363,20 @@ def test_python_leaves_out_what_raises() -> None:
 
     found = sp.bisect(list(times), run, seed=1)
     assert found.credible == ("c", "d")
-    assert str(found).startswith("d is the first slow commit")
+    first, *names, step, whole, _ = str(found).splitlines()
+    assert first == "One of these 2 is the first slow commit:"
+    assert names == ["  c (could not be measured)", "  d"]
+    assert step.startswith("d against b: 1.30x slower, at least 1.")
+    assert whole.startswith("e against a: 1.30x slower, at least 1.")
+    assert "parent" not in str(found)
+
+
+def test_an_unmeasured_commit_between_the_ends() -> None:
+    """The step is that of the ends, said once."""
+    text = str(sp.bisect("abc", lambda name: {"a": 1.0, "c": 1.3}[name] if name != "b" else refuse(), seed=1))
+    assert text.startswith("One of these 2 is the first slow commit:\n  b (could not be measured)\n  c\n")
+    assert text.count("c against a: ") == 1
+
+
+def refuse() -> float:
+    raise sp.SpeedproofError("does not build")

@@ -71,7 +71,10 @@ class BisectResult(Shown, Struct, frozen=True):
 
     @property
     def culprit(self) -> str | None:
-        """The commit that changed the speed, confirmed against its parent; None when there is none."""
+        """The commit that changed the speed, confirmed against its parent; None when there is none.
+
+        Where commits just before it could not be measured it may be one of them: :attr:`credible` names all.
+        """
         found = self.finding
         return self.commits[found.culprit] if found.outcome.value == "culprit" and found.culprit else None
 

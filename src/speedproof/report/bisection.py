@@ -68,13 +68,17 @@ def _headline(
     style: Style = "bad" if slower else "good"
     whole = f"{ends}: {_least(found.change, found.change_low, found.change_high)} ({sure} confidence)"
     if found.outcome is BisectionOutcome.CULPRIT and found.culprit is not None and found.parent is not None:
-        yield Text(f"{commits[found.culprit]} is the first {kind} commit", style)
-        size = _least(found.step, found.step_low, found.step_high)
-        yield Text(f"against its parent: {size} ({sure} confidence)")
+        size = f"{_least(found.step, found.step_low, found.step_high)} ({sure} confidence)"
+        if len(found.credible) == 1:
+            yield Text(f"{commits[found.culprit]} is the first {kind} commit", style)
+            yield Text(f"against its parent: {size}")
+            yield Text(whole)
+            return
+        yield Text(f"One of these {len(found.credible)} is the first {kind} commit:", style)
+        yield from _listed(found, commits, "could not be measured")
+        if (found.parent, found.culprit) != (0, len(commits) - 1):
+            yield Text(f"{commits[found.culprit]} against {commits[found.parent]}: {size}")
         yield Text(whole)
-        if len(found.credible) > 1:
-            yield Text("The commits between the two could not be measured; it may be any of these:")
-            yield from _listed(found, commits)
         return
     yield Text(
         f"Undecided: the first {kind} commit is not confirmed{_more_runs(found, min_change, varied)}.",
@@ -85,9 +89,9 @@ def _headline(
     yield Text(whole)
 
 
-def _listed(found: BisectionFinding, commits: Sequence[str]) -> Iterator[Text]:
+def _listed(found: BisectionFinding, commits: Sequence[str], skipped: str = "left out") -> Iterator[Text]:
     for i in found.credible[:_SHOWN]:
-        yield Text(f"  {commits[i]}{' (left out)' if i in found.skipped else ''}")
+        yield Text(f"  {commits[i]}{f' ({skipped})' if i in found.skipped else ''}")
     if (more := len(found.credible) - _SHOWN) > 0:
         yield Text(f"  ... {more} more")
 
