@@ -618,3 +618,24 @@ def test_a_hash_names_the_version_that_begins_with_it() -> None:
     for name in ("4dfc", "4dfb", "4df"):  # of both, of neither, too short
         with pytest.raises(sp.SpeedproofError, match=f"no version {name};"):
             suite.sides(name)
+
+
+@pytest.mark.parametrize(("others", "hinted"), [(1, False), (2, True)])
+def test_only_what_is_hidden_is_hinted_at(others: int, hinted: bool, write: Write) -> None:
+    """One row that passed is shown, as a line that counts it would be as long."""
+    fine = {f"fine{i}": 1.0 for i in range(others)}
+    suite = sp.read(
+        "old=" + write("a.csv", 1, slow=1.0, **fine), "new=" + write("b.csv", 2, slow=1.5, **fine)
+    )
+    (told,) = sp.gate(suite, margin=0.1).reports()
+    assert ("... 2 passed" in str(sp.gate(suite, margin=0.1)), bool(told.hints)) == (hinted, hinted)
+
+
+def test_how_many_looks_there_are_is_chosen_once(write: Write) -> None:
+    suite = sp.read(*(f"{v}=" + write(f"{v}.csv", i, 8, 0.06, close=1.0) for i, v in enumerate("ab")))
+    first = sp.gate(suite, looks=3)
+    for looks in (1, 2, 4):
+        with pytest.raises(sp.SpeedproofError, match=f"looks={looks}: .* chosen once, for all: 3"):
+            sp.gate(suite, looks=looks, after=first)
+    for same in (None, 3):
+        assert sp.gate(suite, looks=same, after=first).decision.rules.looks == 3

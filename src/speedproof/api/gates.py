@@ -131,7 +131,7 @@ def gate(
     multiplicity: Multiplicity = "holm",
     protocol: Location = "typical",
     demand_of: Callable[[str], Demand | None] | None = None,
-    looks: int = 1,
+    looks: int | None = None,
     after: GateResult | None = None,
     store: str | Path | None = None,
     done: Callable[[], None] = _no_step,
@@ -159,9 +159,9 @@ def gate(
     demand_of : callable, optional
         From a benchmark's name to what it must prove (None leaves it out), in place of ``policy`` and
         ``margin``.
-    looks : int
+    looks : int, optional
         How often the gate will be asked, at most, while measuring goes on: each look has an equal part of the
-        risk.
+        risk. By default once, or what the look before was told.
     after : GateResult, optional
         The look before, which was undecided: ``suite`` holds new runs of what it left open (``after.open``), of
         which the same is asked. The result is that of all looks together.
@@ -193,7 +193,7 @@ def gate(
     one_of("policy", policy, Policy)
     one_of("multiplicity", multiplicity, MULTIPLICITIES)
     one_of("protocol", protocol, get_args(Location))
-    if looks < 1:
+    if looks is not None and looks < 1:
         raise UsageError(f"looks={looks!r}: expected how often the gate will be asked, at least once")
     first, others = suite.sides(reference)
     if candidate is None and len(others) > 1:
@@ -210,9 +210,12 @@ def gate(
     floor = None if store is None else floor_of(store)
     asked = demand_of or (lambda name: demand)
     if after is None:
-        rules = first_of(rules, looks)
+        rules = first_of(rules, looks or 1)
         return GateResult(decide(suite, versions, asked, rules, done=done, floor=floor), suite)
     again = set(_asked_again(after, suite, first))
+    chosen = after.decision.rules.looks
+    if looks is not None and looks != chosen:
+        raise UsageError(f"looks={looks}: how many looks there are is chosen once, for all: {chosen}")
     rules = next_of(rules, after.decision)
     now = decide(
         suite, versions, lambda name: asked(name) if name in again else None, rules, done=done, floor=floor
