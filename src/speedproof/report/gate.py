@@ -14,7 +14,7 @@ from speedproof.protocols.results import Comparison
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.report.caveats import beside_medians, caveats, session_floor, two_speeds, undermining
 from speedproof.report.gate_rows import LABEL, ORDER, STYLES, limit, rows, seen, table, undermined, words_of
-from speedproof.report.model import Report, Row, Text
+from speedproof.report.model import Report, Row, Text, grouped
 from speedproof.report.names import enumerate_names, labels, shortened, spoken
 from speedproof.report.numbers import level, percent, plural, pvalue, share
 from speedproof.report.words import asked_of, few, needs, range_of
@@ -72,7 +72,7 @@ def report(result: GateDecision, *, everything: bool = False, undecided_fails: b
         headline=tuple(headline),
         tables=(table(result, shown),) if shown else (),
         notes=tuple(_notes(result, shown)),
-        hints=("--all: every benchmark",) if any(row.folded for row in shown) else (),
+        hints=("--all: every benchmark",) if any(hidden for _, hidden, _ in grouped(shown)) else (),
         command="gate",
         data=result,
         good={Outcome.PASS: True, Outcome.FAIL: False}.get(result.outcome, not undecided_fails),

@@ -8,6 +8,7 @@ carrier of it: every coloured cell says in words what its colour says.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -128,3 +129,10 @@ def folded(rows: Sequence[Row], *clear: str) -> tuple[Row, ...]:
         room[row.kind] = left - 1
         found.append(replace(row, folded=left <= 0))
     return tuple(found)
+
+
+def grouped(rows: Sequence[Row]) -> Iterator[tuple[str, bool, list[Row]]]:
+    """Rows that are shown and those that are counted; to count a single one would take as much room."""
+    for (folded, kind), group in groupby(rows, lambda row: (row.folded, row.kind if row.folded else "")):
+        found = list(group)
+        yield kind, folded and len(found) > 1, found

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
-from itertools import groupby
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from speedproof.report.cells import pad, visible, width_of
-from speedproof.report.model import Report, Row, Style, Table, Text
+from speedproof.report.model import Report, Row, Style, Table, Text, grouped
 from speedproof.report.names import common_prefix, shortened
 
 Paint = Callable[..., str]
@@ -127,7 +126,7 @@ def _narrow(line: str, width: int) -> Iterator[str]:
 def _table(table: Table, width: int, *, paint: Paint) -> Iterator[str]:
     if table.title:
         yield from (paint(*run) for run in _wrapped(Text(table.title, "strong"), width))
-    groups = list(_groups(table))
+    groups = list(grouped(table.rows))
     shown = [row for _, folded, rows in groups if not folded for row in rows]
     laid = _layout(table, shown, width)
     if shown and any(laid.titles):
@@ -149,15 +148,6 @@ def _table(table: Table, width: int, *, paint: Paint) -> Iterator[str]:
         yield from _table(below, width, paint=paint)
     elif gone and (dropped := ", ".join(table.columns[i].title for i in gone)) != "runs":
         yield from (paint(*run) for run in _wrapped(Text(f"(no room for: {dropped})", "dim"), width))
-
-
-def _groups(table: Table) -> Iterator[tuple[str, bool, list[Row]]]:
-    """Rows that are shown and those that are counted; to count a single one would take as much room."""
-    for (folded, kind), group in groupby(
-        table.rows, lambda row: (row.folded, row.kind if row.folded else "")
-    ):
-        rows = list(group)
-        yield kind, folded and len(rows) > 1, rows
 
 
 def _fitted(runs: list[tuple[str, Style]], width: int) -> Iterator[list[tuple[str, Style]]]:
