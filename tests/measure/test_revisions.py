@@ -432,7 +432,7 @@ def test_too_few_builds_are_refused_before_they_are_made(
 def test_what_cannot_be_is_said_before_what_is_too_little(repo: Path) -> None:
     """Few builds of what has no revisions, of none there is, or with what they exclude: that comes first."""
     for words, message in (
-        (("true", "true"), "only work with --revisions"),
+        (("true", "true"), "nothing but --revisions is built: give that, or leave out --builds"),
         (("true", "--revisions", "main~1", "no-such", "--build", BUILD), "'no-such' is not a revision"),
         (("true", "--revisions", "main~1", "main", "--min-runs", "3"), "leave out --min-runs"),
         (("--revisions", "main~1", "main", "--build", BUILD), "give the command after --"),
@@ -532,8 +532,12 @@ def test_a_program_that_a_revision_lacks_is_named(repo: Path) -> None:
     ("words", "message"),
     [
         (("./a", "./b", "--revisions", "main~1", "main"), "--revisions measures one command"),
-        (("./a", "--build", "make"), "only work with --revisions; give that, too"),
-        (("./a", "--builds", "3"), "only work with --revisions; give that, too"),
+        (
+            ("./a", "--build", "make", "--control"),
+            "--revisions is built: give that, or leave out --build, --control\n",
+        ),
+        (("./a", "--plan"), "--revisions is built: give that, or leave out --plan\n"),
+        (("./a", "--builds", "3"), "--revisions is built: give that, or leave out --builds\n"),
         (("--suite", "s.toml", "--revisions", "main~1", "main"), "leave --suite out"),
         (("./a", "--revisions", "main~1", "main", "--build", "no-such-tool"), "no-such-tool: not found"),
     ],

@@ -76,10 +76,11 @@ def plan_of(
         raise UsageError(f"--shell={args.shell} and --no-shell exclude each other")
     args.refuse_file_of_json(args.commands)
     commands: list[str | list[str]] = [*args.commands, *([args.words] if args.words else [])]
-    if (args.build or args.build_env or args.control or args.builds) and not args.revisions:
-        raise UsageError(
-            "--build, --build-env, --builds, --plan and --control only work with --revisions; give that, too"
-        )
+    of_builds = [
+        args.given[n] for n in ("build", "build_env", "builds", "plan", "control") if n in args.given
+    ]
+    if of_builds and not args.revisions:
+        raise UsageError(f"nothing but --revisions is built: give that, or leave out {', '.join(of_builds)}")
     if args.suite is not None:
         if args.revisions:
             raise UsageError("--revisions measures one command; leave --suite out")
