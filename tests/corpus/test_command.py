@@ -358,6 +358,8 @@ def test_nothing_in_common_is_an_error(
         # It leaves no answers, so those written last are of the last comparison that had some.
         found = speedproof("corpus", "query", gcc, "SELECT count(DISTINCT benchmark) AS n FROM answers")
         assert found[:2] == ((0, "n\n6\n") if known else (2, ""))
+        assert len(list(gcc.glob("answers/*"))) == known
+        assert (gcc / "answers").exists() == known
 
 
 def test_nothing_to_model_is_an_error(gcc: Path, speedproof: Callable[..., Outcome]) -> None:

@@ -85,6 +85,7 @@ class Answers(Struct, frozen=True):
         """Delete the files, so that they do not stand before earlier answers."""
         for file in (*self.files, FLOOR_FILE, ANSWER):
             self.place.remove(file)
+        self.place.drop("answers")
 
     def notes(self) -> Iterator[Any]:
         """What each file says in its footer, in their order."""

@@ -8,7 +8,7 @@ import os
 import socket
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -178,6 +178,14 @@ class Place(Struct, frozen=True):
         """Delete a file if it is there."""
         if self.has(file):
             self.fs.delete_file(self.at(file))
+
+    def drop(self, within: str) -> None:
+        """Delete this folder, and the one of that name that it lies in, where they are empty."""
+        folder = Path(self.root)
+        if self.local and folder.parent.name == within:
+            with suppress(OSError):
+                folder.rmdir()
+                folder.parent.rmdir()
 
     def table(self, file: str) -> pa.Table:
         """Read a Parquet file, its checksums verified."""
