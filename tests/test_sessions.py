@@ -901,6 +901,10 @@ def test_many_blocks_cut_short_warn() -> None:
     many.session.recall([interrupted(5, "a"), interrupted(5, "b")])
     (check,) = many.session.review().findings[0].warnings
     assert check.message.startswith("2 of 6 earlier blocks were cut short")
+    one = Bench({"X": 1.0, "Y": 1.0}, rules=StopRules(stop_at_proof=True, max_blocks=60))
+    one.session.recall([interrupted(5, "a")])
+    (check,) = one.session.review().findings[0].warnings
+    assert check.message.startswith("1 of 3 earlier blocks was cut short")
 
 
 def replace_head(head: SessionLine, session: str) -> SessionLine:

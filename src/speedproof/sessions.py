@@ -213,10 +213,11 @@ def _of_programs(replaced: Sequence[str]) -> Iterator[Check]:
 def _of_blocks(cut: int, blocks: int) -> Iterator[Check]:
     """Blocks that an interrupt cut short, of all blocks of the earlier sessions."""
     if cut > _CUT_SHARE * blocks:
+        were = "was" if cut == 1 else "were"
         yield Check.warning(
             Assumption.WHOLE_BLOCKS,
             "",
-            f"{cut} of {blocks} earlier blocks were cut short and left out: long ones are cut more often, which "
+            f"{cut} of {blocks} earlier blocks {were} cut short and left out: long ones are cut more often, which "
             "may favour a version",
         )
 

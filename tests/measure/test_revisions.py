@@ -382,12 +382,18 @@ def test_builds_of_a_session_that_was_cut_are_all_measured(
     _, out, err = run(*words, "--max-time", "1e-9", "--save", "r.jsonl")
     assert "measured so far: 1 of 5" in " ".join(out.split()), err
     assert "of the code" not in out
+    told = ""
     for _ in range(2):
         _, out, err = run("--resume", "r.jsonl")
+        told += err
         assert "5 of each" in " ".join(out.split())
         assert "so far" not in out
     runs = [(r.version, r.build) for s in read_sessions(Path("r.jsonl")) for r in s.runs if not r.warmup]
     assert len(runs) == len(set(runs)) == 10
+    assert "1 block taken over" in told
+    compared = io.StringIO()
+    assert main(["compare", "r.jsonl"], Console(compared, io.StringIO())) == 0
+    assert "Stopped on its result" not in compared.getvalue()
     # A block whose run failed is not measured again where that is ignored, and the others are tested.
     calls = itertools.count()
 
@@ -397,9 +403,11 @@ def test_builds_of_a_session_that_was_cut_are_all_measured(
 
     monkeypatch.setattr("speedproof.measure.executor.execute", failing)
     _, out, err = run(*words, "--ignore-failure", "--save", "failed.jsonl")
-    assert "Pairs that count: 4 of 5, too few to prove anything; runs of the others failed" in " ".join(
-        out.split()
-    ), out + err
+    told = " ".join(out.split())
+    assert "Pairs that count: 4 of 5, too few to prove anything; runs of the others failed" in told, out + err
+    # All is measured, so nothing is early.
+    assert "more builds would tell (--plan says how many)" in told
+    assert "too early" not in told
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from speedproof.measure.store import ResultsFile
 from speedproof.protocols.negative_controls import is_control
 from speedproof.protocols.sequential import CandidateResult, SequentialComparison
 from speedproof.protocols.stopping import StopRules
+from speedproof.report.numbers import plural
 from speedproof.sessions import ComparedSession, SessionResult
 
 __all__ = [
@@ -71,7 +72,7 @@ def measured(
             harness=tool,
         )  # fmt: skip
         if stored:
-            tell(f"{session.recall(stored)} blocks taken over from {path}")
+            tell(f"{plural(session.recall(stored), 'block')} taken over from {path}")
         return session.run()
 
 

@@ -158,14 +158,18 @@ def _traits(
     # The last session of an experiment decides why measuring ended; who goes on has seen the ones before.
     last = [other for other in heads.values() if other.experiment == head.experiment][-1]
     on_result = ends[last.session].on_result.get(benchmark, ()) if last.session in ends else ()
-    planned = [v.name for b in head.benchmarks if b.name == benchmark for v in b.versions]
+    versions = [v for b in head.benchmarks if b.name == benchmark for v in b.versions]
+    planned = [v.name for v in versions]
+    # Builds are tested once, when all of their pairs are measured, in however many sessions.
+    looked = not any(v.builds for v in versions)
     found = {
         Trait.ORDER_KNOWN: True,
         Trait.RANDOM_ORDER: len(planned) > 1,
         Trait.WARMUP_REMOVED: _WARMUP in left_out,
         Trait.FAILED_LEFT_OUT: bool(set(left_out) - {_WARMUP}),
         # The reference ran as long as somebody was undecided.
-        Trait.STOPPED_ON_RESULT: version in on_result or (bool(last.resumes) and version in planned[1:]),
+        Trait.STOPPED_ON_RESULT: looked
+        and (version in on_result or (bool(last.resumes) and version in planned[1:])),
         Trait.TWO_PROGRAMS: end is not None and version in end.changed.get(benchmark, ()),
     }
     return frozenset(trait for trait, has in found.items() if has)

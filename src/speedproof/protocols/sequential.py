@@ -22,7 +22,8 @@ from speedproof.stats.symmetry import symmetry
 
 PROVEN = "proven"
 """Why measuring a candidate ended when there was a verdict."""
-_ALL = "all of its blocks were measured"
+ALL_MEASURED = "all of its blocks were measured"
+"""Why a session of builds ended, which is tested once, then."""
 # How much of the observed effect the bound is to hold; in logarithms, so that directions are alike.
 _SHARE = 0.5
 # The rounding of a sum of logarithms is far below this.
@@ -165,7 +166,7 @@ class SequentialComparison:
         if self._rules.max_blocks is not None and self.blocks >= self._rules.max_blocks:
             # It ends here whatever was found: where both numbers are the same, the size was fixed beforehand.
             if self._rules.fixed:
-                self._reasons = {name: self._reasons.get(name, _ALL) for name in self.candidates}
+                self._reasons = {name: self._reasons.get(name, ALL_MEASURED) for name in self.candidates}
             return
         for name, result in zip(self.candidates, results, strict=True):
             if name not in self._reasons and (reason := self._finished(name, result)):

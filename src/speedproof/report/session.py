@@ -14,7 +14,7 @@ from speedproof.data.units import format_value
 from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.negative_controls import WITHHELD, differs
 from speedproof.protocols.results import Comparison, Needed, State, Verdict
-from speedproof.protocols.sequential import CandidateResult
+from speedproof.protocols.sequential import ALL_MEASURED, CandidateResult
 from speedproof.protocols.stopping import Gate
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.protocols.summaries import Summary, summarise
@@ -302,6 +302,8 @@ def _comparison(f: CandidateResult, sides: Mapping[tuple[str, str], Summary], al
         needed = Needed(None, None, f"a {f.gate} at the gate") if f.verdict is Verdict.UNDECIDED else None
     elif f.reason == WITHHELD:
         needed = Needed(None, None, "withheld, as the machine or the build differs by as much")
+    elif f.verdict is Verdict.UNDECIDED and f.reason == ALL_MEASURED:
+        needed = Needed(None, None, "more builds would tell (--plan says how many)")
     elif f.verdict is Verdict.UNDECIDED:
         more = math.ceil(result.blocks + f.blocks_to_go) if math.isfinite(f.blocks_to_go) else None
         needed = Needed(
