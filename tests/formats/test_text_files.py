@@ -15,7 +15,7 @@ from speedproof.cli.main import main
 from speedproof.data.sample import Trait
 from speedproof.data.suite import Record, Skipped
 from speedproof.errors import FormatError, UsageError
-from speedproof.formats import ReadOptions, detect, read
+from speedproof.formats import ReadOptions, csvtable, detect, read
 from speedproof.formats.suites import read as read_suite
 
 
@@ -248,6 +248,69 @@ def test_a_quoted_cell_is_no_comment(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("text", "where", "begins"),
+    [
+        ("name,time_ms\n#c,4\na,1\n", "line 2", "the line begins with #"),
+        ("name,time_ms\na,1\n\n # c,4\n# by, hand\n# 1\n#d,5\n", "line 4", "2 lines from here on begin"),
+        ("name,old,new\na,1,2\n#b,NA,4\n", "line 3", "the line begins with #"),
+    ],
+)
+def test_a_comment_that_looks_like_a_row_is_told(tmp_path: Path, text: str, where: str, begins: str) -> None:
+    records, (left_out,) = split(write(tmp_path, text, "f.csv"))
+    assert {r.benchmark for r in records} == {"a"}
+    assert (left_out.where, left_out.expected) == (where, False)
+    assert left_out.reason.startswith(begins)
+
+
+def test_other_comments_are_not_told(tmp_path: Path) -> None:
+    text = "# seed,4\n# name,time\nname,time_ms\n# by, hand\n# 1,2,3\na,1\n#\n#4\n"
+    (record,), skipped = split(write(tmp_path, text, "f.csv"))
+    assert (record.values.tolist(), skipped) == ([0.001], [])
+
+
+def test_rows_like_comments_are_counted_in_every_block(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(csvtable, "_BLOCK", 64)
+    text = "name,time_ms\n" + "a,1\n#b,2\nb,3\n" * 40
+    _, (left_out,) = split(write(tmp_path, text, "f.csv"))
+    assert left_out.where == "line 3"
+    assert left_out.reason.startswith("40 lines")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["python,3.12,3.13\nsort,2,1\n", "threads,1,2,4\nsort,3,2,1\nhash,3,2,1\n", "benchmark,3.12\nsort,2\n"],
+)
+def test_columns_may_be_named_by_numbers(tmp_path: Path, text: str) -> None:
+    records, _ = split(write(tmp_path, text, "f.csv"))
+    assert [r.version for r in records] == text.split("\n", 1)[0].split(",")[1:]
+
+
+@pytest.mark.parametrize(
+    ("names", "versions", "told"),
+    [
+        ("v1,v2", ["v1", "v2"], False),
+        ("run1,run2", [None], False),
+        ("1,2", [None], False),
+        ("x1,x2", [None], True),
+        ("4,8", [None], True),
+    ],
+)
+def test_numbered_columns_are_runs_or_versions(
+    tmp_path: Path, names: str, versions: list[str | None], told: bool
+) -> None:
+    path = write(tmp_path, f"benchmark,{names}\nsort,10,20\n", "f.csv")
+    records, _ = split(path)
+    assert [r.version for r in records] == versions
+    assert any("--wide version" in note for r in records for note in r.notes) == told
+    records, _ = split(path, ReadOptions(wide="version"))
+    assert [(r.version, r.values.tolist(), r.notes) for r in records] == [
+        (name, [value], ()) for name, value in zip(names.split(","), (10.0, 20.0), strict=True)
+    ]
+
+
 def test_the_table_of_ripgreps_benchsuite(tmp_path: Path) -> None:
     """Its programs are the versions of every benchmark, and its durations seconds."""
     rows = [("a", "rg", 0.5), ("a", "rg", 0.25), ("a", "grep", 2.5), ("b", "rg", 0.75), ("b", "grep", 3.0)]
@@ -335,6 +398,11 @@ def test_columns_by_option(tmp_path: Path) -> None:
         ("a,b\nx,y\n", "header", "--column value=NAME"),
         ('a,b\n"1,2\n', "line", "not CSV"),
         ("# nothing\n", "", "no rows"),
+        ("a,1\na,2\nb,3\n", "line 1", "add a header"),
+        ("a,1\nb,2\nc,3\n", "line 1", "add a header"),
+        ("a,1,2\nb,2,3\na,3,4\n", "line 1", "add a header"),
+        ("# x\n#name,time_ms\na,1\nb,2\n", "line 2", "remove the #"),
+        ("# name,old,new\na,1,2\nb,2,3\n", "line 1", "remove the #"),
     ],
 )
 def test_csv_errors_name_place_and_remedy(tmp_path: Path, text: str, where: str, word: str) -> None:

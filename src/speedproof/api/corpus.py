@@ -68,7 +68,7 @@ class Corpus:
         format: str | None = None,
         unit: str | None = None,
         columns: Mapping[str, str] | None = None,
-        wide: Literal["version", "benchmark"] = "version",
+        wide: Literal["version", "benchmark"] | None = None,
         done: Callable[[], None] = _no_step,
     ) -> Corpus:
         """Make a corpus of result files, or go on with one that was cut short.

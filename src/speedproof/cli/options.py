@@ -116,8 +116,8 @@ def reading() -> list[Option]:
         ),
         Option("--unit", metavar="UNIT", help="unit of numbers whose file names none, for example ms"),
         Option(
-            "--wide", choices=["version", "benchmark"], default="version",
-            help="what the columns of a wide CSV file are",
+            "--wide", choices=["version", "benchmark"],
+            help="what the columns of a wide CSV file are (default: version, or runs where they are numbered)",
         ),
         Option(
             "--column", many=True, metavar="ROLE=NAME",

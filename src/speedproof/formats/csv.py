@@ -121,6 +121,17 @@ def _checked(table: CsvTable) -> None:
     if all(map(_is_measurement, header)):
         hint = " (or, if these are decimal commas, write 1.5 for 1,5)" if table.delimiter == "," else ""
         raise table.source.error(line, f"numbers where column names are expected; add a header line{hint}")
+    if any(map(is_number, header)) and not _roles(header, ReadOptions(), table.source):
+        for at, cells in table.comments:
+            names = [cell.lstrip("# ") for cell in cells]
+            if (
+                len(names) == len(header)
+                and not any(map(is_number, names))
+                and _roles(names, ReadOptions(), table.source)
+            ):
+                raise table.source.error(
+                    f"line {at}", "the header begins with #, so it is taken for a comment; remove the #"
+                )
     if len(set(header)) < len(header):
         twice = next(name for name in header if header.count(name) > 1)
         raise table.source.error(line, f"two columns are named {twice!r}; give each a name of its own")

@@ -41,6 +41,7 @@ def long(layout: Layout, rivals: list[str]) -> Iterator[Record | Skipped]:
             column.take(block.columns[c])
     if table.misfit is not None:
         raise table.misfit
+    yield from table.left_out([value_column])
     configuration = [c for c, column in free.items() if column.is_configuration(count)]
     if others := [header[c] for c in free if c not in configuration]:
         reason = f"columns that are neither a role nor a configuration are left out: {', '.join(others)}"

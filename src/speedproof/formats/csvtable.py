@@ -11,6 +11,7 @@ import numpy as np
 from msgspec import Struct
 
 from speedproof.data.names import joined
+from speedproof.data.record import Skipped
 from speedproof.data.sample import Trait
 from speedproof.data.units import Unit
 from speedproof.errors import FormatError
@@ -69,6 +70,8 @@ class CsvTable:
         if not self.header:
             raise source.error("", "the table has no rows")
         self.at = reader.line_num
+        self.comments = [(line, self._cells(text)) for line, text in lines.comments]  # above the header
+        self._numbers_in_comments: dict[int, tuple[int, int]] = {}  # by column: the first line, and how many
         self._kept: list[Block] | None = None
 
     def blocks(self) -> Iterator[Block]:
@@ -76,6 +79,23 @@ class CsvTable:
         if self._kept is None and self.source.size <= _BLOCK:
             self._kept = list(self._blocks())
         return self._blocks() if self._kept is None else iter(self._kept)
+
+    def left_out(self, columns: Sequence[int]) -> Iterator[Skipped]:
+        """Tell of rows that begin with # and have a number in one of these columns, once all blocks were given."""
+        found = [self._numbers_in_comments[c] for c in columns if c in self._numbers_in_comments]
+        if found:
+            line, count = min(found)[0], max(count for _, count in found)
+            reason = "the line begins with #, so it is taken for a comment; quote the name to keep it"
+            if count > 1:
+                reason = f"{count} lines from here on begin with #: comments; quote the names to keep them"
+            yield Skipped(self.source.name, f"line {line}", "", reason)
+
+    def _cells(self, comment: str) -> list[str]:
+        """What would be the cells of a comment; none if it could be no row."""
+        try:
+            return [cell.strip() for cell in next(self._reader(iter([comment])), [])]
+        except csv.Error:
+            return []
 
     def _reader(self, lines: Iterator[str]) -> csv._reader:  # type: ignore[name-defined]
         return csv.reader(lines, delimiter=self.delimiter, strict=True, skipinitialspace=True)
@@ -85,6 +105,7 @@ class CsvTable:
 
     def _blocks(self) -> Iterator[Block]:
         before, texts = 0, self.source.texts(_BLOCK)
+        self._numbers_in_comments = {}
         for whole in texts:
             lines = whole.count("\n") + 1
             if before + lines <= self.at:
@@ -148,6 +169,11 @@ class CsvTable:
                 rows.append(cells)
         except csv.Error as error:
             raise self._not_csv(before + reader.line_num, error) from None
+        for number, comment in fed.comments:
+            if len(cells := self._cells(comment)) == len(self.header):
+                for c in (c for c, cell in enumerate(cells) if is_number(cell)):
+                    first, count = self._numbers_in_comments.get(c, (before + number, 0))
+                    self._numbers_in_comments[c] = first, count + 1
         columns = [] if self.misfit else [list(column) for column in zip(*rows, strict=True)]
         return Block(lines, columns), reader.line_num
 
@@ -163,15 +189,17 @@ class _Lines:
     """Lines for the module csv, comments emptied: what begins with # where a row begins, and not within quotes."""
 
     def __init__(self, lines: Iterator[str]) -> None:
-        self._lines = lines
+        self._lines = enumerate(lines, 1)
         self.at_row = True
+        self.comments: list[tuple[int, str]] = []
 
     def __iter__(self) -> _Lines:
         return self
 
     def __next__(self) -> str:
-        line = next(self._lines)
+        number, line = next(self._lines)
         if self.at_row and line.lstrip()[:1] == "#":
+            self.comments.append((number, line))
             return ""
         self.at_row = False
         return line

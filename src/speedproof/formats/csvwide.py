@@ -26,17 +26,23 @@ from speedproof.formats.gathered import Gathered
 from speedproof.formats.notes import SORTED
 from speedproof.formats.text import is_number, looks_decimal_comma
 
-_NUMBERED = re.compile(r"(run|rep|repetition|iteration|iter|r|v|x)?[ _-]?\d+", re.IGNORECASE)
+_NUMBERED = re.compile(r"(run|rep|repetition|iteration|iter|r|x)?[ _-]?\d+", re.IGNORECASE)
+# Of these names some may as well be versions.
+_DOUBTFUL = re.compile(r"[rx]?[ _-]?\d+", re.IGNORECASE)
 
 
 def wide(layout: Layout) -> Iterator[Record | Skipped]:
     """The records of a table with a column a sample, or a column a run."""
     table, header, roles, options = layout.table, layout.header, layout.roles, layout.options
     source, numeric = table.source, _numeric(layout)
+    _refuse_data_as_header(layout, numeric)
+    yield from table.left_out(numeric)
     if others := [header[c] for c in layout.free if c not in numeric]:
         reason = f"columns without numbers are left out: {', '.join(others)}"
         yield Skipped(source.name, "header", "", reason, expected=True)
-    runs_in_columns = "benchmark" in roles and all(_NUMBERED.fullmatch(header[c]) for c in numeric)
+    names = [header[c] for c in numeric]
+    runs_in_columns = options.wide is None and "benchmark" in roles and all(map(_NUMBERED.fullmatch, names))
+    taken = _taken_for_runs(names) if runs_in_columns else ()
     told: list[str] = [role for role in ("benchmark", "version", "unit", "metric") if role in roles]
     keys = Numbering[tuple[str, str | None, str, Unit, tuple[str, ...]]]()
 
@@ -101,7 +107,7 @@ def wide(layout: Layout) -> Iterator[Record | Skipped]:
                 path=source.name,
                 where=f"line {line}, column {header[c]}",
                 traits=traits,
-                notes=remarks + ((SORTED,) if Trait.SORTED in traits else ()),
+                notes=taken + remarks + ((SORTED,) if Trait.SORTED in traits else ()),
             )
 
 
@@ -121,6 +127,32 @@ def _numeric(layout: Layout) -> list[int]:
             "name one with --column value=NAME",
         )
     return sorted(found)
+
+
+def _refuse_data_as_header(layout: Layout, numeric: list[int]) -> None:
+    """Refuse a header that is the first row of data; numbers alone may be runs, threads or versions.
+
+    It is one where a name in it is found again below, or where it names no role and has a single number.
+    """
+    header = layout.header
+    if not all(is_number(header[c]) for c in numeric):
+        return
+    beside = [c for c, name in enumerate(header) if c not in numeric and name]
+    lone = len(numeric) == 1 and not layout.roles
+    if beside and (lone or any(header[c] in block.columns[c] for block in layout.blocks() for c in beside)):
+        raise layout.table.source.error(
+            f"line {layout.table.at}", "numbers where column names are expected; add a header line"
+        )
+
+
+def _taken_for_runs(names: list[str]) -> tuple[str, ...]:
+    """A remark where columns that were taken for runs may be versions."""
+    if not all(map(_DOUBTFUL.fullmatch, names)) or names in (
+        [str(k + n) for k in range(len(names))] for n in (0, 1)
+    ):
+        return ()
+    few = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
+    return (f"the columns {few} are taken for runs; if they are versions, add --wide version",)
 
 
 def _beside(block: Block, columns: list[int]) -> Iterator[tuple[str, ...]]:

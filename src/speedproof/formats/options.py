@@ -25,8 +25,8 @@ class ReadOptions(Struct, frozen=True):
         given are found by the obvious names.
     layout : {"auto", "long", "wide"}
         Whether a CSV file has one row a value (long) or one column a sample (wide).
-    wide : {"version", "benchmark"}
-        What the columns of a wide CSV file are.
+    wide : {"version", "benchmark"}, optional
+        What the columns of a wide CSV file are; by default versions, or runs where their names are numbered.
     where : str or None
         An SQL condition on the rows of a corpus.
 
@@ -47,7 +47,7 @@ class ReadOptions(Struct, frozen=True):
     unit: str | None = None
     columns: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     layout: Literal["auto", "long", "wide"] = "auto"
-    wide: Literal["version", "benchmark"] = "version"
+    wide: Literal["version", "benchmark"] | None = None
     where: str | None = None
 
     def __post_init__(self) -> None:

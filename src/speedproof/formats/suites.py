@@ -43,7 +43,7 @@ def read(
     format: str | None = None,
     unit: str | None = None,
     columns: Mapping[str, str] | None = None,
-    wide: Literal["version", "benchmark"] = "version",
+    wide: Literal["version", "benchmark"] | None = None,
     by: str | Sequence[str] = (),
     rows: str | Sequence[str] = (),
     match: Literal["name", "position"] = "name",
@@ -66,8 +66,8 @@ def read(
         Of numbers whose file names none.
     columns : mapping of str to str, optional
         From a role (``"benchmark"``, ``"version"``, ``"value"``, ...) to the column of a CSV file.
-    wide : {"version", "benchmark"}
-        What the columns of a wide CSV file are.
+    wide : {"version", "benchmark"}, optional
+        What the columns of a wide CSV file are; by default versions, or the numbered runs of a benchmark.
     by, rows : str or sequence of str, optional
         Tell versions apart by fields of the files or parts of the benchmarks' names (``lib`` of ``f:lib=ACM``);
         name benchmarks by such fields only.
@@ -97,7 +97,8 @@ def read(
     >>> suite.versions, len(suite.keys)
     (('O2', 'O3'), 6)
     """
-    one_of("wide", wide, ("version", "benchmark"))
+    if wide is not None:
+        one_of("wide", wide, ("version", "benchmark"))
     one_of("match", match, ("name", "position"))
     options = ReadOptions(unit=unit, columns=columns or {}, wide=wide, where=where)
     for path in files:
@@ -109,7 +110,7 @@ def read(
     if where and not any(is_corpus(path) for argument in arguments for path in argument.paths):
         raise UsageError("--where chooses rows of a corpus, and no file named is one")
     places = [(k, path) for k, argument in enumerate(arguments) for path in argument.paths]
-    if (columns or wide != "version") and format != "csv":
+    if (columns or wide is not None) and format != "csv":
         _one_is_csv([path for _, path in places])
     found = [_records(path, format, options) for _, path in places]
     if len(places) > 1:
