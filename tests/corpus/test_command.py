@@ -362,6 +362,14 @@ def test_nothing_in_common_is_an_error(
         assert (gcc / "answers").exists() == known
 
 
+def test_files_that_are_there_already_are_counted(gcc: Path, speedproof: Callable[..., Outcome]) -> None:
+    """The same files again change nothing, and it is said why."""
+    before = speedproof("corpus", "info", gcc)[1]
+    code, out, err = speedproof("corpus", "build", GCC / "O2.json", GCC / "O3.json", "-o", gcc, "--append")
+    assert (code, out) == (0, before)
+    assert err == "speedproof: 2 files left out: already in the corpus, unchanged\n"
+
+
 def test_nothing_to_model_is_an_error(gcc: Path, speedproof: Callable[..., Outcome]) -> None:
     """As in model; no empty answers are left."""
     code, out, err = speedproof("corpus", "model", gcc, "--where", "n = 0", "--workers", "1")

@@ -70,6 +70,7 @@ class Corpus:
         columns: Mapping[str, str] | None = None,
         wide: Literal["version", "benchmark"] | None = None,
         done: Callable[[], None] = _no_step,
+        unchanged: Callable[[], None] = _no_step,
     ) -> Corpus:
         """Make a corpus of result files, or go on with one that was cut short.
 
@@ -88,6 +89,8 @@ class Corpus:
             As :func:`speedproof.read` takes them.
         done : callable
             Called after each file.
+        unchanged : callable
+            Called for each file that is left out.
 
         Returns
         -------
@@ -107,7 +110,12 @@ class Corpus:
         how = ReadOptions(unit=unit, columns=columns or {}, wide=wide)
 
         def found(builder: Builder) -> Iterator[tuple[str, FileResults]]:
-            for version, results in labelled(files, format, how, tuple(by), builder.has):
+            def known(path: str) -> bool:
+                if there := builder.has(path):
+                    unchanged()
+                return there
+
+            for version, results in labelled(files, format, how, tuple(by), known):
                 yield version, results
                 if not results.more:
                     done()

@@ -177,6 +177,7 @@ def _build(words: list[str], args: Args, console: Console) -> int:
         raise UsageError("name result files, folders or archives, or --files-from LIST")
     files = chain(words, listed(args.files_from) if args.files_from is not None else ())
     by = args.by.split(",") if args.by else ()
+    left_out: list[None] = []
     with console.progress("reading files", None) as ticker:
         corpus = sp.Corpus.build(
             files,
@@ -188,7 +189,12 @@ def _build(words: list[str], args: Args, console: Console) -> int:
             columns=columns_of(args),
             wide=args.wide,
             done=ticker.advance,
+            unchanged=lambda: left_out.append(None),
         )
+    if left_out:
+        from speedproof.report.numbers import plural
+
+        console.remark(f"{plural(len(left_out), 'file')} left out: already in the corpus, unchanged")
     return _tell(corpus, args, console)
 
 
