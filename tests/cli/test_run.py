@@ -176,6 +176,22 @@ def test_gate_over_a_suite_measures() -> None:
     assert speedproof("gate", "old", "new")[0] == 2
 
 
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (("--undecided", "fail"), "--undecided"),
+        (("--policy=equivalence", "--look", "1/2"), "--policy, --look"),
+        (("--baseline", "a.json"), "--baseline"),
+    ],
+)
+def test_a_gate_that_measures_names_what_only_files_have(words: tuple[str, ...], named: str) -> None:
+    code, _, err = speedproof("gate", "--suite", "bench.toml", *words)
+    assert code == 2
+    assert f"{named}: only for files, --baseline and --candidate, not where the gate measures: --suite" in err
+    assert "did you mean" not in err
+    assert "did you mean --max-runs" in speedproof("gate", "--suite", "bench.toml", "--max-run", "3")[2]
+
+
 def test_a_gate_holds_every_candidate() -> None:
     words = ("--gate", "--margin", "50%", "--min-runs", "3", "--max-runs", "25", "--name", "a", "--name", "b")
     code, out, err = speedproof("run", *words, "--name", "c", "sleep 0.03", "sleep 0.03", "sleep 0.12")

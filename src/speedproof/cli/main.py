@@ -20,7 +20,7 @@ import click
 from speedproof import __version__
 from speedproof.cli.command import Args, Command, Option, common, said, unknown_command
 from speedproof.cli.console import Console
-from speedproof.errors import SpeedproofError
+from speedproof.errors import SpeedproofError, UsageError
 
 ERROR = 2
 INTERRUPTED = 130
@@ -101,6 +101,8 @@ class Program(click.Group):
         """
         own = args[: args.index("--")] if "--" in args else args
         if args[:1] == ["gate"] and any(word.partition("=")[0] in _MEASURING for word in own):
+            if not ctx.resilient_parsing:
+                _refuse_of_files(own)
             args = ["run", "--gate", *args[1:]]
         if args and args[0] not in COMMANDS and not ctx.resilient_parsing:
             raise unknown_command(args[0], list(COMMANDS), ctx)
@@ -119,6 +121,19 @@ class Program(click.Group):
             formatter.write_dl([r for p in self.params if (r := p.get_help_record(ctx)) is not None])
 
     format_epilog = Command.format_epilog
+
+
+def _refuse_of_files(words: Sequence[str]) -> None:
+    """Refuse what a gate has for files alone where it measures."""
+    given = dict.fromkeys(word.partition("=")[0] for word in words if word.startswith("--"))
+    measured = {option for p in command("run").params for option in p.opts}
+    if unknown := [name for name in given if name not in measured]:
+        of_files = {option for p in command("gate").params for option in p.opts}
+        if wrong := [name for name in unknown if name in of_files]:
+            raise UsageError(
+                f"{', '.join(wrong)}: only for files, --baseline and --candidate, not where the gate measures: "
+                f"{', '.join(name for name in given if name in _MEASURING)}"
+            )
 
 
 def _show_version(ctx: click.Context, param: click.Parameter, value: bool) -> None:
