@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from msgspec import Struct
@@ -26,6 +27,7 @@ from speedproof.protocols.stopping import StopRules
 
 # Where more blocks than this are cut short, their lengths choose which blocks count.
 _CUT_SHARE = 0.1
+GateOutcome = Literal["pass", "fail", "undecided"]
 
 
 class SessionResult(Struct, frozen=True):
@@ -49,13 +51,17 @@ class SessionOrigin(Struct, frozen=True):
     risk : float
         Of each side of a benchmark, for all its candidates together.
     margin, precision : float or None
-        As asked for.
+        As asked for; the margin also of a gate.
     reasons : dict of str to str
         By benchmark, why measuring ended; empty when it was only looked at again.
     interrupted : bool
         Whether a signal ended it.
     tallies : tuple of Tally
         What became of the runs.
+    outcome : str or None
+        Of a gate: pass, fail or undecided.
+    exit_code : int or None
+        What the command ends with.
     """
 
     file: str
@@ -67,6 +73,8 @@ class SessionOrigin(Struct, frozen=True):
     reasons: dict[str, str]
     interrupted: bool
     tallies: tuple[Tally, ...]
+    outcome: GateOutcome | None = None
+    exit_code: int | None = None
 
 
 def _ignore(progress: Progress, comparison: SequentialComparison) -> None:

@@ -75,6 +75,23 @@ def test_what_was_proven_stays_proven(measured: Slower, slower: float, first: in
         }
 
 
+@pytest.mark.parametrize(("slower", "noise"), [(1.0, 0.01), (1.5, 0.01), (1.0, 0.5)])
+def test_json_says_outcome_exit_code_and_margin(measured: Slower, slower: float, noise: float) -> None:
+    """The same as the sheet and the process, when it measures and when the file is reviewed."""
+    measured(one=(slower, noise))
+    first = ("--gate", "--margin", "5%", "--suite", "bench.toml", "--max-runs", "40", "--seed", "1")
+    for words in ((*first, "--save", "r.jsonl"), ("--review", "r.jsonl")):
+        code, out, _ = run(*words, "--json")
+        session = json.loads(out)["session"]
+        assert (session["exit_code"], session["margin"]) == (code, 0.05)
+        assert CODES[session["outcome"].upper()] == code
+    assert answer("--review", "r.jsonl")[0] == code
+    assert (
+        json.loads(run("true one old", "true one new", "--max-runs", "3", "--json")[1])["session"]["outcome"]
+        is None
+    )
+
+
 def test_a_benchmark_whose_turn_never_came_does_not_pass(measured: Slower) -> None:
     measured(early=(1.0, 0.01), late=(1.0, 0.01))
     assert answer("--gate", "--suite", "bench.toml", "--save", "r.jsonl", "--seed", "1")[0] == 0

@@ -32,9 +32,9 @@ from speedproof.report import planning as of_planning
 from speedproof.report import session as of_session
 from speedproof.report.json import to_json
 from speedproof.report.model import Report
-from speedproof.sessions import SessionOrigin, SessionResult
+from speedproof.sessions import GateOutcome, SessionOrigin, SessionResult
 
-__all__ = ["EndedSession", "SessionResult", "StopRules", "Verdict", "ended"]
+__all__ = ["EndedSession", "GateOutcome", "SessionResult", "StopRules", "Verdict", "ended"]
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ class EndedSession:
             )
         return lines
 
-    def to_json(self) -> str:
+    def to_json(self, outcome: GateOutcome | None = None, exit_code: int | None = None) -> str:
         """Findings, and how they came to be."""
         measured = self.outcome.measured
         how = SessionOrigin(
@@ -134,11 +134,13 @@ class EndedSession:
             tuple(session.head.session for session in self.sessions),
             self.metric,
             self.rules.alpha,
-            self.rules.margin,
+            self.rules.gate.margin if self.rules.gate else self.rules.margin,
             self.rules.precision,
             dict(measured.reasons),
             measured.interrupted,
             measured.tallies,
+            outcome,
+            exit_code,
         )
         extra = [found for found in (self.calibration, self.plan) if found is not None]
         return to_json("run", [*self.findings, *extra], session=how)

@@ -18,10 +18,11 @@ from speedproof.protocols.negative_controls import is_control
 from speedproof.protocols.sequential import CandidateResult, SequentialComparison
 from speedproof.protocols.stopping import StopRules
 from speedproof.report.numbers import plural
-from speedproof.sessions import ComparedSession, SessionResult
+from speedproof.sessions import ComparedSession, GateOutcome, SessionResult
 
 __all__ = [
     "CandidateResult",
+    "GateOutcome",
     "SessionLine",
     "SessionQuestion",
     "SessionResult",

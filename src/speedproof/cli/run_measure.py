@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from speedproof.api.run_sessions import (
-    CandidateResult,
+    GateOutcome,
     SessionLine,
     SessionQuestion,
     SessionResult,
@@ -27,7 +27,7 @@ from speedproof.cli.run_request import unaffected_of
 
 FAILED = 1
 ERROR = 2
-UNDECIDED = 3
+_GATE_CODES: dict[GateOutcome, int] = {"pass": 0, "fail": FAILED, "undecided": 3}
 
 
 def measure(
@@ -74,14 +74,20 @@ def exit_code(args: Args, head: SessionLine, rules: StopRules, outcome: SessionR
     """2 when some version has no run that counts or a cleanup failed, 1 when a ``--fail-on`` condition is met."""
     if outcome.measured.fruitless or outcome.measured.unfinished:
         return ERROR
+    if (answer := gate_outcome(args, head, rules, outcome)) is not None:
+        return _GATE_CODES[answer]
     found = judged(outcome, _question(args, head, rules))
-    if args.gate:
-        return _gate_code(found, lacking=bool(outcome.measured.absent))
     failing = frozenset[str]().union(*(FAILING[name] for name in args.fail_on))
     return FAILED if any(finding.verdict in failing for finding in found) else 0
 
 
-def _gate_code(findings: Sequence[CandidateResult], *, lacking: bool) -> int:
-    """0 when all pass, 1 when one fails or a candidate lacks one, 3 when it is undecided."""
-    outcomes = {finding.gate for finding in findings}
-    return FAILED if lacking or "fail" in outcomes else 0 if outcomes == {"pass"} else UNDECIDED
+def gate_outcome(
+    args: Args, head: SessionLine, rules: StopRules, outcome: SessionResult
+) -> GateOutcome | None:
+    """Pass when all pass, fail when one does or a candidate lacks one; nothing without ``--gate``."""
+    if not args.gate:
+        return None
+    outcomes = {finding.gate for finding in judged(outcome, _question(args, head, rules))}
+    if outcome.measured.absent or "fail" in outcomes:
+        return "fail"
+    return "pass" if outcomes == {"pass"} else "undecided"

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Collection
 from pathlib import Path
 
-from speedproof.api.ended_sessions import EndedSession, SessionResult, StopRules, ended
+from speedproof.api.ended_sessions import EndedSession, GateOutcome, SessionResult, StopRules, ended
 from speedproof.cli.command import Args
 from speedproof.cli.console import Console
 from speedproof.cli.outputs import context_of, write_outputs, write_whole
@@ -22,6 +22,8 @@ def report(
     names: Collection[str],
     rules: StopRules,
     outcome: SessionResult,
+    answer: GateOutcome | None,
+    code: int,
 ) -> None:
     """Write everything that was asked for."""
     found = ended(path, names, rules, outcome, args.decide_by, calibrating=args.calibrate, planning=args.plan)
@@ -42,7 +44,7 @@ def report(
     reported = Reported((shown,), found.suite, context_of(args), found.comparisons)
     taken = write_outputs(args, reported, console)
     if args.json:
-        console.out.write(found.to_json())
+        console.out.write(found.to_json(answer, code))
     elif not taken:
         alone = len(found.suite.versions) == 1
         if found.calibration is not None or not alone:

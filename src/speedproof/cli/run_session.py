@@ -109,7 +109,7 @@ def _carry_out(args: Args, console: Console, held: ExitStack) -> int:
                 candidates = max(len(b.versions) for b in head.benchmarks) - 1
                 unaffected = len(unaffected_of(args, head.benchmarks))
                 check_tests(args, len(head.benchmarks), candidates, unaffected=unaffected)
-            from speedproof.cli.run_measure import exit_code, measure
+            from speedproof.cli.run_measure import exit_code, gate_outcome, measure
 
             outcome = measure(args, console, path, head, stored, rules, warmup, metrics, tool)
         except (SpeedproofError, OSError):
@@ -120,8 +120,10 @@ def _carry_out(args: Args, console: Console, held: ExitStack) -> int:
     console.remark(f"results are in {path}")
     if outcome.measured.interrupted:
         console.remark(f"to go on: speedproof run --resume {shlex.quote(str(path))}")
-    report(args, console, path, [*head.resumes, head.session], rules, outcome)
-    return INTERRUPTED if outcome.measured.interrupted else exit_code(args, head, rules, outcome)
+    code = INTERRUPTED if outcome.measured.interrupted else exit_code(args, head, rules, outcome)
+    answer = gate_outcome(args, head, rules, outcome)
+    report(args, console, path, [*head.resumes, head.session], rules, outcome, answer, code)
+    return code
 
 
 @contextmanager
@@ -142,7 +144,7 @@ def _loading() -> Iterator[None]:
 
 def _review(args: Args, console: Console) -> int:
     """The verdict on what a file holds."""
-    from speedproof.cli.run_measure import exit_code, review
+    from speedproof.cli.run_measure import exit_code, gate_outcome, review
     from speedproof.cli.run_report import report
 
     stored = _stored(args, console, args.review)
@@ -156,8 +158,11 @@ def _review(args: Args, console: Console) -> int:
         raise FormatError(
             args.review, f"session {head.session}", "holds no run, so there is nothing to review"
         )
-    report(args, console, Path(args.review), [s.head.session for s in stored], rules, outcome)
-    return exit_code(args, head, rules, outcome)
+    code = exit_code(args, head, rules, outcome)
+    answer = gate_outcome(args, head, rules, outcome)
+    names = [s.head.session for s in stored]
+    report(args, console, Path(args.review), names, rules, outcome, answer, code)
+    return code
 
 
 def _say_what_is_left(console: Console, path: Path, session: str, *, named: bool) -> None:
