@@ -30,6 +30,8 @@ from speedproof.formats.text import (
 )
 
 if TYPE_CHECKING:
+    from _csv import Reader
+
     from speedproof.formats.scratch import Scratch
 
 _BLOCK = 1 << 17  # characters; no cell in a block is longer than the module csv allows
@@ -97,7 +99,7 @@ class CsvTable:
         except csv.Error:
             return []
 
-    def _reader(self, lines: Iterator[str]) -> csv._reader:  # type: ignore[name-defined]
+    def _reader(self, lines: Iterator[str]) -> Reader:
         return csv.reader(lines, delimiter=self.delimiter, strict=True, skipinitialspace=True)
 
     def _not_csv(self, line: int, error: csv.Error) -> FormatError:

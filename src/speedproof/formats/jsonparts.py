@@ -45,8 +45,8 @@ class Parts:
         self.segments: list[tuple[int, int]] = []
 
     def __iter__(self) -> Iterator[Raw]:
-        for found in self._decoded():
-            yield from found  # type: ignore[misc]
+        for text in self._texts():
+            yield from decode(text, list[Raw], self.source)
 
     def wrapped(self, text: bytes) -> bytes:
         """A segment as a list of its own."""
@@ -60,9 +60,9 @@ class Parts:
         decode(text, self.kind, self.source, at=lambda place: start + place - len(first))
         self.segments.append((start, end))
 
-    def _decoded(self) -> Iterator[list[Raw] | dict[str, Raw]]:
+    def _texts(self) -> Iterator[bytes]:
         for start, end in self.segments:
-            yield decode(self.wrapped(self.source.read(start, end - start)), self.kind, self.source)
+            yield self.wrapped(self.source.read(start, end - start))
 
 
 class NamedParts(Parts):
@@ -73,8 +73,8 @@ class NamedParts(Parts):
 
     def items(self) -> Iterator[tuple[str, Raw]]:
         """Each name with its part."""
-        for found in self._decoded():
-            yield from found.items()  # type: ignore[union-attr]
+        for text in self._texts():
+            yield from decode(text, dict[str, Raw], self.source).items()
 
 
 def decode_parts(source: Source, kind: type[T], *members: str) -> T:
