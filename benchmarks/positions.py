@@ -23,10 +23,10 @@ import numpy as np
 from scipy import stats
 
 from speedproof.data.session_file import RunLine
-from speedproof.measure.executor import CommandExecutor
-from speedproof.measure.plan import Hooks, plan_commands
-from speedproof.measure.schedule import block_order
-from speedproof.measure.store import ResultsFile
+from speedproof.measuring.executor import CommandExecutor
+from speedproof.measuring.plan import Hooks, plan_commands
+from speedproof.measuring.schedule import block_order
+from speedproof.measuring.store import ResultsFile
 from speedproof.protocols.sequential import SequentialComparison
 from speedproof.protocols.stopping import StopRules
 

@@ -26,10 +26,10 @@ from pathlib import Path
 from scipy import stats
 
 from speedproof.data.session_file import SCHEMA, RunLine, SessionLine
-from speedproof.measure.execute import Job, execute
-from speedproof.measure.executor import CommandExecutor
-from speedproof.measure.plan import Hooks, plan_commands
-from speedproof.measure.store import ResultsFile, read_sessions
+from speedproof.measuring.execute import Job, execute
+from speedproof.measuring.executor import CommandExecutor
+from speedproof.measuring.plan import Hooks, plan_commands
+from speedproof.measuring.store import ResultsFile, read_sessions
 from speedproof.protocols.stopping import StopRules
 from speedproof.sessions import ComparedSession
 

@@ -36,9 +36,9 @@ from speedproof.protocols.run_ranking import RunRanking
 from speedproof.protocols.sequential import CandidateResult
 from speedproof.protocols.speedup_test_tool import SuiteReport
 from speedproof.protocols.suite import SuiteComparison
-from speedproof.report.bisection import ToldBisection
-from speedproof.report.json import SCHEMA_VERSION
-from speedproof.report.stored import Context, StoredSuite
+from speedproof.reporting.bisection import ToldBisection
+from speedproof.reporting.json import SCHEMA_VERSION
+from speedproof.reporting.stored import Context, StoredSuite
 from speedproof.sessions import SessionOrigin
 
 PAGE = Path(__file__).with_name("schema.json")

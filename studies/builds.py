@@ -25,9 +25,9 @@ import numpy as np
 from msgspec.structs import replace
 
 from speedproof.data.session_file import SCHEMA, PlannedBenchmark, PlannedBuild, PlannedVersion, SessionLine
-from speedproof.measure.execute import Run
-from speedproof.measure.executor import CommandExecutor
-from speedproof.measure.results import Warmup
+from speedproof.measuring.execute import Run
+from speedproof.measuring.executor import CommandExecutor
+from speedproof.measuring.results import Warmup
 from speedproof.protocols.stopping import StopRules
 from speedproof.sessions import ComparedSession
 from speedproof.stats.signed_rank import signed_rank

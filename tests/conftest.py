@@ -96,7 +96,7 @@ def steady_sleep(monkeypatch: pytest.MonkeyPatch) -> None:
 
     Real sleeps take what the load of the machine makes of them: verdicts on them would come by luck.
     """
-    from speedproof.measure.execute import Job, Run, execute
+    from speedproof.measuring.execute import Job, Run, execute
 
     noise = iter(np.exp(0.02 * np.random.default_rng(7).standard_normal(100_000)).tolist())
 
@@ -106,7 +106,7 @@ def steady_sleep(monkeypatch: pytest.MonkeyPatch) -> None:
         seconds = float(job.command[1]) * next(noise)
         return Run({"time": seconds, "user": 1e-4, "system": 1e-4, "memory": 2e6})
 
-    monkeypatch.setattr("speedproof.measure.executor.execute", fake)
+    monkeypatch.setattr("speedproof.measuring.executor.execute", fake)
 
 
 @pytest.fixture(autouse=True)

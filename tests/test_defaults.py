@@ -35,7 +35,7 @@ DOCUMENTED: dict[str, Any] = {
 
 def options() -> Iterator[tuple[str, str, Any]]:
     root = Path(speedproof.__file__).parent
-    for part in ("stats", "protocols", "measure"):
+    for part in ("stats", "protocols", "measuring"):
         for path in sorted((root / part).glob("[a-z]*.py")):
             module = importlib.import_module(f"speedproof.{part}.{path.stem}")
             own = [one for one in vars(module).values() if getattr(one, "__module__", "") == module.__name__]

@@ -12,7 +12,7 @@ import pytest
 import speedproof as sp
 from speedproof.cli.options import outputs
 from speedproof.protocols import questions
-from speedproof.report import formats, records
+from speedproof.reporting import formats, records
 
 MANUAL = Path(__file__).parents[1] / "CONTRIBUTING.md"
 
@@ -64,7 +64,7 @@ def test_a_format_of_reports_costs_a_module(
     (tmp_path / "asciidoc.py").write_text(section.split("```python\n")[1].split("```")[0], encoding="utf-8")
     monkeypatch.setattr(formats, "__path__", [*formats.__path__, str(tmp_path)])
     monkeypatch.setitem(formats.FORMATS, "asciidoc", formats.found()["asciidoc"])
-    monkeypatch.delitem(sys.modules, "speedproof.report.formats.asciidoc")
+    monkeypatch.delitem(sys.modules, "speedproof.reporting.formats.asciidoc")
     assert "--asciidoc" in {option.long for option in outputs()}
     sp.report(sp.compare_suite(suite), tmp_path / "out.adoc")
     text = (tmp_path / "out.adoc").read_text(encoding="utf-8")

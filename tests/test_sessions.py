@@ -25,9 +25,9 @@ from speedproof.data.session_file import (
     StoredSession,
 )
 from speedproof.errors import UsageError
-from speedproof.measure.execute import Run, RunError
-from speedproof.measure.results import Progress, Warmup
-from speedproof.measure.schedule import block_order
+from speedproof.measuring.execute import Run, RunError
+from speedproof.measuring.results import Progress, Warmup
+from speedproof.measuring.schedule import block_order
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.sequential import SequentialComparison
 from speedproof.protocols.stopping import Gate, StopRules

@@ -77,7 +77,7 @@ _HOME = {
     "formats": "",
     "gate": "api.gates",
     "hpt": "api.hpt",
-    "measure": "",
+    "measure": "api.sessions",
     "mixture": "",
     "model": "api.models",
     "pictures": "api.pictures",
@@ -86,7 +86,7 @@ _HOME = {
     "rank": "api.rankings",
     "read": "formats.suites",
     "remarks": "data.remarks",
-    "report": "",
+    "report": "api.reports",
     "sample": "data.given",
     "speedup_test": "api.speedup_test",
 }

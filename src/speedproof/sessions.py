@@ -16,9 +16,9 @@ from msgspec.structs import replace
 from speedproof.arrays import FloatArray
 from speedproof.data.record import Record
 from speedproof.data.session_file import EndLine, Line, SessionLine, StoredSession
-from speedproof.measure.results import Limits, Measured, Progress, Tally, Warmup
-from speedproof.measure.runs import Executor, Harness, RunLoop
-from speedproof.measure.session import Session
+from speedproof.measuring.results import Limits, Measured, Progress, Tally, Warmup
+from speedproof.measuring.runs import Executor, Harness, RunLoop
+from speedproof.measuring.session import Session
 from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.negative_controls import WITHHELD, withheld
 from speedproof.protocols.results import Check

@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 BUILD = ROOT / "build" / "mutants"
 TREE = BUILD / "tree"
 PACKAGE = TREE / "src" / "speedproof"
-PARTS = ["stats", "protocols", "measure"]
+PARTS = ["stats", "protocols", "measuring"]
 PLAIN = ["-o", "addopts=", "--import-mode=importlib", "-p", "no:cacheprovider"]
 
 

@@ -50,7 +50,7 @@ class Server:
         for item in session.items:
             _without_shrinking(item)
         for path in self.package.rglob("*.py"):
-            if path.relative_to(self.package).parts[0] in {"stats", "protocols", "measure"}:
+            if path.relative_to(self.package).parts[0] in {"stats", "protocols", "measuring"}:
                 __import__(".".join(("speedproof", *path.relative_to(self.package).with_suffix("").parts)))
         self.functions: dict[tuple[str, str, int], list[FunctionType]] = {}
         for one in gc.get_objects():

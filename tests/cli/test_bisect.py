@@ -15,8 +15,8 @@ import speedproof as sp
 from speedproof.cli.console import Console
 from speedproof.cli.main import main
 from speedproof.data.session_file import PlannedVersion
-from speedproof.measure.execute import Run
-from speedproof.measure.executor import CommandExecutor
+from speedproof.measuring.execute import Run
+from speedproof.measuring.executor import CommandExecutor
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 

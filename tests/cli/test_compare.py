@@ -17,7 +17,7 @@ import pytest
 from speedproof.cli.console import Console
 from speedproof.cli.main import main
 from speedproof.cli.options import seconds
-from speedproof.report.json import SCHEMA_VERSION
+from speedproof.reporting.json import SCHEMA_VERSION
 
 ROOT = Path(__file__).parents[2]
 PYPERF = str(ROOT / "tests" / "data" / "formats" / "pyperf.json")

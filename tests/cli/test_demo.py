@@ -14,8 +14,8 @@ import pytest
 from speedproof.cli.console import Console
 from speedproof.cli.main import main
 from speedproof.data.session_file import PlannedVersion
-from speedproof.measure.execute import Run
-from speedproof.measure.executor import CommandExecutor
+from speedproof.measuring.execute import Run
+from speedproof.measuring.executor import CommandExecutor
 
 pytestmark = pytest.mark.skipif(
     any(shutil.which(tool) is None for tool in ("git", "cc", "make")), reason="needs git, cc and make"

@@ -10,7 +10,7 @@ import pytest
 from speedproof.cli.console import Console
 from speedproof.cli.main import main
 from speedproof.protocols.hpt import hpt_of_scores
-from speedproof.report.hpt import conclusion
+from speedproof.reporting.hpt import conclusion
 
 ORACLE = Path(__file__).parents[1] / "data" / "oracle_hpt"
 TABLE = [f"B={ORACLE / 'table3_reduced_B.csv'}", f"A={ORACLE / 'table3_x176_A.csv'}"]

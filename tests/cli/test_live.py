@@ -11,14 +11,14 @@ import pytest
 from speedproof.cli.console import Console
 from speedproof.cli.live import Watcher
 from speedproof.data.session_file import PlannedBenchmark, PlannedVersion
-from speedproof.measure.execute import Run
-from speedproof.measure.results import Progress
+from speedproof.measuring.execute import Run
+from speedproof.measuring.results import Progress
 from speedproof.protocols.calibration import Calibration
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.sequential import CandidateResult, SequentialComparison
 from speedproof.protocols.stopping import StopRules
-from speedproof.report import calibration
-from speedproof.report.text import render
+from speedproof.reporting import calibration
+from speedproof.reporting.text import render
 from speedproof.stats.sequential import PairedSequence
 
 PLAN = PlannedBenchmark("b", (PlannedVersion("X", ("x",), "x"), PlannedVersion("Y", ("y",), "y")))

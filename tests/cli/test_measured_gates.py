@@ -13,7 +13,7 @@ import pytest
 
 from speedproof.cli.console import Console
 from speedproof.cli.main import main
-from speedproof.measure.execute import Job, Run
+from speedproof.measuring.execute import Job, Run
 
 CODES = {"PASS": 0, "FAIL": 1, "UNDECIDED": 3}
 Slower = Callable[..., None]
@@ -47,7 +47,7 @@ def measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Slower:
         slower, noise = known[name]
         return Run({"time": float((slower if version == "new" else 1.0) * np.exp(rng.normal(0, noise)))})
 
-    monkeypatch.setattr("speedproof.measure.executor.execute", execute)
+    monkeypatch.setattr("speedproof.measuring.executor.execute", execute)
 
     def write(**benchmarks: tuple[float, float]) -> None:
         known.update(benchmarks)

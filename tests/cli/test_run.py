@@ -23,10 +23,10 @@ from speedproof.cli.main import command, main, parse
 from speedproof.cli.run_session import ends_as_ctrl_c
 from speedproof.data.suite import Record
 from speedproof.formats import read, suites
-from speedproof.measure.execute import Job, Run
-from speedproof.measure.plan import read_plan
-from speedproof.measure.store import read_sessions
-from speedproof.report.live import sparklines
+from speedproof.measuring.execute import Job, Run
+from speedproof.measuring.plan import read_plan
+from speedproof.measuring.store import read_sessions
+from speedproof.reporting.live import sparklines
 
 SLOW, FAST = "sleep 0.012", "sleep 0.002"
 
@@ -92,7 +92,7 @@ def test_processor_time_that_is_zero_takes_no_room(monkeypatch: pytest.MonkeyPat
     def measured(job: Job) -> Run:
         return Run({"time": times[job.command[1]], "user": 0.001, "system": 0.0})
 
-    monkeypatch.setattr("speedproof.measure.executor.execute", measured)
+    monkeypatch.setattr("speedproof.measuring.executor.execute", measured)
     out = speedproof("run", SLOW, FAST, "--runs", "10")[1]
     assert re.search(r"^\S* +median +mean +min +max +user +runs$", out, re.MULTILINE)
     assert "system" not in out

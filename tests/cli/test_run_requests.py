@@ -16,7 +16,7 @@ import pytest
 from speedproof.cli.console import Console
 from speedproof.cli.main import COMMANDS, main, parse
 from speedproof.data.session_file import PlannedBenchmark
-from speedproof.measure.store import read_sessions
+from speedproof.measuring.store import read_sessions
 
 SUITE = """
 [versions.old]

@@ -14,7 +14,7 @@ import pytest
 from speedproof.api.given import version_given
 from speedproof.cli.console import Console
 from speedproof.cli.main import main
-from speedproof.report.names import short_names
+from speedproof.reporting.names import short_names
 
 GCC = Path(__file__).parents[2] / "examples" / "gcc"
 Outcome = tuple[int, str, str]

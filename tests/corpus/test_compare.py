@@ -30,7 +30,7 @@ from speedproof.errors import FormatError, UsageError
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.questions import DETAILS
 from speedproof.protocols.results import Verdict
-from speedproof.report.numbers import pvalue
+from speedproof.reporting.numbers import pvalue
 from speedproof.stats.multiplicity import benjamini_hochberg, holm
 
 Results = list[tuple[str, FileResults]]

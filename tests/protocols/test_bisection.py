@@ -11,7 +11,7 @@ from scipy import stats
 from studies.bisection import bisected
 
 from speedproof.protocols.bisection import Bisection, BisectionFinding, BisectionOutcome, Stage
-from speedproof.report.bisection import bisection_report
+from speedproof.reporting.bisection import bisection_report
 
 
 def searched(

@@ -16,16 +16,16 @@ from speedproof.api.given import alpha_of
 from speedproof.api.shown import Shown
 from speedproof.data.session_file import EndLine
 from speedproof.errors import SpeedproofError, UsageError
-from speedproof.measure.commits import BisectRequest as BisectRequest
-from speedproof.measure.commits import commit_runner, head_of, recalled
-from speedproof.measure.environment import busy
-from speedproof.measure.execute import RunError
-from speedproof.measure.revisions import resolve
-from speedproof.measure.schedule import block_order
-from speedproof.measure.store import ResultsFile
+from speedproof.measuring.commits import BisectRequest as BisectRequest
+from speedproof.measuring.commits import commit_runner, head_of, recalled
+from speedproof.measuring.environment import busy
+from speedproof.measuring.execute import RunError
+from speedproof.measuring.revisions import resolve
+from speedproof.measuring.schedule import block_order
+from speedproof.measuring.store import ResultsFile
 from speedproof.protocols.bisection import Bisection, BisectionFinding
-from speedproof.report.bisection import bisection_report
-from speedproof.report.model import Report
+from speedproof.reporting.bisection import bisection_report
+from speedproof.reporting.model import Report
 
 INTERRUPTED = "interrupted"
 """Why a bisection ended that Ctrl-C ended."""

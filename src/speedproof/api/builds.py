@@ -1,5 +1,5 @@
 """The builds that measuring revisions keeps, and what becomes of them."""
 
-from speedproof.measure.build import BuildCache
+from speedproof.measuring.build import BuildCache
 
 __all__ = ["BuildCache"]

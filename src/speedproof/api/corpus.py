@@ -205,7 +205,7 @@ class Corpus:
         from speedproof.corpus.conclude import conclude
         from speedproof.corpus.schema import opened
         from speedproof.protocols.pair import Rules
-        from speedproof.report.names import short_names
+        from speedproof.reporting.names import short_names
 
         place, manifest = opened(self.place)
         chosen = _metric(manifest, metric)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from speedproof.api.shown import Shown
-from speedproof.report.formats import Reported
+from speedproof.reporting.formats import Reported
 
 if TYPE_CHECKING:
     from speedproof.corpus.changes import CorpusChanges
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from speedproof.corpus.conclude import Conclusion
     from speedproof.corpus.model import CorpusModels
     from speedproof.data.suite import Key
-    from speedproof.report.model import Report
+    from speedproof.reporting.model import Report
 
 
 class CorpusComparison(Shown, Struct, frozen=True):
@@ -50,7 +50,7 @@ class CorpusComparison(Shown, Struct, frozen=True):
 
     def reports(self, *, details: bool = False, everything: bool = False) -> Iterable[Report]:
         """The conclusion in words; ``everything``: up to a hundred of the largest changes."""
-        from speedproof.report.corpus import comparisons
+        from speedproof.reporting.corpus import comparisons
 
         return (
             comparisons(
@@ -72,8 +72,8 @@ class CorpusComparison(Shown, Struct, frozen=True):
     def written(self) -> Reported:
         """With the largest changes drawn, for which their samples are read."""
         from speedproof.corpus.largest import largest
-        from speedproof.report.corpus import comparisons
-        from speedproof.report.html.panels import panels
+        from speedproof.reporting.corpus import comparisons
+        from speedproof.reporting.html.panels import panels
 
         found = largest(self.corpus, self.conclusion.clearest, self.asked) if self.asked else ()
         drawn = {
@@ -98,7 +98,7 @@ class CorpusModelled(Shown, Struct, frozen=True):
 
     def reports(self) -> Iterable[Report]:
         """What they say together, in words."""
-        from speedproof.report.corpus_models import modelled
+        from speedproof.reporting.corpus_models import modelled
 
         return (modelled(self.models, self.versions),)
 
@@ -114,7 +114,7 @@ class CorpusChanged(Shown, Struct, frozen=True):
 
     def reports(self, *, everything: bool = False) -> Iterable[Report]:
         """The changes in words."""
-        from speedproof.report.corpus_models import changed
+        from speedproof.reporting.corpus_models import changed
 
         return (changed(self.changes, self.versions, everything=everything),)
 

@@ -14,9 +14,9 @@ from speedproof.data.session_file import StoredSession
 from speedproof.data.suite import Record, Suite
 from speedproof.data.units import format_value
 from speedproof.formats import read
-from speedproof.measure.environment import load_of
-from speedproof.measure.export import to_hyperfine
-from speedproof.measure.store import read_sessions
+from speedproof.measuring.environment import load_of
+from speedproof.measuring.export import to_hyperfine
+from speedproof.measuring.store import read_sessions
 from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.calibration import Calibration, calibrate
 from speedproof.protocols.pair import Rules
@@ -27,11 +27,11 @@ from speedproof.protocols.sequential import CandidateResult
 from speedproof.protocols.stopping import StopRules
 from speedproof.protocols.suite import SuiteComparison, compare_suite
 from speedproof.protocols.summaries import summarise
-from speedproof.report import calibration as of_calibration
-from speedproof.report import planning as of_planning
-from speedproof.report import session as of_session
-from speedproof.report.json import to_json
-from speedproof.report.model import Report
+from speedproof.reporting import calibration as of_calibration
+from speedproof.reporting import planning as of_planning
+from speedproof.reporting import session as of_session
+from speedproof.reporting.json import to_json
+from speedproof.reporting.model import Report
 from speedproof.sessions import GateOutcome, SessionOrigin, SessionResult
 
 __all__ = ["EndedSession", "GateOutcome", "SessionResult", "StopRules", "Verdict", "ended"]

@@ -27,9 +27,9 @@ from speedproof.protocols.gate_claims import (
     Policy,
 )
 from speedproof.protocols.gate_looks import first_of, next_of, together
-from speedproof.report.formats import Reported
-from speedproof.report.gate import report
-from speedproof.report.model import Report
+from speedproof.reporting.formats import Reported
+from speedproof.reporting.gate import report
+from speedproof.reporting.model import Report
 
 __all__ = [
     "MULTIPLICITIES",
@@ -82,7 +82,7 @@ class GateResult(Shown, Struct, frozen=True):
 
     def to_json(self) -> str:
         """What ``speedproof gate --json`` writes."""
-        from speedproof.report.json import to_json
+        from speedproof.reporting.json import to_json
 
         return to_json("gate", [self.decision])
 
@@ -92,7 +92,7 @@ class GateResult(Shown, Struct, frozen=True):
 
     def written(self) -> Reported:
         """With the samples that a page draws."""
-        from speedproof.report.gate import as_comparisons
+        from speedproof.reporting.gate import as_comparisons
 
         results = as_comparisons(self.decision, self.suite)
         return Reported(tuple(self.reports()), self.suite, results=results)

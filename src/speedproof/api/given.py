@@ -62,7 +62,7 @@ def version_given(name: str, versions: Sequence[str], where: str = "") -> str:
         return meant
     from difflib import get_close_matches
 
-    from speedproof.report.names import short_names, spoken
+    from speedproof.reporting.names import short_names, spoken
 
     short = short_names(versions)
     told = dict(zip(versions, spoken(versions), strict=True))

@@ -337,7 +337,7 @@ class History:
         UsageError
             A folder that holds other files; a store without measurements.
         """
-        from speedproof.report.site import write_site
+        from speedproof.reporting.site import write_site
 
         def found(rev: str) -> HistoryResult:
             return self.changes(confidence=confidence, metric=metric, branch=rev, correction=correction)

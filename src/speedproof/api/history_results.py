@@ -10,10 +10,10 @@ from msgspec import Struct
 from speedproof.api.shown import Shown
 from speedproof.history.alarms import FoundAlarms
 from speedproof.history.result import FoundHistory
-from speedproof.report.alarms import alarm_report
-from speedproof.report.history import overview
-from speedproof.report.json import to_json
-from speedproof.report.model import Report
+from speedproof.reporting.alarms import alarm_report
+from speedproof.reporting.history import overview
+from speedproof.reporting.json import to_json
+from speedproof.reporting.model import Report
 
 
 class _OfHistory(Shown):

@@ -29,8 +29,8 @@ from speedproof.protocols.hpt_levels import HptRule
 from speedproof.protocols.hpt_speedup import RSpeedup
 from speedproof.protocols.machine_speeds import machine_speeds
 from speedproof.protocols.units import independent_units
-from speedproof.report import hpt as words
-from speedproof.report.model import Report
+from speedproof.reporting import hpt as words
+from speedproof.reporting.model import Report
 from speedproof.stats.scaling import median
 
 _NAMED = 5

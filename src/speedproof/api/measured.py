@@ -13,11 +13,11 @@ from speedproof.api.shown import Shown
 from speedproof.data.session_file import RunLine
 from speedproof.data.suite import Record, Suite
 from speedproof.errors import UsageError
-from speedproof.measure.results import Progress
+from speedproof.measuring.results import Progress
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.sequential import CandidateResult, SequentialComparison
-from speedproof.report import session
-from speedproof.report.model import Report
+from speedproof.reporting import session
+from speedproof.reporting.model import Report
 from speedproof.sessions import ComparedSession, SessionResult
 from speedproof.stats.estimate import Estimate
 

@@ -18,8 +18,8 @@ from speedproof.errors import DataError, UsageError
 from speedproof.mixture.analysis import Analysis, analyse
 from speedproof.mixture.asked import Answered, Indices, Questions, answers, indices
 from speedproof.mixture.independent import independent
-from speedproof.report import mixtures
-from speedproof.report.model import Report
+from speedproof.reporting import mixtures
+from speedproof.reporting.model import Report
 
 
 class ModelResult(Shown, Struct, frozen=True, dict=True):
@@ -53,7 +53,7 @@ class ModelResult(Shown, Struct, frozen=True, dict=True):
 
     def to_json(self) -> str:
         """What ``speedproof model --json`` writes."""
-        from speedproof.report.json import to_json
+        from speedproof.reporting.json import to_json
 
         return to_json(
             "model",

@@ -22,9 +22,9 @@ from speedproof.protocols.questions import DETAILS
 from speedproof.protocols.results import Check, Comparison, Verdict
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.protocols.suite import compare_suite as compare_pairs
-from speedproof.report import suite
-from speedproof.report.formats import Reported
-from speedproof.report.model import Report
+from speedproof.reporting import suite
+from speedproof.reporting.formats import Reported
+from speedproof.reporting.model import Report
 
 
 class Bound(float):

@@ -22,7 +22,7 @@ from speedproof.plot.canvas import axes_or_new, new_figure
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.questions import HEADLINE
 from speedproof.protocols.suite import SuiteComparison, compare_suite
-from speedproof.report.names import spoken
+from speedproof.reporting.names import spoken
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from speedproof.data.session_file import PlannedBenchmark, PlannedBuild
 from speedproof.errors import UsageError
-from speedproof.measure.plan import (
+from speedproof.measuring.plan import (
     Hooks,
     idle_parameters,
     leftover_placeholders,
@@ -20,7 +20,7 @@ from speedproof.measure.plan import (
     plan_trees,
     read_plan,
 )
-from speedproof.measure.programs import lacks, not_found
+from speedproof.measuring.programs import lacks, not_found
 
 __all__ = [
     "Hooks",
@@ -57,8 +57,8 @@ def plan_revisions(
 
     Beside the plan, the candidates that it had to leave out, by benchmark.
     """
-    from speedproof.measure.build import BuildCache
-    from speedproof.measure.revisions import control_of, repository, resolve
+    from speedproof.measuring.build import BuildCache
+    from speedproof.measuring.revisions import control_of, repository, resolve
 
     top = repository(Path.cwd())
     revisions = resolve(top, names)

@@ -15,9 +15,9 @@ from speedproof.protocols.modes import ModeComparison, compare_modes
 from speedproof.protocols.ranking import rank_suite
 from speedproof.protocols.ranks import SuiteRanking
 from speedproof.protocols.run_ranking import RankedRun, RunRanking, rank_runs
-from speedproof.report import ranking as words
-from speedproof.report.model import Report
-from speedproof.report.ranking import advice
+from speedproof.reporting import ranking as words
+from speedproof.reporting.model import Report
+from speedproof.reporting.ranking import advice
 
 _LEAST_RESAMPLES = 10
 
@@ -111,7 +111,7 @@ class RankResult(Shown, Struct, frozen=True):
 
     def to_json(self) -> str:
         """What ``speedproof rank --json`` writes."""
-        from speedproof.report.json import to_json
+        from speedproof.reporting.json import to_json
 
         return to_json("rank", [found.as_record() for found in self.benchmarks])
 

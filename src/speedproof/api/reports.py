@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from speedproof import __version__
 from speedproof.api.shown import Shown, WithJson
 from speedproof.errors import UsageError
-from speedproof.report.formats import FORMATS, Reported
-from speedproof.report.stored import Context
+from speedproof.reporting.formats import FORMATS, Reported
+from speedproof.reporting.stored import Context
 
 
 def report(result: Shown, path: str | Path) -> None:

@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from speedproof.data.session_file import Line, SessionLine, StoredSession
-from speedproof.measure.drivers import ToolExecutor
-from speedproof.measure.executor import CommandExecutor
-from speedproof.measure.programs import fingerprints, replaced
-from speedproof.measure.results import Progress, Warmup
-from speedproof.measure.store import ResultsFile
+from speedproof.measuring.drivers import ToolExecutor
+from speedproof.measuring.executor import CommandExecutor
+from speedproof.measuring.programs import fingerprints, replaced
+from speedproof.measuring.results import Progress, Warmup
+from speedproof.measuring.store import ResultsFile
 from speedproof.protocols.negative_controls import is_control
 from speedproof.protocols.sequential import CandidateResult, SequentialComparison
 from speedproof.protocols.stopping import StopRules
-from speedproof.report.numbers import plural
+from speedproof.reporting.numbers import plural
 from speedproof.sessions import ComparedSession, GateOutcome, SessionResult
 
 __all__ = [

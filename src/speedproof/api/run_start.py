@@ -21,12 +21,12 @@ from speedproof.data.session_file import (
     control_name,
 )
 from speedproof.errors import FormatError, SpeedproofError
-from speedproof.measure.cache import untold
-from speedproof.measure.drivers import ToolExecutor, lacks, planned
-from speedproof.measure.environment import differences, disturbances, snapshot
-from speedproof.measure.execute import shell_command
-from speedproof.measure.executor import CommandExecutor, shell_start
-from speedproof.measure.metrics import (
+from speedproof.measuring.cache import untold
+from speedproof.measuring.drivers import ToolExecutor, lacks, planned
+from speedproof.measuring.environment import differences, disturbances, snapshot
+from speedproof.measuring.execute import shell_command
+from speedproof.measuring.executor import CommandExecutor, shell_start
+from speedproof.measuring.metrics import (
     ACCOUNTED,
     OutputMetric,
     check_names,
@@ -35,9 +35,9 @@ from speedproof.measure.metrics import (
     perf_counters,
     units_of,
 )
-from speedproof.measure.programs import fingerprints, not_found, was_changed
-from speedproof.measure.results import Warmup
-from speedproof.measure.store import new_head, read_sessions
+from speedproof.measuring.programs import fingerprints, not_found, was_changed
+from speedproof.measuring.results import Warmup
+from speedproof.measuring.store import new_head, read_sessions
 from speedproof.protocols.stopping import Gate, StopRules
 
 __all__ = [

@@ -13,12 +13,12 @@ from speedproof.api.given import alpha_of, callable_given, margin_given, proport
 from speedproof.api.measured import Measurement, RaceResult, RaceState, result_of
 from speedproof.data.session_file import Line, PlannedBenchmark, PlannedVersion, RunLine
 from speedproof.errors import UsageError
-from speedproof.measure.callables import CallableExecutor, calls_needed
-from speedproof.measure.environment import snapshot
-from speedproof.measure.executor import CommandExecutor
-from speedproof.measure.plan import Hooks, plan_commands
-from speedproof.measure.results import Warmup
-from speedproof.measure.store import ResultsFile, new_head
+from speedproof.measuring.callables import CallableExecutor, calls_needed
+from speedproof.measuring.environment import snapshot
+from speedproof.measuring.executor import CommandExecutor
+from speedproof.measuring.plan import Hooks, plan_commands
+from speedproof.measuring.results import Warmup
+from speedproof.measuring.store import ResultsFile, new_head
 from speedproof.protocols.stopping import Gate, StopRules
 from speedproof.sessions import ComparedSession, SessionResult
 

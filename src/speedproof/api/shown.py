@@ -7,9 +7,9 @@ from typing import Protocol, runtime_checkable
 
 from msgspec.structs import replace
 
-from speedproof.report import text
-from speedproof.report.formats import Reported
-from speedproof.report.model import Report
+from speedproof.reporting import text
+from speedproof.reporting.formats import Reported
+from speedproof.reporting.model import Report
 
 
 class Shown:
@@ -31,7 +31,7 @@ class Shown:
         return "\n".join(map(text.render, shown)).rstrip("\n")
 
     def _repr_html_(self) -> str:
-        from speedproof.report import fragment
+        from speedproof.reporting import fragment
 
         return "\n".join(map(fragment.render, self.reports()))
 

@@ -17,9 +17,9 @@ from speedproof.formats import read as read_records
 from speedproof.protocols.median import KSRule
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.speedup_test_tool import Entry, SuiteReport, report_suite
-from speedproof.report import speedup_test as words
-from speedproof.report.model import Report
-from speedproof.report.speedup_test_files import warning_lines, write_files
+from speedproof.reporting import speedup_test as words
+from speedproof.reporting.model import Report
+from speedproof.reporting.speedup_test_files import warning_lines, write_files
 
 
 class SpeedupTestResult(Shown, Struct, frozen=True):
@@ -57,7 +57,7 @@ class SpeedupTestResult(Shown, Struct, frozen=True):
 
     def to_json(self) -> str:
         """What ``speedproof suite --json`` writes."""
-        from speedproof.report.json import to_json
+        from speedproof.reporting.json import to_json
 
         return to_json("suite", [self.report])
 

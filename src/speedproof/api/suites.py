@@ -27,10 +27,10 @@ from speedproof.protocols.ranks import SuiteRanking
 from speedproof.protocols.results import Check
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.protocols.suite import compare_suite as compare_pairs
-from speedproof.report.formats import Reported
-from speedproof.report.model import Report
-from speedproof.report.records import records
-from speedproof.report.versions import reports
+from speedproof.reporting.formats import Reported
+from speedproof.reporting.model import Report
+from speedproof.reporting.records import records
+from speedproof.reporting.versions import reports
 
 if TYPE_CHECKING:
     from speedproof.api.hpt import HptResult
@@ -223,7 +223,7 @@ class SuiteResult(Shown, Struct, frozen=True):
 
     def to_json(self, **more: Any) -> str:
         """What ``speedproof compare --json`` writes; ``more`` goes beside the results."""
-        from speedproof.report.json import to_json
+        from speedproof.reporting.json import to_json
 
         return to_json("compare", self.results, rankings=dict(self.rankings), **more)
 

@@ -13,8 +13,8 @@ from speedproof.cli.command import Args, Argument, Command, Option, in_group
 from speedproof.cli.console import Console
 from speedproof.cli.options import confidence, positive_seconds, seconds, whole
 from speedproof.errors import SpeedproofError, UsageError
-from speedproof.report.bisection import progress_line
-from speedproof.report.json import to_json
+from speedproof.reporting.bisection import progress_line
+from speedproof.reporting.json import to_json
 
 NOT_FOUND = 3
 CTRL_C = 130

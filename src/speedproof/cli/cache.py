@@ -6,8 +6,8 @@ from datetime import datetime
 
 from speedproof.cli.command import Args, Command, Option
 from speedproof.cli.console import Console
-from speedproof.report.model import Cell, Column, Report, Table, Text
-from speedproof.report.numbers import plural
+from speedproof.reporting.model import Cell, Column, Report, Table, Text
+from speedproof.reporting.numbers import plural
 
 _SIZE = 1e6
 

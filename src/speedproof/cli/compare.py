@@ -21,7 +21,7 @@ from speedproof.cli.options import (
     store_option,
 )
 from speedproof.cli.outputs import Reported, check_outputs, context_of, outputs_wanted, write_outputs
-from speedproof.report.model import Report
+from speedproof.reporting.model import Report
 
 FAILED = 1
 
@@ -123,7 +123,7 @@ def run(args: Args, console: Console) -> int:
     def found(**asked: bool) -> list[Report]:
         if not args.modes:
             return []
-        from speedproof.report.modes import report
+        from speedproof.reporting.modes import report
 
         return [report(modes.get(name, ()), (reference, name), **asked) for name in candidates]
 
@@ -136,7 +136,7 @@ def run(args: Args, console: Console) -> int:
     if args.json:
         more: dict[str, object] = {"modes": modes} if args.modes else {}
         if args.with_samples:
-            from speedproof.report.stored import store
+            from speedproof.reporting.stored import store
 
             more |= {"suite": store(suite), "context": context_of(args)}
         console.out.write(result.to_json(**more))

@@ -13,13 +13,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from speedproof.report.cells import visible
+from speedproof.reporting.cells import visible
 
 if TYPE_CHECKING:
     import rich.console
     from rich.progress import Progress, TaskID
 
-    from speedproof.report.model import Report
+    from speedproof.reporting.model import Report
 
 
 def _columns() -> int:
@@ -98,7 +98,7 @@ class Console:
 
     def write(self, *reports: Report) -> None:
         """Write reports, one under the other, no line wider than the terminal; in a pipe than 80 columns."""
-        from speedproof.report.text import render
+        from speedproof.reporting.text import render
 
         for i, report in enumerate(reports):
             if i:
@@ -109,7 +109,7 @@ class Console:
         """Write a line for the person, not for the pipe."""
         lines = f"speedproof: {text}".expandtabs().split("\n")
         if self.err.isatty():
-            from speedproof.report.text import wrapped
+            from speedproof.reporting.text import wrapped
 
             width = shutil.get_terminal_size().columns
             lines = [part for line in lines for part in wrapped(line, width)]

@@ -27,7 +27,7 @@ from speedproof.errors import SpeedproofError, UsageError
 
 if TYPE_CHECKING:
     from speedproof.api.corpus_results import CorpusChanged, CorpusComparison, CorpusModelled
-    from speedproof.report.model import Report
+    from speedproof.reporting.model import Report
 
 COMMAND = Command(
     (
@@ -192,7 +192,7 @@ def _build(words: list[str], args: Args, console: Console) -> int:
             unchanged=lambda: left_out.append(None),
         )
     if left_out:
-        from speedproof.report.numbers import plural
+        from speedproof.reporting.numbers import plural
 
         console.remark(f"{plural(len(left_out), 'file')} left out: already in the corpus, unchanged")
     return _tell(corpus, args, console)
@@ -203,8 +203,8 @@ def _info(words: list[str], args: Args, console: Console) -> int:
 
 
 def _tell(corpus: sp.Corpus, args: Args, console: Console) -> int:
-    from speedproof.report.corpus import contents
-    from speedproof.report.json import to_json
+    from speedproof.reporting.corpus import contents
+    from speedproof.reporting.json import to_json
 
     found = corpus.info()
     if args.json:
@@ -295,7 +295,7 @@ def _worked(
 def _shown(found: Any, reports: Iterable[Report], args: Args, console: Console) -> int:
     """Write the answer."""
     if args.json:
-        from speedproof.report.json import to_json
+        from speedproof.reporting.json import to_json
 
         console.out.write(to_json(f"corpus {args.words[0]}", [found]))
     else:
@@ -321,11 +321,11 @@ def _query(words: list[str], args: Args, console: Console) -> int:
     if not found.column_names:
         return 0
     if args.json:
-        from speedproof.report.json import to_json
+        from speedproof.reporting.json import to_json
 
         console.out.write(to_json("corpus query", found.to_pylist()))
     elif console.terminal:
-        from speedproof.report.corpus import table_of
+        from speedproof.reporting.corpus import table_of
 
         rows = found if args.all else found.slice(0, _ROWS)
         console.write(table_of(rows.to_pylist(), found.column_names, found.num_rows))

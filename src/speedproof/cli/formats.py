@@ -5,7 +5,7 @@ from __future__ import annotations
 import speedproof as sp
 from speedproof.cli.command import Args, Command
 from speedproof.cli.console import Console
-from speedproof.report.model import Cell, Column, Report, Table, Text
+from speedproof.reporting.model import Cell, Column, Report, Table, Text
 
 COMMAND = Command(
     (

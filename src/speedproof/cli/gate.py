@@ -19,8 +19,8 @@ from speedproof.cli.options import choosing, confidence, pages, reading, store_o
 from speedproof.cli.outputs import check_outputs, context_of, write_outputs
 from speedproof.cli.settings import FILE, UNDECIDED, GateSettings, Undecided, demand_of, read_settings
 from speedproof.errors import SpeedproofError, UsageError
-from speedproof.report.formats import Reported
-from speedproof.report.gate import as_comparisons
+from speedproof.reporting.formats import Reported
+from speedproof.reporting.gate import as_comparisons
 
 _UNDECIDED_CODES: dict[Undecided, int] = {"report": 3, "fail": 1, "pass": 0}
 

@@ -12,11 +12,11 @@ from speedproof.cli.command import Args, Argument, Command, Option, in_group
 from speedproof.cli.console import Console
 from speedproof.cli.history_rows import query, transfer
 from speedproof.errors import UsageError
-from speedproof.report.alarms import alarm_report
-from speedproof.report.history import overview, track_report
-from speedproof.report.json import to_json
-from speedproof.report.names import enumerate_names
-from speedproof.report.numbers import plural
+from speedproof.reporting.alarms import alarm_report
+from speedproof.reporting.history import overview, track_report
+from speedproof.reporting.json import to_json
+from speedproof.reporting.names import enumerate_names
+from speedproof.reporting.numbers import plural
 
 FAILED = 1
 

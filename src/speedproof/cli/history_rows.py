@@ -13,9 +13,9 @@ from speedproof.cli.command import Args
 from speedproof.cli.console import Console
 from speedproof.cli.outputs import write_whole
 from speedproof.errors import UsageError
-from speedproof.report.history import LISTED, measured_report
-from speedproof.report.json import to_json
-from speedproof.report.numbers import plural
+from speedproof.reporting.history import LISTED, measured_report
+from speedproof.reporting.json import to_json
+from speedproof.reporting.numbers import plural
 
 
 def query(history: sp.History, words: list[str], args: Args, console: Console) -> int:

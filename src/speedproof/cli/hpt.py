@@ -14,7 +14,7 @@ from speedproof.cli.inputs import load, report_leftovers, select
 from speedproof.cli.options import files, folding, pages, positive, reading, selecting
 from speedproof.cli.outputs import check_outputs, write_answer
 from speedproof.errors import UsageError
-from speedproof.report.model import Report
+from speedproof.reporting.model import Report
 
 COMMAND = Command(
     (
@@ -111,7 +111,7 @@ def run(args: Args, console: Console) -> int:
 
 
 def _json(results: Sequence[HptResult]) -> str:
-    from speedproof.report.json import to_json
+    from speedproof.reporting.json import to_json
 
     return to_json("hpt", [result.as_record() for result in results])
 

@@ -10,7 +10,7 @@ from speedproof.api.given import version_given
 from speedproof.cli.command import Args
 from speedproof.cli.console import Console
 from speedproof.errors import UsageError
-from speedproof.report.names import enumerate_names
+from speedproof.reporting.names import enumerate_names
 
 
 def load(paths: Sequence[str], args: Args) -> sp.Suite:

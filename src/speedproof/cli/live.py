@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Self
 
 from speedproof.cli.console import Console
-from speedproof.report.live import bars, standing
-from speedproof.report.numbers import plural
+from speedproof.reporting.live import bars, standing
+from speedproof.reporting.numbers import plural
 
 if TYPE_CHECKING:
     from rich.live import Live

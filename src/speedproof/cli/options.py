@@ -12,7 +12,7 @@ import speedproof as sp
 from speedproof.api.given import alpha_of, proportion
 from speedproof.cli.command import Args, Argument, Option, ParamType, in_group
 from speedproof.errors import UsageError
-from speedproof.report.formats import FORMATS
+from speedproof.reporting.formats import FORMATS
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem

@@ -16,11 +16,11 @@ from speedproof import __version__
 from speedproof.cli.command import Args
 from speedproof.cli.console import Console
 from speedproof.errors import UsageError
-from speedproof.report.formats import FORMATS, Reported
-from speedproof.report.model import Report
+from speedproof.reporting.formats import FORMATS, Reported
+from speedproof.reporting.model import Report
 
 if TYPE_CHECKING:
-    from speedproof.report.stored import Context
+    from speedproof.reporting.stored import Context
 
 __all__ = [
     "Reported",
@@ -94,7 +94,7 @@ def context_of(args: Args) -> Context:
     """How the command at hand was called, and by which versions it was carried out."""
     import numpy as np
 
-    from speedproof.report.stored import Context
+    from speedproof.reporting.stored import Context
 
     return Context(
         command=shlex.join(["speedproof", *args.argv]),

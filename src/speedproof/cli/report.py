@@ -9,9 +9,9 @@ from speedproof.cli.command import Args, Argument, Command, Option
 from speedproof.cli.console import Console
 from speedproof.cli.options import outputs
 from speedproof.cli.outputs import check_outputs, write_outputs
-from speedproof.report.formats import Reported
-from speedproof.report.stored import read_document
-from speedproof.report.versions import reports
+from speedproof.reporting.formats import Reported
+from speedproof.reporting.stored import read_document
+from speedproof.reporting.versions import reports
 
 COMMAND = Command(
     (

@@ -10,9 +10,9 @@ from speedproof.api.ended_sessions import EndedSession, GateOutcome, SessionResu
 from speedproof.cli.command import Args
 from speedproof.cli.console import Console
 from speedproof.cli.outputs import context_of, write_outputs, write_whole
-from speedproof.report.formats import Reported
-from speedproof.report.model import Report, Text
-from speedproof.report.names import enumerate_names
+from speedproof.reporting.formats import Reported
+from speedproof.reporting.model import Report, Text
+from speedproof.reporting.names import enumerate_names
 
 
 def report(

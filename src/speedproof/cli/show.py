@@ -28,12 +28,12 @@ def run(args: Args, console: Console) -> int:
     """Carry the command out."""
     suite = load(args.files, args).select(args.only, args.skip, args.metric or "all")
     if args.json:
-        from speedproof.report.json import to_json
-        from speedproof.report.stored import store
+        from speedproof.reporting.json import to_json
+        from speedproof.reporting.stored import store
 
         console.out.write(to_json("show", [store(suite)]))
     else:
-        from speedproof.report.samples import report
+        from speedproof.reporting.samples import report
 
         console.write(report(suite, everything=args.all))
     return 0

@@ -71,9 +71,9 @@ class SessionLine(msgspec.Struct, frozen=True, tag="session", omit_defaults=True
     # Unit and direction of each metric beyond the built-in ones, ``{"score": ("ops/s", "higher")}``
     units: dict[str, tuple[str, str]] = {}
     options: dict[str, str] = {}  # the options of the session as JSON texts, see :class:`SessionOptions`
-    environment: dict[str, str] = {}  # the machine, see :mod:`speedproof.measure.environment`
+    environment: dict[str, str] = {}  # the machine, see :mod:`speedproof.measuring.environment`
     warnings: tuple[str, ...] = ()  # what may disturb the measurements
-    # What the commands consist of, by path: :mod:`speedproof.measure.programs` says how a file is known again
+    # What the commands consist of, by path: :mod:`speedproof.measuring.programs` says how a file is known again
     files: dict[str, str] = {}
     # By benchmark, the candidates that lack it, or were not built: they are not measured, and no gate passes
     absent: dict[str, tuple[str, ...]] = {}

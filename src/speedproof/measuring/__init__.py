@@ -1,0 +1,1 @@
+"""The runner: commands executed in random order until the comparison is decided."""

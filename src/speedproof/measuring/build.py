@@ -1,0 +1,276 @@
+"""Builds of revisions, kept by what they are made of: commit, build command and tools."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from speedproof.errors import UsageError
+from speedproof.measuring.cache import cache_folder
+from speedproof.measuring.execute import RunError, shell_command
+from speedproof.measuring.revisions import Revision, check_out
+
+# Of those that are there, the version is a part of what a build is made of.
+_TOOLS = ("cc", "c++", "gcc", "g++", "clang", "ld", "rustc", "cargo", "go", "javac", "make", "cmake")
+_VARIABLES = (
+    "CC", "CXX", "CPPFLAGS", "CFLAGS", "CXXFLAGS", "LDFLAGS", "RUSTFLAGS", "GOFLAGS", "CGO_CFLAGS", "MAKEFLAGS",
+)  # fmt: skip
+_SHOWN_LINES = 15
+_KEY = 16
+_LIMIT_BYTES = 5 << 30
+_LEAST_FREE = 1 << 20
+
+
+class Build(Struct, frozen=True):
+    """A revision that is ready to run."""
+
+    revision: Revision  # what was built
+    # Where its commands run; paths of all builds are of one length, because a path's length moves the stack
+    folder: Path
+    cached: bool  # whether it was there already
+    seconds: float = 0.0  # how long it took
+
+
+class CachedBuild(Struct, frozen=True):
+    """One entry of the cache: its folder, what it is of, and its size in bytes."""
+
+    folder: Path
+    name: str
+    size: int
+    used: float
+
+
+class BuildRevision(Protocol):
+    """Builds a revision, or finds it built; in use until the session ends, or for as long as is said."""
+
+    def __call__(self, revision: Revision, held: contextlib.ExitStack | None = None) -> Build:
+        """Where it is."""
+
+
+def tools(variables: Sequence[str] = ()) -> dict[str, str]:
+    """What a build is made with: the first line of ``--version`` of every tool that is there, and variables."""
+    found = {name: os.environ[name] for name in (*_VARIABLES, *variables) if name in os.environ}
+    for tool in _TOOLS:
+        if (program := shutil.which(tool)) is not None:
+            word = "version" if tool == "go" else "--version"
+            with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+                said = subprocess.run([program, word], capture_output=True, timeout=20, check=False).stdout
+                found[f"{tool} --version"] = said.decode(errors="replace").partition("\n")[0]
+    return found
+
+
+class BuildCache:
+    """Builds below the user's cache folder.
+
+    A build counts when its stamp is there, which is written last: one that was killed is made anew. What is in
+    use is locked, so that no other session removes it.
+    """
+
+    def __init__(self, folder: Path | None = None, *, limit: int = _LIMIT_BYTES) -> None:
+        self._folder = folder or cache_folder() / "builds"
+        self._limit = limit
+
+    def builds(self) -> list[CachedBuild]:
+        """What is there, the longest unused first."""
+        found = []
+        for stamp in self._folder.glob("*/built.json"):
+            with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+                name = str(json.loads(stamp.read_text(encoding="utf-8"))["name"])
+                found.append(CachedBuild(stamp.parent, name, _size(stamp.parent), stamp.stat().st_mtime))
+        return sorted(found, key=lambda build: build.used)
+
+    def trim(self, limit: int | None = None) -> list[CachedBuild]:
+        """Remove what is unfinished, and the longest unused above the limit; not what is in use."""
+        known = self.builds()
+        for folder in self._folder.glob("?" * _KEY):
+            if folder.is_dir() and not (folder / "built.json").exists():
+                self._remove(folder)
+        most = self._limit if limit is None else limit
+        total, gone = sum(build.size for build in known), []
+        for build in known:
+            if total <= most:
+                break
+            if self._remove(build.folder):
+                gone.append(build)
+                total -= build.size
+        return gone
+
+    def _remove(self, folder: Path) -> bool:
+        with contextlib.ExitStack() as stack:
+            if not self._lock(stack, folder.name, fcntl.LOCK_EX | fcntl.LOCK_NB):
+                return False
+            # The stamp first: what is half removed is no build.
+            (folder / "built.json").unlink(missing_ok=True)
+            shutil.rmtree(folder, ignore_errors=True)
+        return True
+
+    def _lock(self, stack: contextlib.ExitStack, key: str, how: int) -> bool:
+        file = os.open(self._folder / f"{key}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        try:
+            fcntl.flock(file, how)
+        except BlockingIOError:
+            os.close(file)
+            return False
+        stack.callback(os.close, file)
+        return True
+
+    @contextlib.contextmanager
+    def all(
+        self,
+        top: Path,
+        revisions: Sequence[Revision],
+        command: str,
+        *,
+        inside: str = "",
+        variables: Sequence[str] = (),
+        copies: int | None = None,
+        tell: Callable[[str], object] = print,
+    ) -> Iterator[list[Build]]:
+        """Build every revision before any is measured; what is built is in use until the end."""
+        with self.one_by_one(top, command, inside=inside, variables=variables, tell=tell) as build:
+            builds: list[Build] = []
+            failure: RunError | None = None
+            for number, revision in enumerate(revisions):
+                try:
+                    wanted = [replace(revision, number=n) for n in range(copies)] if copies else [revision]
+                    builds += [build(one) for one in wanted]
+                except RunError as error:
+                    if number == 0 or len(revisions) == 2:
+                        raise
+                    failure = error
+                    tell(f"left out: {error}")
+            if len({build.revision.name for build in builds}) < 2 and failure is not None:
+                raise RunError(f"no revision but {revisions[0].name} can be built; the last: {failure}")
+            yield builds
+
+    @contextlib.contextmanager
+    def one_by_one(
+        self,
+        top: Path,
+        command: str,
+        *,
+        inside: str = "",
+        variables: Sequence[str] = (),
+        tell: Callable[[str], object] = print,
+    ) -> Iterator[BuildRevision]:
+        """As :meth:`all`, for whoever learns only while measuring what to build next."""
+        made_with = tools(variables)
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UsageError(f"{self._folder}: builds cannot be kept there: {error.strerror}") from None
+        with contextlib.ExitStack() as stack:
+
+            def build(revision: Revision, held: contextlib.ExitStack | None = None) -> Build:
+                return self._build(held or stack, top, revision, (inside, command), made_with, tell)
+
+            yield build
+        self.trim()
+
+    def _build(
+        self,
+        stack: contextlib.ExitStack,
+        top: Path,
+        revision: Revision,
+        how: tuple[str, str],
+        made_with: Mapping[str, str],
+        tell: Callable[[str], object],
+    ) -> Build:
+        parts: dict[str, object] = {
+            "top": str(top),
+            "commit": revision.commit,
+            "content": revision.content,
+            "build": list(how),
+        }
+        parts |= {"again": "yes"} if revision.again else {}
+        parts |= {} if revision.number is None else {"number": revision.number}
+        parts |= {} if revision.drawn is None else {"drawn": revision.drawn}
+        whole = json.dumps(parts | {"with": dict(made_with)}, sort_keys=True)
+        key = hashlib.sha256(whole.encode(errors="surrogateescape")).hexdigest()[:_KEY]
+        folder = self._folder / key
+        tree, stamp = folder / "tree", folder / "built.json"
+        inside = tree / how[0]
+        # Whoever comes second waits for the build of the first; both then share it.
+        self._lock(stack, key, fcntl.LOCK_SH)
+        if stamp.exists():
+            os.utime(stamp)
+            return Build(revision, inside, cached=True, seconds=_seconds(stamp))
+        with contextlib.ExitStack() as building:
+            self._lock(building, f"{key}.building", fcntl.LOCK_EX)
+            if not stamp.exists():
+                shutil.rmtree(folder, ignore_errors=True)
+                folder.mkdir(parents=True)
+                which = "" if revision.number is None else f", build {revision.number + 1}"
+                tell(f"building {revision.name}{which}")
+                begun = time.monotonic()
+                with self._roomy():
+                    check_out(top, revision, tree)
+                    if not inside.is_dir():
+                        raise RunError(f"{revision.name}: has no folder {how[0]}")
+                    command = how[1].replace("{seed}", str(revision.seed))
+                    _carry_out(command, inside, folder / "build.log", revision)
+                    took = round(time.monotonic() - begun, 3)
+                    known = {"name": revision.name, "seconds": took, **json.loads(whole)}
+                    stamp.write_text(json.dumps(known), encoding="utf-8")
+        return Build(revision, inside, cached=False, seconds=_seconds(stamp))
+
+    @contextlib.contextmanager
+    def _roomy(self) -> Iterator[None]:
+        """A full disk is no fault of the revision."""
+        try:
+            yield
+        except (RunError, UsageError, OSError):
+            if shutil.disk_usage(self._folder).free > _LEAST_FREE:
+                raise
+            raise UsageError(
+                f"{self._folder}: no room is left for builds; 'speedproof cache --clear' removes old ones, and "
+                "XDG_CACHE_HOME=FOLDER keeps them elsewhere"
+            ) from None
+
+
+def _seconds(stamp: Path) -> float:
+    """How long a build took; 0 for one of an older program, which did not say."""
+    return float(json.loads(stamp.read_text(encoding="utf-8")).get("seconds", 0.0))
+
+
+def _carry_out(command: str, tree: Path, log: Path, revision: Revision) -> None:
+    if not command:
+        return
+    with log.open("wb") as output:
+        code = subprocess.run(
+            shell_command(command),
+            cwd=tree,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            check=False,
+        ).returncode
+    if code:
+        lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+        shown = "\n".join(f"  {line}" for line in lines[-_SHOWN_LINES:])
+        how = f"was killed by signal {-code}" if code < 0 else f"exited with code {code}"
+        if not lines:
+            raise RunError(f"{revision.name}: the build {command!r} {how} and printed nothing")
+        where = f"the end of {log}" if len(lines) > _SHOWN_LINES else "its output"
+        raise RunError(f"{revision.name}: the build {command!r} {how}; {where}:\n{shown}")
+
+
+def _size(folder: Path) -> int:
+    total = 0
+    for path, _, names in os.walk(folder):
+        for name in names:
+            with contextlib.suppress(OSError):
+                total += (Path(path) / name).lstat().st_blocks * 512
+    return total

@@ -1,0 +1,274 @@
+"""Commits of a repository, each built when it is first needed, and measured in pairs; the file that keeps them."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from statistics import median
+
+import msgspec
+from msgspec.structs import replace
+
+from speedproof.data.session_file import (
+    Line,
+    PlannedBenchmark,
+    PlannedBuild,
+    PlannedVersion,
+    RunLine,
+    SessionLine,
+)
+from speedproof.errors import FormatError, UsageError
+from speedproof.measuring.build import BuildCache, BuildRevision
+from speedproof.measuring.environment import snapshot
+from speedproof.measuring.execute import RunError
+from speedproof.measuring.executor import CommandExecutor
+from speedproof.measuring.plan import Hooks, as_built, plan_trees
+from speedproof.measuring.programs import lacks, not_found
+from speedproof.measuring.revisions import Revision, repository, resolve
+from speedproof.measuring.store import new_head, read_sessions
+
+_BENCHMARK = "command"
+_PAIR = 2
+_RUNS_OF_A_BUILD = 5
+# Builds that are used once are not kept for long: the cache's limit is looked at after so many pairs.
+_TRIM_EVERY = 16
+
+
+class BisectRequest(msgspec.Struct, frozen=True):
+    """What is bisected, and how; a session's file keeps it, so that it can be gone on with."""
+
+    repository: str  # the repository, and the folder in it where commands run
+    inside: str
+    commits: tuple[str, ...]  # whole hashes, oldest first
+    command: str | tuple[str, ...]  # the benchmark
+    build: str = ""  # builds a commit; empty for nothing to build
+    build_env: tuple[str, ...] = ()  # variables that builds depend on
+    shell: str = ""  # the shell that carries the benchmark out; none by default
+    confidence: float = 0.95  # as :func:`bisect` takes them
+    min_change: float = 0.01
+    timeout: float | None = None  # seconds after which a run is ended
+    seed: int = 0  # of the order within pairs, and of fresh builds
+    runs: int = 1  # of each side of a pair; their median counts
+
+    @property
+    def fresh(self) -> bool:
+        """Whether every pair has builds of its own."""
+        return "{seed}" in self.build
+
+    @classmethod
+    def of(
+        cls,
+        folder: Path,
+        names: Sequence[str],
+        command: str | Sequence[str],
+        *,
+        build: str = "",
+        build_env: Sequence[str] = (),
+        shell: str = "",
+        confidence: float = 0.95,
+        min_change: float = 0.01,
+        timeout: float | None = None,
+        seed: int | None = None,
+        runs: int | None = None,
+    ) -> BisectRequest:
+        """Look the commits up."""
+        top = repository(folder)
+        fresh = "{seed}" in build
+        if runs is not None and not fresh:
+            raise UsageError("--runs is for fresh builds: it needs {seed} in --build")
+        if runs == 0:
+            raise UsageError("--runs 0 measures nothing; give 1 or more")
+        return cls(
+            str(top),
+            "" if folder == top else str(folder.relative_to(top)),
+            tuple(revision.commit for revision in resolve(top, names)),
+            command if isinstance(command, str) else tuple(command),
+            build,
+            tuple(build_env),
+            shell,
+            confidence,
+            min_change,
+            timeout,
+            secrets.randbits(32) if seed is None else seed,
+            runs or (_RUNS_OF_A_BUILD if fresh else 1),
+        )
+
+    @classmethod
+    def stored(cls, path: Path) -> BisectRequest:
+        """What a session's file keeps."""
+        return _request_of(path, read_sessions(path)[-1].head)
+
+
+def _request_of(file: Path, head: SessionLine) -> BisectRequest:
+    try:
+        return msgspec.json.decode(head.options.get("bisect", ""), type=BisectRequest)
+    except (msgspec.MsgspecError, RecursionError, ValueError):
+        raise FormatError(str(file), f"session {head.session}", "is not a session of a bisection") from None
+
+
+def head_of(request: BisectRequest, names: Sequence[str], before: Sequence[str]) -> SessionLine:
+    """The first line of a session."""
+    text = request.command if isinstance(request.command, str) else " ".join(request.command)
+    versions = tuple(PlannedVersion(name, (text,), text) for name in names)
+    return new_head(
+        [PlannedBenchmark(_BENCHMARK, versions)],
+        seed=request.seed,
+        options={"bisect": msgspec.json.encode(request).decode()},
+        environment=snapshot(),
+        resumes=tuple(before),
+    )
+
+
+class Recalled(msgspec.Struct, frozen=True):
+    """What earlier sessions measured."""
+
+    sessions: tuple[str, ...] = ()  # their names
+    # In order: of a pair two positions, the older first, and their times; of a commit that failed its position.
+    found: tuple[tuple[int, int, float, float] | int, ...] = ()
+    block: int = 0  # the number of the next one
+    builds: dict[str, int] = {}  # how many of a commit were used
+    load: float = 0.0  # the largest at the start of one
+
+
+def recalled(file: Path, request: BisectRequest, names: Sequence[str]) -> Recalled:
+    """Read the earlier sessions of a bisection; a pair that was cut short does not count."""
+    if not file.exists() or not file.stat().st_size:
+        return Recalled()
+    sessions = read_sessions(file)
+    found: list[tuple[int, int, float, float] | int] = []
+    builds: dict[str, int] = {}
+    following = 0
+    for session in sessions:
+        if _request_of(file, session.head) != request:
+            raise FormatError(str(file), f"session {session.head.session}", "belongs to another bisection")
+        blocks: dict[int, dict[int, list[float]]] = {}
+        failed: dict[int, int] = {}
+        for run in session.runs:
+            following = max(following, run.block + 1)
+            if run.version not in names:
+                continue
+            place = names.index(run.version)
+            if run.build is not None:
+                builds[run.version] = max(builds.get(run.version, 0), run.build + 1)
+            if run.exit != 0 or run.timed_out:
+                failed[run.block] = place
+            elif not run.warmup:
+                blocks.setdefault(run.block, {}).setdefault(place, []).append(run.metrics["time"])
+        for block in sorted({*blocks, *failed}):
+            times = blocks.get(block, {})
+            if block in failed:
+                found += [failed[block]] if 0 < failed[block] < len(names) - 1 else []
+            elif len(times) == _PAIR and all(len(own) == request.runs for own in times.values()):
+                first, last = sorted(times)
+                found.append((first, last, median(times[first]), median(times[last])))
+    load = max(float(session.head.environment.get("load", "0")) for session in sessions)
+    return Recalled(tuple(s.head.session for s in sessions), tuple(found), following, builds, load)
+
+
+class CommitRunner:
+    """Builds what a pair needs and has not yet, warms it up, and measures run by run."""
+
+    def __init__(
+        self,
+        request: BisectRequest,
+        revisions: Mapping[str, Revision],
+        cache: BuildCache,
+        build: BuildRevision,
+        append: Callable[[Line], None],
+        session: str,
+        clock: Callable[[], float],
+        builds: Mapping[str, int],
+    ) -> None:
+        self._request, self._revisions, self._cache, self._build = request, revisions, cache, build
+        self._executor = CommandExecutor(timeout=request.timeout)
+        self._append, self._session, self._clock = append, session, clock
+        self._planned: dict[str, tuple[PlannedVersion, int | None]] = {}
+        self._used = dict(builds)
+        self._block = -1
+        self._held = ExitStack()
+        self._started = clock()
+        self.spent = 0.0
+
+    def ready(self, name: str, block: int) -> None:
+        """Build one side of a pair, where that is to be done, and warm it up."""
+        if self._request.fresh and block != self._block:
+            self._held.close()
+            self._planned.clear()
+            if block % _TRIM_EVERY == 0:
+                self._cache.trim()
+        self._block = block
+        if name not in self._planned:
+            try:
+                version, number = self._built(name)
+            except RunError:
+                # A build that fails is kept as a run that failed: whoever goes on leaves the commit out again.
+                at = round(self._clock() - self._started, 6)
+                self._append(RunLine(self._session, _BENCHMARK, name, block, 0, at, {}, 1, False, True))
+                raise
+            self._measured(version, number, block, 0, warmup=True)
+            self._planned[name] = version, number
+
+    def run(self, name: str, block: int, place: int) -> float:
+        """One run's time."""
+        began = self._clock()
+        seconds = self._measured(*self._planned[name], block, place, warmup=False)
+        self.spent += self._clock() - began
+        return seconds
+
+    def close(self) -> None:
+        """Let go of what is in use."""
+        self._held.close()
+
+    def _built(self, name: str) -> tuple[PlannedVersion, int | None]:
+        fresh, revision = self._request.fresh, self._revisions[name]
+        number = self._used.get(name, 0) if fresh else None
+        if number is not None:
+            self._used[name] = number + 1
+            revision = replace(revision, number=number, drawn=self._request.seed)
+        built = self._build(revision, self._held if fresh else None)
+        tree = PlannedBuild(str(built.folder), revision.padding if fresh else 0)
+        (benchmark,) = plan_trees(self._request.command, {name: [tree]}, {}, Hooks(self._request.shell))
+        if missing := not_found([benchmark]):
+            raise RunError(lacks(name, missing, self._request.build))
+        return as_built(benchmark.versions[0], tree) if fresh else benchmark.versions[0], number
+
+    def _measured(
+        self, version: PlannedVersion, number: int | None, block: int, place: int, *, warmup: bool
+    ) -> float:
+        at = round(self._clock() - self._started, 6)
+        run = self._executor.measure(version)
+        kept = (run.metrics, run.exit, run.timed_out, warmup, run.left_behind, number)
+        self._append(RunLine(self._session, _BENCHMARK, version.name, block, place, at, *kept))
+        if run.failed:
+            raise RunError(f"{version.name}: {version.text!r} {run.describe_failure()}")
+        return run.metrics["time"]
+
+
+@contextmanager
+def commit_runner(
+    request: BisectRequest,
+    revisions: Mapping[str, Revision],
+    append: Callable[[Line], None],
+    session: str,
+    *,
+    builds: Mapping[str, int],
+    tell: Callable[[str], object],
+    clock: Callable[[], float] = time.monotonic,
+) -> Iterator[CommitRunner]:
+    """What measures; its builds are in use until the end."""
+    cache = BuildCache()
+    with cache.one_by_one(
+        Path(request.repository),
+        request.build,
+        inside=request.inside,
+        variables=request.build_env,
+        tell=tell,
+    ) as build:
+        runner = CommitRunner(request, revisions, cache, build, append, session, clock, builds)
+        try:
+            yield runner
+        finally:
+            runner.close()

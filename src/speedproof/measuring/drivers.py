@@ -1,0 +1,263 @@
+"""Other tools' benchmarks: how each is asked for a file that can be read, and for some of its benchmarks only.
+
+An invocation of the tool is one run; what it measured inside is nested in it, so its median stands for it. The
+table knows words only: what a tool wrote is read by the format of the same name.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from speedproof.data.session_file import PlannedBenchmark, PlannedVersion
+from speedproof.errors import FormatError, UsageError
+from speedproof.measuring.execute import Run, RunError
+from speedproof.measuring.executor import CommandExecutor
+
+Words = list[str]
+
+
+class Driver(Struct, frozen=True):
+    """A tool."""
+
+    # From the user's words and the place for results to words that also write them there
+    ask: Callable[[Words, str], Words]
+    # From those words, the wanted benchmarks and the others to words that measure as few of the others as the
+    # tool can leave out
+    narrow: Callable[[Words, Sequence[str], Sequence[str]], Words]
+    printed: bool = False  # whether the results are what it prints
+    # From the place for results to variables that name it
+    env: Callable[[str], dict[str, str]] = field(default=lambda place: {})
+
+
+def _all(words: Words, wanted: Sequence[str], others: Sequence[str]) -> Words:
+    """For a tool that has no filter."""
+    return words
+
+
+# What every dialect lets be escaped: POSIX's and Rust's refuse blanks and colons, POSIX's closing brackets, too.
+_SPECIAL = re.compile(r"[.\[\\()*+?{|^$]")
+
+
+def _any_of(names: Collection[str]) -> str:
+    """An expression in every dialect."""
+    return f"^({'|'.join(_SPECIAL.sub(_escaped, name) for name in names)})$"
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return f"\\{found[0]}"
+
+
+def _without(words: Words, wanted: Sequence[str], others: Sequence[str]) -> Words:
+    """What hyperfine measures are the commands that it is given; which has which name, it alone knows."""
+    named = any(word.startswith(("-n", "--command-name")) for word in words)
+    return words if named else [word for word in words if word not in others]
+
+
+def _deselect(words: Words, wanted: Sequence[str], others: Sequence[str]) -> Words:
+    """What begins with a name is deselected, too, so one that others begin with stays."""
+    gone = [name for name in others if not any(other.startswith(name) for other in wanted)]
+    return [*words, *(f"--deselect={name}" for name in gone)]
+
+
+def _google_filter(words: Words, wanted: Sequence[str], others: Sequence[str]) -> Words:
+    return [*words, f"--benchmark_filter={_any_of(wanted)}"]
+
+
+def _go_option(words: Words) -> str:
+    return "-bench" if words[1:2] == ["test"] else "-test.bench"
+
+
+def _ask_go(words: Words, place: str) -> Words:
+    option = _go_option(words)
+    given = any(word.lstrip("-").partition("=")[0] == option[1:] for word in words)
+    return words if given else [*words, f"{option}=.", option.replace("bench", "run") + "=^$"]
+
+
+def _go_filter(words: Words, wanted: Sequence[str], others: Sequence[str]) -> Words:
+    """An expression a level; no deeper than the shallowest name, which a deeper one would leave out."""
+    bare = [re.sub(r"^.*\.(?=[A-Z_]\w*(/|$))", "", name) for name in wanted]
+    # Its processors follow a name, unless there is one only; then the number is the name's own.
+    bare += [name for of in bare if (name := re.sub(r"-\d+$", "", of)) != of]
+    levels = [f"Benchmark{name}".split("/") for name in bare]
+    depth = min(map(len, levels))
+    parts = (_any_of(dict.fromkeys(level[i] for level in levels)) for i in range(depth))
+    return [*words, f"{_go_option(words)}={'/'.join(parts)}"]
+
+
+def _ask_pyperf(words: Words, place: str) -> Words:
+    """After a subcommand, whose own words may be a program and its options."""
+    named = [i for i, word in enumerate(words) if word in ("timeit", "command") and "pyperf" in words[:i]]
+    at = named[0] + 1 if named else len(words)
+    return [*words[:at], "-o", place, *words[at:]]
+
+
+def _jmh_excludes(words: Words, wanted: Sequence[str], others: Sequence[str]) -> Words:
+    """Methods of which no set of parameters is wanted."""
+    kept = {name.partition(":")[0] for name in wanted}
+    gone = {name.partition(":")[0] for name in others} - kept
+    return [*words, "-e", _any_of(sorted(gone))] if gone else words
+
+
+def _after_dashes(words: Words) -> Words:
+    return words if "--" in words or words[1:2] != ["bench"] else [*words, "--"]
+
+
+def _criterion_filter(words: Words, wanted: Sequence[str], others: Sequence[str]) -> Words:
+    return [*_after_dashes(words), _any_of(wanted)]
+
+
+DRIVERS = {
+    "criterion": Driver(
+        lambda words, place: words, _criterion_filter, env=lambda place: {"CRITERION_HOME": place}
+    ),
+    "go": Driver(_ask_go, _go_filter, printed=True),
+    "google-benchmark": Driver(
+        lambda words, place: [*words, f"--benchmark_out={place}", "--benchmark_out_format=json"],
+        _google_filter,
+    ),
+    "hyperfine": Driver(lambda words, place: [*words, "--export-json", place], _without),
+    "jmh": Driver(lambda words, place: [*words, "-rf", "json", "-rff", place], _jmh_excludes),
+    "pyperf": Driver(_ask_pyperf, _all),
+    "pytest-benchmark": Driver(lambda words, place: [*words, f"--benchmark-json={place}"], _deselect),
+}
+"""By the name of the format that reads what they write."""
+
+
+_NO_PLUGIN = re.compile(rb"unrecognized arguments:.* --benchmark-")
+
+
+class ToolExecutor(Struct):
+    """Runs a tool, and takes from its file one value for each of its benchmarks."""
+
+    driver: str  # which tool
+    executor: CommandExecutor  # starts it
+    folder: Path  # for its files; none outlives its run
+    read: Callable[[Path], Mapping[str, float]]  # from a file to the median seconds of each benchmark in it
+    # By version, what it calls a benchmark that has another name in the session
+    aliases: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    _seen: dict[str, list[str]] = field(default_factory=dict)
+    _whole: bool = False
+
+    def begin(self, version: PlannedVersion) -> None:
+        """Carry out the setup command."""
+        self.executor.begin(version)
+
+    def finish(self, version: PlannedVersion) -> None:
+        """Carry out the cleanup command."""
+        self.executor.finish(version)
+
+    def measure(self, version: PlannedVersion) -> Run:
+        """Run the tool once, whole."""
+        return self._invoke(version, ())[0]
+
+    def explain(self, run: Run, metric: str) -> str:
+        """Say why a benchmark has no value."""
+        return "the tool measured it in another run, and not in this one"
+
+    def discover(self, version: PlannedVersion) -> dict[str, float]:
+        """Run the tool once for what its benchmarks are."""
+        run, found = self._invoke(version, ())
+        if self.driver == "pytest-benchmark" and _NO_PLUGIN.search(run.stderr):
+            raise RunError(
+                f"{version.text!r}: pytest-benchmark is not installed for its Python; pip install pytest-benchmark"
+            )
+        if run.failed:
+            raise RunError(f"{version.text!r} {run.describe_failure()}")
+        if not found:
+            how = "printed" if DRIVERS[self.driver].printed else "wrote"
+            raise RunError(
+                f"{version.text!r} {how} nothing in which the reader of {self.driver} finds a time; is it "
+                f"{self.driver} that this starts?"
+            )
+        return found
+
+    def measure_all(
+        self, version: PlannedVersion, wanted: Sequence[str], asked: Sequence[str]
+    ) -> dict[str, Run]:
+        """Run the tool once for what is asked for; all of it from then on where its filter loses some."""
+        own = self.aliases.get(version.name, {})
+        known = set(self._seen.get(version.name, ()))
+        names = [called for name in asked if (called := own.get(name, name)) in known]
+        run, found = self._invoke(version, () if self._whole else names)
+        if not (run.failed or self._whole or found.keys() >= set(names)):
+            self._whole = True
+            run, found = self._invoke(version, ())
+        of = {name: own.get(name, name) for name in wanted}
+        return {
+            name: replace(run, metrics={"time": found[called]} if called in found else {})
+            for name, called in of.items()
+        }
+
+    def _invoke(self, version: PlannedVersion, wanted: Sequence[str]) -> tuple[Run, dict[str, float]]:
+        place = self.folder / "results"
+        tool = DRIVERS[self.driver]
+        # A tool that is asked for what it would measure anyway is better not asked: its own choice may say more.
+        known = self._seen.get(version.name, [])
+        others = [name for name in known if name not in wanted]
+        words = tool.ask(list(version.command), str(place))
+        if wanted and others:
+            words = tool.narrow(words, wanted, others)
+        env = {**version.env, **tool.env(str(place))}
+        executor = replace(self.executor, capture=self.executor.capture or tool.printed)
+        run = executor.measure(PlannedVersion(
+            version.name, tuple(words), version.text, env, version.cwd,
+            prepare=version.prepare, conclude=version.conclude,
+        ))  # fmt: skip
+        try:
+            if tool.printed and not run.failed and run.stdout.strip():
+                place.write_bytes(run.stdout)
+            found = dict(self.read(place)) if place.exists() and not run.failed else {}
+        except FormatError as error:
+            raise RunError(
+                f"{version.text!r} wrote results that cannot be read: {error.message}; {run.describe_output()}"
+            ) from None
+        finally:
+            if place.is_dir():
+                shutil.rmtree(place)
+            else:
+                place.unlink(missing_ok=True)
+        if not wanted:
+            self._seen[version.name] = list(found)
+        return run, found
+
+
+# What benchmarks are called of which each side has one, under another name.
+_ALONE = "command"
+
+
+def planned(
+    versions: Sequence[PlannedVersion], found: Mapping[str, Mapping[str, float]]
+) -> tuple[tuple[PlannedBenchmark, ...], dict[str, dict[str, str]], dict[str, tuple[str, ...]]]:
+    """The benchmarks that the reference and some candidate have, what a side calls them, and who lacks which."""
+    first, *others = versions
+    base = list(found[first.name])
+    aliases: dict[str, dict[str, str]] = {}
+    alone = all(len(found[v.name]) == 1 for v in versions)
+    if alone and len({name for v in versions for name in found[v.name]}) > 1:
+        # One benchmark a side: commands that differ are what is compared, whatever they are called.
+        aliases = {v.name: {_ALONE: next(iter(found[v.name]))} for v in versions}
+        base = [_ALONE]
+    plan, absent = [], {}
+    for name in base:
+        sides = [v for v in others if aliases.get(v.name, {}).get(name, name) in found[v.name]]
+        if lacking := tuple(v.name for v in others if v not in sides):
+            absent[name] = lacking
+        if sides:
+            plan.append(PlannedBenchmark(name, (first, *sides)))
+    if not aliases:
+        absent |= {n: (first.name,) for v in others for n in found[v.name] if n not in base}
+    if not plan:
+        told = "; ".join(lacks(name, versions, first.name) for name, versions in list(absent.items())[:6])
+        raise UsageError(f"{first.name} and the others have no benchmark in common: {told}")
+    return tuple(plan), aliases, absent
+
+
+def lacks(benchmark: str, versions: Sequence[str], reference: str) -> str:
+    """That these versions have no such benchmark."""
+    return f"{benchmark}: not in {', '.join(versions)}{', the reference' if reference in versions else ''}"

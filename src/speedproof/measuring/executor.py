@@ -1,0 +1,70 @@
+"""The executor of real commands: hooks around each run, and every metric that was asked for."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from speedproof.data.session_file import PlannedVersion
+from speedproof.measuring.execute import Job, Run, execute, run_shell
+from speedproof.measuring.metrics import Energy, OutputMetric, PerfStat
+
+_SHELL_TRIALS = 20
+
+
+class CommandExecutor(Struct, frozen=True):
+    """Executes commands."""
+
+    stdin: str = os.devnull  # file for their standard input
+    capture: bool = False  # keep standard output; metrics read from it
+    timeout: float | None = None  # seconds
+    output_metrics: tuple[OutputMetric, ...] = ()  # read from the output
+    perf: PerfStat | None = None  # counters
+    energy: Energy | None = None  # package energy
+
+    def begin(self, version: PlannedVersion) -> None:
+        """Carry out the setup command."""
+        run_shell(version.setup, "setup", env=version.env, cwd=version.cwd)
+
+    def finish(self, version: PlannedVersion) -> None:
+        """Carry out the cleanup command."""
+        run_shell(version.cleanup, "cleanup", env=version.env, cwd=version.cwd)
+
+    def measure(self, version: PlannedVersion) -> Run:
+        """Prepare, run once, conclude; only the run itself is measured."""
+        run_shell(version.prepare, "prepare", env=version.env, cwd=version.cwd)
+        job = Job(version.command, version.env, version.cwd, self.stdin, self.capture, self.timeout)
+        if self.perf is not None:
+            job = self.perf.wrap(job)
+        before = self.energy.read() if self.energy is not None else ()
+        run = execute(job)
+        if not run.failed:
+            counted = run.metrics if self.perf is None else self.perf.read()
+            run = replace(run, metrics={**counted, **self._extra(run, before)})
+        run_shell(version.conclude, "conclude", env=version.env, cwd=version.cwd)
+        return run
+
+    def explain(self, run: Run, metric: str) -> str:
+        """Say why a run has no value of a metric; empty when nothing is known."""
+        if metric == "memory":
+            return "it needs less memory than the runner itself, which hides its peak"
+        return next((own.explain(run) for own in self.output_metrics if own.name == metric), "")
+
+    def _extra(self, run: Run, before: tuple[float, ...]) -> Mapping[str, float]:
+        extra: dict[str, float] = {}
+        if self.energy is not None:
+            extra["energy"] = self.energy.used(before, self.energy.read())
+        for metric in self.output_metrics:
+            value = metric.read(run)
+            if value is not None:
+                extra[metric.name] = value
+        return extra
+
+
+def shell_start(command: tuple[str, ...]) -> float:
+    """Median seconds that a shell needs to do nothing."""
+    times = sorted(execute(Job(command)).metrics["time"] for _ in range(_SHELL_TRIALS))
+    return times[_SHELL_TRIALS // 2]

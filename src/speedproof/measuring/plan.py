@@ -1,0 +1,315 @@
+"""What to measure: from commands and parameter lists, or from a TOML file of benchmarks x versions."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import shlex
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct, field
+from msgspec.structs import fields, replace
+
+from speedproof.data.session_file import PlannedBenchmark, PlannedBuild, PlannedVersion
+from speedproof.errors import FormatError, UsageError
+from speedproof.measuring.execute import shell_command
+from speedproof.measuring.shell_syntax import shell_syntax
+from speedproof.measuring.toml_tables import check_members, lists, table_of, text_of, texts
+
+# Only its length matters: it moves the stack.
+_PADDING = "SPEEDPROOF_PADDING"
+_PLACEHOLDER = re.compile(r"\{([\w-]+)\}")
+# How a shell is asked for, on the command line and in a suite.
+_SHELL_OPTION = "use --shell"
+_SHELL_MEMBER = "put shell = 'sh' before the first table"
+
+
+class Hooks(Struct, frozen=True):
+    """What goes with every command."""
+
+    shell: str = ""  # a shell that carries commands out; empty: they are started directly
+    cwd: str = ""  # working directory; empty for the runner's
+    env: Mapping[str, str] = field(default_factory=dict)  # variables added to the environment
+    setup: str = ""  # shell commands around the runs
+    prepare: str = ""
+    conclude: str = ""
+    cleanup: str = ""
+
+
+def _filled(text: str, values: Mapping[str, str]) -> str:
+    """Replace ``{name}`` by its value; other braces stay, commands are full of them."""
+    return _PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), text)
+
+
+def leftover_placeholders(plan: Sequence[PlannedBenchmark]) -> dict[str, str]:
+    """What still looks like a placeholder in the commands of a plan."""
+    found: dict[str, str] = {}
+    for benchmark in plan:
+        for version in benchmark.versions:
+            for match in _PLACEHOLDER.finditer(version.text):
+                found.setdefault(match[1], version.text)
+    return found
+
+
+def idle_parameters(plan: Sequence[PlannedBenchmark]) -> dict[str, dict[str, None]]:
+    """The parameters that leave some version as it is: its benchmarks measure one thing several times."""
+    groups: dict[tuple[str, str, str], list[PlannedVersion]] = {}
+    for benchmark in plan:
+        for name in benchmark.parameters:
+            others = {key: value for key, value in benchmark.parameters.items() if key != name}
+            title = benchmark.name.removesuffix(_suffix(benchmark.parameters)) + _suffix(others)
+            for version in benchmark.versions:
+                groups.setdefault((name, title, version.name), []).append(version)
+    idle: dict[str, dict[str, None]] = {}
+    for (name, _, label), versions in groups.items():
+        if len(versions) > 1 and all(version == versions[0] for version in versions):
+            idle.setdefault(name, {}).setdefault(label)
+    return idle
+
+
+def _suffix(values: Mapping[str, str]) -> str:
+    """What the values of the parameters add to the name of a benchmark."""
+    return " ".join(f"{key}={value}" for key, value in values.items())
+
+
+def _version(
+    name: str,
+    command: str | Sequence[str],
+    hooks: Hooks,
+    values: Mapping[str, str],
+    remedy: str = _SHELL_OPTION,
+) -> PlannedVersion:
+    cwd = _filled(hooks.cwd, values)
+    if isinstance(command, str):
+        text = _filled(command, values)
+        words = shell_command(text, hooks.shell) if hooks.shell else _split(text, cwd, remedy)
+    else:
+        words = tuple(_filled(word, values) for word in command)
+        text = shlex.join(words)
+    if not words:
+        raise UsageError("a command is empty")
+    return PlannedVersion(
+        name,
+        words,
+        text,
+        {key: _filled(value, values) for key, value in hooks.env.items()},
+        cwd,
+        setup=_filled(hooks.setup, values),
+        prepare=_filled(hooks.prepare, values),
+        conclude=_filled(hooks.conclude, values),
+        cleanup=_filled(hooks.cleanup, values),
+    )
+
+
+def _split(text: str, cwd: str, remedy: str) -> tuple[str, ...]:
+    """The words of a command that is started directly."""
+    try:
+        words = tuple(shlex.split(text))
+    except ValueError as error:
+        raise UsageError(f"{text!r}: {error}; quote it, or {remedy}") from None
+    # Passed on as an argument it would make another program of it, and the verdict would be about that one.
+    if piece := shell_syntax(text, cwd):
+        raise UsageError(
+            f"{text!r}: only a shell knows what {piece} stands for; {remedy}, or, to pass it on to the program as "
+            f"it is, write {shlex.quote(piece)}"
+        )
+    return words
+
+
+def _check_values(name: str, values: Sequence[str]) -> None:
+    """Refuse a value that occurs twice: two benchmarks, or versions, would have one name."""
+    if twice := [value for number, value in enumerate(values) if value in values[:number]]:
+        raise UsageError(f"the parameter {name} has the value {twice[0]!r} twice")
+
+
+def _labels(names: Sequence[str], commands: Sequence[str]) -> list[str]:
+    """Names for the versions; a command that occurs again, as in an A/A test, gets a number."""
+    labels = list(names)
+    for command in commands[len(names) :]:
+        again = 2
+        label = command
+        while label in labels:
+            label = f"{command} ({again})"
+            again += 1
+        labels.append(label)
+    if len(set(labels)) < len(labels):
+        raise UsageError("two versions have the same --name")
+    return labels
+
+
+def plan_commands(
+    commands: Sequence[str | Sequence[str]],
+    names: Sequence[str],
+    parameters: Mapping[str, Sequence[str]],
+    hooks: Hooks,
+    *,
+    benchmark: str = "command",
+) -> tuple[PlannedBenchmark, ...]:
+    """Plan commands that are versions of one benchmark."""
+    if not commands:
+        raise UsageError("nothing to run: give commands as quoted strings, one after --, or --suite FILE")
+    for name, choices in parameters.items():
+        _check_values(name, choices)
+        if not any(f"{{{name}}}" in (c if isinstance(c, str) else " ".join(c)) for c in commands):
+            raise UsageError(f"no command has the placeholder {{{name}}} of the parameter list")
+    variants: list[tuple[str, str | Sequence[str], dict[str, str]]]
+    rest = dict(parameters)
+    if len(commands) == 1 and parameters:
+        first = next(iter(parameters))
+        variants = [(f"{first}={value}", commands[0], {first: value}) for value in rest.pop(first)]
+    else:
+        variants = [(c if isinstance(c, str) else shlex.join(c), c, {}) for c in commands]
+    if len(names) > len(variants):
+        raise UsageError(f"{len(names)} names for {len(variants)} versions")
+    labels = _labels(names, [label for label, _, _ in variants])
+    benchmarks = []
+    for combination in itertools.product(*rest.values()):
+        values = dict(zip(rest, combination, strict=True))
+        versions = tuple(
+            _version(label, command, hooks, {"version": label, **values, **own})
+            for label, (_, command, own) in zip(labels, variants, strict=True)
+        )
+        benchmarks.append(PlannedBenchmark(f"{benchmark} {_suffix(values)}".strip(), versions, values))
+    return tuple(benchmarks)
+
+
+def plan_trees(
+    command: str | Sequence[str],
+    trees: Mapping[str, Sequence[PlannedBuild]],
+    parameters: Mapping[str, Sequence[str]],
+    hooks: Hooks,
+    *,
+    benchmark: str = "command",
+) -> tuple[PlannedBenchmark, ...]:
+    """Plan one command in several folders, which are its versions."""
+    benchmarks = []
+    for combination in itertools.product(*parameters.values()):
+        values = dict(zip(parameters, combination, strict=True))
+        versions = tuple(
+            _in_tree(
+                _version(name, command, replace(hooks, cwd=""), {"version": name, **values}), hooks, builds
+            )
+            for name, builds in trees.items()
+        )
+        benchmarks.append(PlannedBenchmark(f"{benchmark} {_suffix(values)}".strip(), versions, values))
+    return tuple(benchmarks)
+
+
+def _in_tree(version: PlannedVersion, hooks: Hooks, builds: Sequence[PlannedBuild]) -> PlannedVersion:
+    """A version in the folder of its build, or of each of its builds in turn."""
+    inside = tuple(msgspec.structs.replace(build, cwd=str(Path(build.cwd) / hooks.cwd)) for build in builds)
+    several = inside if builds[0].padding or len(builds) > 1 else ()
+    return msgspec.structs.replace(version, cwd=inside[0].cwd, builds=several)
+
+
+def as_built(version: PlannedVersion, build: PlannedBuild) -> PlannedVersion:
+    """A version as one of its builds: in its folder, with an environment of its size."""
+    env = {**version.env, _PADDING: "x" * build.padding}
+    return msgspec.structs.replace(version, cwd=build.cwd, env=env)
+
+
+def plan_calibration(command: str | Sequence[str], hooks: Hooks) -> tuple[PlannedBenchmark, ...]:
+    """Plan a command against itself."""
+    versions = tuple(_version(name, command, hooks, {}) for name in ("A", "A again"))
+    return (PlannedBenchmark("calibration", versions),)
+
+
+class _Benchmark(Struct, frozen=True):
+    command: str = ""
+    commands: Mapping[str, str] = field(default_factory=dict)
+    parameters: Mapping[str, list[str]] = field(default_factory=dict)
+    cwd: str = ""
+    env: Mapping[str, str] = field(default_factory=dict)
+    setup: str = ""
+    prepare: str = ""
+    conclude: str = ""
+    cleanup: str = ""
+
+
+def read_plan(path: Path) -> tuple[PlannedBenchmark, ...]:
+    """Read a suite of benchmarks x versions."""
+    name = str(path)
+    try:
+        suite = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise FormatError(name, "", f"not TOML: {error}") from None
+    except UnicodeDecodeError as error:
+        raise FormatError(name, f"byte {error.start + 1}", "not TOML, which is UTF-8") from None
+    check_members(name, "", suite, ("versions", "benchmarks", "shell"))
+    shell = text_of(name, "shell", suite.get("shell", ""))
+    versions = {
+        title: texts(name, f"versions.{title}", table, tables=("env",))
+        for title, table in table_of(name, "versions", suite.get("versions", {})).items()
+    }
+    planned = [
+        item
+        for title, table in table_of(name, "benchmarks", suite.get("benchmarks", {})).items()
+        for item in _planned(
+            name, path.parent, title, _benchmark(name, f"benchmarks.{title}", table), versions, shell
+        )
+    ]
+    if not planned:
+        raise FormatError(name, "benchmarks", "defines no benchmark; add [benchmarks.NAME] tables")
+    return tuple(planned)
+
+
+def _benchmark(file: str, where: str, value: object) -> _Benchmark:
+    table = table_of(file, where, value)
+    check_members(file, where, table, [item.name for item in fields(_Benchmark)])
+    readers: dict[str, Any] = {"commands": texts, "env": texts, "parameters": lists}
+    read = {key: readers.get(key, text_of)(file, f"{where}.{key}", item) for key, item in table.items()}
+    for name, values in read.get("parameters", {}).items():
+        try:
+            _check_values(name, values)
+        except UsageError as error:
+            raise FormatError(file, where, str(error)) from None
+    return _Benchmark(**read)
+
+
+def _planned(
+    file: str,
+    folder: Path,
+    title: str,
+    benchmark: _Benchmark,
+    tables: Mapping[str, dict[str, Any]],
+    shell: str,
+) -> list[PlannedBenchmark]:
+    labels = list(tables or benchmark.commands)
+    where = f"benchmarks.{title}"
+    if not labels:
+        raise FormatError(file, where, "no versions: add [versions.NAME] tables, or 'commands' by version")
+    missing = [label for label in labels if not (benchmark.command or benchmark.commands.get(label))]
+    if missing:
+        raise FormatError(file, where, f"no command for {', '.join(missing)}")
+    if unknown := [label for label in benchmark.commands if label not in labels]:
+        raise FormatError(file, f"{where}.commands", f"{', '.join(unknown)}: no such version")
+    result = []
+    for combination in itertools.product(*benchmark.parameters.values()):
+        values = dict(zip(benchmark.parameters, combination, strict=True))
+        versions = []
+        for label in labels:
+            words = dict(tables.get(label, {}))
+            env = words.pop("env", {})
+            cwd = words.get("cwd", benchmark.cwd)
+            hooks = Hooks(
+                shell,
+                str(folder / cwd) if cwd else str(folder) if str(folder) != "." else "",
+                {**benchmark.env, **env},
+                benchmark.setup,
+                benchmark.prepare,
+                benchmark.conclude,
+                benchmark.cleanup,
+            )
+            command = benchmark.commands.get(label, benchmark.command)
+            try:
+                versions.append(
+                    _version(label, command, hooks, {"version": label, **words, **values}, _SHELL_MEMBER)
+                )
+            except UsageError as error:
+                raise FormatError(file, where, str(error)) from None
+        result.append(PlannedBenchmark(f"{title} {_suffix(values)}".strip(), tuple(versions), values))
+    return result

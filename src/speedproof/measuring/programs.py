@@ -1,0 +1,144 @@
+"""What the commands consist of: files by content, so that a program that was built anew is noticed.
+
+Blocks compare what ran. A session that goes on with another one must run the same programs, and a program that
+is rebuilt while it is measured makes one sample of two programs. Looked at are the program of every command and
+each of its words that names a file (a script after its interpreter, an input), also inside a shell command.
+Libraries that a program loads are not looked at.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shlex
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from pathlib import Path
+
+from speedproof.data.session_file import PlannedBenchmark, PlannedVersion, StoredSession
+from speedproof.measuring.execute import find_program
+
+# Beyond this a file is told by size and time: reading it would cost more than a second, and empty the page cache.
+_HASHED_BYTES = 256 << 20
+_OPERATORS = frozenset("();<>|&")
+_ASSIGNMENT = re.compile(r"\w+=")
+# A session's start is stored in whole seconds, and file systems keep times in steps of their own.
+_SLACK_SECONDS = 2.0
+
+
+def fingerprints(plan: Iterable[PlannedBenchmark]) -> dict[str, str]:
+    """Describe the content of every file that the commands of a plan name."""
+    paths = dict.fromkeys(
+        path for benchmark in plan for version in benchmark.versions for path in _files_of(version)
+    )
+    return {str(path): _fingerprint(path) for path in paths}
+
+
+def not_found(plan: Iterable[PlannedBenchmark]) -> str:
+    """The first program of a plan that is not there, unless a setup command may still make it."""
+    for benchmark in plan:
+        for version in benchmark.versions:
+            found = find_program(version.command[0], {**os.environ, **version.env})
+            if not version.setup and not (found and (Path.cwd() / version.cwd / found).exists()):
+                return version.command[0]
+    return ""
+
+
+def lacks(name: str, missing: str, build: str) -> str:
+    """That a revision has not got its program, and what may be done."""
+    if build:
+        return f"{name}: has no {missing} after its build"
+    return f"{name}: has no {missing}; if it has to be built, give --build CMD"
+
+
+def replaced(
+    plan: Iterable[PlannedBenchmark], before: Mapping[str, str], after: Mapping[str, str]
+) -> list[tuple[str, str, str]]:
+    """The programs (not the other files) that are not what they were."""
+    return [
+        (benchmark.name, version.name, path)
+        for benchmark in plan
+        for version in benchmark.versions
+        if before and (files := _files_of(version))
+        for path in (str(files[0]),)
+        if before.get(path) != after.get(path)
+    ]
+
+
+def was_changed(session: StoredSession, now: Mapping[str, str]) -> list[str]:
+    """What is not what it was in a session, so that its blocks may not be continued.
+
+    A command's own output may be among its words and changes with every run. Of the files that are not programs
+    only those count, therefore, that changed after the last run.
+    """
+    before = session.head.files
+    end = ran_until(session)
+
+    def late(path: str) -> bool:
+        try:
+            return Path(path).stat().st_mtime > end + _SLACK_SECONDS
+        except OSError:
+            return True
+
+    programs = [path for _, _, path in replaced(session.head.benchmarks, before, now)]
+    # One that the commands do not name from here is another file's namesake at most; one that is gone is a change.
+    gone = {path: "" for path in before if not Path(path).is_file()}
+    inputs = [path for path in before if before[path] != {**before, **now, **gone}[path] and late(path)]
+    return list(dict.fromkeys([*programs, *inputs]))
+
+
+def ran_until(session: StoredSession) -> float:
+    """When the last run of a session ended, in seconds of the epoch."""
+    started = datetime.fromisoformat(session.head.started).timestamp()
+    return max((started + run.at + run.metrics.get("time", 0.0) for run in session.runs), default=started)
+
+
+def _files_of(version: PlannedVersion) -> list[Path]:
+    """The program first, when it is found; then every word that names a file."""
+    folder = Path.cwd() / version.cwd
+    env = {**os.environ, **version.env}
+    words, starts = list(version.command), [version.command[0]]
+    if version.command[-2:] == ("-c", version.text):
+        words, starts = [*words[:-2], *_shell_words(version.text)], [*starts, *_shell_starts(version.text)]
+    found = [program for name in starts if (program := find_program(name, env))]
+    values = [part for word in words for part in (word, word.partition("=")[2]) if part]
+    paths = [folder / name for name in (*found, *values)]
+    return list(dict.fromkeys(path for path in paths if path.is_file()))
+
+
+def _tokens(text: str) -> list[str]:
+    lexer = shlex.shlex(text, posix=True, punctuation_chars=True)
+    lexer.whitespace_split = True
+    try:
+        return list(lexer)
+    except ValueError:
+        # Shells know more quotes than this lexer does.
+        return text.split()
+
+
+def _shell_words(text: str) -> list[str]:
+    return [token for token in _tokens(text) if not set(token) <= _OPERATORS]
+
+
+def _shell_starts(text: str) -> list[str]:
+    """The words that a shell would look up as programs: the first, and those after an operator."""
+    starts, first = [], True
+    for token in _tokens(text):
+        if set(token) <= _OPERATORS:
+            first = not set(token) & set("<>")
+        elif first and not _ASSIGNMENT.match(token):
+            starts.append(token)
+            first = False
+    return starts
+
+
+def _fingerprint(path: Path) -> str:
+    try:
+        facts = path.stat()
+        if facts.st_size <= _HASHED_BYTES and os.access(path, os.R_OK):
+            with path.open("rb") as file:
+                return f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"
+    except OSError:
+        return "unreadable"
+    return f"size:{facts.st_size} changed:{facts.st_mtime_ns}"

@@ -1,0 +1,186 @@
+"""A bisection in words: the commit, the proof, and what else is known."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+
+from speedproof.protocols.bisection import BisectionFinding, BisectionOutcome
+from speedproof.reporting.model import Report, Style, Text
+from speedproof.reporting.numbers import factor, percent, plural, rough
+
+_SHOWN = 8
+# Forecasts beyond this many runs say nothing.
+_ENDLESS = 1e6
+# Bounds that leave no more than this are equality: a bound is found to within its tolerance.
+_NOTHING = 1e-9
+
+
+class ToldBisection(Struct, frozen=True):
+    """A bisection for other programs; positions in ``finding`` count in ``commits``, oldest first."""
+
+    finding: BisectionFinding
+    commits: tuple[str, ...]
+    min_change: float
+
+
+def bisection_report(
+    found: BisectionFinding,
+    commits: Sequence[str],
+    min_change: float,
+    file: str = "",
+    *,
+    varied: bool | None = None,
+    load: str = "",
+) -> Report:
+    """The ending of a bisection: at most ten lines, but for the commits of an open one.
+
+    ``varied``: whether every pair had fresh builds, None when nothing was built; ``load``: of the machine.
+    """
+    return Report(
+        "",
+        tuple(_headline(found, commits, min_change, varied)),
+        notes=tuple(_notes(found, commits, min_change, varied, load)),
+        hints=(f"Go on: speedproof bisect --resume {file}",) if file and found.open else (),
+        command="bisect",
+        data=ToldBisection(found, tuple(commits), min_change),
+    )
+
+
+def _headline(
+    found: BisectionFinding, commits: Sequence[str], min_change: float, varied: bool | None
+) -> Iterator[Text]:
+    ends = f"{commits[-1]} against {commits[0]}"
+    sure = percent(1 - found.alpha)
+    if found.outcome is BisectionOutcome.NOTHING:
+        yield Text(f"Nothing changed by {percent(min_change)} or more.", "strong")
+        yield Text(f"{ends}: {_between(found.change_low, found.change_high)}, proven ({sure} confidence)")
+        return
+    if found.outcome is BisectionOutcome.UNPROVEN:
+        yield Text(f"Undecided: no change is proven{_more_runs(found, min_change, varied)}.", "warning")
+        if found.change_low > 0 or math.isfinite(found.change_high):
+            yield Text(f"{ends}: {_between(found.change_low, found.change_high)} ({sure} confidence)")
+        return
+    slower = found.change > 1
+    kind = "slow" if slower else "fast"
+    style: Style = "bad" if slower else "good"
+    whole = f"{ends}: {_least(found.change, found.change_low, found.change_high)} ({sure} confidence)"
+    if found.outcome is BisectionOutcome.CULPRIT and found.culprit is not None and found.parent is not None:
+        size = f"{_least(found.step, found.step_low, found.step_high)} ({sure} confidence)"
+        if len(found.credible) == 1:
+            yield Text(f"{commits[found.culprit]} is the first {kind} commit", style)
+            yield Text(f"against its parent: {size}")
+            yield Text(whole)
+            return
+        yield Text(f"One of these {len(found.credible)} is the first {kind} commit:", style)
+        yield from _listed(found, commits, "could not be measured")
+        if (found.parent, found.culprit) != (0, len(commits) - 1):
+            yield Text(f"{commits[found.culprit]} against {commits[found.parent]}: {size}")
+        yield Text(whole)
+        return
+    yield Text(
+        f"Undecided: the first {kind} commit is not confirmed{_more_runs(found, min_change, varied)}.",
+        "warning",
+    )
+    yield Text(f"The commits that could be it ({sure}):", style)
+    yield from _listed(found, commits)
+    yield Text(whole)
+
+
+def _listed(found: BisectionFinding, commits: Sequence[str], skipped: str = "left out") -> Iterator[Text]:
+    for i in found.credible[:_SHOWN]:
+        yield Text(f"  {commits[i]}{f' ({skipped})' if i in found.skipped else ''}")
+    if (more := len(found.credible) - _SHOWN) > 0:
+        yield Text(f"  ... {more} more")
+
+
+def _more_runs(found: BisectionFinding, min_change: float, varied: bool | None) -> str:
+    more = found.outlook.more_runs if found.tick <= min_change else 0.0
+    if not 0 < more < _ENDLESS:
+        return ""
+    return f": about {rough(math.ceil(more), 1)} more {'builds' if varied else 'runs'} would tell"
+
+
+def _runs(pairs: int, varied: bool | None) -> str:
+    """What was measured: every run of a pair of fresh builds is that of a build of its own."""
+    return plural(2 * pairs, "build" if varied else "run")
+
+
+def _notes(
+    found: BisectionFinding,
+    commits: Sequence[str],
+    min_change: float,
+    varied: bool | None,
+    load: str,
+) -> Iterator[Text]:
+    if found.more:
+        told = f"{percent(found.second)} likely"
+        if found.unexplained:
+            rest, sure = _between(found.rest_low, found.rest_high), percent(1 - found.alpha)
+            told = f"{rest} beside this one, {sure} confidence if the load stayed the same"
+        yield Text(
+            f"Another change may remain ({told}): bisect before and after this commit, which proves it or not.",
+            "warning",
+        )
+    if found.open:
+        yield from _reasons(found, min_change, varied, load)
+    left = f"; {len(found.skipped)} left out" if found.skipped else ""
+    how = "paired at random" if varied else "in random pairs"
+    yield Text(f"{_runs(found.pairs, varied)} {how}, {len(commits)} commits{left}.", "dim")
+    if varied:
+        yield Text("Every pair had fresh builds, layouts varied: this is said of the code.", "dim")
+    elif varied is False and found.culprit is not None:
+        yield Text(
+            "One build of each commit: this is said of these builds; {seed} in --build varies the layout.",
+            "dim",
+        )
+
+
+def _reasons(found: BisectionFinding, min_change: float, varied: bool | None, load: str) -> Iterator[Text]:
+    """Why it is open."""
+    outlook = found.outlook
+    if found.tick > min_change:
+        yield Text(
+            f"The times are read in steps of {percent(found.tick, 2)}, too coarse for a change of "
+            f"{percent(min_change)}: let the program do more, or measure it finer.",
+            "warning",
+        )
+    elif outlook.noise > 0:
+        told = f"{'Builds' if varied else 'Runs'} of one commit scatter by {percent(outlook.noise, 2)}"
+        if math.isfinite(outlook.visible):
+            told += (
+                f", so {_runs(found.pairs, varied)} show a change of {percent(outlook.visible, 2)} or more"
+            )
+        if math.isfinite(outlook.enough_noise):
+            told += f"; at {percent(outlook.enough_noise, 2)} these would have been enough"
+        yield Text(f"{told}.", "warning")
+    if load:
+        yield Text(f"{load[0].upper()}{load[1:]}.", "warning")
+
+
+def _least(change: float, low: float, high: float) -> str:
+    """A proven change in its natural direction."""
+    size, least, kind = (change, low, "slower") if change >= 1 else (1 / change, 1 / high, "faster")
+    if least - 1 <= _NOTHING:
+        return f"{factor(size)} {kind}, too coarsely timed for a bound"
+    return f"{factor(size)} {kind}, at least {factor(least, -1)}"
+
+
+def _between(low: float, high: float) -> str:
+    if max(abs(low - 1), abs(high - 1)) <= _NOTHING:
+        return "equal"
+    return f"{_side(low)} to {_side(high)}"
+
+
+def _side(change: float) -> str:
+    if change == 0 or math.isinf(change):
+        return "unknown"
+    return f"{factor(change, 1)} slower" if change >= 1 else f"{factor(1 / change, 1)} faster"
+
+
+def progress_line(stage: str, found: BisectionFinding) -> str:
+    """One line while it is measured."""
+    left = f", {plural(len(found.credible), 'commit')} left" if found.credible else ""
+    return f"{plural(2 * found.pairs, 'run')} so far; now {stage}{left}"

@@ -1,0 +1,168 @@
+"""What data cannot know, and what was seen against an assumption, in sentences that say what to do."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from speedproof.protocols.assumptions import Assumption
+from speedproof.protocols.machine_speeds import MachineSpeeds
+from speedproof.protocols.results import Caveat, Comparison, Verdict
+from speedproof.reporting.model import Text
+from speedproof.reporting.names import nicknames
+from speedproof.reporting.numbers import factor, level, percent, plural
+
+
+def caveats(found: Sequence[Caveat], versions: Sequence[str] = ()) -> Iterator[Text]:
+    """What the data cannot know, a sentence each, with the command that cures it.
+
+    Versions are named as ``versions``, if given, are told apart; of two the second need not be named.
+    """
+    names = list(dict.fromkeys([*versions, *(name for caveat in found for name in caveat.versions)]))
+    short = dict(zip(names, nicknames(names), strict=True))
+    distinct = list(dict.fromkeys(found))
+    places = Counter((caveat.kind, i, name) for caveat in distinct for i, name in enumerate(caveat.versions))
+    groups: dict[tuple[object, ...], list[Caveat]] = {}
+    for caveat in distinct:
+        alike: tuple[object, ...] = caveat.versions
+        if caveat.kind in _OF_TWO and len(caveat.versions) == 2:
+            shared = max((0, 1), key=lambda i, c=caveat: places[c.kind, i, c.versions[i]])  # type: ignore[misc]
+            alike = (shared, caveat.versions[shared])
+        groups.setdefault((caveat.kind, alike, caveat.benchmarks, caveat.detail), []).append(caveat)
+    for alike_ones in groups.values():
+        yield Text(_sentence(alike_ones, short), "warning")
+
+
+_APART = 0.03
+_OF_TWO = (Assumption.INTERLEAVED, Assumption.ONE_SESSION, Assumption.TWO_MEASUREMENTS)
+"""What concerns two versions, so that several may have it with the same one."""
+
+
+def two_speeds(
+    machine: MachineSpeeds | None, reference: str, candidate: str, both: str = "Both versions"
+) -> Iterator[Text]:
+    """That the machine has two speeds, and what is left of the change at equal speed."""
+    if machine is None:
+        return
+    who = {"both": both, "reference": reference, "candidate": candidate}[machine.sides]
+    seen = (
+        f"{who} ran at one of two speeds (factor {machine.factor:.1f}) in {machine.benchmarks} of "
+        f"{plural(machine.of, 'benchmark')}"
+    )
+    if machine.sides != "both":
+        # Of which speed the other version is, nobody knows.
+        yield Text(f"{seen}: likely the machine, not the program, and so may be the change.", "warning")
+        return
+    left = machine.speedup
+    told = f"{factor(max(left, 1 / left))} {'faster' if left >= 1 else 'slower'}"
+    change = "as fast" if left == 1 else told
+    yield Text(f"{seen}: the machine, not the program. At equal speed {candidate} is {change}.", "warning")
+
+
+def session_floor(found: Sequence[Comparison]) -> Iterator[Text]:
+    """How much sessions of identical code differ, where verdicts were held against that."""
+    reaches = [c.floor.reach for c in found if c.floor is not None]
+    if reaches:
+        yield held_against(reaches, len(reaches), len(found), 1 - found[0].alpha)
+
+
+def held_against(reaches: Sequence[float], known: int, of: int, confidence: float) -> Text:
+    """That sessions differ by so much at least and at most, known for some comparisons of all."""
+    some = f" (known for {plural(known, 'benchmark')})" if known < of else ""
+    told = f"Sessions of the same code differ by {up_to(reaches, confidence)}{some}"
+    return Text(f"{told}: verdicts are held against that.", "dim")
+
+
+def told_of_sessions(found: Comparison) -> bool:
+    """Whether the reason why a comparison is undecided says it already."""
+    needed = found.needed
+    return found.floor is not None and needed is not None and needed.reference is needed.candidate is None
+
+
+def up_to(reaches: Sequence[float], confidence: float = 0.95) -> str:
+    """By how much sessions differ, of the calmest and of the noisiest benchmark."""
+    least, most = (percent(pick(reaches), 2) for pick in (min, max))
+    seen = most if least == most else f"{least.removesuffix(' %')} to {most}, by benchmark"
+    return f"up to {seen} ({level(confidence)})"
+
+
+def beside_medians(shown: Iterable[Comparison]) -> Iterator[Text]:
+    """That a change is no ratio of the medians in its row, where one of the rows would make a reader wonder."""
+    if any(_differs(c) for c in shown):
+        yield Text("change: of a typical pair of runs; medians alone would give another ratio.", "dim")
+
+
+def _differs(c: Comparison) -> bool:
+    """By more than rounding, whichever direction is better."""
+    old, new, speedup = c.reference.median, c.candidate.median, c.speedup.value
+    told = c.protocol == "typical" and c.quantity == "speedup"
+    if not (told and all(0 < value < math.inf for value in (old, new, speedup))):
+        return False
+    return abs(abs(math.log(speedup)) - abs(math.log(old) - math.log(new))) > _APART
+
+
+def _sentence(alike: Sequence[Caveat], short: Mapping[str, str]) -> str:
+    """Caveats of one kind that have one version, or all of them, in common."""
+    caveat = alike[0]
+    firsts = [short[name] for name in dict.fromkeys(c.versions[0] for c in alike if c.versions)]
+    seconds = [short[name] for name in dict.fromkeys(c.versions[1] for c in alike if len(c.versions) == 2)]
+    some = f" in {plural(len(caveat.benchmarks), 'benchmark')}" if caveat.benchmarks else ""
+    if caveat.kind is Assumption.TWO_MEASUREMENTS and seconds:
+        return f"{_listed(firsts + seconds)} hold the same values{some}: one measurement, given twice"
+    if caveat.kind is Assumption.INTERLEAVED and seconds:
+        order = "first" if len(short) == 2 else f"before {_listed(seconds)}"
+        return f"{_listed(firsts)} ran {order}{some}, so drift counts as change. Cure: speedproof run"
+    if caveat.kind is Assumption.ONE_SESSION and seconds:
+        count = "two" if len(alike) == 1 else "several"
+        who = "Measured" if len(short) == 2 else f"{_listed(firsts + seconds)} were measured"
+        return f"{who} in {count} sessions{some}, which may differ, too. Cure: speedproof run"
+    if caveat.kind is Assumption.SEVERAL_SESSIONS:
+        return f"Few sessions{some}, of which {caveat.detail}. Cure: four of each version"
+    if caveat.kind is Assumption.PLANNED_SIZE:
+        file = shlex.quote(caveat.detail) if caveat.detail else "FILE"
+        return f"Stopped on its result{some}. The verdict that holds: speedproof run --review {file}"
+    if caveat.kind is Assumption.SEVERAL_PROCESSES:
+        who = "Each side" if len(caveat.versions) != 1 else firsts[0]
+        return f"{who} is one process{some}: another start may differ more. Repeat whole processes."
+    detail = f" ({caveat.detail})" if caveat.detail else ""
+    title, remedy = caveat.kind.title, caveat.kind.remedy
+    told = f"Not known{some}: {title}{detail}"
+    return f"{told}; {remedy}." if remedy else f"{told}."
+
+
+def _listed(names: Sequence[str]) -> str:
+    """At most two names, and how many others there are."""
+    *most, last = [*names[:1], f"{len(names) - 1} others"] if len(names) > 2 else names
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def failed(found: Sequence[Comparison], *, undermining: bool) -> dict[Assumption, int]:
+    """Assumptions that did not hold, each with the number of its benchmarks, the most frequent first."""
+    seen = {
+        (check.kind, result.benchmark)
+        for result in found
+        for check in (result.undermining if undermining else result.failed_checks)
+        if check.kind not in (Assumption.TWO_MEASUREMENTS, Assumption.PLANNED_SIZE)  # said once, as a caveat
+    }
+    counts = Counter(kind for kind, _ in seen)
+    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0].value)))
+
+
+def undermining(found: Sequence[Comparison], *, undecided: bool = False) -> Iterator[Text]:
+    """What undermines verdicts, in one sentence; of undecided ones only where that is wanted."""
+    found = [c for c in found if undecided or c.verdict is not Verdict.UNDECIDED]
+    counts = failed(found, undermining=True)
+    if not counts:
+        return
+    benchmarks = len({c.benchmark for c in found if c.undermining})
+    if len({c.benchmark for c in found}) == 1:
+        kinds = ", ".join(kind.title for kind in counts)
+        yield Text(f"! Not met: {kinds}; the true risk may be larger.", "warning")
+        return
+    kinds = ", ".join(f"{kind.title} ({count})" for kind, count in counts.items())
+    yield Text(
+        f"! In {plural(benchmarks, 'benchmark')} the true risk may be larger; not met: {kinds}.",
+        "warning",
+    )

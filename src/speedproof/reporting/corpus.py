@@ -1,0 +1,360 @@
+"""A corpus in words: what it holds, and what a query gives."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from speedproof.data.names import enumerate_names
+from speedproof.protocols.questions import QUESTIONS
+from speedproof.protocols.results import Comparison, Verdict
+from speedproof.reporting.caveats import beside_medians, caveats, held_against, two_speeds
+from speedproof.reporting.cells import cut_left, width_of
+from speedproof.reporting.hpt import conclusion
+from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text
+from speedproof.reporting.names import common_prefix, short_names, shortened
+from speedproof.reporting.numbers import factor, level, percent, plural, values
+from speedproof.reporting.suite import version_columns
+from speedproof.reporting.words import (
+    STYLES,
+    asked_of,
+    at_least,
+    change,
+    effect,
+    gain_and_loss,
+    geometric_mean,
+    interval,
+)
+
+if TYPE_CHECKING:
+    from speedproof.corpus.conclude import Conclusion
+    from speedproof.corpus.info import CorpusInfo
+    from speedproof.corpus.partial import Whole
+
+_SHOWN = 5
+_LINE = 80
+_WHOLE = 76
+
+
+def size_of(count: int) -> str:
+    """A number of bytes."""
+    size, unit = float(count), "B"
+    for larger in ("kB", "MB", "GB", "TB"):
+        if size < 1000:
+            break
+        size, unit = size / 1000, larger
+    return f"{size:.0f} {unit}" if size >= 10 or unit == "B" else f"{size:.1f} {unit}"
+
+
+def _fits(names: Sequence[str]) -> bool:
+    """Whether names, and how many more there are, are one line."""
+    return width_of(", ".join(names)) <= _LINE - len("Tags:  and 100 more")
+
+
+def contents(found: CorpusInfo) -> Report:
+    """What ``speedproof corpus info`` shows."""
+    headline = [
+        Text(
+            f"{plural(found.rows, 'sample')} of {plural(found.benchmarks, 'benchmark')} in "
+            f"{plural(len(found.versions), 'version')}: {found.values:,} values, {size_of(found.bytes)}",
+            "strong",
+        )
+    ]
+    if not found.complete:
+        headline.append(Text("The build was cut short; the same command goes on with it.", "warning"))
+    names = [name for name, _ in found.versions]
+    whole = max(map(width_of, names), default=0) <= _WHOLE
+    facts = {
+        "Read from": plural(found.inputs, "file"),
+        "Stored in": f"{plural(found.files, 'Parquet file')}, schema {found.schema}",
+        "Versions": enumerate_names(names if whole else short_names(names).values(), 6),
+        "Metrics": enumerate_names(name for name, _ in found.metrics),
+        "Values a sample": f"{found.least:g} to {found.most:g}, half have {found.middle:g} or more",
+        "Machines": str(found.machines) if found.machines else "",
+        "Sessions": str(found.sessions),
+        "Tags": enumerate_names(found.tags, next((k for k in range(8, 1, -1) if _fits(found.tags[:k])), 1)),
+    }
+    if found.least == found.most:
+        facts["Values a sample"] = f"{found.least:g}"
+    facing = [Text(f"{name}: {value}") for name, value in facts.items() if value and found.rows]
+    query = f"speedproof corpus query {shlex.quote(found.name)}"
+    notes = [Text(f"Units are mixed in {b} ({m}): {u}", "warning") for b, m, u in found.mixed[:3]]
+    if len(found.mixed) > 3:
+        notes.append(Text(f"... and in {len(found.mixed) - 3} more", "warning"))
+    if not whole:
+        notes.append(Text(f"SQL knows them whole: {query} 'SELECT DISTINCT version FROM corpus'", "dim"))
+    notes += _pooled(found)
+    if found.rejects:
+        notes.append(Text(f"Not read: {plural(found.rejects, 'file')} or parts of files:", "warning"))
+        for file, place, reason in found.rejected:
+            why = ": ".join(part for part in (place, reason) if part)
+            told = [f"  {file}: {why}"]
+            if width_of(told[0]) > _LINE:  # a name is never broken
+                cut = width_of(file) > _LINE - 3
+                told = [f"  {'…' if cut else ''}{cut_left(file, _LINE - 4 if cut else _LINE)}:", f"    {why}"]
+            notes += [Text(line, "dim") for line in told]
+        if found.rejects > len(found.rejected):
+            notes.append(Text(f"  All: {query} 'FROM rejects'", "dim"))
+    return Report(
+        f"corpus {found.name}",
+        tuple(headline),
+        (),
+        (*facing, *notes),
+        command="corpus info",
+        data=found,
+    )
+
+
+def _pooled(found: CorpusInfo) -> Iterator[Text]:
+    """That versions pool files of different builds, commits or machines, and the remedy."""
+    if not found.pooled:
+        return
+    one = len(found.pooled) == 1
+    who = shortened(found.pooled, 24)[0] if one else plural(len(found.pooled), "version")
+    fields = ", ".join(found.apart[:2]) + (", ..." if len(found.apart) > 2 else "")
+    yield Text(f"! {who} pool{'s' if one else ''} files that differ in {fields}.", "warning")
+    if found.everywhere:
+        yield Text(f"  Tell them apart: corpus build --by {shlex.quote(','.join(found.apart))}", "warning")
+    else:
+        yield Text("  Give each its version: speedproof corpus build NAME=PATH ... -o DIR", "warning")
+
+
+def table_of(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], total: int) -> Report:
+    """What ``speedproof corpus query`` shows on a terminal: the first rows."""
+    numbers = {name for name in columns if rows and all(isinstance(row[name], int | float) for row in rows)}
+
+    def cells() -> Iterator[tuple[Cell, ...]]:
+        for row in rows:
+            yield tuple(Cell(_said(row[name])) for name in columns)
+
+    shown = Table.of(tuple(Column(name, right=name in numbers) for name in columns), cells())
+    more = (Text(f"... {total - len(rows)} more rows: --all"),) if total > len(rows) else ()
+    return Report("", (), (shown,), more, command="corpus query")
+
+
+def _said(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, list | tuple) and len(value) > 4:
+        return f"[{', '.join(_said(v) for v in value[:3])}, ... {len(value)}]"
+    return str(value)
+
+
+def comparisons(
+    found: Conclusion,
+    versions: Sequence[str] = (),
+    *,
+    details: bool = False,
+    everything: bool = False,
+    drawn: Mapping[tuple[str, str, str], dict[str, Any]] | None = None,
+    pairs: int = 0,
+) -> Report:
+    """What ``speedproof corpus compare`` shows: the answer as of two versions, then the clearest changes.
+
+    ``versions`` are all of the corpus, among which names must stay distinct. ``drawn`` are panels for a page, by
+    both versions and the benchmark. ``pairs`` says how many pairs of versions were asked for, where that is known.
+    """
+    asked = f"({asked_of(found.headline)}, {level(1 - found.alpha)})"
+    unread = [Text(f"Left out: {reason}", "bad") for reason in found.failures[:3]]
+    if len(found.failures) > 3:
+        unread.append(Text(f"... and {len(found.failures) - 3} more parts", "bad"))
+    title = f"corpus {found.corpus}: {found.metric}"
+    if not found.comparisons:
+        return Report(
+            title, (Text("No benchmark was measured with both versions.", "bad"), *unread), data=found
+        )
+    better, worse = gain_and_loss(found.clearest[0]) if found.clearest else ("faster", "slower")
+    words = {Verdict.FASTER: better, Verdict.SLOWER: worse, Verdict.EQUIVALENT: "the same",
+             Verdict.UNDECIDED: "undecided"}  # fmt: skip
+    two = found.versions == 1
+    short = short_names([*versions, *(name for whole in found.wholes for name in whole[:2])])
+    old, new = (short[name] for name in found.wholes[0][:2]) if two else ("", "")
+    what = "" if found.metric == "time" else f"{found.metric}: "
+    of = f"{new} against {old}" if two else f"{plural(found.versions, 'pair')} of versions"
+    headline = [
+        Text(f"{what}{of}: {_counted(found.counts[found.headline], words)}", "strong", asked),
+        *unread,
+    ]
+    if two:
+        whole = found.wholes[0][2]
+        if whole.geometric_means is not None and math.isfinite(whole.geometric_means.these.value):
+            headline.append(Text(geometric_mean(whole.geometric_means.these, better, worse)))
+    for joint in found.joint:
+        if (joint.protocol, joint.method) == (found.headline, "holm"):
+            kept = ", ".join(f"{n} {words[v]}" for v, n in joint.counts.items() if n) or "none"
+            headline.append(Text(f"At a joint risk of {percent(found.alpha)} (Holm): {kept}"))
+    if two:
+        known = found.wholes[0][2].caveats
+        headline += caveats([replace(c, versions=tuple(short.get(v, v) for v in c.versions)) for c in known])
+        if found.sessions is not None:
+            count, *reaches = found.sessions
+            headline.append(held_against(reaches, count, found.comparisons, 1 - found.alpha))
+        headline += two_speeds(found.machine, old, new)
+    titles = ("over 5 %", "2 to 5 %", "below 2 %")
+    columns = (Column("proven by"), *(Column(title, right=True) for title in titles))
+    bands = Table.of(
+        columns,
+        ((Cell(words[v], STYLES[v]), *(Cell(str(n)) for n in numbers)) for v, numbers in found.bands.items()),
+    )
+    clearest = found.clearest if everything else _few(found)
+    notes = list(_rest(found, clearest, words))
+    notes += beside_medians(clearest)
+    if found.undermined:
+        kinds = ", ".join(f"{kind.title} ({count})" for kind, count in found.undermining)
+        many = plural(found.undermined, "benchmark" if two else "comparison")
+        notes.append(Text(f"! In {many} the true risk may be larger; not met: {kinds}.", "warning"))
+    if pairs > found.versions:
+        notes.append(
+            Text(f"{pairs - found.versions} more pairs of versions have no benchmark in common.", "dim")
+        )
+    if two:
+        notes += _lacking(found.wholes[0][2], (old, new))
+    every_row = f"Every row: speedproof corpus query {found.answers} 'FROM answers'"
+    if drawn is not None:
+        notes.append(Text(every_row, "dim"))
+    return Report(
+        title,
+        tuple(headline),
+        (bands, _clearest(found, clearest, short, two, drawn or {})) if found.clearest else (),
+        tuple(notes),
+        hints=(
+            every_row,
+            *(("--all: the largest changes, up to a hundred",) if len(clearest) < len(found.clearest) else ()),
+            *(() if details else ("--details: other protocols, HPT",)),
+        ),
+        sections=tuple(_details(found, words, short)) if details else (),
+        command="corpus compare",
+        data=found,
+        good=not found.counts[found.headline][Verdict.SLOWER],
+    )  # fmt: skip
+
+
+def _counted(counts: Mapping[Verdict, int], words: Mapping[Verdict, str]) -> str:
+    order = sorted((Verdict.FASTER, Verdict.SLOWER), key=lambda v: -counts[v])
+    shown = [v for v in (*order, Verdict.EQUIVALENT, Verdict.UNDECIDED) if counts[v]]
+    return f"{', '.join(f'{counts[v]} {words[v]}' for v in shown)} of {sum(counts.values())}"
+
+
+def _few(found: Conclusion) -> list[Comparison]:
+    """The first of either direction, more where the other has few."""
+    counts = found.counts[found.headline]
+    left = {
+        v: max(_SHOWN, 2 * _SHOWN - counts[other])
+        for v, other in ((Verdict.SLOWER, Verdict.FASTER), (Verdict.FASTER, Verdict.SLOWER))
+    }
+    of_each = [[c for c in found.clearest if c.verdict is v][:most] for v, most in left.items()]
+    return [c for some in of_each for c in some]
+
+
+def _clearest(
+    found: Conclusion,
+    clearest: Sequence[Comparison],
+    short: Mapping[str, str],
+    two: bool,
+    drawn: Mapping[tuple[str, str, str], dict[str, Any]],
+) -> Table:
+    """A row a change, the larger ones first."""
+    prefix = common_prefix([c.benchmark for c in clearest])
+    first = version_columns(*(short[name] for name in found.wholes[0][:2])) if two else (
+        Column("from"), Column("to"), Column("before", right=True), Column("after", right=True)
+    )  # fmt: skip
+    columns = (
+        Column(f"{prefix}…" if prefix else "", names=True),
+        *first,
+        Column("change"),
+        Column("proven at least", brief="proven"),
+        Column(""),
+    )
+    rows = []
+    for c in clearest:
+        old, new = values([c.reference.median, c.candidate.median], c.reference.unit)
+        versions = () if two else (Cell(short[c.reference.label]), Cell(short[c.candidate.label]))
+        rows.append(
+            Row(
+                (
+                    Cell(c.benchmark[len(prefix) :], "strong"),
+                    *versions,
+                    Cell(old),
+                    Cell(new),
+                    Cell(change(c), STYLES[c.verdict], speedup=c.speedup),
+                    Cell(at_least(effect(c).bound)),
+                    Cell("!" if c.undermining else "", "warning"),
+                ),
+                name=c.benchmark,
+                kind=effect(c).word,
+                panel=drawn.get((c.reference.label, c.candidate.label, c.benchmark)),
+            )
+        )
+    if not any(row.cells[-1].text for row in rows):
+        columns, rows = columns[:-1], [replace(row, cells=row.cells[:-1]) for row in rows]
+    return Table(columns, tuple(rows))
+
+
+def _rest(found: Conclusion, clearest: Sequence[Comparison], words: Mapping[Verdict, str]) -> Iterator[Text]:
+    counts = found.counts[found.headline]
+    if not clearest:
+        return
+    shown = Counter(c.verdict for c in clearest)
+    rest = [f"{counts[v] - shown[v]} {word}" for v, word in words.items() if counts[v] > shown[v]]
+    if rest:
+        yield Text(f"... and {', '.join(rest)}", "dim")
+
+
+def _lacking(whole: Whole, versions: tuple[str, str]) -> Iterator[Text]:
+    seen = whole.seen
+    for name, count in zip(versions, (seen.only_reference, seen.only_candidate), strict=True):
+        if count:
+            yield Text(f"Only in {name}: {plural(count, 'benchmark')}", "warning")
+    if seen.incomparable:
+        more = f" (and {seen.incomparable - 1} more)" if seen.incomparable > 1 else ""
+        yield Text(f"Left out: {seen.problems[0]}{more}", "warning")
+
+
+def _details(found: Conclusion, words: Mapping[Verdict, str], short: Mapping[str, str]) -> Iterator[Report]:
+    """Every protocol with what holds together, the proportions, the whole of the suite."""
+    joint = {(j.protocol, j.method): j for j in found.joint}
+    proportions = dict(found.accelerated)
+
+    def cells() -> Iterator[tuple[Cell, ...]]:
+        for protocol, counts in found.counts.items():
+            row = [Cell(QUESTIONS[protocol].title), *(Cell(str(counts[v])) for v in words)]
+            for method in ("holm", "benjamini-hochberg"):
+                own = joint.get((protocol, method))
+                kept = (own.counts.get(v, 0) for v in (Verdict.FASTER, Verdict.SLOWER)) if own else ()
+                row.append(Cell(" / ".join(map(str, kept)) or "-"))
+            share = proportions.get(protocol)
+            told = ""
+            if share is not None:
+                low, high = percent(share.proportion.low), percent(share.proportion.high)
+                told = f"{percent(share.proportion.value)} [{low}, {high}]"
+            row.append(Cell(told or "-"))
+            yield tuple(row)
+
+    columns = (
+        Column("protocol"),
+        *(Column(word, right=True) for word in words.values()),
+        Column("Holm", right=True, drop=1),
+        Column("BH", right=True, drop=2),
+        Column("share faster", right=True, drop=3),
+    )
+    notes = []
+    if found.versions == 1:
+        whole = found.wholes[0][2]
+        means = whole.geometric_means
+        if means is not None and math.isfinite(means.these.value):
+            told = interval(means.like_these, words[Verdict.FASTER], words[Verdict.SLOWER])
+            notes.append(Text(f"Geometric mean, for benchmarks like these: {told}"))
+        for location, gain in whole.overall:
+            if math.isfinite(gain.speedup):
+                notes.append(Text(f"Total of all {location}s: {factor(gain.speedup)} the candidate's"))
+        if found.hpt is not None:
+            notes.append(Text(conclusion(found.hpt, *(short[name] for name in found.wholes[0][:2]))))
+            notes.append(Text(f"  {plural(found.hpt.benchmarks, 'benchmark')}, {found.hpt.method}", "dim"))
+    yield Report("All protocols", (), (Table.of(columns, cells()),), tuple(notes))

@@ -1,0 +1,258 @@
+"""What a sheet leaves out: other protocols, corrections, numbers of the whole suite, and why a verdict is so."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from msgspec.structs import replace
+
+from speedproof.data.units import format_values
+from speedproof.protocols.checks import ORDER_LEVEL
+from speedproof.protocols.questions import QUESTIONS
+from speedproof.protocols.results import Comparison, State, Verdict
+from speedproof.protocols.suite import SuiteComparison
+from speedproof.protocols.suites import RANDOM_SELECTION
+from speedproof.reporting.hpt import conclusion
+from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text
+from speedproof.reporting.names import common_prefix, labels
+from speedproof.reporting.numbers import factor, level, percent, pvalue, values
+from speedproof.reporting.words import (
+    STYLES,
+    change,
+    direction,
+    effect,
+    gain_and_loss,
+    interval,
+    inverse,
+    needs,
+    proof,
+    range_of,
+    verdict,
+    wins,
+)
+
+_METHODS = {"holm": "Holm", "benjamini-hochberg": "Benjamini and Hochberg"}
+_PROMISES = {
+    "holm": "the risk of even one false claim is at most {alpha}, however the benchmarks depend on each other",
+    "benjamini-hochberg": "at most {alpha} of the claims are expected to be false, if the benchmarks are "
+    "independent or positively dependent",
+}
+_NO_TEST = {
+    State.UNDEFINED: "the samples have no spread",
+    State.MORE_RUNS_X: "the protocol asks for more runs of X",
+    State.MORE_RUNS_Y: "the protocol asks for more runs of Y",
+    State.MORE_RUNS: "the protocol asks for more runs of both",
+}
+_LEAST_LEVEL = 0.5
+_TITLE = 14
+
+
+def details(result: SuiteComparison) -> Iterator[Report]:
+    """The answers of every protocol, then those about the whole suite."""
+    reports = [_protocol(result, protocol) for protocol in result.protocols]
+    if any(c.undermining for c in result.comparisons if c.test or c.quantity == "probability"):
+        told = Text("! An assumption was not met: the true risk may be larger. Which: --explain", "warning")
+        reports[-1] = replace(reports[-1], notes=(told,))
+    yield from reports
+    if len(result.benchmarks) > 1:
+        yield Report("The whole suite", tuple(_whole(result)))
+    left_out = tuple(
+        Text(f"  {name}: only in {version}")
+        for version, names in (
+            (result.reference, result.only_reference),
+            (result.candidate, result.only_candidate),
+        )
+        for name in names
+    ) + tuple(Text(f"  {problem}") for problem in result.problems)
+    if left_out:
+        yield Report("Left out", left_out)
+
+
+def _protocol(result: SuiteComparison, protocol: str) -> Report:
+    question = QUESTIONS[protocol]
+    found = [c for c in result.comparisons if c.protocol == protocol]
+    counts = {v: sum(c.verdict is v for c in found) for v in Verdict}
+    told = ", ".join(f"{n} {v.value}" for v, n in counts.items() if n)
+    untested = sum(not c.test for c in found)
+    rest = f" ({untested} not tested: the protocol asks for more runs)" if untested else ""
+    prefix = common_prefix([c.benchmark for c in found])
+    old, new = labels([result.reference, result.candidate], _TITLE)
+    measured = protocol != "single run"
+    location = "mean" if protocol == "mean" else "median"
+    columns = (
+        Column(f"{prefix}…" if prefix else "", names=True),
+        *(Column(title, right=True) for title in (old, new) if measured),
+        Column("chance of a faster run" if not measured else "change"),
+        Column("p", right=True, drop=1),
+        Column("runs", right=True, drop=2),
+    )
+    rows = []
+    for c in found:
+        of_x, of_y = values(
+            [getattr(c.reference, location), getattr(c.candidate, location)], c.reference.unit
+        )
+        cells = [Cell(c.benchmark[len(prefix) :], "strong")]
+        cells += [Cell(of_x), Cell(of_y)] if measured else []
+        n, m = c.reference.n, c.candidate.n
+        cells += [
+            _told(c),
+            Cell(pvalue(min(c.pvalue, c.pvalue_slower))),
+            Cell(str(n) if n == m else f"{n}, {m}"),
+        ]
+        rows.append(Row(tuple(cells), c.benchmark, kind=c.verdict.value))
+    return Report(
+        f"{question.where[0].upper()}{question.where[1:]}",
+        (Text(f"{told}{rest}"),),
+        (Table(columns, tuple(rows)),),
+    )
+
+
+def _told(c: Comparison) -> Cell:
+    flag = " !" if c.undermining else ""
+    style = STYLES[c.verdict]
+    if c.quantity == "probability":
+        return Cell(f"{wins(c)}{flag}", style)
+    if not c.test:
+        why = needs(c)
+        return Cell(f"~ {why}" if why else "~ not tested", "dim", ("~ not tested",))
+    if c.verdict in (Verdict.FASTER, Verdict.SLOWER):
+        found = effect(c)
+        most = 2 if found.bound <= 1 + 1e-12 else 12
+        low, high = c.certified.ends
+        if c.verdict is Verdict.SLOWER:
+            low, high = inverse(high), inverse(low)
+        least = f" [{factor(low, -1, most)}, {factor(high, 1)}]" if not math.isnan(found.bound) else ""
+        return Cell(f"{change(c)}{least}{flag}", style, (f"{change(c)}{flag}",), speedup=c.certified)
+    mark = "=" if c.verdict is Verdict.EQUIVALENT else "~"
+    return Cell(f"{mark} {range_of(c)}{flag}", "dim", (change(c),), speedup=c.certified)
+
+
+def _whole(result: SuiteComparison) -> Iterator[Text]:
+    better, worse = gain_and_loss(result.comparisons[0])
+    total = len(result.benchmarks)
+    yield Text(
+        f"Each verdict has a risk of {percent(result.alpha)} in either direction; among {total} benchmarks that "
+        f"did not change about {_expected(2 * result.alpha * total)} would be called changed."
+    )
+    for found in result.controlled:
+        kept = ", ".join(f"{found.count(v)} {v.value}" for v in Verdict if found.count(v)) or "none"
+        promise = _PROMISES[found.method].format(alpha=percent(found.alpha))
+        yield Text(f"{_METHODS[found.method]}, {QUESTIONS[found.protocol].where}: {kept} ({promise}).")
+    means = result.geometric_means
+    if means is not None and means.benchmarks:
+        confidence = level(means.these.confidence)
+        yield Text(
+            f"Geometric mean of the ratios of means: {interval(means.these, better, worse)} for these "
+            f"benchmarks, {confidence} confidence."
+        )
+        if means.benchmarks > 3:
+            yield Text(
+                f"  For benchmarks like these, of which these are taken for a random sample: "
+                f"{interval(means.like_these, better, worse)}."
+            )
+        for note in means.notes:
+            yield Text(f"  {note}.", "dim")
+        if means.left_out:
+            yield Text(f"  Without a ratio, left out: {', '.join(means.left_out)}.", "warning")
+    for location, gain in result.overall:
+        if math.isfinite(gain.speedup) and gain.speedup > 0:
+            ratio_told = direction(gain.speedup, better, worse)
+            yield Text(f"Total of the {_PLURALS[location]}, every benchmark run once: {ratio_told}.")
+    yield from _dominant(result)
+    for which, gain_2009 in result.gain_2009:
+        if math.isfinite(gain_2009.gain):
+            yield Text(
+                f"Gain of the 2009 protocol over {which} programs, weighted by their times: "
+                f"{percent(gain_2009.gain)}, {percent(gain_2009.confidence)} confidence."
+            )
+    if result.hpt is not None:
+        yield Text(conclusion(result.hpt, result.reference, result.candidate))
+    yield from _accelerated(result)
+
+
+_PLURALS = {"min": "minima", "mean": "means", "median": "medians"}
+
+
+def _accelerated(result: SuiteComparison) -> Iterator[Text]:
+    told = False
+    for protocol, found in result.accelerated:
+        if not any(c.protocol == protocol and c.test for c in result.comparisons):
+            continue
+        told = True
+        w = found.wilson
+        article = found.proportion
+        rule = "" if found.valid else ", too few for that rule"
+        yield Text(
+            f"Share of accelerated benchmarks {QUESTIONS[protocol].where}: {found.accelerated} of "
+            f"{found.benchmarks}, {percent(w.low)} to {percent(w.high)} by Wilson's interval, "
+            f"{percent(article.low)} to {percent(article.high)} by the article's{rule}."
+        )
+    if told:
+        yield Text(f"  {RANDOM_SELECTION}", "dim")
+
+
+def _expected(count: float) -> str:
+    return f"{count:.0f}" if count >= 1.5 else f"{count:.1g}"
+
+
+def _dominant(result: SuiteComparison) -> Iterator[Text]:
+    """Name the benchmark that decides the totals by itself, if there is one."""
+    means = {c.benchmark: c.reference.mean for c in result.comparisons}
+    total = sum(means.values())
+    name, largest = max(means.items(), key=lambda item: item[1])
+    if result.overall and total > 0 and largest > total / 2:
+        yield Text(f"  {name} alone makes up {percent(largest / total)} of the total.", "warning")
+
+
+def explain(result: SuiteComparison) -> Iterator[Report]:
+    """Why each verdict came out as it did: every check, test, p-value and rule, in the protocol's order."""
+    by_benchmark: dict[str, list[Comparison]] = {}
+    for c in result.comparisons:
+        by_benchmark.setdefault(c.benchmark, []).append(c)
+    for name, found in by_benchmark.items():
+        levels = Text(
+            f"  A check fails where p <= {result.alpha:g}; one of the order of runs, of which there are several, "
+            f"where p <= {ORDER_LEVEL:g}.",
+            "dim",
+        )
+        tested = any(not math.isnan(check.pvalue) for c in found for check in c.checks)
+        why = (*_why(found), *((levels,) if tested else ()))
+        yield Report(f"{name}: X is {result.reference}, Y is {result.candidate}", why, about=name)
+
+
+def _why(found: Sequence[Comparison]) -> Iterator[Text]:
+    told: set[tuple[str, str]] = set()
+    for c in found:
+        yield Text(f"{c.protocol}: {c.question}", "strong")
+        for check in c.checks:
+            if (check.name, check.message) in told:
+                continue  # the same check of the same sample, already said
+            told.add((check.name, check.message))
+            p = "" if math.isnan(check.pvalue) else f" (p = {pvalue(check.pvalue)})"
+            mark = "ok" if check.held else "FAILS"
+            yield Text(f"  {mark:5} {check.name}{p}: {check.message}", "" if check.held else "warning")
+        if c.test:
+            yield Text(
+                f"  {c.test}: p = {pvalue(c.pvalue)} for faster, {pvalue(c.pvalue_slower)} for slower; "
+                f"significant where p <= {c.alpha:g}"
+            )
+            if c.difference is not None:
+                d = c.difference
+                shown, low, high = format_values([d.value, d.low, d.high], c.reference.unit)
+                yield Text(
+                    f"  Difference of the means: {shown}; at least {low}, at most {high}, "
+                    f"each with {percent(d.confidence)} confidence."
+                )
+        else:
+            yield Text(f"  Not tested: {_NO_TEST.get(c.state, c.state.value)}.")
+        highest = c.highest_confidence
+        if highest is not None and highest.value >= _LEAST_LEVEL:
+            gaps = "" if highest.upward_closed else " (not at every lower one: the JSON has all)"
+            yield Text(f"  Significant up to {level(highest.value)} confidence{gaps}.")
+        told_proof = proof(c)
+        # Another test than the headline's, so another bound of the same chance.
+        told_verdict = verdict(c)
+        if c.quantity == "probability":
+            told_verdict = f"By this test {told_verdict[0].lower()}{told_verdict[1:]}"
+        yield Text(f"  {told_verdict}{'; ' + told_proof if told_proof else ''}.", STYLES[c.verdict])

@@ -1,0 +1,54 @@
+"""Any report as booktabs tables, to be included in a paper."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from speedproof.reporting.formats import Reported, ReportFormat
+from speedproof.reporting.model import Table
+
+_LATEX = {
+    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "_": r"\_", "%": r"\%",
+    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
+    "|": r"\textbar{}", '"': r"\textquotedbl{}", "`": r"\textasciigrave{}", "'": r"\textquotesingle{}",
+    "-": "{-}",  # no ligature: "--fast" keeps two hyphens
+    "µ": r"\textmu{}", "±": r"$\pm$", "…": r"\ldots{}", "∞": r"$\infty$",
+}  # fmt: skip
+
+
+def write(reported: Reported, target: str) -> str:
+    r"""Reports as LaTeX."""
+    lines = [r"% Written by speedproof. Needs \usepackage{booktabs} and \usepackage{textcomp}."]
+    for report in (part for whole in reported.reports for part in whole.every()):
+        said = report.headline[:1]
+        caption = "; ".join(part for text in said for part in (text.text, text.aside) if part)
+        if report.title:
+            caption = f"{report.title}. {caption}"
+        for table in report.tables:
+            lines += _table(table, caption if table is report.tables[-1] else table.title)
+    return "\n".join(lines) + "\n"
+
+
+def _table(table: Table, caption: str) -> Iterator[str]:
+    kept = [i for i, c in enumerate(table.columns) if c.title or any(row.cells[i].text for row in table.rows)]
+    yield r"\begin{table}"
+    yield r"\centering"
+    if caption:
+        yield rf"\caption{{{escape(caption)}}}"
+    yield rf"\begin{{tabular}}{{{''.join('r' if table.columns[i].right else 'l' for i in kept)}}}"
+    yield r"\toprule"
+    yield " & ".join(escape(table.columns[i].title) for i in kept) + r" \\"
+    yield r"\midrule"
+    for row in table.rows:
+        yield " & ".join(escape(row.cells[i].text) for i in kept) + r" \\"
+    yield r"\bottomrule"
+    yield r"\end{tabular}"
+    yield r"\end{table}"
+
+
+def escape(text: str) -> str:
+    r"""A text as LaTeX prints it."""
+    return "".join(_LATEX.get(c, c if c.isprintable() else " ") for c in text)
+
+
+FORMAT = ReportFormat((".tex",), "the table for a paper (booktabs)", write)

@@ -1,0 +1,146 @@
+"""Any report as GitHub's Markdown: for a pull request's comment, a job's summary, an issue."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from speedproof.reporting.cells import visible
+from speedproof.reporting.formats import Reported, ReportFormat
+from speedproof.reporting.model import Cell, Report, Row, Style, Table
+
+# GitHub refuses comments of more than 65,536 characters; the rest is for what a bot writes around it.
+_MOST_CHARACTERS = 60_000
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>|~&$])")
+_LINE_START = re.compile(r"^(\d{1,9}(?=[.)](?: |$))|(?=[-+=]))")
+_MARKS: dict[Style, str] = {"good": "🟢 ", "bad": "🔴 ", "warning": "🟡 ", "dim": "", "strong": "", "": ""}
+
+
+def write(reported: Reported, target: str) -> str:
+    """Reports as Markdown, below the line by which a pull request's bot finds its comment again."""
+    context = reported.context
+    made = ", ".join(f"{name} {version}" for name, version in context.versions.items()) if context else ""
+    return render(
+        *reported.reports, marker="speedproof", made=f"{context.command} ({made})" if context else ""
+    )
+
+
+def render(*reports: Report, marker: str = "", made: str = "") -> str:
+    """Reports as Markdown."""
+    room = _MOST_CHARACTERS // max(len(reports), 1)
+    lines = [f"<!-- {re.sub('[^A-Za-z0-9_.-]', ' ', marker)} -->"] if marker else []
+    for report in reports:
+        lines += _section(report, room)
+    if made and lines:
+        lines += [f"<sub>{code(made)}</sub>", ""]
+    return "\n".join(lines)
+
+
+def _section(report: Report, room: int) -> Iterator[str]:
+    yield f"### {escape(report.title or 'speedproof')}"
+    yield ""
+    for i, text in enumerate(report.headline):
+        if text.text == report.title and not text.aside:
+            continue
+        said = escape(text.text)
+        mark = _MARKS[text.style]
+        yield (
+            f"**{mark}{said}** {escape(text.aside)}".rstrip()
+            if i == 0
+            else f"{mark}{said} {escape(text.aside)}".rstrip()
+        )
+        yield ""
+    for table in report.tables:
+        yield from _table(table, [row for row in table.rows if not row.folded], room)
+        yield from _folded(table)
+    for text in report.notes:
+        yield f"{escape(text.text.strip())} {escape(text.aside)}".rstrip()
+        yield ""
+    folded = [table for table in report.tables if any(row.folded for row in table.rows)]
+    for table in folded:
+        yield from _details(f"All {len(table.rows)} rows", _table(table, table.rows, room // 2))
+    for section in report.sections:
+        yield from _details(section.title or "More", _inner(section, room // 2 // len(report.sections)))
+
+
+def _inner(report: Report, room: int) -> Iterator[str]:
+    """A part of a report, without a heading of its own."""
+    for text in (*report.headline, *report.notes):
+        yield f"{'- ' if text.text.startswith('  ') else ''}{escape(text.text.strip())}"
+        if not text.text.startswith("  "):
+            yield ""
+    for table in report.tables:
+        yield from _table(table, table.rows, room)
+
+
+def _details(title: str, inner: Iterator[str]) -> Iterator[str]:
+    yield f"<details><summary>{escape(title)}</summary>"
+    yield ""
+    yield from inner
+    yield ""
+    yield "</details>"
+    yield ""
+
+
+def _folded(table: Table) -> Iterator[str]:
+    counts: dict[str, int] = {}
+    for row in table.rows:
+        if row.folded:
+            counts[row.kind] = counts.get(row.kind, 0) + 1
+    if counts:
+        yield f"and {', '.join(f'{count} more {kind}' for kind, count in counts.items())}"
+        yield ""
+
+
+def _table(table: Table, rows: Sequence[Row], room: int) -> Iterator[str]:
+    kept = [i for i, c in enumerate(table.columns) if c.title or any(row.cells[i].text for row in table.rows)]
+    if table.title:
+        yield f"**{escape(table.title)}**"
+        yield ""
+    yield f"| {' | '.join(_title(table.columns[i].title, i in _names(table)) for i in kept)} |"
+    yield f"|{''.join('---:|' if table.columns[i].right else '---|' for i in kept)}"
+    shown = 0
+    for row in rows:
+        line = f"| {' | '.join(_cell(row.cells[i], table.columns[i].names) for i in kept)} |"
+        room -= len(line) + 1
+        if room < 0:
+            break
+        shown += 1
+        yield line
+    yield ""
+    if shown < len(rows):
+        yield f"{len(rows) - shown} more rows do not fit into a comment; --html and --json have them all."
+        yield ""
+
+
+def _names(table: Table) -> set[int]:
+    return {i for i, column in enumerate(table.columns) if column.names}
+
+
+def _title(title: str, names: bool) -> str:
+    return code(title) if names and title else escape(title) or " "
+
+
+def _cell(cell: Cell, names: bool) -> str:
+    if names:
+        return code(cell.text)
+    text = escape(cell.text)
+    return f"**{text}**" if text and cell.style in ("good", "bad") else text
+
+
+def code(text: str) -> str:
+    r"""A name as a code span that no character of it can end, fit for a table."""
+    text = " ".join(visible(text).split()) or " "
+    fence = "`" * (1 + max((len(run) for run in re.findall("`+", text)), default=0))
+    space = " " if text.startswith("`") or text.endswith("`") else ""
+    return f"{fence}{space}{text}{space}{fence}".replace("|", "\\|")
+
+
+def escape(text: str) -> str:
+    """A sentence that shows as it is written, whatever names it holds."""
+    text = _LINE_START.sub(r"\1\\", _SPECIAL.sub(r"\\\1", " ".join(visible(text).split())))
+    # GitHub looks for @user and #1 in the rendered text, where only an empty comment keeps them apart.
+    return re.sub("([@#])", r"\1<!-- -->", text)
+
+
+FORMAT = ReportFormat((".md",), "Markdown for a pull request: what is proven, the rest folded", write)

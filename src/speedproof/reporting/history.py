@@ -1,0 +1,267 @@
+"""A history in words: what changed lately, largest first, and one benchmark commit by commit."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from shlex import quote
+
+from speedproof.data.units import format_value
+from speedproof.history.changes import Change
+from speedproof.history.commits import short_name
+from speedproof.history.result import FoundHistory
+from speedproof.history.rows import QueriedSample
+from speedproof.history.tracks import Track
+from speedproof.protocols.noise_floor import NoiseFloor
+from speedproof.reporting.caveats import up_to
+from speedproof.reporting.model import Cell, Column, Report, Row, Style, Table, Text
+from speedproof.reporting.names import shortened
+from speedproof.reporting.numbers import factor, percent, plural, values
+from speedproof.stats.session_spread import widened
+
+_SHOWN = 7
+_FEW = 20  # commits of which a change of 4 deviations shows in two of three cases
+_LEAST = 8  # and fewer show none
+_SPARK = "\u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588"
+_COMMIT = 28
+LISTED = 25
+"""Samples that a query shows."""
+_WIDTH = 12  # of a line of bars in a table
+
+
+def overview(result: FoundHistory, *, everything: bool = False) -> Report:
+    """The last changes of a history."""
+    changes = sorted(result.changes, key=lambda change: _place(result, change), reverse=True)
+    series = {track.series for track in result.tracks}
+    metrics = {result.series[number].key.metric for number in series}
+    of_what = plural(len(series), "benchmark metric" if len(metrics) > 1 else "benchmark")
+    many = f"{of_what} over {plural(result.measured, 'commit')}"
+    headline = [
+        Text(
+            f"{plural(len(changes), 'change')} in {many}" if changes else f"No change is shown in {many}",
+            "strong",
+        ),
+    ]
+    if result.tracks:
+        headline.append(
+            Text(
+                f"Of histories without a change at most {percent(1 - result.confidence)} would show one.",
+                "dim",
+            )
+        )
+    notes = []
+    notes += [Text(f"{told}.") for told in between_sessions(result.noise)]
+    notes += _too_few(result)
+    apart = {track.basis for track in result.tracks if not track.anchored}
+    if len(apart) > 1:
+        notes.append(
+            Text(f"{len(apart)} machines are followed apart: only an anchor in each session compares them.")
+        )
+    columns = (
+        Column("commit"),
+        Column("benchmark", names=True),
+        Column("change", right=True),
+        Column(""),
+        Column("at least", right=True, drop=1),
+        Column("trend", drop=3),
+        Column("possible since", drop=4),
+        Column("decision" if any(result.decision(change) for change in changes) else "", drop=2),
+    )
+    rows = [_row(result, change) for change in changes]
+    shown = rows if everything else rows[:_SHOWN]
+    if len(rows) > len(shown):
+        notes.append(Text(f"... {len(rows) - len(shown)} earlier changes"))
+    more = () if everything or len(rows) == len(shown) else ("All: --all",)
+    return Report(
+        f"history in {result.store}",
+        tuple(headline),
+        (Table(columns, tuple(shown)),) if shown else (),
+        tuple(notes),
+        hints=(*_culprit(result, changes), "One benchmark: history show NAME", *more) if rows else (),
+        command="history",
+        data=result,
+    )
+
+
+def _too_few(result: FoundHistory) -> Iterator[Text]:
+    """That benchmarks have too few commits to show a change, or to show any but a large one."""
+    lengths: dict[int, int] = {}
+    for track in result.tracks:
+        lengths[track.series] = max(len(track), lengths.get(track.series, 0))
+    longest = max(lengths.values(), default=0)
+    short = sum(length < _LEAST for length in lengths.values())
+    if lengths and longest < _FEW and not result.changes:
+        yield from _few_commits(longest)
+    if 0 < short < len(lengths):
+        yield Text(
+            f"{short} of {len(lengths)} benchmarks show nothing: fewer than {_LEAST} commits on a machine."
+        )
+
+
+def _few_commits(longest: int) -> Iterator[Text]:
+    """What so few commits can show, and what to do."""
+    many = plural(longest, "commit")
+    told = (
+        f"Only a change of 6 times the noise shows in {many}"
+        if longest >= _LEAST
+        else "So few commits show nothing"
+    )
+    yield Text(f"{told}: measure {_FEW if longest >= _LEAST else _LEAST} or more,")
+    yield Text("or compare two of them: 'speedproof run --revisions GOOD BAD -- COMMAND'.")
+
+
+def _culprit(result: FoundHistory, changes: Sequence[Change]) -> Iterator[str]:
+    """How to find the commit of the first slowdown that several may have made."""
+    for change in changes:
+        if result.slower(change) and result.decision(change) is None and change.earliest != change.latest:
+            ends = f"{short_name(change.earliest.sha)}^..{short_name(change.latest.sha)}"
+            yield f"Which commit: speedproof bisect {ends} -- COMMAND"
+            return
+
+
+def brief_commit(sha: str) -> str:
+    """A commit in a column, its end kept."""
+    return shortened([short_name(sha)], _COMMIT)[0]
+
+
+def between_sessions(floor: NoiseFloor | None) -> Iterator[str]:
+    """How much two sessions of one commit differ."""
+    reaches = [
+        math.expm1(widened(0.0, 0.05, (2, 2), spread, (1, 1)).reach(0.05))
+        for spread in (floor.spreads.values() if floor else ())
+    ]
+    if reaches and max(reaches) > 1.0:
+        yield "Too few commits were measured twice to tell how sessions differ"
+    elif reaches:
+        yield f"Two sessions of one commit differ by {up_to(reaches)}"
+
+
+def _place(result: FoundHistory, change: Change) -> tuple[int, float]:
+    order = {commit.sha: i for i, commit in enumerate(result.commits)}
+    return order[change.commit.sha], abs(math.log(change.factor))
+
+
+def gain(result: FoundHistory, change: Change) -> tuple[float, float, bool]:
+    """How many times faster or slower, at least so many times, and which of both."""
+    better = result.series[change.track.series].higher_is_better
+    grew = change.factor >= 1.0
+    least = change.low if grew else 1.0 / change.high
+    return (change.factor if grew else 1.0 / change.factor), least, grew == better
+
+
+def _row(result: FoundHistory, change: Change) -> Row:
+    series = result.series[change.track.series]
+    times, least, faster = gain(result, change)
+    time = series.key.metric == "time"
+    word = ("faster" if faster else "slower") if time else ("better" if faster else "worse")
+    style: Style = "good" if faster else "bad"
+    said = result.decision(change)
+    span = (
+        ""
+        if change.earliest == change.latest
+        else f"{short_name(change.earliest.sha)} to {short_name(change.latest.sha)}"
+    )
+    name = series.key.benchmark + ("" if time else f" ({series.key.metric})")
+    if sum(track.series == series.id for track in result.tracks) > 1:
+        name += f", {short_name(change.track.basis) if change.track.anchored else change.track.basis}"
+    return Row(
+        (
+            Cell(brief_commit(change.commit.sha)),
+            Cell(name),
+            Cell(factor(times), style),
+            Cell(word, style),
+            Cell(factor(least, -1) if least > 1.0 else "-"),
+            Cell(sparkline(change.track.level.tolist(), _WIDTH)),
+            Cell(span),
+            Cell(said.state if said else "", "dim"),
+        ),
+        name=name,
+        kind=word,
+        message=f"{name}: {factor(times)} {word} since {short_name(change.commit.sha)}",
+    )
+
+
+def sparkline(values: Sequence[float], width: int = 40) -> str:
+    """Values as a line of bars, averaged to a width."""
+    if not values:
+        return ""
+    groups = min(width, len(values))
+    parts = [values[i * len(values) // groups : (i + 1) * len(values) // groups] for i in range(groups)]
+    means = [math.fsum(part) / len(part) for part in parts]
+    low, span = min(means), max(means) - min(means)
+    return "".join(_SPARK[round((mean - low) / span * (len(_SPARK) - 1)) if span else 0] for mean in means)
+
+
+def track_report(result: FoundHistory, *, last: int = 10) -> Report:
+    """One benchmark, commit by commit."""
+    sections = tuple(_of_track(result, track, last) for track in result.tracks)
+    return Report(
+        f"history in {result.store}",
+        overview(result).headline,
+        overview(result).tables,
+        tuple(_too_few(result)),
+        sections=sections,
+        command="history show",
+        data=result,
+    )
+
+
+def _of_track(result: FoundHistory, track: Track, last: int) -> Report:
+    series = result.series[track.series]
+    basis = f"relative to {short_name(track.basis)}" if track.anchored else f"on {track.basis}"
+    columns = (
+        Column("commit"),
+        Column("value", right=True),
+        Column("sessions", right=True),
+        Column("subject", names=True, drop=1),
+    )
+    points = tuple(track.points(max(len(track) - last, 0)))
+
+    def rows() -> Iterator[tuple[Cell, ...]]:
+        measured = [math.exp(point.value) for point in points]
+        told = [factor(v) for v in measured] if track.anchored else values(measured, series.unit)
+        for point, shown in zip(points, told, strict=True):
+            yield (
+                Cell(brief_commit(point.commit.sha)),
+                Cell(shown),
+                Cell(str(len(point.values))),
+                Cell(point.commit.subject),
+            )
+
+    title = f"{series.key.benchmark} ({series.key.metric}), {basis}: {plural(len(track), 'commit')}"
+    spark = Text("  " + sparkline(track.level.tolist()))
+    out = len(track) - len(points)
+    query = f"speedproof history query {quote(series.key.benchmark)} --all"
+    notes = (Text(f"... {plural(out, 'earlier commit')}: {query}"),) if out else ()
+    return Report(title, (spark,), (Table.of(columns, rows()),), notes)
+
+
+def measured_report(rows: Sequence[QueriedSample], store: str, many: int) -> Report:
+    """Samples a row each, the newest last; they are the last ones of many."""
+    columns = (
+        Column("commit"),
+        Column("benchmark", names=True),
+        Column("median", right=True),
+        Column("95 % interval", right=True, drop=3),
+        Column("n", right=True, drop=2),
+        Column("measured", drop=1),
+        Column("machine", names=True, drop=4),
+    )
+
+    def cells() -> Iterator[tuple[Cell, ...]]:
+        for row in rows:
+            bounds = [format_value(v, row.unit) for v in (row.low, row.high) if v is not None]
+            name = row.benchmark + ("" if row.metric == "time" else f" ({row.metric})")
+            told = (
+                brief_commit(row.commit),
+                name,
+                format_value(row.median, row.unit),
+                " to ".join(bounds),
+                str(row.n),
+            )
+            yield tuple(Cell(text) for text in (*told, row.started[:16].replace("T", " "), row.machine))
+
+    count = plural(many, "sample")
+    kept = "" if len(rows) == many else f", the last {len(rows)} (--all, or -o rows.csv)"
+    table = (Table.of(columns, cells()),) if rows else ()
+    return Report(f"history in {store}", (Text(f"{count}{kept}", "strong"),), table, command="history query")

@@ -1,0 +1,195 @@
+"""Hierarchical Performance Testing in words: who outperforms whom, then the benchmarks that say so."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from speedproof.protocols.hpt import AS_GIVEN, Hpt, HptBenchmark, Winner
+from speedproof.protocols.hpt_claims import HptClaim, HptClaims
+from speedproof.protocols.hpt_speedup import RSpeedup
+from speedproof.protocols.machine_speeds import MachineSpeeds
+from speedproof.protocols.results import Caveat
+from speedproof.reporting.caveats import caveats as told_caveats
+from speedproof.reporting.caveats import two_speeds
+from speedproof.reporting.model import Cell, Column, Report, Row, Style, Table, Text, folded
+from speedproof.reporting.names import common_prefix, labels, spoken
+from speedproof.reporting.numbers import percent, plural, pvalue, values
+
+if TYPE_CHECKING:
+    from speedproof.corpus.hpt import OverBenchmarks
+
+Medians = Mapping[str, tuple[float, float, str]]
+"""By benchmark, the medians of reference and candidate with their unit."""
+
+_STYLES: dict[Winner, Style] = {Winner.CANDIDATE: "good", Winner.REFERENCE: "bad", Winner.TIE: "warning"}
+_TITLE = 14
+
+
+def conclusion(result: Hpt | OverBenchmarks, reference: str, candidate: str) -> str:
+    """The answer in one sentence."""
+    reference, candidate = spoken([reference, candidate])
+    if result.winner is Winner.TIE or result.confidence <= 0.5:
+        return f"HPT: neither {candidate} nor {reference} is shown to outperform the other."
+    ahead, behind = (candidate, reference) if result.winner is Winner.CANDIDATE else (reference, candidate)
+    text = f"HPT: {ahead} outperforms {behind} with confidence {_floored(result.confidence)}"
+    by_factor: dict[str, list[str]] = {}
+    for s in result.speedups:
+        by_factor.setdefault(_speedup(s), []).append(percent(s.confidence, 4))
+    by_factor.pop("none", None)
+    factors = [f"by a factor of {f} with confidence {' and '.join(c)}" for f, c in by_factor.items()]
+    return f"{', '.join([text, *factors])}."
+
+
+def report(
+    result: Hpt,
+    claims: HptClaims,
+    reference: str,
+    candidate: str,
+    medians: Medians,
+    caveats: Sequence[Caveat] = (),
+    *,
+    everything: bool = False,
+    details: bool = False,
+    machine: MachineSpeeds | None = None,
+) -> Report:
+    """Two versions over a suite; ``details`` adds the bounds of the speedups and what others would claim."""
+    old, new = spoken([reference, candidate])
+    wins, losses, ties = (result.count(winner) for winner in (Winner.CANDIDATE, Winner.REFERENCE, Winner.TIE))
+    counted = Text(
+        f"{new} wins {wins} and loses {losses} of {plural(len(result.benchmarks), 'benchmark')}; "
+        f"{'1 is a tie' if ties == 1 else f'{ties} are ties'}. Confidence that {new} is better: "
+        f"{_floored(1 - result.pvalue_candidate)}; that {old} is better: {_floored(1 - result.pvalue_reference)}."
+    )
+    first = Text(conclusion(result, reference, candidate), _STYLES[result.winner])
+    tests = f" Tests: {result.method}." if details else ""
+    notes = [Text(f"Scores: {result.scores}.{tests}", "dim")]
+    notes += [Text(f"{note[:1].upper()}{note[1:]}.", "warning") for note in result.notes]
+    asked = [claim for claim in claims.claims if claim.method == "asked"]
+    sections = [_bounds(result)] if details and result.speedups and result.winner is not Winner.TIE else []
+    if details or asked:
+        sections.append(_claims(claims, old, new))
+    table = _benchmarks(result, reference, candidate, medians, folds=not everything)
+    folds = any(row.folded for row in table.rows)
+    return Report(
+        f"{candidate} against {reference}: HPT",
+        (
+            first,
+            *((counted,) if len(result.benchmarks) > 1 else ()),
+            *two_speeds(machine, old, new),
+            *told_caveats(caveats),
+        ),
+        (table,),
+        tuple(notes),
+        (
+            *(("--all: every benchmark",) if folds else ()),
+            *(() if details else ("--details: tests, bounds, claims",)),
+        ),
+        tuple(sections),
+        command="hpt",
+        data=result,
+        good=result.winner is not Winner.REFERENCE,
+    )
+
+
+def _benchmarks(result: Hpt, reference: str, candidate: str, medians: Medians, *, folds: bool) -> Table:
+    """A row a benchmark: the winner's by size, then the loser's, then the ties."""
+    names = labels([reference, candidate], _TITLE)
+    shown = {Winner.CANDIDATE: names[1], Winner.REFERENCE: names[0], Winner.TIE: "tie"}
+    order = [Winner.CANDIDATE, Winner.REFERENCE, Winner.TIE]
+    if result.winner is Winner.REFERENCE:
+        order[:2] = order[1::-1]
+    prefix = common_prefix([b.benchmark for b in result.benchmarks])
+    ordered = sorted(result.benchmarks, key=lambda b: (order.index(b.winner), -abs(b.difference)))
+    rows = [
+        _row(b, shown[b.winner], medians.get(b.benchmark), prefix, given=result.scores == AS_GIVEN)
+        for b in ordered
+    ]
+    columns = (
+        Column(f"{prefix}…" if prefix else "", names=True),
+        *(Column(name, right=True) for name in names),
+        Column("better"),
+        Column("p", right=True, drop=1),
+    )
+    return Table(columns, folded(rows, shown[order[0]], shown[order[1]]) if folds else tuple(rows))
+
+
+def _row(
+    b: HptBenchmark, winner: str, medians: tuple[float, float, str] | None, prefix: str, *, given: bool
+) -> Row:
+    sides = values(medians[:2], medians[2]) if medians else ["-", "-"]
+    size = abs(b.difference)
+    by = f"{size:.3g}" if given else percent(size)
+    if not math.isfinite(100 * size):
+        by = "far"  # more than a double holds
+    told = "tie" if b.winner is Winner.TIE else f"{winner} by {by}"
+    p = pvalue(min(b.pvalue_candidate, b.pvalue_reference)) if b.level is not None else "-"
+    cells = (Cell(b.benchmark[len(prefix) :], "strong"), *map(Cell, sides), Cell(told, _STYLES[b.winner]))
+    kind = "ties" if b.winner is Winner.TIE else winner
+    return Row((*cells, Cell(p)), b.benchmark, message=told, kind=kind)
+
+
+def _speedup(found: RSpeedup) -> str:
+    """The largest factor of two decimals, or of as many as tell it from 1, up to which everything passes."""
+    if found.hundredth is None:
+        return "none"
+    if found.hundredth == 1 and found.certified_exact:
+        exact = Fraction(found.certified_exact)
+        for digits in range(3, 13):
+            steps = exact * 10**digits
+            whole = math.floor(steps) - (steps.denominator == 1 and not found.certified_attained)
+            if whole > 10**digits:
+                return f"{whole / 10**digits:.{digits}f}"
+    return f"{found.hundredth:.2f}"
+
+
+def _bounds(result: Hpt) -> Report:
+    """The speedups with all digits: up to which factor all pass and, where more do beyond it, the last of them."""
+    alike = all(s.certified == s.supremum for s in result.speedups)
+    titles = ["confidence", "speedup", "all pass up to", *([] if alike else ["last that passes"])]
+
+    def rows() -> Iterator[tuple[Cell, ...]]:
+        for s in result.speedups:
+            exact = ["none" if v is None else f"{v:.6g}" for v in (s.certified, s.supremum)]
+            told = (percent(s.confidence, 4), _speedup(s), *exact)
+            yield tuple(map(Cell, told[: len(titles)]))
+
+    return Report("Speedups", (), (Table.of(tuple(Column(t, right=True) for t in titles), rows()),))
+
+
+def _claims(found: HptClaims, old: str, new: str) -> Report:
+    """How sure HPT is of the speedups that others state."""
+    ahead, behind = (new, old) if found.candidate_wins else (old, new)
+    columns = ("speedup by", "speedup", "confidence", f"short of {percent(found.confidence, 4)}", "error")
+    t = (
+        f"Paired t test: confidence {_floored(found.t_confidence)} that {ahead} is better."
+        if not math.isnan(found.t_confidence)
+        else "The paired t test needs two benchmarks."
+    )
+    return Report(
+        f"How sure HPT is of other speedups of {ahead} over {behind}",
+        (),
+        (Table.of(tuple(Column(c, right=i > 0) for i, c in enumerate(columns)), map(_claim, found.claims)),),
+        (Text(f"Error: against the speedup that HPT certifies. {t}", "dim"),),
+    )
+
+
+def _claim(claim: HptClaim) -> tuple[Cell, ...]:
+    method = "--speedup" if claim.method == "asked" else claim.method
+    if claim.speedup is None:
+        return Cell(method), Cell("none"), Cell("-"), Cell("-"), Cell("-")
+    short = claim.loss > 0
+    return (
+        Cell(method),
+        Cell(f"{claim.speedup:.4g}"),
+        Cell(_floored(claim.confidence)),
+        Cell(f"{100 * claim.loss:.1f} points" if short else "no", "warning" if short else ""),
+        Cell("-" if math.isnan(claim.error) else f"{100 * claim.error:+.1f} %"),
+    )
+
+
+def _floored(confidence: float) -> str:
+    """A confidence in percent, cut rather than rounded: never more than was shown, never 100 %."""
+    return f"{math.floor(1000 * confidence + 1e-9) / 10:.1f} %"

@@ -1,0 +1,265 @@
+"""Any report as one HTML file: the answer, the tables with what they tell drawn beside it, panels to open."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from speedproof.errors import UsageError
+from speedproof.reporting.cells import visible
+from speedproof.reporting.html.axis import RatioAxis, Tick, ratio_axis
+from speedproof.reporting.html.panels import Panel
+from speedproof.reporting.model import Cell, Report, Style, Table, Text
+from speedproof.stats.estimate import Estimate
+
+if TYPE_CHECKING:
+    from speedproof.data.suite import Suite
+    from speedproof.reporting.stored import Context
+
+_KINDS: dict[Style, str] = {"good": "faster", "bad": "slower", "warning": "undecided", "dim": "undecided"}
+_MANY = 200
+_UNBROKEN = 30
+_DEFINITIONS = (
+    (
+        "Change",
+        "How much faster or slower a typical run is: the factor by which one has to stretch the times of one "
+        "version so that its runs win as often as they lose against the other's.",
+    ),
+    (
+        "Proven at least",
+        "The bound that the test behind the verdict gives, at the stated confidence for each benchmark by itself.",
+    ),
+    ("Undecided", "These data prove neither direction. That is no proof that nothing changed."),
+    ("!", "An assumption of the test is not met in a way that may make the true risk larger than stated."),
+)
+
+
+class Mark(Struct, frozen=True):
+    """A speedup along the axis, in percent of its width; None where there is none."""
+
+    at: float | None
+    low: float | None
+    high: float | None
+    low_beyond: bool
+    high_beyond: bool
+
+
+class Line(Struct, frozen=True):
+    """A row as the template writes it."""
+
+    name: str
+    kind: str
+    cells: tuple[tuple[str, str, str], ...]
+    mark: Mark | None
+    colour: str
+    panel: int | None
+
+
+class Grid(Struct, frozen=True):
+    """A table as the template writes it."""
+
+    id: str
+    title: str
+    titles: tuple[str, ...]
+    names: int
+    drawn: int | None
+    ticks: tuple[Tick, ...]
+    one: float
+    lines: tuple[Line, ...]
+    kinds: tuple[str, ...]
+
+
+class Section(Struct, frozen=True):
+    """A report as the template writes it."""
+
+    title: str
+    headline: tuple[Text, ...]
+    grids: tuple[Grid, ...]
+    notes: tuple[Text, ...]
+    parts: tuple[Section, ...]
+
+
+def _whole(text: str, escape: Callable[[str], str]) -> str:
+    """A text whose words with hyphens, options above all, are not broken at these."""
+
+    def word(of: str) -> str:
+        kept = "-" in of and len(of) <= _UNBROKEN
+        return f'<span class="whole">{escape(of)}</span>' if kept else str(escape(of))
+
+    return " ".join(map(word, text.split(" ")))
+
+
+def render(
+    *reports: Report,
+    panels: Sequence[Mapping[str, Panel]] = (),
+    suite: Suite | None = None,
+    context: Context | None = None,
+) -> str:
+    """Reports as one page."""
+    try:
+        import jinja2
+        import markupsafe
+    except ImportError:
+        raise UsageError("the HTML report needs Jinja2: pip install jinja2") from None
+
+    here = files(__package__)
+    style = (here / "page.css").read_text(encoding="utf-8")
+    script = (here / "page.js").read_text(encoding="utf-8")
+    environment = jinja2.Environment(
+        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
+    )
+    environment.filters["whole"] = lambda text: markupsafe.Markup(_whole(text, markupsafe.escape))
+    template = environment.from_string((here / "page.html.j2").read_text(encoding="utf-8"))
+    data: list[Panel] = []
+    sections = [
+        _section(report, panels[i] if i < len(panels) else {}, data, f"s{i}")
+        for i, report in enumerate(reports)
+    ]
+    versions = _versions(suite)
+    return template.render(
+        title=" · ".join(dict.fromkeys(report.title for report in reports if report.title)) or "speedproof",
+        sections=sections,
+        definitions=_DEFINITIONS if any(s.grids for s in sections) else (),
+        fields=fields_of(suite, *versions) if suite is not None and versions else (),
+        versions=versions,
+        residue=[str(r) for r in suite.residue] if suite else [],
+        skipped=[str(s) for s in suite.skipped if not s.expected] if suite else [],
+        context=context,
+        style=markupsafe.Markup(style),
+        script=markupsafe.Markup(script),
+        style_hash=_hash(style),
+        script_hash=_hash(script),
+        data=markupsafe.Markup(_json_for_script(_interned(data))),
+    )
+
+
+def _versions(suite: Suite | None) -> tuple[str, str] | None:
+    return (suite.versions[0], suite.versions[1]) if suite is not None and len(suite.versions) == 2 else None
+
+
+def _hash(text: str) -> str:
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _json_for_script(value: object) -> str:
+    """JSON that no parser of HTML can see an end of the element or a comment in."""
+    text = msgspec.json.encode(value).decode()
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _interned(panels: Iterable[Panel]) -> dict[str, Any]:
+    """The panels with the texts of their checks replaced by places in a list of all: most are alike."""
+    places: dict[str, int] = {}
+
+    def place(text: str) -> int:
+        return places.setdefault(text, len(places))
+
+    found = [
+        {
+            **p,
+            "checks": [[place(text) for text in row] for row in p["checks"]],
+            "tests": [[place(t) for t in row] for row in p["tests"]],
+        }
+        for p in panels
+    ]
+    return {"texts": list(places), "panels": found}
+
+
+def _section(report: Report, panels: Mapping[str, Panel], data: list[Panel], name: str) -> Section:
+    return Section(
+        report.title,
+        tuple(map(_text, report.headline)),
+        tuple(
+            _grid(table, panels if table is report.tables[-1] else {}, data, f"{name}t{i}")
+            for i, table in enumerate(report.tables)
+        ),
+        tuple(map(_text, report.notes)),
+        tuple(
+            # The panels of many rows say what the tables of a part would say again.
+            _section(replace(part, tables=()) if len(panels) > _MANY else part, {}, data, f"{name}p{i}")
+            for i, part in enumerate(report.sections)
+        ),
+    )
+
+
+def _text(text: Text) -> Text:
+    return Text(visible(text.text).strip(), text.style, visible(text.aside))
+
+
+def _grid(table: Table, panels: Mapping[str, Panel], data: list[Panel], name: str) -> Grid:
+    columns = range(len(table.columns))
+    drawn = next((i for i in columns if any(row.cells[i].speedup for row in table.rows)), None)
+    known = [row.cells[drawn].speedup for row in table.rows] if drawn is not None else []
+    speedups = [s for s in known if s is not None]
+    axis = ratio_axis([s.value for s in speedups], [b for s in speedups for b in (s.low, s.high)])
+    kept = [i for i in columns if table.columns[i].title or any(row.cells[i].text for row in table.rows)]
+    names = next((place for place, i in enumerate(kept) if table.columns[i].names), 0)
+    lines = []
+    for row in table.rows:
+        speedup = row.cells[drawn].speedup if drawn is not None else None
+        found = row.panel or panels.get(row.name)
+        if found is not None:
+            data.append(found)
+        lines.append(
+            Line(
+                visible(row.name),
+                row.kind,
+                tuple((visible(row.cells[i].text), row.cells[i].style, _key(row.cells[i])) for i in kept),
+                None if speedup is None else _mark(speedup, axis),
+                "equivalent" if drawn is None else _KINDS.get(row.cells[drawn].style, "equivalent"),
+                None if found is None else len(data) - 1,
+            )
+        )
+    return Grid(
+        id=name,
+        title=table.title,
+        titles=tuple(visible(table.columns[i].title) for i in kept),
+        names=names,
+        drawn=None if drawn is None else kept.index(drawn),
+        ticks=axis.labelled() if speedups else (),
+        one=axis.place(1.0),
+        lines=tuple(lines),
+        kinds=tuple(dict.fromkeys(row.kind for row in table.rows if row.kind)),
+    )
+
+
+def _key(cell: Cell) -> str:
+    """What a column is sorted by: a number where the cell has one, else its text."""
+    key = cell.speedup.value if cell.key is None and cell.speedup else cell.key
+    return repr(key) if key is not None and math.isfinite(key) else ""
+
+
+def _mark(s: Estimate, axis: RatioAxis) -> Mark:
+    known = s.low == s.low
+    return Mark(
+        at=axis.place(s.value) if axis.low <= s.value <= axis.high else None,
+        low=axis.place(s.low) if known else None,
+        high=axis.place(s.high) if known else None,
+        low_beyond=known and s.low < axis.low,
+        high_beyond=known and s.high > axis.high,
+    )
+
+
+def fields_of(suite: Suite, reference: str, candidate: str) -> tuple[tuple[str, str, str, bool], ...]:
+    """Fields of both sides, those that differ first."""
+    x, y = (suite.fields.get(version, {}) for version in (reference, candidate))
+    rows = [
+        (name, _values(x.get(name, ())), _values(y.get(name, ())), x.get(name) != y.get(name))
+        for name in dict.fromkeys([*x, *y])
+    ]
+    return tuple(sorted(rows, key=lambda row: not row[3]))
+
+
+def _values(values: Sequence[str], most: int = 4) -> str:
+    if not values:
+        return "not told"
+    shown = ", ".join(values[:most])
+    return shown if len(values) <= most else f"{len(values)} values: {shown}, ..."

@@ -1,0 +1,252 @@
+"""Fitted mixtures in words: how many modes, whether the fit is rejected, and what was asked of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from speedproof.data.sample import Sample
+from speedproof.data.suite import Key
+from speedproof.data.units import format_value, format_values
+from speedproof.mixture.analysis import ALPHA, Analysis
+from speedproof.mixture.asked import Answered, Indices, Models, Questions
+from speedproof.mixture.modes import FEW_RUNS
+from speedproof.reporting.model import MANY, Cell, Column, Report, Row, Table, Text, folded
+from speedproof.reporting.names import labels, spoken
+from speedproof.reporting.numbers import case_share, percent, plural, pvalue
+from speedproof.stats.scaling import usual
+
+_BARS = " ▁▂▃▄▅▆▇█"
+_REJECTED, _SEVERAL, _ONE = "without a fit", "with several modes", "with one mode"
+_ORDERS = {
+    "blocks": "in blocks: drift, frequency or neighbours",
+    "alternating": "alternating",
+    "warm-up": "one of them only at the beginning: warm-up",
+}
+
+
+def report(
+    models: Models,
+    asked: Questions,
+    answers: Sequence[Answered],
+    indices: Sequence[Indices | None],
+    *,
+    everything: bool = False,
+    details: bool = False,
+) -> Report:
+    """One sample: its components. Several: a row each, ``details`` adds the components of each."""
+    if len(models) == 1:
+        made = _one(*models[0], answers[0], asked)
+        return Report(
+            made.title, made.headline, made.tables, made.notes, command="model", data=models,
+            sections=tuple(_metrics(asked, models, indices)),
+        )  # fmt: skip
+    kinds = [_kind(a) for *_, a in models]
+    several = sum(len(_modes(a)) > 1 for *_, a in models)
+    tested = sum(a.test is not None for *_, a in models)
+    fits = (
+        "not tested"
+        if not tested
+        else f"{kinds.count(_REJECTED) or 'none'} rejected (risk {percent(ALPHA)} each)"
+    )
+    has = f"{several or 'None'} of {len(models)} samples {'has' if several < 2 else 'have'}"
+    table = _samples(models, asked, answers)
+    rows = table.rows if everything else folded(table.rows, _REJECTED, _SEVERAL)
+    hints = ["--all: every sample"] if any(row.folded for row in rows) else []
+    return Report(
+        "Gaussian mixtures",
+        (Text(f"{has} several modes; fits: {fits}", "strong"),),
+        (Table(table.columns, rows),),
+        (
+            Text(
+                f"Mode: a peak of {FEW_RUNS} runs or more. K: components of one deviation (E) or more (V).",
+                "dim",
+            ),
+        ),
+        tuple(hints) if details else (*hints, "--details: components"),
+        (
+            *(
+                _one(*model, answered)
+                for model, answered in zip(models, answers, strict=True)
+                if details or asked.observations
+            ),
+            *_metrics(asked, models, indices),
+        ),
+        command="model",
+        data=models,
+    )
+
+
+def _modes(a: Analysis) -> list[tuple[float, float]]:
+    """Places and shares of the modes that enough runs fall into."""
+    return [(m.place, m.share) for m in a.modes if m.share * a.n >= FEW_RUNS - 0.5]
+
+
+def _kind(a: Analysis) -> str:
+    if a.test is not None and a.test.pvalue <= ALPHA:
+        return _REJECTED
+    return _SEVERAL if len(_modes(a)) > 1 else _ONE
+
+
+def _fit(a: Analysis) -> Cell:
+    if a.test is None:
+        return Cell("not tested", "dim")
+    rejected = a.test.pvalue <= ALPHA
+    told = "rejected" if rejected else "not rejected"
+    return Cell(f"{told} (p = {pvalue(a.test.pvalue)})", "bad" if rejected else "", (told,))
+
+
+def _samples(models: Models, asked: Questions, answers: Sequence[Answered]) -> Table:
+    """A row a sample; those that no mixture describes first, then those with several modes."""
+    versions = list(dict.fromkeys(version for _, version, *_ in models))
+    # The commands of one file are versions and benchmarks at once.
+    what = "command" if any(" " in name for name in versions) else "version"
+    columns = [
+        Column("benchmark", names=True),
+        Column(what, names=True),
+        Column("modes"),
+        Column("fit"),
+        Column("order", drop=2),
+        Column("K", right=True, drop=3),
+        Column("runs", right=True, drop=1),
+        *_asked_columns(asked),
+    ]
+    order = (_REJECTED, _SEVERAL, _ONE)
+    # Of few samples the order of the files says more than any other.
+    key = (lambda m: order.index(_kind(m[0][3]))) if len(models) > MANY else (lambda m: 0)
+    alone = len({key for key, *_ in models}) == 1
+    short = dict(zip(versions, spoken(versions) if alone else labels(versions, 16), strict=True))
+    rows = []
+    for found, answered in sorted(zip(models, answers, strict=True), key=key):
+        benchmark, version, sample, a = found[0].benchmark, *found[1:]
+        modes = _modes(a)
+        places = format_values([place for place, _ in modes], sample.unit) if modes else []
+        told = ", ".join(f"{p} {case_share(s)}" for p, (_, s) in zip(places, modes, strict=True)) or "none"
+        brief = ", ".join(places) or "none"
+        kind = a.order.kind
+        cells = (
+            Cell(benchmark, "strong"),
+            Cell(short[version]),
+            Cell(told, shorter=(brief, plural(len(modes), "mode"))),
+            _fit(a),
+            Cell(kind, "warning" if kind in _ORDERS else ""),
+            Cell(f"{len(a.components)}{a.kind if a.kind != 'X' else ''}"),
+            Cell(str(a.n)),
+            *map(Cell, _answered(sample, answered)),
+        )
+        rows.append(Row(cells, f"{benchmark} ({version})", message=told, kind=_kind(a)))
+    return _without_repeats(Table(tuple(columns), tuple(rows)))
+
+
+def _without_repeats(table: Table) -> Table:
+    """Without the benchmarks or the versions where there is only one of them."""
+    kept = [
+        i
+        for i, column in enumerate(table.columns)
+        if not column.names or len({row.cells[i].text for row in table.rows}) > 1
+    ]
+    if kept and not any(table.columns[i].names for i in kept):
+        kept.insert(0, 0)
+    rows = (Row(tuple(r.cells[i] for i in kept), r.name, message=r.message, kind=r.kind) for r in table.rows)
+    return Table(tuple(table.columns[i] for i in kept), tuple(rows))
+
+
+def _asked_columns(asked: Questions) -> Iterator[Column]:
+    for p in asked.quantiles:
+        yield Column(f"{100 * p:g} % quantile", right=True)
+    for v, unit in asked.below:
+        yield Column(f"P[X <= {format_value(v, unit)}]", right=True)
+
+
+def _answered(sample: Sample, found: Answered) -> Iterator[str]:
+    yield from (format_value(q, sample.unit) for _, q in found.quantiles)
+    yield from (f"{100 * p:.4g} %" for _, p in found.below)
+
+
+def _one(
+    key: Key, version: str, sample: Sample, a: Analysis, answers: Answered, asked: Questions | None = None
+) -> Report:
+    """One sample: its modes in a sentence, its components, its histogram; what was asked, where it is alone."""
+    modes = _modes(a)
+    places = format_values([place for place, _ in modes], sample.unit) if modes else []
+    name = f"{key.benchmark} ({version})" if version != key.benchmark else version
+    if len(modes) > 1:
+        at = ", ".join(f"{case_share(s)} at {p}" for p, (_, s) in zip(places, modes, strict=True))
+        order = _ORDERS.get(a.order.kind)
+        told = f"{name}: {len(modes)} modes, {at}{f'; {order}' if order else ''}"
+    else:
+        told = f"{name}: one mode at {places[0]}" if modes else f"{name}: no mode of {FEW_RUNS} runs or more"
+    notes = [Text(_histogram(sample), "dim")]
+    if a.note:
+        notes.append(Text(f"{a.note[:1].upper()}{a.note[1:]}.", "warning"))
+    if a.test is not None and a.test.drawn is not None:
+        notes.append(Text(f"Tested on {a.test.drawn:,} of the {a.n:,} values, drawn at random."))
+    if a.resolution is not None:
+        notes.append(
+            Text(
+                f"Values lie on a grid of {format_value(a.resolution, sample.unit)}; fit and test know of it."
+            )
+        )
+    if asked:
+        titles = (column.title for column in _asked_columns(asked))
+        answered = zip(titles, _answered(sample, answers), strict=True)
+        notes += [Text(f"{title}: {answer}") for title, answer in answered]
+    for k, part in enumerate(answers.observations or (), 1):
+        if part:
+            told_values = ", ".join(format_values(part, sample.unit))
+            notes.append(Text(f"Component {k}, {plural(len(part), 'value')}: {told_values}"))
+    fit = f"fit {_fit(a).text}"
+    return Report(name, (Text(told, "strong", fit),), (_components(sample, a),), tuple(notes))
+
+
+def _components(sample: Sample, a: Analysis) -> Table:
+    means = format_values([c.mean for c in a.components], sample.unit, 5)
+    sds = format_values([c.sd for c in a.components], sample.unit, 3)
+    rows = (
+        (Cell(str(k)), Cell(f"{100 * c.weight:.1f} %"), Cell(mean), Cell(sd))
+        for k, (c, mean, sd) in enumerate(zip(a.components, means, sds, strict=True), start=1)
+    )
+    titles = ("component", "weight", "mean", "deviation")
+    return Table.of(tuple(Column(title, right=True) for title in titles), rows)
+
+
+def _histogram(sample: Sample, bins: int = 44) -> str:
+    """One line of block characters between the smallest and the largest value."""
+    counts, _ = np.histogram(usual(sample.values), bins=bins)
+    heights = np.ceil(counts / counts.max() * (len(_BARS) - 1)).astype(int)
+    low, high = format_values([float(sample.values.min()), float(sample.values.max())], sample.unit)
+    return f"{low} |{''.join(_BARS[h] for h in heights)}| {high}"
+
+
+def _metrics(asked: Questions, models: Models, indices: Sequence[Indices | None]) -> Iterator[Report]:
+    """I1 to I4 of every benchmark, counted in the samples and by the mixtures."""
+    compared = [(*model[:3], found) for model, found in zip(models, indices, strict=True) if found]
+    for key in dict.fromkeys(key for key, *_ in compared):
+        group = [(version, sample.unit, found) for k, version, sample, found in compared if k == key]
+        yield _metrics_of(key, group, *asked.delta)
+
+
+def _metrics_of(key: Key, group: Sequence[tuple[str, str, Indices]], delta: float, unit: str) -> Report:
+    base = group[0][1]
+    rows = [
+        (
+            Cell(name, "strong"),
+            Cell(versus.other),
+            *(Cell(format_value(gap, base, 3)) for gap in versus.gap),
+            *(Cell(f"{below:.4f}") for below in versus.below),
+        )
+        for name, _, found in group
+        for versus in found.versus
+    ]
+    ahead = f" + {format_value(delta, unit or base)}" if delta else ""
+    titles: tuple[str, ...] = ("I1 = E|X-Y|", "mixtures", f"I2 = P[X < Y{ahead}]", "mixtures")
+    columns = (Column("X", names=True), Column("Y", names=True), *(Column(t, right=True) for t in titles))
+    own = [
+        (Cell(name, "strong"), *(Cell(f"{least:.4f}") for least in found.least), Cell(str(found.peaks)))
+        for name, _, found in group
+    ]
+    titles = ("I3 = P[X < all others]", "mixtures", "I4 = peaks")
+    versions = (Column("version", names=True), *(Column(t, right=True) for t in titles))
+    tables = (*((Table.of(columns, iter(rows)),) if rows else ()), Table.of(versions, iter(own)))
+    return Report(f"{key.benchmark}: I1 to I4, counted in the samples and by the mixtures", (), tables)

@@ -1,0 +1,102 @@
+"""The modes of two versions: which moved, came, went, or are hit more or less often."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from speedproof.data.units import format_value, format_values
+from speedproof.protocols.modes import ModeComparison
+from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text, folded
+from speedproof.reporting.names import common_prefix, labels
+from speedproof.reporting.numbers import percent
+from speedproof.reporting.words import interval
+
+_KINDS = ("changed", "unchanged", "without a claim")
+
+
+def report(
+    found: Sequence[ModeComparison],
+    versions: tuple[str, str],
+    *,
+    everything: bool = False,
+    details: bool = False,
+) -> Report:
+    """A row a benchmark, those whose modes changed first; ``details`` tells how far each mode moved."""
+    old, new = labels(versions, 24)
+    kinds = [_kind(c) for c in found]
+    counts = ", ".join(f"{kinds.count(kind)} {kind}" for kind in _KINDS if kind in kinds)
+    counts = counts or "none; a mixture takes ten runs (processes) of each that are positive and differ"
+    prefix = common_prefix([c.benchmark for c in found])
+    columns = (
+        Column(f"{prefix}…" if prefix else "", names=True),
+        *(Column(f"modes of {name}", brief=name) for name in labels(versions, 14)),
+        Column("what changed"),
+        Column("E|X-Y|", right=True, drop=1),
+        Column("P[Y<X]", right=True, drop=2),
+    )
+    rows = [
+        Row(
+            (
+                Cell(c.benchmark[len(prefix) :], "strong"),
+                _places(c.reference_modes, c.unit),
+                _places(c.candidate_modes, c.unit),
+                Cell(_change(c), "strong" if _kind(c) == "changed" else "dim"),
+                Cell(format_value(c.gap, c.unit, 3)),
+                Cell(f"{c.candidate_lower:.2f}"),
+            ),
+            c.benchmark,
+            message=c.conclusion,
+            kind=_kind(c),
+        )
+        for c in sorted(found, key=lambda c: (_KINDS.index(_kind(c)), c.pvalue))
+    ]
+    notes = [text for c in found for text in _moves(c)] if details else []
+    risk = f"(risk {percent(found[0].alpha)} in each)" if found else ""
+    return Report(
+        f"{new} against {old}: modes",
+        (Text(f"Modes of {new} against {old}: {counts}", "strong", risk),),
+        (Table(columns, tuple(rows) if everything else folded(rows, "changed")),) if rows else (),
+        tuple(notes),
+        command="compare",
+        data=tuple(found),
+    )
+
+
+def _kind(c: ModeComparison) -> str:
+    if c.undermining:
+        return "without a claim"
+    return "changed" if c.vanished or c.appeared or c.moved or c.reweighted else "unchanged"
+
+
+def _change(c: ModeComparison) -> str:
+    """What became of the modes, in a few words."""
+    if c.undermining:
+        return f"no claim: {c.undermining[0].title}"
+    counts = (("went", len(c.vanished)), ("came", len(c.appeared)))
+    parts = [f"{n} {what}" for what, n in counts if n]
+    parts += ["moved"] if c.moved and not parts else []
+    parts += ["other shares"] if c.reweighted else []
+    return ", ".join(parts) or "no change shown"
+
+
+def _moves(c: ModeComparison) -> Iterator[Text]:
+    """Each mode of a benchmark that has several: where it was, where it is, how often."""
+    if len(c.matched) < 2 or not (c.moved or c.reweighted):
+        return
+    for mode in c.matched:
+        places = format_values([mode.reference, mode.candidate], c.unit)
+        shares = f"{percent(mode.reference_share, 2)} to {percent(mode.candidate_share, 2)} of the runs"
+        yield Text(
+            f"  {c.benchmark}: the mode at {places[0]} is at {places[1]}, {interval(mode.ratio)}"
+            f"{'' if mode.moved else ' (not shown)'}; from {shares}{'' if mode.reweighted else ' (not shown)'}.",
+            "dim",
+        )
+
+
+def _places(places: Sequence[float], unit: str) -> Cell:
+    """Where the modes lie; how many they are where there is no room."""
+    if not places:
+        return Cell("-")
+    shown = format_values(list(places), unit, 4)
+    first = shown[0] if len(shown) == 1 else f"{shown[0]}, {len(shown) - 1} more"
+    return Cell(", ".join(shown), shorter=(first,))

@@ -1,0 +1,208 @@
+"""Names that fit: what all have in common is left out, the rest shortened in the middle, and no two get alike."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from speedproof.data.names import enumerate_names
+from speedproof.reporting.cells import cut_left, cut_right, visible, width_of
+
+__all__ = ["common_prefix", "enumerate_names", "labels", "nicknames", "shortened", "spoken"]
+
+_BOUNDARY = re.compile(r"\.(?!\d)|[/:\\_\-\s]")
+_SPACE = re.compile(r"\s")
+_PARTS = re.compile(r"([/\\\s_\-]+)")
+_WORDS = re.compile(r"""(?:"[^"]*"|'[^']*'|\S)+""")
+_FILES, _COMMANDS, _NICKNAME = 24, 40, 12
+"""The width of a name in a sentence, and of one that is mentioned again."""
+_SHARES = (0.5, 0.35, 0.65, 0.2, 0.8)
+"""How much of the room the beginning of a name gets, in the order in which they are tried."""
+
+
+def common_prefix(names: Sequence[str]) -> str:
+    """What all names begin with, up to the last separator; empty where that says nothing."""
+    if len(set(names)) < 2:
+        return ""
+    first, last = min(names), max(names)
+    same = next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))
+    # Of commands whole words are told, never a part of a number or of what is in quotes.
+    boundary = _SPACE if _SPACE.search(first, 0, same) else _BOUNDARY
+    ends = [match.end() for match in boundary.finditer(first, 0, same)]
+    ends = [end for end in ends if not (first[:end].count('"') % 2 or first[:end].count("'") % 2)]
+    # A short prefix costs the reader more to be told of than to read, and no name may become empty.
+    while ends and any(len(name) == ends[-1] for name in names):
+        ends.pop()
+    return first[: ends[-1]] if ends and ends[-1] >= 4 else ""
+
+
+def shortened(names: Sequence[str], width: int) -> list[str]:
+    """Names of at most a width, distinct wherever they were."""
+    found = {name: name for name in names}
+    long = [name for name in found if width_of(name) > width]
+    for share in _SHARES:
+        for name in long:
+            found[name] = _middle(name, width, share)
+        counts = Counter(found.values())
+        long = [name for name in long if counts[found[name]] > 1]
+        if not long:
+            break
+    else:  # they differ in the middle
+        found |= zip(long, _middles(long, width), strict=True)
+        counts = Counter(found.values())
+        for number, name in enumerate((name for name in long if counts[found[name]] > 1), 1):
+            found[name] = _middle(name, width - len(str(number)) - 1, 0.7) + f"~{number}"
+    return [found[name] for name in names]
+
+
+def spoken(names: Sequence[str]) -> list[str]:
+    """Names of versions as sentences and rows tell them: those of commands may be longer."""
+    return labels(names, _FILES, _COMMANDS)
+
+
+def short_names(versions: Iterable[str]) -> dict[str, str]:
+    """The versions of a corpus, each with one short name by which all reports call it and commands know it."""
+    names = list(dict.fromkeys(versions))
+    told = names
+    if max(map(len, names), default=0) > _NICKNAME:
+        # The file alone, else its folder, where that tells the versions apart.
+        paths = [name.split("/") for name in names]
+        counts = [Counter(path[at] for path in paths) for at in (-1, 0)]
+        parts = [
+            next(
+                (path[at] for at, count in zip((-1, 0), counts, strict=True) if count[path[at]] == 1),
+                "/".join(path),
+            )
+            for path in paths
+        ]
+        told = parts if len(set(parts)) == len(names) else names
+    # Names that begin alike are shortened together, so that others, which come later, leave them as they are.
+    groups: dict[str, list[str]] = {}
+    for name in told:
+        groups.setdefault(_BOUNDARY.split(name, 1)[0], []).append(name)
+    short = {
+        name: label
+        for own in groups.values()
+        for name, label in zip(own, labels(own, _NICKNAME), strict=True)
+    }
+    if len(set(short.values())) < len(set(told)):
+        short = dict(zip(told, labels(told, _NICKNAME), strict=True))
+    return {name: short[of] for name, of in zip(names, told, strict=True)}
+
+
+def nicknames(names: Sequence[str]) -> list[str]:
+    """Names for a second mention: commands by their programs alone where these differ."""
+    told = spoken(names)
+    words = [name.split() for name in told]
+    if max(map(width_of, told), default=0) <= _NICKNAME or not all(len(found) > 1 for found in words):
+        return told
+    programs = [found[0].rpartition("/")[2] for found in words]
+    return programs if len(set(programs)) == len(set(names)) else told
+
+
+def labels(names: Sequence[str], width: int, of_commands: int = 0) -> list[str]:
+    """Names of versions of at most a width: where one is too long, without what all begin and end with.
+
+    Commands, which have blanks, lose whole words, and their programs only where all have the same. They may be
+    as wide as ``of_commands`` where that is more.
+    """
+    names = [" ".join(visible(name).split()) for name in names]
+    if max(map(width_of, names), default=0) <= width:
+        return names
+    if any(" " in name for name in names):
+        return shortened(_without_shared_words(names), max(width, of_commands))
+    start = len(common_prefix(names))
+    end = len(common_prefix([name[start:][::-1] for name in names]))
+    names = [name[start : len(name) - end] for name in names]
+    if max(map(width_of, names)) > width:
+        names = _told_apart(names, width)
+    return shortened(names, width)
+
+
+def _without_shared_words(names: list[str]) -> list[str]:
+    """Commands without the words that all begin and end with; the program stays unless it is one of them."""
+    words = [_WORDS.findall(name) for name in names]
+    if len(set(names)) < 2:
+        return names
+    least = min(map(len, words))
+    start = next((i for i in range(least) if len({found[i] for found in words}) > 1), least)
+    ends = range(1, least - start + 1)
+    end = next((i - 1 for i in ends if len({found[-i] for found in words}) > 1), len(ends))
+    # No name may become empty.
+    start -= start == least
+    end -= start + end == least
+    return [" ".join(found[start : len(found) - end]) for found in words]
+
+
+def _told_apart(names: list[str], width: int) -> list[str]:
+    """Names without the parts that all have, then without those that are not needed to tell them apart."""
+    parts = [_PARTS.split(name) for name in names]
+    shared = set.intersection(*({*found[::2]} for found in parts))
+    kept = [
+        [(found[i - 1] if i else "", found[i]) for i in range(0, len(found), 2) if found[i] not in shared]
+        for found in parts
+    ]
+    if not all(kept):
+        return names
+
+    def joined(lists: list[list[tuple[str, str]]]) -> list[str]:
+        return ["".join([found[0][1], *(part for pair in found[1:] for part in pair)]) for found in lists]
+
+    told = joined(kept)
+    while max(map(width_of, told)) > width:
+        fewer = [found[1:] if len(found) > 1 else found for found in kept]
+        if fewer == kept or len(set(joined(fewer))) < len(set(names)):
+            break
+        kept, told = fewer, joined(fewer)
+    return told if len(set(told)) == len(set(names)) else names
+
+
+def _middles(names: Sequence[str], width: int) -> list[str]:
+    """Names by what tells them apart, between as much of both ends as fits."""
+    first, last = min(names), max(names)
+    start = next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))
+    turned = sorted(name[::-1] for name in names)
+    pairs = enumerate(zip(turned[0], turned[-1], strict=False))
+    end = next((i for i, (a, b) in pairs if a != b), 0)
+    # Whole words, or the reader sees "ame" and "pread".
+    while start and first[start - 1].isalnum():
+        start -= 1
+    while end and turned[0][end - 1].isalnum():
+        end -= 1
+    found = []
+    for name in names:
+        apart = name[start : len(name) - end]
+        room = width - width_of(apart) - 2
+        if room < 2 or not (start and end):
+            found.append(_middle(apart, width, 0.5) if start + end < len(name) else _middle(name, width, 0.5))
+            continue
+        head, tail = cut_right(name[:start], room // 2), cut_left(name[len(name) - end :], room - room // 2)
+        found.append(f"{head}…{apart}…{tail}")
+    return found
+
+
+def _middle(text: str, width: int, share: float) -> str:
+    if width_of(text) <= width:
+        return text
+    head = round((width - 1) * share)
+    if share == _SHARES[0] and " " in text:
+        told = _whole_words(text, width)
+        if width_of(told) > 0.5 * width:
+            return told
+    return f"{cut_right(text, head)}…{cut_left(text, width - 1 - head)}"
+
+
+def _whole_words(text: str, width: int) -> str:
+    """As many of the first and the last words as fit; empty where no two do."""
+    words = [word for word in _WORDS.findall(text) if word != "…"]
+    best = ""
+    head, tail = 1, 0
+    while head + tail < len(words):
+        more = [(head, tail + 1), (head + 1, tail)]
+        told = [" ".join([*words[:h], "…", *words[len(words) - t :]]) for h, t in more if h + t < len(words)]
+        i = next((i for i, name in enumerate(told) if width_of(name) <= width), None)
+        if i is None:
+            break
+        (head, tail), best = more[i], told[i]
+    return best

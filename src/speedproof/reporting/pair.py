@@ -1,0 +1,150 @@
+"""Two versions on one benchmark: a sentence, both sides in numbers, and how sure a single run is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from msgspec.structs import replace
+
+from speedproof.data.units import scale_of
+from speedproof.protocols.results import Comparison, Verdict
+from speedproof.protocols.suite import SuiteComparison
+from speedproof.protocols.summaries import Summary
+from speedproof.reporting.caveats import beside_medians, failed, undermining
+from speedproof.reporting.model import Cell, Column, Outcome, Report, Row, Table, Text
+from speedproof.reporting.names import nicknames, spoken
+from speedproof.reporting.numbers import values
+from speedproof.reporting.words import STYLES, chance, named, proof, several, verdict
+
+_CHANGED = (Verdict.FASTER, Verdict.SLOWER)
+OUTCOMES: dict[Verdict, Outcome] = {
+    Verdict.FASTER: "passed",
+    Verdict.EQUIVALENT: "passed",
+    Verdict.SLOWER: "failed",
+    Verdict.UNDECIDED: "undecided",
+}
+
+
+def report(result: SuiteComparison, head: Comparison) -> Report:
+    """One benchmark: a sentence, both sides in numbers, the chance of a faster run."""
+    old, new = spoken([result.reference, result.candidate])
+    head = named(head, old, new)
+    lost = [kind.title for kind in failed([head], undermining=False) if kind.undermines != "nothing"]
+    others = any(not c.held and c.kind.undermines != "nothing" for o in result.comparisons for c in o.checks)
+    held = "All checks of the typical run hold." if others else "All checks hold."
+    held = f"Not met: {', '.join(lost)}." if lost else "" if head.failed_checks else held
+    undermined = tuple(undermining([head]))
+    return Report(
+        "",
+        (Text(verdict(head, result.margin), STYLES[head.verdict] or "strong", proof(head)),),
+        (_sides(head, result.margin),),
+        (
+            *_chances(result, head),
+            *_opposed(result, head, old, new),
+            *beside_medians([head] if head.verdict in _CHANGED else ()),
+            *(undermined or ((Text(held, "dim"),) if head.checks and held else ())),
+        ),
+        ("Why: --explain", "Page: --html report.html"),
+    )
+
+
+def _sides(head: Comparison, margin: float | None) -> Table:
+    """Both versions: median, mean with its spread, ends, runs."""
+    sides = (head.reference, head.candidate)
+    unit = sides[0].unit
+    scale = scale_of(max((abs(s.median) for s in sides if math.isfinite(s.median)), default=1.0), unit)
+    medians = values([s.median for s in sides], unit, scale=scale)
+    columns = (
+        Column(head.benchmark, names=True),
+        Column("median", right=True),
+        Column("mean", right=True),
+        Column("min", right=True, drop=1),
+        Column("max", right=True, drop=2),
+        Column(several(head.repeated), right=True),
+    )
+    rows = []
+    for side, median in zip(sides, medians, strict=True):
+        mean, least, most = (
+            values([v], unit, scale=scale)[0] for v in (side.mean, side.minimum, side.maximum)
+        )
+        spread = _spread(side)
+        ends = (text.removesuffix(scale[1]).rstrip() for text in (least, most))
+        rows.append(
+            Row(
+                (
+                    Cell(side.label, "strong"),
+                    Cell(median),
+                    Cell(f"{mean}{spread}", shorter=(mean,)),
+                    *map(Cell, ends),
+                    Cell(
+                        str(side.n) if side.n == side.observations else f"{side.n} ({side.observations} runs)"
+                    ),
+                ),
+                name=side.label,
+            )
+        )
+    # The second row is the one that is judged.
+    judged = replace(
+        rows[1], name=head.benchmark, outcome=OUTCOMES[head.verdict], message=sentence(head, margin)
+    )
+    return Table(columns, (rows[0], judged))
+
+
+def sentence(head: Comparison, margin: float | None) -> str:
+    """The verdict with its proof."""
+    told = proof(head)
+    return f"{verdict(head, margin)}; {told}" if told else verdict(head, margin)
+
+
+def _spread(side: Summary) -> str:
+    """The standard deviation as a share of the mean, beside which it stands."""
+    if math.isnan(side.deviation) or not side.mean > 0:
+        return ""
+    spread = side.deviation / side.mean
+    return f" ± {100 * spread:.{0 if spread >= 0.0995 else 1}f} %"
+
+
+def _chances(result: SuiteComparison, head: Comparison) -> Iterator[Text]:
+    if head.quantity == "probability":
+        return
+    found = getattr(head, "chance", None)
+    single = next((c for c in result.comparisons if c.quantity == "probability"), None)
+    estimate = found or (single.speedup if single else None)
+    if estimate is None or math.isnan(estimate.value):
+        return
+    shown = head.verdict if found else single.verdict if single else Verdict.UNDECIDED
+    old, new = nicknames([result.reference, result.candidate])
+    yield Text(f"{chance(estimate, new, old, shown, head.repeated)}.")
+
+
+def _opposed(result: SuiteComparison, head: Comparison, old: str, new: str) -> Iterator[Text]:
+    """The protocols that prove the opposite, and a ratio of medians that points there."""
+    for other in opposite(result.comparisons, head):
+        told = verdict(named(other, old, new), result.margin)
+        yield Text(f"But {told}.", "warning")
+    if turned(head):
+        yield Text(
+            "The medians differ the other way: runs fall into groups that ranks see and medians miss.", "dim"
+        )
+
+
+def opposite(comparisons: Sequence[Comparison], head: Comparison) -> list[Comparison]:
+    """The protocols that prove the opposite of the headline."""
+    other = {Verdict.FASTER: Verdict.SLOWER, Verdict.SLOWER: Verdict.FASTER}.get(head.verdict)
+    return [
+        c
+        for c in comparisons
+        if c.benchmark == head.benchmark and c.verdict is other and c.quantity == "speedup"
+    ]
+
+
+def turned(head: Comparison) -> bool:
+    """Whether the medians that stand beside the verdict point the other way."""
+    old, new = head.reference.median, head.candidate.median
+    s = head.speedup.value
+    if head.verdict not in (Verdict.FASTER, Verdict.SLOWER) or not (old > 0 and new > 0 and s > 0):
+        return False
+    higher = head.reference.higher_is_better
+    rate = head.reference.unit.endswith("/s") if higher is None else higher
+    return max(old / new, new / old) > 1.0005 and (head.verdict is Verdict.FASTER) != ((old > new) != rate)

@@ -1,0 +1,296 @@
+"""Which version to run, by the chance that a single run of it beats one of every other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from speedproof.data.suite import Key
+from speedproof.mixture.modes import FEW_RUNS
+from speedproof.protocols.run_ranking import RankedRun, RunRanking
+from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text, folded
+from speedproof.reporting.names import common_prefix, labels, spoken
+from speedproof.reporting.numbers import case_share, percent, plural, values
+from speedproof.stats.estimate import Estimate
+
+if TYPE_CHECKING:
+    from speedproof.protocols.modes import ModeComparison
+
+Ranked = tuple[Key, str, RunRanking, "ModeComparison | None"]
+"""A benchmark, its unit, its versions in order, and for two of them what became of their modes."""
+_TITLE = 14
+
+
+def report(
+    found: Sequence[Ranked],
+    versions: Sequence[str],
+    *,
+    everything: bool = False,
+    details: bool = False,
+    note: str = "",
+) -> Report:
+    """One benchmark: a row a version. Several: how often each comes first, then a row a benchmark."""
+    several = len(found) > 1
+    made = _suite(found, versions, everything=everything) if several else _benchmark(found[0])
+    sections = tuple(_details(one) for one in found) if details else ()
+    hints = ["--all: every benchmark"] if any(row.folded for row in made.tables[-1].rows) else []
+    if not details:
+        hints.append("--details: modes, mixtures, warnings")
+    return Report(
+        made.title,
+        made.headline,
+        made.tables,
+        (*([Text(note, "dim")] if note else []), *made.notes),
+        tuple(hints),
+        sections,
+        command="rank",
+        data=found,
+    )
+
+
+def _benchmark(one: Ranked) -> Report:
+    key, _, ranking, _ = one
+    return Report(
+        f"{key.benchmark}: {key.metric}",
+        (Text(advice(ranking), "warning" if _tied(ranking) or _undermined(ranking) else "good"),),
+        (_places(one, Column(key.benchmark, names=True)),),
+        tuple(_separation(ranking)),
+    )
+
+
+def _places(one: Ranked, title: Column) -> Table:
+    """The versions of a benchmark by place; a range of places means that the order inside is not proven."""
+    _, unit, ranking, _ = one
+    medians = values([v.median for v in ranking.versions], unit)
+    means = values([v.mean for v in ranking.versions], unit)
+    names = _names(ranking).values()
+    columns = (
+        Column("place", right=True),
+        title,
+        Column("median", right=True),
+        Column("mean", right=True, drop=1),
+        Column("best single run", right=True, brief="best run"),
+        Column("runs", right=True, drop=2),
+    )
+    told = _wins if _bounded(ranking.versions[0], ranking) else lambda chance: Cell(case_share(chance.value))
+    rows = [
+        Row((Cell(v.place), Cell(name, "strong"), Cell(median), Cell(mean), told(v.chance), Cell(str(v.n))),
+            v.version, kind="versions", folded=i >= 10)
+        for i, (v, name, median, mean) in enumerate(zip(ranking.versions, names, medians, means, strict=True))
+    ]  # fmt: skip
+    return Table(columns, tuple(rows))
+
+
+def _bounded(best: RankedRun, ranking: RunRanking) -> bool:
+    """Whether the interval of the chance says what the test behind the places says.
+
+    They are two procedures: among many versions a winner needs no majority, and of values nested in processes the
+    interval is the wider one.
+    """
+    decided = best.best_rank == best.worst_rank == 1
+    return len(ranking.versions) == 2 and (not decided or best.chance.low > 0.5)
+
+
+def _wins(chance: Estimate) -> Cell:
+    told = case_share(chance.value)
+    low, high = case_share(chance.low, -1), case_share(chance.high, 1)
+    return Cell(f"{told} [{low}, {high}]", shorter=(told,))
+
+
+def _suite(found: Sequence[Ranked], versions: Sequence[str], *, everything: bool) -> Report:
+    """How often each version comes first, then the benchmarks, the clearest first."""
+    firsts = {name: sum(_first(r) == name for _, _, r, _ in found) for name in versions}
+    open_ones = len(found) - sum(firsts.values())
+    leading = sorted(versions, key=lambda name: -firsts[name])
+    shown = dict(zip(leading, spoken(leading), strict=True))
+    told = [f"{shown[name]} in {firsts[name]}" for name in leading if firsts[name]]
+    told += [f"undecided in {open_ones}"] if open_ones else []
+    alpha = found[0][2].alpha
+    headline = Text(
+        f"Best single runs in {plural(len(found), 'benchmark')}: {', '.join(told)}",
+        "strong",
+        f"(risk {percent(alpha)} in each)",
+    )
+    tables = [_standing(found, shown)] if len(versions) > 2 else []
+    return Report(
+        f"Ranking of {len(versions)} versions",
+        (headline,),
+        (*tables, _matrix(found, versions, everything=everything)),
+        tuple(_undermining([r for _, _, r, _ in found])),
+    )
+
+
+def _first(ranking: RunRanking) -> str:
+    """The version that is proven to be first; empty where none is."""
+    leading = [v.version for v in ranking.versions if v.best_rank == 1]
+    return leading[0] if len(leading) == 1 else ""
+
+
+def _standing(found: Sequence[Ranked], shown: dict[str, str]) -> Table:
+    """How often each version is first, may be, and is last."""
+
+    def rows() -> Iterator[tuple[Cell, ...]]:
+        for name, label in shown.items():
+            places = [(v, len(r.versions)) for _, _, r, _ in found for v in r.versions if v.version == name]
+            first = sum(_first(r) == name for _, _, r, _ in found)
+            may = sum(v.best_rank == 1 for v, _ in places) - first
+            last = sum(v.best_rank == most for v, most in places)
+            yield Cell(label, "strong"), Cell(str(first)), Cell(str(may)), Cell(str(last))
+
+    titles = (Column("version", names=True), *(Column(t, right=True) for t in ("first", "may be", "last")))
+    return Table.of(titles, rows())
+
+
+def _matrix(found: Sequence[Ranked], versions: Sequence[str], *, everything: bool) -> Table:
+    """Benchmarks by versions: medians, and who wins how many single runs."""
+    prefix = common_prefix([key.benchmark for key, *_ in found])
+    names = dict(zip(versions, labels(versions, _TITLE), strict=True))
+    firsts = [_first(one[2]) for one in found]
+    leading = sorted(versions, key=lambda name: -firsts.count(name))
+    order = {name: i for i, name in enumerate(leading)}
+    # What comes first is never left out for want of room.
+    versions = leading if len(versions) > 2 else versions
+
+    def clearness(one: Ranked) -> tuple[int, float]:
+        first = _first(one[2])
+        return (order[first] if first else len(order), -one[2].versions[0].chance.value)
+
+    rows = []
+    for key, unit, ranking, _ in sorted(found, key=clearness):
+        by_name = {v.version: v for v in ranking.versions}
+        medians = values([by_name[n].median if n in by_name else float("nan") for n in versions], unit)
+        first, best = _first(ranking), ranking.versions[0]
+        mark = " !" if _undermined(ranking) else ""
+        if first:
+            brief = f"{names[first]} wins {case_share(best.chance.value)}"
+            low = f" (at least {case_share(best.chance.low, -1)})" if _bounded(best, ranking) else ""
+            told = Cell(f"{brief}{low}{mark}", "good", (f"{brief}{mark}",))
+        else:
+            told = Cell(f"~ not told apart{mark}", "dim", (f"~{mark}",))
+        cells = (Cell(key.benchmark[len(prefix) :], "strong"), *map(Cell, medians), told)
+        kind = f"with {names[first]} first" if first else "undecided"
+        rows.append(Row(cells, key.benchmark, message=told.text, kind=kind))
+    columns = (
+        Column(f"{prefix}…" if prefix else "", names=True),
+        *(Column(names[n], right=True, drop=max(0, i - 1)) for i, n in enumerate(versions)),
+        Column("single runs"),
+    )
+    clear = [f"with {names[name]} first" for name in leading]
+    return Table(columns, tuple(rows) if everything else folded(rows, *clear))
+
+
+def _details(one: Ranked) -> Report:
+    """A benchmark with its modes, its mixtures and what undermines its places."""
+    key, _, ranking, changes = one
+    columns = tuple(
+        Column(title, right=i > 0, names=i == 0)
+        for i, title in enumerate(("version", "modes", "ties add", "by mixtures"))
+    )
+
+    def rows() -> Iterator[tuple[Cell, ...]]:
+        names = _names(ranking)
+        for v in ranking.versions:
+            mixture = _wins(v.mixture_chance) if v.mixture_chance else Cell("-")
+            yield Cell(names[v.version], "strong"), Cell(_modes(v)), Cell(f"{100 * v.ties:.1f} %"), mixture
+
+    notes = [Text(f"  {advice(ranking)}"), *_separation(ranking)]
+    messages = {c.message: c for v in ranking.versions for c in v.undermining}
+    notes += [Text(f"  {c.kind.title}: {c.message}.", "dim") for c in messages.values()]
+    if changes is not None:
+        notes.append(Text(f"  Modes: {changes.conclusion}."))
+    return Report(key.benchmark, (), (_places(one, Column("version", names=True)), Table.of(columns, rows())),
+                  tuple(notes))  # fmt: skip
+
+
+def _modes(v: RankedRun) -> str:
+    """Modes of fewer than five runs each say nothing."""
+    if v.modes is None:
+        return "-"
+    return str(v.modes) if v.n >= FEW_RUNS * v.modes else "too few runs"
+
+
+def _separation(found: RunRanking) -> Iterator[Text]:
+    """What is not told apart, and what undermines the places."""
+    risk = f"joint risk {percent(found.alpha)}"
+    if found.groups:
+        names = _names(found)
+        told = [[names[name] for name in group] for group in found.groups]
+        groups = "; ".join(" and ".join((", ".join(g[:-1]), g[-1])) for g in told)
+        yield Text(f"Not told apart by single runs: {groups} ({risk}).", "warning")
+    else:
+        yield Text(f"All neighbours are told apart by single runs ({risk}).")
+    if not found.enough_runs:
+        yield Text(
+            f"Fewer than {found.least_runs} runs of a version never tell {len(found.versions)} versions apart.",
+            "warning",
+        )
+    yield from _undermining([found])
+
+
+def _names(found: RunRanking) -> dict[str, str]:
+    """The versions as every sentence and row tells them."""
+    versions = [v.version for v in found.versions]
+    return dict(zip(versions, spoken(versions), strict=True))
+
+
+def _tied(found: RunRanking) -> bool:
+    return sum(v.best_rank == 1 for v in found.versions) > 1
+
+
+def _undermined(found: RunRanking) -> bool:
+    return any(v.undermining for v in found.versions)
+
+
+def _undermining(rankings: Sequence[RunRanking]) -> Iterator[Text]:
+    """Which assumptions are not met, and of which versions, or in how many benchmarks."""
+    kinds: dict[str, set[str]] = {}
+    for i, ranking in enumerate(rankings):
+        for v in ranking.versions:
+            for check in v.undermining:
+                kinds.setdefault(check.kind.title, set()).add(v.version if len(rankings) == 1 else str(i))
+    if not kinds:
+        return
+    if len(rankings) == 1:
+        names = _names(rankings[0])
+        told = "; ".join(
+            f"{kind} ({', '.join(sorted(names[name] for name in who))})" for kind, who in kinds.items()
+        )
+        yield Text(f"! Not met: {told}. The true risk may be larger.", "warning")
+        return
+    told = ", ".join(f"{kind} ({len(who)})" for kind, who in kinds.items())
+    count = sum(_undermined(r) for r in rankings)
+    yield Text(f"! In {plural(count, 'benchmark')} the true risk may be larger; not met: {told}.", "warning")
+
+
+def advice(found: RunRanking) -> str:
+    """Which version to run often, and which rarely (section 8.3 of the report).
+
+    A program that runs often is paid for by its mean or lived with by its median; one that runs rarely should win
+    the single run. An imperative only where the first place on a single run is proven.
+    """
+    first = found.versions[0]
+    names = _names(found)
+    mean, median, rarely = (names[n] for n in (found.best_in_mean, found.best_in_median, first.version))
+    rivals = [names[v.version] for v in found.versions[1:]]
+    against = rivals[0] if len(rivals) == 1 else f"each of the {len(rivals)} others"
+    c = first.chance
+    limits = f" ({case_share(c.low, -1)} to {case_share(c.high, 1)})" if _bounded(first, found) else ""
+    beats = f"a run of it beats a run of {against} in {case_share(c.value)} of cases{limits}"
+    agreed = mean == median == rarely
+    leading = [names[v.version] for v in found.versions if v.best_rank == 1]
+    if leading != [rarely]:
+        among = "" if len(leading) == len(found.versions) else f", {' or '.join(leading)} may be"
+        also = "" if agreed else f" In mean it is {mean}, in median {median}."
+        return f"No version is shown to be the best{among}. {rarely} looks best so far: {beats}.{also}"
+    if agreed:
+        text = f"Run {mean}: {beats}, and it has the best mean and median."
+    else:  # only the order on a single run was tested
+        text = (
+            f"Run {rarely} where single runs count: {beats}. The best mean is that of {mean}, the best median "
+            f"that of {median}."
+        )
+    return (
+        f"If the runs were independent and steady: {text[0].lower()}{text[1:]}"
+        if _undermined(found)
+        else text
+    )

@@ -1,0 +1,57 @@
+"""Every number of a comparison with all its digits, a row for each benchmark and protocol: what CSV holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from operator import attrgetter
+
+from speedproof.protocols.results import Check, Comparison, State, Verdict
+from speedproof.protocols.suite import SuiteComparison
+from speedproof.reporting.model import Records, Value
+
+
+def _state(c: Comparison) -> State:
+    """Where the test of the verdict's own direction ended; that of a comparison is of its being faster."""
+    return State.SIGNIFICANT if c.verdict in (Verdict.FASTER, Verdict.SLOWER) else c.state
+
+
+def _names(checks: tuple[Check, ...]) -> str:
+    return "; ".join(dict.fromkeys(check.name for check in checks))
+
+
+_OF_A_SIDE = ("n", "observations", "mean", "median", "minimum", "maximum", "deviation", "mad")
+
+
+def _of_side(side: str) -> dict[str, Callable[[Comparison], Value]]:
+    numbers = {f"{side}_{name}": attrgetter(f"{side}.{name}") for name in _OF_A_SIDE}
+    return {**numbers, f"{side}_needed": lambda c: getattr(c.needed, side) if c.needed else None}
+
+
+COLUMNS: dict[str, Callable[[Comparison], Value]] = {
+    "metric": lambda c: c.metric,
+    "unit": lambda c: c.reference.unit,
+    "benchmark": lambda c: c.benchmark,
+    "protocol": lambda c: c.protocol,
+    "verdict": lambda c: c.verdict.value,
+    "speedup": lambda c: c.speedup.value,
+    "low": lambda c: c.speedup.low,
+    "high": lambda c: c.speedup.high,
+    "confidence": lambda c: c.speedup.confidence,
+    "state": lambda c: _state(c).value,
+    "test": lambda c: c.test,
+    "pvalue": lambda c: c.pvalue,
+    "pvalue_slower": lambda c: c.pvalue_slower,
+    "failed_checks": lambda c: _names(c.failed_checks),
+    "undermining": lambda c: _names(c.undermining),
+    **_of_side("reference"),
+    **_of_side("candidate"),
+}
+"""After the names of both versions. Values are in the base unit of ``unit``; NaN and None are no number."""
+
+
+def records(result: SuiteComparison) -> Records:
+    """The numbers of a suite, of one metric."""
+    rows = (
+        (result.reference, result.candidate, *(of(c) for of in COLUMNS.values())) for c in result.comparisons
+    )
+    return Records(("reference", "candidate", *COLUMNS), tuple(rows))

@@ -1,0 +1,327 @@
+"""What a session of `run` found: the same sheet as for files, by the test that may be looked at at any time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+
+from msgspec.structs import replace
+
+from speedproof.data.session_file import control_name
+from speedproof.data.suite import Suite
+from speedproof.data.units import format_value
+from speedproof.protocols.assumptions import Assumption
+from speedproof.protocols.negative_controls import WITHHELD, differs
+from speedproof.protocols.results import Comparison, Needed, State, Verdict
+from speedproof.protocols.sequential import ALL_MEASURED, CandidateResult
+from speedproof.protocols.stopping import Gate
+from speedproof.protocols.suite import SuiteComparison
+from speedproof.protocols.summaries import Summary, summarise
+from speedproof.reporting import measured_gate, suite, versions
+from speedproof.reporting.model import Cell, Column, Report, Table, Text
+from speedproof.reporting.names import common_prefix, enumerate_names
+from speedproof.reporting.numbers import percent, plural
+from speedproof.reporting.words import direction, interval
+from speedproof.stats.estimate import Estimate
+
+PROTOCOL = "sequential"
+_NAMED = 5
+# Where the system counts whole ticks, a column may hold nothing else.
+_NO_TIME = format_value(0.0, "s")
+
+
+def report(
+    findings: Sequence[CandidateResult],
+    sides: Mapping[tuple[str, str], Summary],
+    *,
+    alpha: float,
+    margin: float | None = None,
+    spent: Mapping[tuple[str, str], Mapping[str, str]] | None = None,
+    file: str = "",
+    control: bool = False,
+    unaffected: Sequence[str] = (),
+    builds: tuple[int, bool] | None = None,
+    gate: Gate | None = None,
+    absent: Mapping[str, Sequence[str]] | None = None,
+    load: str = "",
+) -> Report:
+    """The ending of a session."""
+    if builds:
+        counts = {
+            (f.benchmark, side): f.result.blocks for f in findings for side in (f.reference, f.candidate)
+        }
+        sides = {k: replace(s, repeated="build", n=counts.get(k, s.n)) for k, s in sides.items()}
+    results = _results(findings, sides, alpha, margin)
+    held = [f for f in findings if f.gate]
+    lacking = {name: versions for name, versions in (absent or {}).items() if gate}
+    sought = {f.candidate for f in held}.union(*lacking.values())
+    at_gate = [_at_gate(held, gate, lacking)] if gate else []
+    only = [r for r in results if gate and sought == {r.candidate}]
+    if not results:
+        nothing = Text("Undecided: no complete block was measured.", "bad")
+        return Report("", tuple(at_gate) if lacking else (nothing,), command="run")
+    if gate and only:
+        made, at_gate = measured_gate.report(held, only[0], gate, list(lacking)), []
+    else:
+        made = suite.report(results[0]) if len(results) == 1 else versions.report(results)
+    several = len({f.benchmark for f in findings}) > 1
+    # The gate's sheet has told what it withholds.
+    told = {Assumption.NOISE_FLOOR} if only else set()
+    warnings = list(_warnings(findings, several, told))
+    why = [Text(f"{f.candidate}: {f.reason}.", "dim") for f in findings if f.result.contradictory]
+    if len(findings) == 1 and spent and not gate:
+        made = replace(made, tables=(_with_spent(made.tables[0], findings[0], spent), *made.tables[1:]))
+    return replace(
+        made,
+        headline=(
+            *(_floor(findings, gate) if control else ()),
+            *_moved(findings, unaffected, gate),
+            *at_gate,
+            *made.headline,
+        ),
+        notes=(
+            *(_apart(findings, sides) if only else ()),
+            *made.notes,
+            *dict.fromkeys((*why, *warnings)),
+            *(_of_builds(findings, *builds) if builds else []),
+            *(_of_load(held if gate else findings, load) if load else []),
+            *([] if gate else [Text(_risks(findings, alpha, unaffected, fixed=builds is not None), "dim")]),
+        ),
+        hints=(f"This verdict again: speedproof run --review {file}",) if file else (),
+        command="run",
+        data=tuple(findings),
+        records=None,
+    )
+
+
+def _warnings(
+    findings: Sequence[CandidateResult], several: bool, told: Collection[Assumption]
+) -> Iterator[Text]:
+    """What speaks against the assumptions; of several benchmarks its gist, with their names."""
+    found = [(f.benchmark, check) for f in findings for check in f.warnings if check.kind not in told]
+    if not several:
+        for message in dict.fromkeys(check.message for _, check in found):
+            yield Text(f"! {message[:1].upper()}{message[1:]}.", "warning")
+        return
+    prefix = common_prefix([f.benchmark for f in findings])
+    named: dict[str, dict[str, None]] = {}
+    for benchmark, check in found:
+        named.setdefault(check.kind.title, {})[benchmark[len(prefix) :]] = None
+    for title, names in named.items():
+        yield Text(f"! Not met in {enumerate_names(names, _NAMED)}: {title}.", "warning")
+
+
+def sides_of(suite: Suite, metric: str) -> dict[tuple[str, str], Summary]:
+    """The runs of a session in numbers, by benchmark and version."""
+    return {
+        (key.benchmark, version): summarise(sample)
+        for (key, version), sample in suite.samples.items()
+        if key.metric == metric
+    }
+
+
+def spent_of(suite: Suite) -> dict[tuple[str, str], dict[str, str]]:
+    """The medians of processor time, by benchmark and version."""
+    found: dict[tuple[str, str], dict[str, str]] = {}
+    for name in ("user", "system"):
+        for (key, version), sample in suite.samples.items():
+            if key.metric == name:
+                shown = format_value(summarise(sample).median, sample.unit)
+                found.setdefault((key.benchmark, version), {})[name] = shown
+    return found
+
+
+def _with_spent(
+    table: Table, finding: CandidateResult, spent: Mapping[tuple[str, str], Mapping[str, str]]
+) -> Table:
+    """The sheet of both sides with their processor time before the number of runs."""
+    sides = [spent.get((finding.benchmark, side), {}) for side in (finding.reference, finding.candidate)]
+    names = [
+        name
+        for name in ("user", "system")
+        if all(name in side for side in sides) and any(side[name] != _NO_TIME for side in sides)
+    ]
+    if table.columns[-1].title != "runs" or len(table.rows) != len(sides):
+        return table  # one run a side: plain ratios
+    columns = tuple(Column(name, right=True, drop=3) for name in names)
+    rows = tuple(
+        replace(row, cells=(*row.cells[:-1], *(Cell(side[name]) for name in names), row.cells[-1]))
+        for row, side in zip(table.rows, sides, strict=True)
+    )
+    return replace(table, columns=(*table.columns[:-1], *columns, table.columns[-1]), rows=rows)
+
+
+def _apart(findings: Sequence[CandidateResult], sides: Mapping[tuple[str, str], Summary]) -> Iterator[Text]:
+    """What cannot differ, which a gate does not judge."""
+    told = [
+        f"{f.candidate if f.candidate == control_name(f.reference) else f.benchmark} "
+        f"({interval(Estimate(f.estimate, f.result.low, f.result.high, 1 - f.result.alpha))})"
+        for f in findings
+        if not f.gate and (f.benchmark, f.candidate) in sides and not math.isnan(f.estimate)
+    ]
+    if told:
+        yield Text(f"Not judged: {enumerate_names(told, _NAMED)}.", "dim")
+
+
+def _withheld(gate: Gate | None) -> str:
+    """What is not said where something differs that cannot."""
+    return "Nothing nearer than that to the margin is decided." if gate else "No smaller verdict is given."
+
+
+def _floor(findings: Sequence[CandidateResult], gate: Gate | None) -> Iterator[Text]:
+    """What the control says of the noise floor, before everything else."""
+    for f in findings:
+        if f.candidate == control_name(f.reference) and differs(f):
+            yield Text(
+                f"The noise floor is not met: {f.reference}, built again from the same source, is "
+                f"{direction(f.estimate)}"
+                f" ({f.benchmark}). {_withheld(gate)}",
+                "bad",
+            )
+
+
+def _at_gate(findings: Sequence[CandidateResult], gate: Gate, absent: Mapping[str, Sequence[str]]) -> Text:
+    """The gate's answer to several candidates."""
+    named: dict[str, list[str]] = {"pass": [], "fail": [], "undecided": []}
+    for f in findings:
+        named[f.gate or "undecided"].append(f"{f.benchmark} ({f.candidate})")
+    count, margin = len(findings), percent(gate.margin)
+    failed = []
+    if missing := [f"{name} ({version})" for name, versions in absent.items() for version in versions]:
+        failed.append(f"{enumerate_names(missing, _NAMED)} {'is' if len(missing) == 1 else 'are'} missing")
+    if lost := named["fail"]:
+        failed.append(f"proven more than {margin} slower: {enumerate_names(lost, _NAMED)}")
+    if failed:
+        return Text(f"Gate failed: {'; '.join(failed)}.", "bad")
+    if undecided := named["undecided"]:
+        passed = f"{len(named['pass'])} of {count} pass; " if named["pass"] else ""
+        names = enumerate_names(undecided, _NAMED)
+        return Text(f"Gate undecided: {passed}more than {margin} slower or not: {names}.", "warning")
+    return Text(f"Gate passed: no loss of more than {margin} in {plural(count, 'comparison')}.", "good")
+
+
+def _moved(
+    findings: Sequence[CandidateResult], unaffected: Sequence[str], gate: Gate | None
+) -> Iterator[Text]:
+    """The benchmarks that differ though the change cannot touch them."""
+    for f in findings:
+        if differs(f) and _one_of(f.benchmark, unaffected):
+            yield Text(
+                f"{f.benchmark}, which the change cannot touch, is {direction(f.estimate)}: something else "
+                f"differs. {_withheld(gate)}",
+                "bad",
+            )
+
+
+def _one_of(benchmark: str, patterns: Sequence[str]) -> bool:
+    return any(fnmatchcase(benchmark, pattern) for pattern in patterns)
+
+
+def _of_builds(findings: Sequence[CandidateResult], count: int, varied: bool) -> Iterator[Text]:
+    """What the builds stand for, and whether all were measured."""
+    measured = min(f.result.blocks for f in findings)
+    lost = measured < count
+    if lost and any(f.result.pvalue_faster == f.result.pvalue_slower == 1.0 for f in findings):
+        told = f"Pairs of builds measured so far: {measured} of {count}; --resume measures the others."
+        yield Text(told, "warning")
+        return
+    layouts = "layouts varied: this is said of the code" if varied else (
+        "all of one layout: this is said of these builds; {seed} in --build varies it"
+    )  # fmt: skip
+    yield Text(f"Every block has builds of its own, {count} of each, {layouts}.", "dim")
+    if lost:
+        few = any(2.0**-f.result.blocks > f.result.alpha for f in findings)
+        told = ", too few to prove anything" if few else ""
+        yield Text(f"Pairs that count: {measured} of {count}{told}; runs of the others failed.", "warning")
+
+
+def _of_load(findings: Sequence[CandidateResult], load: str) -> Iterator[Text]:
+    """Why a session that others disturbed may have come to nothing; it favours no side."""
+    if any((f.gate or f.verdict) == "undecided" and f.reason != WITHHELD for f in findings):
+        yield Text(f"! The load was {load}: without other programs fewer runs tell.", "warning")
+
+
+def _risks(
+    findings: Sequence[CandidateResult], alpha: float, unaffected: Sequence[str] = (), *, fixed: bool = False
+) -> str:
+    """What the risk covers, and what it does not."""
+    names = {f.benchmark for f in findings}
+    controls = {name for name in names if _one_of(name, unaffected)}
+    # Those that the change cannot touch have one risk.
+    risks = len(names) - len(controls) + bool(controls)
+    benchmarks = len(names)
+    units = "builds" if fixed else "runs"
+    how = "tested once, at the end" if fixed else "looked at after each"
+    if max(f.result.alpha for f in findings) < alpha:
+        told = f"Blocks of {units}, {how}; all candidates share the risk: {percent(alpha)} a direction."
+    else:
+        pairs = plural(findings[0].result.blocks, "pair") if benchmarks == 1 else "Pairs"
+        told = f"{pairs} of {units} in random order, {how}; risk {percent(alpha)} each way."
+    if benchmarks > 1:
+        shared = (
+            f", the {len(controls)} that the change cannot touch counting as one" if len(controls) > 1 else ""
+        )
+        together = f"(of all {benchmarks} together: --alpha {alpha / risks:.2g})"
+        told = f"{told.removesuffix('.')} of each benchmark{shared} {together}."
+    return told
+
+
+def _results(
+    findings: Sequence[CandidateResult],
+    sides: Mapping[tuple[str, str], Summary],
+    alpha: float,
+    margin: float | None,
+) -> list[SuiteComparison]:
+    """The findings of each candidate as a comparison of two versions."""
+    by_candidate: dict[tuple[str, str, str], list[Comparison]] = {}
+    for f in findings:
+        if (f.benchmark, f.reference) in sides and (f.benchmark, f.candidate) in sides:
+            by_candidate.setdefault((f.reference, f.candidate, f.metric), []).append(
+                _comparison(f, sides, alpha)
+            )
+    return [
+        SuiteComparison(
+            reference=reference,
+            candidate=candidate,
+            metric=metric,
+            alpha=alpha,
+            margin=margin,
+            nested="process",
+            comparisons=tuple(found),
+        )
+        for (reference, candidate, metric), found in by_candidate.items()
+    ]
+
+
+def _comparison(f: CandidateResult, sides: Mapping[tuple[str, str], Summary], alpha: float) -> Comparison:
+    result = f.result
+    needed = None
+    if f.gate in ("pass", "fail"):
+        # What was asked is answered: runs that would tell faster from slower were not asked for.
+        needed = Needed(None, None, f"a {f.gate} at the gate") if f.verdict is Verdict.UNDECIDED else None
+    elif f.reason == WITHHELD:
+        needed = Needed(None, None, "withheld, as the machine or the build differs by as much")
+    elif f.verdict is Verdict.UNDECIDED and f.reason == ALL_MEASURED:
+        needed = Needed(None, None, "more builds would tell (--plan says how many)")
+    elif f.verdict is Verdict.UNDECIDED:
+        more = math.ceil(result.blocks + f.blocks_to_go) if math.isfinite(f.blocks_to_go) else None
+        needed = Needed(
+            more, more, "no end is in sight" if f.blocks_to_go == math.inf else "too early to say"
+        )
+    return Comparison(
+        benchmark=f.benchmark,
+        metric=f.metric,
+        protocol=PROTOCOL,
+        question=f"is a typical run of {f.candidate} faster?",
+        alpha=alpha,
+        reference=sides[f.benchmark, f.reference],
+        candidate=sides[f.benchmark, f.candidate],
+        state=State.SIGNIFICANT if f.verdict is Verdict.FASTER else State.NOT_SIGNIFICANT,
+        test="test of block ratios",
+        pvalue=math.nan,
+        pvalue_slower=math.nan,
+        speedup=Estimate(f.estimate, result.low, result.high, 1 - result.alpha),
+        verdict=f.verdict,
+        needed=needed,
+    )

@@ -1,0 +1,106 @@
+"""The history as a folder of static pages: no server, no build step, nothing from elsewhere.
+
+``index.html`` loads ``data/index.js`` (commits, changes, a line a benchmark) and, when a benchmark is looked at,
+``data/N.js`` with its points: scripts, since a page that was opened from a file may load nothing else. The charts
+are uPlot's (https://github.com/leeoniya/uPlot, MIT), which needs no exception from the page's
+Content-Security-Policy and draws a thousand commits in milliseconds.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Mapping
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from speedproof.errors import SpeedproofError, UsageError
+from speedproof.history.result import FoundHistory
+from speedproof.reporting.site.encode import encode_index, encode_track
+
+__all__ = ["write_site"]
+
+_FILES = ("uPlot.js", "uPlot.css", "uPlot.LICENSE.txt", "page.css", "page.js")
+_MARK = '<meta name="generator" content="speedproof">'
+
+
+def write_site(
+    result: FoundHistory,
+    folder: str | os.PathLike[str],
+    *,
+    made: str,
+    link: str = "",
+    tags: Mapping[str, str] | None = None,
+    branches: Mapping[str, FoundHistory] | None = None,
+    done: Callable[[], None] = lambda: None,
+) -> int:
+    """Write the pages of a history; their size in bytes."""
+    place = Path(folder)
+    if place.exists() and not _ours(place):
+        raise UsageError(f"{place}: holds other files; name a new folder for the pages")
+    by_series: dict[int, list[dict[str, Any]]] = {number: [] for number in result.series}
+    known = {commit.sha for commit in result.commits}
+    for number, name, tracks in (
+        (series, name, tracks)
+        for name, own in [("", result), *(branches or {}).items()]
+        for series, tracks in _by_series(own).items()
+    ):
+        by_series.setdefault(number, []).extend(
+            encode_track(track, result.commits, branch=name)
+            for track in tracks
+            if not name or any(track.commit(k).sha not in known for k in range(len(track)))
+        )
+    used = [number for number, tracks in by_series.items() if tracks]
+    index = encode_index(result, used, by_series, made=made, link=link, tags=tags or {})
+    version = hashlib.sha256(json.dumps(index, sort_keys=True).encode()).hexdigest()[:12]
+    index["version"] = version
+    try:
+        (place / "data").mkdir(parents=True, exist_ok=True)
+        for old in (place / "data").glob("*.js"):
+            if old.stem.isdecimal() and int(old.stem) >= len(used):
+                old.unlink()
+        size = 0
+        for i, number in enumerate(used):
+            size += _write(
+                place / "data" / f"{i}.js", f"speedproof.series({i},{_script(by_series[number])});\n"
+            )
+            done()
+        size += _write(place / "data" / "index.js", f"speedproof.index({_script(index)});\n")
+        own = resources.files(__package__)
+        for name in _FILES:
+            size += _write(place / name, own.joinpath(name).read_text(encoding="utf-8"))
+        page = own.joinpath("index.html").read_text(encoding="utf-8").replace("@VERSION@", version)
+        return size + _write(place / "index.html", page)
+    except OSError as error:
+        raise SpeedproofError(f"{error.filename or place}: {error.strerror}; pages are missing") from error
+
+
+def _ours(place: Path) -> bool:
+    if not place.is_dir():
+        raise UsageError(f"{place}: is a file; name a folder for the pages")
+    index = place / "index.html"
+    if index.is_file():
+        return _MARK in index.read_text(encoding="utf-8", errors="replace")
+    return all(entry.name == "data" or entry.name in _FILES for entry in place.iterdir())
+
+
+def _by_series(result: FoundHistory) -> dict[int, list[Any]]:
+    found: dict[int, list[Any]] = {}
+    for track in result.tracks:
+        found.setdefault(track.series, []).append(track)
+    return found
+
+
+def _script(value: object) -> str:
+    """JSON, which is JavaScript: ASCII only, and without what could end a script."""
+    return json.dumps(value, separators=(",", ":"), allow_nan=False).replace("</", "<\\/")
+
+
+def _write(path: Path, text: str) -> int:
+    """Write a file whole: a reader sees the old one or the new one."""
+    beside = path.with_name(path.name + ".new")
+    beside.write_text(text, encoding="utf-8", newline="\n")
+    beside.replace(path)
+    return len(text.encode())

@@ -1,0 +1,170 @@
+"""What the pages know of a history, as small as its pictures allow."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from speedproof.arrays import FloatArray, IntArray
+from speedproof.history.commits import Commit
+from speedproof.history.result import FoundHistory
+from speedproof.history.tracks import Track
+from speedproof.reporting.history import between_sessions, gain
+from speedproof.reporting.numbers import factor, percent, plural
+
+_STEPS = 4096  # a track's values are kept to this part of their range, finer than any screen
+_COARSEST = 1e-4  # and never coarser than this share of a value
+_SPARK = 40
+
+
+def encode_track(track: Track, commits: Sequence[Commit], *, branch: str = "") -> dict[str, Any]:
+    """A track in small integers.
+
+    ``k`` are runs of neighbouring commits (first, how many), ``v`` logarithms in steps of ``q`` about ``o``, ``l``
+    and ``h`` the distances to the bounds in the same steps, -1 where there are none, ``j`` the places where
+    another anchor begins, ``br`` and ``cm`` the branch and its own commits.
+    """
+    low, high = track.bounds()
+    level, places = track.level, track.at[track.starts]
+    if branch:
+        places, names = _beside(track, places, commits)
+        own = np.isin(places, list(names))
+        low, high, level, places = low[own], high[own], level[own], places[own]
+    least, most = float(np.fmin(low, level).min()), float(np.fmax(high, level).max())
+    step = min(_COARSEST, (most - least) / _STEPS) or _COARSEST
+    middle = float(np.median(level))
+    found: dict[str, Any] = {
+        "b": track.basis,
+        "a": int(track.anchored),
+        "o": middle,
+        "q": float(f"{step:.3g}"),
+    }
+    step = found["q"]
+    found["v"] = np.rint((level - middle) / step).astype(int).tolist()
+    if not np.isnan(low).all():
+        found["l"] = _steps(level - low, step)
+        found["h"] = _steps(high - level, step)
+    if branch:
+        found["br"] = branch
+        found["cm"] = names
+    ends = np.flatnonzero(np.diff(places) != 1) + 1
+    found["k"] = [[int(run[0]), int(run.size)] for run in np.split(places, ends)]
+    joints = [] if branch else [start for start, _ in track.stretches()[1:]]
+    if joints:
+        found["j"] = [
+            [int(places[k]), track.anchors[int(track.beside[track.starts[k]])]] for k in (0, *joints)
+        ]
+    return found
+
+
+def _steps(distances: FloatArray, step: float) -> list[int]:
+    known = ~np.isnan(distances)
+    steps: list[int] = (
+        np.where(known, np.rint(np.where(known, distances, 0.0) / step), -1.0).astype(int).tolist()
+    )
+    return steps
+
+
+def _beside(track: Track, own: IntArray, commits: Sequence[Commit]) -> tuple[IntArray, dict[int, str]]:
+    """Where a branch's points stand along other commits: its own, which are named, follow where it left them."""
+    place = {commit.sha: i for i, commit in enumerate(commits)}
+    at, names, here, beyond = [], {}, -1, 0
+    for commit in track.order:
+        if commit.sha in place:
+            here, beyond = place[commit.sha], 0
+            at.append(here)
+        else:
+            beyond += 1
+            at.append(here + beyond)
+            names[here + beyond] = commit.sha
+    return np.array(at, dtype=np.int64)[own], names
+
+
+def encode_index(
+    result: FoundHistory,
+    used: Sequence[int],
+    tracks: Mapping[int, Sequence[Mapping[str, Any]]],
+    *,
+    made: str,
+    link: str,
+    tags: Mapping[str, str],
+) -> dict[str, Any]:
+    """What the overview shows: commits, a line a benchmark, the changes."""
+    number = {series: i for i, series in enumerate(used)}
+    order = {commit.sha: i for i, commit in enumerate(result.commits)}
+    which = _which(result)
+    changes = []
+    for change in result.changes:
+        said = result.decision(change)
+        times, least, faster = gain(result, change)
+        changes.append(
+            {
+                "s": number[change.track.series],
+                "t": which[id(change.track)],
+                "k": order[change.commit.sha],
+                "e": order[change.earliest.sha],
+                "l": order[change.latest.sha],
+                "f": _digits(change.factor),
+                "times": factor(times),
+                "least": factor(least, -1) if least > 1.0 else "",
+                "slower": int(not faster),
+                "said": said.state if said else "",
+                "why": f"{said.reason or said.state}, {said.who}, {said.at[:10]}" if said else "",
+            }
+        )
+    measured = f"{plural(len(used), 'benchmark')} over {plural(result.measured, 'commit')}"
+    many = plural(len(changes), "change") if changes else "No change is shown"
+    return {
+        "headline": f"{many} in {measured}",
+        "proof": f"Of histories without a change at most {percent(1 - result.confidence)} would show one.",
+        "floor": [f"{told}." for told in between_sessions(result.noise)],
+        "made": made,
+        "link": link,
+        "commits": [[c.sha, c.subject, c.date[:16]] for c in result.commits],
+        "tags": sorted([order[sha], name] for sha, name in tags.items() if sha in order),
+        "series": [
+            {
+                "n": result.series[s].key.benchmark,
+                "m": result.series[s].key.metric,
+                "u": result.series[s].unit,
+                "tracks": [_line(track) for track in tracks[s]],
+            }
+            for s in used
+        ],
+        "changes": changes,
+    }
+
+
+def _which(result: FoundHistory) -> dict[int, int]:
+    """The number of every track among those of its series."""
+    seen: dict[int, int] = {}
+    found = {}
+    for track in result.tracks:
+        found[id(track)] = seen.get(track.series, 0)
+        seen[track.series] = found[id(track)] + 1
+    return found
+
+
+def _line(track: Mapping[str, Any]) -> dict[str, Any]:
+    """A track in the overview: its basis, number of commits, last value, and 40 heights of 0 to 35."""
+    values = np.array(track["v"], dtype=np.float64)
+    groups = min(_SPARK, values.size)
+    starts = np.arange(groups) * values.size // groups
+    means = np.add.reduceat(values, starts) / np.diff(starts, append=values.size)
+    span = float(np.ptp(means))
+    heights = np.rint((means - means.min()) / span * 35).astype(int) if span else np.full(means.size, 17)
+    return {
+        "b": track["b"],
+        "a": track["a"],
+        "c": int(values.size),
+        "last": _digits(math.exp(track["o"] + track["v"][-1] * track["q"])),
+        "p": "".join("0123456789abcdefghijklmnopqrstuvwxyz"[h] for h in heights),
+    }
+
+
+def _digits(value: float) -> float | None:
+    """To six digits; none for what JSON has no word for."""
+    return float(f"{value:.6g}") if math.isfinite(value) else None

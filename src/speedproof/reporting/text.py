@@ -1,0 +1,272 @@
+"""Any report as lines for a terminal, a log or a pipe: never wider than asked, and never two rows alike."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Iterator, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from speedproof.reporting.cells import pad, visible, width_of
+from speedproof.reporting.model import Report, Row, Style, Table, Text, grouped
+from speedproof.reporting.names import common_prefix, shortened
+
+Paint = Callable[..., str]
+
+_COLOURS: dict[Style, str] = {
+    "": "",
+    "good": "32",
+    "bad": "31",
+    "warning": "33",
+    "dim": "2",
+    "strong": "1",
+}
+_GAP = "  "
+_NAMES = (60, 40, 32, 24)
+"""Widths to which names are shortened before a column is dropped."""
+_LEAST_NAMES = (18, 14, 10, 7)
+"""Widths to which they are when none is left to drop."""
+_LEAST_TITLE = 10
+_BREVITY = 3
+
+
+def render(report: Report, width: int = 80, *, colour: bool = False) -> str:
+    """A report as text."""
+    return "".join(f"{line}\n" for line in lines(report, width, colour=colour))
+
+
+def lines(report: Report, width: int = 80, *, colour: bool = False) -> Iterator[str]:
+    """The lines of :func:`render`, without their ends."""
+    paint: Paint = _painted if colour else _bare
+    for text in report.headline:
+        yield from (paint(*run) for run in _wrapped(text, width))
+    for table in report.tables:
+        yield ""
+        yield from _table(table, width, paint=paint)
+    if (report.notes or report.hints) and (report.tables or not report.headline):
+        yield ""
+    for i, text in enumerate(report.notes):
+        hints = "   ".join(report.hints)
+        last = i == len(report.notes) - 1
+        if last and not text.aside and width_of(text.text) + 4 + width_of(hints) <= width:
+            yield paint((visible(text.text), text.style), (f"    {hints}", "dim"))
+            break
+        yield from (paint(*run) for run in _wrapped(text, width))
+    else:
+        yield from (paint((line, "dim")) for line in _packed(report.hints, width))
+    for section in report.sections:
+        yield ""
+        if section.title:
+            yield from (paint(*run) for run in _wrapped(Text(section.title, "strong"), width))
+        yield from lines(section, width, colour=colour)
+
+
+def _packed(items: Sequence[str], width: int) -> Iterator[str]:
+    """Items in lines, none of them broken where it fits into one."""
+    line = ""
+    for item in items:
+        if line and width_of(line) + 3 + width_of(item) > width:
+            yield line
+            line = ""
+        line = f"{line}   {item}" if line else item
+    if line:
+        yield from _fill(line, width, "")
+
+
+def _bare(*runs: tuple[str, Style]) -> str:
+    return "".join(text for text, _ in runs).rstrip()
+
+
+def _painted(*runs: tuple[str, Style]) -> str:
+    return "".join(
+        f"\x1b[{_COLOURS[style]}m{text}\x1b[0m" if style and text else text for text, style in runs
+    )
+
+
+def _wrapped(text: Text, width: int) -> Iterator[list[tuple[str, Style]]]:
+    """The lines of a paragraph; its aside on the last of them, where there is room."""
+    said = visible(text.text)
+    indent = said[: len(said) - len(said.lstrip())]
+    told = _fill(said, width, indent)
+    aside = visible(text.aside)
+    for line in told[:-1]:
+        yield [(line, text.style)]
+    last = told[-1] if told else ""
+    if not aside:
+        yield [(last, text.style)]
+    elif width_of(last) + 4 + width_of(aside) <= width:
+        yield [(last, text.style), (f"    {aside}", "dim" if text.style != "dim" else text.style)]
+    else:
+        yield [(last, text.style)]
+        for line in _fill(aside, width, ""):
+            yield [(line, "dim")]
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """A remark in lines, those after the first indented."""
+    indent = text[: len(text) - len(text.lstrip())]
+    return _fill(text, width, f"{indent}  ") or [text]
+
+
+def _fill(text: str, width: int, indent: str) -> list[str]:
+    found = textwrap.wrap(text, width, subsequent_indent=indent, break_on_hyphens=False)
+    # textwrap counts characters: one that is wide makes a line wrap again.
+    return [part for line in found for part in _narrow(line, width)]
+
+
+def _narrow(line: str, width: int) -> Iterator[str]:
+    while width_of(line) > width:
+        fits = next(i for i in range(len(line), 0, -1) if width_of(line[:i]) <= width)
+        yield line[:fits]
+        line = line[fits:]
+    yield line
+
+
+def _table(table: Table, width: int, *, paint: Paint) -> Iterator[str]:
+    if table.title:
+        yield from (paint(*run) for run in _wrapped(Text(table.title, "strong"), width))
+    groups = list(grouped(table.rows))
+    shown = [row for _, folded, rows in groups if not folded for row in rows]
+    laid = _layout(table, shown, width)
+    if shown and any(laid.titles):
+        yield paint((laid.line(table, laid.titles).rstrip(), "dim"))
+    kinds = {row.kind for row in shown}
+    texts = iter(laid.texts)
+    for kind, folded, rows in groups:
+        if folded:
+            yield paint((f"... {len(rows)}{' more' if kind in kinds else ''} {kind}", "dim"))
+        else:
+            for row in rows:
+                yield from (paint(*runs) for runs in _fitted(laid.runs(table, row, next(texts)), width))
+    gone = [i for i, column in enumerate(table.columns) if i not in laid.kept and column.title]
+    if gone and 0 < table.repeats < len(laid.kept):
+        yield ""
+        again = [*range(table.repeats), *gone]
+        below_rows = tuple(replace(row, cells=tuple(row.cells[i] for i in again)) for row in table.rows)
+        below = replace(table, columns=tuple(table.columns[i] for i in again), rows=below_rows, title="")
+        yield from _table(below, width, paint=paint)
+    elif gone and (dropped := ", ".join(table.columns[i].title for i in gone)) != "runs":
+        yield from (paint(*run) for run in _wrapped(Text(f"(no room for: {dropped})", "dim"), width))
+
+
+def _fitted(runs: list[tuple[str, Style]], width: int) -> Iterator[list[tuple[str, Style]]]:
+    """A row; what is too long even so goes on lines of its own instead of being cut."""
+    over: list[tuple[str, Style]] = []
+    while len(runs) > 1 and sum(width_of(text) for text, _ in runs) > width:
+        over.insert(0, runs.pop())
+    yield runs
+    text = "".join(text for text, _ in over).strip()
+    if text:
+        yield from ([(line, over[-1][1])] for line in _fill(f"    {text}", width, "    "))
+
+
+class _Layout(Struct, frozen=True):
+    """A table as it fits: the columns that are kept, with titles and cells as they are written."""
+
+    kept: tuple[int, ...]
+    titles: list[str]
+    texts: list[list[str]]
+    widths: list[int]
+    needed: int
+
+    @property
+    def before_last(self) -> int:
+        """Where the last column begins."""
+        return sum(self.widths[:-1]) + len(_GAP) * (len(self.widths) - 1)
+
+    def line(self, table: Table, texts: Sequence[str]) -> str:
+        return _GAP.join(
+            pad(text, width, right=table.columns[i].right)
+            for text, width, i in zip(texts, self.widths, self.kept, strict=True)
+        )
+
+    def runs(self, table: Table, row: Row, texts: Sequence[str]) -> list[tuple[str, Style]]:
+        """A row as pieces, each with its style; nothing after the last that says anything."""
+        last = max((place for place, text in enumerate(texts) if text), default=0)
+        found: list[tuple[str, Style]] = []
+        for place, (text, width, i) in enumerate(zip(texts, self.widths, self.kept, strict=True)):
+            if place > last:
+                break
+            bare = place == last and not table.columns[i].right
+            found.append(
+                (text if bare else pad(text, width, right=table.columns[i].right), row.cells[i].style)
+            )
+            found.append(("" if place == last else _GAP, ""))
+        return found
+
+
+def _layout(table: Table, rows: Sequence[Row], width: int) -> _Layout:
+    """The fullest layout that fits.
+
+    In this order titles become brief, names short, columns go, texts become brief, and the last columns go.
+    """
+    numbers = sorted((column.drop, i) for i, column in enumerate(table.columns) if column.drop)
+    droppable = [i for drop, i in reversed(numbers) if drop > 0]
+    early = len(droppable)
+    droppable += [i for drop, i in numbers if drop < 0]
+    every = len(droppable)
+    steps = [(None, 0, 0), *((cap, 0, 0) for cap in _NAMES)]
+    steps += [(_NAMES[-1], count, 0) for count in range(1, early + 1)]
+    steps += [(cap, early, level) for level in range(1, _BREVITY) for cap in (None, *_NAMES)]
+    steps += [(_LEAST_NAMES[0], count, _BREVITY) for count in range(early, every + 1)]
+    steps += [(cap, every, _BREVITY) for cap in _LEAST_NAMES]
+    laid = _laid(table, rows, tuple(range(len(table.columns))), 0, None, brief=False)
+    if laid.needed <= width:
+        return laid
+
+    def without(gone: Sequence[int], level: int, cap: int | None) -> _Layout:
+        kept = tuple(i for i in range(len(table.columns)) if i not in gone)
+        return _laid(table, rows, kept, level, cap, brief=True)
+
+    for cap, count, level in steps:
+        gone = droppable[:count]
+        laid = without(gone, level, cap)
+        if laid.needed <= width:
+            if cap == _LEAST_NAMES[0]:  # between two widths of names there is much room
+                wider = (without(gone, level, cap) for cap in range(_NAMES[-1], _LEAST_NAMES[0], -1))
+                laid = next((found for found in wider if found.needed <= width), laid)
+            # What went before another column may fit now that the other is gone.
+            for i in reversed(gone):
+                fuller = without([other for other in gone if other != i], level, cap)
+                if fuller.needed <= width:
+                    laid, gone = fuller, [other for other in gone if other != i]
+            return laid
+    # What is too wide goes on lines of its own: the names beside it need not be short for that.
+    if all(laid.before_last + width_of(texts[-1]) > width for texts in laid.texts):
+        for cap in (None, *_NAMES):
+            hanging = _laid(table, rows, laid.kept, _BREVITY, cap, brief=True)
+            if hanging.before_last + width_of(hanging.titles[-1]) <= width:
+                return hanging
+    return laid
+
+
+def _laid(
+    table: Table, rows: Sequence[Row], kept: tuple[int, ...], level: int, cap: int | None, *, brief: bool
+) -> _Layout:
+    columns: list[list[str]] = []
+    titles, widths = [], []
+    for i in kept:
+        column = table.columns[i]
+        texts = [visible(row.cells[i].at(level)) for row in rows]
+        title = visible(column.brief or column.title if brief else column.title)
+        if column.names:
+            if cap is not None:
+                prefix = common_prefix(texts) if len(texts) == len(set(texts)) else ""
+                title = f"{prefix}…" if prefix and not title.endswith("…") else title
+                texts = shortened([text[len(prefix) :] for text in texts], cap)
+            # What all names have in common must not make the column wider than they are.
+            title = shortened([title], max(_LEAST_TITLE, *map(width_of, texts)))[0] if texts else title
+        columns.append(texts)
+        titles.append(title)
+        fixed = (width_of(t) for t, row in zip(texts, rows, strict=True) if not row.cells[i].spans)
+        widths.append(max([width_of(title), *fixed]))
+    by_row = [list(row) for row in zip(*columns, strict=True)]
+    ends = [sum(widths[:place]) + len(_GAP) * place for place in range(len(kept))]
+    reach = [ends[-1] + widths[-1]] if kept else [0]
+    for row, found in zip(rows, by_row, strict=True):
+        place = next((place for place, i in enumerate(kept) if row.cells[i].spans and found[place]), None)
+        if place is not None:
+            rest = (width_of(text) + len(_GAP) for text in found[place + 1 :] if text)
+            reach.append(ends[place] + width_of(found[place]) + sum(rest))
+    return _Layout(kept, titles, by_row, widths, max(reach))

@@ -1,0 +1,268 @@
+"""What a comparison says, in words: the one place where a verdict becomes a sentence and a ratio a number.
+
+Ratios are told in their natural direction ("1.38x slower", never "slower" beside 0.72), estimates are rounded, and
+bounds are rounded away from the claim, so that printing never adds to it.
+"""
+
+from __future__ import annotations
+
+import math
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from speedproof.protocols.questions import HEADLINE, QUESTIONS
+from speedproof.protocols.results import Comparison, Needed, State, Verdict
+from speedproof.reporting.model import Style
+from speedproof.reporting.numbers import case_share, factor, level, rough, share
+from speedproof.stats.estimate import Estimate
+
+STYLES: dict[Verdict, Style] = {
+    Verdict.FASTER: "good",
+    Verdict.SLOWER: "bad",
+    Verdict.EQUIVALENT: "",
+    Verdict.UNDECIDED: "warning",
+}
+
+
+class Effect(Struct, frozen=True):
+    """A decided comparison in its natural direction."""
+
+    word: str  # ``"faster"``, ``"slower"``; of what is no time ``"better"``, ``"worse"``
+    ratio: float  # by how much, at least 1; NaN where no factor can be named
+    bound: float  # by how much at least; NaN where that is not proven
+
+
+def gain_and_loss(result: Comparison) -> tuple[str, str]:
+    """How to call a gain and a loss: only times and rates are fast or slow."""
+    unit = result.reference.unit
+    return ("faster", "slower") if unit == "s" or unit.endswith("/s") or not unit else ("better", "worse")
+
+
+def effect(result: Comparison, verdict: Verdict | None = None) -> Effect:
+    """By how much, seen from the side of the verdict."""
+    faster = (verdict or result.verdict) is Verdict.FASTER
+    word = gain_and_loss(result)[0 if faster else 1]
+    s, certified = result.speedup, result.certified
+    ratio, bound = (s.value, certified.low) if faster else (inverse(s.value), inverse(certified.high))
+    if not (math.isfinite(ratio) and ratio > 0):
+        return Effect(word, math.nan, bound if math.isfinite(bound) and bound >= 1 else math.nan)
+    if not bound >= 1:
+        bound = math.nan
+    # A bound lies beyond its own ratio where the risk is above one half; else the ratio is another's.
+    own = certified.confidence < 0.5 and ratio >= 1
+    return Effect(word, ratio if own or math.isnan(bound) else max(ratio, bound, 1.0), bound)
+
+
+def inverse(value: float) -> float:
+    """The ratio the other way round; infinity for 0."""
+    return math.inf if value == 0 else 1 / value
+
+
+def change(result: Comparison) -> str:
+    """The verdict as a cell: ``"1.14x faster"``, ``"~ undecided"``."""
+    if result.verdict is Verdict.UNDECIDED:
+        return "~ undecided"
+    if result.verdict is Verdict.EQUIVALENT:
+        return "= the same"
+    found = effect(result)
+    return found.word if math.isnan(found.ratio) or found.ratio < 1 else f"{factor(found.ratio)} {found.word}"
+
+
+def at_least(bound: float) -> str:
+    """A proven factor, rounded down: ``"1.13x"``; words where it is no more than 1."""
+    if math.isnan(bound):
+        return ""
+    return "size not proven" if bound <= 1 + 1e-12 else factor(bound, -1)
+
+
+def where(result: Comparison) -> str:
+    """Which location the verdict is of, where it is not the typical run: ``" in mean"``."""
+    told = asked_of(result.protocol)
+    return "" if result.protocol == HEADLINE or told == _TYPICAL else f" {told}"
+
+
+_TYPICAL = "typical run"
+
+
+def asked_of(protocol: str) -> str:
+    """What a protocol speaks of, in brackets behind a count: ``"typical run"``, ``"in mean"``."""
+    # A session's test is of typical runs, too, and holds however often one looks.
+    return _TYPICAL if protocol in ("typical", "sequential") else QUESTIONS[protocol].where
+
+
+def verdict(result: Comparison, margin: float | None = None) -> str:
+    """The answer in a sentence without its proof."""
+    new, old = result.candidate.label or "the candidate", result.reference.label or "the reference"
+    if result.quantity == "probability":
+        return chance(result.speedup, new, old, result.verdict, result.repeated)
+    if result.verdict is Verdict.UNDECIDED:
+        s = result.speedup
+        seen = f": {range_of(result)}" if math.isfinite(s.value) and not math.isnan(s.low) else ""
+        better, worse = gain_and_loss(result)
+        return f"Undecided whether {new} is {better} or {worse} than {old}{where(result)}{seen}"
+    if result.verdict is Verdict.EQUIVALENT:
+        within = "the margin" if margin is None else share(margin)
+        return f"{new} and {old} are the same within {within}{where(result)}"
+    return f"{new} is {change(result)} than {old}{where(result)}"
+
+
+def proof(result: Comparison) -> str:
+    """What is proven, and at which confidence; for an undecided comparison what would decide it."""
+    confidence = f"{level(1 - result.alpha)} confidence"
+    if result.verdict is Verdict.UNDECIDED:
+        return needs(result)
+    if result.quantity == "probability":
+        return confidence
+    told = "shown, not proven" if result.undermining else "proven"
+    if result.verdict is Verdict.EQUIVALENT:
+        return f"{told}: {range_of(result)} ({confidence})"
+    bound = effect(result).bound
+    if math.isnan(bound):
+        why = "no factor can be named" if math.isnan(effect(result).ratio) else "no bound is proven"
+        return f"({confidence}; {why})"
+    if bound <= 1 + 1e-12:
+        return f"{told}: {effect(result).word}, but not by how much ({confidence})"
+    return f"{told}: at least {factor(bound, -1)} ({confidence})"
+
+
+def range_of(result: Comparison) -> str:
+    """Between which factors the truth lies, each end in its natural direction.
+
+    An end that is known on one side only is told as such.
+    """
+    better, worse = gain_and_loss(result)
+    low, high = result.certified.ends
+    if math.isnan(low):
+        return f"{_natural(result.speedup.value, better, worse, 0)} as measured"
+    if not low > 0 and not math.isfinite(high):
+        return "by any factor, faster or slower"
+    if not low > 0:
+        return f"at most {_natural(high, better, worse, 1)}" if high >= 1 else f"{worse} by any factor"
+    if not math.isfinite(high):
+        return f"from {_natural(low, better, worse, -1)} to any factor {better}"
+    if low > 1:
+        return f"{factor(low, -1)} to {factor(high, 1)} {better}"
+    if high < 1:
+        return f"{factor(1 / high, -1)} to {factor(1 / low, 1)} {worse}"
+    return f"between {_natural(low, better, worse, -1)} and {_natural(high, better, worse, 1)}"
+
+
+def natural(result: Comparison) -> str:
+    """The observed ratio alone, for what nothing is proven of: ``"1.38x slower"``."""
+    return direction(result.speedup.value, *gain_and_loss(result))
+
+
+def direction(speedup: float, better: str = "faster", worse: str = "slower") -> str:
+    """A speedup in its natural direction."""
+    if not (math.isfinite(speedup) and speedup > 0):
+        return "-"
+    if speedup == 1:
+        return "1.00x"
+    return f"{factor(max(speedup, 1 / speedup))} {better if speedup > 1 else worse}"
+
+
+def _natural(speedup: float, better: str, worse: str, towards: int) -> str:
+    """A speedup with its word; ``towards`` is a direction of the speedup itself."""
+    if speedup >= 1:
+        return f"{factor(speedup, towards, 3)} {better}"
+    return f"{factor(inverse(speedup), -towards, 3)} {worse}"
+
+
+def observed(value: float, better: str = "faster", worse: str = "slower") -> str:
+    """A ratio in its own direction: ``"1.02x faster"``."""
+    if value < 1:
+        return f"{factor(inverse(value))} {worse}"
+    return f"{factor(value)} {better}" if value != 1 else "1.00x"
+
+
+def interval(estimate: Estimate, better: str = "faster", worse: str = "slower") -> str:
+    """An estimate with its interval in the direction of the estimate: ``"1.02x faster [0.99x, 1.05x]"``."""
+    low, high = estimate.ends
+    if estimate.value < 1:
+        low, high = inverse(high), inverse(low)
+    told = observed(estimate.value, better, worse)
+    most = 12 if low > 1 else 3
+    known = not (math.isnan(low) or math.isinf(high))
+    return f"{told} [{factor(low, -1, most)}, {factor(high, 1, most)}]" if known else told
+
+
+def geometric_mean(estimate: Estimate, better: str, worse: str) -> str:
+    """The ratio over a suite; no direction where no interval shows it."""
+    low, high = estimate.ends
+    known = not (math.isnan(low) or math.isinf(high))
+    told = interval(estimate, better, worse) if known else "not shown (too few runs)"
+    return f"Geometric mean of the ratios of means: {told}"
+
+
+def chance(
+    estimate: Estimate, new: str, old: str, verdict: Verdict = Verdict.UNDECIDED, run: str = "run"
+) -> str:
+    """How often a run of the candidate beats one of the reference, in a sentence without its full stop."""
+    low, high = case_share(estimate.low, -1), case_share(estimate.high, 1)
+    proven = {Verdict.FASTER: f"at least {low}", Verdict.SLOWER: f"at most {high}"}
+    limits = proven.get(verdict, f"{low} to {high}")
+    often = f"in {case_share(estimate.value)} of cases"
+    often += "" if math.isnan(estimate.low) else f" ({limits})"
+    told = f"A {run} of {new} beats a {run} of {old} {often}"
+    return told if len(told) < _LINE else f"A {run} of {new} wins {often.replace('of cases', 'of pairs')}"
+
+
+_LINE = 80
+
+
+def wins(result: Comparison) -> str:
+    """The chance of a faster run as a cell: ``"faster: wins 97.5 % [90 %, 99.1 %]"``."""
+    s, (low, high) = result.speedup, result.speedup.ends
+    better, worse = gain_and_loss(result)
+    words = {Verdict.FASTER: better, Verdict.SLOWER: worse, Verdict.EQUIVALENT: "the same"}
+    word = words.get(result.verdict, "~ undecided")
+    return f"{word}: wins {case_share(s.value)} [{case_share(low, -1)}, {case_share(high, 1)}]"
+
+
+def named(result: Comparison, old: str, new: str) -> Comparison:
+    """A comparison under shorter names of its versions."""
+    return replace(
+        result, reference=replace(result.reference, label=old), candidate=replace(result.candidate, label=new)
+    )
+
+
+def several(repeated: str) -> str:
+    """The plural of what was repeated: runs, processes, sessions."""
+    return "processes" if repeated == "process" else f"{repeated}s"
+
+
+def needs(result: Comparison) -> str:
+    """What would decide an undecided comparison, in a clause; empty when nothing is known."""
+    needed = result.needed
+    if needed is None:
+        return "the samples have no spread" if result.state is State.UNDEFINED else ""
+    return about(needed, result.reference.label, result.candidate.label, several(result.repeated))
+
+
+def about(needed: Needed, reference: str, candidate: str, runs: str = "runs") -> str:
+    """How many runs would tell."""
+    sides = (
+        (needed.reference, reference or "the reference"),
+        (needed.candidate, candidate or "the candidate"),
+    )
+    told = [
+        (str(count) if needed.least else rough(count), name) for count, name in sides if count is not None
+    ]
+    if not told:
+        return needed.reason
+    start, end = ("at least", "are needed") if needed.least else ("about", "would tell")
+    if len(told) == 2 and told[0][0] == told[1][0]:
+        return f"{start} {told[0][0]} {runs} {end}"
+    first = f"{start} {told[0][0]} {runs} of {told[0][1]}"
+    rest = f" and {told[1][0]} of {told[1][1]}" if len(told) > 1 else ""
+    return f"{first}{rest} {end}"
+
+
+def few(result: Comparison) -> str:
+    """The same for a narrow cell: the larger number alone."""
+    needed, runs = result.needed, several(result.repeated)
+    counts = [n for n in (needed.reference, needed.candidate) if n is not None] if needed else []
+    if not needed or not counts:
+        return ""
+    return f"≥ {max(counts)} {runs}" if needed.least else f"~{rough(max(counts))} {runs}"

@@ -1,0 +1,410 @@
+"""Other tools' benchmarks, through stand-ins that take the tools' own options and write their own files."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import stat
+import sys
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from speedproof.cli.console import Console
+from speedproof.cli.main import main
+from speedproof.data.session_file import (
+    SCHEMA,
+    PlannedBenchmark,
+    PlannedVersion,
+    RunLine,
+    SessionLine,
+)
+from speedproof.errors import UsageError
+from speedproof.measuring.drivers import DRIVERS, planned
+from speedproof.measuring.execute import Run
+from speedproof.measuring.results import Warmup
+from speedproof.measuring.store import read_sessions
+from speedproof.protocols.results import Verdict
+from speedproof.protocols.stopping import StopRules
+from speedproof.sessions import ComparedSession
+
+# A tool that has three benchmarks: what $SLOW says is 1.5 times slower, all else takes what the number of the
+# invocation says, so that sides differ by noise. Every invocation writes down its own words.
+STAND_IN = r"""#!PYTHON -SE
+import json, os, pathlib, re, sys
+tool, words = pathlib.Path(sys.argv[0]).name, sys.argv[1:]
+side = os.environ["SIDE"]
+log = pathlib.Path(f"{side}.log")
+turn = len(log.read_text().splitlines()) if log.exists() else 0
+with log.open("a") as file:
+    file.write(json.dumps(words) + "\n")
+noise = 1 + 0.01 * ((turn * 7 + (3 if side == "new" else 0)) % 10)
+def value(name):
+    return 1e-3 * noise * (1.5 if name in os.environ.get("SLOW", "").split(",") else 1)
+def after(option):
+    found = [w.split("=", 1)[1] for w in words if w.startswith(option + "=")]
+    return found[-1] if found else None
+def write(place, content):
+    path = pathlib.Path(place)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(content if isinstance(content, str) else json.dumps(content))
+"""
+
+TOOLS = {
+    "google-benchmark": (
+        ["Sum/8", "Sum/64", "Sort<int>/8"],
+        """
+names = [n for n in ("Sum/8", "Sum/64", "Sort<int>/8") if re.search(after("--benchmark_filter") or ".", n)]
+assert after("--benchmark_out_format") == "json"
+write(after("--benchmark_out"), {"context": {"num_cpus": 2, "library_build_type": "release"}, "benchmarks": [
+    {"name": n, "run_name": n, "run_type": "iteration", "real_time": value(n) * f * 1e9,
+     "cpu_time": 1.0, "time_unit": "ns", "iterations": 9} for n in names for f in (0.5, 1, 3)]})
+""",
+    ),
+    "go": (
+        ["Sort/n=8", "Sort/n=64", "Sum"],
+        """
+levels = after("-test.bench").split("/")
+print("goos: linux\\npkg: a")
+for n in ("Sort/n=8", "Sort/n=64", "Sum"):
+    parts = ("Benchmark" + n).split("/")
+    # As testing.B does: every part by its level's expression; a name that ends before the levels do is not run.
+    if len(parts) >= len(levels) and all(re.search(e, p) for e, p in zip(levels, parts)):
+        print(f"Benchmark{n}-2 \\t 100 \\t {value(n) * 1e9} ns/op \\t 3 B/op")
+""",
+    ),
+    "hyperfine": (
+        ["a -x", "b", "c"],
+        """
+at = words.index("--export-json")
+write(words[at + 1], {"results": [{"command": n, "times": [value(n), value(n), 9.0]}
+    for n in ("a -x", "b", "c") if n in words]})
+""",
+    ),
+    "pytest-benchmark": (
+        ["t.py::a", "t.py::b[1]", "t.py::b[2]"],
+        """
+gone = [w.split("=", 1)[1] for w in words if w.startswith("--deselect=")]
+write(after("--benchmark-json"), {"machine_info": {}, "commit_info": {}, "datetime": "2026-01-01T00:00:00",
+    "benchmarks": [{"name": n[6:], "fullname": n, "stats": {"rounds": 3, "data": [value(n)] * 2 + [9.0]}}
+    for n in ("t.py::a", "t.py::b[1]", "t.py::b[2]") if n not in gone]})
+""",
+    ),
+    "pyperf": (
+        ["a", "b", "c"],
+        """
+place = words[words.index("-o") + 1]
+assert not pathlib.Path(place).exists()
+write(place, {"version": "1.0", "metadata": {"unit": "second"}, "benchmarks": [
+    {"metadata": {"name": n}, "runs": [{"warmups": [[1, 9.0]], "values": [value(n)]}, {"values": [value(n)]}]}
+    for n in "abc"]})
+""",
+    ),
+    "jmh": (
+        ["p.B.a:n=1", "p.B.a:n=2", "p.B.rate"],
+        """
+assert words[words.index("-rf") + 1] == "json"
+gone = words[words.index("-e") + 1] if "-e" in words else "(?!)"
+all = [("p.B.a", {"n": "1"}, "avgt"), ("p.B.a", {"n": "2"}, "avgt"), ("p.B.rate", {}, "thrpt")]
+def score(b, p, mode):
+    v = value(b + (":n=" + p["n"] if p else ""))
+    return v * 1e6 if mode == "avgt" else 1e-3 / v
+write(words[words.index("-rff") + 1], [{"jmhVersion": "1.37", "benchmark": b, "mode": m, "params": p,
+    "primaryMetric": {"scoreUnit": "us/op" if m == "avgt" else "ops/ms", "rawData": [[score(b, p, m)] * 3]}}
+    for b, p, m in all if not re.search(gone, b)])
+""",
+    ),
+    "criterion": (
+        ["g/a", "g/b", "h"],
+        """
+for n in ("g/a", "g/b", "h"):
+    if re.search(words[-1] if words else ".", n):
+        for run in ("new", "base"):
+            folder = pathlib.Path(os.environ["CRITERION_HOME"], n, run)
+            times = [2e9 * value(n), 4e9 * value(n)]
+            write(folder / "sample.json", {"sampling_mode": "Flat", "iters": [2, 4], "times": times})
+            write(folder / "benchmark.json", {"full_id": n})
+            write(folder / "estimates.json", {})
+""",
+    ),
+}
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def stand_in(tool: str) -> str:
+    path = Path(tool)
+    path.write_text(STAND_IN.replace("PYTHON", sys.executable) + TOOLS[tool][1])
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return f"./{tool}"
+
+
+def run(*argv: str) -> tuple[int, str, str]:
+    out, err = io.StringIO(), io.StringIO()
+    return main(["run", *argv], Console(out, err)), out.getvalue(), err.getvalue()
+
+
+def invocations(side: str) -> list[list[str]]:
+    return [json.loads(line) for line in Path(f"{side}.log").read_text().splitlines()]
+
+
+def test_every_driver_has_a_stand_in_and_a_reader() -> None:
+    from speedproof.formats import FORMATS
+
+    assert DRIVERS.keys() == TOOLS.keys() <= {f.name for f in FORMATS}
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_each_benchmark_has_its_own_verdict_and_leaves_when_it_is_decided(tool: str) -> None:
+    command, names = stand_in(tool), TOOLS[tool][0]
+    command += ' "a -x" b c' if tool == "hyperfine" else ""
+    code, out, err = run(
+        *("--driver", tool, "--name", "old", "--name", "new", "--stop-at-proof", "--max-runs", "14"),
+        *("--env", "old:SIDE=old", "--env", "new:SIDE=new", "--env", f"new:SLOW={names[1]}"),
+        *("--save", "r.jsonl", "--seed", "1", command, command),
+    )
+    assert code == 0, err
+    assert "1 slower, 2 undecided of 3" in out
+    (session,) = read_sessions(Path("r.jsonl"))
+    assert [b.name for b in session.head.benchmarks] == names
+    counts = Counter((r.benchmark, r.version) for r in session.runs)
+    decided = counts[names[1], "old"]
+    assert decided < 14
+    assert counts == {(n, v): decided if n == names[1] else 14 for n in names for v in ("old", "new")}
+    # The whole tool once to find its benchmarks, then once a block; its median is what counts.
+    assert len(invocations("old")) == len(invocations("new")) == 15
+    for line in session.runs:
+        slow = 1.5 if (line.version, line.benchmark) == ("new", names[1]) else 1.0
+        assert 0.999e-3 <= line.metrics["time"] / slow <= 1.1e-3
+    # Its own filter is asked for what is left; pyperf has none, and JMH's knows methods, not parameters.
+    narrowed = invocations("new")[-1] != invocations("new")[1]
+    assert narrowed is (tool not in ("pyperf", "jmh"))
+
+
+def test_a_method_of_jmh_is_excluded_when_all_its_parameters_are() -> None:
+    words = DRIVERS["jmh"].narrow(["java"], ["p.B.a:n=1"], ["p.B.a:n=2", "p.B.rate"])
+    assert words == ["java", "-e", "^(p\\.B\\.rate)$"]
+
+
+@pytest.mark.parametrize(
+    ("words", "wanted", "filter"),
+    [
+        (["go", "test"], ["Sort/n=8", "Sort/n=64"], "-bench=^(BenchmarkSort)$/^(n=8|n=64)$"),
+        (["./x.test"], ["Sort/n=8", "Sum"], "-test.bench=^(BenchmarkSort|BenchmarkSum)$"),
+        (["go", "test"], ["example.org/a.Sum", "F-8"], "-bench=^(BenchmarkSum|BenchmarkF-8|BenchmarkF)$"),
+    ],
+)
+def test_go_is_asked_no_deeper_than_the_shallowest_name(
+    words: list[str], wanted: list[str], filter: str
+) -> None:
+    assert DRIVERS["go"].narrow(words, wanted, []) == [*words, filter.replace("n=", "n=")]
+
+
+def test_names_in_filters_mean_themselves() -> None:
+    """Criterion refuses an escaped blank, hyperfine has names of its own, pytest deselects by prefix."""
+    odd = "fib (20)/a.b é[1]{2}"
+    (escaped,) = DRIVERS["criterion"].narrow(["./b"], [odd], ["x"])[1:]
+    assert escaped == r"^(fib \(20\)/a\.b é\[1]\{2})$"
+    assert re.search(escaped, odd)
+    words = ["hyperfine", "-n", "a", "./x", "-n", "b", "./y"]
+    assert DRIVERS["hyperfine"].narrow(words, ["b"], ["a"]) == words
+    assert DRIVERS["pytest-benchmark"].narrow(["pytest"], ["t.py::sort_big"], ["t.py::sort", "t.py::x"]) == [
+        "pytest",
+        "--deselect=t.py::x",
+    ]
+
+
+def test_a_subcommand_of_pyperf_gets_the_file_before_its_own_words() -> None:
+    words = ["python", "-m", "pyperf", "command", "--", "ls", "-o"]
+    assert DRIVERS["pyperf"].ask(words, "F") == [*words[:4], "-o", "F", "--", "ls", "-o"]
+
+
+def test_a_filter_that_loses_a_benchmark_is_given_up() -> None:
+    command = stand_in("google-benchmark")
+    script = (
+        Path("google-benchmark")
+        .read_text()
+        .replace('or ".", n)]', 'or ".", n) and (n != "Sum/8" or len(words) == 2)]')
+    )
+    Path("google-benchmark").write_text(script)
+    code, out, err = run(
+        *(
+            "--driver",
+            "google-benchmark",
+            "--name",
+            "old",
+            "--name",
+            "new",
+            "--stop-at-proof",
+            "--max-runs",
+            "15",
+        ),
+        *("--env", "old:SIDE=old", "--env", "new:SIDE=new", "--env", "new:SLOW=Sort<int>/8"),
+        *("--save", "r.jsonl", "--seed", "1", command, command),
+    )
+    assert code == 0, err
+    assert "1 slower, 2 undecided of 3" in out
+    (session,) = read_sessions(Path("r.jsonl"))
+    assert all("time" in line.metrics for line in session.runs)
+
+
+def sides(*names: str) -> list[PlannedVersion]:
+    return [PlannedVersion(name, (name,), name) for name in names]
+
+
+def test_what_is_absent_at_one_side_is_named_and_the_others_go_on() -> None:
+    found = {"A": {"a": 1.0, "b": 1.0, "c": 1.0}, "B": {"a": 1.0, "d": 1.0}, "C": {"a": 1.0, "b": 1.0}}
+    plan, aliases, absent = planned(sides("A", "B", "C"), found)
+    assert {b.name: [v.name for v in b.versions] for b in plan} == {"a": ["A", "B", "C"], "b": ["A", "C"]}
+    assert absent == {"b": ("B",), "c": ("B", "C"), "d": ("A",)}
+    assert aliases == {}
+    with pytest.raises(
+        UsageError, match="no benchmark in common: a: not in B; b: not in B; e: not in A, the reference"
+    ):
+        planned(sides("A", "B"), {"A": {"a": 1.0, "b": 1.0}, "B": {"e": 1.0}})
+
+
+def test_a_gate_does_not_pass_what_the_candidate_lacks() -> None:
+    """A benchmark that crashes must not look like one that passes, now or when the file is looked at again."""
+    command = stand_in("hyperfine")
+    code, out, err = run(
+        *("--gate", "--margin", "90%", "--driver", "hyperfine", "--name", "old", "--name", "new"),
+        *("--env", "old:SIDE=old", "--env", "new:SIDE=new", "--seed", "1", "--save", "r.jsonl"),
+        *("--junit", "j.xml", f'{command} "a -x" b c', f'{command} "a -x" c'),
+    )
+    assert code == 1, out + err
+    assert "left out: b: not in new" in err
+    assert "FAIL: 1 benchmark missing" in out
+    assert re.search(r"MISSING  b +-\s+only the reference has it", out)
+    assert Path("j.xml").read_text().count("<failure") == 1
+    code, again, _ = run("--review", "r.jsonl")
+    assert code == 1
+    assert out.startswith(again)
+
+
+def test_one_benchmark_a_side_needs_no_common_name() -> None:
+    plan, aliases, absent = planned(sides("A", "B"), {"A": {"./old": 1.0}, "B": {"./new": 1.0}})
+    assert ([b.name for b in plan], absent) == (["command"], {})
+    assert aliases == {"A": {"command": "./old"}, "B": {"command": "./new"}}
+    plan, aliases, _ = planned(sides("A", "B"), {"A": {"./old": 1.0}, "B": {"./old": 1.0}})
+    assert ([b.name for b in plan], aliases) == (["./old"], {})
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--shell"], "leave out --shell"),
+        (["--metric", "x=1", "--warmup", "2"], "leave out --metric, --warmup"),
+    ],
+)
+def test_what_the_tool_does_itself_is_refused(words: list[str], message: str) -> None:
+    code, _, err = run("--driver", "go", *words, "a", "b")
+    assert code == 2
+    assert message in " ".join(err.split())
+
+
+def test_versions_of_a_block_are_asked_for_the_same_benchmarks() -> None:
+    """One candidate is decided on a benchmark, the other not: all go on measuring it, or what it does to the next
+    one in its process would be a difference of versions."""
+    command = stand_in("google-benchmark")
+    code, _, err = run(
+        *("--driver", "google-benchmark", "--name", "old", "--name", "new", "--name", "same"),
+        *("--env", "old:SIDE=old", "--env", "new:SIDE=new", "--env", "same:SIDE=same"),
+        *("--env", "new:SLOW=Sum/8", "--stop-at-proof", "--max-runs", "16", "--seed", "1"),
+        *("--save", "r.jsonl", command, command, command),
+    )
+    assert code == 0, err
+    filters = [[w for w in words if "filter" in w] for words in invocations("new")]
+    assert filters == [[w for w in words if "filter" in w] for words in invocations("old")]
+    (session,) = read_sessions(Path("r.jsonl"))
+    counts = Counter((r.benchmark, r.version) for r in session.runs)
+    assert counts["Sum/8", "new"] < counts["Sum/8", "same"] == counts["Sum/8", "old"] == 16
+
+
+def test_a_plugin_that_is_not_installed_is_named() -> None:
+    words = "usage: pytest [options]\npytest: error: unrecognized arguments: --benchmark-json=/tmp/x"
+    Path("pytest").write_text(f"#!/bin/sh\nprintf '{words}' >&2\nexit 4\n")
+    Path("pytest").chmod(0o755)
+    code, _, err = run("--driver", "pytest-benchmark", "./pytest", "./pytest -x")
+    assert code == 2
+    assert "pip install pytest-benchmark" in err
+    assert "/tmp/x" not in err
+
+
+def test_a_driver_wants_two_commands() -> None:
+    code, _, err = run("--driver", "go", "true")
+    assert code == 2
+    assert "compares two commands or more" in err
+
+
+def test_a_tool_that_fails_is_shown() -> None:
+    Path("bad").write_text("#!/bin/sh\necho no such benchmark >&2\nexit 3\n")
+    Path("bad").chmod(0o755)
+    code, _, err = run("--driver", "go", "./bad", "./bad -x")
+    assert code == 2
+    assert "exited with code 3" in err
+    assert "no such benchmark" in err
+    code, _, err = run("--driver", "go", "true", "true -x")
+    assert code == 2
+    assert "printed nothing" in err
+    assert not list(Path().glob("*.jsonl"))
+
+
+class FakeHarness:
+    """Invocations of a tool with several benchmarks: each has noise of its own and the invocation's in common."""
+
+    def __init__(self, names: Sequence[str], seed: int) -> None:
+        self.rng = np.random.default_rng(seed)
+        self.names = names
+        self.now = 0.0
+
+    def begin(self, version: PlannedVersion) -> None: ...
+
+    def finish(self, version: PlannedVersion) -> None: ...
+
+    def explain(self, run: Run, metric: str) -> str:
+        return ""
+
+    def measure(self, version: PlannedVersion) -> Run:
+        raise AssertionError(version)
+
+    def measure_all(
+        self, version: PlannedVersion, wanted: Sequence[str], asked: Sequence[str]
+    ) -> Mapping[str, Run]:
+        common = np.exp(0.02 * self.rng.standard_t(3))
+        self.now += 1.0
+        return {
+            name: Run({"time": float(common * np.exp(0.01 * self.rng.standard_normal()))}) for name in wanted
+        }
+
+
+def test_false_alarms_of_every_benchmark_are_held() -> None:
+    """Against itself a side is called faster or slower in at most 5 % of benchmarks each."""
+    names, wrong, sessions = ["a", "b", "c"], Counter[Verdict](), 130
+    plan = tuple(PlannedBenchmark(name, tuple(sides("X", "Y"))) for name in names)
+    for seed in range(sessions):
+        harness = FakeHarness(names, seed)
+        lines: list[object] = []
+        session = ComparedSession(
+            SessionLine(SCHEMA, "s", "2026-01-01T00:00:00+00:00", seed, plan),
+            StopRules(stop_at_proof=True, max_blocks=40, max_time=None),
+            harness,
+            clock=lambda harness=harness: harness.now,  # type: ignore[misc]
+            append=lines.append,
+            warmup=Warmup(0),
+            harness=harness,
+        )
+        wrong.update(finding.verdict for finding in session.run().findings)
+        blocks = {(r.block, r.version, r.position) for r in lines if isinstance(r, RunLine)}
+        assert len({(b, v) for b, v, _ in blocks}) == len(blocks)
+    for verdict in (Verdict.FASTER, Verdict.SLOWER):
+        # Benchmarks of one session share its invocations, so sessions are counted as what is independent.
+        assert wrong[verdict] <= 3 * stats.binom.ppf(0.999, sessions, 0.05)

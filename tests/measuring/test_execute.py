@@ -1,0 +1,204 @@
+"""Real processes: times, failures, time-outs, signals, leaks."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from speedproof.measuring.execute import Job, RunError, execute, run_shell
+
+
+def test_wall_time_against_a_known_sleep() -> None:
+    start = time.perf_counter()
+    run = execute(Job(("sleep", "0.05")))
+    assert 0.05 <= run.metrics["time"] <= time.perf_counter() - start
+    assert run.metrics["user"] < 0.05
+    assert not run.failed
+
+
+def test_accounting_is_of_that_child_alone() -> None:
+    """A busy child has user time; the idle one after it does not inherit any."""
+    busy = execute(Job((sys.executable, "-S", "-c", "x = 0\nfor i in range(3000000): x += i")))
+    idle = execute(Job(("true",)))
+    assert busy.metrics["user"] > 0.02
+    assert idle.metrics["user"] < 0.02
+
+
+def test_memory_against_a_known_allocation() -> None:
+    """The peak holds what the child touched; one below the runner's own peak is left out, not invented."""
+    own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    size = own + 50_000_000
+    told = "import resource; print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+    run = execute(Job((sys.executable, "-S", "-c", f"x = b'x' * {size}; {told}"), capture=True))
+    assert size < run.metrics["memory"] < size + 100_000_000
+    assert run.metrics["memory"] == pytest.approx(1024 * int(run.stdout), rel=0.01)
+    assert "memory" not in execute(Job(("true",))).metrics
+
+
+@pytest.mark.parametrize(("command", "code"), [("exit 7", 7), ("kill -9 $$", -9), ("kill -SEGV $$", -11)])
+def test_exit_codes_and_signals(command: str, code: int) -> None:
+    run = execute(Job(("sh", "-c", command)))
+    assert run.exit == code
+    assert run.failed
+    expected = "exited with code 7" if code > 0 else f"was killed by {signal.Signals(-code).name}"
+    assert expected in run.describe_failure()
+
+
+def test_failure_shows_the_output() -> None:
+    run = execute(Job(("sh", "-c", "echo out; echo trouble >&2; exit 1"), capture=True))
+    assert run.stdout == b"out\n"
+    assert "trouble" in run.describe_failure()
+    assert execute(Job(("sh", "-c", "echo out"))).stdout == b""
+
+
+def test_large_output_does_not_block() -> None:
+    run = execute(Job((sys.executable, "-S", "-c", "print('x' * 3_000_000)"), capture=True))
+    assert len(run.stdout) == 3_000_001
+
+
+def test_timeout_ends_the_whole_group(tmp_path: Path) -> None:
+    """The grandchild dies as well, and no later than the time-out."""
+    mark = tmp_path / "pid"
+    start = time.monotonic()
+    timeout = 0.3
+    while True:
+        run = execute(Job(("sh", "-c", f"sleep 300 & echo $! > {mark}; wait"), timeout=timeout))
+        if mark.exists() and mark.read_text().strip():
+            break
+        timeout *= 2  # a busy machine has not even begun
+    assert run.timed_out
+    assert run.failed
+    assert run.left_behind == 0  # they were ended with it
+    assert "time-out" in run.describe_failure()
+    assert time.monotonic() - start < 300
+    grandchild = int(mark.read_text())
+    for _ in range(1000):
+        status = Path(f"/proc/{grandchild}/status")
+        if not status.exists() or "State:\tZ" in status.read_text():
+            break
+        time.sleep(0.02)
+    else:
+        pytest.fail("the grandchild is still running")
+
+
+def test_timeout_that_is_not_reached() -> None:
+    run = execute(Job(("true",), timeout=10))
+    assert not run.timed_out
+
+
+def test_working_directory_environment_and_input(tmp_path: Path) -> None:
+    (tmp_path / "in.txt").write_text("hello")
+    before = Path.cwd()
+    job = Job(
+        ("sh", "-c", "pwd; echo $GREETING; cat"),
+        env={"GREETING": "servus"},
+        cwd=str(tmp_path),
+        stdin=str(tmp_path / "in.txt"),
+        capture=True,
+    )
+    assert execute(job).stdout.decode().split("\n") == [str(tmp_path.resolve()), "servus", "hello"]
+    assert Path.cwd() == before
+    assert execute(Job(("cat",), capture=True)).stdout == b""
+
+
+def test_child_has_its_own_group_and_default_signals() -> None:
+    """Ctrl-C at the terminal does not reach it, and it dies of SIGPIPE as it would from a shell."""
+    code = "import os, signal; print(os.getpgrp() == os.getpid())"
+    assert execute(Job((sys.executable, "-S", "-c", code), capture=True)).stdout == b"True\n"
+    ignored = execute(Job(("sh", "-c", "grep SigIgn /proc/self/status"), capture=True)).stdout.split()[1]
+    assert int(ignored, 16) & (1 << (signal.SIGPIPE - 1)) == 0
+    blocked = execute(Job(("sh", "-c", "grep SigBlk /proc/self/status"), capture=True)).stdout.split()[1]
+    assert int(blocked, 16) == 0
+
+
+@pytest.mark.parametrize(
+    ("job", "message"),
+    [
+        (Job(("no-such-program-anywhere",)), "no such program"),
+        (Job(("/etc/passwd",)), "not executable"),
+        (Job(("true",), cwd="/no/such/folder"), "/no/such/folder: No such file"),
+        (Job(("true",), stdin="/no/such/file"), "/no/such/file: No such file"),
+    ],
+)
+def test_what_cannot_start_is_named(job: Job, message: str) -> None:
+    with pytest.raises(RunError, match=message):
+        execute(job)
+    assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == set()
+
+
+def test_hooks_fail_with_their_output() -> None:
+    run_shell("", "prepare", env={}, cwd="")
+    with pytest.raises(RunError, match=r"(?s)prepare command 'echo no; exit 4' exited with code 4.*no"):
+        run_shell("echo no; exit 4", "prepare", env={}, cwd="")
+
+
+def test_two_thousand_runs_leak_nothing() -> None:
+    """No descriptor, no zombie, no growing memory."""
+    execute(Job(("true",), timeout=5, capture=True))
+    descriptors = len(list(Path("/proc/self/fd").iterdir()))
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for i in range(2_000):
+        execute(Job(("true",), timeout=5 if i % 2 else None, capture=i % 3 == 0))
+    assert len(list(Path("/proc/self/fd").iterdir())) == descriptors
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory < 2000
+    with suppress(ChildProcessError):  # other tests' processes may live on; no child has ended unseen
+        assert os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
+
+
+def test_interrupt_ends_the_child() -> None:
+    """Ctrl-C during a run: KeyboardInterrupt at once, and the child is gone."""
+    code = (
+        "import os, signal\n"
+        "from speedproof.measuring.execute import Job, execute\n"
+        # Whoever runs the tests in the background of a script has told them to ignore it.
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "try:\n"
+        "    execute(Job(('sh', '-c', 'kill -INT $PPID; exec sleep 60')))\n"
+        "except KeyboardInterrupt:\n"
+        "    try:\n"
+        "        os.waitpid(-1, os.WNOHANG)\n"
+        "    except ChildProcessError:\n"
+        "        print('reaped')\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=True
+    )
+    assert done.stdout == "reaped\n"
+
+
+def test_program_is_found_on_the_path_that_it_sees(tmp_path: Path) -> None:
+    """Two installations told apart by PATH alone: each version runs its own."""
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        tool = tmp_path / name / "speedproof-tool"
+        tool.write_text(f"#!/bin/sh\necho {name}\n")
+        tool.chmod(0o755)
+    for name in ("a", "b"):
+        job = Job(("speedproof-tool",), env={"PATH": f"{tmp_path / name}:{os.environ['PATH']}"}, capture=True)
+        assert execute(job).stdout.decode() == f"{name}\n"
+
+
+def test_script_without_an_interpreter_is_named(tmp_path: Path) -> None:
+    script = tmp_path / "script"
+    script.write_text("echo hello\n")
+    script.chmod(0o755)
+    with pytest.raises(RunError, match="whose first line names its interpreter"):
+        execute(Job((str(script),)))
+
+
+def test_processes_left_behind_are_counted(tmp_path: Path) -> None:
+    """One goes on after its shell; a pipeline that ends with its shell leaves none."""
+    mark = tmp_path / "pid"
+    run = execute(Job(("sh", "-c", f"sleep 30 & echo $! > {mark}")))
+    os.kill(int(mark.read_text()), signal.SIGKILL)
+    assert run.left_behind == 1
+    assert run.metrics["time"] < 10
+    assert execute(Job(("sh", "-c", "yes | head -n 1"))).left_behind == 0

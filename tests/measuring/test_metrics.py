@@ -1,0 +1,221 @@
+"""Metrics beyond the clock: output, counters, energy."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from speedproof.data.session_file import PlannedVersion
+from speedproof.data.units import Direction
+from speedproof.errors import UsageError
+from speedproof.measuring.execute import Job, Run, execute
+from speedproof.measuring.executor import CommandExecutor, shell_start
+from speedproof.measuring.metrics import (
+    ACCOUNTED,
+    Energy,
+    PerfStat,
+    check_names,
+    energy_meter,
+    parse_metric,
+    perf_counters,
+    units_of,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "output", "value", "unit", "direction"),
+    [
+        (r"t:ms=took ([\d.]+)", b"took 12.5 ms", 0.0125, "s", Direction.LOWER),
+        (r"score:ops/s=(\d+)", b"1 then 20", 20.0, "ops/s", Direction.HIGHER),
+        (r"q:points:higher=\d+", b"7", 7.0, "points", Direction.HIGHER),
+        (r"q:higher=(\d+)", b"7", 7.0, "", Direction.HIGHER),
+        (r"q::higher=(\d+)", b"7", 7.0, "", Direction.HIGHER),
+        (r"q:ops/s:lower=(\d+)", b"7", 7.0, "ops/s", Direction.LOWER),
+        (r"n=total=([\d,]+)", b"total=1,234", 1234.0, "", Direction.LOWER),
+        (r"n=x(\d)?", b"x", None, "", Direction.LOWER),
+        (r"n=(\w+)", b"word", None, "", Direction.LOWER),
+        (r"n=(\d+)", b"", None, "", Direction.LOWER),
+        (r"n=([\d,.]+)", b"-1,234,567.5, or so", 1234567.5, "", Direction.LOWER),
+        (r"n=(.+)", b"1,5", None, "", Direction.LOWER),
+        (r"n=(.+)", b"12,34", None, "", Direction.LOWER),
+        (r"n=(.+)", b"nan", None, "", Direction.LOWER),
+        (r"n=(.+)", b"1e999", None, "", Direction.LOWER),
+        (r"n=(.+)", b" 2.5e3 ", 2500.0, "", Direction.LOWER),
+    ],
+)
+def test_output_metrics(
+    text: str, output: bytes, value: float | None, unit: str, direction: Direction
+) -> None:
+    metric = parse_metric(text)
+    assert metric.read(Run({}, stdout=output)) == (None if value is None else pytest.approx(value))
+    assert (metric.unit.base, metric.direction) == (unit, direction)
+
+
+@pytest.mark.parametrize(
+    ("text", "output", "said"),
+    [
+        (r"n=total (\d+)", b"total 5", ""),
+        (r"n=total (\d+)", b"sum 5", r"--metric n: nothing in the output matches 'total (\\d+)'"),
+        (
+            r"n=total \d+",
+            b"total 4\ntotal 5",
+            "--metric n: its last match 'total 5' is no number; put the digits in brackets: (...)",
+        ),
+        (
+            r"n=total(\d+)? (.*)",
+            b"total 5 s",
+            "--metric n: the first brackets of 'total(\\\\d+)? (.*)' match nothing in 'total 5 s'",
+        ),
+        (r"n=total (.*)", b"total 5 s", "--metric n: '5 s', in its last match 'total 5 s', is no number"),
+        (r"n=total (.*)", b"total 1,5", "--metric n: '1,5', in its last match 'total 1,5', is no number"),
+    ],
+)
+def test_a_metric_without_a_value_says_why(text: str, output: bytes, said: str) -> None:
+    """Exactly where there is no value there is an explanation."""
+    metric, run = parse_metric(text), Run({}, stdout=output)
+    assert metric.explain(run) == said
+    assert (metric.read(run) is None) == bool(said)
+
+
+@pytest.mark.parametrize("name", sorted({*execute(Job(("true",))).metrics, *ACCOUNTED, "time", "energy"}))
+def test_names_that_the_runner_uses_are_taken(name: str) -> None:
+    with pytest.raises(UsageError, match=f"--metric {name}: the runner measures that itself"):
+        check_names([parse_metric("n=x"), parse_metric(f"{name}=x")], [])
+
+
+def test_names_that_are_given_twice_are_refused() -> None:
+    check_names([parse_metric("n=x"), parse_metric("m=x")], ["cycles"])
+    with pytest.raises(UsageError, match="--metric n: given twice"):
+        check_names([parse_metric("n=x"), parse_metric("n:ms=y")], [])
+    with pytest.raises(UsageError, match="--metric cycles: a counter of --perf has that name"):
+        check_names([parse_metric("cycles=x")], ["instructions", "cycles"])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"), [("score", "not of the form"), ("s=(", "missing \\)|unterminated")]
+)
+def test_wrong_metrics_are_named(text: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        parse_metric(text)
+
+
+def test_perf_output_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "perf.txt"
+    path.write_text(
+        "# started on Monday\n\n1234567;;instructions;100;100.00;;\n<not supported>;;cycles;0;100.00;;\n"
+        "0.55;msec;task-clock;550000;100.00;0.5;CPUs utilized\n2500000;ns;duration_time;2500000;100.00;;\n"
+    )
+    expected = {"instructions": 1234567.0, "task-clock": 0.55, "time": 0.0025}
+    assert PerfStat(("instructions",), path).read() == expected
+
+
+def test_perf_wraps_the_command(tmp_path: Path) -> None:
+    job = PerfStat(("a", "b"), tmp_path / "p").wrap(Job(("true", "x"), timeout=3))
+    assert job.command[-4:] == ("duration_time,a,b", "--", "true", "x")
+    assert job.timeout == 3
+
+
+def test_absent_perf_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert perf_counters(["instructions"], tmp_path / "p") == (None, "perf is not installed: no counters")
+
+
+def test_absent_counters_are_said_and_others_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    fake = tmp_path / "perf"
+    fake.write_text("#!/bin/sh\nprintf '5;;page-faults;1;100;;\\n' > \"$5\"\n")
+    fake.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
+    stat, message = perf_counters(["cycles", "page-faults"], tmp_path / "p")
+    assert stat is not None
+    assert stat.events == ("page-faults",)
+    assert "cannot count cycles here" in message
+    assert units_of([], replace(stat, events=("cycles", "x"))) == {
+        "cycles": ("cycles", "lower"),
+        "x": ("", "lower"),
+    }
+
+
+def test_a_misspelt_counter_is_perfs_complaint(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """As perf 6.1 answers: one unknown name makes it count nothing. The others are counted nevertheless."""
+    fake = tmp_path / "perf"
+    fake.write_text(
+        "#!/bin/sh\n"
+        "case $7 in *instrutions*) echo \"event syntax error: '..ation_time,instrutions'\" >&2\n"
+        "echo '          \\___ parser error' >&2; exit 129;; esac\n"
+        "printf '5;;page-faults;1;100;;\\n' > \"$5\"\n"
+    )
+    fake.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
+    said = (
+        "perf does not know 'instrutions' (event syntax error: '..ation_time,instrutions'); 'perf list' shows "
+        "what it can count"
+    )
+    assert perf_counters(["instrutions"], tmp_path / "p") == (None, said)
+    stat, message = perf_counters(["instrutions", "page-faults"], tmp_path / "p")
+    assert stat is not None
+    assert (stat.events, message) == (("page-faults",), said)
+
+
+@pytest.mark.skipif(shutil.which("perf") is None, reason="perf is not installed")
+def test_a_misspelt_counter_for_the_true_perf(tmp_path: Path) -> None:
+    stat, message = perf_counters(["instrutions"], tmp_path / "p")
+    assert stat is None
+    if "not know" not in message:
+        pytest.skip(message)
+    assert "perf_event_paranoid" not in message
+    assert "(event syntax error: " in message
+
+
+@pytest.mark.skipif(shutil.which("perf") is None, reason="perf is not installed")
+def test_time_under_perf_is_the_programs(tmp_path: Path) -> None:
+    """perf's own start, tens of milliseconds, is not part of it, nor is its accounting."""
+    stat, message = perf_counters(["task-clock"], tmp_path / "p")
+    if stat is None:
+        pytest.skip(message)
+    version = PlannedVersion("v", ("sleep", "0.05"), "sleep 0.05")
+    metrics = CommandExecutor(perf=stat).measure(version).metrics
+    assert set(metrics) == {"time", "task-clock"}
+    assert 0.05 <= metrics["time"] < 0.5
+
+
+def test_energy_counts_packages_and_wraps(tmp_path: Path) -> None:
+    for zone, micro in (("intel-rapl:0", 900), ("intel-rapl:1", 50), ("intel-rapl:0:0", 7)):
+        (tmp_path / zone).mkdir()
+        (tmp_path / zone / "energy_uj").write_text(f"{micro}\n")
+        (tmp_path / zone / "max_energy_range_uj").write_text("1000\n")
+    meter, message = energy_meter(tmp_path)
+    assert message == ""
+    assert meter is not None
+    assert meter.read() == (900.0, 50.0)
+    assert meter.used((900.0, 50.0), (100.0, 60.0)) == pytest.approx(210e-6)
+    assert energy_meter(tmp_path / "none") == (None, "energy: this machine shows no RAPL counters")
+
+
+def test_executor_hooks_and_extras(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    version = PlannedVersion(
+        "v",
+        ("sh", "-c", f"echo run >> {log}; echo score 5"),
+        "v",
+        setup=f"echo setup >> {log}",
+        prepare=f"echo prepare >> {log}",
+        conclude=f"echo conclude >> {log}",
+        cleanup=f"echo cleanup >> {log}",
+    )
+    (tmp_path / "e").write_text("5")
+    energy = Energy(((tmp_path / "e", 100.0),))
+    executor = CommandExecutor(
+        capture=True, output_metrics=(parse_metric(r"score=score (\d)"),), energy=energy
+    )
+    executor.begin(version)
+    run = executor.measure(version)
+    executor.finish(version)
+    assert log.read_text().split() == ["setup", "prepare", "run", "conclude", "cleanup"]
+    assert (run.metrics["score"], run.metrics["energy"]) == (5.0, 0.0)
+
+
+def test_start_of_a_shell_takes_time() -> None:
+    assert 0 < shell_start(("sh", "-c", "")) < 1

@@ -1,0 +1,233 @@
+"""From what a user writes to what is executed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from speedproof.errors import FormatError, UsageError
+from speedproof.measuring.plan import (
+    Hooks,
+    idle_parameters,
+    plan_calibration,
+    plan_commands,
+    read_plan,
+)
+
+
+def test_commands_are_split_as_a_shell_would() -> None:
+    (benchmark,) = plan_commands(["a 'b c' d", ["x", "y z"]], ["old"], {}, Hooks())
+    assert [(v.name, v.command) for v in benchmark.versions] == [
+        ("old", ("a", "b c", "d")),
+        ("x 'y z'", ("x", "y z")),
+    ]
+
+
+def test_parameters_make_benchmarks() -> None:
+    plan = plan_commands(["old {n} {k}", "new {n} {k}"], [], {"n": ["1", "2"], "k": ["a"]}, Hooks())
+    assert [b.name for b in plan] == ["command n=1 k=a", "command n=2 k=a"]
+    assert plan[1].versions[1].command == ("new", "2", "a")
+    assert plan[1].parameters == {"n": "2", "k": "a"}
+
+
+def test_first_parameter_of_one_command_makes_versions() -> None:
+    (one, two) = plan_commands(["run-{v} {n}"], [], {"v": ["old", "new"], "n": ["1", "2"]}, Hooks())
+    assert [v.name for v in one.versions] == ["v=old", "v=new"]
+    assert [v.command for v in two.versions] == [("run-old", "2"), ("run-new", "2")]
+
+
+def test_other_braces_stay() -> None:
+    (benchmark,) = plan_commands(["awk '{print $1}' {file}"], [], {"file": ["f"]}, Hooks())
+    assert benchmark.versions[0].command == ("awk", "{print $1}", "f")
+
+
+def test_shell_and_hooks() -> None:
+    hooks = Hooks(shell="bash", env={"A": "{version}"}, prepare="rm -f {n}", cwd="/tmp")
+    (benchmark,) = plan_commands(["ls | wc {n}"], ["l"], {"n": ["-l"]}, hooks)
+    version = benchmark.versions[0]
+    assert (Path(version.command[0]).name, *version.command[1:]) == ("bash", "-c", "ls | wc -l")
+    assert version.env == {"A": "l"}
+    assert version.prepare == "rm -f -l"
+
+
+def test_a_repeated_command_gets_a_number() -> None:
+    (benchmark,) = plan_commands(["true", "true", "true"], [], {}, Hooks())
+    assert [v.name for v in benchmark.versions] == ["true", "true (2)", "true (3)"]
+    (calibration,) = plan_calibration("true", Hooks())
+    assert [v.name for v in calibration.versions] == ["A", "A again"]
+
+
+@pytest.mark.parametrize(
+    ("commands", "names", "parameters", "message"),
+    [
+        ([], [], {}, "nothing to run"),
+        (["a", "b"], ["x", "x"], {}, "same --name"),
+        (["a"], ["x", "y"], {}, "2 names for 1 versions"),
+        (["a 'b"], [], {}, "No closing quotation; quote it, or use --shell"),
+        (["a", ""], [], {}, "a command is empty"),
+        (["a"], [], {"n": ["1"]}, r"no command has the placeholder \{n\}"),
+        (["a {n}"], [], {"n": ["1", "2", "1"]}, "the parameter n has the value '1' twice"),
+        (
+            ["a | b"],
+            [],
+            {},
+            r"'a \| b': only a shell knows what \| stands for; use --shell, or, .* write '\|'$",
+        ),
+        (["a", "b && true"], [], {}, "what && stands for"),
+        (["a {n}"], [], {"n": ["$HOME"]}, r"'a \$HOME': only a shell knows what \$HOME stands for"),
+    ],
+)
+def test_wrong_requests_are_named(
+    commands: list[str], names: list[str], parameters: dict[str, list[str]], message: str
+) -> None:
+    with pytest.raises(UsageError, match=message):
+        plan_commands(commands, names, parameters, Hooks())
+
+
+def test_words_after_dashes_and_a_shells_commands_are_free() -> None:
+    for command, shell in ((["a", "|", "$HOME"], ""), ("a | b", "sh")):
+        (benchmark,) = plan_commands([command], [], {}, Hooks(shell=shell))
+        assert benchmark.versions[0].command[-1] in ("$HOME", "a | b")
+    with pytest.raises(UsageError, match=r"what 2>&1 stands for"):
+        plan_calibration("a 2>&1", Hooks())
+
+
+def test_patterns_are_looked_for_where_the_command_runs(tmp_path: Path) -> None:
+    (tmp_path / "x").mkdir()
+    (tmp_path / "x" / "a.in").touch()
+    plan_commands(["sort *.in"], [], {}, Hooks(cwd=str(tmp_path)))
+    with pytest.raises(UsageError, match=r"what \*.in stands for"):
+        plan_commands(["sort *.in"], ["x"], {}, Hooks(cwd=str(tmp_path / "{version}")))
+
+
+def test_a_parameter_may_be_called_version() -> None:
+    (benchmark,) = plan_commands(["sort-{version}"], [], {"version": ["old", "new"]}, Hooks())
+    assert [v.command for v in benchmark.versions] == [("sort-old",), ("sort-new",)]
+
+
+def test_parameters_that_change_nothing_are_found() -> None:
+    """Whether in the command, the environment or a hook, a parameter that is used is used."""
+    both = {"n": ["1", "2"], "k": ["a", "b"]}
+    plan = plan_commands(["x {n} {k}", "y {n}", "z 1 a"], ["x", "y", "z"], both, Hooks())
+    assert {name: list(found) for name, found in idle_parameters(plan).items()} == {
+        "n": ["z"],
+        "k": ["y", "z"],
+    }
+    plan = plan_commands(["x {n}", "y"], [], {"n": ["1", "2"]}, Hooks(env={"N": "{n}"}))
+    assert idle_parameters(plan) == {}
+    plan = plan_commands(["x {n}", "y"], ["x", "y"], {"n": ["1"]}, Hooks())
+    assert idle_parameters(plan) == {}
+
+
+SUITE = """
+[versions.old]
+bin = "build-old"
+[versions.new]
+bin = "build-new"
+env = { FAST = "1" }
+
+[benchmarks.sort]
+command = "{bin}/sort {size}"
+parameters = { size = [10, 1000] }
+prepare = "sync"
+
+[benchmarks.start]
+commands = { old = "old --version", new = "{bin}/new --version" }
+"""
+
+
+def test_suite(tmp_path: Path) -> None:
+    path = tmp_path / "suite.toml"
+    path.write_text(SUITE)
+    plan = read_plan(path)
+    assert [b.name for b in plan] == ["sort size=10", "sort size=1000", "start"]
+    old, new = plan[1].versions
+    assert (old.command, new.command) == (("build-old/sort", "1000"), ("build-new/sort", "1000"))
+    assert (old.env, new.env) == ({}, {"FAST": "1"})
+    assert (old.cwd, old.prepare) == (str(tmp_path), "sync")
+    assert [v.command for v in plan[2].versions] == [("old", "--version"), ("build-new/new", "--version")]
+
+
+def test_a_suites_working_directories_are_beside_its_file(tmp_path: Path) -> None:
+    """A relative one, of a benchmark or of a version; an absolute one is what it says."""
+    path = tmp_path / "suite.toml"
+    path.write_text(
+        "[versions.old]\n[versions.new]\ncwd = 'built'\n"
+        "[benchmarks.a]\ncommand = 'x'\n[benchmarks.b]\ncommand = 'x'\ncwd = '/tmp'\n"
+    )
+    by_name = {benchmark.name: [v.cwd for v in benchmark.versions] for benchmark in read_plan(path)}
+    assert by_name["a"] == [str(tmp_path), str(tmp_path / "built")]
+    assert by_name["b"][0] == "/tmp"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[benchmarks", "not TOML"),
+        ("[versions.a]\n", "benchmarks: defines no benchmark"),
+        ("x = 1\n[benchmarks.b]\n", "suite.toml: unknown member 'x'; there are versions, benchmarks, shell"),
+        ("benchmark = 1\n", "unknown member 'benchmark'; did you mean 'benchmarks'"),
+        ("benchmarks = 1\n", "benchmarks: must be a table of names and values, not 1"),
+        ("[benchmarks]\nsort = 'x'\n", "benchmarks.sort: must be a table .*, not 'x'"),
+        ("shell = true\n[benchmarks.b]\n", "shell: must be a text in quotes, not True"),
+        ("[benchmarks]\n", "benchmarks: defines no benchmark"),
+        ("[benchmarks.b]\ncommand = 'x'\n", "benchmarks.b: no versions"),
+        (
+            "[benchmarks.a]\ncommands={x='a'}\n[benchmarks.b]\ncomand = 'x'\n",
+            "benchmarks.b: unknown member 'comand'; did you mean 'command'",
+        ),
+        ("[benchmarks.b]\ncommand = 3\n", "benchmarks.b.command: must be a text in quotes, not 3"),
+        ("[benchmarks.b]\ncommands = { old = 3 }\n", "benchmarks.b.commands.old: must be a text"),
+        ("[benchmarks.b]\nenv = { A = 3 }\n", "benchmarks.b.env.A: must be a text in quotes, not 3"),
+        ("[versions.old]\njobs = 4\n[benchmarks.b]\n", "versions.old.jobs: must be a text in quotes, not 4"),
+        ("[versions.old]\nenv = { A = 3 }\n[benchmarks.b]\n", "versions.old.env.A: must be a text"),
+        ("[versions.old]\nbin = { A = '3' }\n[benchmarks.b]\n", "versions.old.bin: must be a text"),
+        (
+            "[benchmarks.b]\nparameters = { n = 10 }\n",
+            r"benchmarks.b.parameters.n: must be a list of values, such as \[10, 1000\], not 10",
+        ),
+        ("[benchmarks.b]\nparameters = { n = [] }\n", "benchmarks.b.parameters.n: must be a list"),
+        ("[benchmarks.b]\nparameters = 3\n", "benchmarks.b.parameters: must be a table"),
+        (
+            "[benchmarks.b]\nparameters = { n = [1, true] }\n",
+            r"benchmarks.b.parameters.n\[1\]: must be a number or a text in quotes, not True",
+        ),
+        (
+            "[benchmarks.b]\nparameters = { n = [1, '1'] }\n",
+            "suite.toml: benchmarks.b: the parameter n has the value '1' twice",
+        ),
+        (
+            "[benchmarks.b]\ncommands = { old = 'a | b' }\n",
+            "benchmarks.b: 'a | b': only a shell knows what . stands for; put shell = 'sh' before the first table",
+        ),
+        ("[versions.a]\n[benchmarks.b]\nsetup = 'x'\n", "no command for a"),
+        ("[versions.a]\n[benchmarks.b]\ncommand='x'\ncommands={c='y'}\n", "c: no such version"),
+        ('[benchmarks.b]\ncommands={c="y \'z"}\n', "benchmarks.b: .*No closing quotation"),
+    ],
+)
+def test_wrong_suites_are_named(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "suite.toml"
+    path.write_text(text)
+    with pytest.raises(FormatError, match=message):
+        read_plan(path)
+
+
+def test_suites_are_utf_8(tmp_path: Path) -> None:
+    path = tmp_path / "suite.toml"
+    path.write_bytes(b"[benchmarks.caf\xe9]\n")
+    with pytest.raises(FormatError, match=r"suite.toml: byte 16: not TOML, which is UTF-8"):
+        read_plan(path)
+    path.write_text("[benchmarks.'caf\u00e9']\ncommands = { a = 'true' }\n", encoding="utf-8")
+    assert read_plan(path)[0].name == "caf\u00e9"
+
+
+def test_patterns_in_a_suite_are_looked_for_in_its_folder(tmp_path: Path) -> None:
+    path = tmp_path / "suite.toml"
+    path.write_text("[benchmarks.b]\ncommands = { old = 'sort *.in' }\n")
+    assert read_plan(path)[0].versions[0].command == ("sort", "*.in")
+    (tmp_path / "a.in").touch()
+    with pytest.raises(FormatError, match=r"what \*.in stands for"):
+        read_plan(path)
+    path.write_text("shell = 'sh'\n" + path.read_text())
+    assert read_plan(path)[0].versions[0].command[-1] == "sort *.in"

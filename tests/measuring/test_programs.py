@@ -1,0 +1,144 @@
+"""Programs are known again by their content."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+import pytest
+
+from speedproof.data.session_file import (
+    SCHEMA,
+    PlannedBenchmark,
+    PlannedVersion,
+    RunLine,
+    SessionLine,
+    StoredSession,
+)
+from speedproof.measuring import programs
+from speedproof.measuring.execute import shell_command
+from speedproof.measuring.programs import fingerprints, not_found, ran_until, replaced, was_changed
+
+STARTED = 1_767_225_600.0  # 2026-01-01 UTC
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def program(name: str, text: str = "#!/bin/sh\n") -> Path:
+    path = Path.cwd() / name
+    path.write_text(text)
+    path.chmod(0o755)
+    return path
+
+
+def plan(*commands: str, shell: bool = False, **more: object) -> tuple[PlannedBenchmark, ...]:
+    versions = tuple(
+        PlannedVersion(
+            f"v{i}",
+            shell_command(text) if shell else tuple(text.split()),
+            text,
+            **more,  # type: ignore[arg-type]
+        )
+        for i, text in enumerate(commands)
+    )
+    return (PlannedBenchmark("b", versions),)
+
+
+def session(benchmarks: tuple[PlannedBenchmark, ...], files: dict[str, str]) -> StoredSession:
+    head = SessionLine(SCHEMA, "s", "2026-01-01T00:00:00+00:00", 1, benchmarks, files=files)
+    return StoredSession(head, (RunLine("s", "b", "v0", 0, 0, 10.0, {"time": 5.0}),))
+
+
+def test_files_are_told_by_their_hash() -> None:
+    path = program("tool", "#!/bin/sh\nexit 0\n")
+    found = fingerprints(plan("./tool -x"))
+    assert found == {str(path): f"sha256:{hashlib.sha256(path.read_bytes()).hexdigest()}"}
+
+
+def test_every_word_that_names_a_file_is_looked_at() -> None:
+    for name in ("script.py", "in.txt", "conf"):
+        program(name)
+    found = fingerprints(plan("sh script.py in.txt --config=conf --nothing=else ."))
+    assert [Path(path).name for path in found] == ["sh", "script.py", "in.txt", "conf"]
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("A=1 ./tool | sort > out && other", ["sh", "tool", "sort"]),
+        ("(./tool; true) < in.txt", ["sh", "tool", "true", "in.txt"]),
+        ("echo './tool", ["sh", "echo"]),
+    ],
+)
+def test_a_shell_command_is_looked_through(text: str, names: list[str]) -> None:
+    program("tool")
+    program("in.txt")
+    assert [Path(path).name for path in fingerprints(plan(text, shell=True))] == names
+
+
+def test_working_directory_and_path_of_the_version_count() -> None:
+    (Path.cwd() / "sub").mkdir()
+    inside, own = program("sub/tool"), program("sub/named")
+    assert list(fingerprints(plan("./tool", cwd="sub"))) == [str(inside)]
+    found = fingerprints(plan("named", env={"PATH": str(own.parent)}))
+    assert list(found) == [str(own)]
+
+
+def test_large_and_unreadable_files_are_told_by_size_and_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    path = program("tool")
+    monkeypatch.setattr(programs, "_HASHED_BYTES", 3)
+    facts = path.stat()
+    assert fingerprints(plan("./tool")) == {str(path): f"size:{facts.st_size} changed:{facts.st_mtime_ns}"}
+
+
+def test_a_program_that_was_built_anew_is_named_whatever_its_date() -> None:
+    path = program("tool")
+    benchmarks = plan("./tool", "true")
+    before = fingerprints(benchmarks)
+    path.write_text("#!/bin/sh\nexit 1\n")
+    os.utime(path, (STARTED - 1000, STARTED - 1000))
+    now = fingerprints(benchmarks)
+    assert replaced(benchmarks, before, now) == [("b", "v0", str(path))]
+    assert was_changed(session(benchmarks, before), now) == [str(path)]
+    path.unlink()
+    assert was_changed(session(benchmarks, before), fingerprints(benchmarks)) == [str(path)]
+
+
+@pytest.mark.parametrize(("seconds", "named"), [(14.0, False), (60.0, True)])
+def test_an_input_counts_when_it_changed_after_the_last_run(seconds: float, named: bool) -> None:
+    """What changed while it was measured may be the command's own output."""
+    program("tool")
+    data = program("data.txt", "one")
+    benchmarks = plan("./tool data.txt")
+    stored = session(benchmarks, fingerprints(benchmarks))
+    assert ran_until(stored) == STARTED + 15.0
+    data.write_text("two")
+    os.utime(data, (STARTED + seconds, STARTED + seconds))
+    assert was_changed(stored, fingerprints(benchmarks)) == ([str(data)] if named else [])
+
+
+def test_a_program_found_elsewhere_is_another_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A relative path means another file in another folder."""
+    program("tool")
+    before = fingerprints(plan("./tool"))
+    (Path.cwd() / "other").mkdir()
+    monkeypatch.chdir("other")
+    path = program("tool")
+    assert was_changed(session(plan("./tool"), before), fingerprints(plan("./tool"))) == [str(path)]
+
+
+def test_nothing_is_known_of_files_that_do_not_tell() -> None:
+    """Sessions stored before programs were looked at can be gone on with."""
+    program("tool")
+    benchmarks = plan("./tool")
+    assert was_changed(session(benchmarks, {}), fingerprints(benchmarks)) == []
+
+
+def test_the_program_that_is_missing_is_named_and_not_its_last_word() -> None:
+    program("here")
+    assert not_found(plan("./here a b")) == ""
+    assert not_found(plan("./here a", "./gone a b")) == "./gone"

@@ -1,0 +1,573 @@
+"""Revisions of real repositories, made here: built apart, cached, and the repository never written to."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import itertools
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from speedproof.cli.console import Console
+from speedproof.cli.main import main
+from speedproof.data.session_file import StoredSession
+from speedproof.errors import UsageError
+from speedproof.formats.suites import read as read_suite
+from speedproof.measuring.build import BuildCache
+from speedproof.measuring.execute import Job, Run, RunError
+from speedproof.measuring.revisions import WORKTREE, check_out, repository, resolve
+from speedproof.measuring.store import read_sessions
+
+pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+
+BUILD = "cp source bench && chmod +x bench"
+
+
+def git(folder: Path, *words: str) -> str:
+    identity = ("-c", "user.name=n", "-c", "user.email=n@e", "-c", "protocol.file.allow=always")
+    done = subprocess.run(
+        ["git", "-C", str(folder), *identity, *words], capture_output=True, text=True, check=True
+    )
+    return done.stdout.strip()
+
+
+def commit(folder: Path, seconds: str, subject: str, name: str = "source") -> str:
+    (folder / name).write_text(f"#!/bin/sh\nexec sleep {seconds}\n")
+    git(folder, "add", "-A")
+    git(folder, "commit", "-q", "-m", subject)
+    return git(folder, "rev-parse", "HEAD")
+
+
+@pytest.fixture
+def repo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Three commits: quick, slow by mistake, quick again; and a cache of its own."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    folder = tmp_path / "repo"
+    folder.mkdir()
+    git(folder, "init", "-q", "-b", "main", ".")
+    (folder / ".gitignore").write_text("bench\n*.jsonl\n")
+    for seconds, subject in (("0.001", "Begin"), ("0.012", "Improve"), ("0.001", "Repair")):
+        commit(folder, seconds, subject)
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def state(folder: Path) -> dict[str, tuple[str, int]]:
+    """Every byte of it, the index and all below .git included, and every time stamp."""
+    return {
+        str(path.relative_to(folder)): (
+            hashlib.sha256(path.read_bytes()).hexdigest(),
+            path.stat().st_mtime_ns,
+        )
+        for path in folder.rglob("*")
+        if path.is_file() and path.suffix != ".jsonl"
+    }
+
+
+def names(top: Path, *words: str) -> list[str]:
+    return [revision.name.partition(" ")[2] for revision in resolve(top, words)]
+
+
+def run(*argv: str) -> tuple[int, str, str]:
+    out, err = io.StringIO(), io.StringIO()
+    return main(["run", *argv], Console(out, err)), out.getvalue(), err.getvalue()
+
+
+def test_revisions_are_what_git_calls_them(repo: Path) -> None:
+    assert names(repo, "main~2", "HEAD") == ["Begin", "Repair"]
+    assert names(repo, "HEAD", "main~1", "main") == ["Repair", "Improve"]
+    assert names(repo, "main~2..") == ["Begin", "Improve", "Repair"]
+    (repo / "new").write_text("1")
+    assert [r.name[:9] for r in resolve(repo, ["HEAD", WORKTREE])][1] == "WORKTREE "
+
+
+def test_a_range_goes_by_first_parents(repo: Path) -> None:
+    git(repo, "checkout", "-q", "-b", "side", "main~1")
+    commit(repo, "0.1", "On the side", name="other")
+    git(repo, "checkout", "-q", "main")
+    git(repo, "merge", "-q", "--no-ff", "-m", "Merge", "side")
+    assert names(repo, "main~1..main") == ["Repair", "Merge"]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["main", "nowhere"], "'nowhere' is not a revision"),
+        (["main", "./bench"], "give the command before --revisions, or after --"),
+        (["main", "HEAD"], "is only one revision"),
+        (["main..main~2"], "main is not an ancestor of main~2; do you mean main~2..main?"),
+        (["main", WORKTREE], "is only one revision"),
+        (["--output=x", "HEAD"], "is not a revision"),
+    ],
+)
+def test_what_is_no_pair_of_revisions_is_named(repo: Path, words: Sequence[str], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        resolve(repo, words)
+
+
+def test_outside_of_a_repository(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="is not in a git repository"):
+        repository(tmp_path)
+
+
+def test_worktree_is_the_files_as_they_are(repo: Path, tmp_path: Path) -> None:
+    """Changed, new, deleted, renamed and executable; ignored ones stay behind."""
+    commit(repo, "1", "Two more", name="doomed")
+    (repo / "source").write_text("changed")
+    (repo / "source").chmod(0o755)
+    (repo / "doomed").unlink()
+    (repo / "folder").mkdir()
+    (repo / "folder" / "new one").write_text("new")
+    (repo / "link").symlink_to("source")
+    (repo / "bench").write_text("ignored")
+    before = state(repo)
+    _, revision = resolve(repo, ["HEAD~1", WORKTREE])
+    check_out(repo, revision, tmp_path / "tree")
+    assert (tmp_path / "tree" / "source").read_text() == "changed"
+    assert os.access(tmp_path / "tree" / "source", os.X_OK)
+    assert (tmp_path / "tree" / "folder" / "new one").read_text() == "new"
+    assert (tmp_path / "tree" / "link").readlink() == Path("source")
+    assert not (tmp_path / "tree" / "doomed").exists()
+    assert not (tmp_path / "tree" / "bench").exists()
+    assert state(repo) == before
+
+
+def test_submodules_come_from_where_they_are(repo: Path, tmp_path: Path) -> None:
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    git(inner, "init", "-q", "-b", "main", ".")
+    commit(inner, "1", "Inside")
+    git(repo, "submodule", "--quiet", "add", str(inner), "part")
+    git(repo, "commit", "-q", "-m", "With a part")
+    shutil.rmtree(inner)
+    revision = resolve(repo, ["HEAD", "HEAD~1"])[0]
+    check_out(repo, revision, tmp_path / "tree")
+    assert (tmp_path / "tree" / "part" / "source").exists()
+    (repo / "part" / "source").write_text("dirty")
+    with pytest.raises(UsageError, match="the submodule part is changed"):
+        resolve(repo, ["HEAD", WORKTREE])
+    git(repo / "part", "commit", "-q", "-a", "-m", "Elsewhere")
+    with pytest.raises(UsageError, match=r"is at another commit than in HEAD.*\('git add part'\)"):
+        resolve(repo, ["HEAD", WORKTREE])
+    with pytest.raises(UsageError, match="WORKTREE is no commit"):
+        resolve(repo, [f"HEAD~1..{WORKTREE}"])
+
+
+def built(repo: Path, cache: BuildCache, *words: str, command: str = BUILD) -> list[tuple[bool, Path]]:
+    with cache.all(repo, resolve(repo, words), command, tell=lambda text: None) as builds:
+        return [(build.cached, build.folder) for build in builds]
+
+
+def test_files_of_git_lfs_come_from_the_users_own_copy(repo: Path, tmp_path: Path) -> None:
+    """Pointers are replaced, whether or not git-lfs is installed; what was never fetched is named."""
+    content = b"large\0" * 1000
+    oid = hashlib.sha256(content).hexdigest()
+    (repo / ".gitattributes").write_text("*.bin filter=lfs diff=lfs merge=lfs -text\n")
+    (repo / "data.bin").write_text(
+        f"version https://git-lfs.github.com/spec/v1\noid sha256:{oid}\nsize {len(content)}\n"
+    )
+    git(
+        repo,
+        "-c",
+        "filter.lfs.process=",
+        *["-c", "filter.lfs.clean=cat", "-c", "filter.lfs.required=false"],
+        "add",
+        "-A",
+    )
+    git(repo, "commit", "-q", "-m", "Add data")
+    (revision, _) = resolve(repo, ["HEAD", "HEAD~1"])
+    with pytest.raises(RunError, match=r"Git LFS has not fetched data\.bin yet; run 'git lfs fetch origin"):
+        check_out(repo, revision, tmp_path / "absent")
+    kept = repo / ".git" / "lfs" / "objects" / oid[:2] / oid[2:4] / oid
+    kept.parent.mkdir(parents=True)
+    kept.write_bytes(content)
+    check_out(repo, revision, tmp_path / "tree")
+    assert (tmp_path / "tree" / "data.bin").read_bytes() == content
+
+
+def test_builds_are_kept_by_what_they_are_made_of(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache = BuildCache()
+    first = built(repo, cache, "main~1", "main")
+    assert [cached for cached, _ in first] == [False, False]
+    assert len({len(str(folder)) for _, folder in first}) == 1
+    assert [cached for cached, _ in built(repo, cache, "main~1", "main", "main~2")] == [True, True, False]
+    assert not any(cached for cached, _ in built(repo, cache, "main~1", "main", command=f"{BUILD}; true"))
+    monkeypatch.setenv("CFLAGS", "-O3")
+    assert not any(cached for cached, _ in built(repo, cache, "main~1", "main"))
+
+
+def test_an_unfinished_build_is_made_anew_and_tidied_up(repo: Path) -> None:
+    cache = BuildCache()
+    (_, folder), _ = built(repo, cache, "main~1", "main")
+    (folder.parent / "built.json").unlink()
+    (folder / "bench").write_text("half")
+    assert [cached for cached, _ in built(repo, cache, "main~1", "main")] == [False, True]
+    assert (folder / "bench").read_text().startswith("#!/bin/sh")
+    (folder.parent / "built.json").unlink()
+    cache.trim()
+    assert not folder.exists()
+
+
+def test_the_longest_unused_go_first_and_none_in_use(repo: Path) -> None:
+    cache = BuildCache()
+    built(repo, cache, "main~2", "main~1")
+    for build in cache.builds():
+        os.utime(build.folder / "built.json", (1, 1))
+    with cache.all(repo, resolve(repo, ["main~1", "main"]), BUILD, tell=lambda text: None):
+        assert [build.name.partition(" ")[2] for build in cache.trim(0)] == ["Begin"]
+    assert len(cache.builds()) == 2
+    assert len(cache.trim(0)) == 2
+    assert cache.builds() == []
+
+
+def test_a_failing_build_is_shown_and_left_out(repo: Path) -> None:
+    told: list[str] = []
+    failing = "seq 40; grep -q 0.012 source || exit 3"
+    with pytest.raises(
+        RunError, match=r"Repair: the build .* exited with code 3; the end of .*build.log:\n  26\n"
+    ):
+        built(repo, BuildCache(), "main~1", "main", command=failing)
+    commit(repo, "0.012", "Slow again")
+    with BuildCache().all(
+        repo, resolve(repo, ["main", "main~1", "main~2"]), failing, tell=told.append
+    ) as builds:
+        assert [build.revision.name.partition(" ")[2] for build in builds] == ["Slow again", "Improve"]
+    assert any(text.startswith("left out: ") and "Repair" in text for text in told)
+
+
+def test_a_session_of_revisions(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The planted slowdown is found under the commit's name, and the repository is as before to the bit."""
+    noise = iter(np.exp(0.02 * np.random.default_rng(7).standard_normal(10_000)).tolist())
+
+    def execute(job: Job) -> Run:
+        text = (Path(job.cwd) / job.command[0]).read_text()
+        return Run({"time": float(text.rpartition(" ")[2]) * next(noise)})
+
+    monkeypatch.setattr("speedproof.measuring.executor.execute", execute)
+    before = state(repo)
+    words = ("./bench", "--revisions", "main~2..main", "--build", BUILD, "--runs", "20")
+    code, out, err = run(*words, "--json", "--save", "r.jsonl")
+    assert code == 0, err
+    (head,) = (session.head for session in read_sessions(Path("r.jsonl")))
+    assert [v.name.partition(" ")[2] for v in head.benchmarks[0].versions] == ["Begin", "Improve", "Repair"]
+    verdicts = {f["candidate"].partition(" ")[2]: f["verdict"] for f in json.loads(out)["results"]}
+    assert verdicts["Improve"] == "slower"
+    assert state(repo) == before
+    assert "building" in err
+    assert "building" not in run(*words)[2]
+
+
+@pytest.mark.parametrize(("layout", "withheld"), [(1.05, True), (1.0, False)])
+def test_a_control_holds_small_verdicts_back(
+    repo: Path, monkeypatch: pytest.MonkeyPatch, layout: float, withheld: bool
+) -> None:
+    """A second build of the reference that is 5 % slower makes 2 % say nothing, now and looked at again."""
+    commit(repo, "0.00102", "A little slower")
+    noise = iter(np.exp(0.002 * np.random.default_rng(7).standard_normal(10_000)).tolist())
+    trees: list[str] = []
+
+    def execute(job: Job) -> Run:
+        trees.extend([job.cwd] if job.cwd not in trees else [])
+        text = (Path(job.cwd) / job.command[0]).read_text()
+        # The plan's order is that of the warm-up: the reference, its control, the candidate.
+        slower = layout if trees.index(job.cwd) == 1 else 1.0
+        return Run({"time": slower * float(text.rpartition(" ")[2]) * next(noise)})
+
+    monkeypatch.setattr("speedproof.measuring.executor.execute", execute)
+    words = ("./bench", "--revisions", "main~1", "main", "--build", BUILD, "--control", "--runs", "25")
+    code, out, err = run(*words, "--save", "r.jsonl", "--fail-on", "slower")
+    assert err.count("building") == 3
+    assert code == (0 if withheld else 1)
+    for text in (out, run("--review", "r.jsonl")[1]):
+        assert text.startswith("The noise floor is not met: ") == withheld
+        assert ("the verdict is withheld" in " ".join(text.split())) == withheld
+    code, out, err = run(*words, "--save", "g.jsonl", "--gate", "--margin", "1%")
+    assert code == (3 if withheld else 1), out + err
+    for text in (out, run("--review", "g.jsonl")[1]):
+        assert text.startswith("The noise floor is not met: ") == withheld
+        assert ("UNDECIDED: command may be" if withheld else "FAIL: command is") in text
+        assert "(again) (1.0" in text  # it is told, and not judged
+
+
+def test_a_gate_does_not_pass_a_revision_that_is_not_there(
+    repo: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What cannot be built, or has no program, fails by name, now and looked at again."""
+    git(repo, "rm", "-q", "source")
+    git(repo, "commit", "-q", "-m", "Break")
+    noise = iter(np.exp(0.002 * np.random.default_rng(7).standard_normal(10_000)).tolist())
+    monkeypatch.setattr("speedproof.measuring.executor.execute", lambda job: Run({"time": next(noise)}))
+    revisions = ("--revisions", "main~3", "main~1", "main")
+    for build in (BUILD, "test -f source && chmod +x source; cp source bench || true"):
+        Path("r.jsonl").unlink(missing_ok=True)
+        code, out, err = run("--gate", *revisions, "--build", build, "--save", "r.jsonl", "--", "./bench")
+        assert code == 1, out + err
+        assert "left out: " in err
+        assert re.search(r"Gate failed: command \(\w+ Break\) is missing\.", " ".join(out.split())), out
+        assert run("--review", "r.jsonl")[0] == 1
+        assert run("--resume", "r.jsonl")[0] == 1
+
+
+def test_many_builds_of_each_revision(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every build has a layout of its own and one block; its runs are nested in it: it is said of the code."""
+
+    def execute(job: Job) -> Run:
+        layout = Path(job.cwd) / "layout"
+        seed = int(layout.read_text()) if layout.exists() else len(job.env["SPEEDPROOF_PADDING"])
+        text = (Path(job.cwd) / job.command[0]).read_text()
+        # The layout moves a build by up to 5 %.
+        return Run({"time": float(text.rpartition(" ")[2]) * (1 + 0.05 * (seed % 997) / 997)})
+
+    monkeypatch.setattr("speedproof.measuring.executor.execute", execute)
+    words = (
+        "./bench",
+        "--revisions",
+        "main~2",
+        "main~1",
+        "--builds",
+        "12",
+        "--runs",
+        "2",
+        "--save",
+        "r.jsonl",
+    )
+    code, out, err = run(*words, "--build", f"echo {{seed}} > layout; {BUILD}")
+    assert code == 0, err
+    assert err.count("building") == 24
+    assert "this is said of the code" in " ".join(out.split())
+    (session,) = read_sessions(Path("r.jsonl"))
+    counted = [r for r in session.runs if not r.warmup]
+    assert len({(r.version, r.build) for r in counted}) == 2 * len({r.block for r in counted})
+    seeds = [
+        (Path(b.cwd) / "layout").read_text() for v in session.head.benchmarks[0].versions for b in v.builds
+    ]
+    assert len(set(seeds)) == 24
+    assert len({b.padding for v in session.head.benchmarks[0].versions for b in v.builds}) > 20
+    (sample, _) = read_suite("r.jsonl", metric="time").samples.values()
+    assert sample.process_count == sample.n // 2
+    assert "this is said of the code" in " ".join(run("--review", "r.jsonl")[1].split())
+    code, out, _ = run(*words[:-2], "--build", BUILD)
+    assert "this is said of these builds" in " ".join(out.split())
+    (other,) = read_sessions(next(Path().glob("speedproof-*.jsonl")))
+    paddings = {
+        tuple(b.padding for b in v.builds) for s in (session, other) for v in s.head.benchmarks[0].versions
+    }
+    assert len(paddings) == 4
+    for more, message in (
+        (("--min-runs", "3"), "leave out --min-runs"),
+        (("--resume", "r.jsonl"), "--resume takes commands"),
+    ):
+        code, _, err = run(*words[:-2], "--build", BUILD, *more)
+        assert code == 2
+        assert message in err
+
+
+def test_builds_of_a_session_that_was_cut_are_all_measured(
+    repo: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever was cut off, it is said how many pairs there are, and gone on with the others; then all count."""
+    monkeypatch.setattr(
+        "speedproof.measuring.executor.execute", lambda job: Run({"time": float(len(job.cwd))})
+    )
+    words = ("true", "--revisions", "main~2", "main~1", "--builds", "5", "--runs", "1", "--build", BUILD)
+    _, out, err = run(*words, "--max-time", "1e-9", "--save", "r.jsonl")
+    assert "measured so far: 1 of 5" in " ".join(out.split()), err
+    assert "of the code" not in out
+    told = ""
+    for _ in range(2):
+        _, out, err = run("--resume", "r.jsonl")
+        told += err
+        assert "5 of each" in " ".join(out.split())
+        assert "so far" not in out
+    runs = [(r.version, r.build) for s in read_sessions(Path("r.jsonl")) for r in s.runs if not r.warmup]
+    assert len(runs) == len(set(runs)) == 10
+    assert "1 block taken over" in told
+    compared = io.StringIO()
+    assert main(["compare", "r.jsonl"], Console(compared, io.StringIO())) == 0
+    assert "Stopped on its result" not in compared.getvalue()
+    # A block whose run failed is not measured again where that is ignored, and the others are tested.
+    calls = itertools.count()
+
+    def failing(job: Job) -> Run:
+        place = next(calls)
+        return Run({"time": 1 + 0.01 * (place % 7)}, exit=int(place == 18))
+
+    monkeypatch.setattr("speedproof.measuring.executor.execute", failing)
+    _, out, err = run(*words, "--ignore-failure", "--save", "failed.jsonl")
+    told = " ".join(out.split())
+    assert "Pairs that count: 4 of 5, too few to prove anything; runs of the others failed" in told, out + err
+    # All is measured, so nothing is early.
+    assert "more builds would tell (--plan says how many)" in told
+    assert "too early" not in told
+
+
+@pytest.mark.parametrize(
+    ("words", "builds", "enough"),
+    [
+        ((), 4, 5),
+        (("--control",), 5, 6),
+        (("--control", "--confidence", "0.99"), 7, 8),
+        (("--gate", "-L", "n", "1,2,3"), 5, 6),
+        (("--gate", "--control", "-L", "n", "1,2"), 6, 7),
+    ],
+)
+def test_too_few_builds_are_refused_before_they_are_made(
+    repo: Path, words: Sequence[str], builds: int, enough: int
+) -> None:
+    """K pairs that all have one sign have the p-value 2**-K: no less than its share of the risk, it is refused."""
+    of = ("--revisions", "main~1", "main", "--build", BUILD, *words, "--save", "r.jsonl")
+    code, _, err = run("./bench", *of, "--builds", str(builds))
+    assert code == 2
+    assert f"--builds {builds} can prove nothing" in err
+    assert f"it takes {enough} or more" in " ".join(err.split())
+    assert "building" not in err
+    confidence = float(words[-1]) if "--confidence" in words else 0.95
+    candidates = 1 + ("--control" in words)
+    tests = candidates * (len(words[-1].split(",")) if "--gate" in words else 1)
+    proven = [2.0**-k <= (1 - confidence) / tests for k in (enough - 1, enough)]
+    assert proven == [False, True]
+
+
+def test_what_cannot_be_is_said_before_what_is_too_little(repo: Path) -> None:
+    """Few builds of what has no revisions, of none there is, or with what they exclude: that comes first."""
+    for words, message in (
+        (("true", "true"), "nothing but --revisions is built: give that, or leave out --builds"),
+        (("true", "--revisions", "main~1", "no-such", "--build", BUILD), "'no-such' is not a revision"),
+        (("true", "--revisions", "main~1", "main", "--min-runs", "3"), "leave out --min-runs"),
+        (("--revisions", "main~1", "main", "--build", BUILD), "give the command after --"),
+        (("true", "--revisions", "main~1", "main", "--build", BUILD), "can prove nothing"),
+    ):
+        code, _, err = run(*words, "--builds", "3", "--save", "r.jsonl")
+        assert code == 2
+        assert message in err
+        assert "building" not in err
+
+
+def test_every_session_draws_layouts_of_its_own(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sessions in one file share no build: it is a unit across sessions, too. A seed builds its own again."""
+    monkeypatch.setattr("speedproof.measuring.executor.execute", lambda job: Run({"time": 1.0}))
+    words = (
+        "./bench",
+        "--revisions",
+        "main~1",
+        "main",
+        "--builds",
+        "5",
+        "--build",
+        f"echo {{seed}} > layout; {BUILD}",
+    )
+    told = [run(*words, "--save", "r.jsonl") for _ in range(2)]
+    first, second = read_sessions(Path("r.jsonl"))
+
+    def folders(session: StoredSession) -> list[str]:
+        return [b.cwd for v in session.head.benchmarks[0].versions for b in v.builds]
+
+    assert len(set(folders(first) + folders(second))) == 20
+    assert f"--seed {first.head.seed}" in told[0][2]
+    _, _, err = run(*words, "--seed", str(first.head.seed), "--save", "again.jsonl")
+    assert "building" not in err
+    assert folders(read_sessions(Path("again.jsonl"))[0]) == folders(first)
+    shutil.rmtree(folders(first)[3])
+    code, _, err = run("--resume", "again.jsonl")
+    assert code == 2
+    assert "is gone, where it ran; builds are kept until 'speedproof cache' is cleared" in err
+    assert f"--seed {first.head.seed} draws the same layouts" in err
+
+
+def test_a_plan_before_measuring(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Builds that vary by 2 % and runs by 4 %: the plan says so, and what a proof needs."""
+    rng = np.random.default_rng(2)
+    layout: dict[str, float] = {}
+
+    def execute(job: Job) -> Run:
+        build = layout.setdefault(job.cwd, float(np.exp(0.02 * rng.standard_normal())))
+        return Run({"time": build * float(np.exp(0.04 * rng.standard_normal()))})
+
+    monkeypatch.setattr("speedproof.measuring.executor.execute", execute)
+    words = (
+        "./bench",
+        "--revisions",
+        "main~2",
+        "main~1",
+        "--build",
+        BUILD,
+        "--plan",
+        "--builds",
+        "20",
+        "--json",
+    )
+    code, out, err = run(*words, "--runs", "10", "--save", "r.jsonl")
+    assert code == 0, err
+    (plan,) = [found for found in json.loads(out)["results"] if "runs_per_build" in found]
+    assert plan["between"] == pytest.approx(0.02, rel=0.35)
+    assert plan["within"] == pytest.approx(0.04, rel=0.1)
+    assert plan["run_seconds"] == pytest.approx(1.0, rel=0.05)
+    # The optimum of Kalibera and Jones, or its neighbour; a build takes as long as the machine is busy.
+    optimum = plan["within"] / plan["between"] * (plan["build_seconds"] / plan["run_seconds"]) ** 0.5
+    assert max(int(optimum), 1) <= plan["runs_per_build"] <= int(optimum) + 1
+    needed = [size["builds"] for size in plan["sizes"]]
+    assert needed == sorted(needed)
+    assert len({r.build for r in read_sessions(Path("r.jsonl"))[0].runs}) == 20
+    text = run("--review", "r.jsonl")[1]
+    assert "of each build give most for their time" in text
+    assert "--builds" in text
+
+
+def test_a_program_that_a_revision_lacks_is_named(repo: Path) -> None:
+    git(repo, "mv", "source", "elsewhere")
+    git(repo, "commit", "-q", "-m", "Move it")
+    code, _, err = run("--revisions", "main", "main~1", "--build", "true", "--", "sh", "./elsewhere")
+    assert code == 2
+    assert "failed" in err or "exited" in err
+    code, _, err = run("./elsewhere", "--revisions", "main~1", "main", "--build", "true")
+    assert code == 2
+    assert "Repair: has no ./elsewhere after its build" in err
+    code, _, err = run("./elsewhere", "--revisions", "main~1", "main")
+    assert code == 2
+    assert "Repair: has no ./elsewhere; if it has to be built, give --build CMD" in err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("./a", "./b", "--revisions", "main~1", "main"), "--revisions measures one command"),
+        (
+            ("./a", "--build", "make", "--control"),
+            "--revisions is built: give that, or leave out --build, --control\n",
+        ),
+        (("./a", "--plan"), "--revisions is built: give that, or leave out --plan\n"),
+        (("./a", "--builds", "3"), "--revisions is built: give that, or leave out --builds\n"),
+        (("--suite", "s.toml", "--revisions", "main~1", "main"), "leave --suite out"),
+        (("./a", "--revisions", "main~1", "main", "--build", "no-such-tool"), "no-such-tool: not found"),
+    ],
+)
+def test_wrong_requests_are_named(repo: Path, words: Sequence[str], message: str) -> None:
+    code, _, err = run(*words)
+    assert code == 2
+    assert message in err
+
+
+def test_kills_leave_the_repository_as_it_was(repo: Path) -> None:
+    """kill -9 at any moment: checking out, building, measuring."""
+    before = state(repo)
+    argv = ["run", "./bench", "--revisions", "main~2", "main~1", "main", "--build", f"sleep 0.02; {BUILD}"]
+    code = "import sys; from speedproof.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    for moment in range(6):
+        process = subprocess.Popen(
+            [sys.executable, "-c", code, *argv], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        time.sleep(0.1 + 0.25 * moment)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        assert state(repo) == before

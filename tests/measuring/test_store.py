@@ -1,0 +1,132 @@
+"""The results file: nothing is lost but the line under way."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from speedproof.data.session_file import (
+    SCHEMA,
+    EndLine,
+    PlannedBenchmark,
+    PlannedVersion,
+    RunLine,
+    SessionLine,
+)
+from speedproof.data.suite import Record
+from speedproof.errors import FormatError
+from speedproof.formats import read
+from speedproof.measuring.store import ResultsFile, read_sessions
+
+PLAN = (PlannedBenchmark("b", (PlannedVersion("v", ("true",), "true"),)),)
+
+
+def head(name: str, schema: int = SCHEMA) -> SessionLine:
+    return SessionLine(schema, name, "2026-01-01T00:00:00+00:00", 1, PLAN, environment={"host": "h"})
+
+
+def run_line(name: str, block: int) -> RunLine:
+    return RunLine(name, "b", "v", block, 0, 0.5, {"time": 0.1 * (block + 1)})
+
+
+def test_round_trip(tmp_path: Path) -> None:
+    path = tmp_path / "r.jsonl"
+    runs = tuple(run_line("s", block) for block in range(5))
+    with ResultsFile(path) as store:
+        store.append(head("s"))
+        for line in runs:
+            store.append(line)
+        store.append(EndLine("s", "decided"))
+    (session,) = read_sessions(path)
+    assert session.head == head("s")
+    assert session.runs == runs
+
+
+def test_sessions_of_one_file_stay_apart(tmp_path: Path) -> None:
+    path = tmp_path / "r.jsonl"
+    for name in ("one", "two"):
+        with ResultsFile(path) as store:
+            store.append(head(name))
+            store.append(run_line(name, 0))
+    assert [(s.head.session, len(s.runs)) for s in read_sessions(path)] == [("one", 1), ("two", 1)]
+
+
+@pytest.mark.parametrize("cut", range(1, 40, 3))
+def test_a_line_that_was_cut_costs_only_itself(tmp_path: Path, cut: int) -> None:
+    """Whatever byte the last write stopped at, all lines before it and all later ones are read."""
+    path = tmp_path / "r.jsonl"
+    with ResultsFile(path) as store:
+        for line in (head("s"), run_line("s", 0), run_line("s", 1)):
+            store.append(line)
+    data = path.read_bytes()
+    path.write_bytes(data[:-cut])
+    with ResultsFile(path) as store:
+        store.append(run_line("s", 2))
+    (session,) = read_sessions(path)
+    kept = [0, 2] if cut > 1 else [0, 1, 2]
+    assert [run.block for run in session.runs] == kept
+
+
+def test_sync_is_rare_and_final(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once a second of the clock, and when the file is closed; never once a run."""
+    calls: list[int] = []
+    monkeypatch.setattr(os, "fsync", calls.append)
+    now = [0.0]
+    with ResultsFile(tmp_path / "r.jsonl", clock=lambda: now[0]) as store:
+        for i in range(100):
+            now[0] += 0.05
+            store.append(run_line("s", i))
+        assert len(calls) in (4, 5)
+    assert len(calls) in (5, 6)
+
+
+def test_an_empty_file_is_begun(tmp_path: Path) -> None:
+    """As ``mktemp`` leaves it."""
+    path = tmp_path / "r.jsonl"
+    path.touch()
+    with ResultsFile(path) as store:
+        store.append(head("s"))
+        store.append(run_line("s", 0))
+    assert [len(session.runs) for session in read_sessions(path)] == [1]
+
+
+def test_what_is_no_session_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "r.jsonl"
+    path.write_text("{}\n")
+    with pytest.raises(FormatError, match=r"holds no session of 'speedproof run'"):
+        read_sessions(path)
+    with pytest.raises(FormatError, match="nothing is appended"):
+        ResultsFile(path)
+    assert path.read_text() == "{}\n"
+    newer = tmp_path / "newer.jsonl"
+    with ResultsFile(newer) as store:
+        store.append(head("s", schema=99))
+    with pytest.raises(FormatError, match="line 1: schema 99 is newer"):
+        read_sessions(newer)
+
+
+def test_killed_runner_loses_at_most_the_run_under_way(tmp_path: Path) -> None:
+    """kill -9 in the middle of a real session: every run that had ended is in the file, and it can be read."""
+    path, count = tmp_path / "r.jsonl", tmp_path / "count"
+    command = f"sh -c 'echo x >> {count}; sleep 0.01'"
+    endless = ("--max-runs", "100000", "--margin", "0.0001%", "--alpha", "1e-9")
+    argv = ["run", command, command, "--save", str(path), *endless]
+    code = "import sys; from speedproof.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    process = subprocess.Popen([sys.executable, "-c", code, *argv], stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline and not (count.exists() and count.read_text().count("x") > 20):
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    time.sleep(0.1)
+    started = count.read_text().count("x")
+    (session,) = read_sessions(path)
+    assert 20 <= started - 1 <= len(session.runs) <= started
+    times = [item for item in read(path) if isinstance(item, Record) and item.metric == "time"]
+    assert sum(item.values.size for item in times) == sum(not run.warmup for run in session.runs)

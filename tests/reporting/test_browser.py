@@ -1,0 +1,370 @@
+"""The page in a real browser: chromium, driven as a user would drive it."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from selenium import webdriver
+from selenium.common.exceptions import NoAlertPresentException
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.remote.webelement import WebElement
+from selenium.webdriver.support.ui import Select
+
+from speedproof.data.suite import Suite
+from speedproof.protocols.suite import SuiteComparison
+from speedproof.reporting import suite as sheet
+from speedproof.reporting.cells import visible
+from speedproof.reporting.html import panels, render
+from speedproof.reporting.model import Cell, Column, Report, Row, Style, Table, Text
+from speedproof.reporting.stored import Context
+from speedproof.stats.estimate import Estimate
+
+Made = tuple[SuiteComparison, Suite]
+CHROMIUM, DRIVER = Path("/usr/bin/chromium"), Path("/usr/bin/chromedriver")
+pytestmark = pytest.mark.skipif(
+    not (CHROMIUM.exists() and DRIVER.exists()), reason="needs chromium and chromium-driver"
+)
+FLAGS = (
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+)
+
+
+def html_report(made: Made, context: Context | None = None) -> str:
+    result, suite = made
+    return render(
+        sheet.report(result, details=True), panels=[panels(result, suite)], suite=suite, context=context
+    )
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[webdriver.Chrome]:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
+        options = webdriver.ChromeOptions()
+        options.binary_location = str(CHROMIUM)
+        for flag in (*FLAGS, f"--user-data-dir={profile}", "--window-size=1280,900"):
+            options.add_argument(flag)
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+        driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(str(DRIVER)))
+        yield driver
+        driver.quit()
+
+
+def _log(driver: webdriver.Chrome, kind: str) -> list[dict[str, Any]]:
+    """What the browser has written to one of its logs since the last look."""
+    found: list[dict[str, Any]] = driver.execute("getLog", {"type": kind})["value"]
+    return found
+
+
+Opener = Callable[[Made], webdriver.Chrome]
+
+
+@pytest.fixture
+def open_page(chromium: webdriver.Chrome, tmp_path: Path) -> Iterator[Opener]:
+    """Open a report; at the end there was no error and no request but for the file itself."""
+    page = tmp_path / "report.html"
+
+    def open_report(made: Made) -> webdriver.Chrome:
+        page.write_text(
+            html_report(made, Context("speedproof compare", {"speedproof": "1"})),
+            encoding="utf-8",
+        )
+        chromium.get(page.as_uri())
+        return chromium
+
+    _log(chromium, "browser")
+    _log(chromium, "performance")
+    yield open_report
+    assert _log(chromium, "browser") == []
+    requests = {
+        message["params"]["request"]["url"]
+        for entry in _log(chromium, "performance")
+        if (message := json.loads(entry["message"])["message"])["method"] == "Network.requestWillBeSent"
+        and message["params"]["documentURL"] == page.as_uri()
+    }
+    assert requests <= {page.as_uri()}
+
+
+def rows(driver: webdriver.Chrome) -> list[str]:
+    """Names of the benchmarks that are shown, in order."""
+    found: list[str] = driver.execute_script(
+        "return [...document.querySelectorAll('tr[data-panel]')].filter(r => r.offsetParent !== null)"
+        ".map(r => r.dataset.name)"
+    )
+    return found
+
+
+def header(driver: webdriver.Chrome, title: str) -> WebElement:
+    return driver.find_element(By.XPATH, f"//thead//button[normalize-space()='{title}']")
+
+
+def opener(driver: webdriver.Chrome, name: str) -> WebElement:
+    return driver.find_element(By.XPATH, f"//button[contains(@class, 'open') and text()='{name}']")
+
+
+def test_sorting(open_page: Opener, mixed: Made) -> None:
+    """A click on a column sorts by it, a second one the other way; aria-sort says so; unknown values stay last."""
+    driver = open_page(mixed)
+    speedups = {c.benchmark: c.speedup.value for c in mixed[0].headlines}
+    known = [name for name, value in speedups.items() if value == value]
+    button = header(driver, "change")
+    for direction, sign in (("descending", -1), ("ascending", 1)):
+        button.click()
+        shown = rows(driver)
+        assert set(shown) == set(speedups)
+        order = [speedups[name] for name in shown if name in known]
+        assert order == sorted(order, key=lambda v: sign * v)
+        sorted_by = driver.find_elements(By.CSS_SELECTOR, "th[aria-sort]:not([aria-sort=none])")
+        assert [th.get_attribute("aria-sort") for th in sorted_by] == [direction]
+    header(driver, "name").click()
+    assert rows(driver) == sorted(speedups)
+
+
+def test_filtering(open_page: Opener, mixed: Made) -> None:
+    """By part of a name and by verdict; the count is announced."""
+    driver = open_page(mixed)
+    order = [(row.name, row.kind) for row in sheet.report(mixed[0]).tables[-1].rows]
+    kind = Select(driver.find_element(By.CSS_SELECTOR, "[data-filter=kind]"))
+    for wanted in dict(order).values():
+        kind.select_by_visible_text(wanted)
+        assert rows(driver) == [name for name, own in order if own == wanted]
+    kind.select_by_visible_text("all")
+    driver.find_element(By.CSS_SELECTOR, "[data-filter=name]").send_keys("AI")
+    assert rows(driver) == ["gain"]
+    status = driver.find_element(By.CSS_SELECTOR, "[aria-live=polite]")
+    assert status.text == f"1 of {len(order)} rows shown"
+
+
+def test_panels_by_keyboard(open_page: Opener, mixed: Made) -> None:
+    """Tab reaches every control in order, Enter opens a panel, its charts have text, Enter closes it."""
+    driver = open_page(mixed)
+    target = opener(driver, "gain")
+    for _ in range(40):
+        driver.switch_to.active_element.send_keys(Keys.TAB)
+        if driver.switch_to.active_element == target:
+            break
+    assert driver.switch_to.active_element == target
+    outline = driver.execute_script("return getComputedStyle(document.activeElement).outlineStyle")
+    assert outline == "solid"
+    target.send_keys(Keys.ENTER)
+    assert target.get_attribute("aria-expanded") == "true"
+    panel = driver.find_element(By.ID, str(target.get_attribute("aria-controls")))
+    assert panel.is_displayed()
+    charts = panel.find_elements(By.CSS_SELECTOR, "svg.chart")
+    assert len(charts) == 3
+    for chart in charts:
+        label = str(chart.get_attribute("aria-label"))
+        assert "40 values of old: median 1.99" in label
+        assert "40 values of new: median 1" in label
+    assert "normality of X" in panel.text
+    target.send_keys(Keys.ENTER)
+    assert not panel.is_displayed()
+
+
+def test_every_panel_draws_every_value(open_page: Opener, mixed: Made) -> None:
+    """Ties, zeros, one value, a constant: as many marks as values, and no coordinate that is not a number."""
+    driver = open_page(mixed)
+    driver.find_element(By.CSS_SELECTOR, "[data-open=all]").click()
+    driver.execute_script("dispatchEvent(new Event('beforeprint'))")  # which draws all of them
+    drawn: list[list[int]] = driver.execute_script(
+        "return [...document.querySelectorAll('tr.panel')].map(p => [...p.querySelectorAll('svg.chart g path')]"
+        ".map(path => path.getAttribute('d').split('M').length - 1))"
+    )
+    sizes = {
+        name: [
+            s.n
+            for v in ("old", "new")
+            for (k, w), s in mixed[1].samples.items()
+            if (k.benchmark, w) == (name, v)
+        ]
+        for name in mixed[0].benchmarks
+    }
+    assert drawn == [2 * sizes[name] for name in rows(driver)]
+    assert (
+        "NaN" not in driver.page_source.partition("<main>")[2].partition('<script type="application/json"')[0]
+    )
+
+
+def test_hostile_names_do_nothing(open_page: Opener, hostile: Made) -> None:
+    """No script of a name runs, in the table or in a panel; the name is shown letter by letter."""
+    driver = open_page(hostile)
+    driver.find_element(By.CSS_SELECTOR, "[data-open=all]").click()
+    time.sleep(0.1)
+    with pytest.raises(NoAlertPresentException):
+        _ = driver.switch_to.alert
+    assert set(rows(driver)) == set(map(visible, hostile[0].benchmarks))
+    assert driver.find_elements(By.CSS_SELECTOR, "main img, main script, main b b") == []
+    assert "<b>old</b>|\\x" in driver.find_element(By.CSS_SELECTOR, ".eyebrow").text
+    legend = driver.find_element(By.CSS_SELECTOR, ".legend").text
+    assert "</title><script>alert(3)</script>" in legend
+
+
+def test_policy_stops_what_gets_in(chromium: webdriver.Chrome, mixed: Made, tmp_path: Path) -> None:
+    """Even markup that got into the page could neither run nor load: the browser enforces the policy."""
+    page = html_report(mixed).replace(
+        "</main>",
+        "<script>window.ran = 1</script><img src='http://127.0.0.1:9/x.png' onerror='window.ran = 2'></main>",
+    )
+    (tmp_path / "a.html").write_text(page, encoding="utf-8")
+    chromium.get((tmp_path / "a.html").as_uri())
+    assert chromium.execute_script("return window.ran === undefined")
+    messages = [entry["message"] for entry in _log(chromium, "browser")]
+    assert sum("Content Security Policy" in m for m in messages) >= 2
+    _log(chromium, "performance")
+
+
+def test_a_thousand_benchmarks(open_page: Opener, thousand: Made) -> None:
+    """First paint, a filter and a sort are quick (2 s and 0.5 s are meant; a busy machine gets some more)."""
+    driver = open_page(thousand)
+    paint = driver.execute_script(
+        "return performance.getEntriesByName('first-contentful-paint')[0].startTime"
+    )
+    assert len(rows(driver)) == 1000
+    took = driver.execute_async_script(
+        """
+        const done = arguments[0], times = [];
+        const input = document.querySelector('[data-filter=name]');
+        const after = (f) => {
+          const t = performance.now();
+          f();
+          document.body.offsetHeight;
+          times.push(performance.now() - t);
+        };
+        after(() => { input.value = 'group-07'; input.dispatchEvent(new Event('input')); });
+        after(() => { input.value = ''; input.dispatchEvent(new Event('input')); });
+        after(() => [...document.querySelectorAll('[data-sort]')].pop().click());
+        after(() => document.querySelector('[data-open=all]').click());
+        after(() => document.querySelector('.open').click());
+        done(times);
+        """
+    )
+    assert paint < 6000, f"first paint after {paint:.0f} ms"
+    assert max(took) < 15000, f"filter, no filter, sort, open all, open: {took} ms"
+
+
+@pytest.mark.parametrize("width", [400, 1280, 3840])
+def test_fits_any_width(open_page: Opener, mixed: Made, width: int) -> None:
+    """The page itself never scrolls sideways, panels open or not."""
+    driver = open_page(mixed)
+    driver.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride",
+        {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600},
+    )
+    try:
+        driver.find_element(By.CSS_SELECTOR, "[data-open=all]").click()
+        overflow = driver.execute_script(
+            "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
+        )
+        assert overflow <= 0
+    finally:
+        driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_contrast(open_page: Opener, mixed: Made, scheme: str) -> None:
+    """Every text has the contrast that WCAG 2.1 AA asks for: 4.5 to 1 against what is behind it."""
+    driver = open_page(mixed)
+    driver.execute_cdp_cmd(
+        "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+    )
+    driver.find_element(By.CSS_SELECTOR, ".open").click()
+    poor = driver.execute_script(
+        """
+        const numbers = (c) => c.match(/[0-9.]+/g).map(Number);
+        const linear = (v) => v / 255 <= 0.03928 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4;
+        const light = ([r, g, b]) => 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);
+        const behind = (e) => {
+          for (; e; e = e.parentElement) {
+            const c = numbers(getComputedStyle(e).backgroundColor);
+            if (c.length < 4 || c[3] > 0) return c;
+          }
+          return [255, 255, 255];
+        };
+        const found = [];
+        const walker = document.createTreeWalker(document.querySelector('main'), NodeFilter.SHOW_TEXT);
+        while (walker.nextNode()) {
+          const e = walker.currentNode.parentElement, text = walker.currentNode.textContent.trim();
+          if (!text || e.closest('noscript, .sr')) continue;
+          const style = getComputedStyle(e), ink = numbers(e.closest('svg') ? style.fill : style.color);
+          const [a, b] = [light(ink), light(behind(e))].sort((x, y) => y - x);
+          if ((a + 0.05) / (b + 0.05) < 4.5) found.push([text, (a + 0.05) / (b + 0.05)]);
+        }
+        return found;
+        """
+    )
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+    assert poor == []
+
+
+LABELS = """
+return [...document.querySelectorAll('.ticks')].map(axis => [...axis.querySelectorAll('text')]
+  .filter(t => getComputedStyle(t).display !== 'none')
+  .map(t => [t.getBoundingClientRect().left, t.getBoundingClientRect().right, t.textContent]));
+"""
+
+
+def test_labels_of_an_axis_at_any_width(open_page: Opener, make_suite: Callable[..., Made]) -> None:
+    """As the browser sets them they stay apart by more than a space, and a wide axis has several."""
+    x = np.linspace(1, 1.001, 12)
+    suites = [
+        {f"b{f}": (x, x / f) for f in factors} for factors in ((0.95, 1.05), (0.9961, 1.0), (0.02, 30.0))
+    ]
+    for values in suites:
+        driver = open_page(make_suite(values))
+        for width in (360, 480, 620, 761, 800, 900, 1024, 1151, 1280, 1600, 2560):
+            metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
+            driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+            labels = driver.execute_script(LABELS)[0]
+            assert all(b[0] - a[1] > 2 for a, b in itertools.pairwise(labels)), (width, labels)
+            assert "1" in [text for _, _, text in labels]
+            assert len(labels) > 2 or width < 1280
+    driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_drawn_tables_fit_any_width(chromium: webdriver.Chrome, tmp_path: Path) -> None:
+    """Speedups told in the cells of a table are drawn beside them, in view at 400 pixels, too."""
+    told: list[tuple[str, Style, float, float, float]] = [
+        ("a", "good", 1.1, 1.05, 1.2),
+        ("b", "warning", 1.0, 0.97, math.inf),
+    ]
+    rows = tuple(
+        Row(
+            (
+                Cell(name),
+                Cell(f"{v} [{low}, {high}]", style, speedup=Estimate(v, low, high, 0.95)),
+                Cell("+ told"),
+                Cell("12"),
+            ),
+            name,
+        )
+        for name, style, v, low, high in told
+    )
+    titles = (Column("candidate"), Column("speedup"), Column("verdict"), Column("blocks"))
+    page = tmp_path / "drawn.html"
+    page.write_text(render(Report("", (Text("Two candidates"),), (Table(titles, rows),))), encoding="utf-8")
+    chromium.get(page.as_uri())
+    for width in (400, 700, 1280):
+        metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
+        chromium.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+        assert len(chromium.execute_script(LABELS)[0]) > 1
+        drawn = chromium.find_elements(By.CSS_SELECTOR, "td.c-plot svg")
+        assert len(drawn) == 2
+        for svg in drawn:
+            assert svg.rect["width"] > 150
+            assert 0 <= svg.rect["x"] <= width - svg.rect["width"]
+    chromium.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})

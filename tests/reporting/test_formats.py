@@ -1,0 +1,236 @@
+"""Any report in any format: a new result costs a module, and so does a new format."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import pkgutil
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from speedproof.data.suite import Suite
+from speedproof.protocols.gate import gate
+from speedproof.protocols.gate_claims import Demand
+from speedproof.protocols.results import Verdict
+from speedproof.protocols.suite import SuiteComparison
+from speedproof.reporting import fragment, html, text, versions
+from speedproof.reporting import gate as gate_report
+from speedproof.reporting import suite as sheet
+from speedproof.reporting.formats import FORMATS, Reported, latex
+from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text
+from speedproof.reporting.records import COLUMNS
+
+Made = tuple[SuiteComparison, Suite]
+
+
+def written(name: str, *reports: Report, target: str = "") -> str:
+    """What the option of this name writes."""
+    return FORMATS[name].write(Reported(reports), target)
+
+
+RENDERED: dict[str, Callable[[Report], str]] = {
+    "text": text.render,
+    "fragment": fragment.render,
+    **{name: partial(written, name) for name in FORMATS},
+}
+
+
+def _new_result() -> Report:
+    """A result that no format has heard of: it costs what stands here."""
+    rows = (
+        Row((Cell("sort"), Cell("12")), "sort", "passed", "sort is fine", "fine"),
+        Row((Cell("<sum>"), Cell("3")), "<sum>", "failed", "<sum> is not", "not fine"),
+    )
+    return Report(
+        "A new question", (Text("One of 2 is fine"),), (Table((Column("what"), Column("n")), rows),)
+    )
+
+
+@pytest.fixture(scope="module")
+def every(mixed: Made, hostile: Made) -> dict[str, Report]:
+    result, suite = mixed
+    return {
+        "new": _new_result(),
+        "suite": sheet.report(result, details=True, explain=True),
+        "hostile": sheet.report(hostile[0]),
+        "versions": versions.report([result, result]),
+        "gate": gate_report.report(gate(suite, ("old", "new"), lambda name: Demand())),
+    }
+
+
+@pytest.mark.parametrize("format_", RENDERED)
+@pytest.mark.parametrize("result", ["new", "suite", "hostile", "versions", "gate"])
+def test_every_result_in_every_format(every: dict[str, Report], result: str, format_: str) -> None:
+    """No format knows a result, no result a format; all of them hold the first sentence or every row."""
+    report = every[result]
+    made = RENDERED[format_](report)
+    assert made.endswith(("\n", ">"))
+    if format_ in ("text", "markdown") and result != "hostile":
+        assert report.headline[0].text.split()[0] in made
+    if format_ == "csv" and result == "new":
+        assert made == "what,n\nsort,12\n<sum>,3\n"
+    if format_ in ("html", "fragment", "junit") and result == "new":
+        assert "&lt;sum&gt;" in made
+        assert "<sum>" not in made
+
+
+def test_a_format_is_one_module() -> None:
+    """No format imports a result or another format; no result imports a format."""
+    results = {"suite", "versions", "gate", "hpt", "ranking", "session", "details", "modes"}
+    folder = Path(text.__file__).parent
+    formats = {"text": folder / "text.py", "fragment": folder / "fragment.py"}
+    formats |= {path.stem: path for path in (folder / "formats").glob("[a-z]*.py")}
+    assert set(FORMATS) <= set(formats)
+    assert results <= {module.name for module in pkgutil.iter_modules([str(folder)])}
+    for name, path in (formats | {name: folder / f"{name}.py" for name in results}).items():
+        imported = set(
+            re.findall(r"from speedproof\.report(?:\.formats)?(?:\.| import )(\w+)", path.read_text())
+        )
+        assert not imported & (set(formats) - {name}), name
+        assert name not in formats or not imported & results, name
+
+
+@pytest.mark.parametrize("delimiter", [",", "\t"])
+@pytest.mark.parametrize("which", ["mixed", "hostile"])
+def test_against_the_csv_reader(which: str, delimiter: str, request: pytest.FixtureRequest) -> None:
+    """Python's reader gives back every name and every number, bit for bit; no check is named twice."""
+    result, _ = request.getfixturevalue(which)
+    made = written("csv", sheet.report(result), target="x.tsv" if delimiter == "\t" else "")
+    rows = list(csv.DictReader(io.StringIO(made), delimiter=delimiter))
+    assert len(rows) == len(result.comparisons)
+    assert tuple(rows[0]) == ("reference", "candidate", *COLUMNS)
+    for row, c in zip(rows, result.comparisons, strict=True):
+        assert (row["benchmark"], row["protocol"], row["verdict"]) == (c.benchmark, c.protocol, c.verdict)
+        for name, value in (
+            ("speedup", c.speedup.value),
+            ("low", c.speedup.low),
+            ("high", c.speedup.high),
+            ("pvalue", c.pvalue),
+            ("reference_mean", c.reference.mean),
+            ("candidate_maximum", c.candidate.maximum),
+        ):
+            assert float(row[name]) == value if math.isfinite(value) else row[name] == ""
+        failed = row["failed_checks"].split("; ")
+        assert len(failed) == len(set(failed))
+
+
+_UNESCAPED = {
+    "textbackslash{}": "\\", "{": "{", "}": "}", "$": "$", "&": "&", "#": "#", "_": "_", "%": "%",
+    "textasciitilde{}": "~", "textasciicircum{}": "^", "textless{}": "<", "textgreater{}": ">", "textbar{}": "|",
+    "textquotedbl{}": '"', "textasciigrave{}": "`", "textquotesingle{}": "'", "textmu{}": "µ", "ldots{}": "…",
+}  # fmt: skip
+
+
+def _as_latex_prints(source: str) -> str:
+    """What the few commands that may occur print; anything else that is special is an error."""
+    out, place = "", 0
+    while place < len(source):
+        if source.startswith("{-}", place):
+            out, place = out + "-", place + 3
+        elif source.startswith((r"$\pm$", r"$\infty$"), place):
+            sign = "±" if source[place + 2] == "p" else "∞"
+            out, place = out + sign, place + (5 if sign == "±" else 8)
+        elif source[place] == "\\":
+            found = re.match(r"\\([a-z]+\{\}|[{}$&#_%])", source[place:])
+            assert found is not None, source[place:]
+            out, place = out + _UNESCAPED[found[1]], place + len(found[0])
+        else:
+            assert source[place] not in "{}$&#_%~^<>|\"`'-", source[place:]
+            out, place = out + source[place], place + 1
+    return out
+
+
+@given(st.text(max_size=40))
+def test_latex_prints_any_name_as_it_is(name: str) -> None:
+    """Nothing special is left unescaped; control characters become spaces."""
+    printable = "".join(c if c.isprintable() else " " for c in name)
+    assert _as_latex_prints(latex.escape(name)) == printable
+
+
+@pytest.mark.parametrize("which", ["mixed", "hostile"])
+def test_latex_rows_have_a_cell_a_column(which: str, request: pytest.FixtureRequest) -> None:
+    """Each line of a table separates as many cells as its head says, whatever the names."""
+    result, _ = request.getfixturevalue(which)
+    made = written("latex", sheet.report(result))
+    body = made.partition(r"\toprule")[2].partition(r"\bottomrule")[0]
+    lines = [line for line in body.splitlines() if line.endswith(r"\\")]
+    assert len(lines) == 1 + len(result.benchmarks)
+    assert len({len(re.findall(r"(?<!\\)&", line)) for line in lines}) == 1
+
+
+def test_latex_compiles(hostile: Made, tmp_path: Path) -> None:
+    """LaTeX itself accepts the table."""
+    program = shutil.which("pdflatex")
+    if program is None:
+        pytest.skip("no LaTeX here")
+    made = written("latex", sheet.report(hostile[0]))
+    table = "".join(c if ord(c) < 128 or c == "\n" else "?" for c in made)
+    source = (
+        r"\documentclass{article}\usepackage[T1]{fontenc}\usepackage{booktabs,textcomp}\begin{document}"
+        f"{table}\\end{{document}}"
+    )
+    (tmp_path / "a.tex").write_text(source, encoding="utf-8")
+    subprocess.run(
+        [program, "-halt-on-error", "-interaction=nonstopmode", "a.tex"],
+        cwd=tmp_path,
+        check=True,
+        capture_output=True,
+    )
+
+
+@pytest.mark.parametrize("which", ["mixed", "hostile"])
+def test_junit_has_a_case_a_benchmark(which: str, request: pytest.FixtureRequest) -> None:
+    """A proven slowdown is a failure, undecided is skipped, everything else passes."""
+    result, _ = request.getfixturevalue(which)
+    root = ET.fromstring(written("junit", sheet.report(result, explain=True)))
+    (suite,) = root.findall("testsuite")
+    cases = suite.findall("testcase")
+    heads = {c.benchmark: c.verdict for c in result.headlines}
+    assert len(cases) == len(heads) == int(root.attrib["tests"])
+    if which == "hostile":  # XML has no control characters
+        return
+    for case in cases:
+        said = heads[case.attrib["name"]]
+        assert (case.find("failure") is not None) == (said is Verdict.SLOWER)
+        assert (case.find("skipped") is not None) == (said is Verdict.UNDECIDED)
+        assert "normality of X" in "".join(case.itertext())
+
+
+def test_junit_of_one_benchmark(make_suite: Callable[..., Made]) -> None:
+    """The one case is named by the benchmark, not by a version."""
+    result, _ = make_suite({"sort": ([1.0, 1.01, 1.02] * 4, [2.0, 2.01, 2.02] * 4)})
+    (case,) = ET.fromstring(written("junit", sheet.report(result))).iter("testcase")
+    assert case.attrib["name"] == "sort"
+    assert case.find("failure") is not None
+
+
+def test_sheet_gate_and_page_agree_to_the_digit(mixed: Made) -> None:
+    """One function makes a number: what is proven of a benchmark is one text in all of them."""
+    result, suite = mixed
+    of_sheet = {row.name: row for row in sheet.report(result).tables[-1].rows}
+    of_gate = {
+        row.name: row
+        for row in gate_report.report(gate(suite, ("old", "new"), lambda n: Demand())).tables[-1].rows
+    }
+    page = html.render(sheet.report(result), panels=[html.panels(result, suite)], suite=suite)
+    data = re.search(r'id="data">(.*?)</script>', page, re.DOTALL)
+    assert data is not None
+    assert len(json.loads(data[1])["panels"]) == len(of_sheet)
+    for name, row in of_sheet.items():
+        was, now, change = (cell.text for cell in row.cells[1:4])
+        if result.headlines[0].protocol == "median":
+            assert [cell.text for cell in of_gate[name].cells[2:4]] == [was, now]
+            if row.outcome in ("passed", "failed") and "x" in change:
+                assert of_gate[name].cells[4].text == change
+        assert f">{change}<" in page

@@ -1,0 +1,98 @@
+"""What the gate's sheet may not call proven, and what it says beside it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from speedproof.data.sample import Sample, Trait
+from speedproof.data.suite import Record, Suite
+from speedproof.protocols.gate import GateDecision, gate
+from speedproof.protocols.gate_claims import Demand, GateRules
+from speedproof.reporting.gate import report, sentence
+from speedproof.reporting.text import render
+
+IN_TURNS = frozenset({Trait.ORDER_KNOWN, Trait.RANDOM_ORDER})
+
+
+def held(
+    samples: dict[str, tuple[Sample, Sample]], rules: GateRules | None = None, margin: float = 0.02
+) -> GateDecision:
+    records = [
+        (version, Record(name, side.values, traits=side.traits))
+        for name, sides in samples.items()
+        for version, side in zip(("old", "new"), sides, strict=True)
+    ]
+    return gate(
+        Suite.from_records(records), ("old", "new"), lambda _: Demand(margin=margin), rules or GateRules()
+    )
+
+
+def text(result: GateDecision) -> str:
+    return " ".join(render(report(result)).split())
+
+
+def runs(seed: int, level: float, traits: frozenset[Trait] = IN_TURNS, n: int = 40) -> Sample:
+    return Sample(level * np.random.default_rng(seed).normal(1, 0.004, n), traits=traits)
+
+
+@pytest.mark.parametrize("alone", [True, False])
+def test_one_file_given_twice_proves_nothing(alone: bool) -> None:
+    """No risk is stated of it; that of the other benchmarks stays."""
+    same = runs(1, 1.0)
+    samples = {"twice": (same, same)}
+    if not alone:
+        samples["other"] = (runs(2, 1.0), runs(3, 1.0))
+    result = held(samples)
+    told = text(result)
+    assert result.outcome.value == "pass"
+    assert "pass ! twice" in told
+    assert "hold the same values" in told
+    assert sentence(result, result.rows[0]).startswith("Not proven, because both sides are one measurement")
+    assert ("Risk of a false pass" in told) is not alone
+    assert ("at most" in told) is not alone
+    end = "! No risk of a false pass or a false fail can be stated:" if alone else "Not so for rows marked !:"
+    assert told.endswith(f"{end} both sides are one measurement.")
+
+
+def test_a_session_that_stopped_on_its_result_proves_nothing_here() -> None:
+    """Its own review does; a fixed number of runs has the usual sheet."""
+    stopped = IN_TURNS | {Trait.STOPPED_ON_RESULT}
+    told = text(held({"b": (runs(1, 1.0, stopped), runs(2, 1.3, stopped))}))
+    assert "The verdict that holds: speedproof run --review FILE" in told
+    assert "FAIL ! b" in told
+    assert "at least" not in told
+    assert told.endswith(
+        "! No risk of a false pass or a false fail can be stated: measuring stopped on its result."
+    )
+    planned = text(held({"b": (runs(1, 1.0), runs(2, 1.3))}))
+    assert "at least 1.29x" in planned
+    assert planned.endswith("Risk of a false pass and of a false fail: at most 5 % each.")
+
+
+def test_what_is_proven_of_an_undecided_benchmark_alone() -> None:
+    """Of 40 benchmarks Holm asks for a p-value of 0.00125: one of 0.01 is not enough, and has no forecast."""
+    samples = {f"b{i}": (runs(2 * i, 1.0), runs(2 * i + 1, 1.0)) for i in range(39)}
+    normal = 1 + 0.06 * norm.ppf((np.arange(40) + 0.5) / 40)
+    samples["open"] = (Sample(normal), Sample(1.053 * normal))
+    result = held(samples)
+    row = next(r for r in result.rows if r.comparison.benchmark == "open")
+    assert row.contradicted.pvalue <= 0.05 < row.contradicted.adjusted
+    shown = render(report(result), 120)
+    assert "alone at least 1.0" in shown
+    assert "significant by itself, but not after the correction over 40" in shown
+
+
+def test_speeds_of_the_machine_and_a_change_that_is_no_ratio_of_medians() -> None:
+    """Both versions have slow and fast processes, the reference more slow ones."""
+    samples = {}
+    for i in range(4):
+        rng = np.random.default_rng(i)
+        sides = [np.where(np.arange(20) < slow, 2.0, 1.0) * rng.normal(1, 0.01, 20) for slow in (12, 8)]
+        samples[f"b{i}"] = (Sample(sides[0]), Sample(sides[1]))
+    told = text(held(samples))
+    assert "Both versions ran at one of two speeds (factor 2.0) in 4 of 4 benchmarks" in told
+    assert told.count("change: of a typical pair of runs; medians alone would give another ratio.") == 1
+    assert "medians alone" not in text(held(samples, GateRules(protocol="mean")))
+    assert "medians alone" not in text(held({"b": (runs(1, 1.0), runs(2, 1.3))}))

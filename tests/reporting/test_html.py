@@ -1,0 +1,285 @@
+"""The page as text: what a browser would be allowed to load, run and show, told by other parsers."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import math
+import os
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from speedproof.data.suite import Suite
+from speedproof.protocols.suite import SuiteComparison
+from speedproof.reporting import suite as sheet
+from speedproof.reporting.cells import visible
+from speedproof.reporting.html import panels, render
+from speedproof.reporting.html.panels import STEPS
+from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text
+from speedproof.reporting.stored import Context
+from speedproof.stats.estimate import Estimate
+
+Made = tuple[SuiteComparison, Suite]
+VOID = {"meta", "br", "input", "link", "img", "hr"}
+
+
+def html_report(made: Made, context: Context | None = None) -> str:
+    """The page of a comparison, as the command writes it."""
+    result, suite = made
+    return render(
+        sheet.report(result, details=True), panels=[panels(result, suite)], suite=suite, context=context
+    )
+
+
+class Page(HTMLParser):
+    """Elements with their attributes and texts; checks that they nest."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: list[tuple[str, str]] = []
+        self._open: list[str] = []
+        self.feed(text)
+        self.close()
+        assert self._open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self._open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append((self._open[-1] if self._open else "", data))
+
+    def text_of(self, tag: str) -> list[str]:
+        """All texts directly inside a kind of element."""
+        return [text for name, text in self.texts if name == tag]
+
+
+@pytest.fixture(scope="module", params=["mixed", "hostile"])
+def made(request: pytest.FixtureRequest) -> Made:
+    found: Made = request.getfixturevalue(request.param)
+    return found
+
+
+@pytest.fixture(scope="module")
+def page(made: Made) -> Page:
+    return Page(html_report(made, Context("speedproof compare '<i>'", {"speedproof": "1"})))
+
+
+def test_refers_to_nothing_outside(page: Page) -> None:
+    """No element loads anything; references stay in the page; no handler and no style is inline."""
+    for tag, attributes in page.elements:
+        assert tag not in ("link", "img", "iframe", "object", "embed", "base", "form", "audio", "video", "a")
+        assert not any(name.startswith("on") for name in attributes)
+        assert not {"src", "srcset", "style", "action", "data"} & set(attributes)
+        assert str(attributes.get("href", "#")).startswith("#")
+    (style,) = page.text_of("style")
+    assert "url(" not in style
+    assert "@import" not in style
+
+
+def test_policy_allows_this_script_and_style_only(page: Page) -> None:
+    """The Content-Security-Policy denies all but the two hashes, which are those of the contents."""
+    (policy,) = (a["content"] for t, a in page.elements if a.get("http-equiv") == "Content-Security-Policy")
+    assert policy is not None
+    rules = dict(part.strip().partition(" ")[::2] for part in policy.split(";"))
+    scripts = page.text_of("script")
+    kinds = [a.get("type") for t, a in page.elements if t == "script"]
+    assert kinds == ["application/json", None]
+    (style,) = page.text_of("style")
+    digest = {name: base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+              for name, text in (("style-src", style), ("script-src", scripts[1]))}  # fmt: skip
+    assert rules == {
+        "default-src": "'none'",
+        "base-uri": "'none'",
+        "form-action": "'none'",
+        **{name: f"'sha256-{value}'" for name, value in digest.items()},
+    }
+
+
+def test_names_are_text(made: Made, page: Page) -> None:
+    """Every name is shown as it is, and makes no element of its own."""
+    buttons = page.text_of("button")
+    for name in made[0].benchmarks:
+        assert visible(name) in buttons
+    expected = (
+        "html head meta title style body svg defs circle path main section p h1 h2 span div table caption "
+        "thead tbody tr th td ul li label input select option button output text line g use noscript "
+        "pre code dl dt dd script details summary"
+    )
+    assert {tag for tag, _ in page.elements} <= set(expected.split())
+
+
+def test_data_is_json_that_cannot_leave_its_element(made: Made, page: Page) -> None:
+    """No angle bracket in it; parsed, it holds a panel a benchmark with all checks and values."""
+    text = page.text_of("script")[0]
+    assert not set("<>&") & set(text)
+    data = json.loads(text)
+    rows = {a["data-name"]: a for t, a in page.elements if t == "tr" and "data-panel" in a}
+    assert set(rows) == set(map(visible, made[0].benchmarks))
+    for name in made[0].benchmarks:
+        panel = data["panels"][int(str(rows[visible(name)]["data-panel"]))]
+        checks = {c.name for k in made[0].comparisons if k.benchmark == name for c in k.checks}
+        told = [[data["texts"][place] for place in row] for row in panel["checks"]]
+        assert {row[1] for row in told} == checks
+        assert all(row[2] for row in told), "every check says what it asks"
+        assert all(row[4] for row in told if row[0] != "holds"), "what does not hold says what to do"
+        for sample, version in zip(panel["drawn"]["samples"], made[1].versions, strict=True):
+            (values,) = (
+                s.values for (k, v), s in made[1].samples.items() if (k.benchmark, v) == (name, version)
+            )
+            assert sample["n"] == len(values)
+            drawn = np.array(sample["order"])
+            assert drawn.min() >= 0
+            assert drawn.max() <= STEPS
+            order = np.argsort(values, kind="stable")
+            assert (np.diff(drawn[order]) >= 0).all()
+
+
+def test_rows_say_what_the_sheet_says(made: Made, page: Page) -> None:
+    """One row a benchmark, in the sheet's order, with the sheet's words, and its kind to filter by."""
+    rows = [a for t, a in page.elements if t == "tr" and "data-panel" in a]
+    table = sheet.report(made[0]).tables[-1]
+    assert [row["data-name"] for row in rows] == [visible(row.name) for row in table.rows]
+    assert [row["data-kind"] for row in rows] == [row.kind for row in table.rows]
+    texts = {text for _, text in page.texts}
+    assert all(cell.text in texts for row in table.rows for cell in row.cells[1:4])
+
+
+def test_accessible_structure(page: Page) -> None:
+    """A language, one first heading, captions or labels for what needs them, sortable columns that say so."""
+    tags = [tag for tag, _ in page.elements]
+    assert dict(page.elements)["html"]["lang"] == "en"
+    assert tags.count("h1") == 1
+    assert tags.count("table") == tags.count("caption")
+    assert all(a.get("scope") in ("col", "row") for t, a in page.elements if t == "th")
+    assert all(
+        a.get("aria-hidden") == "true" or (a.get("role") == "img" and a.get("aria-label"))
+        for t, a in page.elements
+        if t == "svg"
+    )
+    ids = [a["id"] for _, a in page.elements if "id" in a]
+    assert len(ids) == len(set(ids))
+    assert {a["aria-labelledby"] for _, a in page.elements if "aria-labelledby" in a} <= set(ids)
+    assert {str(a["href"])[1:] for _, a in page.elements if "href" in a} <= set(ids)
+
+
+def test_differences_of_the_sides_are_marked(mixed: Made) -> None:
+    """A field with other values on the two sides comes first and is marked in words."""
+    text = html_report(mixed)
+    table = text[text.index("Where it was measured") :]
+    assert table.index(">cpu<") < table.index(">os<")
+    assert len(re.findall("≠ differs", table)) == 1
+
+
+def test_without_samples(mixed: Made) -> None:
+    """No samples, no charts: panels carry everything else."""
+    page = Page(html_report((mixed[0], Suite((), {}))))
+    data = json.loads(page.text_of("script")[0])
+    assert all(panel["drawn"] is None for panel in data["panels"])
+    assert all(panel["summary"] for panel in data["panels"])
+
+
+def test_nothing_compared() -> None:
+    """An empty page says so."""
+    assert "Nothing was compared" in Page(render()).text_of("h1")[0]
+
+
+def test_a_thousand_benchmarks_stay_small(thousand: Made) -> None:
+    """A page of a thousand benchmarks with forty runs a side is below 5 MB."""
+    assert len(html_report(thousand)) < 5e6
+
+
+def test_the_same_results_give_the_same_page() -> None:
+    """No clock, no random number, no order of a set."""
+    code = """
+import sys
+from hashlib import sha256
+import numpy as np
+from speedproof.reporting import suite as sheet
+from speedproof.reporting.html import panels, render
+sys.path.insert(0, sys.argv[1])
+from conftest import make
+r = np.random.default_rng(1)
+result, suite = make({"a": (r.normal(2, 1, 9) ** 2, r.normal(2, 1, 9) ** 2), "b": ([1, 2, 3], [2, 3, 4])})
+page = render(sheet.report(result, details=True), panels=[panels(result, suite)], suite=suite)
+print(sha256(page.encode()).hexdigest())
+"""
+    runs = {
+        subprocess.run(
+            [sys.executable, "-c", code, str(Path(__file__).parent)],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(runs) == 1
+
+
+def told_table(*told: Estimate | None) -> Table:
+    """A table with a column of speedups."""
+    rows = tuple(
+        Row((Cell(f"<{i}>"), Cell("as told", "good", speedup=speedup)), f"<{i}>")
+        for i, speedup in enumerate(told)
+    )
+    return Table((Column("candidate"), Column("speedup")), rows)
+
+
+def test_speedups_of_a_table_are_drawn_where_their_axis_says() -> None:
+    """Places follow the axis' own labels, on a logarithmic scale; what has no bounds or no speedup has no line."""
+    told = [
+        Estimate(1.2, 1.05, 1.3, 0.95),
+        Estimate(0.8, 0.7, 0.9, 0.95),
+        Estimate(1.0, math.nan, math.nan, 0.95),
+        None,
+    ]
+    page = Page(render(Report("", (Text("3 of 4"), Text("a sentence")), (told_table(*told),))))
+    assert page.text_of("h1") == ["3 of 4"]
+    ticks = [float(str(a["x"]).rstrip("%")) for t, a in page.elements if t == "text"]
+    labels = [float(text) for text in page.text_of("text")]
+    slope, offset = np.polyfit(np.log(labels), ticks, 1)
+    lines = [(a["x1"], a["x2"]) for t, a in page.elements if t == "line" and "class" not in a]
+    drawn = [[float(str(end).rstrip("%")) for end in line] for line in lines]
+    bounds = [[slope * math.log(b) + offset for b in (s.low, s.high)] for s in told[:2] if s]
+    assert np.allclose(drawn, bounds, atol=0.01)
+    points = [float(str(a["x"]).rstrip("%")) for t, a in page.elements if a.get("href") == "#dot"]
+    assert np.allclose(points, [slope * math.log(s.value) + offset for s in told if s], atol=0.01)
+    assert [a.get("class") for t, a in page.elements if t == "g" and "id" not in a] == ["faster"] * 3
+
+
+def test_two_drawn_tables_have_axes_of_their_own() -> None:
+    """Every row refers to the axis of its table, whatever part of the page it is in."""
+    tables = [told_table(Estimate(v, v / 2, v * 2, 0.95)) for v in (1.0, 2.0, 3.0)]
+    first, second = (
+        Report("a", (Text("first"),), tuple(tables[:2])),
+        Report("b", (Text("second"),), (tables[2],)),
+    )
+    page = Page(render(first, second))
+    axes = [str(a["id"]) for t, a in page.elements if t == "g" and "id" in a]
+    assert len(set(axes)) == 3
+    used = [a["href"] for t, a in page.elements if t == "use" and str(a["href"])[1:] in axes]
+    assert [f"#{axis}" for axis in axes] == used
+
+
+def test_an_outlier_does_not_squeeze_the_rest() -> None:
+    """One benchmark that is a thousand times faster is an arrow at the edge."""
+    told = [Estimate(1 + i / 100, 1 + i / 100 - 0.005, 1 + i / 100 + 0.005, 0.95) for i in range(20)]
+    page = Page(render(Report("", (Text("x"),), (told_table(*told, Estimate(1000.0, 900.0, 1100.0, 0.95)),))))
+    labels = [float(text) for text in page.text_of("text")]
+    assert max(labels) < 2
+    assert sum(a.get("href") == "#right" for _, a in page.elements) == 1

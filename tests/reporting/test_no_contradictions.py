@@ -1,0 +1,82 @@
+"""What one sheet says in two places agrees."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import speedproof as sp
+from speedproof.reporting import samples
+from speedproof.reporting.model import Cell, Column, Table
+from speedproof.reporting.model import Report as Sheet
+from speedproof.reporting.text import render
+
+
+def suite(values: dict[str, dict[str, list[float]]]) -> sp.Suite:
+    return sp.Suite.of_samples(values, unit="s")
+
+
+def told(result: object) -> str:
+    return " ".join(str(result).split())
+
+
+def test_rows_proven_alone_do_not_contradict_a_joint_headline() -> None:
+    """Three runs each of six versions: no order holds jointly, single rows do, and the headline says both."""
+    values = {f"v{c}": [i, i * 1.001, i * 1.002] for i, c in enumerate("abcdef", 1)}
+    text = told(sp.compare_suite(suite({"b": values})))
+    assert text.startswith("At a joint risk of 5 % no order is shown; each row stands alone at 5 %")
+    assert "1-6" in text
+    assert "x slower" in text
+
+
+def test_rows_stand_by_place() -> None:
+    """Also where names are dated."""
+    rng = np.random.default_rng(1)
+    means = {"2024-01-01": 3.0, "2024-02-01": 1.0, "2024-03-01": 2.0}
+    values = {v: (at + 0.01 * rng.standard_normal(20)).tolist() for v, at in means.items()}
+    lines = str(sp.compare_suite(suite({"b": values}))).splitlines()
+    rows = [line.split()[:2] for line in lines if line.strip()[:1].isdigit() and "ms" not in line[:9]]
+    found = [row for row in rows if row[0] in ("1", "2", "3")]
+    assert [place for place, _ in found] == ["1", "2", "3"]
+
+
+def test_a_mean_without_interval_has_no_direction() -> None:
+    values = {"old": [5.0, 5.0], "new": [8.0]}
+    text = told(sp.compare_suite(suite({"a": values, "b": values})))
+    assert "Geometric mean of the ratios of means: not shown" in text
+
+
+def test_a_column_without_title_is_not_named() -> None:
+    columns = (Column("a"), Column("", drop=2), Column("b", drop=1))
+    table = Table.of(columns, iter([(Cell("x" * 30), Cell("y" * 30), Cell("z" * 30))]))
+    text = render(Sheet("", (), (table,)), 40)
+    assert "(no room for: b)" in text
+
+
+def test_all_medians_have_as_many_digits(tmp_path: Path) -> None:
+    times = {"a": [0.11091, 0.11094], "b": [0.1058, 0.1059, 0.1081], "c": [0.16838, 0.16839]}
+    results = [{"command": name, "times": values} for name, values in times.items()]
+    (tmp_path / "f.json").write_text(json.dumps({"results": results}))
+    lines = [line.split() for line in render(samples.report(sp.read(tmp_path / "f.json"))).splitlines()]
+    assert [line[1] for line in lines if line[:1] in (["a"], ["b"], ["c"])] == ["110.9", "105.9", "168.4"]
+
+
+@pytest.mark.parametrize("best", range(4))
+def test_the_best_version_is_never_without_room(best: int) -> None:
+    rng = np.random.default_rng(best)
+    names = [f"quite-a-long-name-{c}" for c in "abcd"]
+    measured = {
+        f"benchmark {b}": {
+            v: (10 - 3 * (i == best) + 0.1 * rng.standard_normal(12)).tolist() for i, v in enumerate(names)
+        }
+        for b in "wxyz"
+    }
+    (sheet,) = sp.rank(suite(measured), mixtures=False).reports()
+    text = render(sheet, 44)
+    assert "no room for" in text
+    head = next(line for line in text.splitlines() if line.endswith("single runs"))
+    assert re.findall(r"\b[abcd]\b", head)[0] == "abcd"[best]

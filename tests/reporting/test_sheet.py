@@ -1,0 +1,191 @@
+"""The sheet: its width, its length, its names, its times, and nothing in it that contradicts anything else."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from msgspec.structs import replace
+
+from speedproof.data.suite import Suite
+from speedproof.protocols.machine_speeds import MachineSpeeds
+from speedproof.protocols.pair import Rules
+from speedproof.protocols.results import Verdict
+from speedproof.protocols.suite import SuiteComparison, compare_suite
+from speedproof.reporting import suite as sheet
+from speedproof.reporting.cells import width_of
+from speedproof.reporting.model import Report, Table
+from speedproof.reporting.text import render
+
+Made = tuple[SuiteComparison, Suite]
+WIDTHS = (60, 80, 100, 200)
+SHARED = Path(__file__).parents[3] / "shared" / "data"
+REAL = {
+    "pyperf, 122 benchmarks": (
+        "pyperf-jit-pairs/bm-20260507-3.16.0a0-49918f5",
+        "pyperf-jit-pairs/bm-20260507-3.16.0a0-49918f5-JIT",
+    ),
+    "go, 36 benchmarks": ("go/cmd/benchstat/testdata/crc-old.txt", "go/cmd/benchstat/testdata/crc-new.txt"),
+    "go, 2 benchmarks": ("go/cmd/benchstat/testdata/old.txt", "go/cmd/benchstat/testdata/new.txt"),
+    "pyperf, 3 benchmarks": (
+        "pyperf/pyperf/tests/mult_list_py36.json",
+        "pyperf/pyperf/tests/mult_list_py37.json",
+    ),
+    "hyperfine, one benchmark": ("hyperfine/bencher/two.json",),
+}
+
+
+def check(report: Report, result: SuiteComparison, *, everything: bool = False) -> None:
+    """What holds for every sheet at every width."""
+    for width in WIDTHS:
+        lines = render(report, width).splitlines()
+        assert max(map(width_of, lines)) <= width, max(lines, key=width_of)
+        assert not any(re.search(r"\bnan\b|\b1 benchmarks\b|\b1 runs\b|\?\.", line) for line in lines)
+        if width >= 80 and not everything:
+            assert len(lines) <= budget(len(result.headlines)), "\n".join(lines)
+    check_rows(report.tables[-1], result)
+
+
+def budget(benchmarks: int) -> int:
+    """Lines that a sheet may have."""
+    return 10 if benchmarks == 1 else 16 if benchmarks <= 6 else 10 + benchmarks if benchmarks <= 12 else 32
+
+
+def check_rows(table: Table, result: SuiteComparison) -> None:
+    """Names are distinct, times there, and factors agree with their verdicts."""
+    heads = {c.benchmark: c for c in result.headlines}
+    if len(heads) == 1:
+        return
+    names = [row.cells[0].text for row in table.rows]
+    assert len(set(names)) == len(names) == len(heads)
+    for row in table.rows:
+        head = heads[row.name]
+        texts = [cell.text for cell in row.cells]
+        assert all(re.fullmatch(r"[\d.e+-]+( \S+)?|-", text) for text in texts[1:3]), texts
+        if head.verdict in (Verdict.FASTER, Verdict.SLOWER):
+            assert texts[3].endswith(head.verdict.value)
+            if "x" in texts[3]:
+                shown = float(texts[3].split("x")[0])
+                assert shown >= 1
+                if re.fullmatch(r"[\d.]+x", texts[4]):
+                    assert 1 <= float(texts[4].removesuffix("x")) <= shown
+        elif head.verdict is Verdict.UNDECIDED:
+            assert texts[3].startswith("~ undecided")
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_real_files(name: str) -> None:
+    """The files of other tools as they are."""
+    import speedproof as sp
+
+    paths = [SHARED / part for part in REAL[name]]
+    if not all(path.exists() for path in paths):
+        pytest.skip("the shared files are not here")
+    suite = sp.read(*paths)
+    old, new = suite.versions[:2]
+    result = compare_suite(suite.pair(old, new), (old, new), "time", Rules())
+    check(sheet.report(result), result)
+    check(sheet.report(result, everything=True, details=True, explain=True), result, everything=True)
+
+
+def test_hostile_names(hostile: Made) -> None:
+    """Control characters are seen, not obeyed, and no line grows by them."""
+    result, _ = hostile
+    check(sheet.report(result), result)
+    assert "\x1b" not in render(sheet.report(result))
+
+
+def test_every_verdict(mixed: Made) -> None:
+    """Constants, zeros, single values, ties, infinite bounds."""
+    result, _ = mixed
+    check(sheet.report(result), result)
+    check(sheet.report(result, details=True, explain=True), result, everything=True)
+
+
+def test_a_thousand(thousand: Made) -> None:
+    """As long as for a hundred."""
+    result, _ = thousand
+    check(sheet.report(result), result)
+    every = render(sheet.report(result, everything=True), 80).splitlines()
+    assert (
+        sum("benchmark-" in line or re.match(r"group|\d\d/|.*…", line) is not None for line in every) >= 1000
+    )
+
+
+@pytest.mark.parametrize("count", [1, 2, 6, 12, 13, 40, 122])
+def test_budget(count: int, make_suite: Callable[..., Made]) -> None:
+    """One benchmark takes at most 10 lines, six 16, a hundred 32, at 80 columns."""
+    rng = np.random.default_rng(count)
+    values = {
+        f"group_{i % 7}/a_benchmark_with_a_rather_long_name_{i}": (
+            rng.normal(1.0, 0.02, 20),
+            rng.normal(rng.choice([0.8, 1.0, 1.005, 1.3]), 0.02, 20),
+        )
+        for i in range(count)
+    }
+    result, _ = make_suite(values)
+    check(sheet.report(result), result)
+
+
+def test_colour_changes_no_column(mixed: Made) -> None:
+    """Without its escapes a coloured sheet is the plain one."""
+    result, _ = mixed
+    report = sheet.report(result)
+    coloured = re.sub(r"\x1b\[\d*m", "", render(report, colour=True))
+    assert [line.rstrip() for line in coloured.splitlines()] == render(report).splitlines()
+
+
+def test_one_run_a_side(make_suite: Callable[..., Made]) -> None:
+    """One sentence, ratios, and the command that repeats."""
+    result, _ = make_suite({name: ([1.0 + i], [2.0]) for i, name in enumerate("abc")})
+    text = render(sheet.report(result))
+    assert text.startswith("One run a side proves nothing")
+    assert "speedproof run" in text
+    assert not re.search("faster than|proven|undecided|nothing is known", text)
+    assert re.search(r"^a +1.000 s +2.000 s +2.00x slower$", text, re.MULTILINE)
+
+
+def test_rows_in_the_order_of_what_is_proven(make_suite: Callable[..., Made]) -> None:
+    """The clearest first, in either direction."""
+    rng = np.random.default_rng(1)
+    gains = [1.1, 2.0, 1.5, 0.7, 0.5, 0.9]
+    result, _ = make_suite({f"b{g}": (rng.normal(g, 0.01, 20), rng.normal(1.0, 0.01, 20)) for g in gains})
+    names = [row.name for row in sheet.report(result).tables[-1].rows]
+    assert names == ["b2.0", "b1.5", "b1.1", "b0.5", "b0.7", "b0.9"]
+
+
+def test_hints_name_what_was_not_given(make_suite: Callable[..., Made]) -> None:
+    """No option that was given is offered again."""
+    rng = np.random.default_rng(3)
+    result, _ = make_suite({name: rng.normal(1, 0.01, (2, 12)) for name in "abc"})
+    assert "--details" in render(sheet.report(result))
+    for given in ("details", "explain"):
+        hints = sheet.report(result, **{given: True}).hints
+        assert hints
+        assert not any(f"--{given}" in hint for hint in hints)
+    single, _ = make_suite({"a": rng.normal(1, 0.01, (2, 12))})
+    assert "--explain" not in " ".join(sheet.report(single, explain=True).hints)
+
+
+def test_no_table_without_numbers(make_suite: Callable[..., Made]) -> None:
+    """Where no benchmark changed there is no table of how many changed by how much."""
+    rng = np.random.default_rng(4)
+    same = rng.normal(1, 0.01, 12)
+    result, _ = make_suite({f"b{i}": (same, same) for i in range(13)})
+    text = render(sheet.report(result))
+    assert "proven by" not in text
+    assert "... 13 the same" in text
+    assert "proven at least" not in text
+
+
+def test_the_machine_is_told_under_the_names_of_the_headline(make_suite: Callable[..., Made]) -> None:
+    """Names that differ at their end only are told apart by it, everywhere."""
+    rng = np.random.default_rng(9)
+    versions = tuple(f"bm-20260507-3.16.0a0-49918f5{end}" for end in ("", "-JIT"))
+    result, _ = make_suite({name: rng.normal(1, 0.01, (2, 12)) for name in "abc"}, versions=versions)
+    text = render(sheet.report(replace(result, machine=MachineSpeeds(2.01, 2, 3, 0.95))))
+    assert text.startswith("49918f5-JIT against 49918f5: ")
+    assert "At equal speed 49918f5-JIT is 1.05x slower." in " ".join(text.split())

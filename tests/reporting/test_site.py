@@ -1,0 +1,199 @@
+"""The history's pages: what they hold, and what a browser makes of them when opened from a file."""
+
+from __future__ import annotations
+
+import json
+import math
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from speedproof.data.suite import Key
+from speedproof.errors import UsageError
+from speedproof.history.changes import find_history_changes
+from speedproof.history.commits import Commit, commit_address
+from speedproof.history.result import FoundHistory
+from speedproof.history.rows import MeasuredCommit, Measurements, StoredSeries
+from speedproof.history.tracks import Track, tracks_of
+from speedproof.reporting.site import write_site
+from speedproof.reporting.site.encode import encode_track
+
+CHROMIUM, DRIVER = Path("/usr/bin/chromium"), Path("/usr/bin/chromedriver")
+HOSTILE = '"><img src=x onerror=alert(1)></script><script>alert(2)</script>'
+STEP = 40
+
+
+def history(names: tuple[str, ...] = ("parse", HOSTILE), many: int = 60) -> FoundHistory:
+    """Benchmarks of which the first becomes 10 % slower at commit 40."""
+    rng = np.random.default_rng(5)
+    commits = tuple(
+        Commit(f"{i:040x}", f"Change {i} {HOSTILE}", f"2026-01-{1 + i // 24:02}T{i % 24:02}:00")
+        for i in range(many)
+    )
+    rows: list[MeasuredCommit] = []
+    for k, _ in enumerate(names):
+        for i, commit in enumerate(commits):
+            value = 0.01 * (1 + 0.1 * (k == 0 and i >= STEP)) * math.exp(0.01 * rng.standard_normal())
+            rows.append(MeasuredCommit(k, i, 0, commit, False, value, len(rows), value * 0.99, value * 1.02))
+    tracks = tracks_of(Measurements.of(rows), commits, {0: HOSTILE})
+    series = {k: StoredSeries(k, Key(name), "s", False) for k, name in enumerate(names)}
+    return FoundHistory("s.db", 0.95, commits, series, tracks, find_history_changes(tracks), (), None)
+
+
+def told(path: Path) -> Any:
+    """The JSON of a data file."""
+    text = path.read_text(encoding="utf-8")
+    inside = text[text.index("(") + 1 : text.rindex(")")]
+    return json.loads(inside.split(",", 1)[1] if path.stem.isdecimal() else inside)
+
+
+def test_values_come_back_from_the_pages(tmp_path: Path) -> None:
+    """Medians and bounds to a ten-thousandth, every commit in its place."""
+    result = history()
+    write_site(result, tmp_path / "site", made="today")
+    (track,) = told(tmp_path / "site" / "data" / "0.js")
+    values = np.exp(track["o"] + np.array(track["v"]) * track["q"])
+    np.testing.assert_allclose(values, np.exp(result.tracks[0].level), rtol=1.1e-4)
+    high = np.exp(track["o"] + (np.array(track["v"]) + track["h"]) * track["q"])
+    np.testing.assert_allclose(high, np.exp(result.tracks[0].level) * 1.02, rtol=2.2e-4)
+    assert track["k"] == [[0, 60]]
+    (change,) = told(tmp_path / "site" / "data" / "index.js")["changes"]
+    assert (change["s"], change["slower"]) == (0, 1)
+    assert change["e"] <= STEP <= change["l"]
+
+
+def test_a_thousand_by_a_thousand_is_small() -> None:
+    """A thousand series of a thousand commits with their intervals take at most 20 MB: 20 kB each."""
+    rng = np.random.default_rng(1)
+    values, many = rng.normal(0, 0.01, 1000), np.arange(1000)
+    track = Track(
+        0, "m", False, [Commit(str(i)) for i in many], many, values, values - 0.01, values + 0.012, many, many * 0
+    )  # fmt: skip
+    assert len(json.dumps(encode_track(track, track.order), separators=(",", ":"))) < 20_000
+
+
+def test_a_branch_stands_beside_where_it_left(tmp_path: Path) -> None:
+    """Only its own commits are drawn again, one after another behind the last common one."""
+    main = history(("parse",))
+    own = (*main.commits[:50], Commit("f1"), Commit("f2"))
+    rows = [MeasuredCommit(0, i, 0, commit, False, 0.01, i) for i, commit in enumerate(own)]
+    tracks = tracks_of(Measurements.of(rows), own, {0: "m"})
+    branch = FoundHistory("s.db", 0.95, own, main.series, tracks, (), (), None)
+    write_site(main, tmp_path / "site", made="today", branches={"feature": branch})
+    _, track = told(tmp_path / "site" / "data" / "0.js")
+    assert track["br"] == "feature"
+    assert track["k"] == [[50, 2]]
+    assert track["cm"] == {"50": "f1", "51": "f2"}
+
+
+def test_nobodys_files_are_written_over(tmp_path: Path) -> None:
+    """A folder with other files is refused; one with pages is written anew, without what is no longer there."""
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(UsageError, match="other files"):
+        write_site(history(), tmp_path, made="today")
+    write_site(history(("a", "b", "c")), tmp_path / "site", made="today")
+    write_site(history(("a",)), tmp_path / "site", made="today")
+    assert sorted(p.name for p in (tmp_path / "site" / "data").iterdir()) == ["0.js", "index.js"]
+
+
+@pytest.mark.parametrize(
+    ("remote", "address"),
+    [
+        ("https://user:secret@github.com/a/b.git", "https://github.com/a/b/commit/"),
+        ("git@gitlab.com:a/b/c.git", "https://gitlab.com/a/b/c/-/commit/"),
+        ("ssh://git@codeberg.org:22/a/b", "https://codeberg.org/a/b/commit/"),
+        ("/srv/git/b", ""),
+        ('https://github.com/a/b"onmouseover=x', ""),
+    ],
+)
+def test_links_to_commits_hold_no_secret(
+    remote: str, address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From the remote's address, without the name and the password that it may hold."""
+    monkeypatch.setattr("speedproof.history.commits._git", lambda *_: remote + "\n")
+    assert commit_address(str(tmp_path)) == address
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Chromium, whose console must stay empty."""
+    if not (CHROMIUM.exists() and DRIVER.exists()):
+        pytest.skip("needs chromium and chromium-driver")
+    webdriver = pytest.importorskip("selenium.webdriver")
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
+        options = webdriver.ChromeOptions()
+        options.binary_location = str(CHROMIUM)
+        for flag in ("--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--window-size=1280,900",
+                     "--disable-background-networking", f"--user-data-dir={profile}"):  # fmt: skip
+            options.add_argument(flag)
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+        driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(str(DRIVER)))
+        yield driver
+        driver.quit()
+
+
+def test_in_a_browser(browser: Any, tmp_path: Path) -> None:
+    """Overview, filter, chart, keys, permalinks work from a file; hostile names stay text; no error, no alert."""
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.common.keys import Keys
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    def find(selector: str) -> Any:
+        return WebDriverWait(browser, 20).until(lambda d: d.find_element(By.CSS_SELECTOR, selector))
+
+    def address() -> str:
+        return str(browser.execute_script("return location.hash"))
+
+    write_site(
+        history(),
+        tmp_path / "site",
+        made="today",
+        link="https://example.org/commit/",
+        tags={f"{9:040x}": "v1"},
+    )
+    page = (tmp_path / "site" / "index.html").as_uri()
+    browser.get(page)
+    assert find("h1").text == "1 change in 2 benchmarks over 60 commits"
+    names = [a.text for a in browser.find_elements(By.CSS_SELECTOR, "tbody td.name a")]
+    assert sorted(names) == sorted(["parse", "parse", HOSTILE])
+    body = find("body")
+    body.send_keys("/")
+    find("#filter").send_keys("PAR")
+    assert [a.text for a in browser.find_elements(By.CSS_SELECTOR, "tbody td.name a")] == ["parse", "parse"]
+    assert "q=PAR" in address()
+    find("#filter").send_keys(Keys.ESCAPE)
+    find("tbody td.name a").click()
+    find("#chart canvas")
+    WebDriverWait(browser, 20).until(lambda d: "c=" in address())  # the change's own commit is chosen
+    chart = find("#chart")
+    chart.send_keys(Keys.HOME)
+    assert find("#at").text.startswith("0" * 40) or "Change 0 " in find("#at").text
+    chart.send_keys(Keys.ARROW_RIGHT)
+    assert f"c={1:040x}" in address()
+    chart.send_keys("+")
+    WebDriverWait(browser, 20).until(lambda d: "x=" in address())
+    chosen = address()
+    browser.get("about:blank")
+    browser.get(page + chosen)  # a permalink
+    find("#chart canvas")
+    WebDriverWait(browser, 20).until(lambda d: "Change 1 " in d.find_element(By.ID, "at").text)
+    assert find("#at a").get_attribute("href") == f"https://example.org/commit/{1:040x}"
+    drawn = browser.execute_script(
+        "const c = document.querySelector('#chart canvas');"
+        "const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;"
+        "let n = 0; for (let i = 3; i < d.length; i += 4) n += d[i] > 0; return n"
+    )
+    assert drawn > 2000
+    find("#theme").click()
+    assert browser.execute_script("return document.documentElement.dataset.theme") in {"light", "dark"}
+    browser.set_window_size(390, 800)
+    assert browser.execute_script("return document.documentElement.scrollWidth <= innerWidth")
+    find("body").send_keys(Keys.ESCAPE)
+    WebDriverWait(browser, 20).until(lambda d: "b=" not in address())
+    assert browser.execute_script("return document.querySelectorAll('main img, main script').length") == 0
+    browser.set_window_size(1280, 900)
+    assert browser.execute("getLog", {"type": "browser"})["value"] == []
