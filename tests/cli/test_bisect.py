@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.command import speedproof
 
 import speedproof as sp
 from speedproof.cli.console import Console
@@ -56,8 +57,7 @@ def faked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def bisect(*argv: str) -> tuple[int, str, str]:
-    out, err = io.StringIO(), io.StringIO()
-    return main(["bisect", *argv], Console(out, err)), out.getvalue(), err.getvalue()
+    return speedproof("bisect", *argv)
 
 
 def test_the_first_slow_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
 import stat
@@ -14,9 +13,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy import stats
+from tests.command import speedproof
 
-from speedproof.cli.console import Console
-from speedproof.cli.main import main
 from speedproof.data.session_file import (
     SCHEMA,
     PlannedBenchmark,
@@ -148,8 +146,7 @@ def stand_in(tool: str) -> str:
 
 
 def run(*argv: str) -> tuple[int, str, str]:
-    out, err = io.StringIO(), io.StringIO()
-    return main(["run", *argv], Console(out, err)), out.getvalue(), err.getvalue()
+    return speedproof("run", *argv)
 
 
 def invocations(side: str) -> list[list[str]]:

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.command import speedproof
 
 from speedproof.cli.console import Console
 from speedproof.cli.main import main
@@ -80,8 +81,7 @@ def names(top: Path, *words: str) -> list[str]:
 
 
 def run(*argv: str) -> tuple[int, str, str]:
-    out, err = io.StringIO(), io.StringIO()
-    return main(["run", *argv], Console(out, err)), out.getvalue(), err.getvalue()
+    return speedproof("run", *argv)
 
 
 def test_revisions_are_what_git_calls_them(repo: Path) -> None:
