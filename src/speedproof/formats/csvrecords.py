@@ -122,12 +122,12 @@ def _records(layout: Layout, of: _Values) -> Iterator[Record | Skipped]:
                 expected = bool(of.names) and not cell
                 yield Skipped(source.name, where, named(beside, column)[0], reason, expected)
         cells = zip(*(columns[c] for c in telling), strict=True) if telling else repeat((), len(lines))
-        numbers = np.array(list(map(keys.__getitem__, cells)), np.int64)
+        numbers = np.fromiter(map(keys.__getitem__, cells), np.int64, len(lines))
         groups = np.broadcast_to(apart * numbers[:, None] + np.arange(apart), values.shape)[good]
         found = [values[good]]
         if process:
             names = columns[roles["process"]]
-            found.append(np.array(list(map(process_names.__getitem__, names)))[good[:, 0]])
+            found.append(np.fromiter(map(process_names.__getitem__, names), np.int32, len(lines))[good[:, 0]])
         if run:
             found.append(np.array(_numbers_of(columns[roles["run"]]), np.float64)[good[:, 0]])
         rows.extend(groups, *found)
