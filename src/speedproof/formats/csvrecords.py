@@ -20,7 +20,7 @@ from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
 from speedproof.data.units import Unit, metric_of
 from speedproof.formats.csvtable import Layout
-from speedproof.formats.gathered import Gathered
+from speedproof.formats.gathered import Column, Gathered
 from speedproof.formats.reading import SORTED
 from speedproof.formats.text import (
     is_missing,
@@ -124,7 +124,7 @@ def _records(layout: Layout, of: _Values) -> Iterator[Record | Skipped]:
         cells = zip(*(columns[c] for c in telling), strict=True) if telling else repeat((), len(lines))
         numbers = np.fromiter(map(keys.__getitem__, cells), np.int64, len(lines))
         groups = np.broadcast_to(apart * numbers[:, None] + np.arange(apart), values.shape)[good]
-        found = [values[good]]
+        found: list[Column] = [values[good]]
         if process:
             names = columns[roles["process"]]
             found.append(np.fromiter(map(process_names.__getitem__, names), np.int32, len(lines))[good[:, 0]])
