@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import time
+from datetime import datetime
 from pathlib import Path
 
 import click
@@ -107,7 +108,7 @@ def run(args: Args, console: Console) -> int:
         raise UsageError("'speedproof bisect' measures on Linux only")
     from speedproof.api.bisections import INTERRUPTED, BisectRequest, bisect_revisions
     from speedproof.api.run_start import forget_unmeasured
-    from speedproof.cli.run_session import ends_as_ctrl_c
+    from speedproof.cli.run_session import ends_as_ctrl_c, fresh_name
 
     if args.resume is not None:
         kept = ("resume", "max_time", "json")
@@ -120,12 +121,11 @@ def run(args: Args, console: Console) -> int:
         names, command = _asked(args)
         request = BisectRequest.of(
             Path.cwd(), names, command,
-            build=args.build, build_env=args.build_env, shell="sh" if args.shell else "",
+            build=args.build, build_env=tuple(args.build_env), shell="sh" if args.shell else "",
             confidence=args.confidence, min_change=args.min_change, timeout=args.timeout, seed=args.seed,
             runs=args.runs,
         )  # fmt: skip
-        path = Path(args.save or f"bisect-{time.strftime('%Y%m%d-%H%M%S')}.jsonl")
-    fresh = not (args.save or args.resume or path.exists())
+        path = Path(args.save or fresh_name("bisect", datetime.now()))
     steps = bisect_revisions(request, path, max_seconds=args.max_time or None, tell=console.remark)
     shown, told = time.monotonic(), set[str]()
     with ends_as_ctrl_c():
@@ -136,7 +136,7 @@ def run(args: Args, console: Console) -> int:
                 result = end.value
                 break
             except (SpeedproofError, OSError):
-                if fresh:
+                if not (args.save or args.resume):
                     forget_unmeasured(path)
                 raise
             # Search and confirmation take turns: each is named when it begins, then the time rules.

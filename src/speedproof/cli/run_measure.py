@@ -12,13 +12,11 @@ from speedproof.api.run_sessions import (
     SessionResult,
     StopRules,
     StoredSession,
-    ToolExecutor,
-    Warmup,
     judged,
     measured,
     reviewed,
 )
-from speedproof.api.run_start import WantedMetrics
+from speedproof.api.run_start import CommandExecutor, ToolExecutor
 from speedproof.cli.command import Args
 from speedproof.cli.console import Console
 from speedproof.cli.live import Watcher
@@ -37,19 +35,17 @@ def measure(
     head: SessionLine,
     stored: Sequence[StoredSession],
     rules: StopRules,
-    warmup: Warmup,
-    metrics: WantedMetrics,
-    tool: ToolExecutor | None,
+    warmup: int | None,
+    executor: CommandExecutor | ToolExecutor,
 ) -> SessionResult:
     """Measure, after what was measured before."""
     question = _question(args, head, rules)
     with Watcher(console, metric=args.decide_by) as watcher:
         return measured(
-            head, stored, question, metrics.executor, path,
+            head, stored, question, executor, path,
             watch=watcher,
             warmup=warmup,
             ignore_failure=args.ignore_failure,
-            tool=tool,
             tell=console.remark,
         )  # fmt: skip
 
@@ -61,9 +57,9 @@ def review(args: Args, stored: Sequence[StoredSession], rules: StopRules) -> Ses
 
 def _question(args: Args, head: SessionLine, rules: StopRules) -> SessionQuestion:
     return SessionQuestion(
+        rules,
         args.decide_by,
         head.units.get(args.decide_by, ("", ""))[1] == "higher",
-        rules,
         args.control,
         unaffected_of(args, head.benchmarks),
         args.runs if args.builds and args.runs else 1,

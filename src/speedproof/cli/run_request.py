@@ -15,7 +15,6 @@ from speedproof.api.run_start import (
     StopRules,
     StoredSession,
     WantedMetrics,
-    Warmup,
     recorded,
     wanted_metrics,
 )
@@ -160,13 +159,13 @@ def unaffected_of(args: Args, plan: Sequence[PlannedBenchmark]) -> tuple[str, ..
     return found
 
 
-def warmup_of(text: str) -> Warmup:
+def warmup_of(text: str) -> int | None:
     """The runs before those that count: a number, or ``auto``."""
     if text == "auto":
-        return Warmup(None)
+        return None
     if not text.isdecimal():
         raise UsageError(f"--warmup {text!r} is neither a number nor 'auto'")
-    return Warmup(int(text))
+    return int(text)
 
 
 def pin(cpus: str | None) -> None:
