@@ -231,15 +231,21 @@ def test_a_candidate_that_has_left_is_not_warmed_up_again(warmup: int | None) ->
     again = Bench(dict(times), *plan, rules=rules, warmup=warmup)
     again.session.recall([bench.stored()])
     again.session.run()
-    for session, counts in ((bench, {n: 0 for n in "ab"}), (again, {n: 10 for n in "ab"})):
+    for session, counts in ((bench, dict.fromkeys("ab", 0)), (again, dict.fromkeys("ab", 10))):
         for run in session.runs:
             counts[run.benchmark] += run.version == "clear" and not run.warmup
             assert not (run.version == "clear" and run.warmup and counts[run.benchmark] >= 10)
     builds = built("X", "bad", "good", count=14)
     rules = StopRules(min_blocks=14, max_blocks=14, max_time=None, fixed=True)
-    bench = Bench({n: 1.0 for n in ("X", "bad", "good")}, builds, rules=rules, warmup=1, ignore_failure=True)
+    bench = Bench(
+        dict.fromkeys(("X", "bad", "good"), 1.0), builds, rules=rules, warmup=1, ignore_failure=True
+    )
     measure = bench.executor.measure
-    bench.executor.measure = lambda v: replace(measure(v), exit=int(v.name == "bad"))  # type: ignore[method-assign]
+
+    def failing(version: PlannedVersion) -> Run:
+        return replace(measure(version), exit=int(version.name == "bad"))
+
+    bench.executor.measure = failing  # type: ignore[method-assign]
     bench.session.run()
     assert bench.executor.calls.count("bad") == 20
     assert bench.executor.calls.count("good") == 28

@@ -285,8 +285,8 @@ def test_a_control_holds_small_verdicts_back(
         return Run({"time": slower * float(text.rpartition(" ")[2]) * next(noise)})
 
     monkeypatch.setattr("speedproof.measuring.executor.execute", execute)
-    words = ("./bench", "--revisions", "main~1", "main", "--build", BUILD, "--control")
-    words = (*words, "--runs", "25", "--seed", "1")
+    words = ["./bench", "--revisions", "main~1", "main", "--build", BUILD, "--control"]
+    words += ["--runs", "25", "--seed", "1"]
     code, out, err = run(*words, "--save", "r.jsonl", "--fail-on", "slower")
     assert err.count("building") == 3
     assert code == (0 if withheld else 1)
