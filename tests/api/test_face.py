@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
+import pydoc
 import subprocess
 import sys
+from enum import Enum
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +32,20 @@ def test_every_public_name_is_there_with_a_docstring() -> None:
     for name in sp.__all__:
         assert name in dir(sp)
         assert name == "__version__" or getattr(sp, name).__doc__, name
+
+
+def test_every_function_shows_what_it_takes() -> None:
+    """What stands in ``__all__`` and can be called has a signature, also after the whole package was imported."""
+    for module in ("speedproof.measuring.execute", "speedproof.reporting.gate"):
+        import_module(module)
+    for name in sp.__all__:
+        found = getattr(sp, name)
+        if inspect.isroutine(found):
+            assert inspect.signature(found).parameters, name
+            told = pydoc.plain(pydoc.render_doc(found))
+            assert all(f"{part}\n" in told for part in ("Parameters", "Examples")), name
+        elif inspect.isclass(found) and not issubclass(found, Enum | Exception):
+            assert inspect.signature(found).parameters, name
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:
@@ -98,12 +116,13 @@ def test_a_confidence_in_percent_is_refused_with_the_remedy() -> None:
         sp.compare(x, y, confidence=95)
 
 
-def test_a_suite_prints_what_the_command_prints(capsys: pytest.CaptureFixture[str]) -> None:
-    """One report, whichever way it was asked for."""
-    assert main(["compare", O2, O3]) == 0
+@pytest.mark.parametrize("confidence", ["0.2", "50%", "0.95"])
+def test_a_suite_prints_what_the_command_prints(capsys: pytest.CaptureFixture[str], confidence: str) -> None:
+    """One report, whichever way it was asked for, at any confidence."""
+    assert main(["compare", O2, O3, "--confidence", confidence]) == 0
     told, _, hints = capsys.readouterr().out.partition("\n--details")
     assert "--explain" in hints
-    assert str(sp.compare_suite(sp.read(O2, O3))) == told.rstrip("\n")
+    assert str(sp.compare_suite(sp.read(O2, O3), confidence=confidence)) == told.rstrip("\n")
 
 
 def test_a_gate_prints_what_the_command_prints(capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
-from speedproof.api.given import alpha_of, version_given
+from speedproof.api.given import alpha_of, no_step, version_given
 from speedproof.data.names import enumerate_names
 from speedproof.errors import UsageError
 from speedproof.protocols.questions import ASKED, QuestionName
@@ -22,10 +22,6 @@ if TYPE_CHECKING:
     from speedproof.data.record import FileResults
     from speedproof.data.suite import Suite
     from speedproof.protocols.pair import Rules
-
-
-def _no_step() -> None:
-    return
 
 
 class Corpus:
@@ -69,8 +65,8 @@ class Corpus:
         unit: str | None = None,
         columns: Mapping[str, str] | None = None,
         wide: Literal["version", "benchmark"] | None = None,
-        done: Callable[[], None] = _no_step,
-        unchanged: Callable[[], None] = _no_step,
+        done: Callable[[], None] = no_step,
+        unchanged: Callable[[], None] = no_step,
     ) -> Corpus:
         """Make a corpus of result files, or go on with one that was cut short.
 
@@ -158,7 +154,7 @@ class Corpus:
         workers: int | None = None,
         dask: str | None = None,
         started: Callable[[int, int], None] = lambda parts, done: None,
-        done: Callable[[], None] = _no_step,
+        done: Callable[[], None] = no_step,
     ) -> CorpusComparison:
         """Compare versions on every benchmark, on all cores or on a cluster.
 
@@ -254,7 +250,7 @@ class Corpus:
         workers: int | None = None,
         dask: str | None = None,
         started: Callable[[int, int], None] = lambda parts, done: None,
-        done: Callable[[], None] = _no_step,
+        done: Callable[[], None] = no_step,
     ) -> CorpusModelled:
         """Fit a Gaussian mixture to every sample and test it, as :func:`speedproof.model` does.
 
@@ -288,7 +284,7 @@ class Corpus:
         workers: int | None = None,
         dask: str | None = None,
         started: Callable[[int, int], None] = lambda parts, done: None,
-        done: Callable[[], None] = _no_step,
+        done: Callable[[], None] = no_step,
     ) -> CorpusChanged:
         """Find the changes along the versions of every benchmark on every machine, as a history does.
 

@@ -9,46 +9,27 @@ from typing import Literal, get_args
 from msgspec import Struct
 
 from speedproof.api.floors import floor_of
-from speedproof.api.given import alpha_of, of_metric, proportion_given
+from speedproof.api.given import alpha_of, no_step, of_metric, proportion_given, two_versions
 from speedproof.api.shown import Shown
 from speedproof.data.given import one_of
-from speedproof.data.names import enumerate_names, version_of, wanted
+from speedproof.data.names import wanted
 from speedproof.data.suite import Suite
 from speedproof.errors import UsageError
-from speedproof.protocols.gate import GateDecision
+from speedproof.protocols.gate import GateDecision as GateDecision
 from speedproof.protocols.gate import gate as decide
-from speedproof.protocols.gate_claims import (
-    MULTIPLICITIES,
-    Demand,
-    GateRules,
-    Location,
-    Multiplicity,
-    Outcome,
-    Policy,
-)
+from speedproof.protocols.gate_claims import MULTIPLICITIES as MULTIPLICITIES
+from speedproof.protocols.gate_claims import Demand as Demand
+from speedproof.protocols.gate_claims import GateRules
+from speedproof.protocols.gate_claims import Location as Location
+from speedproof.protocols.gate_claims import Multiplicity as Multiplicity
+from speedproof.protocols.gate_claims import Outcome as Outcome
+from speedproof.protocols.gate_claims import Policy as Policy
 from speedproof.protocols.gate_looks import first_of, next_of, together
 from speedproof.reporting.formats import Reported
 from speedproof.reporting.gate import report
 from speedproof.reporting.model import Report
 
-__all__ = [
-    "MULTIPLICITIES",
-    "Demand",
-    "GateDecision",
-    "GateResult",
-    "Location",
-    "Multiplicity",
-    "Outcome",
-    "Policy",
-    "gate",
-    "refuse_unusable",
-]
-
 _CODES = {Outcome.PASS: 0, Outcome.FAIL: 1, Outcome.UNDECIDED: 3}
-
-
-def _no_step() -> None:
-    return
 
 
 class GateResult(Shown, Struct, frozen=True):
@@ -134,7 +115,7 @@ def gate(
     looks: int | None = None,
     after: GateResult | None = None,
     store: str | Path | None = None,
-    done: Callable[[], None] = _no_step,
+    done: Callable[[], None] = no_step,
 ) -> GateResult:
     """Hold a candidate to a policy, benchmark by benchmark.
 
@@ -195,24 +176,15 @@ def gate(
     one_of("protocol", protocol, get_args(Location))
     if looks is not None and looks < 1:
         raise UsageError(f"looks={looks!r}: expected how often the gate will be asked, at least once")
-    first, others = suite.sides(reference)
-    if candidate is None and len(others) > 1:
-        raise UsageError(
-            f"a gate compares one version with one other, and there are {enumerate_names(suite.versions)}: choose "
-            "with reference= and candidate="
-        )
-    if candidate is not None:
-        candidate = version_of(candidate, others)
-        one_of("candidate", candidate, others)
+    versions = two_versions(suite, reference, candidate)
     demand = Demand(Policy(policy), proportion_given("margin", margin))
     rules = GateRules(alpha=alpha_of(confidence), multiplicity=multiplicity, protocol=protocol)
-    versions = (first, others[0] if candidate is None else candidate)
     floor = None if store is None else floor_of(store)
     asked = demand_of or (lambda name: demand)
     if after is None:
         rules = first_of(rules, looks or 1)
         return GateResult(decide(suite, versions, asked, rules, done=done, floor=floor), suite)
-    again = set(_asked_again(after, suite, first))
+    again = set(_asked_again(after, suite, versions[0]))
     chosen = after.decision.rules.looks
     if looks is not None and looks != chosen:
         raise UsageError(f"looks={looks}: how many looks there are is chosen once, for all: {chosen}")

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any, SupportsFloat
 
-from speedproof.data.names import version_of
+from speedproof.data.given import one_of
+from speedproof.data.names import enumerate_names, version_of
 from speedproof.errors import UsageError
 from speedproof.stats.estimate import alpha_at
 
 if TYPE_CHECKING:
     from speedproof.data.suite import Suite
+
+_LEAST_RISK = 1e-9
 
 
 def proportion(given: object) -> float:
@@ -33,10 +36,33 @@ def proportion(given: object) -> float:
     return value
 
 
-def proportion_given(name: str, given: object, example: str = '0.02 or "2%"') -> float:
+def risk(given: object) -> float:
+    """A risk that the tests support."""
+    value = proportion(given)
+    if value < _LEAST_RISK:
+        raise ValueError(f"{given!r} is a risk below {_LEAST_RISK:g}, the smallest that the tests support")
+    return value
+
+
+def level(given: object) -> float:
+    """A confidence, one minus such a risk: any, for papers use those below one half, too."""
+    value = proportion(given)
+    if 1 - value < 0.999999 * _LEAST_RISK:
+        raise ValueError(
+            f"{given!r} leaves a risk below {_LEAST_RISK:g}, the smallest that the tests support"
+        )
+    return value
+
+
+def proportion_given(
+    name: str,
+    given: object,
+    example: str = '0.02 or "2%"',
+    kind: Callable[[object], float] = proportion,
+) -> float:
     """What an argument of this name says as a share; UsageError says what is wrong."""
     try:
-        return proportion(given)
+        return kind(given)
     except (ValueError, TypeError) as error:
         remedy = "" if str(error).endswith("?") else f"; give {example}"
         raise UsageError(f"{name}={error}{remedy}") from None
@@ -47,12 +73,14 @@ def margin_given(margin: object) -> float | None:
     return None if margin is None else proportion_given("margin", margin)
 
 
-def alpha_of(confidence: object, *, most: float = 1.0) -> float:
-    """The risk that a confidence leaves; at most this."""
-    alpha = alpha_at(proportion_given("confidence", confidence, '0.95 or "95%"'))
-    if alpha > most:
-        raise UsageError(f"confidence={confidence}: a bound that fails more often than it holds; give 0.95")
-    return alpha
+def confidence_given(confidence: object) -> float:
+    """A confidence that somebody gave: 0.95 or "95%"."""
+    return proportion_given("confidence", confidence, '0.95 or "95%"', level)
+
+
+def alpha_of(confidence: object) -> float:
+    """The risk that a confidence leaves."""
+    return alpha_at(confidence_given(confidence))
 
 
 def version_given(name: str, versions: Sequence[str], where: str = "") -> str:
@@ -95,6 +123,27 @@ def suite_given(given: Any) -> None:
             f"expected a suite, not a {type(given).__name__}: make one with {made}"
             + ("" if isinstance(given, str) else " or sp.Suite.of_samples(...)")
         )
+
+
+def no_step() -> None:
+    """What is called after each step by default: nothing."""
+
+
+def two_versions(
+    suite: Suite, reference: str | None, candidate: str | None, what: str = "a gate"
+) -> tuple[str, str]:
+    """The versions of what compares one with one other."""
+    first, others = suite.sides(reference)
+    if candidate is None and len(others) > 1:
+        raise UsageError(
+            f"{what} compares one version with one other, and there are {enumerate_names(suite.versions)}: choose "
+            "with reference= and candidate="
+        )
+    if candidate is None:
+        return first, others[0]
+    candidate = version_of(candidate, others)
+    one_of("candidate", candidate, others)
+    return first, candidate
 
 
 def of_metric(suite: Suite, metric: str | None) -> Suite:

@@ -8,7 +8,7 @@ from typing import Literal, get_args
 
 from msgspec import Struct
 
-from speedproof.api.given import proportion_given, suite_given
+from speedproof.api.given import proportion_given, suite_given, two_versions
 from speedproof.api.shown import Shown
 from speedproof.data.given import one_of
 from speedproof.data.names import enumerate_names
@@ -170,15 +170,7 @@ def hpt(
     confidences = [proportion_given("confidences", r, "0.95") for r in confidences]
     if alpha_benchmark is not None and not 0 < alpha_benchmark < 0.5:
         raise UsageError(f"a risk of {alpha_benchmark:g} within a benchmark: it must lie between 0 and 0.5")
-    first, others = suite.sides(reference)
-    if candidate is None and len(others) > 1:
-        raise UsageError(
-            f"HPT compares one version with one other, and there are {enumerate_names(suite.versions)}: choose "
-            "with reference= and candidate="
-        )
-    if candidate is not None:
-        one_of("candidate", candidate, others)
-    second = others[0] if candidate is None else candidate
+    first, second = two_versions(suite, reference, candidate, "HPT")
     metric = suite.main_metric if metric is None else metric
     pairing = suite.pair(first, second)
     pairs = tuple(p for p in pairing.pairs if p.key.metric == metric)

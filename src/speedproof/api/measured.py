@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from contextlib import ExitStack
-from pathlib import Path
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from msgspec import Struct, field
@@ -14,18 +10,15 @@ from msgspec import Struct, field
 from speedproof.api.given import alpha_of
 from speedproof.api.pairs import Bound
 from speedproof.api.shown import Shown
-from speedproof.data.session_file import Line, PlannedBenchmark, RunLine
+from speedproof.data.session_file import RunLine
 from speedproof.data.suite import Record, Suite
 from speedproof.errors import UsageError
 from speedproof.measuring.results import Progress
-from speedproof.measuring.runs import Executor
-from speedproof.measuring.store import ResultsFile, new_head
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.sequential import CandidateResult, SequentialComparison
-from speedproof.protocols.stopping import StopRules
 from speedproof.reporting import session
 from speedproof.reporting.model import Report
-from speedproof.sessions import ComparedSession, SessionQuestion, SessionResult
+from speedproof.sessions import ComparedSession, SessionResult
 from speedproof.stats.estimate import Estimate
 
 __all__ = [
@@ -35,6 +28,7 @@ __all__ = [
     "RaceState",
     "SequentialComparison",
     "WithVerdict",
+    "result_of",
 ]
 
 
@@ -156,38 +150,11 @@ class Measurement:
     """
 
     def __init__(
-        self,
-        plan: Iterable[PlannedBenchmark],
-        rules: StopRules,
-        executor: Executor,
-        *,
-        confidence: float,
-        seed: int | None,
-        clock: Callable[[], float] = time.monotonic,
-        environment: Mapping[str, str] | None = None,
-        warmup: int | None = 1,
-        save: str | Path | None = None,
-        calls: Mapping[str, int] | None = None,
+        self, session: ComparedSession, finish: Callable[[SessionResult | None], RaceResult]
     ) -> None:
-        self._told = (confidence, rules.margin, calls or {})
-        self._lines: list[Line] = []
-        self._held = ExitStack()
-        self._file = None if save is None else self._held.enter_context(ResultsFile(Path(save)))
-        self._session = ComparedSession(
-            new_head(plan, seed=seed, environment=environment or {}),
-            SessionQuestion(rules),
-            executor,
-            clock=clock,
-            append=self._append,
-            warmup=warmup,
-        )
+        self._session, self._finish = session, finish
         self._states = self._run()
         self._result: RaceResult | None = None
-
-    def _append(self, line: Line) -> None:
-        self._lines.append(line)
-        if self._file is not None:
-            self._file.append(line)
 
     def __iter__(self) -> Iterator[RaceState]:
         return self._states
@@ -195,30 +162,25 @@ class Measurement:
     def _run(self) -> Generator[RaceState, None, None]:
         steps = self._session.steps()
         found: SessionResult | None = None
-        seen, elapsed = Counter[str](), 0.0
+        seen: dict[str, int] = {}
+        progress: Progress | None = None
         try:
-            while found is None:
+            while True:
                 try:
-                    elapsed = next(steps).elapsed
+                    progress, comparison = next(steps)
                 except StopIteration as end:
                     found = end.value
+                    break
                 # A block is complete when the next one has begun, or the session has ended.
-                for comparison in self._session.comparisons.values():
-                    if comparison.blocks > seen[comparison.benchmark]:
-                        seen[comparison.benchmark] = comparison.blocks
-                        findings = comparison.findings()
-                        still = [f for f in findings if not f.reason] or findings
-                        yield RaceState(still[0], findings, elapsed)
+                if comparison.blocks > seen.get(comparison.benchmark, 0):
+                    seen[comparison.benchmark] = comparison.blocks
+                    yield _state(progress, comparison)
+            for comparison in self._session.comparisons.values():
+                if progress is not None and comparison.blocks > seen.get(comparison.benchmark, 0):
+                    yield _state(progress, comparison)
         finally:
             steps.close()
-            self._finish(found)
-
-    def _finish(self, found: SessionResult | None) -> RaceResult:
-        self._held.close()
-        comparisons = self._session.comparisons.values()
-        findings = found.findings if found else tuple(f for c in comparisons for f in c.findings())
-        self._result = RaceResult(findings, _suite_of(self._lines), *self._told)
-        return self._result
+            self._result = self._finish(found)
 
     def __repr__(self) -> str:
         names = "; ".join(f"{c.benchmark}: {c.blocks} blocks" for c in self._session.comparisons.values())
@@ -232,17 +194,40 @@ class Measurement:
         """What is proven, after measuring what is left."""
         for _ in self._states:
             pass
-        return self._result or self._finish(None)  # which is to be done when it was closed before it began
+        if self._result is None:  # closed before it began
+            self._result = self._finish(None)
+        return self._result
 
 
-def _suite_of(lines: Iterable[Line]) -> Suite:
+def _state(progress: Progress, comparison: SequentialComparison) -> RaceState:
+    findings = comparison.findings()
+    open_ = [f for f in findings if not f.reason] or list(findings)
+    return RaceState(open_[0], findings, progress.elapsed)
+
+
+def _suite_of(lines: Iterable[RunLine]) -> Suite:
     """The times of all runs that count, in run order."""
     values: dict[tuple[str, str], list[float]] = {}
     for line in lines:
-        if isinstance(line, RunLine) and not (line.warmup or line.failed) and "time" in line.metrics:
+        if not line.warmup and line.exit == 0 and not line.timed_out and "time" in line.metrics:
             values.setdefault((line.benchmark, line.version), []).append(line.metrics["time"])
     import numpy as np
 
     return Suite.from_records(
         (version, Record(benchmark, np.array(v))) for (benchmark, version), v in values.items()
     )
+
+
+def result_of(
+    session: ComparedSession,
+    found: SessionResult | None,
+    lines: Sequence[RunLine],
+    confidence: float,
+    margin: float | None,
+    calls: Mapping[str, int] | None = None,
+) -> RaceResult:
+    """What the runs so far prove."""
+    findings = (
+        found.findings if found else tuple(f for c in session.comparisons.values() for f in c.findings())
+    )
+    return RaceResult(findings, _suite_of(lines), confidence, margin, calls or {})

@@ -9,7 +9,7 @@ from functools import cached_property
 from msgspec import Struct, field
 from msgspec.structs import asdict, replace
 
-from speedproof.api.given import suite_given
+from speedproof.api.given import no_step, suite_given
 from speedproof.api.shown import Shown
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Suite
@@ -78,10 +78,6 @@ class ModelResult(Shown, Struct, frozen=True, dict=True):
         return f"<ModelResult: {len(self.models)} samples>"
 
 
-def _no_step() -> None:
-    return
-
-
 def model(
     suite: Suite,
     *,
@@ -98,7 +94,7 @@ def model(
     metrics: bool = False,
     delta: str = "0",
     observations: bool = False,
-    done: Callable[[], None] = _no_step,
+    done: Callable[[], None] = no_step,
 ) -> ModelResult:
     """Fit a Gaussian mixture to each sample and test the fit.
 

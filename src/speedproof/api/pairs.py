@@ -122,7 +122,7 @@ class PairResult(Shown, Struct, frozen=True):
     @property
     def warnings(self) -> tuple[Check, ...]:
         """What was seen against the assumptions: once each, whichever protocols it concerns."""
-        return warnings_of([self.result])
+        return warnings_of(self.result.comparisons)
 
     def reports(self) -> Iterable[Report]:
         """The result in words, for every format."""
@@ -139,11 +139,10 @@ class PairResult(Shown, Struct, frozen=True):
         )
 
 
-def warnings_of(results: Iterable[SuiteComparison]) -> tuple[Check, ...]:
-    """The failed checks of comparisons; of one kind and side the first."""
-    checks = (check for result in results for c in result.comparisons for check in c.failed_checks)
+def warnings_of(comparisons: Iterable[Comparison]) -> tuple[Check, ...]:
+    """Their failed checks; of one kind and side the first."""
     found: dict[tuple[object, str], Check] = {}
-    for check in checks:
+    for check in (check for comparison in comparisons for check in comparison.failed_checks):
         found.setdefault((check.kind, check.side), check)
     return tuple(found.values())
 
@@ -221,7 +220,7 @@ def compare(
         )
     key = Key(benchmark or "benchmark", metric_of(x.unit))
     pairing = Pairing((Pair(key, x, y),), (), (), ())
-    rules = Rules(alpha=alpha_of(confidence, most=0.5), margin=margin_given(margin), nested=nested)
+    rules = Rules(alpha=alpha_of(confidence), margin=margin_given(margin), nested=nested)
     if store is not None:
         rules = replace(rules, floor=floor_of(store))
     return PairResult(compare_pairs(pairing, (x.label, y.label), key.metric, rules, DETAILS))

@@ -130,6 +130,13 @@ def pictures(
     ------
     SpeedproofError
         Versions of different units, or no speedup to draw.
+
+    Examples
+    --------
+    >>> import speedproof as sp
+    >>> suite = sp.read("O2=examples/gcc/O2.json", "O3=examples/gcc/O3.json")
+    >>> [name for name, axes in sp.pictures(suite, "forest")]
+    ['O3']
     """
     suite_given(suite)
     one_of("kind", kind, KINDS)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from msgspec import Struct
 
-from speedproof.api.given import alpha_of, of_metric, proportion
+from speedproof.api.given import alpha_of, no_step, of_metric, proportion
 from speedproof.api.shown import Shown
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair, Suite
@@ -129,10 +129,6 @@ class RankResult(Shown, Struct, frozen=True):
         return f"<RankResult: {len(self.benchmarks)} benchmarks, {len(self.suite.versions)} versions>"
 
 
-def _no_step() -> None:
-    return
-
-
 def by_benchmark(suite: Suite, versions: tuple[str, ...]) -> dict[Key, dict[str, Sample]]:
     """Samples of all versions by benchmark; where each version has one only, whatever its name, they meet."""
     own = [suite.of(v) for v in versions]
@@ -155,7 +151,7 @@ def rank(
     mixtures: bool = True,
     seed: int = 0,
     jobs: int = 1,
-    done: Callable[[], None] = _no_step,
+    done: Callable[[], None] = no_step,
 ) -> RankResult:
     """Rank versions, benchmark by benchmark, by the chance that one run beats one of every other version.
 

@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from speedproof.api.floors import floor_of
-from speedproof.api.given import alpha_of, margin_given, of_metric
+from speedproof.api.given import alpha_of, margin_given, no_step, of_metric
 from speedproof.api.pairs import PairResult, warnings_of
 from speedproof.api.shown import Shown
 from speedproof.data.given import one_of
@@ -21,11 +21,15 @@ from speedproof.data.suite import Suite
 from speedproof.errors import DataError, UsageError
 from speedproof.protocols.aggregates import GeometricMeans
 from speedproof.protocols.multiplicity import Control, Controlled
-from speedproof.protocols.pair import Rules
-from speedproof.protocols.questions import ASKED, DETAILS, HEADLINE, QUESTIONS, QuestionName
+from speedproof.protocols.pair import Rules as Rules
+from speedproof.protocols.questions import ASKED as ASKED
+from speedproof.protocols.questions import DETAILS as DETAILS
+from speedproof.protocols.questions import HEADLINE
+from speedproof.protocols.questions import QUESTIONS as QUESTIONS
+from speedproof.protocols.questions import QuestionName as QuestionName
 from speedproof.protocols.ranks import SuiteRanking
-from speedproof.protocols.results import Check
-from speedproof.protocols.suite import SuiteComparison
+from speedproof.protocols.results import Check, Comparison
+from speedproof.protocols.suite import SuiteComparison as SuiteComparison
 from speedproof.protocols.suite import compare_suite as compare_pairs
 from speedproof.reporting.formats import Reported
 from speedproof.reporting.model import Report
@@ -37,23 +41,7 @@ if TYPE_CHECKING:
     from speedproof.api.pictures import ResultPlots
     from speedproof.protocols.modes import ModeComparison
 
-__all__ = [
-    "ASKED",
-    "DETAILS",
-    "QUESTIONS",
-    "QuestionName",
-    "Rules",
-    "SuiteComparison",
-    "SuiteResult",
-    "compare_suite",
-]
-
-
 _FRAMES = {"pandas": "DataFrame", "polars": "DataFrame", "pyarrow": "table"}
-
-
-def _no_step() -> None:
-    return
 
 
 class SuiteResult(Shown, Struct, frozen=True):
@@ -85,9 +73,8 @@ class SuiteResult(Shown, Struct, frozen=True):
             r for r in self.results if candidate in (None, r.candidate) and metric in (None, r.metric)
         )
         if not found:
-            there = ", ".join(f"{r.candidate} ({r.metric})" for r in self.results)
             raise UsageError(
-                f"no comparison with {candidate or 'any candidate'} in {metric or 'any metric'}: {there}"
+                f"no comparison with {candidate or 'any candidate'} in {metric or 'any metric'}: {self._there}"
             )
         return replace(self, results=found)
 
@@ -102,8 +89,13 @@ class SuiteResult(Shown, Struct, frozen=True):
         """
         if len(self.results) == 1:
             return self.results[0]
-        there = ", ".join(f"{r.candidate} ({r.metric})" for r in self.results)
-        raise UsageError(f"there are {len(self.results)} comparisons, {there}: choose one with .against(...)")
+        raise UsageError(
+            f"there are {len(self.results)} comparisons, {self._there}: choose one with .against(...)"
+        )
+
+    @property
+    def _there(self) -> str:
+        return ", ".join(f"{r.candidate} ({r.metric})" for r in self.results)
 
     @property
     def benchmarks(self) -> tuple[str, ...]:
@@ -115,12 +107,9 @@ class SuiteResult(Shown, Struct, frozen=True):
         found = tuple(c for c in self.result.comparisons if c.benchmark == benchmark)
         if not found:
             raise UsageError(f"no benchmark {benchmark!r} was compared, only: {', '.join(self.benchmarks)}")
-        return PairResult(
-            replace(
-                self.result, comparisons=found, only_reference=(), only_candidate=(), problems=(), overall=(),
-                accelerated=(), geometric_means=None, controlled=(), hpt=None, gain_2009=(),
-            )
-        )  # fmt: skip
+        r = self.result
+        known = (r.reference, r.candidate, r.metric, r.alpha, r.margin, r.nested)
+        return PairResult(SuiteComparison(*known, found, caveats=r.caveats, machine=r.machine))
 
     def __iter__(self) -> Iterable[PairResult]:
         """The answers, benchmark by benchmark."""
@@ -145,15 +134,10 @@ class SuiteResult(Shown, Struct, frozen=True):
     @property
     def warnings(self) -> dict[str, tuple[Check, ...]]:
         """By benchmark, what was seen against the assumptions of the protocols that were asked."""
-        names = dict.fromkeys(c.benchmark for result in self.results for c in result.comparisons)
-        found = {
-            name: warnings_of(
-                replace(r, comparisons=tuple(c for c in r.comparisons if c.benchmark == name))
-                for r in self.results
-            )
-            for name in names
-        }
-        return {name: checks for name, checks in found.items() if checks}
+        found: dict[str, list[Comparison]] = {}
+        for comparison in (c for result in self.results for c in result.comparisons):
+            found.setdefault(comparison.benchmark, []).append(comparison)
+        return {name: checks for name, of in found.items() if (checks := warnings_of(of))}
 
     @property
     def plot(self) -> ResultPlots:
@@ -206,7 +190,7 @@ class SuiteResult(Shown, Struct, frozen=True):
         rows = zip(*(row for f in found for row in f.rows), strict=True)
         return getattr(module, _FRAMES[name])(dict(zip(found[0].columns, map(list, rows), strict=True)))
 
-    def modes(self, done: Callable[[], None] = _no_step) -> dict[str, list[ModeComparison]]:
+    def modes(self, done: Callable[[], None] = no_step) -> dict[str, list[ModeComparison]]:
         """By candidate, what mixtures say of every benchmark that they can be fitted to."""
         from speedproof.protocols.modes import compare_modes
 
@@ -252,7 +236,7 @@ def compare_suite(
     protocols: QuestionName | Sequence[QuestionName] = ASKED,
     rules: Rules | None = None,
     store: str | Path | None = None,
-    done: Callable[[], None] = _no_step,
+    done: Callable[[], None] = no_step,
 ) -> SuiteResult:
     """Compare the versions of a suite, benchmark by benchmark and as a whole.
 
@@ -300,9 +284,7 @@ def compare_suite(
     for name in asked:
         one_of("protocols", name, QUESTIONS)
     first, candidates = suite.sides(reference)
-    rules = (
-        Rules(alpha=alpha_of(confidence, most=0.5), margin=margin_given(margin)) if rules is None else rules
-    )
+    rules = Rules(alpha=alpha_of(confidence), margin=margin_given(margin)) if rules is None else rules
     if store is not None:
         rules = replace(rules, floor=floor_of(store))
     results = []
