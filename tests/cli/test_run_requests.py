@@ -12,7 +12,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.command import speedproof
 
 from speedproof.cli.console import Console
 from speedproof.cli.main import COMMANDS, main, parse
@@ -35,7 +34,9 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run(*argv: str) -> tuple[int, str, str]:
-    return speedproof("run", *argv)
+    out, err = io.StringIO(), io.StringIO()
+    code = main(["run", *argv], Console(out, err))
+    return code, out.getvalue(), err.getvalue()
 
 
 def refused(*argv: str) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
+import sys
 from fractions import Fraction
 from math import comb
 from pathlib import Path
@@ -20,7 +21,14 @@ FEW = ((2, 2), (5, 5), (2, 50), (5, 50), (10, 10))
 
 @pytest.fixture(scope="module")
 def study() -> ModuleType:
-    return importlib.import_module("studies.size_and_coverage")
+    path = ROOT / "studies" / "size_and_coverage.py"
+    spec = importlib.util.spec_from_file_location("size_and_coverage", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # its dataclasses look themselves up there
+    spec.loader.exec_module(module)
+    return module
 
 
 def shape(study: ModuleType, name: str) -> Any:

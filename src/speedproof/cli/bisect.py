@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import platform
 import time
-from datetime import datetime
 from pathlib import Path
 
 import click
 
-from speedproof.api.given import proportion
-from speedproof.cli.command import Args, Argument, Command, Option, in_group
+from speedproof.cli.command import Args, Argument, Command, Option
 from speedproof.cli.console import Console
-from speedproof.cli.options import confidence, positive_seconds, seconds, whole
+from speedproof.cli.values import positive_seconds
 from speedproof.errors import SpeedproofError, UsageError
 from speedproof.reporting.bisection import progress_line
 from speedproof.reporting.json import to_json
@@ -34,11 +32,9 @@ class _Bisect(Command):
 
 
 COMMAND = _Bisect(
-    (
-        "Find the commit that made a program slower or faster. The ends must be proven to differ first, so it "
-        "may say that nothing changed; what it blames is proven against its parent. Commits that do not build "
-        "are left out."
-    ),
+    "Find the commit that made a program slower or faster. The ends must be proven to differ first, so it "
+    "may say that nothing changed; what it blames is proven against its parent. Commits that do not build "
+    "are left out.",
     "  speedproof bisect v1.2..main --build 'make' './bench'\n"
     "  speedproof bisect --good v1.2 --bad HEAD --build make -- ./bench input\n"
     "  speedproof bisect v1.2..main --min-change 2% './bench.py'\n"
@@ -49,57 +45,50 @@ COMMAND = _Bisect(
     [
         Argument(
             "what",
-            metavar="[A..B] [COMMAND]",
-            help="the range, by first parents, and the benchmark, which runs in each commit's own tree",
+            "[A..B] [COMMAND]",
+            "the range, by first parents, and the benchmark, which runs in each commit's own tree",
             many=True,
             required=False,
             type=str,
         ),
-        *in_group(
-            "what is bisected",
-            Option("--good", metavar="REV", help="the older end, instead of A..B"),
-            Option("--bad", metavar="REV", help="the newer end (default: HEAD)"),
-            Option(
-                "--build", default="", metavar="CMD",
-                help="builds a commit, in a tree of its own; with {seed} in it every pair has fresh builds",
-            ),
-            Option("--build-env", many=True, metavar="NAME", help="a variable that builds depend on, as CFLAGS"),
-            Option("--shell", flag=True, help="let sh carry out the benchmark"),
-            Option("--timeout", parse=positive_seconds, metavar="S", help="a run that takes longer has failed"),
-            Option(
-                "--runs", parse=whole, metavar="N",
-                help="runs of each fresh build, whose median counts (default: 5)",
-            ),
-            Option(
-                "--seed",
-                parse=whole,
-                metavar="N",
-                help="of the random order and of fresh builds (default: a fresh one)",
-            ),
+        "what is bisected",
+        Option("--good REV", "the older end, instead of A..B"),
+        Option("--bad REV", "the newer end (default: HEAD)"),
+        Option(
+            "--build CMD",
+            "builds a commit, in a tree of its own; with {seed} in it every pair has fresh builds",
+            default="",
         ),
-        *in_group(
-            "when it ends",
-            Option(
-                "--min-change", parse=proportion, metavar="SHARE", default="1%", show_default=True,
-                help="end when the ends are proven to differ by less",
-            ),
-            Option(
-                "--confidence", parse=confidence, metavar="LEVEL", default="0.95", show_default=True,
-                help="of the proofs, and of the set of commits",
-            ),
-            Option(
-                "--max-time", parse=seconds, metavar="S", default="600", show_default=True,
-                help="seconds of measuring, builds not counted; 0 for no limit",
-            ),
+        Option("--build-env NAME", "a variable that builds depend on, as CFLAGS", many=True),
+        Option("--shell", "let sh carry out the benchmark"),
+        Option("--timeout S", "a run that takes longer has failed", parse=positive_seconds),
+        Option("--runs N", "runs of each fresh build, whose median counts (default: 5)"),
+        Option("--seed N", "of the random order and of fresh builds (default: a fresh one)"),
+        "when it ends",
+        Option(
+            "--min-change SHARE",
+            "end when the ends are proven to differ by less",
+            default="1%",
+            show_default=True,
         ),
-        *in_group(
-            "files",
-            Option("--save", metavar="FILE", help="where every run is kept (default: a fresh name)"),
-            Option("--resume", metavar="FILE", help="go on with a bisection"),
-            Option("--json", flag=True, help="the result as JSON"),
+        Option(
+            "--confidence LEVEL",
+            "of the proofs, and of the set of commits",
+            default="0.95",
+            show_default=True,
         ),
+        Option(
+            "--max-time S",
+            "seconds of measuring, builds not counted; 0 for no limit",
+            default="600",
+            show_default=True,
+        ),
+        "files",
+        Option("--save FILE", "where every run is kept (default: a fresh name)"),
+        Option("--resume FILE", "go on with a bisection"),
+        Option("--json", "the result as JSON"),
     ],
-)  # fmt: skip
+)
 
 
 def run(args: Args, console: Console) -> int:
@@ -108,7 +97,7 @@ def run(args: Args, console: Console) -> int:
         raise UsageError("'speedproof bisect' measures on Linux only")
     from speedproof.api.bisections import INTERRUPTED, BisectRequest, bisect_revisions
     from speedproof.api.run_start import forget_unmeasured
-    from speedproof.cli.run_session import ends_as_ctrl_c, fresh_name
+    from speedproof.cli.run_session import ends_as_ctrl_c
 
     if args.resume is not None:
         kept = ("resume", "max_time", "json")
@@ -120,12 +109,14 @@ def run(args: Args, console: Console) -> int:
     else:
         names, command = _asked(args)
         request = BisectRequest.of(
-            Path.cwd(), names, command,
-            build=args.build, build_env=tuple(args.build_env), shell="sh" if args.shell else "",
-            confidence=args.confidence, min_change=args.min_change, timeout=args.timeout, seed=args.seed,
-            runs=args.runs,
-        )  # fmt: skip
-        path = Path(args.save or fresh_name("bisect", datetime.now()))
+            Path.cwd(),
+            names,
+            command,
+            shell="sh" if args.shell else "",
+            **args.take("build", "build_env", "confidence", "min_change", "timeout", "seed", "runs"),
+        )
+        path = Path(args.save or f"bisect-{time.strftime('%Y%m%d-%H%M%S')}.jsonl")
+    fresh = not (args.save or args.resume or path.exists())
     steps = bisect_revisions(request, path, max_seconds=args.max_time or None, tell=console.remark)
     shown, told = time.monotonic(), set[str]()
     with ends_as_ctrl_c():
@@ -136,7 +127,7 @@ def run(args: Args, console: Console) -> int:
                 result = end.value
                 break
             except (SpeedproofError, OSError):
-                if not (args.save or args.resume):
+                if fresh:
                     forget_unmeasured(path)
                 raise
             # Search and confirmation take turns: each is named when it begins, then the time rules.

@@ -24,16 +24,12 @@ def _megabytes(text: str) -> float:
 
 
 COMMAND = Command(
-    (
-        "List the builds that 'speedproof run --revisions' and 'speedproof bisect' keep, the longest unused "
-        "first, or remove them. Builds in use by a session stay."
-    ),
+    "List the builds that 'speedproof run --revisions' and 'speedproof bisect' keep, the longest unused "
+    "first, or remove them. Builds in use by a session stay.",
     "  speedproof cache\n  speedproof cache --limit 500\n  speedproof cache --clear",
     [
-        Option(
-            "--limit", metavar="MB", parse=_megabytes, help="remove the longest unused until it is no larger"
-        ),
-        Option("--clear", flag=True, excludes="limit", help="remove all"),
+        Option("--limit MB", "remove the longest unused until it is no larger", parse=_megabytes),
+        Option("--clear", "remove all", excludes="limit"),
     ],
 )
 

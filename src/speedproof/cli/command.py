@@ -15,12 +15,12 @@ import click
 from click.core import ParameterSource
 
 from speedproof.cli.console import Console
+from speedproof.cli.values import KINDS
 from speedproof.errors import UsageError
 
-__all__ = ["Args", "Argument", "Command", "Option", "ParamType", "in_group", "said"]
+__all__ = ["Args", "Argument", "Command", "Option", "ParamType", "said"]
 
 _NEAR = 0.66
-COLOURS = ("auto", "always", "never")
 
 
 class Args(SimpleNamespace):
@@ -28,6 +28,10 @@ class Args(SimpleNamespace):
 
     argv: list[str]
     given: dict[str, str]
+
+    def take(self, *names: str) -> dict[str, Any]:
+        """The values of these options, for a function whose keywords are called as they are."""
+        return {name: getattr(self, name) for name in names}
 
     def refuse(self, *names: str, because: str) -> None:
         """Say which of these options were given though they would change nothing; ``because`` tells why."""
@@ -66,11 +70,9 @@ class _Parsed(ParamType):
 class Argument(click.Argument):
     """What stands without a dash; files unless it is said otherwise."""
 
-    def __init__(
-        self, name: str, *, help: str, many: bool = False, required: bool = True, **more: Any
-    ) -> None:
+    def __init__(self, name: str, metavar: str | None, help: str, *, many: bool = False, **more: Any) -> None:
         more.setdefault("type", click.Path(allow_dash=True))
-        super().__init__([name], nargs=-1 if many else 1, required=required, **more)
+        super().__init__([name], metavar=metavar, nargs=-1 if many else 1, **more)
         self.explained = help
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str]:
@@ -79,27 +81,37 @@ class Argument(click.Argument):
 
 
 class Option(click.Option):
-    """An option."""
+    """An option, declared as its help shows it: ``Option("--max-time, -t S", "seconds for each benchmark")``.
+
+    What follows the names says of which kind the value is (:data:`speedproof.cli.values.KINDS`), or among which
+    words it is chosen (``[a|b]``); several words are so many values, and without any it is a flag.
+    """
 
     def __init__(
         self,
-        *names: str,
+        usage: str,
         help: str,
+        *,
         choices: Sequence[str] = (),
-        parse: Callable[[str], Any] | None = None,
+        parse: Callable[[str], Any] | ParamType | None = None,
         many: bool = False,
-        flag: bool = False,
         excludes: str = "",
         needs: str = "",
         **more: Any,
     ) -> None:
+        words = usage.split()
+        names = [word.rstrip(",") for word in words if word.startswith("-")]
+        metavar = " ".join(words[len(names) :])
+        if metavar.startswith("[") and "|" in metavar:
+            choices, metavar = metavar.strip("[]").split("|"), ""
+        kind = parse or KINDS.get(metavar)
         if choices:
             more["type"] = click.Choice(list(choices))
-        elif parse is not None:
-            more["type"] = _Parsed(parse)
-        elif more.get("metavar") in ("FILE", "PATH", "DIR"):
-            more["type"] = click.Path(allow_dash=True)
-        super().__init__(list(names), help=help, multiple=many, is_flag=flag or None, **more)
+        elif kind is not None:
+            more["type"] = kind if isinstance(kind, click.ParamType) else _Parsed(kind)
+        more["nargs"] = max(len(words) - len(names), 1)
+        more["is_flag"] = not (metavar or choices) or None
+        super().__init__(names, help=help, multiple=many, metavar=metavar or None, **more)
         self.group = "options"
         self.excludes = excludes.split()
         self.needs = needs
@@ -108,13 +120,6 @@ class Option(click.Option):
     def long(self) -> str:
         """How it is called in messages."""
         return next((o for o in self.opts if o.startswith("--")), self.opts[0])
-
-
-def in_group(title: str, *options: Option) -> list[Option]:
-    """Show options under a title."""
-    for option in options:
-        option.group = title
-    return list(options)
 
 
 def _show_help(ctx: click.Context, param: click.Parameter, value: bool) -> None:
@@ -131,25 +136,37 @@ def _set_colour(ctx: click.Context, param: click.Parameter, value: str | None) -
 
 def common() -> list[Option]:
     """What every command and the program itself have."""
+    hidden: dict[str, Any] = {"expose_value": False, "is_eager": True}
     return [
         Option(
-            "--color", choices=COLOURS, help="colour: auto (default: on a terminal), always or never",
-            expose_value=False, is_eager=True, callback=_set_colour,
+            "--color [auto|always|never]",
+            "colour: auto (default: on a terminal), always or never",
+            callback=_set_colour,
+            **hidden,
         ),
-        Option("--help", "-h", flag=True, help="show this help", expose_value=False, is_eager=True,
-               callback=_show_help),
-    ]  # fmt: skip
+        Option("--help, -h", "show this help", callback=_show_help, **hidden),
+    ]
 
 
 class Command(click.Command):
     """A command."""
 
-    def __init__(self, description: str, examples: str, params: Sequence[click.Parameter]) -> None:
+    def __init__(self, description: str, examples: str, params: Sequence[click.Parameter | str]) -> None:
+        """``params``: arguments and options, and before those of a group its title."""
+        own: list[click.Parameter] = []
+        title = "options"
+        for param in params:
+            if isinstance(param, str):
+                title = param
+                continue
+            if isinstance(param, Option):
+                param.group = title
+            own.append(param)
         super().__init__(
             None,
             help=description,
             epilog=f"examples:\n{examples}",
-            params=[*params, *common()],
+            params=[*own, *common()],
             add_help_option=False,
         )
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import speedproof as sp
 from speedproof.api.suites import ASKED, DETAILS, QUESTIONS, QuestionName, SuiteComparison
-from speedproof.cli.command import Args, Command, Option, in_group
+from speedproof.cli.command import Args, Command, Option
 from speedproof.cli.console import Console
 from speedproof.cli.inputs import load, report_leftovers, report_no_floor, select
 from speedproof.cli.options import (
@@ -33,61 +33,47 @@ _PROTOCOLS: dict[str, tuple[QuestionName, ...]] = {
 
 
 COMMAND = Command(
-    (
-        "Report for every benchmark how much faster a typical run of the candidate is, and by at least how much. "
-        "The Speedup-Test's protocols for mean, median and the single run are in --details."
-    ),
-    (
-        "  speedproof compare old.json new.json             files of any known tool\n"
-        "  speedproof compare old/ new/ --only 'json_*'     folders, by pattern\n"
-        "  speedproof compare base=a.json jit=b.json        name the versions\n"
-        "  speedproof compare a.json --reference 'sort -n'  commands of one file\n"
-        "  speedproof compare old.txt new.txt --unit ms     one number a line\n"
-        "  speedproof compare old.json new.json --by lib    a parameter's values\n"
-        "  speedproof compare old.json new.json --fail-on slower   1 at a proven slowdown"
-    ),
+    "Report for every benchmark how much faster a typical run of the candidate is, and by at least how much. "
+    "The Speedup-Test's protocols for mean, median and the single run are in --details.",
+    "  speedproof compare old.json new.json             files of any known tool\n"
+    "  speedproof compare old/ new/ --only 'json_*'     folders, by pattern\n"
+    "  speedproof compare base=a.json jit=b.json        name the versions\n"
+    "  speedproof compare a.json --reference 'sort -n'  commands of one file\n"
+    "  speedproof compare old.txt new.txt --unit ms     one number a line\n"
+    "  speedproof compare old.json new.json --by lib    a parameter's values\n"
+    "  speedproof compare old.json new.json --fail-on slower   1 at a proven slowdown",
     [
         files("result files or folders, the reference first"),
         *selecting(),
-        *in_group(
-            "deciding",
-            Option(
-                "--protocol",
-                choices=list(_PROTOCOLS),
-                default="all",
-                help="whose verdict counts: the typical run's by default (all), with the others in --details; "
-                "mean, median, both or touati2009 are asked alone",
-            ),
-            *rule_options(),
-            store_option(),
-            Option(
-                "--fail-on",
-                many=True,
-                choices=[*FAILING, "missing"],
-                help="exit 1 when the verdict on any benchmark is this, or when the candidate lacks a "
-                "benchmark (missing; not-faster and undecided fail then, too); may be repeated",
-            ),
+        "deciding",
+        Option(
+            "--protocol",
+            "whose verdict counts: the typical run's by default (all), with the others in --details; mean,"
+            " median, both or touati2009 are asked alone",
+            choices=list(_PROTOCOLS),
+            default="all",
         ),
-        *in_group(
-            "output",
-            Option("--all", flag=True, help="every benchmark, not only those that changed most"),
-            Option(
-                "--details", flag=True, help="the other protocols, corrections and numbers of the whole suite"
-            ),
-            Option("--explain", flag=True, help="every check, test and rule behind each verdict"),
-            Option(
-                "--modes",
-                flag=True,
-                help="fit Gaussian mixtures and say whether the modes that runs fall into moved or changed "
-                "their weights",
-            ),
-            Option("--json", flag=True, help="write everything as JSON"),
-            Option(
-                "--with-samples",
-                flag=True,
-                needs="json",
-                help="JSON: with all values, for the charts of 'speedproof report'",
-            ),
+        *rule_options(),
+        store_option(),
+        Option(
+            "--fail-on",
+            "exit 1 when the verdict on any benchmark is this, or when the candidate lacks a benchmark "
+            "(missing; not-faster and undecided fail then, too); may be repeated",
+            many=True,
+            choices=[*FAILING, "missing"],
+        ),
+        "output",
+        Option("--all", "every benchmark, not only those that changed most"),
+        Option("--details", "the other protocols, corrections and numbers of the whole suite"),
+        Option("--explain", "every check, test and rule behind each verdict"),
+        Option(
+            "--modes",
+            "fit Gaussian mixtures and say whether the modes that runs fall into moved or changed their "
+            "weights",
+        ),
+        Option("--json", "write everything as JSON"),
+        Option(
+            "--with-samples", "JSON: with all values, for the charts of 'speedproof report'", needs="json"
         ),
         *outputs(),
         *reading(),

@@ -12,7 +12,7 @@ COMMAND = Command(
     '  eval "$(speedproof completion bash)"       in ~/.bashrc\n'
     '  eval "$(speedproof completion zsh)"        in ~/.zshrc\n'
     "  speedproof completion fish > ~/.config/fish/completions/speedproof.fish",
-    [Argument("shell", type=click.Choice(["bash", "zsh", "fish"]), help="the shell to write for")],
+    [Argument("shell", None, "the shell to write for", type=click.Choice(["bash", "zsh", "fish"]))],
 )
 
 

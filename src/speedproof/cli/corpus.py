@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from msgspec.structs import replace
 
 import speedproof as sp
-from speedproof.cli.command import Args, Argument, Command, Option, in_group
+from speedproof.cli.command import Args, Argument, Command, Option
 from speedproof.cli.console import Console
 from speedproof.cli.inputs import columns_of, report_no_floor
 from speedproof.cli.options import (
@@ -20,113 +20,62 @@ from speedproof.cli.options import (
     rule_options,
     rules_of,
     store_option,
-    whole,
 )
 from speedproof.cli.outputs import check_outputs, context_of, write_outputs
 from speedproof.errors import SpeedproofError, UsageError
 
 if TYPE_CHECKING:
-    from speedproof.api.corpus_results import CorpusChanged, CorpusComparison, CorpusModelled
     from speedproof.reporting.model import Report
 
 COMMAND = Command(
-    (
-        "Keep any number of samples in a folder of Parquet files, which every command reads in place of result "
-        "files, and analyse it on all cores or on a cluster."
-    ),
-    (
-        "  speedproof corpus build results/ -o corpus     every file in a folder\n"
-        "  speedproof corpus build '*.json' -o corpus --append\n"
-        "  find . -name '*.json' | speedproof corpus build --files-from - -o corpus\n"
-        "  speedproof corpus info corpus\n"
-        "  speedproof corpus compare corpus --reference 3.12 --candidate 3.13\n"
-        "  speedproof corpus compare corpus --pairs consecutive --dask tcp://host:8786\n"
-        "  speedproof corpus model corpus --fast\n"
-        "  speedproof corpus changes corpus --repository .\n"
-        "  speedproof corpus query corpus 'SELECT version, sum(n) FROM corpus GROUP BY 1'\n"
-        "  speedproof compare corpus --where \"version in ('3.12', '3.13')\""
-    ),
+    "Keep any number of samples in a folder of Parquet files, which every command reads in place of result "
+    "files, and analyse it on all cores or on a cluster.",
+    "  speedproof corpus build results/ -o corpus     every file in a folder\n"
+    "  speedproof corpus build '*.json' -o corpus --append\n"
+    "  find . -name '*.json' | speedproof corpus build --files-from - -o corpus\n"
+    "  speedproof corpus info corpus\n"
+    "  speedproof corpus compare corpus --reference 3.12 --candidate 3.13\n"
+    "  speedproof corpus compare corpus --pairs consecutive --dask tcp://host:8786\n"
+    "  speedproof corpus model corpus --fast\n"
+    "  speedproof corpus changes corpus --repository .\n"
+    "  speedproof corpus query corpus 'SELECT version, sum(n) FROM corpus GROUP BY 1'\n"
+    "  speedproof compare corpus --where \"version in ('3.12', '3.13')\"",
     [
-        Argument(
-            "words", metavar="ACTION [...]", help="build, info, query, compare, model, changes", many=True
+        Argument("words", "ACTION [...]", "build, info, query, compare, model, changes", many=True),
+        "building",
+        Option("-o, --output DIR", "where the corpus goes, with compare the answers: a folder or a URL"),
+        Option("--append", "add to a complete corpus; unchanged files are left out"),
+        Option("--files-from FILE", "read names of files from a list, one a line; - is standard input"),
+        Option("--by FIELD", "tell versions apart by a field of the files (several: a,b)"),
+        "comparing",
+        Option("--reference VERSION", "the version to compare against"),
+        Option("--candidate VERSION", "the version under trial"),
+        Option(
+            "--pairs WHICH",
+            "many pairs instead: all, consecutive (in order of first appearance), or a file with a "
+            "reference and a candidate on each line",
         ),
-        *in_group(
-            "building",
-            Option(
-                "-o",
-                "--output",
-                metavar="DIR",
-                help="where the corpus goes, with compare the answers: a folder or a URL",
-            ),
-            Option("--append", flag=True, help="add to a complete corpus; unchanged files are left out"),
-            Option(
-                "--files-from",
-                metavar="FILE",
-                help="read names of files from a list, one a line; - is standard input",
-            ),
-            Option(
-                "--by", metavar="FIELD", help="tell versions apart by a field of the files (several: a,b)"
-            ),
+        Option("--metric NAME", "the metric to compare (default: time)"),
+        Option("--details", "ask every protocol; corrections and numbers of the whole"),
+        *rule_options(),
+        store_option(),
+        "modelling",
+        Option("--components K", "largest number of components (default: 9)", default=9),
+        Option("--bootstrap-samples N", "of the test; 0: no test (default: 200)", default=200),
+        Option("--fast", "stop adding components early in the bootstrap"),
+        Option("--seed SEED", "of all random numbers (default: 0)", default=0),
+        "changes",
+        Option("--repository DIR", "versions are commits here, in the order of its branch"),
+        Option("--fdr", "allow a share of false changes (Benjamini and Hochberg): finds more"),
+        "computing",
+        Option("--workers N", "processes (default: all cores)"),
+        Option("--dask ADDRESS", "a Dask scheduler: tcp://host:8786", excludes="workers"),
+        "output",
+        Option(
+            "--all",
+            "query: every row on a terminal, too; changes: every change; compare: the largest hundred",
         ),
-        *in_group(
-            "comparing",
-            Option("--reference", metavar="VERSION", help="the version to compare against"),
-            Option("--candidate", metavar="VERSION", help="the version under trial"),
-            Option(
-                "--pairs",
-                metavar="WHICH",
-                help="many pairs instead: all, consecutive (in order of first appearance), or a file with a "
-                "reference and a candidate on each line",
-            ),
-            Option("--metric", metavar="NAME", help="the metric to compare (default: time)"),
-            Option("--details", flag=True, help="ask every protocol; corrections and numbers of the whole"),
-            *rule_options(),
-            store_option(),
-        ),
-        *in_group(
-            "modelling",
-            Option(
-                "--components",
-                parse=whole,
-                default=9,
-                metavar="K",
-                help="largest number of components (default: 9)",
-            ),
-            Option(
-                "--bootstrap-samples",
-                parse=whole,
-                default=200,
-                metavar="N",
-                help="of the test; 0: no test (default: 200)",
-            ),
-            Option("--fast", flag=True, help="stop adding components early in the bootstrap"),
-            Option(
-                "--seed", parse=whole, default=0, metavar="SEED", help="of all random numbers (default: 0)"
-            ),
-        ),
-        *in_group(
-            "changes",
-            Option(
-                "--repository", metavar="DIR", help="versions are commits here, in the order of its branch"
-            ),
-            Option(
-                "--fdr", flag=True, help="allow a share of false changes (Benjamini and Hochberg): finds more"
-            ),
-        ),
-        *in_group(
-            "computing",
-            Option("--workers", parse=whole, metavar="N", help="processes (default: all cores)"),
-            Option("--dask", metavar="ADDRESS", excludes="workers", help="a Dask scheduler: tcp://host:8786"),
-        ),
-        *in_group(
-            "output",
-            Option(
-                "--all",
-                flag=True,
-                help="query: every row on a terminal, too; changes: every change; compare: the largest hundred",
-            ),
-            Option("--json", flag=True, help="write JSON"),
-        ),
+        Option("--json", "write JSON"),
         *pages("one HTML page: the answer and the largest hundred changes, drawn"),
         *reading(),
     ],
@@ -184,12 +133,10 @@ def _build(words: list[str], args: Args, console: Console) -> int:
             args.output,
             append=args.append,
             by=by,
-            format=args.format,
-            unit=args.unit,
             columns=columns_of(args),
-            wide=args.wide,
             done=ticker.advance,
             unchanged=lambda: left_out.append(None),
+            **args.take("format", "unit", "wide"),
         )
     if left_out:
         from speedproof.reporting.numbers import plural
@@ -226,18 +173,17 @@ def _compare(words: list[str], args: Args, console: Console) -> int:
     protocols = DETAILS if args.details else ASKED
     refuse_rules(args, protocols)
 
-    def compare(corpus: sp.Corpus, **how: Any) -> CorpusComparison:
-        return corpus.compare(
-            args.reference,
-            args.candidate,
-            pairs=pairs,
-            rules=rules_of(args),
-            protocols=protocols,
-            store=args.store,
-            **how,
-        )
-
-    found = _worked("comparing parts", compare, words, args, console)
+    found = _worked(
+        "comparing parts",
+        sp.Corpus.compare,
+        words,
+        args,
+        console,
+        pairs=pairs,
+        rules=rules_of(args),
+        protocols=protocols,
+        **args.take("reference", "candidate", "store"),
+    )
     counted = found.conclusion.sessions is not None
     report_no_floor(args.store, found.keys(), console, counted=counted)
     asked = any((args.html, args.markdown, args.github_summary))
@@ -251,29 +197,18 @@ def _model(words: list[str], args: Args, console: Console) -> int:
     if args.bootstrap_samples == 0:
         args.refuse("fast", because="--bootstrap-samples 0 tests nothing")
 
-    def model(corpus: sp.Corpus, **how: Any) -> CorpusModelled:
-        return corpus.model(
-            components=args.components,
-            bootstrap=args.bootstrap_samples,
-            fast=args.fast,
-            seed=args.seed,
-            **how,
-        )
-
-    found = _worked("modelling parts", model, words, args, console)
+    asked = {"bootstrap": args.bootstrap_samples, **args.take("components", "fast", "seed")}
+    found = _worked("modelling parts", sp.Corpus.model, words, args, console, **asked)
     return _shown(found.models, found.reports(), args, console)
 
 
 def _changes(words: list[str], args: Args, console: Console) -> int:
-    def changes(corpus: sp.Corpus, **how: Any) -> CorpusChanged:
-        return corpus.changes(
-            confidence=confidence_of(args),
-            correction="bh" if args.fdr else "holm",
-            repository=args.repository,
-            **how,
-        )
-
-    found = _worked("reducing parts", changes, words, args, console)
+    asked = {
+        "confidence": confidence_of(args),
+        "correction": "bh" if args.fdr else "holm",
+        "repository": args.repository,
+    }
+    found = _worked("reducing parts", sp.Corpus.changes, words, args, console, **asked)
     return _shown(found.changes, found.reports(everything=args.all), args, console)
 
 
@@ -281,15 +216,13 @@ Result = TypeVar("Result")
 
 
 def _worked(
-    title: str, work: Callable[..., Result], words: list[str], args: Args, console: Console
+    title: str, work: Callable[..., Result], words: list[str], args: Args, console: Console, **asked: Any
 ) -> Result:
     """Let processes or a cluster work on the corpus that is named, under a progress bar."""
     corpus = sp.Corpus(*_only(words, "a corpus"))
+    how = args.take("metric", "where", "workers", "dask")
     with console.progress(title, None) as ticker:
-        return work(
-            corpus, metric=args.metric, where=args.where, out=args.output, workers=args.workers, dask=args.dask,
-            started=ticker.of, done=ticker.advance,
-        )  # fmt: skip
+        return work(corpus, out=args.output, started=ticker.of, done=ticker.advance, **how, **asked)
 
 
 def _shown(found: Any, reports: Iterable[Report], args: Args, console: Console) -> int:

@@ -11,11 +11,11 @@ import click
 import speedproof as sp
 from speedproof.api.gates import MULTIPLICITIES, Demand, Outcome, Policy, refuse_unusable
 from speedproof.api.given import proportion, version_given
-from speedproof.cli.command import Args, Command, Option, in_group
+from speedproof.cli.command import Args, Command, Option
 from speedproof.cli.console import Console
 from speedproof.cli.gate_looks import leave, looks
 from speedproof.cli.inputs import load, report_leftovers, report_no_floor, select
-from speedproof.cli.options import choosing, confidence, pages, reading, store_option
+from speedproof.cli.options import choosing, pages, reading, store_option
 from speedproof.cli.outputs import check_outputs, context_of, write_outputs
 from speedproof.cli.settings import FILE, UNDECIDED, GateSettings, Undecided, demand_of, read_settings
 from speedproof.errors import SpeedproofError, UsageError
@@ -49,107 +49,77 @@ class _Gate(Command):
 
 
 COMMAND = _Gate(
-    (
-        "Hold a candidate to a policy: pass when what the policy asks is proven on every benchmark of "
-        "the baseline, fail when its opposite is proven on one, or when one is missing; else undecided."
-    ),
-    (
-        "  speedproof gate --baseline main.json --candidate branch.json\n"
-        "  speedproof gate --baseline old/ --candidate new/ --margin 5% --confidence 0.99\n"
-        "  speedproof gate --baseline runs.jsonl:main --candidate runs.jsonl:branch\n"
-        "  speedproof gate --baseline a.json --candidate b.json --policy equivalence\n"
-        "  speedproof gate --baseline a.json --candidate b.json --undecided pass\n"
-        "  speedproof gate --baseline a.json --candidate b.json --html gate.html\n"
-        "  speedproof gate --suite bench.toml                measures, as run --gate\n"
-        "  speedproof gate --driver go --revisions main HEAD -- go test -bench=. ./sort\n"
-        "\n"
-        "exit codes: 0 pass, 1 fail, 2 error, 3 undecided (see --undecided)"
-    ),
+    "Hold a candidate to a policy: pass when what the policy asks is proven on every benchmark of "
+    "the baseline, fail when its opposite is proven on one, or when one is missing; else undecided.",
+    "  speedproof gate --baseline main.json --candidate branch.json\n"
+    "  speedproof gate --baseline old/ --candidate new/ --margin 5% --confidence 0.99\n"
+    "  speedproof gate --baseline runs.jsonl:main --candidate runs.jsonl:branch\n"
+    "  speedproof gate --baseline a.json --candidate b.json --policy equivalence\n"
+    "  speedproof gate --baseline a.json --candidate b.json --undecided pass\n"
+    "  speedproof gate --baseline a.json --candidate b.json --html gate.html\n"
+    "  speedproof gate --suite bench.toml                measures, as run --gate\n"
+    "  speedproof gate --driver go --revisions main HEAD -- go test -bench=. ./sort\n"
+    "\n"
+    "exit codes: 0 pass, 1 fail, 2 error, 3 undecided (see --undecided)",
     [
         Option(
-            "--baseline",
+            "--baseline FILE",
+            "results of the reference, a file or a folder; FILE:VERSION for one of a file's versions",
             required=True,
-            metavar="FILE",
-            help="results of the reference, a file or a folder; FILE:VERSION for one of a file's versions",
+        ),
+        Option("--candidate FILE", "results of the candidate, in the same way", required=True),
+        *choosing(),
+        "deciding",
+        Option(
+            "--policy",
+            "what every benchmark must prove: no-regression (default), that it is not slower by more than "
+            "the margin; proven-improvement, that it is faster; equivalence, that it is neither by more "
+            "than the margin",
+            choices=[policy.value for policy in Policy],
         ),
         Option(
-            "--candidate", required=True, metavar="FILE", help="results of the candidate, in the same way"
+            "--margin SHARE", "speedups down to 1/(1+SHARE) are no regression (default: 2%)", parse=_margin
         ),
-        *choosing(),
-        *in_group(
-            "deciding",
-            Option(
-                "--policy",
-                choices=[policy.value for policy in Policy],
-                help="what every benchmark must prove: no-regression (default), that it is not slower by more "
-                "than the margin; proven-improvement, that it is faster; equivalence, that it is neither "
-                "by more than the margin",
-            ),
-            Option(
-                "--margin",
-                parse=_margin,
-                metavar="SHARE",
-                help="speedups down to 1/(1+SHARE) are no regression (default: 2%)",
-            ),
-            Option(
-                "--look",
-                metavar="K/N",
-                help="this is the K-th of N looks while measuring goes on: each has an N-th of the risk, and what "
-                "passed at an earlier one need not be measured again",
-            ),
-            Option(
-                "--open",
-                metavar="FILE",
-                help="where a look lists what is undecided, a name a line; what the next look must know is in "
-                "FILE.look",
-            ),
-            Option(
-                "--confidence",
-                parse=confidence,
-                metavar="LEVEL",
-                help="1 - the risk of a false pass, and of a false fail (default: 0.95)",
-            ),
-            Option(
-                "--protocol",
-                choices=["typical", "mean", "median"],
-                help="whose test decides (default: typical)",
-            ),
-            Option(
-                "--multiplicity",
-                choices=list(MULTIPLICITIES),
-                help="correction over the benchmarks of what fails the gate: holm (default), bh (Benjamini "
-                "and Hochberg) or none",
-            ),
-            store_option(),
-            Option(
-                "--undecided",
-                choices=list(UNDECIDED),
-                help="exit code of an undecided gate: report it as 3 (default), fail with 1, or pass with 0",
-            ),
-            Option(
-                "--config",
-                metavar="FILE",
-                help="settings, with thresholds by pattern (default: speedproof.toml in the working directory, if "
-                "there is one)",
-            ),
+        Option(
+            "--look K/N",
+            "this is the K-th of N looks while measuring goes on: each has an N-th of the risk, and what "
+            "passed at an earlier one need not be measured again",
         ),
-        *in_group(
-            "output",
-            Option("--all", flag=True, help="every benchmark, also those that passed"),
-            Option("--json", flag=True, help="write everything as JSON"),
+        Option(
+            "--open FILE",
+            "where a look lists what is undecided, a name a line; what the next look must know is in "
+            "FILE.look",
         ),
+        Option("--confidence LEVEL", "1 - the risk of a false pass, and of a false fail (default: 0.95)"),
+        Option("--protocol [typical|mean|median]", "whose test decides (default: typical)"),
+        Option(
+            "--multiplicity",
+            "correction over the benchmarks of what fails the gate: holm (default), bh (Benjamini and "
+            "Hochberg) or none",
+            choices=list(MULTIPLICITIES),
+        ),
+        store_option(),
+        Option(
+            "--undecided",
+            "exit code of an undecided gate: report it as 3 (default), fail with 1, or pass with 0",
+            choices=list(UNDECIDED),
+        ),
+        Option(
+            "--config FILE",
+            "settings, with thresholds by pattern (default: speedproof.toml in the working directory, if "
+            "there is one)",
+        ),
+        "output",
+        Option("--all", "every benchmark, also those that passed"),
+        Option("--json", "write everything as JSON"),
         *pages(
             "a page with the answer, a chart of all benchmarks against the margin and a panel for each",
             "a summary in Markdown: what did not pass, the rest folded",
         ),
-        *in_group(
-            "output",
-            Option(
-                "--junit",
-                metavar="FILE",
-                help="write JUnit XML: one case a benchmark, undecided is skipped, or a failure with "
-                "--undecided fail; - is standard output",
-            ),
+        Option(
+            "--junit FILE",
+            "write JUnit XML: one case a benchmark, undecided is skipped, or a failure with --undecided "
+            "fail; - is standard output",
         ),
         *reading(),
     ],

@@ -10,7 +10,7 @@ from speedproof.cli.console import Console
 COMMAND = Command(
     "Show the help of a command, or of the program.",
     "  speedproof help\n  speedproof help compare",
-    [Argument("command", metavar="[COMMAND]", required=False, type=str, help="the command")],
+    [Argument("command", "[COMMAND]", "the command", required=False, type=str)],
 )
 
 

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Literal
 
 import speedproof as sp
-from speedproof.api.given import proportion
 from speedproof.api.history_files import short_name
-from speedproof.cli.command import Args, Argument, Command, Option, in_group
+from speedproof.cli.command import Args, Argument, Command, Option
 from speedproof.cli.console import Console
 from speedproof.cli.history_rows import query, transfer
+from speedproof.cli.values import count
 from speedproof.errors import UsageError
 from speedproof.reporting.alarms import alarm_report
 from speedproof.reporting.history import overview, track_report
@@ -21,124 +21,66 @@ from speedproof.reporting.numbers import plural
 FAILED = 1
 
 
-def _count(text: str) -> int:
-    """A positive whole number."""
-    if not text.isdecimal() or int(text) < 1:
-        raise ValueError(f"{text} is not a positive number")
-    return int(text)
-
-
 COMMAND = Command(
-    (
-        "Keep result files of commits in a store and tell what changed since: after which commit, by how much, "
-        "with one stated risk for all benchmarks together. Without an action the last changes are shown."
-    ),
-    (
-        "  speedproof history add results.json            what was measured at git's HEAD\n"
-        "  speedproof history add old.json --commit v1.2  at another commit\n"
-        "  speedproof history                             the last changes\n"
-        "  speedproof history show sort                   one benchmark, commit by commit\n"
-        "  speedproof history watch                       alarms of the newest commits\n"
-        "  speedproof history page -o site/               charts, for a browser\n"
-        "  speedproof history query 'json/*' -o json.csv  samples as rows\n"
-        "  speedproof history export all.jsonl.gz         the whole store\n"
-        "  speedproof history bless 3f2a9c1 'slower, but correct'\n"
-        "  speedproof history invalid 3f2a9c1 'noisy machine' --benchmark sort\n"
-        "  speedproof history fixed 3f2a9c1\n"
-        "  speedproof history forget 3f2a9c1              remove a commit's measurements\n"
-        "\n"
-        "exit codes: 0 done, 1 undecided slowdown (watch, --fail-on-change), 2 error"
-    ),
+    "Keep result files of commits in a store and tell what changed since: after which commit, by how much, "
+    "with one stated risk for all benchmarks together. Without an action the last changes are shown.",
+    "  speedproof history add results.json            what was measured at git's HEAD\n"
+    "  speedproof history add old.json --commit v1.2  at another commit\n"
+    "  speedproof history                             the last changes\n"
+    "  speedproof history show sort                   one benchmark, commit by commit\n"
+    "  speedproof history watch                       alarms of the newest commits\n"
+    "  speedproof history page -o site/               charts, for a browser\n"
+    "  speedproof history query 'json/*' -o json.csv  samples as rows\n"
+    "  speedproof history export all.jsonl.gz         the whole store\n"
+    "  speedproof history bless 3f2a9c1 'slower, but correct'\n"
+    "  speedproof history invalid 3f2a9c1 'noisy machine' --benchmark sort\n"
+    "  speedproof history fixed 3f2a9c1\n"
+    "  speedproof history forget 3f2a9c1              remove a commit's measurements\n"
+    "\n"
+    "exit codes: 0 done, 1 undecided slowdown (watch, --fail-on-change), 2 error",
     [
         Argument(
             "words",
-            metavar="[ACTION] [...]",
-            help="add, show, watch, page, query, export, import, bless, invalid, fixed, forget",
+            "[ACTION] [...]",
+            "add, show, watch, page, query, export, import, bless, invalid, fixed, forget",
             many=True,
             required=False,
         ),
-        *in_group(
-            "store",
-            Option(
-                "--store",
-                metavar="PLACE",
-                default="speedproof.db",
-                show_default=True,
-                help="a SQLite file or a postgresql:// URL",
-            ),
-            Option(
-                "--repository",
-                metavar="DIR",
-                default=".",
-                help="the git repository whose commits are followed",
-            ),
-            Option(
-                "--branch",
-                metavar="REV",
-                default="HEAD",
-                help="follow the first parents of this (default: HEAD)",
-            ),
+        "store",
+        Option(
+            "--store PLACE",
+            "a SQLite file or a postgresql:// URL",
+            default="speedproof.db",
+            show_default=True,
         ),
-        *in_group(
-            "adding",
-            Option(
-                "--commit", metavar="REV", help="what was measured (default: what the file says, else HEAD)"
-            ),
-            Option("--session", metavar="NAME", help="files that share it were measured together"),
-            Option(
-                "--anchor",
-                metavar="VERSION",
-                help="the version that every session measures beside the commit",
-            ),
-            Option(
-                "--machine",
-                metavar="NAME",
-                help="name of the machine, where the file does not tell it; query: this one",
-            ),
-            Option("--unit", metavar="UNIT", help="unit of numbers whose file names none, for example ms"),
-            Option("--where", metavar="SQL", help="rows of a corpus to add: \"version = '3.13'\""),
+        Option("--repository DIR", "the git repository whose commits are followed", default="."),
+        Option("--branch REV", "follow the first parents of this (default: HEAD)", default="HEAD"),
+        "adding",
+        Option("--commit REV", "what was measured (default: what the file says, else HEAD)"),
+        Option("--session NAME", "files that share it were measured together"),
+        Option("--anchor VERSION", "the version that every session measures beside the commit"),
+        Option("--machine NAME", "name of the machine, where the file does not tell it; query: this one"),
+        Option("--unit UNIT", "unit of numbers whose file names none, for example ms"),
+        Option("--where SQL", "rows of a corpus to add: \"version = '3.13'\""),
+        "telling",
+        Option("--benchmark NAME", "only this one; with add: name of the only one in a file"),
+        Option("--metric NAME", "only this metric"),
+        Option("--confidence LEVEL", "default: 0.95", default=0.95),
+        Option("--fdr", "allow a share of false changes (Benjamini and Hochberg): finds more"),
+        Option("--fail-on-change", "exit 1 when a slowdown is shown that nobody has decided about"),
+        Option("--all", "show every change"),
+        Option(
+            "--every N",
+            "watch: mean number of commits between false alarms (default: 1000)",
+            parse=count,
+            default=1000,
         ),
-        *in_group(
-            "telling",
-            Option(
-                "--benchmark", metavar="NAME", help="only this one; with add: name of the only one in a file"
-            ),
-            Option("--metric", metavar="NAME", help="only this metric"),
-            Option("--confidence", parse=proportion, default=0.95, metavar="LEVEL", help="default: 0.95"),
-            Option(
-                "--fdr", flag=True, help="allow a share of false changes (Benjamini and Hochberg): finds more"
-            ),
-            Option(
-                "--fail-on-change",
-                flag=True,
-                help="exit 1 when a slowdown is shown that nobody has decided about",
-            ),
-            Option("--all", flag=True, help="show every change"),
-            Option(
-                "--every",
-                parse=_count,
-                default=1000,
-                metavar="N",
-                help="watch: mean number of commits between false alarms (default: 1000)",
-            ),
-            Option(
-                "--last",
-                parse=_count,
-                default=30,
-                metavar="N",
-                help="watch: alarms that the last N commits raised (default: 30)",
-            ),
-            Option(
-                "--output",
-                "-o",
-                metavar="DIR",
-                help="page: a folder; query: a .csv or .parquet file",
-            ),
-            Option(
-                "--compare", metavar="REV", many=True, help="page: another branch to draw; may be repeated"
-            ),
-            Option("--json", flag=True, help="write the changes, or what was added, as JSON"),
+        Option(
+            "--last N", "watch: alarms that the last N commits raised (default: 30)", parse=count, default=30
         ),
+        Option("--output, -o DIR", "page: a folder; query: a .csv or .parquet file"),
+        Option("--compare REV", "page: another branch to draw; may be repeated", many=True),
+        Option("--json", "write the changes, or what was added, as JSON"),
     ],
 )
 
@@ -200,9 +142,7 @@ def run(args: Args, console: Console) -> int:
 
 
 def _watch(history: sp.History, args: Args, console: Console) -> int:
-    result = history.alarms(
-        every=args.every, last=args.last, metric=args.metric, benchmark=args.benchmark, branch=args.branch
-    )
+    result = history.alarms(**args.take("every", "last", "metric", "benchmark", "branch"))
     if args.json:
         console.out.write(to_json("history", [result.told()]))
     else:
@@ -217,12 +157,9 @@ def _page(history: sp.History, args: Args, console: Console) -> int:
     with console.progress("drawing", len(history.store.all_series(metric=args.metric))) as ticker:
         size = history.page(
             args.output,
-            confidence=args.confidence,
-            metric=args.metric,
-            branch=args.branch,
-            compare=args.compare,
             correction="bh" if args.fdr else "holm",
             done=ticker.advance,
+            **args.take("confidence", "metric", "branch", "compare"),
         )
     console.out.write(f"{args.output}: {size / 1e6:.1f} MB; open {Path(args.output, 'index.html')}\n")
     return 0
@@ -244,13 +181,11 @@ def _add(history: sp.History, words: list[str], args: Args, console: Console) ->
             try:
                 added = history.add(
                     path,
-                    commit=args.commit,
-                    session=args.session or "",
-                    anchor=args.anchor,
-                    machine=args.machine or "",
-                    unit=args.unit,
-                    benchmark=args.benchmark or "",
-                    where=args.where,
+                    **args.take("commit", "anchor", "unit", "where"),
+                    **{
+                        name: value or ""
+                        for name, value in args.take("session", "machine", "benchmark").items()
+                    },
                 )
             except sp.SpeedproofError as error:
                 failed.setdefault(str(error).removeprefix(f"{path}: "), []).append(path)
@@ -294,11 +229,8 @@ def _tell(history: sp.History, action: str, words: list[str], args: Args, consol
         (args.benchmark,) = _at_least_one(words, f"a benchmark{there}")
         args.metric = _metric_of(history, args, console)
     result = history.changes(
-        confidence=args.confidence,
-        metric=args.metric,
-        benchmark=args.benchmark,
-        branch=args.branch,
         correction="bh" if args.fdr else "holm",
+        **args.take("confidence", "metric", "benchmark", "branch"),
     )
     if not result.tracks:
         raise UsageError(f"{args.store}: nothing to show; fill it with 'speedproof history add FILE'")

@@ -22,18 +22,16 @@ def query(history: sp.History, words: list[str], args: Args, console: Console) -
     """Samples as a table, as JSON, or in a CSV or Parquet file."""
     last = None if args.output or args.json or args.all else LISTED
     patterns = [*words, *filter(None, [args.benchmark])]
-    rows = history.query(*patterns, metric=args.metric, commit=args.commit, machine=args.machine, last=last)
+    which = args.take("metric", "commit", "machine")
+    rows = history.query(*patterns, **which, last=last)
     if args.output:
         _write(rows, args.output)
         console.out.write(f"{args.output}: {plural(len(rows), 'sample')}\n")
     elif args.json:
         console.out.write(to_json("history", rows))
     else:
-        many = len(rows)
-        if many == last:
-            many = history.count(*patterns, metric=args.metric, commit=args.commit, machine=args.machine)
-        report = measured_report(rows, args.store, many)
-        console.write(report)
+        many = history.count(*patterns, **which) if len(rows) == last else len(rows)
+        console.write(measured_report(rows, args.store, many))
     return 0
 
 

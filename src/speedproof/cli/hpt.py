@@ -8,74 +8,62 @@ from functools import partial
 import speedproof as sp
 from speedproof.api.given import proportion
 from speedproof.api.hpt import HptResult
-from speedproof.cli.command import Args, Command, Option, in_group
+from speedproof.cli.command import Args, Command, Option
 from speedproof.cli.console import Console
 from speedproof.cli.inputs import load, report_leftovers, select
-from speedproof.cli.options import files, folding, pages, positive, reading, selecting
+from speedproof.cli.options import files, folding, pages, reading, selecting
 from speedproof.cli.outputs import check_outputs, write_answer
 from speedproof.errors import UsageError
 from speedproof.reporting.model import Report
 
 COMMAND = Command(
-    (
-        "Ask whether the candidate outperforms the reference over a whole suite, by Hierarchical "
-        "Performance Testing: rank tests within and across benchmarks, which need no normality, and the "
-        "speedup that holds with a given confidence."
-    ),
-    (
-        "  speedproof hpt old.json new.json                every benchmark counts alike\n"
-        "  speedproof hpt old.json new.json --r 0.999      speedup at this confidence\n"
-        "  speedproof hpt old.json new.json --speedup 1.5  how sure is a factor of 1.5?\n"
-        "  speedproof hpt a.csv b.csv --scores given       scores, higher is better"
-    ),
+    "Ask whether the candidate outperforms the reference over a whole suite, by Hierarchical "
+    "Performance Testing: rank tests within and across benchmarks, which need no normality, and the "
+    "speedup that holds with a given confidence.",
+    "  speedproof hpt old.json new.json                every benchmark counts alike\n"
+    "  speedproof hpt old.json new.json --r 0.999      speedup at this confidence\n"
+    "  speedproof hpt old.json new.json --speedup 1.5  how sure is a factor of 1.5?\n"
+    "  speedproof hpt a.csv b.csv --scores given       scores, higher is better",
     [
         files("result files or folders, the reference first"),
         *selecting(),
-        *in_group(
-            "deciding",
-            Option(
-                "--r",
-                many=True,
-                parse=proportion,
-                metavar="LEVEL",
-                help="confidence of the speedup; may be repeated (default: 0.95 and 0.99)",
-            ),
-            Option(
-                "--alpha-benchmark",
-                parse=proportion,
-                metavar="RISK",
-                help="risk of the test within a benchmark, below 0.5 (default: 0.05 from 5 runs, 0.10 below)",
-            ),
-            Option(
-                "--scores",
-                choices=["relative", "given"],
-                default="relative",
-                help="relative to the reference's median, so that every benchmark counts alike (default), or "
-                "the values as they are: scores, higher is better",
-            ),
-            Option(
-                "--rule",
-                choices=["exact", "paper"],
-                default="exact",
-                help="null distributions: exact given the ties (default), or the article's tables and normal "
-                "approximations",
-            ),
-            Option(
-                "--literal-signs",
-                flag=True,
-                help="keep a difference of medians that contradicts the test within the benchmark, as the "
-                "article does",
-            ),
-            Option(
-                "--speedup",
-                many=True,
-                parse=positive,
-                metavar="FACTOR",
-                help="say with which confidence the winner is more than this much faster; may be repeated",
-            ),
+        "deciding",
+        Option(
+            "--r LEVEL",
+            "confidence of the speedup; may be repeated (default: 0.95 and 0.99)",
+            many=True,
+            parse=proportion,
         ),
-        *in_group("output", *folding("the bounds of the speedups, and what others would claim")),
-        *in_group("output", Option("--json", flag=True, help="write everything as JSON")),
+        Option(
+            "--alpha-benchmark RISK",
+            "risk of the test within a benchmark, below 0.5 (default: 0.05 from 5 runs, 0.10 below)",
+            parse=proportion,
+        ),
+        Option(
+            "--scores [relative|given]",
+            "relative to the reference's median, so that every benchmark counts alike (default), or the "
+            "values as they are: scores, higher is better",
+            default="relative",
+        ),
+        Option(
+            "--rule [exact|paper]",
+            "null distributions: exact given the ties (default), or the article's tables and normal "
+            "approximations",
+            default="exact",
+        ),
+        Option(
+            "--literal-signs",
+            "keep a difference of medians that contradicts the test within the benchmark, as the article "
+            "does",
+        ),
+        Option(
+            "--speedup FACTOR",
+            "say with which confidence the winner is more than this much faster; may be repeated",
+            many=True,
+        ),
+        "output",
+        *folding("the bounds of the speedups, and what others would claim"),
+        Option("--json", "write everything as JSON"),
         *pages(),
         *reading(),
     ],
@@ -98,10 +86,7 @@ def run(args: Args, console: Console) -> int:
             candidate=candidate,
             confidences=args.r,
             speedups=args.speedup,
-            scores=args.scores,
-            alpha_benchmark=args.alpha_benchmark,
-            rule=args.rule,
-            literal_signs=args.literal_signs,
+            **args.take("scores", "alpha_benchmark", "rule", "literal_signs"),
         )
         for problem in result.problems:
             console.remark(problem)

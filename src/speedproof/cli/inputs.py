@@ -15,19 +15,12 @@ from speedproof.reporting.names import enumerate_names
 
 def load(paths: Sequence[str], args: Args) -> sp.Suite:
     """Read all files of a command into one suite."""
+    how = vars(args)
+    chosen = {name: how[name] for name in ("by", "rows", "match", "reference") if how.get(name)}
     suite = sp.read(
-        *paths,
-        format=args.format,
-        unit=args.unit,
-        columns=columns_of(args),
-        wide=args.wide,
-        by=getattr(args, "by", None) or (),
-        rows=getattr(args, "rows", None) or (),
-        match=getattr(args, "match", None) or "name",
-        reference=getattr(args, "reference", None),
-        where=args.where,
+        *paths, columns=columns_of(args), **args.take("format", "unit", "wide", "where"), **chosen
     )
-    if getattr(args, "reference", None) is not None and len(suite.versions) > 1:
+    if "reference" in chosen and len(suite.versions) > 1:
         args.reference = version_given(args.reference, suite.versions)
     return suite
 

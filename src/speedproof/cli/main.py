@@ -56,8 +56,7 @@ class Program(click.Group):
     def __init__(self) -> None:
         version = Option(
             "--version",
-            flag=True,
-            help="show the version",
+            "show the version",
             expose_value=False,
             is_eager=True,
             callback=_show_version,

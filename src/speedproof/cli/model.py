@@ -3,97 +3,54 @@
 from __future__ import annotations
 
 import speedproof as sp
-from speedproof.api.given import proportion
-from speedproof.cli.command import Args, Command, Option, in_group
+from speedproof.cli.command import Args, Command, Option
 from speedproof.cli.console import Console
 from speedproof.cli.inputs import load, report_leftovers, select
-from speedproof.cli.options import files, folding, mixture, pages, reading, selecting, whole
+from speedproof.cli.options import files, folding, mixture, pages, reading, selecting
 from speedproof.cli.outputs import check_outputs, write_answer
 
 COMMAND = Command(
-    (
-        "Fit a Gaussian mixture to each sample (K and variances chosen by BIC) and test it by a "
-        "parametric bootstrap of the Kolmogorov-Smirnov distance. Where rounding makes "
-        "values equal and the test rejects, both are repeated with a model of the rounding."
-    ),
-    (
-        "  speedproof model results.json\n"
-        "  speedproof model results.json --only 'json_*' --bootstrap 1000 --jobs 2\n"
-        "  speedproof model times.txt --unit ms --json\n  speedproof model old.json new.json --fast --metrics\n"
-        "  speedproof model times.txt --quantile 0.99 --below 12ms --observations"
-    ),
+    "Fit a Gaussian mixture to each sample (K and variances chosen by BIC) and test it by a "
+    "parametric bootstrap of the Kolmogorov-Smirnov distance. Where rounding makes "
+    "values equal and the test rejects, both are repeated with a model of the rounding.",
+    "  speedproof model results.json\n"
+    "  speedproof model results.json --only 'json_*' --bootstrap 1000 --jobs 2\n"
+    "  speedproof model times.txt --unit ms --json\n  speedproof model old.json new.json --fast --metrics\n"
+    "  speedproof model times.txt --quantile 0.99 --below 12ms --observations",
     [
         files(),
         *selecting(),
         *mixture(),
-        *in_group(
-            "modelling",
-            Option(
-                "--components",
-                parse=whole,
-                metavar="K",
-                excludes="max_components bootstrap fast undersampling ignore_rounding",
-                help="exactly K; the test of fit is left out, as it is made for a K that BIC chose",
-            ),
+        Option(
+            "--components K",
+            "exactly K; the test of fit is left out, as it is made for a K that BIC chose",
+            excludes="max_components bootstrap fast undersampling ignore_rounding",
         ),
-        *in_group(
-            "testing",
-            Option(
-                "--bootstrap",
-                parse=whole,
-                default=200,
-                metavar="N",
-                help="bootstrap samples of the test; 0: no test (default: 200)",
-            ),
-            Option(
-                "--fast",
-                flag=True,
-                help="stop adding components early in the bootstrap; p may shift a little",
-            ),
-            Option(
-                "--undersampling",
-                parse=proportion,
-                metavar="C",
-                help="bootstrap samples hold C n values (default: 0.9, from 200 values on 0.8)",
-            ),
-            Option(
-                "--ignore-rounding",
-                flag=True,
-                help="do not repeat a fit that is rejected with a model of the rounding",
-            ),
+        "testing",
+        Option("--bootstrap N", "bootstrap samples of the test; 0: no test (default: 200)", default=200),
+        Option("--fast", "stop adding components early in the bootstrap; p may shift a little"),
+        Option(
+            "--undersampling C", "bootstrap samples hold C n values (default: 0.9, from 200 values on 0.8)"
         ),
-        *in_group(
-            "asking",
-            Option(
-                "--quantile",
-                many=True,
-                parse=proportion,
-                metavar="P",
-                help="the value below which a run stays with probability P",
-            ),
-            Option(
-                "--below",
-                many=True,
-                metavar="VALUE",
-                help="the chance that a run takes at most VALUE: 12ms",
-            ),
-            Option(
-                "--metrics",
-                flag=True,
-                help="compare versions: mean distance (I1), chance to be faster (I2), chance to be the "
-                "fastest (I3), number of modes (I4)",
-            ),
-            Option("--observations", flag=True, help="list the values that fall into each component"),
-            Option(
-                "--delta",
-                default="0",
-                needs="metrics",
-                metavar="VALUE",
-                help="with --metrics: head start in I2 = P[X < Y + VALUE]",
-            ),
+        Option("--ignore-rounding", "do not repeat a fit that is rejected with a model of the rounding"),
+        "asking",
+        Option("--quantile P", "the value below which a run stays with probability P", many=True),
+        Option("--below VALUE", "the chance that a run takes at most VALUE: 12ms", many=True),
+        Option(
+            "--metrics",
+            "compare versions: mean distance (I1), chance to be faster (I2), chance to be the fastest "
+            "(I3), number of modes (I4)",
         ),
+        Option("--observations", "list the values that fall into each component"),
+        Option(
+            "--delta VALUE",
+            "with --metrics: head start in I2 = P[X < Y + VALUE]",
+            default="0",
+            needs="metrics",
+        ),
+        "options",
         *folding("the components of every mixture, with a histogram", what="sample"),
-        Option("--json", flag=True, help="write the models as JSON"),
+        Option("--json", "write the models as JSON"),
         *pages(),
         *reading(),
     ],
@@ -109,20 +66,11 @@ def run(args: Args, console: Console) -> int:
     with console.progress("modelling", len(suite.samples)) as ticker:
         result = sp.model(
             suite,
-            components=args.components,
-            max_components=args.max_components,
-            bootstrap=args.bootstrap,
-            fast=args.fast,
-            undersampling=args.undersampling,
             rounding=not args.ignore_rounding,
-            seed=args.seed,
-            jobs=args.jobs,
-            quantiles=args.quantile or (),
-            below=args.below or (),
-            metrics=args.metrics,
-            delta=args.delta,
-            observations=args.observations,
+            quantiles=args.quantile,
             done=ticker.advance,
+            **args.take("components", "max_components", "bootstrap", "fast", "undersampling", "seed", "jobs"),
+            **args.take("below", "metrics", "delta", "observations"),
         )
     for problem in result.problems:
         console.remark(problem)

@@ -1,4 +1,4 @@
-"""Options that several commands share, and the values that options take."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import speedproof as sp
-from speedproof.api.given import alpha_of, proportion
-from speedproof.cli.command import Args, Argument, Option, ParamType, in_group
+from speedproof.api.given import alpha_of
+from speedproof.cli.command import Args, Argument, Option, ParamType
 from speedproof.errors import UsageError
 from speedproof.reporting.formats import FORMATS
 
@@ -25,66 +25,6 @@ FAILING = {
     "not-faster": frozenset({"slower", "equivalent", "undecided"}),
 }
 """The verdicts that each condition of ``--fail-on`` names."""
-
-LEAST_RISK = 1e-9
-
-
-def risk(text: str) -> float:
-    """Parse a risk, from 1e-9 on."""
-    value = proportion(text)
-    if value < LEAST_RISK:
-        raise ValueError(f"{text!r} is a risk below {LEAST_RISK:g}, the smallest that the tests support")
-    return value
-
-
-def confidence(text: str) -> float:
-    """Parse a confidence level, one minus a risk."""
-    value = proportion(text)
-    if 1 - value < 0.999999 * LEAST_RISK:
-        raise ValueError(f"{text!r} leaves a risk below {LEAST_RISK:g}, the smallest that the tests support")
-    return value
-
-
-def positive(text: str) -> float:
-    """Parse a factor: positive and finite."""
-    try:
-        value = float(text)
-    except ValueError:
-        raise ValueError(f"{text!r} is not a number") from None
-    if not 0 < value < float("inf"):
-        raise ValueError(f"{text!r} is not a positive number")
-    return value
-
-
-_SECONDS = {"s": 1, "sec": 1, "m": 60, "min": 60, "h": 3600}
-
-
-def seconds(text: str) -> float:
-    """Parse a time to wait: seconds, or with a unit as in 2m, finite and not negative."""
-    number = text.strip().rstrip("abcdefghijklmnopqrstuvwxyz")
-    unit = text.strip().removeprefix(number)
-    try:
-        value = float(number) * _SECONDS[unit or "s"]
-    except (ValueError, KeyError):
-        raise ValueError(f"{text!r} is not a time; give seconds, or a unit as in 90s, 2m or 1h") from None
-    if not 0 <= value < float("inf"):
-        raise ValueError(f"{text!r} is not a waiting time; give seconds, 0 or more")
-    return value
-
-
-def positive_seconds(text: str) -> float:
-    """Parse a time that something may take, in seconds: finite and above 0."""
-    value = seconds(text)
-    if value == 0:
-        raise ValueError(f"{text!r} leaves no time; give more than 0 seconds")
-    return value
-
-
-def whole(text: str) -> int:
-    """Parse a whole number that is not negative."""
-    if not (text.isascii() and text.isdigit()):
-        raise ValueError(f"{text!r} is not a whole number of at least 0")
-    return int(text)
 
 
 class _FormatName(ParamType):
@@ -103,97 +43,75 @@ class _FormatName(ParamType):
 
 def files(help: str = "result files or folders") -> Argument:
     """The files of a command."""
-    return Argument("files", metavar="FILE...", many=True, help=help)
+    return Argument("files", "FILE...", help, many=True)
 
 
-def reading() -> list[Option]:
+def reading() -> list[Option | str]:
     """How files are read."""
-    return in_group(
+    return [
         "reading",
         Option(
-            "--format", type=_FormatName(), metavar="NAME",
-            help="read every file as this format instead of detecting it (see 'speedproof formats')",
+            "--format NAME",
+            "read every file as this format instead of detecting it (see 'speedproof formats')",
+            parse=_FormatName(),
         ),
-        Option("--unit", metavar="UNIT", help="unit of numbers whose file names none, for example ms"),
+        Option("--unit UNIT", "unit of numbers whose file names none, for example ms"),
         Option(
-            "--wide", choices=["version", "benchmark"],
-            help="what the columns of a wide CSV file are (default: version, or runs where they are numbered)",
-        ),
-        Option(
-            "--column", many=True, metavar="ROLE=NAME",
-            help=
-"the column of a CSV file that plays a role (benchmark, version, value, unit, process, "
-"metric or run); "
-
-            "may be repeated",
+            "--wide [version|benchmark]",
+            "what the columns of a wide CSV file are (default: version, or runs where they are numbered)",
         ),
         Option(
-            "--benchmark-columns", metavar="A,B",
-            help="the columns of a CSV file that name a benchmark together, for example program,threads",
-        ),
-        Option("--version-column", metavar="NAME", help="the column of a CSV file that names the version"),
-        Option("--where", metavar="SQL", help="rows of a corpus to read: \"version in ('3.12', '3.13')\""),
-    )  # fmt: skip
-
-
-def choosing(metric: str = "the metric to compare, or 'all' (default: time)") -> list[Option]:
-    """Which benchmarks and metrics."""
-    return in_group(
-        "choosing",
-        Option("--metric", metavar="NAME", help=metric),
-        Option(
-            "--only",
+            "--column ROLE=NAME",
+            "the column of a CSV file that plays a role (benchmark, version, value, unit, process, metric "
+            "or run); may be repeated",
             many=True,
-            metavar="PATTERN",
-            help="only benchmarks that match, as 'json_*'; may be repeated",
         ),
         Option(
-            "--skip", many=True, metavar="PATTERN", help="leave out benchmarks that match; may be repeated"
+            "--benchmark-columns A,B",
+            "the columns of a CSV file that name a benchmark together, for example program,threads",
         ),
-    )
+        Option("--version-column NAME", "the column of a CSV file that names the version"),
+        Option("--where SQL", "rows of a corpus to read: \"version in ('3.12', '3.13')\""),
+    ]
 
 
-def selecting() -> list[Option]:
-    """Which benchmarks, metrics and reference."""
-    own = in_group(
+def choosing(metric: str = "the metric to compare, or 'all' (default: time)") -> list[Option | str]:
+    """Which benchmarks and metrics."""
+    return [
         "choosing",
-        Option("--reference", metavar="VERSION", help="the version to compare against (default: the first)"),
+        Option("--metric NAME", metric),
+        Option("--only PATTERN", "only benchmarks that match, as 'json_*'; may be repeated", many=True),
+        Option("--skip PATTERN", "leave out benchmarks that match; may be repeated", many=True),
+    ]
+
+
+def selecting() -> list[Option | str]:
+    """Which benchmarks, metrics and reference."""
+    return [
+        "choosing",
+        Option("--reference VERSION", "the version to compare against (default: the first)"),
         Option(
-            "--by",
-            metavar="FIELD",
-            help="tell versions apart by a field of the files or of the names (lib of f:lib=ACM, format of "
+            "--by FIELD",
+            "tell versions apart by a field of the files or of the names (lib of f:lib=ACM, format of "
             "F/format=json; several: lib,size)",
         ),
+        Option("--rows FIELD", "name benchmarks by such fields only; name is what precedes the parameters"),
         Option(
-            "--rows",
-            metavar="FIELD",
-            help="name benchmarks by such fields only; name is what precedes the parameters",
+            "--match [name|position]", "how the benchmarks of several files are matched (default: by name)"
         ),
-        Option(
-            "--match",
-            choices=["name", "position"],
-            help="how the benchmarks of several files are matched (default: by name)",
-        ),
-    )
-    return [*own, *choosing()]
+        *choosing(),
+    ]
 
 
 def risk_options() -> list[Option]:
     """The risk, as either of its two names."""
     return [
         Option(
-            "--alpha",
-            parse=risk,
-            metavar="RISK",
+            "--alpha RISK",
+            "risk of a wrong verdict, in each direction (default: 0.05)",
             excludes="confidence",
-            help="risk of a wrong verdict, in each direction (default: 0.05)",
         ),
-        Option(
-            "--confidence",
-            parse=confidence,
-            metavar="LEVEL",
-            help="1 - alpha: how sure every bound is (default: 0.95)",
-        ),
+        Option("--confidence LEVEL", "1 - alpha: how sure every bound is (default: 0.95)"),
     ]
 
 
@@ -209,26 +127,26 @@ def rule_options() -> list[Option]:
     return [
         *risk_options(),
         Option(
-            "--margin", parse=proportion, metavar="SHARE",
-            help="speedups proven to lie within 1/(1+SHARE) and 1+SHARE are equivalent, for example 2%",
+            "--margin SHARE",
+            "speedups proven to lie within 1/(1+SHARE) and 1+SHARE are equivalent, for example 2%",
         ),
         Option(
-            "--nested", choices=["process", "pool"], default="process",
-            help="values of one process are not independent: use one value a process (default) or pool them",
+            "--nested [process|pool]",
+            "values of one process are not independent: use one value a process (default) or pool them",
+            default="process",
         ),
-        Option("--always-welch", flag=True, help="mean: never pool variances after an F test"),
+        Option("--always-welch", "mean: never pool variances after an F test"),
         Option(
-            "--ks-rule", choices=["legacy", "r422"], default="legacy",
-            help=
-"median: Kolmogorov-Smirnov p-values as in the article's R (default) or exact under ties "
-"(R >= 4.2)"
-,
+            "--ks-rule [legacy|r422]",
+            "median: Kolmogorov-Smirnov p-values as in the article's R (default) or exact under ties (R >="
+            " 4.2)",
+            default="legacy",
         ),
         Option(
-            "--bootstrap", flag=True,
-            help="2009 protocol: go on with the bootstrap where it asks for 30 runs or the bootstrap",
+            "--bootstrap",
+            "2009 protocol: go on with the bootstrap where it asks for 30 runs or the bootstrap",
         ),
-    ]  # fmt: skip
+    ]
 
 
 _RULES_OF = {
@@ -250,10 +168,9 @@ def refuse_rules(args: Args, protocols: Sequence[str]) -> None:
 def store_option() -> Option:
     """``--store`` of comparisons and gates."""
     return Option(
-        "--store",
-        metavar="PLACE",
-        help="hold verdicts against how much sessions of one commit differ, as the store of 'speedproof history' "
-        "tells",
+        "--store PLACE",
+        "hold verdicts against how much sessions of one commit differ, as the store of 'speedproof "
+        "history' tells",
     )
 
 
@@ -263,67 +180,49 @@ def rules_of(args: Args) -> Rules:
 
     return Rules(
         alpha=alpha_of(confidence_of(args)),
-        nested=args.nested,
-        always_welch=args.always_welch,
-        ks_rule=args.ks_rule,
-        margin=args.margin,
-        bootstrap=args.bootstrap,
+        **args.take("nested", "always_welch", "ks_rule", "margin", "bootstrap"),
     )
 
 
 def folding(details: str, what: str = "benchmark") -> list[Option]:
     """What shows more than the sheet."""
     return [
-        Option("--all", flag=True, help=f"every {what}, not only the clearest"),
-        Option("--details", flag=True, help=details),
+        Option("--all", f"every {what}, not only the clearest"),
+        Option("--details", details),
     ]
 
 
-def pages(html: str = "one HTML page", markdown: str = "Markdown") -> list[Option]:
+def pages(html: str = "one HTML page", markdown: str = "Markdown") -> list[Option | str]:
     """What every command has that makes a report to read; ``-`` is standard output."""
-    return in_group(
+    return [
         "output",
-        Option("--html", metavar="FILE", help=f"write {html}; - is standard output"),
-        Option("--markdown", metavar="FILE", help=f"write {markdown}; - is standard output"),
-        Option("--github-summary", flag=True, help="append the Markdown to $GITHUB_STEP_SUMMARY"),
-    )
+        Option("--html FILE", f"write {html}; - is standard output"),
+        Option("--markdown FILE", f"write {markdown}; - is standard output"),
+        Option("--github-summary", "append the Markdown to $GITHUB_STEP_SUMMARY"),
+    ]
 
 
-def outputs() -> list[Option]:
+def outputs() -> list[Option | str]:
     """What writes comparisons to a file, one option a format; ``-`` is standard output, in place of the sheet."""
     of_pages = {name: FORMATS[name].help for name in ("html", "markdown")}
     more = [
-        Option(f"--{name}", metavar="FILE", help=f"write {found.help}; - is standard output")
+        Option(f"--{name} FILE", f"write {found.help}; - is standard output")
         for name, found in FORMATS.items()
         if name not in of_pages
     ]
-    return [*pages(**of_pages), *in_group("output", *more)]
+    return [*pages(**of_pages), *more]
 
 
 def max_components() -> Option:
     """What chooses the size of mixtures."""
-    return Option(
-        "--max-components",
-        parse=whole,
-        default=9,
-        metavar="K",
-        help="largest number of components (default: 9)",
-    )
+    return Option("--max-components K", "largest number of components (default: 9)", default=9)
 
 
-def mixture() -> list[Option]:
+def mixture() -> list[Option | str]:
     """What commands have that fit mixtures."""
-    return in_group(
+    return [
         "modelling",
         max_components(),
-        Option(
-            "--seed", parse=whole, default=0, metavar="SEED", help="seed of all random numbers (default: 0)"
-        ),
-        Option(
-            "--jobs",
-            parse=whole,
-            default=1,
-            metavar="THREADS",
-            help="threads that share the work (default: 1)",
-        ),
-    )
+        Option("--seed SEED", "seed of all random numbers (default: 0)", default=0),
+        Option("--jobs THREADS", "threads that share the work (default: 1)", default=1),
+    ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import speedproof as sp
-from speedproof.cli.command import Args, Command, Option, in_group
+from speedproof.cli.command import Args, Command, Option
 from speedproof.cli.console import Console
 from speedproof.cli.inputs import load, report_leftovers, select
 from speedproof.cli.options import files, max_components, reading, selecting
@@ -14,34 +14,27 @@ from speedproof.errors import UsageError
 KINDS = ("histogram", "cdf", "order", "violins", "qq", "forest")
 
 COMMAND = Command(
-    (
-        "Draw each benchmark: the histograms of all its versions on one axis, with the fitted "
-        "mixtures and their components, or their violins side by side; or each sample: its distribution "
-        "function against the model, its runs in order coloured by component, or its normal and log-normal "
-        "probability plots; or all speedups over the reference in one picture (forest). A few "
-        "values so far out "
-        "that they would squeeze the others are not drawn, and the picture says how many. Needs matplotlib: "
-        "pip install matplotlib."
-    ),
-    (
-        "  speedproof plot old.json new.json -o histograms.svg\n"
-        "  speedproof plot results.json --kind order --only json_dumps -o order.png\n"
-        "  speedproof plot gcc.json clang.json icc.json --kind violins -o versions.pdf\n"
-        "  speedproof plot old.json new.json --kind forest -o speedups.svg\n"
-        "With several pictures, benchmark and version are added to each file's name."
-    ),
+    "Draw each benchmark: the histograms of all its versions on one axis, with the fitted "
+    "mixtures and their components, or their violins side by side; or each sample: its distribution "
+    "function against the model, its runs in order coloured by component, or its normal and log-normal "
+    "probability plots; or all speedups over the reference in one picture (forest). A few "
+    "values so far out "
+    "that they would squeeze the others are not drawn, and the picture says how many. Needs matplotlib: "
+    "pip install matplotlib.",
+    "  speedproof plot old.json new.json -o histograms.svg\n"
+    "  speedproof plot results.json --kind order --only json_dumps -o order.png\n"
+    "  speedproof plot gcc.json clang.json icc.json --kind violins -o versions.pdf\n"
+    "  speedproof plot old.json new.json --kind forest -o speedups.svg\n"
+    "With several pictures, benchmark and version are added to each file's name.",
     [
         files(),
         Option(
-            "-o",
-            "--output",
-            required=True,
-            metavar="PATH",
-            help="the file of the picture; ends in .svg, .png, .pdf or .html",
+            "-o, --output PATH", "the file of the picture; ends in .svg, .png, .pdf or .html", required=True
         ),
-        Option("--kind", choices=KINDS, default="histogram", help="which picture (default: histogram)"),
+        Option("--kind", "which picture (default: histogram)", choices=KINDS, default="histogram"),
         *selecting(),
-        *in_group("modelling", max_components()),
+        "modelling",
+        max_components(),
         *reading(),
     ],
 )

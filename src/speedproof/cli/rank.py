@@ -3,49 +3,38 @@
 from __future__ import annotations
 
 import speedproof as sp
-from speedproof.cli.command import Args, Command, Option, in_group
+from speedproof.cli.command import Args, Command, Option
 from speedproof.cli.console import Console
 from speedproof.cli.inputs import load, report_leftovers, select
-from speedproof.cli.options import confidence, files, folding, mixture, pages, reading, selecting, whole
+from speedproof.cli.options import files, folding, mixture, pages, reading, selecting
 from speedproof.cli.outputs import check_outputs, pages_wanted, write_answer
 
 COMMAND = Command(
-    (
-        "For each benchmark: the chance that one run of a version beats one run of every other "
-        "(counted in the samples, and by their mixtures), with bootstrap intervals; which "
-        "versions are not told "
-        "apart (?) and whose runs are not what the tests assume (!); which version to run often "
-        "or rarely; for "
-        "two versions, what happened to their modes."
-    ),
-    (
-        "  speedproof rank gcc.json clang.json icc.json\n"
-        "  speedproof rank results/ --only 'json_*' --details --jobs 2\n"
-        "  speedproof rank old.txt new.txt --unit ms --json"
-    ),
+    "For each benchmark: the chance that one run of a version beats one run of every other "
+    "(counted in the samples, and by their mixtures), with bootstrap intervals; which "
+    "versions are not told "
+    "apart (?) and whose runs are not what the tests assume (!); which version to run often "
+    "or rarely; for "
+    "two versions, what happened to their modes.",
+    "  speedproof rank gcc.json clang.json icc.json\n"
+    "  speedproof rank results/ --only 'json_*' --details --jobs 2\n"
+    "  speedproof rank old.txt new.txt --unit ms --json",
     [
         files(),
         *selecting(),
         *mixture(),
-        *in_group(
-            "intervals",
-            Option(
-                "--resamples",
-                parse=whole,
-                default=200,
-                metavar="N",
-                help="bootstrap samples behind the intervals of mixtures (default: 200)",
-            ),
-            Option(
-                "--confidence",
-                parse=confidence,
-                default=0.95,
-                metavar="LEVEL",
-                help="of each interval, and of all claims on a benchmark together (default: 0.95)",
-            ),
+        "intervals",
+        Option(
+            "--resamples N", "bootstrap samples behind the intervals of mixtures (default: 200)", default=200
         ),
+        Option(
+            "--confidence LEVEL",
+            "of each interval, and of all claims on a benchmark together (default: 0.95)",
+            default=0.95,
+        ),
+        "options",
         *folding("each benchmark's modes, mixtures and warnings"),
-        Option("--json", flag=True, help="write the ranking as JSON"),
+        Option("--json", "write the ranking as JSON"),
         *pages(),
         *reading(),
     ],
@@ -68,15 +57,10 @@ def run(args: Args, console: Console) -> int:
     with console.progress("ranking", len(suite.benchmarks)) as ticker:
         result = sp.rank(
             suite,
-            reference=args.reference,
             metric="all",
-            confidence=args.confidence,
-            resamples=args.resamples,
-            max_components=args.max_components,
             mixtures=mixtures,
-            seed=args.seed,
-            jobs=args.jobs,
             done=ticker.advance,
+            **args.take("reference", "confidence", "resamples", "max_components", "seed", "jobs"),
         )
     for problem in result.problems:
         console.remark(problem)

@@ -14,25 +14,17 @@ from speedproof.reporting.stored import read_document
 from speedproof.reporting.versions import reports
 
 COMMAND = Command(
-    (
-        "Report comparisons that 'speedproof compare --json' wrote, without computing them again. "
-        "With the samples in it (--with-samples) the HTML report draws them, too."
-    ),
-    (
-        "  speedproof compare old.json new.json --json --with-samples > results.json\n"
-        "  speedproof report results.json                        the answer again\n"
-        "  speedproof report results.json --html report.html\n"
-        "  speedproof report results.json --markdown - --junit tests.xml"
-    ),
+    "Report comparisons that 'speedproof compare --json' wrote, without computing them again. "
+    "With the samples in it (--with-samples) the HTML report draws them, too.",
+    "  speedproof compare old.json new.json --json --with-samples > results.json\n"
+    "  speedproof report results.json                        the answer again\n"
+    "  speedproof report results.json --html report.html\n"
+    "  speedproof report results.json --markdown - --junit tests.xml",
     [
-        Argument(
-            "results", metavar="RESULTS.json", help="output of 'compare --json'; - reads standard input"
-        ),
-        Option("--all", flag=True, help="every benchmark, not only those that changed most"),
-        Option(
-            "--details", flag=True, help="the other protocols, corrections and numbers of the whole suite"
-        ),
-        Option("--explain", flag=True, help="every check, test and rule behind each verdict"),
+        Argument("results", "RESULTS.json", "output of 'compare --json'; - reads standard input"),
+        Option("--all", "every benchmark, not only those that changed most"),
+        Option("--details", "the other protocols, corrections and numbers of the whole suite"),
+        Option("--explain", "every check, test and rule behind each verdict"),
         *outputs(),
     ],
 )

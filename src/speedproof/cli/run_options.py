@@ -9,9 +9,9 @@ from pathlib import PurePath
 
 import click
 
-from speedproof.api.given import proportion
-from speedproof.cli.command import Argument, Command, Option, in_group
-from speedproof.cli.options import FAILING, pages, positive_seconds, risk_options, seconds, whole
+from speedproof.cli.command import Argument, Command, Option
+from speedproof.cli.options import FAILING, pages, risk_options
+from speedproof.cli.values import positive_seconds
 
 DRIVERS = ["criterion", "go", "google-benchmark", "hyperfine", "jmh", "pyperf", "pytest-benchmark"]
 _SHELL = "--shell"
@@ -55,10 +55,8 @@ def _each_revision(words: Sequence[str]) -> list[str]:
 
 
 COMMAND = _Run(
-    (
-        "Run versions of a program in random order, block by block, until it is proven which is faster "
-        "and by how much at least, at a risk that holds however often one looks."
-    ),
+    "Run versions of a program in random order, block by block, until it is proven which is faster "
+    "and by how much at least, at a risk that holds however often one looks.",
     "  speedproof run './old -x' './new -x'              the reference first\n"
     "  speedproof run --name old './a' --name new './b'  with names\n"
     "  speedproof run './sort-{v} {n}' -L v old,new -L n 10,1000\n"
@@ -77,221 +75,140 @@ COMMAND = _Run(
     [
         Argument(
             "commands",
-            metavar="COMMAND...",
-            help="quoted commands, the reference first; or '-- PROGRAM ARG ...' for the last of them",
+            "COMMAND...",
+            "quoted commands, the reference first; or '-- PROGRAM ARG ...' for the last of them",
             many=True,
             required=False,
         ),
-        *in_group(
-            "what is measured",
-            Option(
-                "--name", "-n", many=True, metavar="NAME", help="name of the next version; may be repeated"
-            ),
-            Option("--benchmark", default="command", metavar="NAME", help="what the commands have in common"),
-            Option(
-                "-L",
-                "--parameter-list",
-                nargs=2,
-                many=True,
-                metavar="NAME VALUES",
-                help="comma-separated values for {NAME} in the commands: a benchmark each; with a single "
-                "command the first list makes the versions",
-            ),
-            Option(
-                "--parameter-scan",
-                "-P",
-                nargs=3,
-                many=True,
-                metavar="NAME FROM TO",
-                help="the numbers from FROM to TO as values for {NAME}",
-            ),
-            Option(
-                "--parameter-step-size",
-                "-D",
-                metavar="STEP",
-                needs="parameter_scan",
-                help="of --parameter-scan (default: 1)",
-            ),
-            Option("--suite", metavar="FILE", help="TOML file of benchmarks x versions"),
-            Option(
-                "--revisions",
-                many=True,
-                metavar="REVISION...",
-                help="git revisions of the repository here, the reference first; A..B for all between, "
-                "WORKTREE for the files as they are",
-            ),
-            Option("--build", default="", metavar="CMD", help="builds a revision, in a tree of its own"),
-            Option(
-                "--build-env",
-                many=True,
-                metavar="NAME",
-                help="a variable that builds depend on, as CFLAGS",
-            ),
-            Option(
-                "--builds",
-                parse=whole,
-                metavar="K",
-                help="build each revision K times, {seed} in --build being another number every time, and give "
-                "every block builds of its own: what is proven is then of the code; --runs are those of one build "
-                "(default: 5)",
-            ),
-            Option(
-                "--plan",
-                flag=True,
-                help="measure a pilot only (3 builds of each, 5 runs a build), and say how many builds and runs "
-                "a proof needs, and what they cost",
-            ),
-            Option(
-                "--control",
-                flag=True,
-                help="build the reference once more and measure that, too: verdicts no larger than what two "
-                "builds of one source differ by are withheld",
-            ),
-            Option(
-                "--driver",
-                choices=DRIVERS,
-                help="each command is this tool's: its benchmarks are compared one by one, from short "
-                "invocations in random order, and those that are decided are measured no longer",
-            ),
-            Option(
-                "--unaffected",
-                many=True,
-                metavar="NAME",
-                help="a benchmark that the change cannot touch: when it differs, verdicts no larger are withheld",
-            ),
-            Option("--reference", metavar="NAME", help="the version to compare against (default: the first)"),
-            Option("--calibrate", flag=True, help="measure one command against itself"),
-            Option(
-                "--seed", parse=whole, metavar="N", help="seed of the random order (default: a fresh one)"
-            ),
+        "what is measured",
+        Option("--name, -n NAME", "name of the next version; may be repeated", many=True),
+        Option("--benchmark NAME", "what the commands have in common", default="command"),
+        Option(
+            "-L, --parameter-list NAME VALUES",
+            "comma-separated values for {NAME} in the commands: a benchmark each; with a single command "
+            "the first list makes the versions",
+            many=True,
         ),
-        *in_group(
-            "around the runs",
-            Option(
-                "--warmup",
-                "-w",
-                default="1",
-                metavar="N",
-                help="runs of each version that do not count, before those that do (default: 1), or 'auto'",
-            ),
-            Option("--setup", default="", metavar="CMD", help="once for each version before its runs"),
-            Option("--prepare", default="", metavar="CMD", help="before each run, not measured"),
-            Option("--conclude", default="", metavar="CMD", help="after each run, not measured"),
-            Option("--cleanup", default="", metavar="CMD", help="once for each version after its runs"),
-            Option("--input", default=os.devnull, metavar="FILE", help="standard input of each run"),
-            Option(
-                "--output",
-                choices=["null", "capture"],
-                default="null",
-                help="discard standard output (default), or keep it for error messages",
-            ),
-            Option(
-                _SHELL,
-                default="",
-                metavar="[=SHELL]",
-                help="run the commands in a shell: --shell for sh, --shell=bash for another; its start-up is "
-                "measured, too",
-            ),
-            Option(
-                "--env",
-                many=True,
-                metavar="[VERSION:]KEY=VALUE",
-                help="add to the environment of every version or of one",
-            ),
-            Option("--cwd", default="", metavar="DIR", help="working directory of the commands"),
-            Option(
-                "--timeout",
-                parse=positive_seconds,
-                metavar="S",
-                help="end a run's whole process group after this",
-            ),
-            Option("--no-shell", "-N", flag=True, help="start the commands directly (the default)"),
-            Option(
-                "--ignore-failure",
-                "-i",
-                flag=True,
-                help="leave runs out that fail or lack the deciding metric instead of stopping",
-            ),
-            Option("--cpu", metavar="LIST", help="pin to these CPUs, for example 2 or 2,3"),
+        Option(
+            "--parameter-scan, -P NAME FROM TO", "the numbers from FROM to TO as values for {NAME}", many=True
         ),
-        *in_group(
-            "metrics",
-            Option(
-                "--metric",
-                many=True,
-                metavar="NAME[:UNIT][:DIRECTION]=REGEX",
-                help="a number in the program's output; DIRECTION is 'lower' or 'higher'",
-            ),
-            Option("--decide-by", metavar="METRIC", help="the metric that decides (default: time)"),
-            Option("--perf", metavar="EVENTS", help="counters of 'perf stat', for example instructions"),
-            Option("--energy", flag=True, help="energy of the processor packages (RAPL)"),
+        Option("--parameter-step-size, -D STEP", "of --parameter-scan (default: 1)", needs="parameter_scan"),
+        Option("--suite FILE", "TOML file of benchmarks x versions"),
+        Option(
+            "--revisions REVISION...",
+            "git revisions of the repository here, the reference first; A..B for all between, WORKTREE for"
+            " the files as they are",
+            many=True,
         ),
-        *in_group(
-            "stopping",
-            *risk_options(),
-            Option(
-                "--gate",
-                flag=True,
-                help="hold every benchmark to --margin (default: 2%): stop when it is proven lost or kept; exit "
-                "with 0 (pass), 1 (fail) or 3 (undecided)",
-            ),
-            Option(
-                "--margin",
-                parse=proportion,
-                metavar="SHARE",
-                help="stop also when proven equal within this, for example 1%",
-            ),
-            Option(
-                "--precision",
-                parse=proportion,
-                metavar="SHARE",
-                help="stop when the bounds are this close, for example 0.5%",
-            ),
-            Option(
-                "--min-runs", parse=whole, metavar="N", help="no fewer runs of each version (default: 10)"
-            ),
-            Option("--max-runs", parse=whole, metavar="N", help="no more runs of each version"),
-            Option("--runs", "-r", parse=whole, metavar="N", help="exactly N runs of each version"),
-            Option(
-                "--max-time",
-                parse=seconds,
-                default=60.0,
-                metavar="S",
-                help="seconds (or 2m, 1h) for each benchmark (default: 60); with --gate for all together",
-            ),
-            Option(
-                "--stop-at-proof",
-                flag=True,
-                help="stop at the first verdict; by default measuring goes on until the bound holds at least half "
-                "of the observed difference",
-            ),
+        Option("--build CMD", "builds a revision, in a tree of its own", default=""),
+        Option("--build-env NAME", "a variable that builds depend on, as CFLAGS", many=True),
+        Option(
+            "--builds K",
+            "build each revision K times, {seed} in --build being another number every time, and give "
+            "every block builds of its own: what is proven is then of the code; --runs are those of one "
+            "build (default: 5)",
         ),
-        *in_group(
-            "results",
-            Option("--save", metavar="FILE", help="results file to append to (default: a new one)"),
-            Option("--resume", metavar="FILE", help="go on with the last session's plan of this file"),
-            Option(
-                "--review",
-                metavar="FILE",
-                help="measure nothing: the verdict on the last session of this file",
-            ),
-            Option(
-                "--fail-on",
-                choices=list(FAILING),
-                many=True,
-                help="exit with code 1 when this is the verdict on some candidate; may be repeated",
-            ),
-            Option("--export-hyperfine", "--export-json", metavar="FILE", help="also write hyperfine's JSON"),
-            Option("--json", flag=True, help="write the findings as JSON"),
+        Option(
+            "--plan",
+            "measure a pilot only (3 builds of each, 5 runs a build), and say how many builds and runs a "
+            "proof needs, and what they cost",
         ),
+        Option(
+            "--control",
+            "build the reference once more and measure that, too: verdicts no larger than what two builds "
+            "of one source differ by are withheld",
+        ),
+        Option(
+            "--driver",
+            "each command is this tool's: its benchmarks are compared one by one, from short invocations "
+            "in random order, and those that are decided are measured no longer",
+            choices=DRIVERS,
+        ),
+        Option(
+            "--unaffected NAME",
+            "a benchmark that the change cannot touch: when it differs, verdicts no larger are withheld",
+            many=True,
+        ),
+        Option("--reference NAME", "the version to compare against (default: the first)"),
+        Option("--calibrate", "measure one command against itself"),
+        Option("--seed N", "seed of the random order (default: a fresh one)"),
+        "around the runs",
+        Option(
+            "--warmup, -w N",
+            "runs of each version that do not count, before those that do (default: 1), or 'auto'",
+            default="1",
+            parse=str,
+        ),
+        Option("--setup CMD", "once for each version before its runs", default=""),
+        Option("--prepare CMD", "before each run, not measured", default=""),
+        Option("--conclude CMD", "after each run, not measured", default=""),
+        Option("--cleanup CMD", "once for each version after its runs", default=""),
+        Option("--input FILE", "standard input of each run", default=os.devnull),
+        Option(
+            "--output [null|capture]",
+            "discard standard output (default), or keep it for error messages",
+            default="null",
+        ),
+        Option(
+            "--shell [=SHELL]",
+            "run the commands in a shell: --shell for sh, --shell=bash for another; its start-up is measured, too",
+            default="",
+        ),
+        Option("--env [VERSION:]KEY=VALUE", "add to the environment of every version or of one", many=True),
+        Option("--cwd DIR", "working directory of the commands", default=""),
+        Option("--timeout S", "end a run's whole process group after this", parse=positive_seconds),
+        Option("--no-shell, -N", "start the commands directly (the default)"),
+        Option(
+            "--ignore-failure, -i", "leave runs out that fail or lack the deciding metric instead of stopping"
+        ),
+        Option("--cpu LIST", "pin to these CPUs, for example 2 or 2,3"),
+        "metrics",
+        Option(
+            "--metric NAME[:UNIT][:DIRECTION]=REGEX",
+            "a number in the program's output; DIRECTION is 'lower' or 'higher'",
+            many=True,
+        ),
+        Option("--decide-by METRIC", "the metric that decides (default: time)"),
+        Option("--perf EVENTS", "counters of 'perf stat', for example instructions"),
+        Option("--energy", "energy of the processor packages (RAPL)"),
+        "stopping",
+        *risk_options(),
+        Option(
+            "--gate",
+            "hold every benchmark to --margin (default: 2%): stop when it is proven lost or kept; exit "
+            "with 0 (pass), 1 (fail) or 3 (undecided)",
+        ),
+        Option("--margin SHARE", "stop also when proven equal within this, for example 1%"),
+        Option("--precision SHARE", "stop when the bounds are this close, for example 0.5%"),
+        Option("--min-runs N", "no fewer runs of each version (default: 10)"),
+        Option("--max-runs N", "no more runs of each version"),
+        Option("--runs, -r N", "exactly N runs of each version"),
+        Option(
+            "--max-time S",
+            "seconds (or 2m, 1h) for each benchmark (default: 60); with --gate for all together",
+            default=60.0,
+        ),
+        Option(
+            "--stop-at-proof",
+            "stop at the first verdict; by default measuring goes on until the bound holds at least half "
+            "of the observed difference",
+        ),
+        "results",
+        Option("--save FILE", "results file to append to (default: a new one)"),
+        Option("--resume FILE", "go on with the last session's plan of this file"),
+        Option("--review FILE", "measure nothing: the verdict on the last session of this file"),
+        Option(
+            "--fail-on",
+            "exit with code 1 when this is the verdict on some candidate; may be repeated",
+            choices=list(FAILING),
+            many=True,
+        ),
+        Option("--export-hyperfine, --export-json FILE", "also write hyperfine's JSON"),
+        Option("--json", "write the findings as JSON"),
         *pages("a page with what is proven, charts and checks"),
-        *in_group(
-            "output",
-            Option(
-                "--junit",
-                metavar="FILE",
-                help="write JUnit XML: a slowdown, or a fail with --gate, is a failure; - is standard output",
-            ),
+        Option(
+            "--junit FILE",
+            "write JUnit XML: a slowdown, or a fail with --gate, is a failure; - is standard output",
         ),
     ],
 )

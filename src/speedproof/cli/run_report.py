@@ -6,13 +6,44 @@ import shlex
 from collections.abc import Collection
 from pathlib import Path
 
-from speedproof.api.ended_sessions import EndedSession, GateOutcome, SessionResult, StopRules, ended
+from speedproof.api.ended_sessions import EndedSession, GateOutcome, SessionResult, ended
+from speedproof.api.run_sessions import SessionQuestion, judged
 from speedproof.cli.command import Args
 from speedproof.cli.console import Console
+from speedproof.cli.options import FAILING
 from speedproof.cli.outputs import context_of, write_outputs, write_whole
 from speedproof.reporting.formats import Reported
 from speedproof.reporting.model import Report, Text
 from speedproof.reporting.names import enumerate_names
+
+FAILED = 1
+ERROR = 2
+INTERRUPTED = 130
+_GATE_CODES: dict[GateOutcome, int] = {"pass": 0, "fail": FAILED, "undecided": 3}
+
+
+def _exit_code(
+    args: Args, question: SessionQuestion, outcome: SessionResult, answer: GateOutcome | None
+) -> int:
+    """2 when some version has no run that counts or a cleanup failed, 1 when a ``--fail-on`` condition is met."""
+    if outcome.measured.interrupted:
+        return INTERRUPTED
+    if outcome.measured.fruitless or outcome.measured.unfinished:
+        return ERROR
+    if answer is not None:
+        return _GATE_CODES[answer]
+    failing = frozenset[str]().union(*(FAILING[name] for name in args.fail_on))
+    return FAILED if any(finding.verdict in failing for finding in judged(outcome, question)) else 0
+
+
+def _at_gate(question: SessionQuestion, outcome: SessionResult) -> GateOutcome | None:
+    """Pass when all pass, fail when one does or a candidate lacks one; nothing without ``--gate``."""
+    if question.rules.gate is None:
+        return None
+    outcomes = {finding.gate for finding in judged(outcome, question)}
+    if outcome.measured.absent or "fail" in outcomes:
+        return "fail"
+    return "pass" if outcomes == {"pass"} else "undecided"
 
 
 def report(
@@ -20,13 +51,15 @@ def report(
     console: Console,
     path: Path,
     names: Collection[str],
-    rules: StopRules,
+    question: SessionQuestion,
     outcome: SessionResult,
-    answer: GateOutcome | None,
-    code: int,
-) -> None:
-    """Write everything that was asked for."""
-    found = ended(path, names, rules, outcome, args.decide_by, calibrating=args.calibrate, planning=args.plan)
+) -> int:
+    """Write everything that was asked for; the exit code of the command."""
+    answer = _at_gate(question, outcome)
+    code = _exit_code(args, question, outcome, answer)
+    found = ended(
+        path, names, question.rules, outcome, args.decide_by, calibrating=args.calibrate, planning=args.plan
+    )
     _remark(console, found)
     if args.export_hyperfine:
         write_whole(Path(args.export_hyperfine), found.to_hyperfine())
@@ -51,6 +84,7 @@ def report(
             console.write(shown)
         for line in found.alone() if alone else ():
             console.write(Report("", (Text(line),)))
+    return code
 
 
 def _remark(console: Console, found: EndedSession) -> None:

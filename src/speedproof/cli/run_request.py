@@ -6,15 +6,18 @@ import os
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from speedproof.api.given import alpha_of
 from speedproof.api.run_start import (
     Gate,
     PlannedBenchmark,
+    SessionLine,
     SessionOptions,
     StopRules,
     StoredSession,
     WantedMetrics,
+    Warmup,
     recorded,
     wanted_metrics,
 )
@@ -23,6 +26,9 @@ from speedproof.cli.console import Console
 from speedproof.cli.options import confidence_of
 from speedproof.cli.run_plan import PLANNED
 from speedproof.errors import UsageError
+
+if TYPE_CHECKING:
+    from speedproof.api.run_sessions import SessionQuestion
 
 # What a resumed session takes over from the last: these change what is measured ...
 _MEASURED = (
@@ -159,13 +165,27 @@ def unaffected_of(args: Args, plan: Sequence[PlannedBenchmark]) -> tuple[str, ..
     return found
 
 
-def warmup_of(text: str) -> int | None:
+def question_of(args: Args, head: SessionLine, rules: StopRules) -> SessionQuestion:
+    """What is asked of the runs."""
+    from speedproof.api.run_sessions import SessionQuestion
+
+    return SessionQuestion(
+        args.decide_by,
+        head.units.get(args.decide_by, ("", ""))[1] == "higher",
+        rules,
+        args.control,
+        unaffected_of(args, head.benchmarks),
+        args.runs if args.builds and args.runs else 1,
+    )
+
+
+def warmup_of(text: str) -> Warmup:
     """The runs before those that count: a number, or ``auto``."""
     if text == "auto":
-        return None
+        return Warmup(None)
     if not text.isdecimal():
         raise UsageError(f"--warmup {text!r} is neither a number nor 'auto'")
-    return int(text)
+    return Warmup(int(text))
 
 
 def pin(cpus: str | None) -> None:

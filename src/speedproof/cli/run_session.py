@@ -20,6 +20,7 @@ from msgspec.structs import replace
 
 from speedproof.api.run_start import (
     StoredSession,
+    Warmup,
     discovered,
     forget_unmeasured,
     look_around,
@@ -38,6 +39,7 @@ from speedproof.cli.run_request import (
     kept,
     metrics_of,
     pin,
+    question_of,
     refuse_verdicts,
     rules_of,
     unaffected_of,
@@ -45,12 +47,11 @@ from speedproof.cli.run_request import (
 )
 from speedproof.errors import FormatError, SpeedproofError, UsageError
 
-INTERRUPTED = 130
 _ALONE_RUNS = 30
 _SAME_EVENT_SECONDS = 1.0
 # In the order in which it is needed; the last two are what NumPy loads at its first median and random number.
 _LOADED_LATE = (
-    "speedproof.sessions", "speedproof.formats", "speedproof.cli.run_measure", "speedproof.cli.run_report",
+    "speedproof.sessions", "speedproof.formats", "speedproof.cli.live", "speedproof.cli.run_report",
     "speedproof.protocols.suite", "numpy.ma", "numpy.random",
 )  # fmt: skip
 
@@ -71,7 +72,7 @@ def _carry_out(args: Args, console: Console, held: ExitStack) -> int:
     plan, absent = (last.benchmarks, last.absent) if last else plan_of(args, console, held)
     rules = rules_of(args, plan)
     files = same_files(args.resume, stored, plan)
-    warmup = 0 if args.driver else warmup_of(args.warmup)
+    warmup = Warmup(0) if args.driver else warmup_of(args.warmup)
     if (
         max(len(benchmark.versions) for benchmark in plan) == 1
         and args.max_runs is None
@@ -81,7 +82,7 @@ def _carry_out(args: Args, console: Console, held: ExitStack) -> int:
         rules = replace(rules, max_blocks=max(_ALONE_RUNS, rules.min_blocks))
     pin(args.cpu)
     started = datetime.now().astimezone()
-    path = Path(args.resume or args.save or fresh_name("speedproof", started))
+    path = Path(args.resume or args.save or _fresh_name(started))
     with ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="speedproof-"))
         metrics = metrics_of(args, Path(folder), console)
@@ -108,10 +109,23 @@ def _carry_out(args: Args, console: Console, held: ExitStack) -> int:
                 candidates = max(len(b.versions) for b in head.benchmarks) - 1
                 unaffected = len(unaffected_of(args, head.benchmarks))
                 check_tests(args, len(head.benchmarks), candidates, unaffected=unaffected)
-            from speedproof.cli.run_measure import exit_code, gate_outcome, measure
+            from speedproof.api.run_sessions import measured
+            from speedproof.cli.live import Watcher
 
-            executor = tool or metrics.executor
-            outcome = measure(args, console, path, head, stored, rules, warmup, executor)
+            question = question_of(args, head, rules)
+            with Watcher(console, metric=args.decide_by) as watcher:
+                outcome = measured(
+                    head,
+                    stored,
+                    question,
+                    metrics.executor,
+                    path,
+                    watch=watcher,
+                    warmup=warmup,
+                    ignore_failure=args.ignore_failure,
+                    tool=tool,
+                    tell=console.remark,
+                )
         except (SpeedproofError, OSError):
             _say_what_is_left(console, path, head.session, named=bool(args.save or args.resume))
             raise
@@ -120,10 +134,7 @@ def _carry_out(args: Args, console: Console, held: ExitStack) -> int:
     console.remark(f"results are in {path}")
     if outcome.measured.interrupted:
         console.remark(f"to go on: speedproof run --resume {shlex.quote(str(path))}")
-    code = INTERRUPTED if outcome.measured.interrupted else exit_code(args, head, rules, outcome)
-    answer = gate_outcome(args, head, rules, outcome)
-    report(args, console, path, [*head.resumes, head.session], rules, outcome, answer, code)
-    return code
+    return report(args, console, path, [*head.resumes, head.session], question, outcome)
 
 
 @contextmanager
@@ -144,25 +155,22 @@ def _loading() -> Iterator[None]:
 
 def _review(args: Args, console: Console) -> int:
     """The verdict on what a file holds."""
-    from speedproof.cli.run_measure import exit_code, gate_outcome, review
+    from speedproof.api.run_sessions import reviewed
     from speedproof.cli.run_report import report
 
     stored = _stored(args, console, args.review)
     refuse_verdicts(args)
     head, end = stored[-1].head, stored[-1].end
-    rules = rules_of(args, head.benchmarks)
-    outcome = review(args, stored, rules)
+    question = question_of(args, head, rules_of(args, head.benchmarks))
+    outcome = reviewed(stored, question)
     how = f"ended: {end.reason}" if end else "was killed before it ended, or goes on"
     console.remark(f"session {head.session}, started {head.started}, {how}")
     if not outcome.measured.tallies:
         raise FormatError(
             args.review, f"session {head.session}", "holds no run, so there is nothing to review"
         )
-    code = exit_code(args, head, rules, outcome)
-    answer = gate_outcome(args, head, rules, outcome)
     names = [s.head.session for s in stored]
-    report(args, console, Path(args.review), names, rules, outcome, answer, code)
-    return code
+    return report(args, console, Path(args.review), names, question, outcome)
 
 
 def _say_what_is_left(console: Console, path: Path, session: str, *, named: bool) -> None:
@@ -180,9 +188,9 @@ def _say_what_is_left(console: Console, path: Path, session: str, *, named: bool
             path.unlink()
 
 
-def fresh_name(what: str, started: datetime) -> str:
+def _fresh_name(started: datetime) -> str:
     """A file that is not there yet, though another session may have begun in the same second."""
-    stem = f"{what}-{started:%Y%m%d-%H%M%S}"
+    stem = f"speedproof-{started:%Y%m%d-%H%M%S}"
     names = (f"{stem}{suffix}.jsonl" for suffix in chain([""], map("-{}".format, count(2))))
     return next(name for name in names if not Path(name).exists())
 

@@ -12,8 +12,7 @@ from msgspec import Struct
 from msgspec.structs import fields
 
 from speedproof.api.gates import MULTIPLICITIES, Demand, Location, Multiplicity, Policy
-from speedproof.api.given import proportion
-from speedproof.cli.options import confidence
+from speedproof.api.given import level, proportion
 from speedproof.errors import FormatError
 
 FILE = "speedproof.toml"
@@ -136,7 +135,7 @@ def _margin(value: object) -> float:
 
 
 def _confidence(value: object) -> float:
-    return confidence(_number(value, '"95%" or 0.95'))
+    return level(_number(value, '"95%" or 0.95'))
 
 
 def _one_of(choices: Sequence[S]) -> Callable[[object], S]:

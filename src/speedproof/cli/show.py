@@ -9,15 +9,13 @@ from speedproof.cli.options import choosing, files, reading
 
 COMMAND = Command(
     "Show what was read from result files, and what was left out and why.",
-    (
-        "  speedproof show results.json\n"
-        "  speedproof show old.txt new.txt --unit ms\n"
-        "  speedproof show target/criterion --json"
-    ),
+    "  speedproof show results.json\n"
+    "  speedproof show old.txt new.txt --unit ms\n"
+    "  speedproof show target/criterion --json",
     [
         files(),
-        Option("--all", flag=True, help="every sample, not only the first"),
-        Option("--json", flag=True, help="write the samples with all values as JSON"),
+        Option("--all", "every sample, not only the first"),
+        Option("--json", "write the samples with all values as JSON"),
         *choosing("the metric to show (default: all)"),
         *reading(),
     ],

@@ -10,56 +10,40 @@ from speedproof.cli.options import folding, pages
 from speedproof.cli.outputs import check_outputs, write_answer
 
 COMMAND = Command(
-    (
-        "Run the Speedup-Test on a configuration of the original tool, a CSV file with the columns "
-        "Name,Sample1,Sample2,ConfLevel,Coef. Sample files are found beside the configuration, then in the "
-        "working directory."
-    ),
-    (
-        "  speedproof suite config.csv                       print the report\n"
-        "  speedproof suite config.csv --confidence 0.95 -o results\n"
-        "                                                    four files, results.*\n"
-        "  speedproof suite config.csv --weight fraction     weigh benchmarks by time\n"
-        "  speedproof suite config.csv --original            as the tool of 2010"
-    ),
+    "Run the Speedup-Test on a configuration of the original tool, a CSV file with the columns "
+    "Name,Sample1,Sample2,ConfLevel,Coef. Sample files are found beside the configuration, then in the "
+    "working directory.",
+    "  speedproof suite config.csv                       print the report\n"
+    "  speedproof suite config.csv --confidence 0.95 -o results\n"
+    "                                                    four files, results.*\n"
+    "  speedproof suite config.csv --weight fraction     weigh benchmarks by time\n"
+    "  speedproof suite config.csv --original            as the tool of 2010",
     [
-        Argument("config", metavar="CONFIG.csv", help="the configuration; - reads standard input"),
+        Argument("config", "CONFIG.csv", "the configuration; - reads standard input"),
         Option(
-            "--confidence",
-            "--conf-level",
+            "--confidence, --conf-level LEVEL",
+            "confidence level of every benchmark; without it each row's ConfLevel, else the highest level "
+            "at which the speedup is significant",
             parse=proportion,
-            metavar="LEVEL",
-            help="confidence level of every benchmark; without it each row's ConfLevel, else the highest "
-            "level at which the speedup is significant",
         ),
         Option(
-            "--weight",
-            choices=["custom", "equal", "fraction"],
+            "--weight [custom|equal|fraction]",
+            "weights in the overall gain: the Coef column (default), all equal, or the reference's times",
             default="custom",
-            help="weights in the overall gain: the Coef column (default), all equal, or the reference's "
-            "times",
         ),
         Option(
-            "--precision",
-            parse=proportion,
-            default=0.05,
-            metavar="R",
-            help="half width for the number of benchmarks needed (default: 0.05)",
+            "--precision R", "half width for the number of benchmarks needed (default: 0.05)", default=0.05
         ),
         Option(
-            "-o",
-            "--output",
-            metavar="PREFIX",
-            help="write PREFIX.report, .out, .warning and .error; --original writes CONFIG.report, ... without it",
+            "-o, --output PREFIX",
+            "write PREFIX.report, .out, .warning and .error; --original writes CONFIG.report, ... without it",
         ),
-        Option("--original", flag=True, help="follow the tool of 2010 instead of the article"),
-        Option("--always-welch", flag=True, help="mean: never pool variances after an F test"),
-        Option(
-            "--ks-rule", choices=["legacy", "r422"], default="legacy", help="median: see 'compare --help'"
-        ),
-        Option("--unit", metavar="UNIT", help="unit of numbers whose file names none"),
+        Option("--original", "follow the tool of 2010 instead of the article"),
+        Option("--always-welch", "mean: never pool variances after an F test"),
+        Option("--ks-rule [legacy|r422]", "median: see 'compare --help'", default="legacy"),
+        Option("--unit UNIT", "unit of numbers whose file names none"),
         *folding("the warnings on every benchmark"),
-        Option("--json", flag=True, help="write everything as JSON"),
+        Option("--json", "write everything as JSON"),
         *pages(),
     ],
 )
@@ -70,13 +54,8 @@ def run(args: Args, console: Console) -> int:
     check_outputs(args)
     result = sp.speedup_test(
         args.config,
-        confidence=args.confidence,
         weighting=args.weight,
-        precision=args.precision,
-        original=args.original,
-        always_welch=args.always_welch,
-        ks_rule=args.ks_rule,
-        unit=args.unit,
+        **args.take("confidence", "precision", "original", "always_welch", "ks_rule", "unit"),
     )
     prefix = args.output
     if prefix is None and args.original and not args.json and args.config != "-":
