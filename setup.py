@@ -20,7 +20,7 @@ def kernels(name: str, *headers: str) -> Extension:
 
 setup(
     ext_modules=[
-        kernels("speedproof.mixture._em", "data", "runs", "scout", "search", "table"),
+        kernels("speedproof.mixture._em", "data", "isa", "runs", "scout", "search", "steps", "table"),
         kernels("speedproof.stats._scan"),
     ],
     options={"bdist_wheel": {"py_limited_api": "cp311"}},

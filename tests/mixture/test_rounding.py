@@ -135,7 +135,7 @@ def test_replicates_against_the_full_search(n: int, step: float) -> None:
     f = fit_rounded(x, 1.0)
     rows = np.sort(f.model.rvs(n * 60, 7).reshape(60, n))
     np.rint(rows, out=rows)
-    full = rounding._search(rounding._cells(rows), 9)
+    full = rounding._search(rows, 9)
     exact = []
     for row, (w, mu, v), (K, _) in zip(rows, full.parameters, full.best, strict=True):
         exact.append(rounded_distance(row, MixtureModel(w[:K], mu[:K], np.sqrt(v[:K])), 1.0))

@@ -68,56 +68,24 @@ static int wants(const Search *s, int row, int K) {
     return K - s->best[2 * (size_t)row] <= s->patience;
 }
 
-/* Take every model whose BIC is near the best one on to convergence; returns 0 when memory runs out. */
-static int finish(const Search *s, int row, const Rules *rules, const Kernels *kernels, Mixture *mixtures) {
-    const double *x = s->x + (size_t)row * s->n;
-    double *loglik = s->loglik + (size_t)row * s->K_max * 2;
-    int32_t *steps = s->steps + (size_t)row * s->K_max * 2;
-    int32_t *best = s->best + 2 * (size_t)row;
-    if (best[0] == 0) return 1;
-    Rules fine = *rules;
-    fine.gain_relative = 0.0;
-    fine.gain_absolute = rules->finish_gain;
-    double bar = bic_of(loglik[2 * (best[0] - 1) + best[1]], s->n, best[0], best[1]) - rules->finish_margin;
-    for (int K = 2; K <= s->K_max; K++) {
-        for (int model = MODEL_E; model <= MODEL_V; model++) {
-            int cell = 2 * (K - 1) + model;
-            if (!(bic_of(loglik[cell], s->n, K, model) >= bar)) continue;
-            Mixture *m = &mixtures[cell];
-            Outcome o = em_run(kernels->e_step, x, s->n, K, model, &fine, m);
-            if (o.state == RUN_NO_MEMORY) return 0;
-            loglik[cell] = o.state == RUN_SINGULAR ? NAN : o.loglik;
-            steps[cell] = (o.state == RUN_UNFINISHED ? -1 : 1) * (abs(steps[cell]) + o.steps);
-        }
-    }
-    best[0] = 0;
-    for (int K = 1; K <= s->K_max; K++)
-        for (int model = MODEL_E; model <= MODEL_V; model++)
-            consider(s, row, K, model, &mixtures[2 * (K - 1) + model]);
-    return 1;
-}
-
 static int search_in_double(const Search *s, const Rules *rules, const Kernels *kernels) {
-    Mixture *mixtures = calloc(2 * (size_t)s->K_max, sizeof *mixtures);
-    int done = mixtures != NULL;
+    Mixture m;
+    int done = 1;
     for (int row = 0; done && row < s->rows; row++) {
         const double *x = s->x + (size_t)row * s->n;
-        record_single_gaussian(s, row, rules, &mixtures[0]);
+        record_single_gaussian(s, row, rules, &m);
         for (int K = 2; done && K <= s->K_max && wants(s, row, K); K++) {
             Rules own[2] = {*rules, *rules}; /* E is no bar to V */
             for (int model = MODEL_E; model <= MODEL_V; model++) own[model].needed = needed(s, row, K, model);
             for (int model = MODEL_E; done && model <= MODEL_V; model++) {
-                Mixture *m = &mixtures[2 * (K - 1) + model];
                 Outcome o = {0.0, 0, RUN_SINGULAR};
-                if (from_classes(x, start_of(s, row, K), s->n, K, model, rules, m))
-                    o = em_run(kernels->e_step, x, s->n, K, model, &own[model], m);
+                if (from_classes(x, start_of(s, row, K), s->n, K, model, rules, &m))
+                    o = em_run(kernels->e_step, x, s->n, K, model, &own[model], &m);
                 done = o.state != RUN_NO_MEMORY;
-                record(s, row, K, model, &o, m);
+                record(s, row, K, model, &o, &m);
             }
         }
-        if (done && rules->finish_gain > 0.0) done = finish(s, row, rules, kernels, mixtures);
     }
-    free(mixtures);
     return done;
 }
 

@@ -36,8 +36,8 @@ typedef struct {
 } Table;
 
 static Rules table_rules(const Table *t, double relative, double absolute, int steps) {
-    Rules r = {relative, absolute, t->floor, 1, steps, 1, 0, 0.0, 0.0, 0, -INFINITY};
-    return r;
+    return (Rules){.gain_relative = relative, .gain_absolute = absolute, .min_variance = t->floor, .max_steps = steps,
+                   .accelerate = 1, .clamp = 1, .needed = -INFINITY};
 }
 
 static int table_sound(const Table *t, int K, const Mixture *m) {

@@ -91,23 +91,8 @@ def analyse(
     progress: Progress | None = None,
 ) -> Analysis:
     """Fit a sample, test the fit, and describe its modes and its run order."""
-    shift = exponent(values)
-    if shift:  # beyond the range in which densities and squares are doubles: in another unit, and back
-        other = np.ldexp(np.asarray(values, dtype=np.float64), shift)
-        found = analyse(
-            other,
-            N=N,
-            seed=seed,
-            components=components,
-            K_max=K_max,
-            c=c,
-            fast=fast,
-            rounding=rounding,
-            jobs=jobs,
-            progress=progress,
-        )
-        return _in_unit(found, shift)
-    x = np.asarray(values, dtype=np.float64)
+    shift = exponent(values)  # to a unit in which densities and squares are doubles, and back
+    x = np.ldexp(np.asarray(values, dtype=np.float64), shift)
     fitted, test = fit(x, components=components, K_max=K_max), None
     if N > 0 and components is None:
         drawn, some, of_some = None, x, fitted
@@ -128,10 +113,11 @@ def analyse(
         Component(*map(float, row)) for row in zip(model.weights, model.means, model.sds, strict=True)
     )
     clear = clear_modes(fitted.model)
-    return Analysis(
+    found = Analysis(
         x.size, fitted.kind, parts, _modes(fitted, clear, x), fitted.loglik, fitted.bic, fitted.converged,
         fitted.resolution, test, mode_order(x, clear, seed=seed),
     )  # fmt: skip
+    return _in_unit(found, shift) if shift else found
 
 
 def _in_unit(found: Analysis, shift: int) -> Analysis:

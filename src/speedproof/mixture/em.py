@@ -7,7 +7,7 @@ sorted, standardised samples of one size, so that a bootstrap is one call.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from itertools import pairwise
 from types import ModuleType
@@ -15,6 +15,7 @@ from types import ModuleType
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
+from msgspec.structs import astuple
 
 from speedproof.arrays import FloatArray
 from speedproof.errors import UsageError
@@ -38,36 +39,21 @@ _COMPILED = _load_compiled()
 
 
 class StoppingRules(Struct, frozen=True):
-    """When an EM run stops.
+    """When an EM run stops; the compiled module takes it as a tuple, in this order.
 
-    References
-    ----------
-    .. [1] Varadhan, R., Roland, C., "Simple and globally convergent methods for accelerating the convergence
-       of any EM algorithm", Scandinavian Journal of Statistics 35, 2008.
+    It has converged when a step (a cycle, when accelerated) gains at most ``gain_relative (1 + |loglik|) +
+    gain_absolute``. Acceleration: R. Varadhan, C. Roland, "Simple and globally convergent methods for accelerating
+    the convergence of any EM algorithm", Scandinavian Journal of Statistics 35, 2008.
     """
 
-    # It has converged when a step (a cycle, when accelerated) gains at most ``gain_relative (1 + |loglik|) +
-    # gain_absolute``
     gain_relative: float
     gain_absolute: float
     min_variance: float  # a variance at or below this makes the model not estimable
     max_steps: int  # give up after so many EM steps; the last parameters stand
-    accelerate: bool  # squared extrapolation [1]_ every second step
+    accelerate: bool  # squared extrapolation every second step
     extra_step: bool  # keep one more M-step when it still moves the weights, as mclust does
-    # When positive: afterwards every model whose BIC is within the margin of the best goes on until a step
-    # gains at most ``finish_gain``
-    finish_gain: float = 0.0
-    finish_margin: float = 0.0
-    clamp: bool = False  # it is raised to that limit instead
+    clamp: bool = False  # a variance is raised to that limit instead
     give_up: bool = False  # in a search: end climbs that are far below what their model needs to win
-
-    @property
-    def packed(self) -> tuple[float, ...]:
-        """As the compiled module takes them."""
-        return (
-            self.gain_relative, self.gain_absolute, self.min_variance, self.clamp, self.max_steps,
-            self.accelerate, self.extra_step, self.finish_gain, self.finish_margin, self.give_up,
-        )  # fmt: skip
 
 
 SINGULAR = float(np.finfo(float).eps)
@@ -78,10 +64,11 @@ MCLUST = StoppingRules(1e-5, 0.0, SINGULAR, 100_000, accelerate=False, extra_ste
 """The rules of R's mclust, for data in their own unit."""
 REPLICATE = StoppingRules(1e-5, 0.0, SINGULAR, 600, accelerate=True, extra_step=False, give_up=True)
 """For bootstrap replicates: mclust's tolerance, reached by accelerated steps, and no climb without hope."""
-CONVERGED = StoppingRules(
-    1e-5, 0.0, SINGULAR, 6000, accelerate=True, extra_step=False, finish_gain=1e-11, finish_margin=10.0
-)
-"""For the fit of a sample: what may win is taken to convergence."""
+
+
+def free_parameters(K: int, model: int) -> int:
+    """What a model estimates: weights (K - 1), means (K), variances (1 or K)."""
+    return 2 if K == 1 else 2 * K if model == E else 3 * K - 1
 
 
 class Fits(Struct, frozen=True, eq=False):
@@ -184,81 +171,53 @@ def search(
     """Fit every K and model to every row and choose by BIC."""
     if not 1 <= K_max <= K_LIMIT:
         raise UsageError(f"K must lie in 1..{K_LIMIT}, not {K_max}")
-    run = _runner(kernel)
+    chosen = compiled(kernel)
     fits = Fits.empty(len(rows), K_max)
-    request = Request(rules, single, K_always, patience)
 
     def do(block: slice) -> None:
-        run(rows[block], starts if len(starts) == 1 else starts[block], request, fits.part(block))
+        part, own = fits.part(block), starts if len(starts) == 1 else starts[block]
+        if chosen is None:
+            from speedproof.mixture import em_numpy
+
+            begin = partial(em_numpy.start, rows[block], rules)
+            em_numpy.search(begin, rows.shape[1], own, rules, part, K_always=K_always, patience=patience)
+            return
+        chunk = np.ascontiguousarray(rows[block], dtype=np.float64)
+        chosen[0].search(
+            chunk, np.ascontiguousarray(own), part.loglik, part.parameters, part.best, part.steps,
+            *chunk.shape, K_max, astuple(rules), single, K_always, patience, chosen[1],
+        )  # fmt: skip
 
     over_blocks(do, len(rows), jobs)
     return fits
 
 
 def ks_distances(rows: FloatArray, fits: Fits, *, jobs: int = 1, kernel: str | None = None) -> FloatArray:
-    """Distance of each row's empirical distribution to its fitted mixture.
-
-    The supremum over all x of ``|F_n(x) - F(x)|``: both sides of each jump count.
-
-    NaN where nothing could be fitted.
-    """
-    distances = np.full(len(rows), np.nan)
-    if kernel == "numpy" or _COMPILED is None:
+    """Supremum over x of each row's distance to its mixture, both sides of each jump; NaN without one."""
+    chosen = compiled(kernel)
+    if chosen is None:
         from speedproof.mixture import em_numpy
 
         return em_numpy.ks_distances(rows, fits)
-    measure = _COMPILED.ks
-    K_max = fits.loglik.shape[1]
+    distances = np.full(len(rows), np.nan)
 
     def do(block: slice) -> None:
-        part = fits.part(block)
-        chunk = np.ascontiguousarray(rows[block])
-        measure(chunk, part.parameters, part.best, distances[block], *chunk.shape, K_max)
+        part, chunk = fits.part(block), np.ascontiguousarray(rows[block])
+        chosen[0].ks(chunk, part.parameters, part.best, distances[block], *chunk.shape, fits.loglik.shape[1])
 
     over_blocks(do, len(rows), jobs)
     return distances
 
 
-class Request(Struct, frozen=True):
-    """What is asked of the search, the same for every sample."""
-
-    rules: StoppingRules
-    single: bool
-    K_always: int
-    patience: int
-
-
-def _runner(kernel: str | None) -> Callable[[FloatArray, Ints, Request, Fits], None]:
+def compiled(kernel: str | None = None) -> tuple[ModuleType, int] | None:
+    """The compiled module and the number of a kernel, the best by default; None for NumPy."""
     if kernel == "numpy" or (kernel is None and _COMPILED is None):
-        from speedproof.mixture import em_numpy
-
-        return em_numpy.search
-    module, chosen = _chosen(kernel)
-    fill = module.search
-
-    def run(rows: FloatArray, starts: Ints, request: Request, fits: Fits) -> None:
-        chunk = np.ascontiguousarray(rows, dtype=np.float64)
-        fill(
-            chunk, np.ascontiguousarray(starts), fits.loglik, fits.parameters, fits.best, fits.steps,
-            *chunk.shape, fits.loglik.shape[1], request.rules.packed, request.single, request.K_always,
-            request.patience, chosen,
-        )  # fmt: skip
-
-    return run
-
-
-def _chosen(kernel: str | None) -> tuple[ModuleType, int]:
-    """The compiled module and the number of a kernel, the best by default."""
+        return None
     names = kernel_names()
     if _COMPILED is None or (kernel is not None and kernel not in names):
         known = ", ".join(name for name in (*names, "numpy") if name)
         raise UsageError(f"there is no kernel {kernel!r} here; available: {known}")
     return _COMPILED, names.index(kernel) if kernel else next(i for i, name in enumerate(names) if name)
-
-
-def compiled(kernel: str | None = None) -> tuple[ModuleType, int] | None:
-    """The compiled module and the number of a kernel, the best by default; None where it was not built."""
-    return None if _COMPILED is None and kernel is None else _chosen(kernel)
 
 
 def climb(
@@ -269,21 +228,20 @@ def climb(
     *,
     kernel: str | None = None,
 ) -> tuple[FloatArray, Ints]:
-    """EM on one sample from many mixtures.
+    """EM on one sample from many mixtures, which are changed.
 
     Log-likelihoods, NaN where a model is not estimable, and the steps made, negative where they ended before
     convergence.
     """
     kinds = np.ascontiguousarray(places, dtype=np.int32)
-    if kernel == "numpy" or (kernel is None and _COMPILED is None):
+    chosen = compiled(kernel)
+    if chosen is None:
         from speedproof.mixture import em_numpy
 
         return em_numpy.climb(x, mixtures, kinds, rules)
-    module, chosen = _chosen(kernel)
     loglik, steps = np.empty(len(kinds)), np.empty(len(kinds), np.int32)
-    module.climb(
-        x, mixtures, kinds, loglik, steps, len(kinds), x.size, mixtures.shape[2], rules.packed, chosen
-    )
+    sizes = len(kinds), x.size, mixtures.shape[2]
+    chosen[0].climb(x, mixtures, kinds, loglik, steps, *sizes, astuple(rules), chosen[1])
     return loglik, steps
 
 

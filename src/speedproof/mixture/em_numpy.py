@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
-from msgspec.structs import replace
 
 from speedproof.arrays import BoolArray, FloatArray
 from speedproof.mixture import em
 
 if TYPE_CHECKING:
-    from speedproof.mixture.em import Fits, Request, StoppingRules
+    from speedproof.mixture.em import Fits, StoppingRules
 
 Ints = npt.NDArray[np.int32]
 Indices = npt.NDArray[np.intp]
@@ -40,47 +39,50 @@ class Mixtures(Struct, eq=False):
 
 
 class Runs(Struct, eq=False):
-    """J runs of one K: their steps, where they stand, and what became of them.
+    """J runs of one K on n values: where they stand, and what became of them.
 
-    ``e_step`` takes the numbers of some runs and their mixtures and returns log-likelihoods and sums;
-    ``m_step`` takes these too and returns the next mixtures and which of them are sound.
+    ``e_step`` takes the numbers of some runs and their mixtures and returns log-likelihoods and sums.
     """
 
     e_step: Callable[[Indices, Mixtures], tuple[FloatArray, FloatArray]]
-    m_step: Callable[[Indices, Mixtures, FloatArray], tuple[Mixtures, BoolArray]]
+    n: int
+    common: BoolArray  # variance
+    rules: StoppingRules  # of the M-step
     mixtures: Mixtures
     loglik: FloatArray
     steps: Ints
     finished: BoolArray
     singular: BoolArray
     needed: FloatArray  # to win
-    reach: FloatArray  # from below it; see hopeless() in _em.c
-
-    @classmethod
-    def of_samples(
-        cls, x: FloatArray, common: BoolArray, start: Mixtures, sound: BoolArray, rules: StoppingRules
-    ) -> Runs:
-        """Runs on the samples x, shape (J, n)."""
-        n = x.shape[1]
-        return cls.begin(
-            lambda on, t: e_step(x[on], t),
-            lambda on, t, sums: m_step(n, common[on], t, sums, rules),
-            start,
-            sound,
-        )
+    reach: FloatArray  # from below it; see hopeless() in _em_steps.h
 
     @classmethod
     def begin(
         cls,
         e_step: Callable[[Indices, Mixtures], tuple[FloatArray, FloatArray]],
-        m_step: Callable[[Indices, Mixtures, FloatArray], tuple[Mixtures, BoolArray]],
+        n: int,
+        common: BoolArray,
+        rules: StoppingRules,
         start: Mixtures,
         sound: BoolArray,
     ) -> Runs:
         """Runs that have made no step; those whose start is not sound are over."""
-        count = sound.size
-        steps, never, reach = np.zeros(count, np.int32), np.full(count, -np.inf), np.zeros(count)
-        return cls(e_step, m_step, start, np.full(count, np.nan), steps, ~sound, ~sound, never, reach)
+        steps, never, reach = (
+            np.zeros(sound.size, np.int32),
+            np.full(sound.size, -np.inf),
+            np.zeros(sound.size),
+        )
+        unknown = np.full(sound.size, np.nan)
+        return cls(e_step, n, common, rules, start, unknown, steps, ~sound, ~sound, never, reach)
+
+    def m_step(self, on: Indices, t: Mixtures, sums: FloatArray) -> tuple[Mixtures, BoolArray]:
+        """The next mixtures of some runs, and which of them are sound."""
+        return m_step(self.n, self.common[on], t, sums, self.rules)
+
+    def outcome(self) -> tuple[FloatArray, Ints]:
+        """Log-likelihoods, NaN of what is not estimable, and the steps made, negative where they ended before."""
+        made = np.where(self.finished, self.steps, -self.steps)
+        return np.where(self.singular, np.nan, self.loglik), made
 
 
 def e_step(x: FloatArray, t: Mixtures) -> tuple[FloatArray, FloatArray]:
@@ -115,17 +117,27 @@ def m_step(
     return following, sound
 
 
-def search(rows: FloatArray, starts: Ints, request: Request, fits: Fits) -> None:
-    """Fill ``fits``: every K and model for every row, the best by BIC."""
-    rules = request.rules
+def search(
+    begin: Callable[[Ints, int], Runs],
+    n: int,
+    starts: Ints,
+    rules: StoppingRules,
+    fits: Fits,
+    *,
+    K_always: int = 0,
+    patience: int = 0,
+) -> None:
+    """Fill ``fits``: every K and model for every row of n values, the best by BIC.
+
+    ``begin`` takes the classes of every row and a number of models and returns the runs of each row in turn.
+    """
     count, K_max = fits.loglik.shape[:2]
-    n = rows.shape[1]
-    mixtures: dict[int, Mixtures] = {}
     for K in range(1, K_max + 1):
         line = starts[:, em.start_of(K) : em.start_of(K) + K + 1] if K > 1 else np.array([[0, n]], np.int32)
         classes = np.broadcast_to(line, (count, K + 1))
-        wanted = _wanted(K, fits, request)
-        runs = _start(rows, classes, 1 if K == 1 else 2, rules)
+        # Up to K_always, then until `patience` of them in a row brought nothing; patience 0: the full search.
+        wanted = (patience == 0) | (max(K_always, 1) >= K) | (K - fits.best[:, 0] <= patience)
+        runs = begin(classes, 1 if K == 1 else 2)
         runs.singular |= ~np.repeat(wanted, runs.singular.size // count)
         runs.finished |= runs.singular
         if rules.give_up and K > 1:
@@ -134,26 +146,27 @@ def search(rows: FloatArray, starts: Ints, request: Request, fits: Fits) -> None
             )
             runs.reach = np.tile([60.0, 30.0], count)
         (accelerated if rules.accelerate else _plain)(runs, rules)
-        record(fits, K, runs)
-        mixtures[K] = runs.mixtures
-        choose(fits, K, n, mixtures[K])
-    if rules.finish_gain > 0.0:
-        _finish(rows, rules, fits, mixtures)
+        loglik, steps = (values.reshape(count, -1) for values in runs.outcome())
+        models = loglik.shape[1]
+        fits.loglik[:, K - 1, :models], fits.steps[:, K - 1, :models] = loglik, steps
+        _choose(fits, K, n, runs.mixtures)
 
 
 def climb(x: FloatArray, mixtures: FloatArray, places: Ints, rules: StoppingRules) -> tuple[FloatArray, Ints]:
     """EM on one sample from many mixtures, shape (J, 3, K_max), which are changed."""
     loglik, steps = np.full(len(places), np.nan), np.zeros(len(places), np.int32)
+
+    def on_sample(some: Indices, t: Mixtures) -> tuple[FloatArray, FloatArray]:
+        return e_step(np.broadcast_to(x, (some.size, x.size)), t)
+
     for K in np.unique(places[:, 0]).tolist():
         on = np.flatnonzero(places[:, 0] == K)
-        start = Mixtures(*(np.ascontiguousarray(mixtures[on, part, :K]) for part in range(3)))
-        rows = np.broadcast_to(x, (on.size, x.size))
-        runs = Runs.of_samples(rows, places[on, 1] == em.E, start, np.ones(on.size, np.bool_), rules)
+        first = Mixtures(*(np.ascontiguousarray(mixtures[on, part, :K]) for part in range(3)))
+        runs = Runs.begin(on_sample, x.size, places[on, 1] == em.E, rules, first, np.ones(on.size, np.bool_))
         accelerated(runs, rules)
         t = runs.mixtures
         mixtures[on, :, :K] = np.stack([t.w, t.mu, t.v], axis=1)
-        loglik[on] = np.where(runs.singular, np.nan, runs.loglik)
-        steps[on] = np.where(runs.finished, runs.steps, -runs.steps)
+        loglik[on], steps[on] = runs.outcome()
     return loglik, steps
 
 
@@ -173,31 +186,22 @@ def ks_distances(rows: FloatArray, fits: Fits) -> FloatArray:
     return distances
 
 
-def _wanted(K: int, fits: Fits, request: Request) -> BoolArray:
-    """Which rows still want more components."""
-    if request.patience == 0 or max(request.K_always, 1) >= K:
-        return np.ones(len(fits.best), np.bool_)
-    return K - fits.best[:, 0] <= request.patience
-
-
-def _start(rows: FloatArray, classes: Ints, models: int, rules: StoppingRules) -> Runs:
+def start(rows: FloatArray, rules: StoppingRules, classes: Ints, models: int) -> Runs:
     """The M-step from classes, for E and V of each row in turn."""
     count, n = rows.shape
-    K = classes.shape[1] - 1
-    member = np.repeat(np.arange(K)[None], count, axis=0)
     sizes = np.diff(classes, axis=1)
+    K = sizes.shape[1]
     z = np.zeros((count, n, K))
     for row in range(count):
-        z[row, np.arange(n), np.repeat(member[row], sizes[row])] = 1.0
+        z[row, np.arange(n), np.repeat(np.arange(K), sizes[row])] = 1.0
     safe = np.maximum(sizes, 1)
     centre = np.where(sizes > 0, (z * rows[:, :, None]).sum(axis=1) / safe, 0.0)
     d = rows[:, :, None] - centre[:, None]
     sums = np.stack([sizes.astype(float), (z * d).sum(axis=1), (z * d * d).sum(axis=1)], axis=1)
-    common = np.tile(np.arange(models) == 0, count)
+    jobs, common = np.repeat(np.arange(count), models), np.tile(np.arange(models) == 0, count)
     origin = Mixtures(np.full((count, K), 1.0 / K), centre, np.ones((count, K)))
-    origin = origin[np.repeat(np.arange(count), models)]
-    t, sound = m_step(n, common, origin, np.repeat(sums, models, axis=0), rules)
-    return Runs.of_samples(np.repeat(rows, models, axis=0), common, t, sound, rules)
+    t, sound = m_step(n, common, origin[jobs], sums[jobs], rules)
+    return Runs.begin(lambda on, at: e_step(rows[jobs[on]], at), n, common, rules, t, sound)
 
 
 def _plain(runs: Runs, rules: StoppingRules) -> None:
@@ -219,7 +223,7 @@ def _plain(runs: Runs, rules: StoppingRules) -> None:
 
 
 def accelerated(runs: Runs, rules: StoppingRules) -> None:
-    """EM with squared extrapolation; see ``em_accelerated`` in ``_em_data.h``."""
+    """EM with squared extrapolation; see ``em_accelerated`` in ``_em_steps.h``."""
     count = runs.finished.size
     best = np.full(count, -np.inf)
     longest = np.ones(count)
@@ -279,16 +283,7 @@ def _extrapolate(
     return Mixtures(far[:, 0], far[:, 1], far[:, 2]), np.where(capped, 4.0 * longest, longest)
 
 
-def record(fits: Fits, K: int, runs: Runs) -> None:
-    """Enter what became of the runs of K."""
-    models = runs.finished.size // len(fits.best)
-    loglik = np.where(runs.singular, np.nan, runs.loglik)
-    steps = np.where(runs.finished, runs.steps, -runs.steps)
-    fits.loglik[:, K - 1, :models] = loglik.reshape(-1, models)
-    fits.steps[:, K - 1, :models] = steps.reshape(-1, models)
-
-
-def choose(fits: Fits, K: int, n: int, mixtures: Mixtures) -> None:
+def _choose(fits: Fits, K: int, n: int, mixtures: Mixtures) -> None:
     """Make K with E, then V, the best of each row whose BIC it raises."""
     models = mixtures.w.shape[0] // len(fits.best)
     for row, best in enumerate(fits.best):
@@ -303,37 +298,11 @@ def choose(fits: Fits, K: int, n: int, mixtures: Mixtures) -> None:
 
 
 def _bic(fits: Fits, row: int, K: int, model: int, n: int) -> float:
-    parameters = 2 if K == 1 else 2 * K if model == 0 else 3 * K - 1
-    return float(2.0 * fits.loglik[row, K - 1, model] - parameters * np.log(n))
+    return float(2.0 * fits.loglik[row, K - 1, model] - em.free_parameters(K, model) * np.log(n))
 
 
 def _needed(fits: Fits, row: int, K: int, model: int, n: int) -> float:
     """The log-likelihood above which a model would win."""
     of, kind = fits.best[row].tolist()
-    parameters = 2 * K if model == em.E else 3 * K - 1
-    return 0.5 * (_bic(fits, row, of, kind, n) + parameters * float(np.log(n))) if of else -np.inf
-
-
-def _finish(rows: FloatArray, rules: StoppingRules, fits: Fits, mixtures: dict[int, Mixtures]) -> None:
-    """Take every model whose BIC is near the best one of its row on to convergence."""
-    n = rows.shape[1]
-    fine = replace(rules, gain_relative=0.0, gain_absolute=rules.finish_gain)
-    bars = [
-        _bic(fits, row, K, model, n) - rules.finish_margin if K else np.inf
-        for row, (K, model) in enumerate(fits.best)
-    ]
-    for K in range(2, len(mixtures) + 1):
-        near = np.array(
-            [[_bic(fits, row, K, model, n) >= bar for model in (0, 1)] for row, bar in enumerate(bars)]
-        ).ravel()
-        jobs = np.flatnonzero(near)
-        sound = np.ones(jobs.size, np.bool_)
-        runs = Runs.of_samples(rows[jobs // 2], jobs % 2 == 0, mixtures[K][jobs], sound, fine)
-        accelerated(runs, fine)
-        mixtures[K][jobs] = runs.mixtures
-        steps = runs.steps + np.abs(fits.steps[jobs // 2, K - 1, jobs % 2])
-        fits.loglik[jobs // 2, K - 1, jobs % 2] = np.where(runs.singular, np.nan, runs.loglik)
-        fits.steps[jobs // 2, K - 1, jobs % 2] = np.where(runs.finished, steps, -steps)
-    fits.best[:, 0] = 0
-    for K, t in mixtures.items():
-        choose(fits, K, n, t)
+    penalty = em.free_parameters(K, model) * float(np.log(n))
+    return 0.5 * (_bic(fits, row, of, kind, n) + penalty) if of else -np.inf

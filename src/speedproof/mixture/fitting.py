@@ -270,27 +270,33 @@ def fit(
     if not 1 <= K_max <= em.K_LIMIT:
         raise UsageError(f"K must lie in 1..{em.K_LIMIT}, not {K_max}")
     if compatible:
-        return _as_mclust(np.sort(np.asarray(values, dtype=np.float64).ravel()), K_max)
+        return _as_mclust(values, K_max)
     found = table(u, K_max, _rounding(values, u, scale))
     candidates = ranked_candidates(found.loglik - n * log(scale), n)
     if components is not None:
         candidates = tuple(c for c in candidates if components == c.K)
         if not candidates:
             raise DataError(f"{n} values support no mixture of {components} components")
-    best = candidates[0]
-    place = best.K - 1, em.V if best.kind == "V" else em.E
-    w, mu, v = found.mixtures[place][:, : best.K]
+    place = candidates[0].K - 1, em.V if candidates[0].kind == "V" else em.E
+    return fitted(values, candidates, found.mixtures[place], found.converged[place], K_max, (centre, scale))
+
+
+def fitted(
+    values: npt.ArrayLike,
+    candidates: tuple[Candidate, ...],
+    parameters: FloatArray,
+    converged: object,
+    K_max: int,
+    unit: tuple[float, float] = (0.0, 1.0),
+    resolution: float | None = None,
+) -> MixtureFit:
+    """The fit of the first candidate; parameters are of values less the unit's centre, over its scale."""
+    x, best, (centre, scale) = np.array(values, dtype=np.float64).ravel(), candidates[0], unit
+    w, mu, v = parameters[:, : best.K]
+    model = MixtureModel(w, centre + scale * mu, scale * np.sqrt(v))
+    df = em.free_parameters(best.K, em.V if best.kind == "V" else em.E)
     return MixtureFit(
-        MixtureModel(w, centre + scale * mu, scale * np.sqrt(v)),
-        best.kind,
-        n,
-        best.loglik,
-        best.bic,
-        free_parameters(best.kind, best.K),
-        candidates,
-        bool(found.converged[place]),
-        K_max,
-        values=np.array(values, dtype=np.float64).ravel(),
+        model, best.kind, x.size, best.loglik, best.bic, df, candidates, bool(converged), K_max, resolution, x
     )
 
 
@@ -300,42 +306,25 @@ def _rounding(values: npt.ArrayLike, u: FloatArray, scale: float) -> float:
     return max(step, tick(u) or 0.0) / sqrt(2.0 * pi)
 
 
-def _as_mclust(x: FloatArray, K_max: int) -> MixtureFit:
-    row, n = x[np.newaxis], x.size
+def _as_mclust(values: npt.ArrayLike, K_max: int) -> MixtureFit:
+    row = np.sort(np.asarray(values, dtype=np.float64).ravel())[np.newaxis]
     found = em.search(row, em.quantile_starts(row, K_max, as_mclust=True), K_max, em.MCLUST)
-    candidates = ranked_candidates(found.loglik[0], n)
+    candidates = ranked_candidates(found.loglik[0], row.size)
     if not candidates:
         raise DataError(
             "no mixture can be estimated: every variance falls below mclust's absolute limit; scale the values"
         )
-    best = candidates[0]
-    w, mu, v = found.parameters[0, :, : best.K]
-    return MixtureFit(
-        MixtureModel(w, mu, np.sqrt(v)),
-        best.kind,
-        n,
-        best.loglik,
-        best.bic,
-        free_parameters(best.kind, best.K),
-        candidates,
-        bool(found.steps[0, best.K - 1, found.best[0, 1]] > 0),
-        K_max,
-    )
-
-
-def free_parameters(kind: Kind, K: int) -> int:
-    """Count what a model estimates: weights (K - 1), means (K), variances (1 or K)."""
-    return 2 if K == 1 else 2 * K if kind == "E" else 3 * K - 1
+    (K, model), steps = found.best[0], found.steps[0]
+    return fitted(values, candidates, found.parameters[0], steps[K - 1, model] > 0, K_max)
 
 
 def ranked_candidates(loglik: FloatArray, n: int) -> tuple[Candidate, ...]:
     """What could be estimated, in order of BIC; of equals the one with fewer components, E before V."""
     found: list[Candidate] = []
-    penalty = log(n)
     for K, pair in enumerate(loglik.tolist(), start=1):
         kinds: tuple[Kind, ...] = ("X",) if K == 1 else ("E", "V")
-        for kind, value in zip(kinds, pair, strict=False):
+        for model, (kind, value) in enumerate(zip(kinds, pair, strict=False)):
             if isfinite(value):
-                found.append(Candidate(kind, K, value, 2.0 * value - free_parameters(kind, K) * penalty))
+                found.append(Candidate(kind, K, value, 2.0 * value - em.free_parameters(K, model) * log(n)))
     found.sort(key=attrgetter("bic"), reverse=True)  # stable: equals stay in order
     return tuple(found)

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from speedproof.arrays import FloatArray, IntArray
+from speedproof.arrays import FloatArray
 from speedproof.errors import UsageError
 from speedproof.mixture.model import MixtureModel
 from speedproof.stats.special import ndtr
@@ -149,41 +149,21 @@ def least_of_samples(samples: Sequence[npt.ArrayLike]) -> Chances:
     change = np.log(np.where(last, 1, left - 1)) - np.log(left)
     logs = np.concatenate([[0.0], np.cumsum(change)])
     zeros = np.concatenate([[0], np.cumsum(last)])
-    sweep = _Sweep(pooled, version, arrays, logs, zeros)
-    strict, equal = _chances(sweep, "right"), _chances(sweep, "left")
-    return Chances(strict, equal, float(pooled.size * np.finfo(float).eps * (1.0 - logs[-1])))
 
+    def chances(side: Literal["left", "right"]) -> FloatArray:
+        """Mean over each version of the others' survival; equal values passed ("right") or not ("left")."""
+        passed = np.searchsorted(pooled, pooled, side)
+        own_left = np.empty(pooled.size)
+        for j, a in enumerate(arrays):
+            own_left[version == j] = a.size - np.searchsorted(a, a, side)
+        others_alive = zeros[passed] == (own_left == 0)
+        # Where a sample is used up the sum keeps log(1 / n) for it, so that is what is taken out.
+        own = np.log(np.maximum(own_left, 1.0)) - np.log(sizes[version])
+        product = np.where(others_alive, np.exp(logs[passed] - own), 0.0)
+        return np.asarray(np.bincount(version, weights=product, minlength=sizes.size) / sizes)
 
-class _Sweep(Struct, frozen=True, eq=False):
-    """Pooled values in order, their versions, and the sum of log S_l (and the zeros) after each."""
-
-    pooled: FloatArray
-    version: IntArray
-    arrays: list[FloatArray]
-    logs: FloatArray
-    zeros: IntArray
-
-
-def _chances(sweep: _Sweep, side: Literal["left", "right"]) -> FloatArray:
-    """Mean over each version of the others' survival; equal values passed ("right") or not ("left")."""
-    pooled, version = sweep.pooled, sweep.version
-    passed = _places_in_itself(pooled, side)
-    own_left = np.empty(pooled.size)
-    for j, a in enumerate(sweep.arrays):
-        own_left[version == j] = a.size - _places_in_itself(a, side)
-    sizes = np.array([a.size for a in sweep.arrays])
-    others_alive = sweep.zeros[passed] == (own_left == 0)
-    # Where a sample is used up the sum keeps log(1 / n) for it, so that is what is taken out.
-    own = np.log(np.maximum(own_left, 1.0)) - np.log(sizes[version])
-    product = np.where(others_alive, np.exp(sweep.logs[passed] - own), 0.0)
-    return np.asarray(np.bincount(version, weights=product, minlength=sizes.size) / sizes)
-
-
-def _places_in_itself(ascending: FloatArray, side: Literal["left", "right"]) -> IntArray:
-    """How many values are less than each, or at most as large."""
-    ends = np.append(np.flatnonzero(ascending[1:] > ascending[:-1]), ascending.size - 1) + 1
-    runs = np.diff(ends, prepend=0)
-    return np.repeat(ends - runs if side == "left" else ends, runs)
+    rounding = float(pooled.size * np.finfo(float).eps * (1.0 - logs[-1]))
+    return Chances(chances("right"), chances("left"), rounding)
 
 
 def least_of_mixtures(models: Sequence[MixtureModel]) -> Chances:

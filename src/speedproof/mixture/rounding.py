@@ -19,11 +19,11 @@ import numpy.typing as npt
 from msgspec import Struct
 from msgspec.structs import replace
 
-from speedproof.arrays import BoolArray, FloatArray
+from speedproof.arrays import BoolArray, FloatArray, IntArray
 from speedproof.errors import DataError, UsageError
 from speedproof.mixture import em
-from speedproof.mixture.em_numpy import Mixtures, Runs, accelerated, choose, record
-from speedproof.mixture.fitting import MixtureFit, free_parameters, ranked_candidates
+from speedproof.mixture.em_numpy import Mixtures, Runs, accelerated, search
+from speedproof.mixture.fitting import MixtureFit, fitted, ranked_candidates
 from speedproof.mixture.goodness import GoodnessOfFit, Progress, draw_samples, share_beyond
 from speedproof.mixture.grid import detect_resolution
 from speedproof.mixture.model import MixtureModel
@@ -96,24 +96,16 @@ def _e_step(values: FloatArray, counts: FloatArray, t: Mixtures) -> tuple[FloatA
     return loglik, np.stack(sums, axis=1)
 
 
-def _search(cells: _Cells, K_max: int) -> em.Fits:
-    """Every K and model for every row, in steps; see em.search."""
-    rows = len(cells.values)
-    fits = em.Fits.empty(rows, K_max)
-    expanded = np.stack(
-        [np.repeat(v, c.astype(int)) for v, c in zip(cells.values, cells.counts, strict=True)]
-    )
-    starts = em.quantile_starts(expanded, K_max)
-    for K in range(1, K_max + 1):
-        models = 1 if K == 1 else 2
-        jobs = np.repeat(np.arange(rows), models)
-        common = np.tile(np.arange(models) == 0, rows)
-        line = starts[:, em.start_of(K) : em.start_of(K) + K + 1] if K > 1 else np.array([[0, cells.n]])
-        start, sound = _from_classes(expanded, np.broadcast_to(line, (rows, K + 1)))
-        runs = _runs(cells, jobs, common, start[jobs], sound[jobs])
-        accelerated(runs, RULES)
-        record(fits, K, runs)
-        choose(fits, K, cells.n, runs.mixtures)
+def _search(rows: FloatArray, K_max: int) -> em.Fits:
+    """Every K and model for every row of rounded samples, in steps."""
+    cells, fits = _cells(rows), em.Fits.empty(len(rows), K_max)
+
+    def begin(classes: em.Ints, models: int) -> Runs:
+        start, sound = _from_classes(rows, classes)
+        jobs, common = np.repeat(np.arange(len(rows)), models), np.tile(np.arange(models) == 0, len(rows))
+        return _runs(cells, jobs, common, start[jobs], sound[jobs])
+
+    search(begin, rows.shape[1], em.quantile_starts(rows, K_max), RULES, fits)
     return fits
 
 
@@ -145,25 +137,13 @@ def _refitted(samples: FloatArray, K_max: int, K_always: int) -> list[MixtureMod
     return [m for m in models if m is not None]
 
 
-def _runs(
-    cells: _Cells, jobs: npt.NDArray[np.intp], common: BoolArray, start: Mixtures,
-    sound: BoolArray,
-) -> Runs:  # fmt: skip
-    def e_step(on: npt.NDArray[np.intp], t: Mixtures) -> tuple[FloatArray, FloatArray]:
+def _runs(cells: _Cells, jobs: IntArray, common: BoolArray, start: Mixtures, sound: BoolArray) -> Runs:
+    def e_step(on: IntArray, t: Mixtures) -> tuple[FloatArray, FloatArray]:
         return _e_step(cells.values[jobs[on]], cells.counts[jobs[on]], t)
 
-    def m_step(on: npt.NDArray[np.intp], t: Mixtures, sums: FloatArray) -> tuple[Mixtures, BoolArray]:
-        s0, s1, s2 = sums[:, 0], sums[:, 1], sums[:, 2]
-        alive = np.asarray((s0 > em.EMPTY).all(axis=1))
-        safe = np.where(s0 > em.EMPTY, s0, 1.0)
-        shift = s1 / safe
-        within = (s2 - shift * s1).sum(axis=1, keepdims=True) / cells.n
-        v = np.where(common[on, None], within, s2 / safe - shift**2)
-        following = Mixtures(s0 / cells.n, t.mu + shift, np.maximum(v, NARROWEST**2))
-        following[~alive] = t[~alive]
-        return following, alive
-
-    return Runs.begin(e_step, m_step, start, sound)
+    return Runs.begin(
+        e_step, cells.n, common, replace(RULES, min_variance=NARROWEST**2, clamp=True), start, sound
+    )
 
 
 def _from_classes(samples: FloatArray, classes: npt.NDArray[np.int32]) -> tuple[Mixtures, BoolArray]:
@@ -186,24 +166,11 @@ def fit_rounded(values: npt.ArrayLike, resolution: float, *, K_max: int = 9) -> 
         raise DataError("a mixture needs at least two finite values")
     steps, origin = _in_steps(x, resolution)
     K_max = min(K_max, int(np.unique(steps).size))
-    fits = _search(_cells(steps[np.newaxis]), K_max)
-    n = x.size
-    candidates = ranked_candidates(fits.loglik[0] - n * np.log(resolution), n)
-    best = candidates[0]
-    w, mu, v = fits.parameters[0, :, : best.K]
-    return MixtureFit(
-        MixtureModel(w, origin + resolution * mu, resolution * np.sqrt(v)),
-        best.kind,
-        n,
-        best.loglik,
-        best.bic,
-        free_parameters(best.kind, best.K),
-        candidates,
-        bool(fits.steps[0, best.K - 1, fits.best[0, 1]] > 0),
-        K_max,
-        resolution,
-        np.array(values, dtype=np.float64).ravel(),
-    )
+    fits = _search(steps[np.newaxis], K_max)
+    candidates = ranked_candidates(fits.loglik[0] - x.size * np.log(resolution), x.size)
+    (K, model), made = fits.best[0], fits.steps[0]
+    unit = origin, resolution
+    return fitted(values, candidates, fits.parameters[0], made[K - 1, model] > 0, K_max, unit, resolution)
 
 
 def _in_steps(x: FloatArray, resolution: float) -> tuple[FloatArray, float]:

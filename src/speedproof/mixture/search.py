@@ -57,8 +57,7 @@ class _Search(Struct):
 
     def bic(self, place: Place, loglik: float, points: int = 0) -> float:
         K, model = place
-        df = 2 if K == 1 else 2 * K if model == em.E else 3 * K - 1
-        return 2.0 * loglik * self.n / (points or self.x.size) - df * log(self.n)
+        return 2.0 * loglik * self.n / (points or self.x.size) - em.free_parameters(K, model) * log(self.n)
 
     def scout(self, mixtures: FloatArray, places: list[Place]) -> None:
         """Short climbs; what they reach waits, the highest first."""
@@ -174,7 +173,7 @@ def table(x: FloatArray, K_max: int, floor: float, *, kernel: str | None = None)
     found = BestMixtures(
         np.full((K_max, 2), np.nan), np.empty((K_max, 2, 3, K_max)), np.zeros((K_max, 2), np.int32)
     )
-    compiled = None if kernel == "numpy" else em.compiled(kernel)
+    compiled = em.compiled(kernel)
     if compiled is not None:
         module, chosen = compiled
         module.table(

@@ -6,9 +6,9 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from speedproof.arrays import FloatArray
+from speedproof.arrays import BoolArray, FloatArray
 from speedproof.stats.ranks import brunner_munzel
-from speedproof.stats.ratio import hold
+from speedproof.stats.ratio import Interval, hold
 from speedproof.stats.special import t_ppf, t_sf
 
 
@@ -25,34 +25,46 @@ class SuperiorityBounds(Struct, frozen=True):
     pvalue_less: FloatArray
 
 
+def chance_bounds(
+    chance: FloatArray,
+    se: FloatArray,
+    quantile: FloatArray,
+    separation: FloatArray | float,
+    faster: BoolArray,
+    slower: BoolArray,
+) -> Interval:
+    """Bounds of a chance on the scale of log odds, on the side of 1/2 that the verdicts say.
+
+    On the scale of the chance itself they miss in up to 18 % of samples instead of 5 % when it is near 1. However
+    the samples fall they stay within `separation`, the bound of complete separation: then min(n, m) disjoint pairs
+    all have x > y, which happens with probability at most P[X > Y]^min(n, m). Where the standard error is not
+    positive nothing else is known.
+    """
+    known = se > 0.0
+    p = np.where(known, chance, 0.5)
+    odds = np.log(p / (1.0 - p))
+    with np.errstate(over="ignore", invalid="ignore"):
+        width = np.where(known, quantile * se / (p * (1.0 - p)), np.inf)  # by the delta method
+        low, high = 1.0 / (1.0 + np.exp(width - odds)), 1.0 / (1.0 + np.exp(-width - odds))
+    low = np.where(chance == 1.0, separation, np.minimum(low, separation))
+    high = np.where(chance == 0.0, 1.0 - separation, np.maximum(high, 1.0 - separation))
+    return hold(low, high, faster, slower, equal=0.5)
+
+
 def probability_greater(x: npt.ArrayLike, y: npt.ArrayLike, alpha: float) -> SuperiorityBounds:
-    """P[X > Y] + P[X = Y] / 2 with one-sided bounds that hold under unequal spread.
+    """P[X > Y] + P[X = Y] / 2 with one-sided bounds that hold under unequal spread, as far as 0 and 1.
 
-    Within [0, 1]; 0 and 1 where nothing is known, such as for a single value that is not separated.
-
-    Brunner and Munzel's standard error and degrees of freedom, with Student's quantile, on the scale of log
-    odds: on the scale of the probability the bound misses in up to 18 % of samples instead of 5 % when
-    P[X > Y] is near 1. However the samples fall, the bound stays below alpha^(1 / min(n, m)), that of complete
-    separation: then min(n, m) disjoint pairs all have x > y, which happens with probability at most
-    P[X > Y]^min(n, m). So `pvalue` is the tail of Student's distribution at the log odds over their standard
-    error, but at least 2^-min(n, m). `low` above 1/2 implies that `brunner_munzel` rejects at alpha. The
-    simulated coverage is in docs/size-and-coverage.md.
+    Brunner and Munzel's standard error and degrees of freedom, with Student's quantile. `pvalue` is the tail of
+    Student's distribution at the log odds over their standard error, but at least 2^-min(n, m). `low` above 1/2
+    implies that `brunner_munzel` rejects at alpha. The simulated coverage is in docs/size-and-coverage.md.
     """
     r = brunner_munzel(x, y)
     fewer = min(np.shape(x)[-1], np.shape(y)[-1])
     known = r.se > 0.0
     p, df = np.where(known, r.estimate, 0.5), np.where(known, r.df, 1.0)
-    odds = np.log(p / (1.0 - p))
-    se = np.where(known, r.se, 1.0) / (p * (1.0 - p))  # of the log odds, by the delta method
-    upper = np.maximum(t_sf(odds / se, df), 0.5**fewer)
-    lower = np.maximum(t_sf(-odds / se, df), 0.5**fewer)
-    pvalue, pvalue_less = np.where(known, upper, r.pvalue), np.where(known, lower, r.pvalue_less)
-    width = t_ppf(1.0 - alpha, df) * se
-    with np.errstate(over="ignore"):
-        low, high = (1.0 / (1.0 + np.exp(shift - odds)) for shift in (width, -width))
-    separation = alpha ** (1.0 / fewer)
-    low = np.where(known, low, np.where(r.estimate == 1.0, separation, 0.0))
-    high = np.where(known, high, np.where(r.estimate == 0.0, 1.0 - separation, 1.0))
-    low, high = np.minimum(low, separation), np.maximum(high, 1.0 - separation)
-    bounds = hold(low, high, pvalue <= alpha, pvalue_less <= alpha, equal=0.5)
+    t = np.log(p / (1.0 - p)) / (np.where(known, r.se, 1.0) / (p * (1.0 - p)))
+    pvalue = np.where(known, np.maximum(t_sf(t, df), 0.5**fewer), r.pvalue)
+    pvalue_less = np.where(known, np.maximum(t_sf(-t, df), 0.5**fewer), r.pvalue_less)
+    quantile, separation = t_ppf(1.0 - alpha, df), alpha ** (1.0 / fewer)
+    bounds = chance_bounds(r.estimate, r.se, quantile, separation, pvalue <= alpha, pvalue_less <= alpha)
     return SuperiorityBounds(r.estimate, bounds.low, bounds.high, pvalue, pvalue_less)

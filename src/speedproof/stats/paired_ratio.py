@@ -30,7 +30,7 @@ import numpy.typing as npt
 from speedproof.arrays import BoolArray, FloatArray
 from speedproof.stats.permutation import one_order
 from speedproof.stats.power import RunsNeeded
-from speedproof.stats.ratio import RatioTest, edges, hold
+from speedproof.stats.ratio import RatioTest, edges, hold, monotone
 from speedproof.stats.signed_rank import upper_tail
 from speedproof.stats.special import beta_ppf, normal_quantile, t_quantile, t_sf
 from speedproof.stats.superiority import TypicalRatio
@@ -91,11 +91,7 @@ def paired_ratio_test(x: FloatArray, y: FloatArray, gamma: float, *, steps: Floa
         _pvalues(_logs(x, y, steps, -1.0), float(above)),
         _pvalues(-_logs(x, y, steps, 1.0), -float(below)),
     )
-    at_one = paired_ratio_test(x, y, 1.0, steps=steps)
-    # what is proven above 1 is proven above every smaller gamma, also where rounding widens the bounds
-    upper = np.minimum(found[0], at_one.above) if gamma < 1.0 else np.maximum(found[0], at_one.above)
-    lower = np.maximum(found[1], at_one.below) if gamma < 1.0 else np.minimum(found[1], at_one.below)
-    return RatioTest(np.where(meant, upper, np.nan), np.where(meant, lower, np.nan))
+    return monotone(gamma, RatioTest(*found), paired_ratio_test(x, y, 1.0, steps=steps), meant)
 
 
 def runs_needed_pairs(x: npt.ArrayLike, y: npt.ArrayLike, alpha: float, power: float = 0.8) -> RunsNeeded:

@@ -23,9 +23,14 @@ class PooledOrder(Struct, frozen=True):
     # Whether values that differ by no more than the tolerance were taken as equal
     merged: BoolArray
 
+    def placements(self) -> tuple[IntArray, FloatArray, IntArray, FloatArray]:
+        """Of every distinct value its x, the y below it (ties count half), its y and the x below it."""
+        x_here, y_here = (np.diff(upto, axis=-1, prepend=0) for upto in (self.x_upto, self.y_upto))
+        return x_here, self.y_upto - 0.5 * y_here, y_here, self.x_upto - 0.5 * x_here
+
     @property
     def ties(self) -> BoolArray:
-        """Whether some value occurs twice in the pooled sample, shape (...)."""
+        """Whether some value occurs twice in the pooled sample."""
         return np.logical_not(self.ends.all(axis=-1))
 
 

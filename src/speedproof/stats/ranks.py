@@ -44,10 +44,8 @@ def rank_sum(x: npt.ArrayLike, y: npt.ArrayLike) -> RankSum:
     x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     order = pooled_order(x, y)
     n, m, ties = order.n, order.m, order.ties
-    # Every distinct value adds (its x) times (the y below it + half of its own y).
-    x_here = np.diff(order.x_upto, axis=-1, prepend=0)
-    y_before = order.y_upto - np.diff(order.y_upto, axis=-1, prepend=0)
-    w = 0.5 * (x_here * (y_before + order.y_upto)).sum(axis=-1)
+    x_here, below_x, _, _ = order.placements()
+    w = (x_here * below_x).sum(axis=-1)
     exact = ~ties & (max(n, m) < _EXACT_BELOW)
     pvalue, pvalue_less = np.empty(w.shape), np.empty(w.shape)
     if exact.any():
@@ -75,13 +73,9 @@ def brunner_munzel(x: npt.ArrayLike, y: npt.ArrayLike) -> BrunnerMunzel:
     x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     order = pooled_order(x, y)
     n, m = order.n, order.m
-    x_here = np.diff(order.x_upto, axis=-1, prepend=0)
-    y_here = np.diff(order.y_upto, axis=-1, prepend=0)
-    # Placements: the share of the other sample below a value, ties counting half.
-    of_x = (order.y_upto - 0.5 * y_here) / m
-    of_y = (order.x_upto - 0.5 * x_here) / n
+    x_here, below_x, y_here, below_y = order.placements()
+    of_x, of_y = below_x / m, below_y / n
     estimate = (x_here * of_x).sum(axis=-1) / n
-    side = np.where(estimate > 0.5, 1.0, 0.0)
     separated = (estimate == 0.0) | (estimate == 1.0)
     if min(n, m) < 2:
         se = df = np.full(estimate.shape, np.nan)
@@ -99,8 +93,8 @@ def brunner_munzel(x: npt.ArrayLike, y: npt.ArrayLike) -> BrunnerMunzel:
         upper = np.where(t < 0.0, 1.0 - tail, tail)
         lower = np.where(t > 0.0, 1.0 - tail, tail)
     worst = 0.5 ** min(n, m)
-    upper = np.where(separated, np.where(side > 0.0, worst, 1.0), upper)
-    lower = np.where(separated, np.where(side > 0.0, 1.0, worst), lower)
+    upper = np.where(separated, np.where(estimate > 0.5, worst, 1.0), upper)
+    lower = np.where(separated, np.where(estimate > 0.5, 1.0, worst), lower)
     return BrunnerMunzel(estimate, se, df, upper, lower)
 
 

@@ -6,47 +6,45 @@ is computed in one where neither happens.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
 
-from speedproof.arrays import FloatArray
+from speedproof.arrays import FloatArray, IntArray
 
-_USUAL = 1e60  # fourth powers stay within range
-_FEW_DIGITS = 1e-290
 MOST_APART = 1e100
 """How much larger one sample may be than another for densities of both in one unit to be doubles."""
 _HALF = 4  # bits of headroom: the sum or the difference of two values
 
 
+def _shift(largest: npt.ArrayLike) -> IntArray:
+    """The power of two that makes values of usual size; 0 for those whose fourth powers stay within range."""
+    largest = np.asarray(largest)
+    usual_size = (largest == 0.0) | ((largest > 1e-60) & (largest < 1e60))
+    return np.where(usual_size, 0, -np.frexp(largest)[1])
+
+
 def exponent(*samples: npt.ArrayLike) -> int:
     """The power of two by which samples have to be multiplied to be of usual size; 0 when they are."""
-    largest = max(float(np.abs(sample).max(initial=0.0)) for sample in samples)
-    return 0 if largest == 0.0 or 1 / _USUAL < largest < _USUAL else -int(np.frexp(largest)[1])
+    return int(_shift(max(float(np.abs(sample).max(initial=0.0)) for sample in samples)))
+
+
+def in_common_unit(*samples: npt.ArrayLike) -> tuple[FloatArray, ...]:
+    """Rows of samples times one power of two, where the largest value of a row is not of usual size.
+
+    In that unit products with factors near 1 stay within range.
+    """
+    arrays = tuple(np.asarray(sample, dtype=np.float64) for sample in samples)
+    shift = _shift(functools.reduce(np.maximum, (np.abs(a).max(axis=-1, initial=0.0) for a in arrays)))
+    return tuple(np.ldexp(a, shift[..., None]) for a in arrays) if shift.any() else arrays
 
 
 def usual(x: npt.ArrayLike) -> FloatArray:
     """A sample of usual size: multiplied by a power of two, if it has to be."""
-    x = np.asarray(x, dtype=np.float64)
-    largest = np.abs(x).max(axis=-1, keepdims=True, initial=0.0)
-    outside = (largest > 0.0) & ~((largest > 1 / _USUAL) & (largest < _USUAL))
-    return np.ldexp(x, np.where(outside, -np.frexp(largest)[1], 0)) if outside.any() else x
-
-
-def in_common_unit(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
-    """Pairs of samples, each in one unit in which products with factors near 1 stay within range.
-
-    Multiplied by one power of two a pair, where the largest value is not of usual size.
-    """
-    x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    largest = np.maximum(np.abs(x).max(axis=-1, initial=0.0), np.abs(y).max(axis=-1, initial=0.0))
-    outside = (largest > 0.0) & ~((largest > 1 / _USUAL) & (largest < _USUAL))
-    if not outside.any():
-        return x, y
-    shift = np.where(outside, -np.frexp(largest)[1], 0)[..., None]
-    return np.ldexp(x, shift), np.ldexp(y, shift)
+    return in_common_unit(x)[0]
 
 
 def with_headroom(*samples: npt.ArrayLike) -> tuple[FloatArray, ...]:
@@ -59,8 +57,8 @@ def with_headroom(*samples: npt.ArrayLike) -> tuple[FloatArray, ...]:
 
 def mean(x: npt.ArrayLike) -> float:
     """The mean of a sample; it exists however large the values are."""
-    values, shift = np.asarray(x, dtype=np.float64), exponent(x)
-    return float(np.ldexp(np.ldexp(values, shift).mean(), -shift) if shift else values.mean())
+    shift = exponent(x)
+    return float(np.ldexp(np.ldexp(np.asarray(x, dtype=np.float64), shift).mean(), -shift))
 
 
 def median(x: npt.ArrayLike) -> float:
@@ -83,19 +81,10 @@ def location_ratio(location: Callable[[FloatArray], float], x: npt.ArrayLike, y:
     NaN where a ratio means nothing: the location of X is negative, that of Y not positive. Infinite beyond
     the largest double.
     """
-    (above, of_x), (below, of_y) = _scaled(location, x), _scaled(location, y)
-    if not (below > 0.0 and above >= 0.0):
-        return math.nan
-    with np.errstate(over="ignore"):
-        return float(np.ldexp(np.divide(above, below), of_y - of_x))
-
-
-def _scaled(location: Callable[[FloatArray], float], x: npt.ArrayLike) -> tuple[float, int]:
-    """A location times a power of two, and the power: where doubles have few digits, in a unit where they do."""
-    values = np.asarray(x, dtype=np.float64)
-    value = location(values)
-    if not 0.0 < value < _FEW_DIGITS:
-        return value, 0
-    shift = exponent([value])
+    values = [np.asarray(sample, dtype=np.float64) for sample in (x, y)]
     with np.errstate(over="ignore"):  # values far above a median
-        return location(np.ldexp(values, shift)), shift
+        shifts = [exponent(location(v)) for v in values]  # very small doubles have few digits
+        above, below = (location(np.ldexp(v, shift)) for v, shift in zip(values, shifts, strict=True))
+        if not (below > 0.0 and above >= 0.0):
+            return math.nan
+        return float(np.ldexp(np.divide(above, below), shifts[1] - shifts[0]))

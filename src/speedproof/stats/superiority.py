@@ -22,6 +22,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from speedproof.arrays import BoolArray, FloatArray
+from speedproof.stats.bounds import chance_bounds
 from speedproof.stats.few_runs import held_back, held_bounds, too_few
 from speedproof.stats.permutation import Spread, studentised, tied_pvalue
 from speedproof.stats.pooled import pooled_order, tie_excess
@@ -132,9 +133,7 @@ def _at_one(pairs: Pairs, alpha: float | None = None) -> _AtOne:
     n, m = pairs.sizes
     count = pairs.x.shape[0]
     order = pooled_order(pairs.x, pairs.y)
-    x_here = np.diff(order.x_upto, axis=-1, prepend=0)
-    y_here = np.diff(order.y_upto, axis=-1, prepend=0)
-    below_x, below_y = order.y_upto - 0.5 * y_here, order.x_upto - 0.5 * x_here
+    x_here, below_x, y_here, below_y = order.placements()
     won = (x_here * below_x).sum(axis=1)
     chance = won / (n * m)
     if min(n, m) < 2:
@@ -232,8 +231,9 @@ def _solve(pairs: Pairs, alpha: float) -> tuple[FloatArray, ...]:
     held = hold(low, high, faster, slower)
     meant = _positive(pairs)
     estimate, low, high = (np.where(meant, v, np.nan) for v in (estimate, held.low, held.high))
-    chance_low, chance_high = _chance_bounds(at_one, n, m, pairs, alpha)
-    return estimate, low, high, pvalue, pvalue_less, at_one.chance, chance_low, chance_high
+    separation = alpha ** (1.0 / (np.array([n, m]) / pairs.inflation).min(axis=1))
+    chances = chance_bounds(at_one.chance, at_one.se, at_one.quantile, separation, faster, slower)
+    return estimate, low, high, pvalue, pvalue_less, at_one.chance, chances.low, chances.high
 
 
 def _middle(pairs: Pairs) -> FloatArray:
@@ -251,22 +251,3 @@ def _middle(pairs: Pairs) -> FloatArray:
     lower, upper = np.take_along_axis(ratios, at, axis=1).T
     with np.errstate(invalid="ignore"):
         return np.asarray(np.where(lower == upper, lower, np.sqrt(lower) * np.sqrt(upper)))
-
-
-def _chance_bounds(
-    at_one: _AtOne, n: int, m: int, pairs: Pairs, alpha: float
-) -> tuple[FloatArray, FloatArray]:
-    """Bounds of the chance on the scale of log odds, on the side of 1/2 that the p-values say."""
-    fewer = (np.array([n, m]) / pairs.inflation).min(axis=1)
-    separation = alpha ** (1.0 / fewer)
-    known = at_one.se > 0.0
-    p = np.where(known, at_one.chance, 0.5)
-    odds = np.log(p / (1.0 - p))
-    with np.errstate(over="ignore", invalid="ignore"):
-        width = np.where(known, at_one.quantile * at_one.se / (p * (1.0 - p)), np.inf)
-        low, high = 1.0 / (1.0 + np.exp(width - odds)), 1.0 / (1.0 + np.exp(-width - odds))
-    low = np.where(at_one.chance == 1.0, separation, np.minimum(low, separation))
-    high = np.where(at_one.chance == 0.0, 1.0 - separation, np.maximum(high, 1.0 - separation))
-    faster, slower = at_one.pvalue <= alpha, at_one.pvalue_less <= alpha
-    held = hold(low, high, faster, slower, equal=0.5)
-    return held.low, held.high

@@ -7,6 +7,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from speedproof.arrays import FloatArray
+from speedproof.stats.scaling import in_common_unit
 from speedproof.stats.special import f_tails, t_sf
 
 
@@ -48,17 +49,8 @@ def moments(x: npt.ArrayLike) -> Moments:
 
 
 def common_moments(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Moments, Moments]:
-    """Moments of two samples in one unit, in which no square or fourth power overflows or underflows.
-
-    Values of usual size keep their unit; very large or small ones are multiplied by one power of two for each pair
-    of samples, which is exact and which no ratio notices.
-    """
-    x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    largest = np.maximum(*(np.abs(v).max(axis=-1, initial=0.0) for v in (x, y)))
-    unusual = (largest > 0.0) & ~((largest > 1e-60) & (largest < 1e60))
-    if unusual.any():
-        exponent = np.where(unusual, -np.frexp(largest)[1], 0)[..., None]
-        x, y = np.ldexp(x, exponent), np.ldexp(y, exponent)
+    """Moments of two samples in one unit, in which no square or fourth power overflows or underflows."""
+    x, y = in_common_unit(x, y)
     return moments(x), moments(y)
 
 

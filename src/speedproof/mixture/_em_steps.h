@@ -1,0 +1,236 @@
+/* EM in double precision, whatever computes its E-step: steps and when they end. _em.c has the equations. */
+
+#define K_LIMIT 32
+#define BLOCK 16 /* observations that an E-step takes at once */
+#define SMALL 256 /* observations on which single precision scouts */
+#define MOST_STEPS 100000000 /* ten times as many, for what single precision leaves, fit an int */
+#define INLINE static inline __attribute__((always_inline))
+#define LOG_2PI 1.8378770664093453
+#define LOG2_E 1.4426950408889634
+#define LN_2 0.6931471805599453
+#define SQRT_EPSILON 1.4901161193847656e-08
+/* A component that holds no more than this of one observation is empty; mclust draws the line here. */
+#define EMPTY SQRT_EPSILON
+
+typedef struct {
+    double w[K_LIMIT], mu[K_LIMIT], v[K_LIMIT];
+} Mixture;
+
+typedef struct {
+    double s0[K_LIMIT], s1[K_LIMIT], s2[K_LIMIT];
+} Sums;
+
+typedef struct {
+    double gain_relative; /* stop when the gain in log-likelihood <= gain_relative (1 + |loglik|) + ... */
+    double gain_absolute; /* ... this */
+    double min_variance;  /* a variance at or below it makes the model not estimable, or ... */
+    int max_steps;
+    int accelerate;
+    int extra_step; /* keep one more M-step when it still moves the weights (mclust) */
+    int clamp;      /* ... is raised to it */
+    int give_up;    /* end a climb that is far below what its model needs to win ... */
+    double needed;  /* ... which is this log-likelihood */
+} Rules;
+
+enum { MODEL_E = 0, MODEL_V = 1 };
+enum { RUN_OK = 0, RUN_UNFINISHED = 1, RUN_SINGULAR = 2, RUN_NO_MEMORY = 3 };
+
+typedef struct {
+    double loglik;
+    int steps;
+    int state;
+} Outcome;
+
+static void copy_mixture(int K, const Mixture *from, Mixture *to) {
+    const size_t size = (size_t)K * sizeof *from->w;
+    memcpy(to->w, from->w, size);
+    memcpy(to->mu, from->mu, size);
+    memcpy(to->v, from->v, size);
+}
+
+/* The M-step; returns 0 when a component is empty or its variance vanished. */
+static int m_step(int n, int K, int model, const Mixture *old, const Sums *s, const Rules *rules,
+                  Mixture *out) {
+    double within = 0.0;
+    for (int k = 0; k < K; k++) {
+        if (!(s->s0[k] > EMPTY)) return 0;
+        double shift = s->s1[k] / s->s0[k];
+        out->w[k] = s->s0[k] / n;
+        out->mu[k] = old->mu[k] + shift;
+        out->v[k] = s->s2[k] / s->s0[k] - shift * shift;
+        within += s->s2[k] - shift * s->s1[k];
+    }
+    for (int k = 0; k < K; k++) {
+        if (model == MODEL_E) out->v[k] = within / n;
+        if (out->v[k] > rules->min_variance) continue;
+        if (!rules->clamp) return 0;
+        out->v[k] = rules->min_variance;
+    }
+    return 1;
+}
+
+/* The M-step from classes of the sorted data: class k is x[start[k] .. start[k + 1] - 1]. */
+static int from_classes(const double *x, const int32_t *start, int n, int K, int model, const Rules *rules,
+                        Mixture *out) {
+    Mixture origin;
+    Sums s;
+    for (int k = 0; k < K; k++) {
+        if (start[k + 1] <= start[k]) return 0;
+        double centre = x[(start[k] + start[k + 1]) / 2];
+        double s1 = 0.0, s2 = 0.0;
+        for (int i = start[k]; i < start[k + 1]; i++) s1 += x[i] - centre;
+        double mean = centre + s1 / (start[k + 1] - start[k]);
+        for (int i = start[k]; i < start[k + 1]; i++) s2 += (x[i] - mean) * (x[i] - mean);
+        origin.mu[k] = mean;
+        s.s0[k] = start[k + 1] - start[k];
+        s.s1[k] = 0.0;
+        s.s2[k] = s2;
+    }
+    return m_step(n, K, model, &origin, &s, rules, out);
+}
+
+/* Squared extrapolation of t0 -> t1 -> t2 (Varadhan & Roland 2008, equations 5 and 9, step length S3);
+ * stays at t2 where that leads out of the mixtures. The step is at most *longest, which grows fourfold when
+ * it was reached, so that the first steps, which settle on the local maximum to climb, are short. */
+static void extrapolate(int K, const Mixture *t0, const Mixture *t1, const Mixture *t2, double min_variance,
+                        double *longest, Mixture *out) {
+    double rr = 0.0, vv = 0.0;
+#define ADD(field)                                                \
+    do {                                                          \
+        double r = t1->field[k] - t0->field[k];                   \
+        double q = (t2->field[k] - t1->field[k]) - r;             \
+        rr += r * r;                                              \
+        vv += q * q;                                              \
+    } while (0)
+    for (int k = 0; k < K; k++) {
+        ADD(w);
+        ADD(mu);
+        ADD(v);
+    }
+#undef ADD
+    copy_mixture(K, t2, out);
+    double a = vv > 0.0 ? sqrt(rr / vv) : 1.0;
+    if (a >= *longest) {
+        a = *longest;
+        *longest *= 4.0;
+    }
+    if (!(a > 1.0)) return;
+    Mixture t;
+#define MOVE(field)                                                                             \
+    (t0->field[k] + 2.0 * a * (t1->field[k] - t0->field[k]) +                                   \
+     a * a * ((t2->field[k] - t1->field[k]) - (t1->field[k] - t0->field[k])))
+    for (int k = 0; k < K; k++) {
+        t.w[k] = MOVE(w);
+        t.mu[k] = MOVE(mu);
+        t.v[k] = MOVE(v);
+        if (!(t.w[k] > 0.0) || !(t.v[k] >= min_variance)) return;
+    }
+#undef MOVE
+    copy_mixture(K, &t, out);
+}
+
+/* Responsibilities and their moments; returns the log-likelihood. */
+typedef double (*EStep)(const void *x, int n, int K, const Mixture *m, Sums *sums);
+
+/* A copy that ends in whole blocks; NULL without memory. */
+static double *padded(const double *x, int n) {
+    size_t size = ((size_t)n + BLOCK - 1) / BLOCK * BLOCK;
+    double *copy = malloc(size * sizeof *copy);
+    for (size_t i = 0; copy && i < size; i++) copy[i] = x[i < (size_t)n ? i : (size_t)n - 1];
+    return copy;
+}
+
+/* Plain EM, as mclust stops it. */
+static Outcome em_plain(EStep e_step, const void *x, int n, int K, int model, const Rules *rules, Mixture *m) {
+    Outcome o = {0.0, 0, RUN_UNFINISHED};
+    Sums sums;
+    Mixture next;
+    double last = NAN;
+    while (o.steps < rules->max_steps) {
+        o.loglik = e_step(x, n, K, m, &sums);
+        o.steps++;
+        int sound = m_step(n, K, model, m, &sums, rules, &next);
+        double gain = fabs(o.loglik - last);
+        if (gain <= rules->gain_relative * (1.0 + fabs(o.loglik)) + rules->gain_absolute) {
+            double moved = 0.0;
+            for (int k = 0; k < K; k++) moved += (next.w[k] - m->w[k]) * (next.w[k] - m->w[k]);
+            if (rules->extra_step && sound && moved > SQRT_EPSILON) copy_mixture(K, &next, m);
+            o.state = RUN_OK;
+            return o;
+        }
+        if (!sound) {
+            o.state = RUN_SINGULAR;
+            return o;
+        }
+        last = o.loglik;
+        copy_mixture(K, &next, m);
+    }
+    return o;
+}
+
+/* Whether a climb that is `gain` a step steep is too far below what it needs. The square root of the gain is about
+ * the slope: what is left to climb grows with it, and with E, whose climbs rest on ledges, farther. */
+static int hopeless(const Rules *rules, int model, int steps, double loglik, double gain, double needed) {
+    const double reach = model == MODEL_E ? 60.0 : 30.0;
+    return rules->give_up && steps >= 6 && needed - loglik > 8.0 + reach * sqrt(fmax(gain, 0.0));
+}
+
+/* EM accelerated: at each start t0 two steps t0 -> t1 -> t2, then an extrapolation as the next start; a start
+ * that is less likely than the t1 before it is replaced by that t2. */
+static Outcome em_accelerated(EStep e_step, const void *x, int n, int K, int model, const Rules *rules,
+                              Mixture *m) {
+    Outcome o = {-INFINITY, 0, RUN_UNFINISHED};
+    Sums sums;
+    Mixture t0, t1, t2;
+    double longest = 1.0;
+    while (o.steps < rules->max_steps) {
+        double start = e_step(x, n, K, m, &sums);
+        int sound = m_step(n, K, model, m, &sums, rules, &t1);
+        o.steps++;
+        if (o.steps > 1 && (!sound || start < o.loglik)) {
+            copy_mixture(K, &t2, m);
+            longest = 1.0 > longest / 16 ? 1.0 : longest / 16;
+            start = e_step(x, n, K, m, &sums);
+            sound = m_step(n, K, model, m, &sums, rules, &t1);
+            o.steps++;
+        }
+        if (sound) {
+            o.loglik = e_step(x, n, K, &t1, &sums);
+            sound = m_step(n, K, model, &t1, &sums, rules, &t2);
+            o.steps++;
+        }
+        if (!sound) {
+            o.state = RUN_SINGULAR;
+            return o;
+        }
+        if (o.loglik - start <= rules->gain_relative * (1.0 + fabs(o.loglik)) + rules->gain_absolute) {
+            copy_mixture(K, &t1, m);
+            o.state = RUN_OK;
+            return o;
+        }
+        if (hopeless(rules, model, o.steps, o.loglik, o.loglik - start, rules->needed)) return o;
+        copy_mixture(K, m, &t0);
+        extrapolate(K, &t0, &t1, &t2, rules->min_variance, &longest, m);
+    }
+    return o;
+}
+
+/* EM on data that is padded as its E-step asks. */
+static Outcome em_padded(EStep e_step, const void *x, int n, int K, int model, const Rules *rules, Mixture *m) {
+    return rules->accelerate ? em_accelerated(e_step, x, n, K, model, rules, m)
+                             : em_plain(e_step, x, n, K, model, rules, m);
+}
+
+static Outcome em_run(EStep e_step, const double *x, int n, int K, int model, const Rules *rules, Mixture *m) {
+    Outcome failed = {0.0, 0, RUN_NO_MEMORY};
+    double *copy = padded(x, n);
+    if (!copy) return failed;
+    Outcome o = em_padded(e_step, copy, n, K, model, rules, m);
+    free(copy);
+    return o;
+}
+
+static double bic_of(double loglik, int n, int K, int model) {
+    int parameters = K == 1 ? 2 : model == MODEL_E ? 2 * K : 3 * K - 1;
+    return 2.0 * loglik - parameters * log((double)n);
+}
