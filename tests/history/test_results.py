@@ -8,12 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.history.measured import MeasuredCommit, measurements
 
 import speedproof as sp
 from speedproof.data.suite import Key
 from speedproof.history.alarms import find_alarms
 from speedproof.history.commits import Commit
-from speedproof.history.rows import MeasuredCommit, Measurements, StoredSeries
+from speedproof.history.rows import StoredSeries
 from speedproof.history.tracks import Track, tracks_of
 
 pytest.importorskip("sqlalchemy")
@@ -31,7 +32,7 @@ def slower_track(measured: tuple[str, ...]) -> tuple[Track, ...]:
         MeasuredCommit(0, i, 0, commit, False, math.exp(0.1 * (i >= slow) + 0.01 * rng.standard_normal()), i)
         for i, commit in enumerate(commits)
     ]
-    return tracks_of(Measurements.of(rows), commits, {0: "ant"})
+    return tracks_of(measurements(rows), commits, {0: "ant"})
 
 
 @pytest.mark.parametrize(("measured", "told"), [(ALL, "run --revisions {} {}"), (ALL[::2], "bisect {}..{}")])

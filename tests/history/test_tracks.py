@@ -6,12 +6,13 @@ import math
 
 import numpy as np
 import pytest
+from tests.history.measured import MeasuredCommit, measurements
 
 from speedproof.data.suite import Key
 from speedproof.history.changes import find_history_changes
 from speedproof.history.commits import Commit
 from speedproof.history.floor import noise_floor
-from speedproof.history.rows import MeasuredCommit, Measurements
+from speedproof.history.rows import Measurements
 from speedproof.history.tracks import tracks_of
 
 MACHINES = {0: "ant", 1: "bee", 2: "cow"}
@@ -37,7 +38,7 @@ def history(rng: np.random.Generator, *, anchored: bool, step: float = 0.0, at: 
             MeasuredCommit(0, i, machine, who, is_anchor, value, len(found) + k)
             for k, (who, is_anchor, value) in enumerate(rows)
         ]
-    return Measurements.of(found)
+    return measurements(found)
 
 
 def test_without_noise_a_chain_gives_the_true_levels() -> None:
@@ -52,7 +53,7 @@ def test_without_noise_a_chain_gives_the_true_levels() -> None:
         for s, session in enumerate(sessions)
         for k, (sha, anchor, value) in enumerate(session)
     ]
-    (track,) = tracks_of(Measurements.of(rows), [Commit("c1"), Commit("c2")], MACHINES)
+    (track,) = tracks_of(measurements(rows), [Commit("c1"), Commit("c2")], MACHINES)
     assert track.anchored
     assert [math.exp(point.value) for point in track.points()] == pytest.approx([1.5, 1.5])
 
@@ -65,7 +66,7 @@ def test_anchors_that_no_session_joins_stay_apart() -> None:
         MeasuredCommit(0, 1, 0, Commit("b"), True, 1.0, 2),
         MeasuredCommit(0, 1, 0, Commit("c2"), False, 1.0, 3),
     ]
-    assert [t.basis for t in tracks_of(Measurements.of(rows), [Commit("c1"), Commit("c2")], MACHINES)] == [
+    assert [t.basis for t in tracks_of(measurements(rows), [Commit("c1"), Commit("c2")], MACHINES)] == [
         "a",
         "b",
     ]
@@ -110,7 +111,7 @@ def test_the_noise_floor_is_the_pooled_deviation_of_sessions() -> None:
         for i in range(30)
         for k in range(3)
     ]
-    floor = noise_floor(Measurements.of(rows), {0: Key("sort")}, "s.db")
+    floor = noise_floor(measurements(rows), {0: Key("sort")}, "s.db")
     assert floor is not None
     (spread,) = floor.spreads.values()
     assert spread.degrees == 60

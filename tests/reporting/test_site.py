@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.history.measured import MeasuredCommit, measurements
 
 from speedproof.data.suite import Key
 from speedproof.errors import UsageError
 from speedproof.history.changes import find_history_changes
 from speedproof.history.commits import Commit, commit_address
 from speedproof.history.result import FoundHistory
-from speedproof.history.rows import MeasuredCommit, Measurements, StoredSeries
+from speedproof.history.rows import StoredSeries
 from speedproof.history.tracks import Track, tracks_of
 from speedproof.reporting.site import write_site
 from speedproof.reporting.site.encode import encode_track
@@ -39,7 +40,7 @@ def history(names: tuple[str, ...] = ("parse", HOSTILE), many: int = 60) -> Foun
         for i, commit in enumerate(commits):
             value = 0.01 * (1 + 0.1 * (k == 0 and i >= STEP)) * math.exp(0.01 * rng.standard_normal())
             rows.append(MeasuredCommit(k, i, 0, commit, False, value, len(rows), value * 0.99, value * 1.02))
-    tracks = tracks_of(Measurements.of(rows), commits, {0: HOSTILE})
+    tracks = tracks_of(measurements(rows), commits, {0: HOSTILE})
     series = {k: StoredSeries(k, Key(name), "s", False) for k, name in enumerate(names)}
     return FoundHistory("s.db", 0.95, commits, series, tracks, find_history_changes(tracks), (), None)
 
@@ -81,7 +82,7 @@ def test_a_branch_stands_beside_where_it_left(tmp_path: Path) -> None:
     main = history(("parse",))
     own = (*main.commits[:50], Commit("f1"), Commit("f2"))
     rows = [MeasuredCommit(0, i, 0, commit, False, 0.01, i) for i, commit in enumerate(own)]
-    tracks = tracks_of(Measurements.of(rows), own, {0: "m"})
+    tracks = tracks_of(measurements(rows), own, {0: "m"})
     branch = FoundHistory("s.db", 0.95, own, main.series, tracks, (), (), None)
     write_site(main, tmp_path / "site", made="today", branches={"feature": branch})
     _, track = told(tmp_path / "site" / "data" / "0.js")

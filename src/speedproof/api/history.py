@@ -195,10 +195,10 @@ class History:
 
         ``last`` gives so many of the newest.
         """
-        from speedproof.history.query import query
+        from speedproof.history.query import Asked, query
 
         sha = None if commit is None else self.find(commit)
-        return query(self.store, patterns, metric=metric, commit=sha, machine=machine, last=last)
+        return query(self.store, Asked(patterns, metric, sha, machine), last)
 
     def count(
         self,
@@ -208,10 +208,10 @@ class History:
         machine: str | None = None,
     ) -> int:
         """How many samples :meth:`query` would give."""
-        from speedproof.history.query import count
+        from speedproof.history.query import Asked, count
 
         sha = None if commit is None else self.find(commit)
-        return count(self.store, patterns, metric=metric, commit=sha, machine=machine)
+        return count(self.store, Asked(patterns, metric, sha, machine))
 
     def changes(
         self,

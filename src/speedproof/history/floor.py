@@ -60,8 +60,6 @@ def _cells(measured: Measurements) -> IntArray:
 
 def _repeated(numbers: IntArray) -> BoolArray:
     """Whether a number occurs again."""
-    order = np.argsort(numbers, kind="stable")
-    again = numbers[order][1:] == numbers[order][:-1]
-    found = np.zeros(numbers.size, dtype=np.bool_)
-    found[order[1:][again]] = found[order[:-1][again]] = True
+    _, at, counts = np.unique(numbers, return_inverse=True, return_counts=True)
+    found: BoolArray = counts[at] > 1
     return found

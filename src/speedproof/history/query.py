@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from msgspec import Struct
 from sqlalchemy import Connection, func, select
 
 from speedproof.data.names import wanted
@@ -14,16 +15,17 @@ from speedproof.history.rows import QueriedSample
 from speedproof.history.store import HistoryStore
 
 
-def query(
-    store: HistoryStore,
-    patterns: Sequence[str] = (),
-    *,
-    metric: str | None = None,
-    commit: str | None = None,
-    machine: str | None = None,
-    last: int | None = None,
-) -> list[QueriedSample]:
-    """Samples by benchmark and machine (patterns take * and ?), metric and commit, by date; all or the last."""
+class Asked(Struct, frozen=True):
+    """Which samples: by benchmark and machine (patterns take * and ?), metric and commit."""
+
+    patterns: Sequence[str] = ()
+    metric: str | None = None
+    commit: str | None = None
+    machine: str | None = None
+
+
+def query(store: HistoryStore, asked: Asked, last: int | None = None) -> list[QueriedSample]:
+    """Samples by date; all or the last."""
     s, c, r = schema.samples.c, schema.commits.c, schema.series.c
     order = (c.date, c.sha, r.benchmark, r.metric, s.id)
     columns = (
@@ -31,38 +33,18 @@ def query(
         schema.machines.c.label, schema.sessions.c.key, schema.sessions.c.started, schema.sources.c.path,
     )  # fmt: skip
     with store.transaction() as connection:
-        chosen = _chosen(store, connection, columns, patterns, metric, commit, machine)
-        if last is None:
-            found = connection.execute(chosen.order_by(*order)).all()
-        else:
-            newest = chosen.order_by(*(column.desc() for column in order)).limit(last)
-            found = connection.execute(newest).all()[::-1]
+        newest = _chosen(store, connection, columns, asked).order_by(*(column.desc() for column in order))
+        found = connection.execute(newest.limit(last)).all()[::-1]
     return [QueriedSample(*row) for row in found]
 
 
-def count(
-    store: HistoryStore,
-    patterns: Sequence[str] = (),
-    *,
-    metric: str | None = None,
-    commit: str | None = None,
-    machine: str | None = None,
-) -> int:
+def count(store: HistoryStore, asked: Asked) -> int:
     """How many :func:`query` would find."""
     with store.transaction() as connection:
-        chosen = _chosen(store, connection, (func.count(),), patterns, metric, commit, machine)
-        return int(connection.execute(chosen).scalar_one())
+        return int(connection.execute(_chosen(store, connection, (func.count(),), asked)).scalar_one())
 
 
-def _chosen(
-    store: HistoryStore,
-    connection: Connection,
-    columns: Sequence[Any],
-    patterns: Sequence[str],
-    metric: str | None,
-    commit: str | None,
-    machine: str | None,
-) -> Any:
+def _chosen(store: HistoryStore, connection: Connection, columns: Sequence[Any], asked: Asked) -> Any:
     c, r, m = schema.commits.c, schema.series.c, schema.machines.c
     chosen = (
         select(*columns)
@@ -70,18 +52,20 @@ def _chosen(
         .join(schema.commits).join(schema.series).join(schema.sessions).join(schema.sources)
         .join(schema.machines, schema.sessions.c.machine == m.id)
     )  # fmt: skip
-    if metric is not None:
-        chosen = chosen.where(r.metric == metric)
-    if commit is not None:
-        chosen = chosen.where(c.sha == commit)
-    if machine is not None:
+    if asked.metric is not None:
+        chosen = chosen.where(r.metric == asked.metric)
+    if asked.commit is not None:
+        chosen = chosen.where(c.sha == asked.commit)
+    if asked.machine is not None:
         labels = list(connection.execute(select(m.label).distinct()).scalars())
-        here = [label for label in labels if wanted(label, [machine], ())]
+        here = [label for label in labels if wanted(label, [asked.machine], ())]
         if not here:
-            raise UsageError(f"{store.where}: holds no machine {machine}; it has {'; '.join(sorted(labels))}")
+            raise UsageError(
+                f"{store.where}: holds no machine {asked.machine}; it has {'; '.join(sorted(labels))}"
+            )
         chosen = chosen.where(m.label.in_(here))
-    if patterns:
+    if asked.patterns:
         every = connection.execute(select(r.benchmark).distinct()).scalars()
-        names = [name for name in every if wanted(name, patterns, ())]
+        names = [name for name in every if wanted(name, asked.patterns, ())]
         chosen = chosen.where(r.benchmark.in_(names))
     return chosen

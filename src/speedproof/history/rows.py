@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Literal, NamedTuple
+from typing import Literal
 
-import numpy as np
-from msgspec import Struct, field
+from msgspec import Struct
+from msgspec.structs import replace
 
 from speedproof.arrays import BoolArray, FloatArray, IntArray
 from speedproof.data.suite import Key
@@ -47,20 +46,6 @@ class Triage(Struct, frozen=True):
     at: str
 
 
-class MeasuredCommit(NamedTuple):
-    """A sample of a commit in a session: its median over processes with bounds, in base units."""
-
-    series: int
-    session: int
-    machine: int
-    commit: Commit
-    anchor: bool
-    location: float
-    sample: int
-    low: float = float("nan")
-    high: float = float("nan")
-
-
 class Measurements(Struct, frozen=True, eq=False):
     """Many measurements, a column each: of a million, objects would be too many.
 
@@ -76,51 +61,15 @@ class Measurements(Struct, frozen=True, eq=False):
     low: FloatArray
     high: FloatArray
     sample: IntArray
-    commits: tuple[Commit, ...] = field(default=())
-
-    @classmethod
-    def of(cls, rows: Iterable[MeasuredCommit]) -> Measurements:
-        """From single ones."""
-        found = list(rows)
-        commits = tuple(dict.fromkeys(m.commit for m in found))
-        place = {commit: i for i, commit in enumerate(commits)}
-
-        def whole(values: Iterable[int]) -> IntArray:
-            return np.fromiter(values, np.int64, len(found))
-
-        def real(values: Iterable[float]) -> FloatArray:
-            return np.fromiter(values, np.float64, len(found))
-
-        return cls(
-            whole(m.series for m in found),
-            whole(m.session for m in found),
-            whole(m.machine for m in found),
-            whole(place[m.commit] for m in found),
-            np.array([m.anchor for m in found], dtype=np.bool_),
-            real(m.location for m in found),
-            real(m.low for m in found),
-            real(m.high for m in found),
-            whole(m.sample for m in found),
-            commits,
-        )
+    commits: tuple[Commit, ...]
 
     def __len__(self) -> int:
         return int(self.series.size)
 
     def where(self, chosen: BoolArray | IntArray) -> Measurements:
         """Some of them."""
-        return Measurements(
-            self.series[chosen],
-            self.session[chosen],
-            self.machine[chosen],
-            self.commit[chosen],
-            self.anchor[chosen],
-            self.location[chosen],
-            self.low[chosen],
-            self.high[chosen],
-            self.sample[chosen],
-            self.commits,
-        )
+        columns = [name for name in self.__struct_fields__ if name != "commits"]
+        return replace(self, **{name: getattr(self, name)[chosen] for name in columns})
 
 
 class QueriedSample(Struct, frozen=True):

@@ -102,23 +102,18 @@ class HistoryStore:
                 return Added(path, 0, (), True)
             source = self.number(connection, schema.sources, {"digest": key})
             identity = identity_of(suite, machine)
-            host = self.make_or_find(
-                connection, schema.machines, {"key": identity}, {"label": label_of(identity)}
-            )
-            sitting = self.make_or_find(
-                connection,
-                schema.sessions,
-                {"key": session or digest},
-                {"machine": host, "started": started or _now()},
-            )
+
+            def numbered(table: Table, key: dict[str, str], **more: Any) -> int:
+                return self.make_or_find(connection, table, key, more)
+
+            host = numbered(schema.machines, {"key": identity}, label=label_of(identity))
+            began = started or _now()
+            sitting = numbered(schema.sessions, {"key": session or digest}, machine=host, started=began)
             ids = {
-                version: self.make_or_find(
-                    connection,
-                    schema.commits,
-                    {"sha": commit.sha},
-                    {"subject": commit.subject, "date": commit.date or _now(), "branch": branch},
+                version: numbered(
+                    schema.commits, {"sha": c.sha}, subject=c.subject, date=c.date or _now(), branch=branch
                 )
-                for version, commit in commits.items()
+                for version, c in commits.items()
             }
             series = self._numbers(connection, suite, path)
             rows = [
@@ -168,23 +163,16 @@ class HistoryStore:
 
     def _numbers(self, connection: Connection, suite: Suite, path: str) -> dict[Key, int]:
         """Of the series of a suite, which are made unless they are there; their units are those of the store."""
-        first: dict[Key, Sample] = {}
-        for (key, _), sample in suite.samples.items():
-            first.setdefault(key, sample)
-        rows = [
-            {
-                "benchmark": k.benchmark,
-                "metric": k.metric,
-                "unit": s.unit,
-                "higher_is_better": s.higher_is_better,
-            }
-            for k, s in first.items()
-        ]
-        known = self._known(connection, list(first))
-        if missing := [row for key, row in zip(first, rows, strict=True) if key not in known]:
+        first = {key: sample for (key, _), sample in reversed(suite.samples.items())}
+        known = self._known(connection, suite.keys)
+        if missing := [
+            {"benchmark": k.benchmark, "metric": k.metric, "unit": first[k].unit,
+             "higher_is_better": first[k].higher_is_better}
+            for k in suite.keys if k not in known
+        ]:  # fmt: skip
             into = sqlite.insert(schema.series) if self._sqlite else postgresql.insert(schema.series)
             connection.execute(into.on_conflict_do_nothing(), missing)
-            known = self._known(connection, list(first))
+            known = self._known(connection, suite.keys)
         for (key, _), sample in suite.samples.items():
             there = known[key]
             if (sample.unit, sample.higher_is_better) != (there.unit, there.higher_is_better):
@@ -196,15 +184,10 @@ class HistoryStore:
 
     def _known(self, connection: Connection, keys: Sequence[Key]) -> dict[Key, StoredSeries]:
         """Those of some series that are in the store."""
+        query, named = select(schema.series), schema.series.c.benchmark
         names, wanted = sorted({key.benchmark for key in keys}), set(keys)
-        found = (
-            stored
-            for start in range(0, len(names), _PAGE)
-            for stored in _stored(
-                connection,
-                select(schema.series).where(schema.series.c.benchmark.in_(names[start : start + _PAGE])),
-            )
-        )
+        pages = (names[start : start + _PAGE] for start in range(0, len(names), _PAGE))
+        found = (stored for page in pages for stored in _stored(connection, query.where(named.in_(page))))
         return {stored.key: stored for stored in found if stored.key in wanted}
 
     def all_series(self, *, metric: str | None = None) -> tuple[StoredSeries, ...]:
@@ -282,11 +265,7 @@ class HistoryStore:
     def forget(self, sha: str) -> int:
         """Remove a commit's samples and the files they came from; their number."""
         with self.transaction() as connection:
-            commit = connection.execute(
-                select(schema.commits.c.id).where(schema.commits.c.sha == sha)
-            ).scalar()
-            if commit is None:
-                raise UsageError(f"{self.where}: holds no commit {sha}")
+            commit = self._commit(connection, sha)
             s = schema.samples
             of_commit = select(s.c.source).where(s.c.commit == commit)
             sources = [int(row.source) for row in connection.execute(of_commit.distinct())]
@@ -300,14 +279,16 @@ class HistoryStore:
             connection.execute(delete(schema.commits).where(schema.commits.c.id == commit))
         return int(gone)
 
+    def _commit(self, connection: Connection, sha: str) -> int:
+        found = connection.execute(select(schema.commits.c.id).where(schema.commits.c.sha == sha)).scalar()
+        if found is None:
+            raise UsageError(f"{self.where}: holds no commit {sha}")
+        return int(found)
+
     def decide(self, sha: str, state: State, *, reason: str, who: str, benchmark: str = "") -> None:
         """Keep what somebody decided about a change; the last word counts."""
         with self.transaction() as connection:
-            commit = connection.execute(
-                select(schema.commits.c.id).where(schema.commits.c.sha == sha)
-            ).scalar()
-            if commit is None:
-                raise UsageError(f"{self.where}: holds no commit {sha}")
+            commit = self._commit(connection, sha)
             numbers: list[int | None] = [None]
             if benchmark:
                 found = connection.execute(
