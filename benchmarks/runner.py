@@ -31,7 +31,7 @@ from speedproof.measuring.executor import CommandExecutor
 from speedproof.measuring.plan import Hooks, plan_commands
 from speedproof.measuring.store import ResultsFile, read_sessions
 from speedproof.protocols.stopping import StopRules
-from speedproof.sessions import ComparedSession
+from speedproof.sessions import ComparedSession, SessionQuestion
 
 COMMANDS = {"about 1 ms": (("/bin/true",), 300), "100 ms": (("/bin/sleep", "0.1"), 20)}
 BATCHES = 5
@@ -99,7 +99,7 @@ def equal_binaries() -> None:
         start = time.perf_counter()
         with ResultsFile(path) as store:
             session = ComparedSession(
-                head, rules, CommandExecutor(), clock=time.monotonic, append=store.append
+                head, SessionQuestion(rules), CommandExecutor(), clock=time.monotonic, append=store.append
             )
             (finding,) = session.run().findings
         seconds = time.perf_counter() - start

@@ -27,9 +27,8 @@ from msgspec.structs import replace
 from speedproof.data.session_file import SCHEMA, PlannedBenchmark, PlannedBuild, PlannedVersion, SessionLine
 from speedproof.measuring.execute import Run
 from speedproof.measuring.executor import CommandExecutor
-from speedproof.measuring.results import Warmup
 from speedproof.protocols.stopping import StopRules
-from speedproof.sessions import ComparedSession
+from speedproof.sessions import ComparedSession, SessionQuestion
 from speedproof.stats.signed_rank import signed_rank
 
 FLAGS = ["-O1", "-ffunction-sections", "-falign-functions=1", "-falign-loops=1", "-fno-align-jumps"]
@@ -110,22 +109,16 @@ def compared(sides: dict[str, list[str]], seed: int, *, repeats: int, blocks: in
         rng = np.random.default_rng([seed, ord(name)])
         builds = tuple(PlannedBuild(tree, int(rng.integers(1, 4096))) for tree in trees)
         versions.append(PlannedVersion(name, ("./bench",), "./bench", cwd=trees[0], builds=builds))
+    fixed = len(versions[0].builds) > 1
+    rules = StopRules(stop_at_proof=True, min_blocks=10, max_blocks=blocks, max_time=None, fixed=fixed)
     session = ComparedSession(
         SessionLine(
             SCHEMA, "s", "2026-01-01T00:00:00+00:00", seed, (PlannedBenchmark("b", tuple(versions)),)
         ),
-        StopRules(
-            stop_at_proof=True,
-            min_blocks=10,
-            max_blocks=blocks,
-            max_time=None,
-            fixed=len(versions[0].builds) > 1,
-        ),
+        SessionQuestion(rules, repeats=repeats),
         Processor(),
         clock=time.monotonic,
         append=lambda line: None,
-        warmup=Warmup(1),
-        repeats=repeats,
     )
     return session.run().findings[0].verdict.value
 

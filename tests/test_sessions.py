@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
 
 import numpy as np
@@ -26,12 +26,12 @@ from speedproof.data.session_file import (
 )
 from speedproof.errors import UsageError
 from speedproof.measuring.execute import Run, RunError
-from speedproof.measuring.results import Progress, Warmup
+from speedproof.measuring.results import Progress
 from speedproof.measuring.schedule import block_order
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.sequential import SequentialComparison
 from speedproof.protocols.stopping import Gate, StopRules
-from speedproof.sessions import ComparedSession
+from speedproof.sessions import ComparedSession, SessionQuestion, SessionResult
 
 
 class FakeClock:
@@ -97,6 +97,7 @@ class Bench:
         *benchmarks: PlannedBenchmark,
         rules: StopRules | None = None,
         warmup: int | None = 0,
+        asked: Mapping[str, object] | None = None,
         **options: object,
     ) -> None:
         self.clock = FakeClock()
@@ -105,14 +106,16 @@ class Bench:
         self.seen: list[Progress] = []
         self.session = ComparedSession(
             head(*(benchmarks or (benchmark(*times),))),
-            rules or StopRules(stop_at_proof=True),
+            SessionQuestion(rules or StopRules(stop_at_proof=True), **(asked or {})),  # type: ignore[arg-type]
             self.executor,
             clock=self.clock,
             append=self.lines.append,
-            watch=lambda progress, _: self.seen.append(progress),
-            warmup=Warmup(warmup),
+            warmup=warmup,
             **options,  # type: ignore[arg-type]
         )
+
+    def run(self) -> SessionResult:
+        return self.session.run(lambda progress, _: self.seen.append(progress))
 
     @property
     def runs(self) -> list[RunLine]:
@@ -156,7 +159,11 @@ def test_slower_is_proven_as_well() -> None:
 
 def test_higher_is_better_turns_the_speedup() -> None:
     """Twice the score is a speedup of 2, not of one half."""
-    (finding,) = Bench({"X": noisy(1.0, 1), "Y": noisy(2.0, 2)}, higher_is_better=True).session.run().findings
+    (finding,) = (
+        Bench({"X": noisy(1.0, 1), "Y": noisy(2.0, 2)}, asked={"higher_is_better": True})
+        .session.run()
+        .findings
+    )
     assert finding.verdict is Verdict.FASTER
     assert finding.estimate == pytest.approx(2.0, rel=0.1)
 
@@ -212,6 +219,38 @@ def test_one_budget_is_spent_on_what_is_undecided() -> None:
     assert bench.executor.hooks.count("begin noisyX") == bench.executor.hooks.count("finish noisyX") == 2
 
 
+@pytest.mark.parametrize("warmup", [0, 1, None])
+def test_a_candidate_that_has_left_is_not_warmed_up_again(warmup: int | None) -> None:
+    """Neither in a later turn of a budget, nor when the session is gone on with, nor as a build."""
+    plan = [benchmark("X", "clear", "close", name=n) for n in "ab"]
+    times = {"X": noisy(1.0, 1, 0.02), "clear": noisy(0.5, 2, 0.02), "close": noisy(1.0, 3, 0.05)}
+    rules = StopRules(gate=Gate(0.02, 4), max_time=None, budget=150.0)
+    bench = Bench(dict(times), *plan, rules=rules, warmup=warmup)
+    outcome = bench.session.run()
+    assert {f.candidate: f.gate for f in outcome.findings}["clear"] == "pass"
+    again = Bench(dict(times), *plan, rules=rules, warmup=warmup)
+    again.session.recall([bench.stored()])
+    again.session.run()
+    for session, counts in ((bench, dict.fromkeys("ab", 0)), (again, dict.fromkeys("ab", 10))):
+        for run in session.runs:
+            counts[run.benchmark] += run.version == "clear" and not run.warmup
+            assert not (run.version == "clear" and run.warmup and counts[run.benchmark] >= 10)
+    builds = built("X", "bad", "good", count=14)
+    rules = StopRules(min_blocks=14, max_blocks=14, max_time=None, fixed=True)
+    bench = Bench(
+        dict.fromkeys(("X", "bad", "good"), 1.0), builds, rules=rules, warmup=1, ignore_failure=True
+    )
+    measure = bench.executor.measure
+
+    def failing(version: PlannedVersion) -> Run:
+        return replace(measure(version), exit=int(version.name == "bad"))
+
+    bench.executor.measure = failing  # type: ignore[method-assign]
+    bench.session.run()
+    assert bench.executor.calls.count("bad") == 20
+    assert bench.executor.calls.count("good") == 28
+
+
 def test_a_small_budget_gives_every_benchmark_a_block_and_equal_time() -> None:
     plan = [PlannedBenchmark(n, tuple(PlannedVersion(f"{n}{v}", (n,), n) for v in "XY")) for n in "abcd"]
     times = {f"{n}{v}": 1.0 if v == "X" else noisy(1.0, ord(n), 0.1) for n in "abcd" for v in "XY"}
@@ -238,11 +277,11 @@ def test_every_block_has_builds_of_its_own_and_their_runs_are_one_value() -> Non
             ran.append(version)
             return Run({"time": next(values[version.name])})
 
-    bench = Bench({"X": 1.0, "Y": 1.0}, plan, rules=StopRules(min_blocks=12, max_blocks=12), repeats=3)
+    bench = Bench({"X": 1.0, "Y": 1.0}, plan, rules=StopRules(min_blocks=12, max_blocks=12))
     executor = Executor(FakeClock(), {})
     session = ComparedSession(
-        head(plan), StopRules(min_blocks=12, max_blocks=12), executor, clock=FakeClock(),
-        append=bench.lines.append, warmup=Warmup(0), repeats=3,
+        head(plan), SessionQuestion(StopRules(min_blocks=12, max_blocks=12), repeats=3), executor,
+        clock=FakeClock(), append=bench.lines.append, warmup=0,
     )  # fmt: skip
     (finding,) = session.run().findings
     assert finding.result.blocks == 12
@@ -263,7 +302,7 @@ def test_every_block_has_builds_of_its_own_and_their_runs_are_one_value() -> Non
     lines = [r for r in bench.runs if (r.block, r.position) != (11, 5)]
     stored = StoredSession(head(plan), tuple(lines))
     again = Bench(
-        {"X": 1.0, "Y": 1.0}, plan, rules=StopRules(min_blocks=12, max_blocks=12), repeats=3
+        {"X": 1.0, "Y": 1.0}, plan, rules=StopRules(min_blocks=12, max_blocks=12), asked={"repeats": 3}
     ).session
     assert again.recall([stored]) == 11
     assert again.review().findings[0].estimate == pytest.approx(1.2 / 1.05)
@@ -307,7 +346,12 @@ def in_pieces(
         setattr(executor, "fails_at" if fails else "ends_at", cut)
         first = head(plan, session=f"s{number}", seed=11 + number)
         session = ComparedSession(
-            first, rules, executor, clock=FakeClock(), append=lines.append, warmup=Warmup(0), repeats=repeats
+            first,
+            SessionQuestion(rules, repeats=repeats),
+            executor,
+            clock=FakeClock(),
+            append=lines.append,
+            warmup=0,
         )
         session.recall(stored)
         with pytest.raises(RunError) if fails and math.isfinite(cut) else nullcontext():
@@ -335,8 +379,8 @@ def test_builds_of_a_session_in_pieces_are_those_of_one_in_one_piece(names: str,
         assert [(f.result.low, f.result.high) for f in found] == [(f.result.low, f.result.high) for f in told]
         # Looked at again, all of it is there.
         again = ComparedSession(
-            stored[-1].head, StopRules(min_blocks=7, max_blocks=7, fixed=True), LayoutExecutor(FakeClock(), {}),
-            clock=FakeClock(), append=lambda line: None, repeats=2,
+            stored[-1].head, SessionQuestion(StopRules(min_blocks=7, max_blocks=7, fixed=True), repeats=2),
+            LayoutExecutor(FakeClock(), {}), clock=FakeClock(), append=lambda line: None,
         )  # fmt: skip
         assert again.recall(stored) == 7
         assert [f.result for f in again.review().findings] == [f.result for f in found]
@@ -351,11 +395,11 @@ def test_a_build_that_was_measured_before_does_not_count_again() -> None:
     executor = LayoutExecutor(FakeClock(), {})
     later = ComparedSession(
         head(plan, session="t"),
-        rules,
+        SessionQuestion(rules),
         executor,
         clock=FakeClock(),
         append=lambda line: None,
-        warmup=Warmup(0),
+        warmup=0,
     )
     assert later.recall([structs.replace(session, runs=tuple(runs))]) == 1
     (finding,) = later.run().findings
@@ -402,8 +446,8 @@ def test_the_positional_trap_stays_undecided() -> None:
 
         bench = Bench({"X": time, "Y": time}, rules=StopRules(stop_at_proof=True, max_blocks=40))
         session = ComparedSession(
-            head(benchmark("X", "Y"), seed=seed), StopRules(stop_at_proof=True, max_blocks=40), bench.executor,
-            clock=bench.clock, append=bench.lines.append, warmup=Warmup(0),
+            head(benchmark("X", "Y"), seed=seed), SessionQuestion(StopRules(stop_at_proof=True, max_blocks=40)),
+            bench.executor, clock=bench.clock, append=bench.lines.append, warmup=0,
         )  # fmt: skip
         (finding,) = session.run().findings
         faster += finding.verdict is not Verdict.UNDECIDED
@@ -427,8 +471,8 @@ def test_what_the_change_cannot_touch_holds_smaller_verdicts_back(drift: float, 
 
     executor = Executor(FakeClock(), {})
     session = ComparedSession(
-        head(*plan), StopRules(max_blocks=20), executor, clock=FakeClock(), append=lambda line: None,
-        warmup=Warmup(0), unaffected=["control"],
+        head(*plan), SessionQuestion(StopRules(max_blocks=20), unaffected=["control"]), executor,
+        clock=FakeClock(), append=lambda line: None, warmup=0,
     )  # fmt: skip
     order = iter([b.name for b in plan])
 
@@ -454,8 +498,8 @@ def test_those_that_the_change_cannot_touch_have_one_risk() -> None:
     noise, said = np.random.default_rng(8), 0
     for _ in range(30):
         session = ComparedSession(
-            head(*plan), rules, FakeExecutor(FakeClock(), {}), clock=FakeClock(), append=lambda line: None,
-            unaffected=names,
+            head(*plan), SessionQuestion(rules, unaffected=names), FakeExecutor(FakeClock(), {}),
+            clock=FakeClock(), append=lambda line: None,
         )  # fmt: skip
         for name in names:
             for x, y in np.exp(0.01 * noise.standard_normal((10, 2))).tolist():
@@ -478,8 +522,8 @@ def test_a_control_among_many_needs_its_share_of_the_risk(fixed: bool) -> None:
         for names in (["a"], ["a", "b", "c", "d", "e"]):
             plan = [benchmark("X", "Y", name=name) for name in ("touched", *names)]
             session = ComparedSession(
-                head(*plan), rules, FakeExecutor(FakeClock(), {}), clock=FakeClock(), append=lambda line: None,
-                unaffected=names,
+                head(*plan), SessionQuestion(rules, unaffected=names), FakeExecutor(FakeClock(), {}),
+                clock=FakeClock(), append=lambda line: None,
             )  # fmt: skip
             for x, y in blocks:
                 session.comparisons["a"].add({"X": x, "Y": y})
@@ -640,7 +684,7 @@ def test_a_version_that_never_succeeds_ends_its_benchmark() -> None:
 
 def test_a_run_without_the_deciding_metric_stops_the_session() -> None:
     """As a failure does: a minute of runs without a value would tell nothing."""
-    bench = Bench({"X": 1.0, "Y": 1.0}, metric="score", warmup=1)
+    bench = Bench({"X": 1.0, "Y": 1.0}, asked={"metric": "score"}, warmup=1)
     with pytest.raises(
         RunError, match=r"(?s)'score' that decides; no score here; its output:\nbroken.*--ignore-failure"
     ):
@@ -652,7 +696,7 @@ def test_missing_metric_is_counted_when_that_is_ignored() -> None:
     bench = Bench(
         {"X": 1.0, "Y": 1.0},
         rules=StopRules(stop_at_proof=True, max_blocks=30),
-        metric="score",
+        asked={"metric": "score"},
         ignore_failure=True,
     )
     outcome = bench.session.run()
@@ -977,7 +1021,7 @@ def test_a_single_version_is_measured_and_nothing_is_found() -> None:
 
 def test_watcher_sees_every_run() -> None:
     bench = Bench({"X": 1.0, "Y": 1.0}, warmup=1, rules=StopRules(stop_at_proof=True, max_blocks=10))
-    bench.session.run()
+    bench.run()
     assert [p.version for p in bench.seen] == bench.executor.calls
     assert bench.seen[-1].elapsed == pytest.approx(22.0)
 

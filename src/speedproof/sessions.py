@@ -6,17 +6,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import Literal
 
-import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from speedproof.arrays import FloatArray
-from speedproof.data.record import Record
 from speedproof.data.session_file import EndLine, Line, SessionLine, StoredSession
-from speedproof.measuring.results import Limits, Measured, Progress, Tally, Warmup
+from speedproof.measuring.results import Limits, Measured, Progress, Tally
 from speedproof.measuring.runs import Executor, Harness, RunLoop
 from speedproof.measuring.session import Session
 from speedproof.protocols.assumptions import Assumption
@@ -38,96 +34,73 @@ class SessionResult(Struct, frozen=True):
 
 
 class SessionOrigin(Struct, frozen=True):
-    """How findings came to be, for readers of JSON.
+    """How findings came to be, for readers of JSON."""
 
-    Attributes
-    ----------
-    file : str
-        The results file.
-    sessions : tuple of str
-        The sessions in it that the findings rest on.
-    metric : str
-        What was compared.
-    risk : float
-        Of each side of a benchmark, for all its candidates together.
-    margin, precision : float or None
-        As asked for; the margin also of a gate.
-    reasons : dict of str to str
-        By benchmark, why measuring ended; empty when it was only looked at again.
-    interrupted : bool
-        Whether a signal ended it.
-    tallies : tuple of Tally
-        What became of the runs.
-    outcome : str or None
-        Of a gate: pass, fail or undecided.
-    exit_code : int or None
-        What the command ends with.
-    """
-
-    file: str
-    sessions: tuple[str, ...]
-    metric: str
+    file: str  # the results file
+    sessions: tuple[str, ...]  # the sessions in it that the findings rest on
+    metric: str  # what was compared
     alpha: float  # of each side of a benchmark, for all its candidates together
+    # As asked for; the margin also of a gate
     margin: float | None
     precision: float | None
-    reasons: dict[str, str]
-    interrupted: bool
-    tallies: tuple[Tally, ...]
-    outcome: GateOutcome | None = None
-    exit_code: int | None = None
+    reasons: dict[str, str]  # by benchmark, why measuring ended; empty when it was only looked at again
+    interrupted: bool  # whether a signal ended it
+    tallies: tuple[Tally, ...]  # what became of the runs
+    outcome: GateOutcome | None = None  # of a gate: pass, fail or undecided
+    exit_code: int | None = None  # what the command ends with
 
 
-def _ignore(progress: Progress, comparison: SequentialComparison) -> None:
-    """Watch nothing."""
+class SessionQuestion(Struct, frozen=True):
+    """What is asked of the runs."""
+
+    rules: StopRules
+    metric: str = "time"  # which decides, and whether more of it is better
+    higher_is_better: bool = False
+    control: bool = False  # whether the second candidate is the reference, built again
+    unaffected: Sequence[str] = ()  # benchmarks that the change cannot touch
+    repeats: int = 1  # runs of each build
 
 
 class ComparedSession:
-    """A session whose benchmarks are compared sequentially, candidate by candidate with their reference."""
+    """A session whose benchmarks are compared sequentially, candidate by candidate with their reference.
+
+    ``warmup`` are runs of every version before those that count; None for "until steady": until, for no version,
+    the median time of the last three rounds is less than 98 % of that of the three before, at most 30 rounds.
+    """
 
     def __init__(
         self,
         head: SessionLine,
-        rules: StopRules,
-        executor: Executor,
+        question: SessionQuestion,
+        executor: Executor | Harness,
         *,
         clock: Callable[[], float],
         append: Callable[[Line], None],
-        watch: Callable[[Progress, SequentialComparison], None] = _ignore,
-        warmup: Warmup = Warmup(),  # noqa: B008 frozen
-        metric: str = "time",
-        higher_is_better: bool = False,
+        warmup: int | None = 1,
         ignore_failure: bool = False,
         changed: Callable[[], Iterable[tuple[str, str, str]]] = tuple,
-        control: bool = False,
-        harness: Harness | None = None,
-        repeats: int = 1,
-        unaffected: Sequence[str] = (),
     ) -> None:
-        self._metric = metric
-        self._rules = rules
-        self._control = control
-        self._unaffected = unaffected
+        self._question, rules = question, question.rules
         self._last_end: EndLine | None = None
         # One of them that differs is enough to say that something else does: together they have one risk.
-        shared = replace(rules, alpha=rules.alpha / max(len(unaffected), 1))
+        shared = replace(rules, alpha=rules.alpha / max(len(question.unaffected), 1))
         self.comparisons = {
             b.name: SequentialComparison(
                 b.name,
                 [v.name for v in b.versions],
-                shared if b.name in unaffected else rules,
-                metric=metric,
-                higher_is_better=higher_is_better,
+                shared if b.name in question.unaffected else rules,
+                metric=question.metric,
+                higher_is_better=question.higher_is_better,
             )
             for b in head.benchmarks
         }
         self._session = Session(
-            RunLoop(head, executor, clock, append, metric, ignore_failure, harness),
+            RunLoop(head, executor, clock, append, question.metric, ignore_failure),
             self.comparisons,
             limits=Limits(rules.max_blocks, rules.max_time, rules.budget),
-            watch=lambda progress: watch(progress, self.comparisons[progress.benchmark.name]),
             warmup=warmup,
             changed=changed,
-            repeats=repeats,
+            repeats=question.repeats,
         )
 
     def recall(self, sessions: Sequence[StoredSession]) -> int:
@@ -135,22 +108,29 @@ class ComparedSession:
         self._last_end = sessions[-1].end if sessions else None
         return self._session.recall(sessions)
 
-    def run(self) -> SessionResult:
-        """Measure until every benchmark ends by the rules or by Ctrl-C, and say what that proves."""
-        return self._found(self._session.run())
+    def steps(self) -> Generator[Progress, None, SessionResult]:
+        """Measure run by run until every benchmark ends by the rules or by Ctrl-C, and say what that proves.
 
-    def steps(self) -> Generator[tuple[Progress, SequentialComparison], None, SessionResult]:
-        """The same, run by run; whoever leaves early ends the session."""
-        steps = self._session.steps()
+        Whoever leaves early ends the session.
+        """
+        return self._found((yield from self._session.steps()))
+
+    def run(self, watch: Callable[[Progress, SequentialComparison], None] | None = None) -> SessionResult:
+        """The same to the end, for a watcher who is told of every run."""
+        steps = self.steps()
         try:
+            progress = next(steps)
             while True:
                 try:
+                    if watch is not None:
+                        watch(progress, self.comparisons[progress.benchmark.name])
+                except KeyboardInterrupt as interrupt:
+                    progress = steps.throw(interrupt)
+                else:
                     progress = next(steps)
-                except StopIteration as end:
-                    return self._found(end.value)
-                yield progress, self.comparisons[progress.benchmark.name]
-        finally:
-            steps.close()
+        except StopIteration as end:
+            found: SessionResult = end.value
+            return found
 
     def review(self) -> SessionResult:
         """What the blocks that were taken over prove; nothing is measured."""
@@ -167,20 +147,21 @@ class ComparedSession:
 
     def _found(self, measured: Measured) -> SessionResult:
         # A gate holds every benchmark of the plan, measured or not.
-        names = self.comparisons if self._rules.gate else dict(measured.reasons)
+        question = self._question
+        names = self.comparisons if question.rules.gate else dict(measured.reasons)
         findings = tuple(
             replace(finding, warnings=tuple(self._warnings(finding, measured)))
             for name in names
             for finding in self.comparisons[name].findings()
         )
-        kept = withheld(findings, self._rules, control=self._control, unaffected=self._unaffected)
+        kept = withheld(findings, question.rules, control=question.control, unaffected=question.unaffected)
         return SessionResult(kept, measured)
 
     def _warnings(self, finding: CandidateResult, measured: Measured) -> Iterator[Check]:
         name, sides = finding.benchmark, (finding.reference, finding.candidate)
         tallies = {tally.version: tally for tally in measured.tallies if tally.benchmark == name}
         yield from self.comparisons[name].warnings(finding.candidate)
-        yield from _of_runs([tallies[side] for side in sides if side in tallies], self._metric)
+        yield from _of_runs([tallies[side] for side in sides if side in tallies], self._question.metric)
         yield from _of_programs([side for side in sides if side in measured.changed.get(name, ())])
         yield from _of_blocks(measured.cut.get(name, 0), measured.recalled.get(name, 0))
 
@@ -228,31 +209,3 @@ def _of_blocks(cut: int, blocks: int) -> Iterator[Check]:
             f"{cut} of {blocks} earlier blocks {were} cut short and left out: long ones are cut more often, which "
             "may favour a version",
         )
-
-
-def tool_times(format: str) -> Callable[[Path], dict[str, float]]:
-    """The reader of one invocation of another tool: the median time of each benchmark, in seconds.
-
-    A rate counts as the time that one of it takes, so that lower is better for all.
-    """
-
-    def read(path: Path) -> dict[str, float]:
-        from speedproof.formats import read as read_records
-
-        times: dict[str, list[float]] = {}
-        for record in read_records(path, format=format):
-            if isinstance(record, Record) and (values := _as_times(record)) is not None:
-                times.setdefault(record.benchmark, []).extend(values.tolist())
-        return {name: float(np.median(values)) for name, values in times.items()}
-
-    return read
-
-
-def _as_times(record: Record) -> FloatArray | None:
-    if record.version == "base":  # criterion's copy of the run before
-        return None
-    if record.unit == "s" and record.metric in ("time", "single-shot time"):
-        return record.values
-    if record.metric == "throughput" and record.unit == "ops/s" and np.all(record.values > 0):
-        return 1.0 / record.values
-    return None

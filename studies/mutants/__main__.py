@@ -1,4 +1,4 @@
-"""Commands: ``copy``, ``record [TESTS]``, ``draw NUMBER SEED``, ``again FILE``, ``summary FILE``."""
+"""``copy``, ``record [TESTS]``, ``draw NUMBER SEED``, ``try MODULE [NAME]``, ``again FILE``, ``summary FILE``."""
 
 from __future__ import annotations
 
@@ -20,23 +20,26 @@ BUILD = ROOT / "build" / "mutants"
 TREE = BUILD / "tree"
 PACKAGE = TREE / "src" / "speedproof"
 PARTS = ["stats", "protocols", "measuring"]
+FAST = ["-m", "not slow", "tests"]  # what is slow is tried by "again"
 PLAIN = ["-o", "addopts=", "--import-mode=importlib", "-p", "no:cacheprovider"]
 
 
 def copy() -> None:
-    """Copy what git knows of the repository, and the compiled kernels: no mutant is ever in the worktree."""
-    shutil.rmtree(TREE, ignore_errors=True)
+    """Bring the copy up to what git knows of the repository, and to its compiled kernels."""
     listed = subprocess.run(
         ["git", "ls-files", "-co", "--exclude-standard", "-z"], cwd=ROOT, capture_output=True, check=True
     )
-    for name in listed.stdout.decode().split("\0"):
-        if name and (ROOT / name).is_file():
-            (TREE / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, TREE / name)
+    kernels = [path.relative_to(ROOT).as_posix() for path in (ROOT / "src").rglob("*.so")]
+    wanted = {name for name in (*listed.stdout.decode().split("\0"), *kernels) if (ROOT / name).is_file()}
+    for path in TREE.rglob("*"):
+        if path.is_file() and path.suffix != ".pyc" and path.relative_to(TREE).as_posix() not in wanted:
+            path.unlink()
+    for name in wanted:
+        source, target = ROOT / name, TREE / name
+        if not target.exists() or target.stat().st_mtime_ns != source.stat().st_mtime_ns:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(source, target)
     subprocess.run([sys.executable, "-m", "compileall", "-q", str(TREE)], check=True)
-    source = ROOT / "src" / "speedproof"
-    for kernel in source.rglob("*.so"):
-        shutil.copy2(kernel, PACKAGE / kernel.relative_to(source))
 
 
 def run_tests(arguments: list[str], plugin: object) -> None:
@@ -51,8 +54,8 @@ def record(tests: list[str]) -> None:
     """Note which tests execute which lines: of all tests, or of some anew."""
     from studies.mutants.record import Recorder
 
-    recorder = Recorder(PACKAGE, PARTS)
-    run_tests(["-q", "-m", "not slow", *(tests or ["tests"])], recorder)
+    recorder = Recorder(PACKAGE)
+    run_tests(["-q", *FAST[:2], *(tests or FAST[2:])], recorder)
     recorder.write(BUILD / f"recorded-{len(list(BUILD.glob('recorded-*')))}.json")
 
 
@@ -89,6 +92,11 @@ def equivalents(names: Iterable[str]) -> set[str]:
     return {name for name in names if pattern.fullmatch(name)}
 
 
+def is_in(mutant: Mutant, module: str, names: list[str]) -> bool:
+    """Whether a mutant is in a module, and in any of some functions or classes."""
+    return mutant.module == module and (not names or not {*mutant.function.split(".")}.isdisjoint(names))
+
+
 def summary(found: list[dict[str, str]]) -> None:
     """Print the survivors, and the share that was killed with its exact interval."""
     from scipy.stats import binomtest
@@ -116,7 +124,8 @@ def main(arguments: list[str]) -> None:
             "PYTHONDONTWRITEBYTECODE": "1",
         }
         command = [sys.executable, "-m", "studies.mutants", *arguments]
-        sys.exit(subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode)
+        os.chdir(ROOT)
+        os.execve(sys.executable, command, environment)
     else:
         with_copy(arguments)
 
@@ -127,10 +136,12 @@ def with_copy(arguments: list[str]) -> None:
         case ["record", *tests]:
             record(tests)
         case ["draw", number, seed]:
-            # Fast tests of the same folders first: the others, and what is slow, are tried by "again".
-            tests = ["-m", "not slow", "tests/test_sessions.py", *(f"tests/{part}" for part in PARTS)]
             target = BUILD / f"draw-{number}-{seed}.jsonl"
-            run(lambda all_: random.Random(int(seed)).sample(all_, int(number)), tests, target, 20.0)
+            run(lambda all_: random.Random(int(seed)).sample(all_, int(number)), FAST, target, 20.0)
+        case ["try", module, *names]:
+            target = BUILD / "tried.jsonl"
+            target.unlink(missing_ok=True)
+            run(lambda all_: [m for m in all_ if is_in(m, module, names)], FAST, target, 20.0)
         case ["again", file]:
             drawn = fates(Path(file))
             alive = {one["name"] for one in drawn if not one["fate"].startswith("killed")}

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ast
+import contextlib
+import difflib
 import gc
+import importlib
 import json
 import sys
 from collections.abc import Iterator
@@ -24,11 +27,20 @@ def codes(code: CodeType) -> Iterator[CodeType]:
             yield from codes(constant)
 
 
+def import_all(package: Path) -> None:
+    """Import every module of the package that can be: what a test imports later is not seen."""
+    for path in package.rglob("[!_]*.py"):
+        with contextlib.suppress(ImportError):
+            importlib.import_module(
+                ".".join(("speedproof", *path.relative_to(package).with_suffix("").parts))
+            )
+
+
 class Recorder:
     """A plug-in for pytest: times the tests and notes the lines that each executes."""
 
-    def __init__(self, package: Path, parts: list[str]) -> None:
-        self.package, self.parts = package, parts
+    def __init__(self, package: Path) -> None:
+        self.package = package
         self.monitoring: Any = getattr(sys, "monitoring", None)
         if self.monitoring is None:
             raise SystemExit("recording needs Python 3.12 or newer")
@@ -39,10 +51,7 @@ class Recorder:
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Watch every function of the package."""
-        for path in self.package.rglob("*.py"):
-            place = path.relative_to(self.package).with_suffix("")
-            if place.parts[0] in self.parts:
-                __import__(".".join(("speedproof", *place.parts)))
+        import_all(self.package)
         monitoring = self.monitoring
         monitoring.use_tool_id(_TOOL, "speedproof")
         monitoring.register_callback(_TOOL, monitoring.events.LINE, self._line)
@@ -78,7 +87,19 @@ class Recorder:
                 module = Path(file).relative_to(self.package).as_posix()
                 lines.setdefault(module, {}).setdefault(line, []).append(number)
         seconds = [round(self.seconds[test], 4) for test in tests]
-        target.write_text(json.dumps({"tests": tests, "seconds": seconds, "lines": lines}), encoding="utf-8")
+        texts = {module: (self.package / module).read_text(encoding="utf-8") for module in lines}
+        told = {"tests": tests, "seconds": seconds, "lines": lines, "texts": texts}
+        target.write_text(json.dumps(told), encoding="utf-8")
+
+
+def _moves(before: str, now: str) -> Iterator[tuple[int, int]]:
+    """Where each line of a text has gone since; a changed block is all of the old one and the lines around it."""
+    lines = before.splitlines(), now.splitlines()
+    for _, i, k, j, m in difflib.SequenceMatcher(None, *lines, autojunk=False).get_opcodes():
+        same = lines[0][i:k] == lines[1][j:m]
+        for new in range(j, m):
+            for old in [i + new - j] if same else range(i - 1, k + 1):
+                yield old + 1, new + 1
 
 
 class Recorded:
@@ -94,8 +115,11 @@ class Recorded:
             tests = found["tests"]
             self.seconds.update(zip(tests, found["seconds"], strict=True))
             for module, lines in found["lines"].items():
-                for line, numbers in lines.items():
-                    self.lines.setdefault((module, int(line)), set()).update(tests[n] for n in numbers)
+                if (package / module).is_file():
+                    now = (package / module).read_text(encoding="utf-8")
+                    for old, new in _moves(found["texts"][module], now):
+                        told = (tests[n] for n in lines.get(str(old), ()))
+                        self.lines.setdefault((module, new), set()).update(told)
 
     def of(self, module: str, first: int, last: int) -> set[str]:
         """Return the tests that execute any of some lines of a module, or may do so."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import importlib
 import os
 import resource
 import signal
@@ -49,9 +50,8 @@ class Server:
         self.recorded.guess([item for item in session.items if item.nodeid not in self.recorded.seconds])
         for item in session.items:
             _without_shrinking(item)
-        for path in self.package.rglob("*.py"):
-            if path.relative_to(self.package).parts[0] in {"stats", "protocols", "measuring"}:
-                __import__(".".join(("speedproof", *path.relative_to(self.package).with_suffix("").parts)))
+        for module in {mutant.module for mutant in self.wanted}:
+            importlib.import_module(f"speedproof.{module.removesuffix('.py').replace('/', '.')}")
         self.functions: dict[tuple[str, str, int], list[FunctionType]] = {}
         for one in gc.get_objects():
             if isinstance(one, FunctionType) and one.__code__.co_filename.startswith(str(self.package)):

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import shutil
 import subprocess
+from datetime import datetime
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.command import speedproof
 
 import speedproof as sp
 from speedproof.cli.console import Console
 from speedproof.cli.main import main
+from speedproof.cli.run_session import fresh_name
 from speedproof.data.session_file import PlannedVersion
 from speedproof.measuring.execute import Run
 from speedproof.measuring.executor import CommandExecutor
@@ -56,8 +60,7 @@ def faked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def bisect(*argv: str) -> tuple[int, str, str]:
-    out, err = io.StringIO(), io.StringIO()
-    return main(["bisect", *argv], Console(out, err)), out.getvalue(), err.getvalue()
+    return speedproof("bisect", *argv)
 
 
 def test_the_first_slow_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -323,6 +326,28 @@ def test_python_refuses_what_is_no_history(commits: list[str]) -> None:
     """Too short, or one commit twice."""
     with pytest.raises(sp.SpeedproofError):
         sp.bisect(commits, lambda name: 1.0)
+
+
+@pytest.mark.parametrize("time", [None, "1.0", [1.0, 2.0], 1j, 0.0, -1.0, math.nan, math.inf])
+def test_what_is_no_time_is_told(time: object) -> None:
+    """With the commit: a function that forgets to return its time, and one of whose times nothing follows."""
+    with pytest.raises(
+        sp.SpeedproofError, match=f"^({'[ab] took' if isinstance(time, float) else 'run gave'}) "
+    ):
+        sp.bisect(["a", "b"], lambda name: time)  # type: ignore[arg-type,return-value]
+    with pytest.raises(sp.SpeedproofError, match="expected a function"):
+        sp.bisect(["a", "b"], 1.0)  # type: ignore[arg-type]
+
+
+def test_two_of_one_second_have_files_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is there already is not written to."""
+    monkeypatch.chdir(tmp_path)
+    names = []
+    for _ in range(3):
+        names.append(fresh_name("bisect", datetime(2026, 11, 22, 10, 15, 0)))
+        Path(names[-1]).touch()
+    stem = "bisect-20261122-101500"
+    assert names == [f"{stem}.jsonl", f"{stem}-2.jsonl", f"{stem}-3.jsonl"]
 
 
 @pytest.mark.parametrize("seconds", [1.0, 3.0, 2])

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.command import speedproof
 
 from speedproof.cli.console import Console
 from speedproof.cli.main import main
@@ -22,12 +23,6 @@ from speedproof.reporting.json import SCHEMA_VERSION
 ROOT = Path(__file__).parents[2]
 PYPERF = str(ROOT / "tests" / "data" / "formats" / "pyperf.json")
 O2, O3 = (str(ROOT / "examples" / "gcc" / name) for name in ("O2.json", "O3.json"))
-
-
-def speedproof(*argv: str) -> tuple[int, str, str]:
-    out, err = io.StringIO(), io.StringIO()
-    code = main(argv, Console(out, err))
-    return code, out.getvalue(), err.getvalue()
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ Warnings are errors here, as everywhere in the tests.
 
 from __future__ import annotations
 
-import io
 import json
 import random
 from pathlib import Path
@@ -13,9 +12,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.command import speedproof
 
-from speedproof.cli.console import Console
-from speedproof.cli.main import main
 from speedproof.mixture.model import MixtureModel
 
 MODEL = MixtureModel([0.5, 0.5], [700.0, 900.0], [20.0, 20.0])
@@ -48,12 +46,6 @@ COMMANDS = (
     ("gate", "--protocol", "median"),
     ("gate", "--protocol", "mean"),
 )
-
-
-def speedproof(*argv: str) -> tuple[int, str, str]:
-    out, err = io.StringIO(), io.StringIO()
-    code = main(argv, Console(out, err))
-    return code, out.getvalue(), err.getvalue()
 
 
 def write(path: Path, values: object) -> str:

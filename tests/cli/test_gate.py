@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from tests.command import speedproof
 
 import speedproof as sp
 from speedproof.cli.console import Console
@@ -22,12 +23,6 @@ from speedproof.errors import FormatError
 ROOT = Path(__file__).parents[2]
 O2, O3 = (str(ROOT / "examples" / "gcc" / name) for name in ("O2.json", "O3.json"))
 Write = Callable[..., str]
-
-
-def speedproof(*argv: str) -> tuple[int, str, str]:
-    out, err = io.StringIO(), io.StringIO()
-    code = main(argv, Console(out, err))
-    return code, out.getvalue(), err.getvalue()
 
 
 def gate(baseline: str, candidate: str, *options: str) -> tuple[int, str, str]:

@@ -1,25 +1,17 @@
 """``speedproof hpt`` as a user meets it."""
 
-import io
 import json
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.command import speedproof
 
-from speedproof.cli.console import Console
-from speedproof.cli.main import main
 from speedproof.protocols.hpt import hpt_of_scores
 from speedproof.reporting.hpt import conclusion
 
 ORACLE = Path(__file__).parents[1] / "data" / "oracle_hpt"
 TABLE = [f"B={ORACLE / 'table3_reduced_B.csv'}", f"A={ORACLE / 'table3_x176_A.csv'}"]
-
-
-def speedproof(*argv: str) -> tuple[int, str, str]:
-    out, err = io.StringIO(), io.StringIO()
-    code = main(argv, Console(out, err))
-    return code, out.getvalue(), err.getvalue()
 
 
 def write(path: Path, rows: dict[str, list[float]]) -> str:

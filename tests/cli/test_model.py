@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-import io
 import json
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.command import speedproof
 
-from speedproof.cli.console import Console
-from speedproof.cli.main import main
 from speedproof.mixture.model import MixtureModel
 
 TWO = MixtureModel([0.7, 0.3], [10.0, 20.0], [0.5, 0.5])
-
-
-def speedproof(*argv: str) -> tuple[int, str, str]:
-    out, err = io.StringIO(), io.StringIO()
-    code = main(argv, Console(out, err))
-    return code, out.getvalue(), err.getvalue()
 
 
 def write(path: Path, values: object) -> str:

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-import io
 import json
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.command import speedproof
 
-from speedproof.cli.console import Console
-from speedproof.cli.main import main
 from speedproof.mixture.model import MixtureModel
 
 pytest.importorskip("matplotlib")
 MODEL = MixtureModel([0.5, 0.5], [10.0, 14.0], [0.3, 0.3])
-
-
-def speedproof(*argv: str) -> tuple[int, str, str]:
-    out, err = io.StringIO(), io.StringIO()
-    code = main(argv, Console(out, err))
-    return code, out.getvalue(), err.getvalue()
 
 
 def write(path: Path, values: object) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,20 +9,13 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pytest
+from tests.command import speedproof
 
-from speedproof.cli.console import Console
-from speedproof.cli.main import main
 from speedproof.mixture.metrics import probability_below
 from speedproof.mixture.model import MixtureModel
 
 OLD = MixtureModel([0.5, 0.5], [10.0, 14.0], [0.3, 0.3])
 NEW = MixtureModel([0.9, 0.1], [10.0, 14.0], [0.3, 0.3])
-
-
-def speedproof(*argv: str) -> tuple[int, str, str]:
-    out, err = io.StringIO(), io.StringIO()
-    code = main(argv, Console(out, err))
-    return code, out.getvalue(), err.getvalue()
 
 
 def write(path: Path, values: object) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import pty
@@ -17,9 +16,9 @@ from typing import Literal
 
 import click
 import pytest
+from tests.command import speedproof
 
-from speedproof.cli.console import Console
-from speedproof.cli.main import command, main, parse
+from speedproof.cli.main import command, parse
 from speedproof.cli.run_session import ends_as_ctrl_c
 from speedproof.data.suite import Record
 from speedproof.formats import read, suites
@@ -34,12 +33,6 @@ SLOW, FAST = "sleep 0.012", "sleep 0.002"
 @pytest.fixture(autouse=True)
 def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, steady_sleep: None) -> None:
     monkeypatch.chdir(tmp_path)
-
-
-def speedproof(*argv: str) -> tuple[int, str, str]:
-    out, err = io.StringIO(), io.StringIO()
-    code = main(argv, Console(out, err))
-    return code, out.getvalue(), err.getvalue()
 
 
 def on_a_terminal(*argv: str, stream: Literal["stdout", "stderr"], columns: int) -> str:

@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.command import speedproof
 
 from speedproof.cli.console import Console
 from speedproof.cli.main import COMMANDS, main, parse
@@ -34,9 +35,7 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run(*argv: str) -> tuple[int, str, str]:
-    out, err = io.StringIO(), io.StringIO()
-    code = main(["run", *argv], Console(out, err))
-    return code, out.getvalue(), err.getvalue()
+    return speedproof("run", *argv)
 
 
 def refused(*argv: str) -> str:

@@ -21,7 +21,7 @@ import pytest
 from speedproof.data.record import Record
 from speedproof.data.suite import Suite
 from speedproof.errors import SpeedproofError
-from speedproof.formats import csvtable, gathered, jsonparts, read, source
+from speedproof.formats import csvrecords, csvtable, gathered, jsonparts, read, source
 from speedproof.formats.gathered import Gathered
 from speedproof.formats.options import ReadOptions
 from speedproof.formats.source import Source
@@ -36,7 +36,7 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """Everything counts as large: blocks of a line or two, segments of a part, some values in memory."""
     for module, name, value in (
         (source, "_LARGE", 200), (jsonparts, "_WHOLE", 100), (jsonparts, "_WINDOW", 64),
-        (jsonparts, "_NEAR", 300), (csvtable, "_BLOCK", 90), (csvtable, "_MANY", 3), (csvtable, "_CHUNK", 4),
+        (jsonparts, "_NEAR", 300), (csvtable, "_BLOCK", 90), (csvrecords, "_MANY", 3),
         (gathered, "_MOST", 5), (gathered, "_STRETCH", 64),
     ):  # fmt: skip
         monkeypatch.setattr(module, name, value)
@@ -223,7 +223,7 @@ def test_a_sample_larger_than_memory_pools_to_the_same(
 def test_groups_come_back_in_order(count: int, tiny: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(count)
     groups = rng.integers(0, count, 200)
-    rows = Gathered("q")
+    rows = Gathered("d", "q")
     for k, group in enumerate(groups.tolist()):
         rows.groups.append(group)
         rows.columns[0].append(k / 8)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import io
 import json
 import math
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.command import speedproof as run
 
 import speedproof as sp
-from speedproof.cli.console import Console
-from speedproof.cli.main import main
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Pair
 from speedproof.protocols.noise_floor import NoiseFloor
@@ -45,12 +43,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     written(folder, "old.csv", rng, {"parse": 1.0, "print": 1.0, "new one": 1.0})
     written(folder, "new.csv", rng, {"parse": 1.0, "print": 3.0, "new one": 1.0})
     return folder
-
-
-def run(*words: str) -> tuple[int, str, str]:
-    """Exit code, output and remarks."""
-    out, err = io.StringIO(), io.StringIO()
-    return main(list(words), Console(out, err)), out.getvalue(), err.getvalue()
 
 
 def test_what_sessions_explain_is_not_shown(folder: Path) -> None:

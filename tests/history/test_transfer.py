@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import gzip
-import io
 import json
 import sqlite3
 from contextlib import closing
@@ -12,10 +11,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.command import speedproof
 
 import speedproof as sp
-from speedproof.cli.console import Console
-from speedproof.cli.main import main
 from speedproof.errors import FormatError
 
 pytest.importorskip("sqlalchemy")
@@ -24,9 +22,7 @@ DATA = Path(__file__).parents[2].parent / "shared" / "data"
 
 
 def run(*words: str) -> tuple[int, str, str]:
-    """Exit code, output and remarks."""
-    out, err = io.StringIO(), io.StringIO()
-    return main(["history", *words, "--repository", "/"], Console(out, err)), out.getvalue(), err.getvalue()
+    return speedproof("history", *words, "--repository", "/")
 
 
 @pytest.fixture

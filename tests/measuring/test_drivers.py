@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
 import stat
@@ -14,9 +13,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy import stats
+from tests.command import speedproof
 
-from speedproof.cli.console import Console
-from speedproof.cli.main import main
 from speedproof.data.session_file import (
     SCHEMA,
     PlannedBenchmark,
@@ -27,11 +25,10 @@ from speedproof.data.session_file import (
 from speedproof.errors import UsageError
 from speedproof.measuring.drivers import DRIVERS, planned
 from speedproof.measuring.execute import Run
-from speedproof.measuring.results import Warmup
 from speedproof.measuring.store import read_sessions
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.stopping import StopRules
-from speedproof.sessions import ComparedSession
+from speedproof.sessions import ComparedSession, SessionQuestion
 
 # A tool that has three benchmarks: what $SLOW says is 1.5 times slower, all else takes what the number of the
 # invocation says, so that sides differ by noise. Every invocation writes down its own words.
@@ -148,8 +145,7 @@ def stand_in(tool: str) -> str:
 
 
 def run(*argv: str) -> tuple[int, str, str]:
-    out, err = io.StringIO(), io.StringIO()
-    return main(["run", *argv], Console(out, err)), out.getvalue(), err.getvalue()
+    return speedproof("run", *argv)
 
 
 def invocations(side: str) -> list[list[str]]:
@@ -373,9 +369,6 @@ class FakeHarness:
     def explain(self, run: Run, metric: str) -> str:
         return ""
 
-    def measure(self, version: PlannedVersion) -> Run:
-        raise AssertionError(version)
-
     def measure_all(
         self, version: PlannedVersion, wanted: Sequence[str], asked: Sequence[str]
     ) -> Mapping[str, Run]:
@@ -395,12 +388,11 @@ def test_false_alarms_of_every_benchmark_are_held() -> None:
         lines: list[object] = []
         session = ComparedSession(
             SessionLine(SCHEMA, "s", "2026-01-01T00:00:00+00:00", seed, plan),
-            StopRules(stop_at_proof=True, max_blocks=40, max_time=None),
+            SessionQuestion(StopRules(stop_at_proof=True, max_blocks=40, max_time=None)),
             harness,
             clock=lambda harness=harness: harness.now,  # type: ignore[misc]
             append=lines.append,
-            warmup=Warmup(0),
-            harness=harness,
+            warmup=0,
         )
         wrong.update(finding.verdict for finding in session.run().findings)
         blocks = {(r.block, r.version, r.position) for r in lines if isinstance(r, RunLine)}

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.command import speedproof
 
 from speedproof.cli.console import Console
 from speedproof.cli.main import main
@@ -80,8 +81,7 @@ def names(top: Path, *words: str) -> list[str]:
 
 
 def run(*argv: str) -> tuple[int, str, str]:
-    out, err = io.StringIO(), io.StringIO()
-    return main(["run", *argv], Console(out, err)), out.getvalue(), err.getvalue()
+    return speedproof("run", *argv)
 
 
 def test_revisions_are_what_git_calls_them(repo: Path) -> None:
@@ -285,7 +285,8 @@ def test_a_control_holds_small_verdicts_back(
         return Run({"time": slower * float(text.rpartition(" ")[2]) * next(noise)})
 
     monkeypatch.setattr("speedproof.measuring.executor.execute", execute)
-    words = ("./bench", "--revisions", "main~1", "main", "--build", BUILD, "--control", "--runs", "25")
+    words = ["./bench", "--revisions", "main~1", "main", "--build", BUILD, "--control"]
+    words += ["--runs", "25", "--seed", "1"]
     code, out, err = run(*words, "--save", "r.jsonl", "--fail-on", "slower")
     assert err.count("building") == 3
     assert code == (0 if withheld else 1)

@@ -1,24 +1,16 @@
 """The studies run, seeded and small; their full tables stand in the manual."""
 
-import importlib.util
+import importlib
 import sys
-from pathlib import Path
 from types import ModuleType
 
 import numpy as np
 import pytest
 from scipy import stats
 
-STUDIES = Path(__file__).parents[2] / "studies"
-
 
 def study(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, STUDIES / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return importlib.import_module(f"studies.{name}")
 
 
 def test_size_of_the_test_under_undersampling() -> None:

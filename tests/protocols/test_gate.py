@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
+import importlib
 from collections.abc import Callable
-from pathlib import Path
 from types import ModuleType
 
 import numpy as np
@@ -477,14 +475,7 @@ def test_nonsense_is_refused(make: Callable[[], object]) -> None:
 
 @pytest.fixture(scope="module")
 def study() -> ModuleType:
-    path = Path(__file__).parents[2] / "studies" / "gate.py"
-    spec = importlib.util.spec_from_file_location("gate_study", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # its dataclass looks itself up there
-    spec.loader.exec_module(module)
-    return module
+    return importlib.import_module("studies.gate")
 
 
 def test_false_alarms_within_binomial_bounds(study: ModuleType) -> None:

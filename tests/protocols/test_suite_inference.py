@@ -1,8 +1,6 @@
 """The simulation study of suites in studies/, in a version of seconds, with binomial bounds."""
 
-import importlib.util
-import sys
-from pathlib import Path
+import importlib
 from types import ModuleType
 
 import numpy as np
@@ -14,14 +12,7 @@ from speedproof.protocols.hpt_levels import HptRule
 
 @pytest.fixture(scope="module")
 def study() -> ModuleType:
-    path = Path(__file__).parents[2] / "studies" / "suite_inference.py"
-    spec = importlib.util.spec_from_file_location("suite_inference", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+    return importlib.import_module("studies.suite_inference")
 
 
 def at_most(share: float, repeats: int) -> float:

@@ -3,27 +3,19 @@
 from __future__ import annotations
 
 import html
-import io
 import json
 import re
 from pathlib import Path
 
 import pytest
+from tests.command import speedproof
 
-from speedproof.cli.console import Console
-from speedproof.cli.main import main
 from speedproof.cli.outputs import write_whole
 from speedproof.errors import UsageError
 
 ROOT = Path(__file__).parents[2]
 O2, O3 = (str(ROOT / "examples" / "gcc" / name) for name in ("O2.json", "O3.json"))
 OPTIONS = ("--html", "--markdown", "--csv", "--latex", "--junit")
-
-
-def speedproof(*argv: str) -> tuple[int, str, str]:
-    out, err = io.StringIO(), io.StringIO()
-    code = main(argv, Console(out, err))
-    return code, out.getvalue(), err.getvalue()
 
 
 def test_stored_results_give_the_same_reports(tmp_path: Path) -> None:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import itertools
 import math
-import sys
-from pathlib import Path
 from types import ModuleType
 
 import numpy as np
@@ -49,14 +47,7 @@ def sequence_of(differences: list[float], alpha: float = 0.05) -> PairedSequence
 
 @pytest.fixture(scope="module")
 def study() -> ModuleType:
-    path = Path(__file__).parents[2] / "studies" / "sequential.py"
-    spec = importlib.util.spec_from_file_location("study_sequential", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+    return importlib.import_module("studies.sequential")
 
 
 @pytest.mark.parametrize(

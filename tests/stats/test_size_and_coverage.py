@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
+import importlib
 from fractions import Fraction
 from math import comb
 from pathlib import Path
@@ -21,14 +20,7 @@ FEW = ((2, 2), (5, 5), (2, 50), (5, 50), (10, 10))
 
 @pytest.fixture(scope="module")
 def study() -> ModuleType:
-    path = ROOT / "studies" / "size_and_coverage.py"
-    spec = importlib.util.spec_from_file_location("size_and_coverage", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # its dataclasses look themselves up there
-    spec.loader.exec_module(module)
-    return module
+    return importlib.import_module("studies.size_and_coverage")
 
 
 def shape(study: ModuleType, name: str) -> Any:

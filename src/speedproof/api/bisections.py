@@ -7,6 +7,8 @@ import math
 import secrets
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from numbers import Real
 from pathlib import Path
 from statistics import median
 
@@ -17,7 +19,7 @@ from speedproof.api.shown import Shown
 from speedproof.data.session_file import EndLine
 from speedproof.errors import SpeedproofError, UsageError
 from speedproof.measuring.commits import BisectRequest as BisectRequest
-from speedproof.measuring.commits import commit_runner, head_of, recalled
+from speedproof.measuring.commits import CommitRunner, head_of, recalled
 from speedproof.measuring.environment import busy
 from speedproof.measuring.execute import RunError
 from speedproof.measuring.revisions import resolve
@@ -146,6 +148,8 @@ def bisect(
     >>> r.culprit, round(r.finding.step, 2)
     ('b', 1.29)
     """
+    if not callable(run):
+        raise UsageError(f"expected a function that measures one run of a commit, not {run!r}")
     _check(commits, min_change)
     search = Bisection(len(commits), alpha=alpha_of(confidence), min_change=min_change)
     drawn = secrets.randbits(32) if seed is None else seed
@@ -206,7 +210,11 @@ def _searched(
 def _typical(name: str, times: Sequence[float]) -> float:
     """The median of a side's runs in a pair."""
     for seconds in times:
-        if not (seconds > 0 and math.isfinite(seconds)):
+        if not isinstance(seconds, Real):
+            raise UsageError(
+                f"run gave {seconds!r} for {name}: it is to return the time of one run, a number"
+            )
+        if not 0 < seconds < math.inf:
             raise UsageError(f"{name} took {seconds!r}; a time is positive and finite")
     return median(times)
 
@@ -235,9 +243,11 @@ def bisect_revisions(
         store.append(head)
         reason = "stopped"
         try:
-            with commit_runner(
-                request, revisions, store.append, head.session, builds=before.builds, tell=tell, clock=clock
-            ) as runner:
+            with ExitStack() as held:
+                runner = CommitRunner(
+                    request, revisions, head.session, store.append, held,
+                    builds=before.builds, tell=tell, clock=clock,
+                )  # fmt: skip
                 for state in _searched(
                     search,
                     names,

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+import time
+from collections import Counter
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from contextlib import ExitStack
+from pathlib import Path
 from typing import Protocol
 
 from msgspec import Struct, field
@@ -10,15 +14,18 @@ from msgspec import Struct, field
 from speedproof.api.given import alpha_of
 from speedproof.api.pairs import Bound
 from speedproof.api.shown import Shown
-from speedproof.data.session_file import RunLine
+from speedproof.data.session_file import Line, PlannedBenchmark, RunLine
 from speedproof.data.suite import Record, Suite
 from speedproof.errors import UsageError
 from speedproof.measuring.results import Progress
+from speedproof.measuring.runs import Executor
+from speedproof.measuring.store import ResultsFile, new_head
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.sequential import CandidateResult, SequentialComparison
+from speedproof.protocols.stopping import StopRules
 from speedproof.reporting import session
 from speedproof.reporting.model import Report
-from speedproof.sessions import ComparedSession, SessionResult
+from speedproof.sessions import ComparedSession, SessionQuestion, SessionResult
 from speedproof.stats.estimate import Estimate
 
 __all__ = [
@@ -28,7 +35,6 @@ __all__ = [
     "RaceState",
     "SequentialComparison",
     "WithVerdict",
-    "result_of",
 ]
 
 
@@ -150,11 +156,38 @@ class Measurement:
     """
 
     def __init__(
-        self, session: ComparedSession, finish: Callable[[SessionResult | None], RaceResult]
+        self,
+        plan: Iterable[PlannedBenchmark],
+        rules: StopRules,
+        executor: Executor,
+        *,
+        confidence: float,
+        seed: int | None,
+        clock: Callable[[], float] = time.monotonic,
+        environment: Mapping[str, str] | None = None,
+        warmup: int | None = 1,
+        save: str | Path | None = None,
+        calls: Mapping[str, int] | None = None,
     ) -> None:
-        self._session, self._finish = session, finish
+        self._told = (confidence, rules.margin, calls or {})
+        self._lines: list[Line] = []
+        self._held = ExitStack()
+        self._file = None if save is None else self._held.enter_context(ResultsFile(Path(save)))
+        self._session = ComparedSession(
+            new_head(plan, seed=seed, environment=environment or {}),
+            SessionQuestion(rules),
+            executor,
+            clock=clock,
+            append=self._append,
+            warmup=warmup,
+        )
         self._states = self._run()
         self._result: RaceResult | None = None
+
+    def _append(self, line: Line) -> None:
+        self._lines.append(line)
+        if self._file is not None:
+            self._file.append(line)
 
     def __iter__(self) -> Iterator[RaceState]:
         return self._states
@@ -162,25 +195,30 @@ class Measurement:
     def _run(self) -> Generator[RaceState, None, None]:
         steps = self._session.steps()
         found: SessionResult | None = None
-        seen: dict[str, int] = {}
-        progress: Progress | None = None
+        seen, elapsed = Counter[str](), 0.0
         try:
-            while True:
+            while found is None:
                 try:
-                    progress, comparison = next(steps)
+                    elapsed = next(steps).elapsed
                 except StopIteration as end:
                     found = end.value
-                    break
                 # A block is complete when the next one has begun, or the session has ended.
-                if comparison.blocks > seen.get(comparison.benchmark, 0):
-                    seen[comparison.benchmark] = comparison.blocks
-                    yield _state(progress, comparison)
-            for comparison in self._session.comparisons.values():
-                if progress is not None and comparison.blocks > seen.get(comparison.benchmark, 0):
-                    yield _state(progress, comparison)
+                for comparison in self._session.comparisons.values():
+                    if comparison.blocks > seen[comparison.benchmark]:
+                        seen[comparison.benchmark] = comparison.blocks
+                        findings = comparison.findings()
+                        still = [f for f in findings if not f.reason] or findings
+                        yield RaceState(still[0], findings, elapsed)
         finally:
             steps.close()
-            self._result = self._finish(found)
+            self._finish(found)
+
+    def _finish(self, found: SessionResult | None) -> RaceResult:
+        self._held.close()
+        comparisons = self._session.comparisons.values()
+        findings = found.findings if found else tuple(f for c in comparisons for f in c.findings())
+        self._result = RaceResult(findings, _suite_of(self._lines), *self._told)
+        return self._result
 
     def __repr__(self) -> str:
         names = "; ".join(f"{c.benchmark}: {c.blocks} blocks" for c in self._session.comparisons.values())
@@ -194,40 +232,17 @@ class Measurement:
         """What is proven, after measuring what is left."""
         for _ in self._states:
             pass
-        if self._result is None:  # closed before it began
-            self._result = self._finish(None)
-        return self._result
+        return self._result or self._finish(None)  # which is to be done when it was closed before it began
 
 
-def _state(progress: Progress, comparison: SequentialComparison) -> RaceState:
-    findings = comparison.findings()
-    open_ = [f for f in findings if not f.reason] or list(findings)
-    return RaceState(open_[0], findings, progress.elapsed)
-
-
-def _suite_of(lines: Iterable[RunLine]) -> Suite:
+def _suite_of(lines: Iterable[Line]) -> Suite:
     """The times of all runs that count, in run order."""
     values: dict[tuple[str, str], list[float]] = {}
     for line in lines:
-        if not line.warmup and line.exit == 0 and not line.timed_out and "time" in line.metrics:
+        if isinstance(line, RunLine) and not (line.warmup or line.failed) and "time" in line.metrics:
             values.setdefault((line.benchmark, line.version), []).append(line.metrics["time"])
     import numpy as np
 
     return Suite.from_records(
         (version, Record(benchmark, np.array(v))) for (benchmark, version), v in values.items()
     )
-
-
-def result_of(
-    session: ComparedSession,
-    found: SessionResult | None,
-    lines: Sequence[RunLine],
-    confidence: float,
-    margin: float | None,
-    calls: Mapping[str, int] | None = None,
-) -> RaceResult:
-    """What the runs so far prove."""
-    findings = (
-        found.findings if found else tuple(f for c in session.comparisons.values() for f in c.findings())
-    )
-    return RaceResult(findings, _suite_of(lines), confidence, margin, calls or {})

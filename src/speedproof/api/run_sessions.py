@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from speedproof.data.session_file import Line, SessionLine, StoredSession
+from speedproof.data.session_file import SessionLine, StoredSession
 from speedproof.measuring.drivers import ToolExecutor
 from speedproof.measuring.executor import CommandExecutor
 from speedproof.measuring.programs import fingerprints, replaced
-from speedproof.measuring.results import Progress, Warmup
+from speedproof.measuring.results import Progress
 from speedproof.measuring.store import ResultsFile
 from speedproof.protocols.negative_controls import is_control
 from speedproof.protocols.sequential import CandidateResult, SequentialComparison
 from speedproof.protocols.stopping import StopRules
 from speedproof.reporting.numbers import plural
-from speedproof.sessions import ComparedSession, GateOutcome, SessionResult
+from speedproof.sessions import ComparedSession, GateOutcome, SessionQuestion, SessionResult
 
 __all__ = [
     "CandidateResult",
@@ -28,81 +26,47 @@ __all__ = [
     "SessionResult",
     "StopRules",
     "StoredSession",
-    "ToolExecutor",
-    "Warmup",
     "judged",
     "measured",
     "reviewed",
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class SessionQuestion:
-    """What is asked of the runs."""
-
-    metric: str  # which decides, and whether more of it is better
-    higher_is_better: bool
-    rules: StopRules
-    control: bool  # whether the second candidate is the reference, built again
-    unaffected: Sequence[str]  # benchmarks that the change cannot touch
-    repeats: int = 1  # runs of each build
-
-
 def measured(
     head: SessionLine,
     stored: Sequence[StoredSession],
     question: SessionQuestion,
-    executor: CommandExecutor,
+    executor: CommandExecutor | ToolExecutor,
     path: Path,
     *,
     watch: Callable[[Progress, SequentialComparison], None],
-    warmup: Warmup,
+    warmup: int | None,
     ignore_failure: bool,
-    tool: ToolExecutor | None,
     tell: Callable[[str], None],
 ) -> SessionResult:
     """Measure, after what was measured before; every run is in the file before the next one starts."""
     with ResultsFile(path) as store:
-        session = _session(
+        session = ComparedSession(
             head, question, executor,
+            clock=time.monotonic,
             append=store.append,
-            watch=watch,
             warmup=warmup,
             ignore_failure=ignore_failure,
             changed=lambda: replaced(head.benchmarks, head.files, fingerprints(head.benchmarks)),
-            harness=tool,
         )  # fmt: skip
         if stored:
             tell(f"{plural(session.recall(stored), 'block')} taken over from {path}")
-        return session.run()
+        return session.run(watch)
 
 
 def reviewed(stored: Sequence[StoredSession], question: SessionQuestion) -> SessionResult:
     """The verdict on what a file holds; it is valid whenever, and for whatever reason, measuring stopped."""
-    session = _session(stored[-1].head, question, CommandExecutor(), append=_store_nothing)
+    head = stored[-1].head
+    session = ComparedSession(
+        head, question, CommandExecutor(), clock=time.monotonic, append=lambda line: None
+    )
     session.recall(stored)
     return session.review()
-
-
-def _store_nothing(line: Line) -> None:
-    """Nothing is measured."""
-
-
-def _session(
-    head: SessionLine, question: SessionQuestion, executor: CommandExecutor, **how: Any
-) -> ComparedSession:
-    return ComparedSession(
-        head,
-        question.rules,
-        executor,
-        clock=time.monotonic,
-        metric=question.metric,
-        higher_is_better=question.higher_is_better,
-        control=question.control,
-        repeats=question.repeats,
-        unaffected=question.unaffected,
-        **how,
-    )
 
 
 def judged(outcome: SessionResult, question: SessionQuestion) -> list[CandidateResult]:

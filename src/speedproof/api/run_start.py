@@ -6,8 +6,9 @@ It is imported before anything is known to be measured, so nothing here imports 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, suppress
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -36,11 +37,11 @@ from speedproof.measuring.metrics import (
     units_of,
 )
 from speedproof.measuring.programs import fingerprints, not_found, was_changed
-from speedproof.measuring.results import Warmup
 from speedproof.measuring.store import new_head, read_sessions
 from speedproof.protocols.stopping import Gate, StopRules
 
 __all__ = [
+    "CommandExecutor",
     "Gate",
     "PlannedBenchmark",
     "SessionLine",
@@ -49,7 +50,6 @@ __all__ = [
     "StoredSession",
     "ToolExecutor",
     "WantedMetrics",
-    "Warmup",
     "discovered",
     "forget_unmeasured",
     "look_around",
@@ -196,13 +196,25 @@ def _gone(plan: Sequence[PlannedBenchmark]) -> str:
 
 def tool_executor(tool: str, executor: CommandExecutor, folder: Path) -> ToolExecutor:
     """What runs another tool; the reader of its files is loaded with the first of them."""
+    return ToolExecutor(tool, executor, folder, partial(_times_in, tool))
 
-    def read(path: Path) -> Mapping[str, float]:
-        from speedproof.sessions import tool_times
 
-        return tool_times(tool)(path)
+def _times_in(format: str, path: Path) -> dict[str, float]:
+    """The median time of each benchmark of one invocation of a tool, in seconds; a rate counts as its inverse."""
+    import numpy as np
 
-    return ToolExecutor(tool, executor, folder, read)
+    from speedproof.data.record import Record
+    from speedproof.formats import read
+
+    times: dict[str, list[float]] = {}
+    for record in read(path, format=format):
+        if not isinstance(record, Record) or record.version == "base":  # criterion's copy of the run before
+            continue
+        if record.unit == "s" and record.metric in ("time", "single-shot time"):
+            times.setdefault(record.benchmark, []).extend(record.values.tolist())
+        elif record.metric == "throughput" and record.unit == "ops/s" and np.all(record.values > 0):
+            times.setdefault(record.benchmark, []).extend((1.0 / record.values).tolist())
+    return {name: float(np.median(values)) for name, values in times.items()}
 
 
 def discovered(

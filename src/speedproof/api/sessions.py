@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from speedproof.api.given import alpha_of, callable_given, margin_given, proportion_given
-from speedproof.api.measured import Measurement, RaceResult, RaceState, result_of
-from speedproof.data.session_file import Line, PlannedBenchmark, PlannedVersion, RunLine
+from speedproof.api.measured import Measurement, RaceResult, RaceState
+from speedproof.data.session_file import PlannedBenchmark, PlannedVersion
 from speedproof.errors import UsageError
 from speedproof.measuring.callables import CallableExecutor, calls_needed
 from speedproof.measuring.environment import snapshot
 from speedproof.measuring.executor import CommandExecutor
 from speedproof.measuring.plan import Hooks, plan_commands
-from speedproof.measuring.results import Warmup
-from speedproof.measuring.store import ResultsFile, new_head
 from speedproof.protocols.stopping import Gate, StopRules
-from speedproof.sessions import ComparedSession, SessionResult
 
 __all__ = ["Measurement", "RaceResult", "RaceState", "measure", "race", "race_against"]
 
@@ -98,52 +94,39 @@ def measure(
             raise UsageError(
                 f"{version}: expected a command, as text or as program and arguments, not {command!r}"
             )
-    margin, level = margin_given(margin), proportion_given("confidence", confidence)
-    plan = plan_commands(list(commands.values()), list(commands), {}, Hooks(shell), benchmark=benchmark)
-    rules = StopRules(
-        alpha_of(confidence),
-        margin,
-        _precision(precision),
-        _least(min_runs, max_runs),
-        max_runs,
-        _seconds(max_seconds),
-    )
-    lines: list[RunLine] = []
-    stack = ExitStack()
-    store = None if save is None else stack.enter_context(ResultsFile(Path(save)))
-
-    def append(line: Line) -> None:
-        if isinstance(line, RunLine):
-            lines.append(line)
-        if store is not None:
-            store.append(line)
-
-    session = ComparedSession(
-        new_head(plan, seed=seed, environment=snapshot()),
+    rules = _rules(confidence, margin, precision, min_runs, max_runs, max_seconds)
+    return Measurement(
+        plan_commands(list(commands.values()), list(commands), {}, Hooks(shell), benchmark=benchmark),
         rules,
         CommandExecutor(timeout=timeout),
-        clock=time.monotonic,
-        append=append,
-        warmup=Warmup(warmup),
+        confidence=proportion_given("confidence", confidence),
+        seed=seed,
+        environment=snapshot(),
+        warmup=warmup,
+        save=save,
     )
 
-    def finish(found: SessionResult | None) -> RaceResult:
-        stack.close()
-        return result_of(session, found, lines, level, margin)
 
-    return Measurement(session, finish)
-
-
-def _precision(given: object) -> float | None:
-    return None if given is None else proportion_given("precision", given, '0.005 or "0.5%"')
-
-
-def _least(min_runs: int, max_runs: int | None) -> int:
+def _rules(
+    confidence: float | str,
+    margin: float | str | None,
+    precision: float | str | None,
+    min_runs: int,
+    max_runs: int | None,
+    max_seconds: float | None,
+) -> StopRules:
     asked: dict[str, object] = {"min_runs": min_runs, "max_runs": max_runs}
     for name, runs in asked.items():
         if runs is not None and not (isinstance(runs, int) and runs >= 1):
             raise UsageError(f"{name}={runs!r}: expected a whole number of runs, at least 1")
-    return min_runs if max_runs is None else min(min_runs, max_runs)
+    return StopRules(
+        alpha_of(confidence),
+        margin_given(margin),
+        None if precision is None else proportion_given("precision", precision, '0.005 or "0.5%"'),
+        min_runs if max_runs is None else min(min_runs, max_runs),
+        max_runs,
+        _seconds(max_seconds),
+    )
 
 
 def _seconds(given: object) -> float | None:
@@ -209,14 +192,7 @@ def race(
     >>> r.verdict.value, r.lower > 2
     ('faster', True)
     """
-    rules = StopRules(
-        alpha_of(confidence),
-        margin_given(margin),
-        _precision(precision),
-        _least(min_runs, max_runs),
-        max_runs,
-        _seconds(max_seconds),
-    )
+    rules = _rules(confidence, margin, precision, min_runs, max_runs, max_seconds)
     calls_of = _called(reference, candidates, args, kwargs, names)
     return _raced(calls_of, rules, proportion_given("confidence", confidence), seed, clock)
 
@@ -279,25 +255,11 @@ def _raced(
     clock: Callable[[], float],
 ) -> RaceResult:
     calls = calls_needed(calls_of, clock=clock)
-    lines: list[RunLine] = []
-
-    def append(line: Line) -> None:
-        if isinstance(line, RunLine):
-            lines.append(line)
-
     plan = PlannedBenchmark("function", tuple(PlannedVersion(name, (name,), name) for name in calls_of))
-    session = ComparedSession(
-        new_head([plan], seed=seed),
-        rules,
-        CallableExecutor(calls_of, calls, clock=clock),
-        clock=clock,
-        append=append,
-    )
-
-    def finish(found: SessionResult | None) -> RaceResult:
-        return result_of(session, found, lines, confidence, rules.margin, calls)
-
-    return Measurement(session, finish).result()
+    executor = CallableExecutor(calls_of, calls, clock=clock)
+    return Measurement(
+        [plan], rules, executor, confidence=confidence, seed=seed, clock=clock, calls=calls
+    ).result()
 
 
 def _names(functions: Sequence[Callable[..., object]]) -> list[str]:

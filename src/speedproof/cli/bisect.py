@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import time
+from datetime import datetime
 from pathlib import Path
 
 import click
@@ -97,7 +98,7 @@ def run(args: Args, console: Console) -> int:
         raise UsageError("'speedproof bisect' measures on Linux only")
     from speedproof.api.bisections import INTERRUPTED, BisectRequest, bisect_revisions
     from speedproof.api.run_start import forget_unmeasured
-    from speedproof.cli.run_session import ends_as_ctrl_c
+    from speedproof.cli.run_session import ends_as_ctrl_c, fresh_name
 
     if args.resume is not None:
         kept = ("resume", "max_time", "json")
@@ -112,11 +113,11 @@ def run(args: Args, console: Console) -> int:
             Path.cwd(),
             names,
             command,
+            build_env=tuple(args.build_env),
             shell="sh" if args.shell else "",
-            **args.take("build", "build_env", "confidence", "min_change", "timeout", "seed", "runs"),
+            **args.take("build", "confidence", "min_change", "timeout", "seed", "runs"),
         )
-        path = Path(args.save or f"bisect-{time.strftime('%Y%m%d-%H%M%S')}.jsonl")
-    fresh = not (args.save or args.resume or path.exists())
+        path = Path(args.save or fresh_name("bisect", datetime.now()))
     steps = bisect_revisions(request, path, max_seconds=args.max_time or None, tell=console.remark)
     shown, told = time.monotonic(), set[str]()
     with ends_as_ctrl_c():
@@ -127,7 +128,7 @@ def run(args: Args, console: Console) -> int:
                 result = end.value
                 break
             except (SpeedproofError, OSError):
-                if fresh:
+                if not (args.save or args.resume):
                     forget_unmeasured(path)
                 raise
             # Search and confirmation take turns: each is named when it begins, then the time rules.

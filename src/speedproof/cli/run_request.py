@@ -17,7 +17,6 @@ from speedproof.api.run_start import (
     StopRules,
     StoredSession,
     WantedMetrics,
-    Warmup,
     recorded,
     wanted_metrics,
 )
@@ -170,22 +169,22 @@ def question_of(args: Args, head: SessionLine, rules: StopRules) -> SessionQuest
     from speedproof.api.run_sessions import SessionQuestion
 
     return SessionQuestion(
+        rules,
         args.decide_by,
         head.units.get(args.decide_by, ("", ""))[1] == "higher",
-        rules,
         args.control,
         unaffected_of(args, head.benchmarks),
         args.runs if args.builds and args.runs else 1,
     )
 
 
-def warmup_of(text: str) -> Warmup:
+def warmup_of(text: str) -> int | None:
     """The runs before those that count: a number, or ``auto``."""
     if text == "auto":
-        return Warmup(None)
+        return None
     if not text.isdecimal():
         raise UsageError(f"--warmup {text!r} is neither a number nor 'auto'")
-    return Warmup(int(text))
+    return int(text)
 
 
 def pin(cpus: str | None) -> None:

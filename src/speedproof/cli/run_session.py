@@ -20,7 +20,6 @@ from msgspec.structs import replace
 
 from speedproof.api.run_start import (
     StoredSession,
-    Warmup,
     discovered,
     forget_unmeasured,
     look_around,
@@ -72,7 +71,7 @@ def _carry_out(args: Args, console: Console, held: ExitStack) -> int:
     plan, absent = (last.benchmarks, last.absent) if last else plan_of(args, console, held)
     rules = rules_of(args, plan)
     files = same_files(args.resume, stored, plan)
-    warmup = Warmup(0) if args.driver else warmup_of(args.warmup)
+    warmup = 0 if args.driver else warmup_of(args.warmup)
     if (
         max(len(benchmark.versions) for benchmark in plan) == 1
         and args.max_runs is None
@@ -82,7 +81,7 @@ def _carry_out(args: Args, console: Console, held: ExitStack) -> int:
         rules = replace(rules, max_blocks=max(_ALONE_RUNS, rules.min_blocks))
     pin(args.cpu)
     started = datetime.now().astimezone()
-    path = Path(args.resume or args.save or _fresh_name(started))
+    path = Path(args.resume or args.save or fresh_name("speedproof", started))
     with ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="speedproof-"))
         metrics = metrics_of(args, Path(folder), console)
@@ -118,12 +117,11 @@ def _carry_out(args: Args, console: Console, held: ExitStack) -> int:
                     head,
                     stored,
                     question,
-                    metrics.executor,
+                    tool or metrics.executor,
                     path,
                     watch=watcher,
                     warmup=warmup,
                     ignore_failure=args.ignore_failure,
-                    tool=tool,
                     tell=console.remark,
                 )
         except (SpeedproofError, OSError):
@@ -188,9 +186,9 @@ def _say_what_is_left(console: Console, path: Path, session: str, *, named: bool
             path.unlink()
 
 
-def _fresh_name(started: datetime) -> str:
+def fresh_name(what: str, started: datetime) -> str:
     """A file that is not there yet, though another session may have begun in the same second."""
-    stem = f"speedproof-{started:%Y%m%d-%H%M%S}"
+    stem = f"{what}-{started:%Y%m%d-%H%M%S}"
     names = (f"{stem}{suffix}.jsonl" for suffix in chain([""], map("-{}".format, count(2))))
     return next(name for name in names if not Path(name).exists())
 

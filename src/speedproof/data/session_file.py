@@ -103,6 +103,11 @@ class RunLine(msgspec.Struct, frozen=True, tag="run", omit_defaults=True):
     left_behind: _Count = 0  # processes of the command that went on when it had ended
     build: _Count | None = None  # which of the version's builds it was, where there are several
 
+    @property
+    def failed(self) -> bool:
+        """Whether its time means nothing."""
+        return self.exit != 0 or self.timed_out
+
 
 class EndLine(msgspec.Struct, frozen=True, tag="end", omit_defaults=True):
     """The last line of a session that was not killed."""

@@ -27,9 +27,8 @@ from speedproof.data.units import Unit, parse_unit
 from speedproof.errors import FormatError
 from speedproof.formats.jsonparts import decode_parts
 from speedproof.formats.jsontext import Number, as_fields, decode, number, numbers
-from speedproof.formats.moments import span_of
-from speedproof.formats.notes import plural
 from speedproof.formats.options import ReadOptions
+from speedproof.formats.reading import plural, span_of
 from speedproof.formats.sniff import has_members
 from speedproof.formats.source import STDIN, Source, open_source
 

@@ -20,12 +20,10 @@ from speedproof.arrays import FloatArray
 from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
 from speedproof.data.units import Direction, parse_unit
-from speedproof.errors import FormatError
 from speedproof.formats.jsonparts import decode_parts
-from speedproof.formats.jsontext import Number, as_fields, decode, numbers
-from speedproof.formats.moments import epoch, span_of
-from speedproof.formats.notes import plural
+from speedproof.formats.jsontext import Number, as_fields, entries, glances, numbers
 from speedproof.formats.options import ReadOptions
+from speedproof.formats.reading import epoch, nested, plural, span_of
 from speedproof.formats.sniff import has_members
 from speedproof.formats.source import Source
 
@@ -118,15 +116,12 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     host = _host(file.host_environment_info)
     # What can be decoded in part only says nothing; it is seldom worth a look.
     several = all(
-        len({_job(part, kind) for part in file.benchmarks} - {""}) > 1 for kind in (_Job, _Benchmark)
+        len({known.job for known in glances(file.benchmarks, kind)} - {""}) > 1 for kind in (_Job, _Benchmark)
     )
     warmups = 0
-    for index, part in enumerate(file.benchmarks):
-        where = f"Benchmarks[{index}]"
-        try:
-            entry = decode(part, _Benchmark, source, where)
-        except FormatError as error:
-            yield Skipped(source.name, error.where, "", error.message)
+    for where, entry in entries(file.benchmarks, _Benchmark, source, "Benchmarks"):
+        if isinstance(entry, Skipped):
+            yield entry
             continue
         frame = Record(
             entry.name,
@@ -138,18 +133,11 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
             span=span_of([_started(file.title)]),
         )
         warmups += sum(m.kind in _WARMUP for m in entry.measurements)
-        yield from _times(frame, entry)
+        yield _times(frame, entry)
         yield from _metrics(frame, entry.metrics)
     if warmups:
         reason = f"{plural(warmups, 'warm-up iteration')} left out, and pilots, jitting and overhead"
         yield Skipped(source.name, "", "", reason, expected=True)
-
-
-def _job(part: msgspec.Raw, kind: type[_Job]) -> str:
-    try:
-        return msgspec.json.decode(part, type=kind).job
-    except msgspec.DecodeError:
-        return ""
 
 
 _AT_THE_END = re.compile(r".*-(\d{8})-(\d{6})")
@@ -161,54 +149,46 @@ def _started(title: object) -> float | None:
     return epoch(f"{match[1]}T{match[2]}") if match else None
 
 
-def _times(frame: Record, entry: _Benchmark) -> Iterator[Record | Skipped]:
+def _times(frame: Record, entry: _Benchmark) -> Record | Skipped:
     launches = list(dict.fromkeys(m.launch_index for m in entry.measurements))
     per_launch = [_workload([m for m in entry.measurements if m.launch_index == index]) for index in launches]
-    parts = [(values, removed) for values, removed in per_launch if values.size]
-    if parts:
-        several = len(launches) > 1
-        known = {Trait.ORDER_KNOWN} | (set() if several else {Trait.ONE_PROCESS})
-        if any(m.kind in _WARMUP for m in entry.measurements):
-            known |= {Trait.WARMUP_REMOVED}
-        removed = sum(removed for _, removed in parts)
-        verb = (
-            "value that BenchmarkDotNet removed as an outlier is"
-            if removed == 1
-            else ("values that BenchmarkDotNet removed as outliers are")
-        )
-        yield replace(
+    if parts := [values for values, _ in per_launch if values.size]:
+        values, processes = nested(parts)
+        warm = any(m.kind in _WARMUP for m in entry.measurements)
+        known = {
+            Trait.ORDER_KNOWN,
+            *[Trait.WARMUP_REMOVED] * warm,
+            *[Trait.ONE_PROCESS] * (len(launches) == 1),
+        }
+        removed = sum(count for values, count in per_launch if values.size)
+        several = "values that BenchmarkDotNet removed as outliers are"
+        verb = "value that BenchmarkDotNet removed as an outlier is" if removed == 1 else several
+        return replace(
             frame,
-            values=_NANOSECONDS.to_base(np.concatenate([values for values, _ in parts])),
-            processes=np.repeat(np.arange(len(parts)), [v.size for v, _ in parts]) if several else None,
+            values=_NANOSECONDS.to_base(values),
+            processes=processes if len(launches) > 1 else None,
             where=f"{frame.where}.Measurements",
             traits=frozenset(known),
             notes=(f"{removed} {verb} among the values",) if removed else (),
         )
-        return
     statistics = entry.statistics or _Statistics()
-    kept = numbers(statistics.original_values or [])
-    kept = kept[np.isfinite(kept)]
-    if kept.size:
-        traits, note, place = (
-            {Trait.ORDER_KNOWN, Trait.ONE_PROCESS, Trait.TRIMMED},
-            _TRIMMED,
-            "OriginalValues",
-        )
-    else:
-        kept = numbers([] if statistics.mean is None else [statistics.mean])
-        kept = kept[np.isfinite(kept)]
-        traits, note, place = {Trait.SUMMARY_ONLY}, _SUMMARY, "Mean"
-    if not kept.size:
-        reason = "it has no result; BenchmarkDotNet's log says why it failed"
-        yield Skipped(frame.path, frame.where, frame.benchmark, reason)
-        return
-    yield replace(
-        frame,
-        values=_NANOSECONDS.to_base(kept),
-        where=f"{frame.where}.Statistics.{place}",
-        traits=frozenset(traits),
-        notes=(note,),
-    )
+    kept = {Trait.ORDER_KNOWN, Trait.ONE_PROCESS, Trait.TRIMMED}
+    for found, traits, note, place in (
+        (statistics.original_values or [], kept, _TRIMMED, "OriginalValues"),
+        ([] if statistics.mean is None else [statistics.mean], {Trait.SUMMARY_ONLY}, _SUMMARY, "Mean"),
+    ):
+        values = numbers(found)
+        values = values[np.isfinite(values)]
+        if values.size:
+            return replace(
+                frame,
+                values=_NANOSECONDS.to_base(values),
+                where=f"{frame.where}.Statistics.{place}",
+                traits=frozenset(traits),
+                notes=(note,),
+            )
+    reason = "it has no result; BenchmarkDotNet's log says why it failed"
+    return Skipped(frame.path, frame.where, frame.benchmark, reason)
 
 
 def _workload(measurements: Sequence[_Measurement]) -> tuple[FloatArray, int]:
@@ -258,7 +238,5 @@ def _host(info: dict[str, object]) -> tuple[tuple[str, str], ...]:
     processor = info.get("ProcessorName")
     name = processor.get("Value") if isinstance(processor, dict) else processor
     runtime = info.get("RuntimeVersion", info.get("ClrVersion"))
-    chosen = {
-        key: info.get(key) for key in ("OsVersion", "Architecture", "Configuration", "BenchmarkDotNetVersion")
-    }
-    return as_fields({"cpu": name, "runtime": runtime, **chosen})
+    known = ("OsVersion", "Architecture", "Configuration", "BenchmarkDotNetVersion")
+    return as_fields({"cpu": name, "runtime": runtime, **{key: info.get(key) for key in known}})

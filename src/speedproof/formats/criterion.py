@@ -9,15 +9,14 @@ was a pair of lists before version 0.3.4; ``raw.csv`` had the column ``sample_ti
 
 from __future__ import annotations
 
-import csv
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
-from speedproof.arrays import FloatArray
 from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
 from speedproof.data.units import Unit, metric_of, parse_unit
@@ -25,6 +24,7 @@ from speedproof.formats.jsontext import as_fields, decode
 from speedproof.formats.options import ReadOptions
 from speedproof.formats.sniff import has_members
 from speedproof.formats.source import STDIN, Source, open_source
+from speedproof.formats.text import rows_of
 
 NAME = "criterion"
 TITLE = "criterion.rs"
@@ -74,50 +74,29 @@ def run_folders(folder: Path) -> list[Path]:
 
 def _from_json(source: Source) -> Record | Skipped:
     if source.data.lstrip().startswith(b"["):
-        iters, times = decode(source.data, tuple[list[float], list[float]], source)
-        mode = None
+        sample = _Sample(*decode(source.data, tuple[list[float], list[float]], source))
     else:
         sample = decode(source.data, _Sample, source)
-        iters, times, mode = sample.iters, sample.times, sample.sampling_mode
     benchmark, fields = _identity(source)
-    if mode is not None:
-        fields += (("sampling_mode", mode),)
-    values = _per_iteration(iters, times)
-    if isinstance(values, str):
-        return Skipped(source.name, "", benchmark, values)
-    return _record(source, "", benchmark, values, _NANOSECONDS, fields)
+    fields += as_fields({"sampling_mode": sample.sampling_mode})
+    return _per_iteration(sample, Record(benchmark, np.empty(0), path=source.name, fields=fields))
 
 
-def _per_iteration(iters: Sequence[float], times: Sequence[float]) -> FloatArray | str:
-    """Times divided by iterations, or why that cannot be."""
+def _per_iteration(sample: _Sample, frame: Record, unit: Unit = _NANOSECONDS) -> Record | Skipped:
+    """The record of times divided by iterations, or why that cannot be."""
+    iters, times = sample.iters, sample.times
+    reason = ""
     if len(iters) != len(times):
-        return f"{len(iters)} iteration counts but {len(times)} times"
-    if not iters:
-        return "the file holds no samples"
-    if min(iters) <= 0:
-        return "an iteration count is not positive"
+        reason = f"{len(iters)} iteration counts but {len(times)} times"
+    elif not iters:
+        reason = "the file holds no samples"
+    elif min(iters) <= 0:
+        reason = "an iteration count is not positive"
+    if reason:
+        return Skipped(frame.path, frame.where, frame.benchmark, reason)
     with np.errstate(over="ignore"):  # infinity is refused where the sample is made
-        return np.array(times, dtype=np.float64) / np.array(iters, dtype=np.float64)
-
-
-def _record(
-    source: Source,
-    where: str,
-    benchmark: str,
-    values: FloatArray,
-    unit: Unit,
-    fields: tuple[tuple[str, str], ...],
-) -> Record:
-    return Record(
-        benchmark,
-        unit.to_base(values),
-        unit.base,
-        metric=metric_of(unit.base),
-        path=source.name,
-        where=where,
-        fields=fields,
-        traits=_TRAITS,
-    )
+        values = unit.to_base(np.array(times, dtype=np.float64) / np.array(iters, dtype=np.float64))
+    return replace(frame, values=values, unit=unit.base, metric=metric_of(unit.base), traits=_TRAITS)
 
 
 def _identity(source: Source) -> tuple[str, tuple[tuple[str, str], ...]]:
@@ -132,30 +111,21 @@ def _identity(source: Source) -> tuple[str, tuple[tuple[str, str], ...]]:
 
 
 def _from_csv(source: Source) -> Iterator[Record | Skipped]:
-    rows = csv.DictReader(source.lines, strict=True)
-    groups: dict[tuple[str, str], tuple[str, list[float], list[float]]] = {}
-    try:
-        for row in rows:
-            where = f"line {rows.line_num}"
-            names = (row.get(key) for key in ("group", "function", "value"))
-            benchmark = "/".join(name for name in names if name)
-            unit = "ns" if "sample_time_nanos" in row else row.get("unit") or "ns"
-            measured = row.get("sample_time_nanos") or row.get("sample_measured_value")
-            try:
-                time, iters = float(measured or ""), float(row.get("iteration_count") or "")
-            except ValueError:
-                yield Skipped(
-                    source.name, where, benchmark, "the row lacks a time or an iteration count; was it cut?"
-                )
-                continue
-            group = groups.setdefault((benchmark, unit), (where, [], []))
-            group[1].append(iters)
-            group[2].append(time)
-    except csv.Error as error:
-        raise source.error(f"line {rows.line_num}", f"not CSV: {error}") from None
-    for (benchmark, unit), (where, all_iters, times) in groups.items():
-        values = _per_iteration(all_iters, times)
-        if isinstance(values, str):
-            yield Skipped(source.name, where, benchmark, values)
-        else:
-            yield _record(source, where, benchmark, values, parse_unit(unit), ())
+    groups: dict[tuple[str, str], tuple[str, _Sample]] = {}
+    for where, row in rows_of(source):
+        names = (row.get(key) for key in ("group", "function", "value"))
+        benchmark = "/".join(name for name in names if name)
+        unit = "ns" if "sample_time_nanos" in row else row.get("unit") or "ns"
+        measured = row.get("sample_time_nanos") or row.get("sample_measured_value")
+        try:
+            time, iters = float(measured or ""), float(row.get("iteration_count") or "")
+        except ValueError:
+            reason = "the row lacks a time or an iteration count; was it cut?"
+            yield Skipped(source.name, where, benchmark, reason)
+            continue
+        _, sample = groups.setdefault((benchmark, unit), (where, _Sample([], [])))
+        sample.iters.append(iters)
+        sample.times.append(time)
+    for (benchmark, unit), (where, sample) in groups.items():
+        frame = Record(benchmark, np.empty(0), path=source.name, where=where)
+        yield _per_iteration(sample, frame, parse_unit(unit))

@@ -18,9 +18,8 @@ from msgspec.structs import replace
 
 from speedproof.data.record import Record, Skipped
 from speedproof.errors import FormatError
-from speedproof.formats.csvlong import long
+from speedproof.formats.csvrecords import long, wide
 from speedproof.formats.csvtable import CsvTable, Layout
-from speedproof.formats.csvwide import wide
 from speedproof.formats.options import ROLES, ReadOptions
 from speedproof.formats.sniff import first_lines
 from speedproof.formats.source import Source
@@ -93,26 +92,16 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     if known := _OF_TOOLS.get(tuple(table.header)):
         options = replace(options, columns={**known[0], **options.columns}, unit=options.unit or known[1])
     header, joins = _with_joined(table.header, options)
+    _checked(table)
     try:
-        _checked(table)
         roles = _roles(header, options, source)
-    except FormatError as error:
+    except FormatError:
         for _ in table.blocks():  # an error of the form of the file goes before
             pass
-        raise table.misfit if table.misfit is not None and error.where == "header" else error from None
+        raise
     free = [c for c, name in enumerate(header) if c not in roles.values() and name not in _NO_NAME]
     layout = Layout(table, header, joins, roles, free, options)
-    if options.layout == "wide" or (options.layout == "auto" and "value" not in roles):
-        yield from wide(layout)
-    elif "value" not in roles:
-        for _ in table.blocks():
-            pass
-        raise table.misfit or source.error(
-            "header",
-            f"no column holds the values; the columns are {', '.join(header)}: name one with --column value=NAME",
-        )
-    else:
-        yield from long(layout, _rivals(header, roles, options))
+    yield from long(layout, _rivals(header, roles, options)) if "value" in roles else wide(layout)
 
 
 def _checked(table: CsvTable) -> None:
@@ -166,7 +155,7 @@ def _roles(header: list[str], options: ReadOptions, source: Source) -> dict[str,
         roles[role] = header.index(name)
     plain, value_names = _plain(header), _value_names(header)
     for role in ROLES:
-        if role in roles or (role == "value" and options.layout == "wide"):
+        if role in roles:
             continue
         names = value_names if role == "value" else plain
         for name in _OBVIOUS[role]:

@@ -3,43 +3,23 @@
 from __future__ import annotations
 
 import csv
-from array import array
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
-import numpy as np
 from msgspec import Struct
 
 from speedproof.data.names import joined
 from speedproof.data.record import Skipped
-from speedproof.data.sample import Trait
-from speedproof.data.units import Unit
 from speedproof.errors import FormatError
-from speedproof.formats.gathered import Gathered
-from speedproof.formats.notes import plural
 from speedproof.formats.options import ReadOptions
+from speedproof.formats.reading import plural
 from speedproof.formats.source import Source
-from speedproof.formats.text import (
-    delimiter_of,
-    is_missing,
-    is_number,
-    looks_decimal_comma,
-    order_traits,
-    settle_unit,
-    split_unit,
-)
+from speedproof.formats.text import delimiter_of, is_number
 
 if TYPE_CHECKING:
     from _csv import Reader
 
-    from speedproof.formats.scratch import Scratch
-
 _BLOCK = 1 << 17  # characters; no cell in a block is longer than the module csv allows
-_MANY = 1 << 17  # different cells of a column that memory holds
-_CHUNK = 1 << 21
-# A text of these alone may be numbers and nothing else.
-_OF_NUMBERS = frozenset("0123456789.eE+-")
-_Key = TypeVar("_Key")
 # What may stand around a cell of ASCII and is not of it.
 _BLANKS = " \t\v\f\x1c\x1d\x1e\x1f"
 
@@ -52,16 +32,12 @@ class Block(Struct, frozen=True):
 
 
 class CsvTable:
-    """A CSV file: its header, and its rows in blocks.
-
-    ``misfit`` is known when all blocks were given: the first row that has another number of cells than the header.
-    """
+    """A CSV file: its header, and its rows in blocks."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
         first = next((line for line in source.lines if line.strip() and line.lstrip()[0] != "#"), "")
         self.delimiter = delimiter_of(first) or ","
-        self.misfit: FormatError | None = None
         self.header: list[str] = []
         lines = _Lines(source.lines)
         reader = self._reader(lines)
@@ -122,7 +98,7 @@ class CsvTable:
                 used = text.count("\n") + 1
                 block = Block(range(before + 1, before + used + 1)[: len(columns[0])], columns)
             before += used
-            if self.misfit is None and block.lines:
+            if block.lines:
                 yield block
 
     def _plain(self, text: str) -> list[list[str]] | None:
@@ -161,14 +137,12 @@ class CsvTable:
         rows: list[list[str]] = []
         try:
             while left and (row := next(reader, None)) is not None:
-                cells = _row(row, fed)
-                if cells is None or self.misfit is not None:
+                if (cells := _row(row, fed)) is None:
                     continue
-                line = before + reader.line_num
-                if len(cells) != len(self.header):
-                    self.misfit = self._of_other_length(line, len(cells))
-                lines.append(line)
+                lines.append(before + reader.line_num)
                 rows.append(cells)
+                if len(cells) != len(self.header):
+                    raise self._of_other_length(lines[-1], len(cells))
         except csv.Error as error:
             raise self._not_csv(before + reader.line_num, error) from None
         for number, comment in fed.comments:
@@ -176,8 +150,7 @@ class CsvTable:
                 for c in (c for c, cell in enumerate(cells) if is_number(cell)):
                     first, count = self._numbers_in_comments.get(c, (before + number, 0))
                     self._numbers_in_comments[c] = first, count + 1
-        columns = [] if self.misfit else [list(column) for column in zip(*rows, strict=True)]
-        return Block(lines, columns), reader.line_num
+        return Block(lines, [list(column) for column in zip(*rows, strict=True)]), reader.line_num
 
     def _of_other_length(self, line: int, count: int) -> FormatError:
         decimal = self.delimiter == "," and count > len(self.header)
@@ -214,56 +187,6 @@ def _row(row: list[str], lines: _Lines) -> list[str] | None:
     return cells if any(cells) else None
 
 
-class Recurring:
-    """What decides whether a column says under which conditions a row was measured.
-
-    Then its cells repeat and are words or whole numbers. Other measurements, dates and the like differ from row to
-    row; taken for conditions they would tear every sample apart.
-    """
-
-    def __init__(self) -> None:
-        self._different: set[str] = set()
-        self._whole = True
-        self._hashes: Scratch | None = None  # of the different cells of each block, where there are many
-
-    def take(self, cells: list[str]) -> None:
-        """Look at more cells."""
-        if not self._whole and len(self._different) > 1:
-            return
-        new = set(cells) - self._different
-        self._whole = self._whole and all(not is_number(c) or float(c).is_integer() for c in new)
-        if self._hashes is None:
-            self._different |= new
-            if len(self._different) <= _MANY:
-                return
-            from speedproof.formats.scratch import Scratch
-
-            self._hashes = Scratch()
-            new = self._different
-            self._different = set(list(new)[:2])
-        self._hashes.write(memoryview(array("q", map(hash, new))))
-
-    def is_configuration(self, rows: int) -> bool:
-        """Whether it does, of so many rows."""
-        return self._count() == 1 or (self._whole and 2 * self._count() <= rows)
-
-    def _count(self) -> int:
-        if self._hashes is None:
-            return len(self._different)
-        size = self._hashes.size
-        shares = 1 + size // (8 * _CHUNK)
-        return sum(self._count_share(share, shares) for share in range(shares))
-
-    def _count_share(self, share: int, shares: int) -> int:
-        """How many of the different hashes leave this remainder: few enough for memory."""
-        own: list[np.ndarray[tuple[int], np.dtype[np.int64]]] = []
-        if self._hashes is not None:
-            for start in range(0, self._hashes.size, 8 * _CHUNK):
-                hashes = np.frombuffer(self._hashes.read(start, 8 * _CHUNK), np.int64)
-                own.append(hashes[hashes % shares == share])
-        return np.unique(np.concatenate(own)).size
-
-
 class Layout(Struct, frozen=True):
     """What a table's columns are."""
 
@@ -282,52 +205,3 @@ class Layout(Struct, frozen=True):
                 cells = zip(*(columns[k] for k in places), strict=True)
                 columns.append([joined(parts, own) for own in cells])
             yield Block(block.lines, columns)
-
-
-class Numbering(dict[_Key, int]):
-    """Numbers of what comes, from 0 in order of appearance."""
-
-    def __missing__(self, key: _Key) -> int:
-        self[key] = number = len(self)
-        return number
-
-
-class Known(dict[_Key, int]):
-    """What a function says, asked once for each."""
-
-    def __init__(self, function: Callable[[_Key], int]) -> None:
-        super().__init__()
-        self._function = function
-
-    def __missing__(self, key: _Key) -> int:
-        self[key] = found = self._function(key)
-        return found
-
-
-def numbers_of(cells: list[str]) -> list[float | None]:
-    """The numbers that cells are; None for what is none."""
-    try:
-        if _OF_NUMBERS.issuperset("".join(cells)):
-            return list(map(float, cells))
-    except ValueError:
-        pass
-    return [float(cell) if is_number(cell) else None for cell in cells]
-
-
-def unit_of(cell: str, column: str, source: Source, options: ReadOptions) -> tuple[Unit, tuple[str, ...]]:
-    """The unit of a group's values: its cell of the unit column, else the end of the values' column name."""
-    if cell:
-        return settle_unit(cell, options.unit, f"{source.name}: the column of units")
-    return settle_unit(split_unit(column)[1], options.unit, f"{source.name}: column {column!r}")
-
-
-def order_of(rows: Gathered, group: int, pieces: Sequence[tuple[int, int]]) -> frozenset[Trait]:
-    """What the values of a group say of their order."""
-    return order_traits(rows.of(group, max(start - 1, 0), stop)[0] for start, stop in pieces)
-
-
-def why_no_value(cell: str, source: Source, where: str) -> str:
-    """Why a cell holds no measurement. Decimal commas condemn the whole file."""
-    if looks_decimal_comma(cell):
-        raise source.error(where, f"{cell!r} has a decimal comma; write {cell.replace(',', '.')}")
-    return "the value is missing" if is_missing(cell) else f"{cell[:40]!r} is not a number"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import mmap
 from array import array
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,22 +22,32 @@ Column = np.ndarray[tuple[int], np.dtype[Any]]
 
 
 class Gathered:
-    """Columns of numbers: the group of each row, its value, and what else there is.
+    """Columns of numbers of some kinds, as the module array calls them, and the group of each row.
 
     Readers append to ``groups`` and ``columns`` row by row, or many rows at once, and call :meth:`made_room` from
-    time to time. After :meth:`sorted` rows are asked for by group, in the order in which they came.
+    time to time. After :meth:`sorted` rows are asked for by group, in the order in which they came. Groups are
+    numbered by whoever has numbers, or else by :meth:`number`.
     """
 
-    def __init__(self, *more: str) -> None:
+    def __init__(self, *kinds: str) -> None:
+        self.keys: dict[Any, int] = {}
+        self.places = array("q")  # where each key was seen first
         self.groups = array("i")
-        self.columns: tuple[array[Any], ...] = tuple(array(kind) for kind in ("d", *more))
+        self.columns: tuple[array[Any], ...] = tuple(array(kind) for kind in kinds)
         self._files: tuple[Scratch, ...] = ()
         self._starts: IntArray = np.zeros(1, np.int64)
         self._found: tuple[Column, ...] = ()
 
-    def extend(self, group: int, *columns: Column) -> None:
-        """Take rows of one group."""
-        self.groups.frombytes(np.full(columns[0].size, group, np.int32).tobytes())
+    def number(self, key: Hashable, place: int) -> int:
+        """The number of the group with that key, which may be new at this place."""
+        number = self.keys.setdefault(key, len(self.places))
+        if number == len(self.places):
+            self.places.append(place)
+        return number
+
+    def extend(self, groups: int | IntArray, *columns: Column) -> None:
+        """Take rows, of one group or each of its own."""
+        self.groups.frombytes(np.broadcast_to(groups, columns[0].shape).astype(np.int32).tobytes())
         for own, new in zip(self.columns, columns, strict=True):
             own.frombytes(new.astype(own.typecode).tobytes())
 
@@ -46,8 +56,9 @@ class Gathered:
         if len(self.groups) >= _MOST:
             self._write()
 
-    def sorted(self, count: int) -> None:
-        """Put so many groups in order; nothing is appended afterwards."""
+    def sorted(self, count: int | None = None) -> None:
+        """Put so many groups in order, or all that have keys; nothing is appended afterwards."""
+        count = len(self.keys) if count is None else count
         if self._files:
             self._write()
             self._sort_on_disk(count)

@@ -8,7 +8,6 @@ else is ignored. ``Unit`` lines (golang/go#43744) say which values of a unit are
 from __future__ import annotations
 
 import re
-from array import array
 from collections.abc import Callable, Iterable, Iterator
 from sys import intern
 
@@ -21,6 +20,7 @@ from speedproof.data.units import Direction, Unit, parse_unit
 from speedproof.formats.gathered import Gathered
 from speedproof.formats.options import ReadOptions
 from speedproof.formats.source import Source
+from speedproof.formats.text import is_number
 
 NAME = "go"
 TITLE = "go test -bench"
@@ -39,7 +39,6 @@ _MOST_AT_ONCE = 1 << 12  # lines
 _KNOWN = 1 << 12  # names looked up without their configuration
 _FAILED = re.compile(r"\s*--- FAIL: Benchmark(?P<name>\S*)")
 _PROCS = re.compile(r"(?P<name>.+)-(?P<procs>\d+)")
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 # As Go prints what a benchmark reported of its own.
 _NOT_FINITE = ("NaN", "+Inf", "-Inf", "Inf")
 # A test binary prints these before its results: it has been started once more.
@@ -57,21 +56,22 @@ _Fields = tuple[tuple[str, str], ...]
 
 
 class _Content(Struct):
-    """What a file holds; names as they are written."""
+    """What a file holds, and what the lines so far say of the next ones."""
 
-    groups: dict[tuple[str, str, _Fields], int] = field(default_factory=dict)  # numbered in order
-    lines: array[int] = field(default_factory=lambda: array("q"))  # the first of each group
-    rows: Gathered = field(default_factory=lambda: Gathered("i"))  # values, each with its invocation
-    invocations: int = 1
+    file: str
+    # Values, each with its invocation; by name, unit and configuration as they are written
+    rows: Gathered = field(default_factory=lambda: Gathered("d", "i"))
     better: dict[str, Direction] = field(default_factory=dict)
     skipped: list[Skipped] = field(default_factory=list)
+    configuration: dict[str, str] = field(default_factory=dict)
+    fields: _Fields = ()
+    known: dict[tuple[str, ...], list[int]] = field(default_factory=dict)  # groups of this configuration
+    invocation: int = 0
+    measured: bool = False
 
-    def group(self, name: str, unit: str, fields: _Fields, line: int) -> int:
-        """The number of a group, which a line names."""
-        number = self.groups.setdefault((name, intern(unit), fields), len(self.lines))
-        if number == len(self.lines):
-            self.lines.append(line)
-        return number
+    def skip(self, line: int, benchmark: str, reason: str) -> None:
+        """Leave a line out."""
+        self.skipped.append(Skipped(self.file, f"line {line}", benchmark, reason))
 
 
 _RESULT_LINE = re.compile(rb"^Benchmark\S*[ \t]+[0-9]+[ \t]+[0-9.eE+-]+[ \t]+\S", re.MULTILINE)
@@ -89,16 +89,21 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     suffixes: then they tell benchmarks apart and stay. For the same reason a name that occurs in several
     packages is preceded by its package. Each start of a test binary is a process.
     """
-    content = _scan(source)
-    yield from content.skipped
-    packages = {fields: dict(fields).get("pkg", "") for fields in {key[2] for key in content.groups}}
-    named = _naming((packages[fields], name) for name, _, fields in content.groups)
+    content, before = _Content(source.name), 0
     rows = content.rows
-    rows.sorted(len(content.groups))
+    for text in source.texts():
+        lines = text.split("\n")
+        _scan(lines, before, content)
+        rows.made_room()
+        before += len(lines)
+    yield from content.skipped
+    packages = {fields: dict(fields).get("pkg", "") for fields in {key[2] for key in rows.keys}}
+    named = _naming((packages[fields], name) for name, _, fields in rows.keys)
+    rows.sorted()
     units: dict[str, Unit] = {}
-    for (full, written, fields), group in content.groups.items():
+    for (full, written, fields), group in rows.keys.items():
         name, procs = named(packages[fields], full)
-        several = content.invocations > 1 and _several(rows, group)
+        several = content.invocation > 0 and _several(rows, group)
         if written not in units:
             units[written] = _unit(written)
         unit = units[written]
@@ -112,7 +117,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
                 direction=content.better.get(_METRICS.get(written, written)),
                 processes=invocations.astype(np.int64) if several else None,
                 path=source.name,
-                where=f"line {content.lines[group]}",
+                where=f"line {rows.places[group]}",
                 fields=fields + ((("gomaxprocs", procs),) if procs else ()),
                 traits=frozenset({Trait.ORDER_KNOWN} if several else {Trait.ORDER_KNOWN, Trait.ONE_PROCESS}),
             )
@@ -124,76 +129,53 @@ def _several(rows: Gathered, group: int) -> bool:
     return bool((first != last).all())
 
 
-def _scan(source: Source) -> _Content:
-    content, state = _Content(), _State()
-    before = 0
-    for text in source.texts():
-        lines = text.split("\n")
-        _scan_lines(lines, before, content, state, source)
-        content.rows.made_room()
-        before += len(lines)
-    content.invocations = 1 + state.invocation
-    return content
-
-
-class _State(Struct):
-    """What lines before say of the next ones."""
-
-    configuration: dict[str, str] = field(default_factory=dict)
-    fields: _Fields = ()
-    known: dict[tuple[str, ...], list[int]] = field(default_factory=dict)  # groups of this configuration
-    invocation: int = 0
-    measured: bool = False
-
-
-def _scan_lines(lines: list[str], before: int, content: _Content, state: _State, source: Source) -> None:
+def _scan(lines: list[str], before: int, content: _Content) -> None:
     done, at_once = 0, 1
     groups, (all_values, invocations) = content.rows.groups, content.rows.columns
     for at, line in enumerate(lines, start=1):
         if at <= done:
             continue
         number = before + at
-        if (single := _SINGLE.fullmatch(line)) and (seen := state.known.get((single[1], single[3]))):
+        if (single := _SINGLE.fullmatch(line)) and (seen := content.known.get((single[1], single[3]))):
             values = _alike(lines[at : at + at_once], single[1], single[3])
             count = 1 + len(values)
             at_once = min(2 * at_once, _MOST_AT_ONCE) if len(values) == at_once else max(1, len(values))
             done = at + len(values)
             groups.extend(seen * count)
             all_values.extend([float(single[2]), *values])
-            invocations.extend([state.invocation] * count)
-            state.measured = True
+            invocations.extend([content.invocation] * count)
+            content.measured = True
         elif _RESULT.match(line):
             name, *words = line.split()
             if not words:
                 continue  # a name alone announces a benchmark (go test -v)
+            own = name[len("Benchmark") :] or name
             if _CLEAN.fullmatch(line):
                 values, units = [*map(float, words[1::2])], words[2::2]
             else:
-                values, units = _damaged(content, number, name[len("Benchmark") :] or name, words, source)
-            seen = state.known.get(key := (name, *units))
+                values, units = _damaged(content, number, own, words)
+            seen = content.known.get(key := (name, *units))
             if seen is None:
-                if len(state.known) == _KNOWN:
-                    state.known.clear()
-                own = name[len("Benchmark") :] or name
-                seen = state.known[key] = [content.group(own, unit, state.fields, number) for unit in units]
+                if len(content.known) == _KNOWN:
+                    content.known.clear()
+                named = ((own, intern(unit), content.fields) for unit in units)
+                seen = content.known[key] = [content.rows.number(key, number) for key in named]
             groups.extend(seen)
             all_values.extend(values)
-            invocations.extend([state.invocation] * len(values))
-            state.measured = state.measured or bool(values)
+            invocations.extend([content.invocation] * len(values))
+            content.measured = content.measured or bool(values)
         elif line.startswith("Unit ") and len(words := line.split()) > 1:
-            _unit_line(content, number, words[1], words[2:], source)
+            _unit_line(content, number, words[1], words[2:])
         elif match := _FAILED.match(line):
-            content.skipped.append(
-                Skipped(source.name, f"line {number}", match["name"], "the benchmark failed")
-            )
+            content.skip(number, match["name"], "the benchmark failed")
         elif (match := _CONFIGURATION.fullmatch(line)) and line[0].islower():
-            if match["key"] in _FIRST and state.measured:
-                state.invocation, state.measured = state.invocation + 1, False
+            if match["key"] in _FIRST and content.measured:
+                content.invocation, content.measured = content.invocation + 1, False
             if match["value"]:
-                state.configuration[match["key"]] = match["value"].strip()
+                content.configuration[match["key"]] = match["value"].strip()
             else:
-                state.configuration.pop(match["key"], None)
-            state.fields, state.known = tuple(state.configuration.items()), {}
+                content.configuration.pop(match["key"], None)
+            content.fields, content.known = tuple(content.configuration.items()), {}
 
 
 def _alike(lines: list[str], name: str, unit: str) -> list[float]:
@@ -215,10 +197,8 @@ def _alike(lines: list[str], name: str, unit: str) -> list[float]:
         return []
 
 
-def _damaged(
-    content: _Content, number: int, name: str, words: list[str], source: Source
-) -> tuple[list[float], list[str]]:
-    """The values of a result line that are values, with their units; the others are kept."""
+def _damaged(content: _Content, number: int, name: str, words: list[str]) -> tuple[list[float], list[str]]:
+    """The values of a result line that are values, with their units; the others are left out."""
     iterations, *pairs = words
     reason = ""
     if not iterations.isascii() or not iterations.isdigit():
@@ -228,32 +208,29 @@ def _damaged(
     elif len(pairs) % 2:
         reason = f"the last value ({pairs[-1][:40]!r}) has no unit; was the line cut?"
     else:
-        wrong = next((v for v in pairs[::2] if not _NUMBER.fullmatch(v) and v not in _NOT_FINITE), None)
+        wrong = next((v for v in pairs[::2] if not is_number(v) and v not in _NOT_FINITE), None)
         reason = f"{wrong[:40]!r} is not a number" if wrong is not None else ""
     if reason:
-        content.skipped.append(Skipped(source.name, f"line {number}", name, reason))
+        content.skip(number, name, reason)
         return [], []
     values: list[float] = []
     units: list[str] = []
     for value, unit in zip(pairs[::2], pairs[1::2], strict=True):
         if value in _NOT_FINITE:
-            content.skipped.append(Skipped(source.name, f"line {number}", name, f"{unit} is {value}"))
+            content.skip(number, name, f"{unit} is {value}")
         else:
             values.append(float(value))
             units.append(unit)
     return values, units
 
 
-def _unit_line(content: _Content, number: int, unit: str, properties: list[str], source: Source) -> None:
+def _unit_line(content: _Content, number: int, unit: str, properties: list[str]) -> None:
     for item in properties:
         key, _, value = item.partition("=")
-        if key != "better":
-            continue
-        if value not in ("higher", "lower"):
-            reason = f"better={value} is neither higher nor lower"
-            content.skipped.append(Skipped(source.name, f"line {number}", "", reason))
-            continue
-        content.better[_METRICS.get(unit, unit)] = Direction(value)
+        if key == "better" and value in ("higher", "lower"):
+            content.better[_METRICS.get(unit, unit)] = Direction(value)
+        elif key == "better":
+            content.skip(number, "", f"better={value} is neither higher nor lower")
 
 
 def _split(full: str) -> tuple[str, str]:

@@ -9,9 +9,10 @@ https://github.com/google/benchmark, src/json_reporter.cc: ``benchmarks`` holds 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import msgspec
+import numpy as np
 from msgspec.structs import replace
 
 from speedproof.data.record import Record, Skipped
@@ -20,10 +21,9 @@ from speedproof.data.units import Unit, parse_unit
 from speedproof.errors import FormatError
 from speedproof.formats.gathered import Gathered
 from speedproof.formats.jsonparts import decode_parts
-from speedproof.formats.jsontext import as_fields, decode, number
-from speedproof.formats.moments import epoch, span_of
-from speedproof.formats.notes import plural
+from speedproof.formats.jsontext import as_fields, decode, glances, number
 from speedproof.formats.options import ReadOptions
+from speedproof.formats.reading import epoch, plural, span_of
 from speedproof.formats.sniff import has_members
 from speedproof.formats.source import Source
 
@@ -78,14 +78,6 @@ class _Name(msgspec.Struct):
     name: str = ""
 
 
-class _Series(msgspec.Struct):
-    """The values of one member in a group of entries."""
-
-    number: int
-    lost: int = 0  # values that are no numbers
-    found: bool = False
-
-
 class _Group(msgspec.Struct):
     """Entries of one benchmark."""
 
@@ -93,7 +85,7 @@ class _Group(msgspec.Struct):
     head: _Head
     count: int = 0
     kinds: set[str] = msgspec.field(default_factory=set)  # of aggregates
-    series: dict[str, _Series] = msgspec.field(default_factory=dict)
+    lost: dict[str, int] = msgspec.field(default_factory=dict)  # by member, how many values are no numbers
     metrics: list[str] = msgspec.field(default_factory=lambda: ["real_time", "cpu_time"])
 
 
@@ -106,10 +98,8 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     """Read the repetitions of every benchmark."""
     file = decode_parts(source, _File, "benchmarks")
     host = as_fields({key: file.context[key] for key in _HOST if key in file.context})
-    span = span_of([epoch(file.context.get("date"))])
     names: set[str] | None = None
-    rows = Gathered()
-    series = 0
+    rows = Gathered("d")
     groups: dict[tuple[str, str, tuple[tuple[str, str], ...]], _Group] = {}
     aggregates: dict[str, _Group] = {}
     failures: dict[str, _Group] = {}
@@ -123,46 +113,31 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
             continue
         benchmark = head.run_name or head.name
         if head.run_type is None and names is None:
-            names = {_name(other) for other in file.benchmarks}
+            names = {known.name for known in glances(file.benchmarks, _Name)}
         if head.error_occurred or head.skipped:
             group = failures.setdefault(benchmark, _Group(where, head))
         elif _is_aggregate(head, names or set()):
             group = aggregates.setdefault(benchmark, _Group(where, head))
             group.kinds.add(head.aggregate_name or head.name.rpartition("_")[2])
         else:
-            own = as_fields({"threads": head.threads, "label": head.label or None})
-            group = groups.setdefault((benchmark, head.time_unit, host + own), _Group(where, head))
-            for member, value in members.items():
-                if member in _NO_VALUE:
-                    continue
-                known = group.series.get(member)
-                if known is None:
-                    known = group.series[member] = _Series(series)
-                    series += 1
-                if not known.found and isinstance(value, (int, float, str)):
-                    known.found = True
-                    if member not in group.metrics:
-                        group.metrics.append(member)
-                if math.isfinite(found := number(value)):
-                    rows.groups.append(known.number)
-                    rows.columns[0].append(found)
-                else:
-                    known.lost += 1
-            rows.made_room()
+            told = as_fields({"threads": head.threads, "label": head.label or None})
+            group = groups.setdefault((benchmark, head.time_unit, host + told), _Group(where, head))
+            _gather(rows, group, index, members)
         group.count += 1
-    rows.sorted(series)
+    rows.sorted()
     for (benchmark, time_unit, fields), group in groups.items():
-        for item in _records(source, benchmark, parse_unit(time_unit), group, rows):
-            yield replace(item, fields=fields, span=span) if isinstance(item, Record) else item
+        frame = Record(
+            benchmark,
+            np.empty(0),
+            path=source.name,
+            where=group.where,
+            fields=fields,
+            traits=frozenset({Trait.ORDER_KNOWN, Trait.ONE_PROCESS}),
+            span=span_of([epoch(file.context.get("date"))]),
+        )
+        yield from _records(frame, parse_unit(time_unit), group, rows)
     yield from _failures(source, failures)
     yield from _summaries(source, aggregates, {benchmark for benchmark, _, _ in groups})
-
-
-def _name(part: msgspec.Raw) -> str:
-    try:
-        return msgspec.json.decode(part, type=_Name).name
-    except msgspec.DecodeError:
-        return ""
 
 
 def _is_aggregate(head: _Head, names: set[str]) -> bool:
@@ -176,33 +151,39 @@ def _is_aggregate(head: _Head, names: set[str]) -> bool:
     )
 
 
-def _records(
-    source: Source, benchmark: str, time: Unit, group: _Group, rows: Gathered
-) -> Iterator[Record | Skipped]:
+def _gather(rows: Gathered, group: _Group, index: int, members: Mapping[str, object]) -> None:
+    """Take the values of an entry."""
+    for member, value in members.items():
+        if member in _NO_VALUE:
+            continue
+        series = rows.number((group.where, member), index)
+        if member not in group.metrics and isinstance(value, (int, float, str)):
+            group.metrics.append(member)
+        if math.isfinite(found := number(value)):
+            rows.groups.append(series)
+            rows.columns[0].append(found)
+        else:
+            group.lost[member] = group.lost.get(member, 0) + 1
+    rows.made_room()
+
+
+def _records(frame: Record, time: Unit, group: _Group, rows: Gathered) -> Iterator[Record | Skipped]:
     found = False
     for member in group.metrics:
-        series = group.series.get(member)
-        if series is None:
+        if (series := rows.keys.get((group.where, member))) is None:
             continue
-        size = rows.size(series.number)
-        if series.lost:
-            reason = f"{member} is not a number in {series.lost} of {plural(size + series.lost, 'run')}"
-            yield Skipped(source.name, group.where, benchmark, reason)
+        size = rows.size(series)
+        if lost := group.lost.get(member):
+            reason = f"{member} is not a number in {lost} of {plural(size + lost, 'run')}"
+            yield Skipped(frame.path, frame.where, frame.benchmark, reason)
         if not size:
             continue
         found = True
         unit = time if member in _TIMES else _RATES.get(member, Unit(""))
-        yield Record(
-            benchmark,
-            unit.to_base(rows.of(series.number)[0]),
-            unit.base,
-            metric=_TIMES.get(member, member),
-            path=source.name,
-            where=group.where,
-            traits=frozenset({Trait.ORDER_KNOWN, Trait.ONE_PROCESS}),
-        )
+        values = unit.to_base(rows.of(series)[0])
+        yield replace(frame, values=values, unit=unit.base, metric=_TIMES.get(member, member))
     if not found:
-        yield Skipped(source.name, group.where, benchmark, "the entry holds no measured value")
+        yield Skipped(frame.path, frame.where, frame.benchmark, "the entry holds no measured value")
 
 
 def _failures(source: Source, failures: dict[str, _Group]) -> Iterator[Skipped]:

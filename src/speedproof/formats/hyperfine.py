@@ -14,11 +14,10 @@ import msgspec
 
 from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
-from speedproof.errors import FormatError
 from speedproof.formats.jsonparts import decode_parts
-from speedproof.formats.jsontext import Number, as_fields, decode, numbers
-from speedproof.formats.notes import plural
+from speedproof.formats.jsontext import Number, as_fields, entries, glances, numbers
 from speedproof.formats.options import ReadOptions
+from speedproof.formats.reading import plural
 from speedproof.formats.sniff import has_members
 from speedproof.formats.source import Source
 
@@ -51,52 +50,38 @@ def sniff(head: bytes) -> bool:
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     """Read every command's times and, when they were measured, memory sizes."""
     parts = decode_parts(source, _File, "results").results
-    occurrences = Counter(map(_command, parts))
-    for index, part in enumerate(parts):
-        where = f"results[{index}]"
-        try:
-            result = decode(part, _Result, source, where)
-        except FormatError as error:
-            yield Skipped(source.name, error.where, "", error.message)
+    occurrences = Counter(known.command for known in glances(parts, _Command))
+    for where, result in entries(parts, _Result, source, "results"):
+        if isinstance(result, Skipped):
+            yield result
+            continue
+        if not result.times:
+            reason = "the file has no times of single runs; run hyperfine again with --export-json"
+            yield Skipped(source.name, where, result.command, reason)
             continue
         fields = as_fields(result.parameters or {})
         if occurrences[result.command] > 1:
             # Told apart in the file by their place only; so that the suite can say what it pooled.
             fields += (("entry", where),)
-        yield from _metrics(source, where, result, fields)
-
-
-def _command(part: msgspec.Raw) -> str:
-    try:
-        return msgspec.json.decode(part, type=_Command).command
-    except msgspec.DecodeError:
-        return ""
-
-
-def _metrics(
-    source: Source, where: str, result: _Result, fields: tuple[tuple[str, str], ...]
-) -> Iterator[Record | Skipped]:
-    if not result.times:
-        reason = "the file has no times of single runs; run hyperfine again with --export-json"
-        yield Skipped(source.name, where, result.command, reason)
-        return
-    notes = _failures(result)
-    for metric, name, unit, values in (
-        ("time", "times", "s", result.times),
-        ("memory", "memory_usage_byte", "B", result.memory_usage_byte),
-    ):
-        if values:
-            yield Record(
-                result.command,
-                numbers(values),
-                unit,
-                metric=metric,
-                path=source.name,
-                where=f"{where}.{name}",
-                fields=fields,
-                traits=frozenset({Trait.ORDER_KNOWN, Trait.FAILED_RUNS} if notes else {Trait.ORDER_KNOWN}),
-                notes=notes,
-            )
+        notes = _failures(result)
+        for metric, name, unit, values in (
+            ("time", "times", "s", result.times),
+            ("memory", "memory_usage_byte", "B", result.memory_usage_byte),
+        ):
+            if values:
+                yield Record(
+                    result.command,
+                    numbers(values),
+                    unit,
+                    metric=metric,
+                    path=source.name,
+                    where=f"{where}.{name}",
+                    fields=fields,
+                    traits=frozenset(
+                        {Trait.ORDER_KNOWN, Trait.FAILED_RUNS} if notes else {Trait.ORDER_KNOWN}
+                    ),
+                    notes=notes,
+                )
 
 
 def _failures(result: _Result) -> tuple[str, ...]:

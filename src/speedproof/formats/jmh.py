@@ -11,14 +11,15 @@ from collections.abc import Iterator
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
 from speedproof.data.units import Direction, parse_unit
-from speedproof.errors import FormatError
 from speedproof.formats.jsonparts import decode_parts
-from speedproof.formats.jsontext import Number, as_fields, decode, numbers
+from speedproof.formats.jsontext import Number, as_fields, entries, numbers
 from speedproof.formats.options import ReadOptions
+from speedproof.formats.reading import nested
 from speedproof.formats.sniff import has_members
 from speedproof.formats.source import Source
 
@@ -57,32 +58,15 @@ def sniff(head: bytes) -> bool:
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     """Read the iterations of every benchmark, with the fork of each."""
-    for index, part in enumerate(decode_parts(source, list[msgspec.Raw])):
-        where = f"[{index}]"
-        try:
-            result = decode(part, _Result, source, where)
-        except FormatError as error:
-            yield Skipped(source.name, error.where, "", error.message)
-            continue
-        yield from _result(source, where, result)
+    for where, result in entries(decode_parts(source, list[msgspec.Raw]), _Result, source):
+        if isinstance(result, Skipped):
+            yield result
+        else:
+            yield from _result(source, where, result)
 
 
 def _result(source: Source, where: str, result: _Result) -> Iterator[Record | Skipped]:
     params = ",".join(f"{name}={value}" for name, value in result.params.items())
-    benchmark = f"{result.benchmark}:{params}" if params else result.benchmark
-    fields = as_fields(
-        {
-            "mode": result.mode,
-            "threads": result.threads,
-            "jvm": result.jvm,
-            "jvmArgs": " ".join(result.jvm_args) or None,
-            "jdkVersion": result.jdk_version,
-            "vmName": result.vm_name,
-            "vmVersion": result.vm_version,
-        }
-    )
-    warm = frozenset({Trait.WARMUP_REMOVED}) if result.warmup_iterations > 0 else frozenset()
-    traits = frozenset({Trait.ORDER_KNOWN}) | warm
     primary = result.primary_metric
     name = _METRICS.get(result.mode, result.mode)
     better = Direction.HIGHER if result.mode == "thrpt" else Direction.LOWER
@@ -90,38 +74,42 @@ def _result(source: Source, where: str, result: _Result) -> Iterator[Record | Sk
     if better is Direction.HIGHER and parse_unit(primary.score_unit).base == "s":
         name, better = "time", Direction.LOWER
         note = f"mode thrpt, but {primary.score_unit} is a time: lower is taken as better"
-    yield from _metric(
-        source,
-        f"{where}.primaryMetric",
-        benchmark,
-        name,
-        primary,
-        better,
-        fields,
-        traits,
-        note,
+    frame = Record(
+        f"{result.benchmark}:{params}" if params else result.benchmark,
+        np.empty(0),
+        metric=name,
+        direction=better,
+        path=source.name,
+        where=f"{where}.primaryMetric",
+        fields=as_fields(
+            {
+                "mode": result.mode,
+                "threads": result.threads,
+                "jvm": result.jvm,
+                "jvmArgs": " ".join(result.jvm_args) or None,
+                "jdkVersion": result.jdk_version,
+                "vmName": result.vm_name,
+                "vmVersion": result.vm_version,
+            }
+        ),
+        traits=frozenset({Trait.ORDER_KNOWN, *[Trait.WARMUP_REMOVED] * (result.warmup_iterations > 0)}),
+        notes=(note,) if note else (),
     )
+    yield from _metric(frame, primary)
     for secondary, metric in result.secondary_metrics.items():
         # A metric in the unit of the score is the score of one method of a group; the others come from
         # profilers, which count costs.
-        direction = better if metric.score_unit == primary.score_unit else Direction.LOWER
-        place = f"{where}.secondaryMetrics.{secondary}"
-        yield from _metric(
-            source, place, benchmark, secondary.lstrip("·"), metric, direction, fields, traits, ""
+        own = replace(
+            frame,
+            metric=secondary.lstrip("·"),
+            direction=better if metric.score_unit == primary.score_unit else Direction.LOWER,
+            where=f"{where}.secondaryMetrics.{secondary}",
+            notes=(),
         )
+        yield from _metric(own, metric)
 
 
-def _metric(
-    source: Source,
-    where: str,
-    benchmark: str,
-    name: str,
-    metric: _Metric,
-    better: Direction,
-    fields: tuple[tuple[str, str], ...],
-    traits: frozenset[Trait],
-    note: str,
-) -> Iterator[Record | Skipped]:
+def _metric(frame: Record, metric: _Metric) -> Iterator[Record | Skipped]:
     forks = [numbers(fork) for fork in metric.raw_data or () if fork]
     if not forks:
         reason = (
@@ -129,32 +117,18 @@ def _metric(
             if metric.raw_data_histogram is not None
             else "the result has no raw data; run JMH with -rf json"
         )
-        yield Skipped(source.name, where, benchmark, reason)
+        yield Skipped(frame.path, frame.where, frame.benchmark, reason)
         return
-    values = np.concatenate(forks)
-    processes = np.repeat(np.arange(len(forks)), [fork.size for fork in forks])
-    finite = np.isfinite(values)
-    if lost := int(values.size - finite.sum()):
-        if lost == values.size:
-            # Profilers write NaN for what did not happen (no collection, no churn).
-            expected = ".secondaryMetrics." in where
-            yield Skipped(source.name, where, benchmark, "no iteration has a number", expected)
-            return
+    values, processes = nested(forks)
+    good = np.isfinite(values)
+    if not good.any():
+        # Profilers write NaN for what did not happen (no collection, no churn).
+        expected = ".secondaryMetrics." in frame.where
+        yield Skipped(frame.path, frame.where, frame.benchmark, "no iteration has a number", expected)
+        return
+    if lost := int(values.size - good.sum()):
         verb = "is not a number" if lost == 1 else "are not numbers"
-        yield Skipped(
-            source.name, where, benchmark, f"{lost} of {values.size} iterations {verb}; the others are read"
-        )
+        reason = f"{lost} of {values.size} iterations {verb}; the others are read"
+        yield Skipped(frame.path, frame.where, frame.benchmark, reason)
     unit = parse_unit(metric.score_unit)
-    yield Record(
-        benchmark,
-        unit.to_base(values[finite]),
-        unit.base,
-        metric=name,
-        direction=better,
-        processes=processes[finite],
-        path=source.name,
-        where=where,
-        fields=fields,
-        traits=traits,
-        notes=(note,) if note else (),
-    )
+    yield replace(frame, values=unit.to_base(values[good]), unit=unit.base, processes=processes[good])

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from speedproof.arrays import FloatArray
+from speedproof.data.record import Skipped
 from speedproof.errors import FormatError
 from speedproof.formats.source import Source
 
@@ -63,6 +65,27 @@ def decode(
         return msgspec.json.decode(again, type=kind)
     except msgspec.DecodeError as error:
         raise _misfit(error, source, where) from None
+
+
+def entries(
+    parts: Iterable[msgspec.Raw], kind: type[T], source: Source, member: str = ""
+) -> Iterator[tuple[str, T | Skipped]]:
+    """Each part of a list with its place, decoded; what is to be said of one that is not as it should be."""
+    for index, part in enumerate(parts):
+        where = f"{member}[{index}]"
+        try:
+            yield where, decode(part, kind, source, where)
+        except FormatError as error:
+            yield where, Skipped(source.name, error.where, "", error.message)
+
+
+def glances(parts: Iterable[msgspec.Raw], kind: type[T]) -> Iterator[T]:
+    """What a look at each part shows, where it can be decoded."""
+    import msgspec
+
+    for part in parts:
+        with suppress(msgspec.DecodeError):
+            yield msgspec.json.decode(part, type=kind)
 
 
 _TOO_DEEP = "the JSON is nested too deeply for a result file"

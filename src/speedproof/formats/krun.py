@@ -19,8 +19,8 @@ from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
 from speedproof.errors import FormatError
 from speedproof.formats.jsontext import Number, as_fields, decode, numbers
-from speedproof.formats.notes import plural
 from speedproof.formats.options import ReadOptions
+from speedproof.formats.reading import finite, nested, plural
 from speedproof.formats.sniff import has_members
 from speedproof.formats.source import Source
 
@@ -70,9 +70,15 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
         )
         try:
             executions = decode(part, list[list[Number]], source, frame.where)
-            yield from _times(source, frame, executions)
+            if reason := _why_fewer(executions):
+                yield Skipped(source.name, frame.where, benchmark, reason)
+            yield from _joined(frame, executions)
             if counted := file.core_cycle_counts.get(key):
-                yield from _cycles(source, replace(frame, where=f"core_cycle_counts.{key}"), counted)
+                frame = replace(frame, unit="cycles", where=f"core_cycle_counts.{key}")
+                by_core = decode(counted, list[list[list[Number]]], source, frame.where)
+                for core in range(max(map(len, by_core), default=0)):
+                    of_core = [execution[core] for execution in by_core if core < len(execution)]
+                    yield from _joined(replace(frame, metric=f"cycles of core {core}"), of_core)
         except FormatError as error:
             yield Skipped(source.name, error.where, benchmark, error.message)
     if file.aperf_counts or file.mperf_counts:
@@ -86,42 +92,25 @@ def _parts(key: str) -> tuple[str, str, str]:
     return (parts[0], parts[1], parts[2]) if len(parts) == 3 else (key, "", "")
 
 
-def _times(
-    source: Source, frame: Record, executions: Sequence[Sequence[Number]]
-) -> Iterator[Record | Skipped]:
+def _why_fewer(executions: Sequence[Sequence[Number]]) -> str:
+    """Why process executions have no times; empty where all have."""
     if not executions:
-        reason = "no process execution has ended yet; let krun run to its end"
-        yield Skipped(source.name, frame.where, frame.benchmark, reason)
-        return
-    if crashed := sum(not execution for execution in executions):
-        reason = f"{crashed} of {plural(len(executions), 'process execution')} crashed and left no times"
-        yield Skipped(source.name, frame.where, frame.benchmark, reason)
-    yield from _joined(source, frame, executions)
+        return "no process execution has ended yet; let krun run to its end"
+    crashed = sum(not execution for execution in executions)
+    what = plural(len(executions), "process execution")
+    return f"{crashed} of {what} crashed and left no times" if crashed else ""
 
 
-def _cycles(source: Source, frame: Record, counted: msgspec.Raw) -> Iterator[Record | Skipped]:
-    executions = decode(counted, list[list[list[Number]]], source, frame.where)
-    for core in range(max(map(len, executions), default=0)):
-        metric = f"cycles of core {core}"
-        of_core = [execution[core] for execution in executions if core < len(execution)]
-        yield from _joined(source, replace(frame, unit="cycles", metric=metric), of_core)
-
-
-def _joined(
-    source: Source, frame: Record, executions: Sequence[Sequence[Number]]
-) -> Iterator[Record | Skipped]:
+def _joined(frame: Record, executions: Sequence[Sequence[Number]]) -> Iterator[Record | Skipped]:
     """One record of all executions; what is no number is named."""
-    parts = [numbers(execution) for execution in executions if execution]
-    if not parts:
+    if not any(executions):
         return
-    values = np.concatenate(parts)
-    processes = np.repeat(np.arange(len(parts)), [part.size for part in parts])
-    finite = np.isfinite(values)
-    if lost := int(values.size - finite.sum()):
-        reason = f"{frame.metric} is not a number in {lost} of {plural(values.size, 'iteration')}"
-        yield Skipped(source.name, frame.where, frame.benchmark, reason)
-    if finite.any():
-        yield replace(frame, values=values[finite], processes=processes[finite])
+    values, processes = nested([numbers(execution) for execution in executions if execution])
+    good, reason = finite(values, frame.metric, "iteration")
+    if reason:
+        yield Skipped(frame.path, frame.where, frame.benchmark, reason)
+    if good.any():
+        yield replace(frame, values=values[good], processes=processes[good])
 
 
 def _host(audit: object) -> tuple[tuple[str, str], ...]:

@@ -17,10 +17,9 @@ from msgspec.structs import replace
 
 from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
-from speedproof.errors import FormatError
-from speedproof.formats.jsontext import Number, as_fields, decode, numbers
-from speedproof.formats.notes import plural
+from speedproof.formats.jsontext import Number, as_fields, decode, entries, numbers
 from speedproof.formats.options import ReadOptions
+from speedproof.formats.reading import finite, plural
 from speedproof.formats.sniff import has_members
 from speedproof.formats.source import Source
 
@@ -30,6 +29,7 @@ DESCRIPTION = "JSON of its json template: the epochs of every benchmark, counter
 
 # The metric and the base unit of a measurement's members; others are counts of what they are called.
 _KNOWN = {"elapsed": ("time", "s"), "cpucycles": ("cycles", "cycles")}
+_TRAITS = frozenset({Trait.ORDER_KNOWN, Trait.ONE_PROCESS})
 _REMEDY = "render with the template ankerl::nanobench::templates::json()"
 
 
@@ -54,53 +54,40 @@ def sniff(head: bytes) -> bool:
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     """Read the epochs of every benchmark."""
     results: list[tuple[str, _Result]] = []
-    for index, part in enumerate(decode(source.data, _File, source).results):
-        where = f"results[{index}]"
-        try:
-            results.append((where, decode(part, _Result, source, where)))
-        except FormatError as error:
-            yield Skipped(source.name, error.where, "", error.message)
+    for where, entry in entries(decode(source.data, _File, source).results, _Result, source, "results"):
+        if isinstance(entry, Skipped):
+            yield entry
+        else:
+            results.append((where, entry))
     titles = Counter(name for _, name in dict.fromkeys((result.title, result.name) for _, result in results))
     uncounted = 0
     for where, result in results:
-        benchmark = f"{result.title}/{result.name}" if titles[result.name] > 1 else result.name
-        if not result.measurements:
-            yield Skipped(source.name, where, benchmark, f"the file has no measurements of it; {_REMEDY}")
-            continue
         frame = Record(
-            benchmark,
+            f"{result.title}/{result.name}" if titles[result.name] > 1 else result.name,
             np.empty(0),
             path=source.name,
             where=f"{where}.measurements",
             fields=as_fields({"title": result.title, "unit": result.unit, "batch": result.batch}),
-            traits=frozenset({Trait.ORDER_KNOWN, Trait.ONE_PROCESS})
-            | (frozenset({Trait.WARMUP_REMOVED}) if result.warmup > 0 else frozenset()),
+            traits=_TRAITS | ({Trait.WARMUP_REMOVED} if result.warmup > 0 else set()),
         )
-        for item in _metrics(frame, result.measurements):
-            if item is None:
+        if not result.measurements:
+            reason = f"the file has no measurements of it; {_REMEDY}"
+            yield Skipped(source.name, where, frame.benchmark, reason)
+        for member in dict.fromkeys(name for measurement in result.measurements for name in measurement):
+            if member == "iterations":
+                continue
+            metric, unit = _KNOWN.get(member, (member, ""))
+            values = numbers([epoch[member] for epoch in result.measurements if member in epoch])
+            good, reason = finite(values, member, "epoch")
+            if reason:
+                yield Skipped(source.name, frame.where, frame.benchmark, reason)
+            if good.any() and metric != "time" and not values[good].any():
                 uncounted += 1
-            else:
-                yield item
+            elif good.any():
+                yield replace(frame, values=values[good], unit=unit, metric=metric)
     if uncounted:
         reason = (
             f"{plural(uncounted, 'counter')} left out that {'is' if uncounted == 1 else 'are'} 0 in all epochs, "
             "as nanobench writes what it cannot count"
         )
         yield Skipped(source.name, "", "", reason, expected=True)
-
-
-def _metrics(frame: Record, measurements: list[dict[str, Number]]) -> Iterator[Record | Skipped | None]:
-    """A record for each metric; None for a counter that counted nothing."""
-    for member in dict.fromkeys(name for measurement in measurements for name in measurement):
-        if member == "iterations":
-            continue
-        metric, unit = _KNOWN.get(member, (member, ""))
-        values = numbers([measurement[member] for measurement in measurements if member in measurement])
-        finite = values[np.isfinite(values)]
-        if lost := values.size - finite.size:
-            reason = f"{member} is not a number in {lost} of {plural(values.size, 'epoch')}"
-            yield Skipped(frame.path, frame.where, frame.benchmark, reason)
-        if finite.size and (metric == "time" or finite.any()):
-            yield replace(frame, values=finite, unit=unit, metric=metric)
-        elif finite.size:
-            yield None

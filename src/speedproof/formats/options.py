@@ -23,8 +23,6 @@ class ReadOptions(Struct, frozen=True):
     columns : mapping of str to str
         From a role (one of :data:`ROLES`) to the name of the CSV column that plays it. Roles that are not
         given are found by the obvious names.
-    layout : {"auto", "long", "wide"}
-        Whether a CSV file has one row a value (long) or one column a sample (wide).
     wide : {"version", "benchmark"}, optional
         What the columns of a wide CSV file are; by default versions, or runs where their names are numbered.
     where : str or None
@@ -37,8 +35,8 @@ class ReadOptions(Struct, frozen=True):
 
     Examples
     --------
-    >>> ReadOptions(unit="ms", columns={"value": "elapsed"}).layout
-    'auto'
+    >>> ReadOptions(unit="ms", columns={"value": "elapsed"}).unit
+    'ms'
     >>> ReadOptions(columns={"speed": "elapsed"})
     Traceback (most recent call last):
     speedproof.errors.UsageError: 'speed' is not a role of a CSV column; the roles are benchmark, ...
@@ -46,7 +44,6 @@ class ReadOptions(Struct, frozen=True):
 
     unit: str | None = None
     columns: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    layout: Literal["auto", "long", "wide"] = "auto"
     wide: Literal["version", "benchmark"] | None = None
     where: str | None = None
 

@@ -12,7 +12,6 @@ warm-ups (format 3); format 1 held one benchmark.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import chain
 
 import msgspec
 import numpy as np
@@ -23,9 +22,8 @@ from speedproof.data.units import metric_of, parse_unit
 from speedproof.errors import FormatError
 from speedproof.formats.jsonparts import NamedParts, decode_parts
 from speedproof.formats.jsontext import as_fields, decode
-from speedproof.formats.moments import epoch, span_of
-from speedproof.formats.notes import plural
 from speedproof.formats.options import ReadOptions
+from speedproof.formats.reading import epoch, nested, plural, span_of
 from speedproof.formats.sniff import has_members
 from speedproof.formats.source import Source
 
@@ -132,17 +130,18 @@ def _record(
         reason = "no run has values, only calibration or warm-ups; run it again to its end"
         return Skipped(source.name, where, name, reason)
     unit = parse_unit(str(metadata.get("unit", "second")))
-    warm = frozenset({Trait.WARMUP_REMOVED}) if any(map(_warmup_count, runs)) else frozenset()
+    values, processes = nested(list(map(np.array, per_run)))
+    warm = {Trait.WARMUP_REMOVED} if any(map(_warmup_count, runs)) else set()
     return Record(
         name,
-        unit.to_base(np.array(list(chain.from_iterable(per_run)), dtype=np.float64)),
+        unit.to_base(values),
         unit.base,
         metric=metric_of(unit.base) if unit.base else "value",
-        processes=np.repeat(np.arange(len(per_run)), [len(values) for values in per_run]),
+        processes=processes,
         path=source.name,
         where=where,
         fields=as_fields({key: value for key, value in metadata.items() if key not in _OWN_TO_RUN}),
-        traits=frozenset({Trait.ORDER_KNOWN}) | warm,
+        traits=frozenset({Trait.ORDER_KNOWN} | warm),
         span=_span([run for run in runs if run.values or run.samples or run.raw_samples], metadata),
     )
 

@@ -13,11 +13,10 @@ import msgspec
 
 from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
-from speedproof.errors import FormatError
 from speedproof.formats.jsonparts import decode_parts
-from speedproof.formats.jsontext import Number, as_fields, decode, numbers
-from speedproof.formats.moments import epoch, span_of
+from speedproof.formats.jsontext import Number, as_fields, entries, numbers
 from speedproof.formats.options import ReadOptions
+from speedproof.formats.reading import epoch, span_of
 from speedproof.formats.sniff import has_members
 from speedproof.formats.source import Source
 
@@ -59,30 +58,24 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     """Read the rounds of every test."""
     file = decode_parts(source, _File, "benchmarks")
     host = _host(file.machine_info, file.commit_info)
-    for index, part in enumerate(file.benchmarks):
-        where = f"benchmarks[{index}]"
-        try:
-            benchmark = decode(part, _Benchmark, source, where)
-        except FormatError as error:
-            yield Skipped(source.name, error.where, "", error.message)
+    for where, benchmark in entries(file.benchmarks, _Benchmark, source, "benchmarks"):
+        if isinstance(benchmark, Skipped):
+            yield benchmark
             continue
         name = benchmark.fullname or benchmark.name
         if reason := _why_incomplete(benchmark.stats):
             yield Skipped(source.name, where, name, reason)
             continue
-        data = benchmark.stats.data or []
-        warm = frozenset({Trait.WARMUP_REMOVED}) if benchmark.options.get("warmup") else frozenset()
-        fields = (
-            host + as_fields(benchmark.params or {}) + as_fields(benchmark.extra_info or {}, "extra_info.")
-        )
+        warm = {Trait.WARMUP_REMOVED} if benchmark.options.get("warmup") else set()
+        own = as_fields(benchmark.params or {}) + as_fields(benchmark.extra_info or {}, "extra_info.")
         yield Record(
             name,
-            numbers(data),
+            numbers(benchmark.stats.data or []),
             "s",
             path=source.name,
             where=f"{where}.stats.data",
-            fields=fields + ((("group", benchmark.group),) if benchmark.group else ()),
-            traits=frozenset({Trait.ORDER_KNOWN, Trait.ONE_PROCESS}) | warm,
+            fields=host + own + as_fields({"group": benchmark.group or None}),
+            traits=frozenset({Trait.ORDER_KNOWN, Trait.ONE_PROCESS} | warm),
             span=span_of([epoch(file.datetime)]),
         )
 
@@ -103,14 +96,5 @@ def _why_incomplete(stats: _Stats) -> str:
 def _host(machine: Mapping[str, object], commit: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
     cpu = machine.get("cpu")
     brand = cpu.get("brand_raw", cpu.get("brand")) if isinstance(cpu, dict) else None
-    chosen = {
-        **{
-            key: machine[key]
-            for key in ("node", "system", "release", "python_implementation")
-            if key in machine
-        },
-        "python_version": machine.get("python_version"),
-        "cpu": brand,
-        "commit": commit.get("id"),
-    }
-    return as_fields(chosen)
+    known = ("node", "system", "release", "python_implementation", "python_version")
+    return as_fields({**{key: machine.get(key) for key in known}, "cpu": brand, "commit": commit.get("id")})

@@ -16,8 +16,8 @@ from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
 from speedproof.data.units import Unit, metric_of, parse_unit
 from speedproof.formats.gathered import Gathered
-from speedproof.formats.notes import SORTED, plural
 from speedproof.formats.options import ReadOptions
+from speedproof.formats.reading import SORTED, plural
 from speedproof.formats.sniff import first_lines
 from speedproof.formats.source import Source, as_text
 from speedproof.formats.text import (
@@ -124,7 +124,7 @@ def records(
 
 def parse(source: Source) -> Numbers:
     """Take the numbers out of raw text."""
-    rows = Gathered("h")
+    rows = Gathered("d", "h")
     units: dict[str, int] = {"": 0}  # as written
     lines: dict[str, int] = {}  # the first of each
     missing = missing_line = header_line = before = 0

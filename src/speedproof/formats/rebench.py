@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections import defaultdict
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from msgspec import Struct, field
@@ -22,10 +22,10 @@ from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
 from speedproof.data.units import metric_of, parse_unit
 from speedproof.errors import FormatError
+from speedproof.formats.gathered import Gathered
 from speedproof.formats.jsontext import as_fields, decode
-from speedproof.formats.moments import epoch, span_of
-from speedproof.formats.notes import plural
 from speedproof.formats.options import ReadOptions
+from speedproof.formats.reading import epoch, plural
 from speedproof.formats.source import Source
 
 NAME = "rebench"
@@ -41,46 +41,38 @@ _UNITS = {"kb": "KiB"}
 _NO_WARMUP = "the file does not say which iterations are warm-up, so none was left out"
 
 
+_Fields = tuple[tuple[str, str], ...]
+
+
 class _Details(Struct):
     warmup: int | None = None
 
 
-class _Benchmark(Struct):
-    runDetails: _Details = field(default_factory=_Details)  # noqa: N815
+class _Benchmark(Struct, rename="camel"):
+    run_details: _Details = field(default_factory=_Details)
 
 
 class _RunId(Struct):
     benchmark_id: int
 
 
-class _Commit(Struct):
-    commitId: str | None = None  # noqa: N815
-    branchOrTag: str | None = None  # noqa: N815
+class _Commit(Struct, rename="camel"):
+    commit_id: str | None = None
+    branch_or_tag: str | None = None
 
 
-class _Context(Struct):
-    """What the comments said so far."""
+class _Content(Struct):
+    """What a file holds, and what its comments said so far."""
 
-    host: tuple[tuple[str, str], ...] = ()
-    commit: tuple[tuple[str, str], ...] = ()
-    started: float | None = None
+    # Values, each with its invocation and when its run began; by benchmark, criterion, unit and all other cells
+    rows: Gathered = field(default_factory=lambda: Gathered("d", "q", "d"))
+    unsure: set[int] = field(default_factory=set)  # groups of which nobody knows the warm-up
+    warm: Counter[str] = field(default_factory=Counter)  # warm-up iterations by benchmark
+    host: _Fields = ()
+    commit: _Fields = ()
+    started: float = math.nan
     benchmarks: dict[int, int] = field(default_factory=dict)
     warmups: dict[str, int] = field(default_factory=dict)
-
-
-class _Row(Struct, frozen=True):
-    """One value, and everything that tells its run."""
-
-    number: int
-    cells: dict[str, str]
-    value: float
-    invocation: int
-    warmup: bool | None
-    fields: tuple[tuple[str, str], ...]
-    started: float | None
-
-    def get(self, column: str) -> str:
-        return self.cells.get(column, "")
 
 
 # The columns of old versions, which wrote no header.
@@ -99,50 +91,40 @@ def sniff(head: bytes) -> bool:
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     r"""Read every benchmark and criterion, with the invocation of each value."""
-    rows: list[_Row] = []
-    warm: dict[str, int] = defaultdict(int)
-    for item in _rows(source):
-        if isinstance(item, Skipped):
-            yield item
-        elif item.warmup:
-            warm[item.get("benchmark")] += item.get("criterion") == "total"
-        else:
-            rows.append(item)
-    names = _names(rows)
-    several = len({row.get("executor") for row in rows}) > 1
-    groups: dict[tuple[str, str, str, str, tuple[tuple[str, str], ...]], list[_Row]] = {}
-    for row in rows:
-        key = (names[row.number], row.get("executor"), row.get("criterion"), row.get("unit"), row.fields)
-        groups.setdefault(key, []).append(row)
-    for (name, executor, criterion, written, fields), group in groups.items():
+    content = _Content()
+    yield from _scan(source, content)
+    rows, warm = content.rows, content.warm
+    rows.sorted()
+    several = len({dict(fields).get("executor", "") for *_, fields in rows.keys}) > 1
+    names = _names([(benchmark, dict(fields)) for benchmark, *_, fields in rows.keys])
+    for name, ((benchmark, criterion, written, fields), group) in zip(names, rows.keys.items(), strict=True):
         unit = parse_unit(_UNITS.get(written, written))
-        removed = {Trait.WARMUP_REMOVED} if warm[group[0].get("benchmark")] else set()
+        values, invocations, began = rows.of(group)
         yield Record(
             name,
-            unit.to_base(np.array([row.value for row in group])),
+            unit.to_base(values),
             unit.base,
             metric=metric_of(unit.base) if criterion == "total" else criterion,
-            version=executor if several else None,
-            processes=np.unique([row.invocation for row in group], return_inverse=True)[1],
+            version=dict(fields).get("executor", "") if several else None,
+            processes=np.unique(invocations, return_inverse=True)[1],
             path=source.name,
-            where=f"line {group[0].number}",
+            where=f"line {rows.places[group]}",
             fields=fields,
-            traits=frozenset({Trait.ORDER_KNOWN} | removed),
-            notes=(_NO_WARMUP,) if group[0].warmup is None else (),
-            span=span_of(row.started for row in group),
+            traits=frozenset({Trait.ORDER_KNOWN, *[Trait.WARMUP_REMOVED] * bool(warm[benchmark])}),
+            notes=(_NO_WARMUP,) if group in content.unsure else (),
+            span=None if np.isnan(began).any() else (float(began.min()), float(began.max())),
         )
-    if total := sum(warm.values()):
+    if total := warm.total():
         reason = f"{plural(total, 'warm-up iteration')} of {plural(len(warm), 'benchmark')} left out"
         yield Skipped(source.name, "", "", reason, expected=True)
 
 
-def _rows(source: Source) -> Iterator[_Row | Skipped]:
+def _scan(source: Source, content: _Content) -> Iterator[Skipped]:
     header: list[str] | None = None
-    context = _Context()
     for number, line in enumerate(source.lines, start=1):
         if line.startswith("#"):
             try:
-                _comment(source, number, line, context)
+                _comment(source, number, line, content)
             except FormatError as error:
                 yield Skipped(source.name, error.where, "", error.message)
             continue
@@ -159,70 +141,77 @@ def _rows(source: Source) -> Iterator[_Row | Skipped]:
                         "values before the header line (invocation, iteration, value, ...); give them as CSV",
                     )
                 header = list(_WITHOUT_HEADER[: len(cells)])
-            yield _row(source, number, cells, header, context)
+            found = dict(zip(header, cells, strict=False))
+            reason = (
+                f"{plural(len(cells), 'cell')} where the header has {len(header)}; was the run interrupted?"
+                if len(cells) != len(header)
+                else _take(content, number, found)
+            )
+            if reason:
+                yield Skipped(source.name, f"line {number}", found.get("benchmark", ""), reason)
     if header is None:
         raise source.error("", "the file has no header line (invocation, iteration, value, ...)")
 
 
-def _row(
-    source: Source, number: int, cells: list[str], header: list[str], context: _Context
-) -> _Row | Skipped:
-    found = dict(zip(header, cells, strict=False))
-    where = f"line {number}"
-    if len(cells) != len(header):
-        reason = f"{plural(len(cells), 'cell')} where the header has {len(header)}; was the run interrupted?"
-        return Skipped(source.name, where, found.get("benchmark", ""), reason)
+def _take(content: _Content, number: int, found: dict[str, str]) -> str:
+    """Take a row, or say why not."""
     try:
         value = float(found["value"])
         invocation, iteration = int(found["invocation"]), int(found["iteration"])
     except ValueError as error:
-        return Skipped(source.name, where, found["benchmark"], f"not a number: {error}")
+        return f"not a number: {error}"
     if not math.isfinite(value):
-        return Skipped(source.name, where, found["benchmark"], f"the value is {found['value']}")
-    leading = context.warmups.get(found.get("runId", ""))
+        return f"the value is {found['value']}"
+    leading = content.warmups.get(found.get("runId", ""))
+    if leading is not None and iteration <= leading:
+        content.warm[found["benchmark"]] += found["criterion"] == "total"
+        return ""
     own = tuple((name, found[name]) for name in ("executor", *_PARAMETERS) if found.get(name))
-    warmup = None if leading is None else iteration <= leading
-    return _Row(
-        number, found, value, invocation, warmup, own + context.host + context.commit, context.started
-    )
+    key = (found["benchmark"], found["criterion"], found["unit"], own + content.host + content.commit)
+    group = content.rows.number(key, number)
+    if leading is None and content.rows.places[group] == number:
+        content.unsure.add(group)
+    content.rows.groups.append(group)
+    for column, cell in zip(content.rows.columns, (value, invocation, content.started), strict=True):
+        column.append(cell)
+    return ""
 
 
-def _comment(source: Source, number: int, line: str, context: _Context) -> None:
-    """Take what a comment line says into the context."""
+def _comment(source: Source, number: int, line: str, content: _Content) -> None:
+    """Take what a comment line says into the content."""
     where = f"line {number}"
     kind, colon, text = line.removeprefix("#").strip().partition(":")
     index, equals, body = text.strip().partition("=")
     if not colon:
         return
     if kind == "Execution Start":
-        context.started = epoch(text.strip())
+        content.started = math.nan if (moment := epoch(text.strip())) is None else moment
     elif kind == "Environment":
         known = decode(text.encode(), dict[str, object], source, where)
-        context.host = as_fields({name: known[name] for name in _HOST if name in known})
+        content.host = as_fields({name: known[name] for name in _HOST if name in known})
     elif kind == "Source":
         commit = decode(text.encode(), _Commit, source, where)
-        context.commit = as_fields({"commit": commit.commitId or None, "branch": commit.branchOrTag or None})
+        content.commit = as_fields(
+            {"commit": commit.commit_id or None, "branch": commit.branch_or_tag or None}
+        )
     elif kind == "benchmark" and equals and index.isdecimal():
-        details = decode(body.encode(), _Benchmark, source, where).runDetails
-        context.benchmarks[int(index)] = details.warmup or 0
+        details = decode(body.encode(), _Benchmark, source, where).run_details
+        content.benchmarks[int(index)] = details.warmup or 0
     elif kind == "run_id" and equals and index.isdecimal():
         run = decode(body.encode(), _RunId, source, where)
-        if run.benchmark_id in context.benchmarks:
-            context.warmups[index] = context.benchmarks[run.benchmark_id]
+        if run.benchmark_id in content.benchmarks:
+            content.warmups[index] = content.benchmarks[run.benchmark_id]
 
 
-def _names(rows: list[_Row]) -> dict[int, str]:
-    """The benchmark of each row, with the parameters that differ among the runs of one benchmark and executor."""
+def _names(runs: Sequence[tuple[str, dict[str, str]]]) -> list[str]:
+    """Benchmarks with the parameters that differ among the runs of one benchmark and executor."""
     seen: dict[tuple[str, str, str], set[str]] = defaultdict(set)
-    for row in rows:
+    for benchmark, own in runs:
         for parameter in _PARAMETERS:
-            seen[row.get("benchmark"), row.get("executor"), parameter].add(row.get(parameter))
-    differing: dict[str, dict[str, None]] = defaultdict(dict)
-    for (benchmark, _, parameter), values in seen.items():
-        if len(values) > 1:
-            differing[benchmark].setdefault(parameter)
-    names: dict[int, str] = {}
-    for row in rows:
-        shown = [f"{p}={row.get(p)}" for p in _PARAMETERS if p in differing[row.get("benchmark")]]
-        names[row.number] = ":".join(filter(None, (row.get("benchmark"), ",".join(shown))))
+            seen[benchmark, own.get("executor", ""), parameter].add(own.get(parameter, ""))
+    differing = {(benchmark, p) for (benchmark, _, p), values in seen.items() if len(values) > 1}
+    names = []
+    for benchmark, own in runs:
+        shown = ",".join(f"{p}={own.get(p, '')}" for p in _PARAMETERS if (benchmark, p) in differing)
+        names.append(":".join(filter(None, (benchmark, shown))))
     return names

@@ -7,20 +7,19 @@ and the iteration inside it, in run order. Old versions print an array for every
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator
 
 import numpy as np
-from msgspec import Struct, field
+from msgspec import Struct
 
 from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
 from speedproof.data.units import metric_of, parse_unit
-from speedproof.errors import FormatError
-from speedproof.formats.jsontext import as_fields, decode
+from speedproof.formats.jsontext import as_fields, decode, entries
 from speedproof.formats.options import ReadOptions
 from speedproof.formats.sniff import has_members
 from speedproof.formats.source import Source
+from speedproof.formats.text import rows_of
 
 NAME = "sightglass"
 TITLE = "sightglass"
@@ -41,12 +40,6 @@ class _Measurement(Struct):
     engine_flags: str | None = None
 
 
-class _Group(Struct):
-    where: str
-    processes: list[int] = field(default_factory=list)
-    counts: list[float] = field(default_factory=list)
-
-
 _MEMBERS = ("engine", "wasm", "process", "iteration", "phase", "event", "count")
 
 
@@ -59,33 +52,31 @@ def sniff(head: bytes) -> bool:
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     """Read every program's phases and events, with the process of each count."""
     is_json = source.data.lstrip()[:1] == b"["
-    groups: dict[tuple[str, str, str, str, str | None, str | None], _Group] = {}
+    groups: dict[tuple[str, str, str, str, str | None, str | None], list[tuple[str, int, float]]] = {}
     for where, found in _from_json(source) if is_json else _from_csv(source):
-        if isinstance(found, FormatError):
-            yield Skipped(source.name, found.where, "", found.message)
+        if isinstance(found, Skipped):
+            yield found
             continue
         key = (found.wasm, found.phase, found.event, found.engine, found.engine_flags, found.arch)
-        group = groups.setdefault(key, _Group(where))
-        group.processes.append(found.process)
-        group.counts.append(found.count)
+        groups.setdefault(key, []).append((where, found.process, found.count))
     several = len({(engine, flags) for _, _, _, engine, flags, _ in groups}) > 1
     for (wasm, phase, event, engine, flags, arch), group in groups.items():
         unit = parse_unit(_UNITS.get(event, ""))
         yield Record(
             f"{wasm}:{phase.lower()}",
-            unit.to_base(np.array(group.counts)),
+            unit.to_base(np.array([count for _, _, count in group])),
             unit.base,
             metric=metric_of(unit.base) if event in _UNITS else event,
             version=" ".join(filter(None, (engine, flags))) if several else None,
-            processes=np.unique(group.processes, return_inverse=True)[1],
+            processes=np.unique([process for _, process, _ in group], return_inverse=True)[1],
             path=source.name,
-            where=group.where,
+            where=group[0][0],
             fields=as_fields({"engine": engine, "engine_flags": flags or None, "arch": arch, "wasm": wasm}),
             traits=frozenset({Trait.ORDER_KNOWN}),
         )
 
 
-_Found = Iterator[tuple[str, _Measurement | FormatError]]
+_Found = Iterator[tuple[str, _Measurement | Skipped]]
 
 
 def _from_json(source: Source) -> _Found:
@@ -95,24 +86,14 @@ def _from_json(source: Source) -> _Found:
     by_line = len(lines) > 1 and all(line[:1] == b"[" and line.rstrip()[-1:] == b"]" for line in lines)
     for number, data in enumerate(lines if by_line else [source.data], start=1):
         begin = f"line {number}" if by_line else ""
-        for index, part in enumerate(decode(data, list[msgspec.Raw], source, begin)):
-            where = f"{begin}[{index}]"
-            try:
-                yield where, decode(part, _Measurement, source, where)
-            except FormatError as error:
-                yield where, error
+        yield from entries(decode(data, list[msgspec.Raw], source, begin), _Measurement, source, begin)
 
 
 def _from_csv(source: Source) -> _Found:
     import msgspec
 
-    rows = csv.DictReader(source.lines, strict=True)
-    try:
-        for row in rows:
-            where = f"line {rows.line_num}"
-            try:
-                yield where, msgspec.convert(row, _Measurement, strict=False)
-            except msgspec.ValidationError as error:
-                yield where, source.error(where, f"no measurement ({error}); was the row cut?")
-    except csv.Error as error:
-        raise source.error(f"line {rows.line_num}", f"not CSV: {error}") from None
+    for where, row in rows_of(source):
+        try:
+            yield where, msgspec.convert(row, _Measurement, strict=False)
+        except msgspec.ValidationError as error:
+            yield where, Skipped(source.name, where, "", f"no measurement ({error}); was the row cut?")

@@ -7,6 +7,7 @@ with its place; warm-up runs and failed ones are left out and counted.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 
 import numpy as np
@@ -16,22 +17,15 @@ from speedproof.data.sample import Trait
 from speedproof.data.session_file import Damage, EndLine, RunLine, SessionLine, decode_lines
 from speedproof.data.units import Direction
 from speedproof.formats.gathered import Gathered
-from speedproof.formats.moments import epoch
-from speedproof.formats.notes import plural
 from speedproof.formats.options import ReadOptions
+from speedproof.formats.reading import epoch, plural
 from speedproof.formats.source import Source
 
 NAME = "speedproof"
 TITLE = "speedproof run"
 DESCRIPTION = "JSON Lines of its sessions: every run with all metrics; warm-up left out"
 
-UNITS = {
-    "time": "s",
-    "user": "s",
-    "system": "s",
-    "memory": "B",
-    "energy": "J",
-}
+UNITS = {"time": "s", "user": "s", "system": "s", "memory": "B", "energy": "J"}
 """Base units of the metrics that the runner measures itself; counts have none."""
 
 KERNEL_METRICS = frozenset(
@@ -59,11 +53,9 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     r"""Read every session: one record for each benchmark, version and metric."""
     heads: dict[str, SessionLine] = {}
     ends: dict[str, EndLine] = {}
-    # By session, benchmark, version and metric: a number, and the line of the first value.
-    samples: dict[tuple[str, str, str, str], tuple[int, int]] = {}
-    rows = Gathered("i")  # values, each with its build
-    left_out: dict[tuple[str, str, str, str], int] = {}
-    left_behind: dict[tuple[str, str, str], int] = {}
+    rows = Gathered("d", "i")  # values, each with its build; by session, benchmark, version and metric
+    left_out = Counter[tuple[str, str, str, str]]()
+    left_behind = Counter[tuple[str, str, str]]()
     unitless: set[str] = set()
     fault = ""
     moments: dict[tuple[str, str, str], tuple[float, float]] = {}
@@ -77,18 +69,15 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
         elif isinstance(line, EndLine):
             ends[line.session] = line
         elif (why := _why_left_out(line)) is not None:
-            key = (line.session, line.benchmark, line.version, why)
-            left_out[key] = left_out.get(key, 0) + 1
+            left_out[line.session, line.benchmark, line.version, why] += 1
         else:
             place = (line.session, line.benchmark, line.version)
             first, last = moments.get(place, (line.at, line.at))
             moments[place] = min(first, line.at), max(last, line.at)
-            if line.left_behind:
-                left_behind[place] = left_behind.get(place, 0) + 1
+            left_behind[place] += bool(line.left_behind)
             for metric, value in line.metrics.items():
                 if metric in KERNEL_METRICS or line.session not in unitless:
-                    sample = samples.setdefault((*place, metric), (len(samples), number))
-                    rows.groups.append(sample[0])
+                    rows.groups.append(rows.number((*place, metric), number))
                     rows.columns[0].append(value)
                     rows.columns[1].append(_NO_BUILD if line.build is None else line.build)
             rows.made_room()
@@ -97,19 +86,19 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     for (session, benchmark, version, why), count in left_out.items():
         text = f"{version}: {plural(count, 'run')} left out: {why}"
         yield Skipped(source.name, f"session {session}", benchmark, text, expected=why == _WARMUP)
-    rows.sorted(len(samples))
-    for (session, benchmark, version, metric), (number, first_line) in sorted(
-        samples.items(), key=lambda item: _planned_place(heads[item[0][0]], *item[0][1:3])
+    rows.sorted()
+    for session, benchmark, version, metric in sorted(
+        rows.keys, key=lambda key: _planned_place(heads[key[0]], *key[1:3])
     ):
+        number = rows.keys[session, benchmark, version, metric]
         head = heads[session]
         unit, direction = head.units.get(metric, (UNITS.get(metric, ""), ""))
         reasons = {key[3] for key in left_out if key[:3] == (session, benchmark, version)}
         notes = [] if session in ends else [f"session {session} was killed before it ended"]
         if head.resumes:
             notes.append(f"session {session} went on with {head.resumes[-1]}")
-        if (session, benchmark, version) in left_behind:
-            runs = plural(left_behind[session, benchmark, version], "run")
-            notes.append(f"{runs} left processes running: their work is not in the values")
+        if count := left_behind[session, benchmark, version]:
+            notes.append(f"{plural(count, 'run')} left processes running: their work is not in the values")
         values, builds = rows.of(number)
         yield Record(
             benchmark,
@@ -121,7 +110,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
             # Runs of one build are nested in it, as values are in a process.
             processes=builds.astype(np.int64) if builds.min() > _NO_BUILD else None,
             path=source.name,
-            where=f"line {first_line}",
+            where=f"line {rows.places[number]}",
             fields=_fields(head, benchmark),
             traits=_traits(session, heads, ends, benchmark, version, reasons),
             notes=tuple(notes),

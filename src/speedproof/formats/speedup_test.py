@@ -17,8 +17,8 @@ from msgspec.structs import replace
 from speedproof.data.record import Record, Skipped
 from speedproof.errors import FormatError
 from speedproof.formats import raw
-from speedproof.formats.notes import plural
 from speedproof.formats.options import ReadOptions
+from speedproof.formats.reading import plural
 from speedproof.formats.source import STDIN, Source, open_source
 from speedproof.formats.text import delimiter_of
 

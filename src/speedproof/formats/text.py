@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from speedproof.arrays import FloatArray
 from speedproof.data.sample import Trait
 from speedproof.data.units import Unit, parse_unit
+from speedproof.formats.source import Source
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+([eE][+-]?\d+)?")
@@ -154,3 +155,15 @@ def delimiter_of(line: str) -> str | None:
     bare = re.sub(r'"[^"]*"', "", line)
     best = max(DELIMITERS, key=bare.count)
     return best if best in bare else None
+
+
+def rows_of(source: Source) -> Iterator[tuple[str, dict[str, str]]]:
+    """The rows of a CSV file that a tool wrote, each with its place, by the names of its header."""
+    import csv
+
+    rows = csv.DictReader(source.lines, strict=True)
+    try:
+        for row in rows:
+            yield f"line {rows.line_num}", row
+    except csv.Error as error:
+        raise source.error(f"line {rows.line_num}", f"not CSV: {error}") from None

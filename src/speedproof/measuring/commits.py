@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import secrets
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -21,7 +21,7 @@ from speedproof.data.session_file import (
     SessionLine,
 )
 from speedproof.errors import FormatError, UsageError
-from speedproof.measuring.build import BuildCache, BuildRevision
+from speedproof.measuring.build import BuildCache
 from speedproof.measuring.environment import snapshot
 from speedproof.measuring.execute import RunError
 from speedproof.measuring.executor import CommandExecutor
@@ -65,16 +65,12 @@ class BisectRequest(msgspec.Struct, frozen=True):
         names: Sequence[str],
         command: str | Sequence[str],
         *,
-        build: str = "",
-        build_env: Sequence[str] = (),
-        shell: str = "",
-        confidence: float = 0.95,
-        min_change: float = 0.01,
-        timeout: float | None = None,
-        seed: int | None = None,
-        runs: int | None = None,
+        build: str,
+        seed: int | None,
+        runs: int | None,
+        **kept: Any,
     ) -> BisectRequest:
-        """Look the commits up."""
+        """Look the commits up; ``kept`` are the other fields."""
         top = repository(folder)
         fresh = "{seed}" in build
         if runs is not None and not fresh:
@@ -87,13 +83,9 @@ class BisectRequest(msgspec.Struct, frozen=True):
             tuple(revision.commit for revision in resolve(top, names)),
             command if isinstance(command, str) else tuple(command),
             build,
-            tuple(build_env),
-            shell,
-            confidence,
-            min_change,
-            timeout,
-            secrets.randbits(32) if seed is None else seed,
-            runs or (_RUNS_OF_A_BUILD if fresh else 1),
+            seed=secrets.randbits(32) if seed is None else seed,
+            runs=runs or (_RUNS_OF_A_BUILD if fresh else 1),
+            **kept,
         )
 
     @classmethod
@@ -153,7 +145,7 @@ def recalled(file: Path, request: BisectRequest, names: Sequence[str]) -> Recall
             place = names.index(run.version)
             if run.build is not None:
                 builds[run.version] = max(builds.get(run.version, 0), run.build + 1)
-            if run.exit != 0 or run.timed_out:
+            if run.failed:
                 failed[run.block] = place
             elif not run.warmup:
                 blocks.setdefault(run.block, {}).setdefault(place, []).append(run.metrics["time"])
@@ -169,26 +161,39 @@ def recalled(file: Path, request: BisectRequest, names: Sequence[str]) -> Recall
 
 
 class CommitRunner:
-    """Builds what a pair needs and has not yet, warms it up, and measures run by run."""
+    """Builds what a pair needs and has not yet, warms it up, and measures run by run.
+
+    What is built is in use until ``held`` ends; fresh builds until the next pair.
+    """
 
     def __init__(
         self,
         request: BisectRequest,
         revisions: Mapping[str, Revision],
-        cache: BuildCache,
-        build: BuildRevision,
-        append: Callable[[Line], None],
         session: str,
-        clock: Callable[[], float],
+        append: Callable[[Line], None],
+        held: ExitStack,
+        *,
         builds: Mapping[str, int],
+        tell: Callable[[str], object],
+        clock: Callable[[], float],
     ) -> None:
-        self._request, self._revisions, self._cache, self._build = request, revisions, cache, build
+        self._request, self._revisions, self._cache = request, revisions, BuildCache()
+        self._build = held.enter_context(
+            self._cache.one_by_one(
+                Path(request.repository),
+                request.build,
+                inside=request.inside,
+                variables=request.build_env,
+                tell=tell,
+            )
+        )
+        self._held = held.enter_context(ExitStack())
         self._executor = CommandExecutor(timeout=request.timeout)
         self._append, self._session, self._clock = append, session, clock
         self._planned: dict[str, tuple[PlannedVersion, int | None]] = {}
         self._used = dict(builds)
         self._block = -1
-        self._held = ExitStack()
         self._started = clock()
         self.spent = 0.0
 
@@ -218,10 +223,6 @@ class CommitRunner:
         self.spent += self._clock() - began
         return seconds
 
-    def close(self) -> None:
-        """Let go of what is in use."""
-        self._held.close()
-
     def _built(self, name: str) -> tuple[PlannedVersion, int | None]:
         fresh, revision = self._request.fresh, self._revisions[name]
         number = self._used.get(name, 0) if fresh else None
@@ -245,30 +246,3 @@ class CommitRunner:
         if run.failed:
             raise RunError(f"{version.name}: {version.text!r} {run.describe_failure()}")
         return run.metrics["time"]
-
-
-@contextmanager
-def commit_runner(
-    request: BisectRequest,
-    revisions: Mapping[str, Revision],
-    append: Callable[[Line], None],
-    session: str,
-    *,
-    builds: Mapping[str, int],
-    tell: Callable[[str], object],
-    clock: Callable[[], float] = time.monotonic,
-) -> Iterator[CommitRunner]:
-    """What measures; its builds are in use until the end."""
-    cache = BuildCache()
-    with cache.one_by_one(
-        Path(request.repository),
-        request.build,
-        inside=request.inside,
-        variables=request.build_env,
-        tell=tell,
-    ) as build:
-        runner = CommitRunner(request, revisions, cache, build, append, session, clock, builds)
-        try:
-            yield runner
-        finally:
-            runner.close()

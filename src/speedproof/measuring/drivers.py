@@ -152,10 +152,6 @@ class ToolExecutor(Struct):
         """Carry out the cleanup command."""
         self.executor.finish(version)
 
-    def measure(self, version: PlannedVersion) -> Run:
-        """Run the tool once, whole."""
-        return self._invoke(version, ())[0]
-
     def explain(self, run: Run, metric: str) -> str:
         """Say why a benchmark has no value."""
         return "the tool measured it in another run, and not in this one"

@@ -11,7 +11,7 @@ import shlex
 import shutil
 import signal
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from msgspec import Struct, field
@@ -60,7 +60,7 @@ class Run(Struct, frozen=True):
 
     @property
     def failed(self) -> bool:
-        """Whether the run's time means anything."""
+        """Whether the run's time means nothing."""
         return self.exit != 0 or self.timed_out
 
     def describe_failure(self) -> str:
@@ -94,16 +94,21 @@ def execute(job: Job) -> Run:
     """
     environment = {**os.environ, **job.env}
     with contextlib.ExitStack() as stack:
+
+        def opened(descriptor: int) -> int:
+            stack.callback(os.close, descriptor)
+            return descriptor
+
         try:
-            stdin = os.open(job.stdin, os.O_RDONLY | os.O_CLOEXEC)
-            stack.callback(os.close, stdin)
-            stack.enter_context(_working_directory(job.cwd))
+            stdin = opened(os.open(job.stdin, os.O_RDONLY | os.O_CLOEXEC))
+            if job.cwd:
+                # Spawning has no directory of its own to offer, so the runner goes there for the moment.
+                stack.enter_context(contextlib.chdir(job.cwd))
         except OSError as error:
             raise RunError(f"{error.filename}: {error.strerror}") from None
-        stderr = _memory_file(stack)
-        stdout = _memory_file(stack) if job.capture else os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
-        if not job.capture:
-            stack.callback(os.close, stdout)
+        kept = os.memfd_create("output", os.MFD_CLOEXEC) if job.capture else None
+        stdout = opened(os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC) if kept is None else kept)
+        stderr = opened(os.memfd_create("output", os.MFD_CLOEXEC))
         actions = [(os.POSIX_SPAWN_DUP2, fd, target) for target, fd in enumerate((stdin, stdout, stderr))]
         program = find_program(job.command[0], environment)
         if program is None:
@@ -123,10 +128,9 @@ def execute(job: Job) -> Run:
         }
         if usage.ru_maxrss > own_peak:
             metrics["memory"] = usage.ru_maxrss * 1024.0
-        written = _content(stdout) if job.capture else b""
-        return Run(
-            metrics, exit_code, timed_out, written, _content(stderr), 0 if timed_out else _left_behind(pid)
-        )
+        left_behind = 0 if timed_out else _left_behind(pid)
+        written = b"" if kept is None else _content(kept)
+        return Run(metrics, exit_code, timed_out, written, _content(stderr), left_behind)
 
 
 def _spawn_and_wait(
@@ -208,33 +212,10 @@ def _start_remedy(error: OSError) -> str:
     return f"cannot be started: {error.strerror}"
 
 
-@contextlib.contextmanager
-def _working_directory(path: str) -> Iterator[None]:
-    """Spawning has no directory of its own to offer, so the runner goes there for the moment."""
-    if not path:
-        yield
-        return
-    before = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.chdir(path)
-        yield
-    finally:
-        os.fchdir(before)
-        os.close(before)
-
-
-def _memory_file(stack: contextlib.ExitStack) -> int:
-    descriptor = os.memfd_create("output", os.MFD_CLOEXEC)
-    stack.callback(os.close, descriptor)
-    return descriptor
-
-
 def _content(descriptor: int) -> bytes:
-    os.lseek(descriptor, 0, os.SEEK_SET)
-    parts = []
-    while part := os.read(descriptor, 1 << 20):
-        parts.append(part)
-    return b"".join(parts)
+    with os.fdopen(descriptor, "rb", closefd=False) as file:
+        file.seek(0)
+        return file.read()
 
 
 def shell_command(text: str, shell: str = "sh") -> tuple[str, ...]:

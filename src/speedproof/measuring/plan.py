@@ -6,13 +6,12 @@ import itertools
 import re
 import shlex
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
 from msgspec import Struct, field
-from msgspec.structs import fields, replace
+from msgspec.structs import replace
 
 from speedproof.data.session_file import PlannedBenchmark, PlannedBuild, PlannedVersion
 from speedproof.errors import FormatError, UsageError
@@ -74,6 +73,19 @@ def idle_parameters(plan: Sequence[PlannedBenchmark]) -> dict[str, dict[str, Non
 def _suffix(values: Mapping[str, str]) -> str:
     """What the values of the parameters add to the name of a benchmark."""
     return " ".join(f"{key}={value}" for key, value in values.items())
+
+
+def _combined(
+    benchmark: str,
+    parameters: Mapping[str, Sequence[str]],
+    versions: Callable[[dict[str, str]], Iterable[PlannedVersion]],
+) -> tuple[PlannedBenchmark, ...]:
+    """A benchmark for every combination of the parameters' values, which make its versions."""
+    return tuple(
+        PlannedBenchmark(f"{benchmark} {_suffix(values)}".strip(), tuple(versions(values)), values)
+        for combination in itertools.product(*parameters.values())
+        for values in [dict(zip(parameters, combination, strict=True))]
+    )
 
 
 def _version(
@@ -166,15 +178,15 @@ def plan_commands(
     if len(names) > len(variants):
         raise UsageError(f"{len(names)} names for {len(variants)} versions")
     labels = _labels(names, [label for label, _, _ in variants])
-    benchmarks = []
-    for combination in itertools.product(*rest.values()):
-        values = dict(zip(rest, combination, strict=True))
-        versions = tuple(
+    pairs = list(zip(labels, variants, strict=True))
+    return _combined(
+        benchmark,
+        rest,
+        lambda values: (
             _version(label, command, hooks, {"version": label, **values, **own})
-            for label, (_, command, own) in zip(labels, variants, strict=True)
-        )
-        benchmarks.append(PlannedBenchmark(f"{benchmark} {_suffix(values)}".strip(), versions, values))
-    return tuple(benchmarks)
+            for label, (_, command, own) in pairs
+        ),
+    )
 
 
 def plan_trees(
@@ -186,30 +198,28 @@ def plan_trees(
     benchmark: str = "command",
 ) -> tuple[PlannedBenchmark, ...]:
     """Plan one command in several folders, which are its versions."""
-    benchmarks = []
-    for combination in itertools.product(*parameters.values()):
-        values = dict(zip(parameters, combination, strict=True))
-        versions = tuple(
-            _in_tree(
-                _version(name, command, replace(hooks, cwd=""), {"version": name, **values}), hooks, builds
-            )
+    nowhere = replace(hooks, cwd="")
+    return _combined(
+        benchmark,
+        parameters,
+        lambda values: (
+            _in_tree(_version(name, command, nowhere, {"version": name, **values}), hooks, builds)
             for name, builds in trees.items()
-        )
-        benchmarks.append(PlannedBenchmark(f"{benchmark} {_suffix(values)}".strip(), versions, values))
-    return tuple(benchmarks)
+        ),
+    )
 
 
 def _in_tree(version: PlannedVersion, hooks: Hooks, builds: Sequence[PlannedBuild]) -> PlannedVersion:
     """A version in the folder of its build, or of each of its builds in turn."""
-    inside = tuple(msgspec.structs.replace(build, cwd=str(Path(build.cwd) / hooks.cwd)) for build in builds)
+    inside = tuple(replace(build, cwd=str(Path(build.cwd) / hooks.cwd)) for build in builds)
     several = inside if builds[0].padding or len(builds) > 1 else ()
-    return msgspec.structs.replace(version, cwd=inside[0].cwd, builds=several)
+    return replace(version, cwd=inside[0].cwd, builds=several)
 
 
 def as_built(version: PlannedVersion, build: PlannedBuild) -> PlannedVersion:
     """A version as one of its builds: in its folder, with an environment of its size."""
     env = {**version.env, _PADDING: "x" * build.padding}
-    return msgspec.structs.replace(version, cwd=build.cwd, env=env)
+    return replace(version, cwd=build.cwd, env=env)
 
 
 def plan_calibration(command: str | Sequence[str], hooks: Hooks) -> tuple[PlannedBenchmark, ...]:
@@ -218,16 +228,16 @@ def plan_calibration(command: str | Sequence[str], hooks: Hooks) -> tuple[Planne
     return (PlannedBenchmark("calibration", versions),)
 
 
-class _Benchmark(Struct, frozen=True):
+class _Benchmark(Hooks, frozen=True):
+    """A table of a suite: commands, for all versions or by version, and what goes with them."""
+
     command: str = ""
     commands: Mapping[str, str] = field(default_factory=dict)
     parameters: Mapping[str, list[str]] = field(default_factory=dict)
-    cwd: str = ""
-    env: Mapping[str, str] = field(default_factory=dict)
-    setup: str = ""
-    prepare: str = ""
-    conclude: str = ""
-    cleanup: str = ""
+
+
+# As they are told when one is misspelt.
+_MEMBERS = ("command", "commands", "parameters", "cwd", "env", "setup", "prepare", "conclude", "cleanup")
 
 
 def read_plan(path: Path) -> tuple[PlannedBenchmark, ...]:
@@ -245,71 +255,44 @@ def read_plan(path: Path) -> tuple[PlannedBenchmark, ...]:
         title: texts(name, f"versions.{title}", table, tables=("env",))
         for title, table in table_of(name, "versions", suite.get("versions", {})).items()
     }
-    planned = [
-        item
-        for title, table in table_of(name, "benchmarks", suite.get("benchmarks", {})).items()
-        for item in _planned(
-            name, path.parent, title, _benchmark(name, f"benchmarks.{title}", table), versions, shell
-        )
-    ]
+    planned: list[PlannedBenchmark] = []
+    for title, value in table_of(name, "benchmarks", suite.get("benchmarks", {})).items():
+        where = f"benchmarks.{title}"
+        table = table_of(name, where, value)
+        check_members(name, where, table, _MEMBERS)
+        read = {key: _READERS.get(key, text_of)(name, f"{where}.{key}", item) for key, item in table.items()}
+        try:
+            planned += _planned(path.parent, title, _Benchmark(**read, shell=shell), versions)
+        except UsageError as error:
+            raise FormatError(name, where, str(error)) from None
+        if unknown := [label for label in read.get("commands", ()) if versions and label not in versions]:
+            raise FormatError(name, f"{where}.commands", f"{', '.join(unknown)}: no such version")
     if not planned:
         raise FormatError(name, "benchmarks", "defines no benchmark; add [benchmarks.NAME] tables")
     return tuple(planned)
 
 
-def _benchmark(file: str, where: str, value: object) -> _Benchmark:
-    table = table_of(file, where, value)
-    check_members(file, where, table, [item.name for item in fields(_Benchmark)])
-    readers: dict[str, Any] = {"commands": texts, "env": texts, "parameters": lists}
-    read = {key: readers.get(key, text_of)(file, f"{where}.{key}", item) for key, item in table.items()}
-    for name, values in read.get("parameters", {}).items():
-        try:
-            _check_values(name, values)
-        except UsageError as error:
-            raise FormatError(file, where, str(error)) from None
-    return _Benchmark(**read)
+_READERS: dict[str, Any] = {"commands": texts, "env": texts, "parameters": lists}
 
 
 def _planned(
-    file: str,
-    folder: Path,
-    title: str,
-    benchmark: _Benchmark,
-    tables: Mapping[str, dict[str, Any]],
-    shell: str,
-) -> list[PlannedBenchmark]:
+    folder: Path, title: str, benchmark: _Benchmark, tables: Mapping[str, dict[str, Any]]
+) -> tuple[PlannedBenchmark, ...]:
+    for name, values in benchmark.parameters.items():
+        _check_values(name, values)
     labels = list(tables or benchmark.commands)
-    where = f"benchmarks.{title}"
     if not labels:
-        raise FormatError(file, where, "no versions: add [versions.NAME] tables, or 'commands' by version")
-    missing = [label for label in labels if not (benchmark.command or benchmark.commands.get(label))]
-    if missing:
-        raise FormatError(file, where, f"no command for {', '.join(missing)}")
-    if unknown := [label for label in benchmark.commands if label not in labels]:
-        raise FormatError(file, f"{where}.commands", f"{', '.join(unknown)}: no such version")
-    result = []
-    for combination in itertools.product(*benchmark.parameters.values()):
-        values = dict(zip(benchmark.parameters, combination, strict=True))
-        versions = []
-        for label in labels:
-            words = dict(tables.get(label, {}))
-            env = words.pop("env", {})
-            cwd = words.get("cwd", benchmark.cwd)
-            hooks = Hooks(
-                shell,
-                str(folder / cwd) if cwd else str(folder) if str(folder) != "." else "",
-                {**benchmark.env, **env},
-                benchmark.setup,
-                benchmark.prepare,
-                benchmark.conclude,
-                benchmark.cleanup,
-            )
-            command = benchmark.commands.get(label, benchmark.command)
-            try:
-                versions.append(
-                    _version(label, command, hooks, {"version": label, **words, **values}, _SHELL_MEMBER)
-                )
-            except UsageError as error:
-                raise FormatError(file, where, str(error)) from None
-        result.append(PlannedBenchmark(f"{title} {_suffix(values)}".strip(), tuple(versions), values))
-    return result
+        raise UsageError("no versions: add [versions.NAME] tables, or 'commands' by version")
+    if missing := [label for label in labels if not (benchmark.command or benchmark.commands.get(label))]:
+        raise UsageError(f"no command for {', '.join(missing)}")
+
+    def version(label: str, values: Mapping[str, str]) -> PlannedVersion:
+        words = dict(tables.get(label, {}))
+        env = {**benchmark.env, **words.pop("env", {})}
+        cwd = words.get("cwd", benchmark.cwd)
+        inside = str(folder / cwd) if cwd else str(folder) if str(folder) != "." else ""
+        command = benchmark.commands.get(label, benchmark.command)
+        known = {"version": label, **words, **values}
+        return _version(label, command, replace(benchmark, cwd=inside, env=env), known, _SHELL_MEMBER)
+
+    return _combined(title, benchmark.parameters, lambda values: (version(label, values) for label in labels))

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from msgspec import Struct, field
 
-from speedproof.data.session_file import PlannedBenchmark
+from speedproof.data.session_file import PlannedBenchmark, RunLine
 from speedproof.measuring.execute import Run
 
 
@@ -15,24 +15,12 @@ class Decider(Protocol):
     """Who says when a benchmark has been measured enough; measuring itself decides nothing."""
 
     @property
-    def reference(self) -> str:
-        """The version that all blocks must have."""
-
-    @property
-    def candidates(self) -> tuple[str, ...]:
-        """The other versions."""
-
-    @property
     def blocks(self) -> int:
         """How many blocks it was given."""
 
     @property
     def runners(self) -> tuple[str, ...]:
-        """The versions of the next block."""
-
-    @property
-    def decided(self) -> bool:
-        """Whether no candidate is open."""
+        """The versions of the next block: the reference, and the candidates that are still there."""
 
     def add(self, block: Mapping[str, float]) -> None:
         """Take the values of a block, by version."""
@@ -43,25 +31,14 @@ class Decider(Protocol):
     def stopped(self) -> tuple[str, ...]:
         """The candidates that left because of their values."""
 
-    def open(self) -> tuple[str, ...]:
-        """The candidates that are still there."""
-
 
 class Limits(Struct, frozen=True):
     """What ends a benchmark whatever was found."""
 
-    max_blocks: int | None = None  # blocks after which it ends
-    max_time: float | None = 60.0  # seconds of one session after which it ends
+    max_blocks: int | None  # blocks after which it ends
+    max_time: float | None  # seconds of one session after which it ends
     # Seconds for all benchmarks together, spent on those that are open; ``max_time`` then means nothing
-    budget: float | None = None
-
-
-class Warmup(Struct, frozen=True):
-    """Runs before those that count."""
-
-    # How many of every version; None for "until steady": until, for no version, the median time of the last
-    # three rounds is less than 98 % of that of the three before, at most 30 rounds
-    rounds: int | None = 1
+    budget: float | None
 
 
 class Progress(Struct, frozen=True):
@@ -89,13 +66,13 @@ class Tally(Struct):
     # Metrics that were asked for and that a run of this session lacked, and why the first of them did
     absent: dict[str, str] = field(default_factory=dict)
 
-    def count(self, metrics: Mapping[str, float], *, failed: bool, left: int, deciding: bool) -> None:
+    def count(self, run: Run | RunLine, *, deciding: bool) -> None:
         """Take note of a run."""
         self.runs += 1
-        self.failed += failed
-        self.lacking += not failed and not deciding
-        self.left_behind += left > 0
-        self.metrics = tuple(dict.fromkeys((*self.metrics, *metrics)))
+        self.failed += run.failed
+        self.lacking += not run.failed and not deciding
+        self.left_behind += run.left_behind > 0
+        self.metrics = tuple(dict.fromkeys((*self.metrics, *run.metrics)))
 
     @property
     def useless(self) -> bool:

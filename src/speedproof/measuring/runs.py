@@ -4,23 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
-
-from msgspec import Struct, field
+from typing import Protocol, runtime_checkable
 
 from speedproof.data.session_file import Line, PlannedBenchmark, PlannedVersion, RunLine, SessionLine
 from speedproof.measuring.execute import Run, RunError
 from speedproof.measuring.results import Tally
 
 
-class Executor(Protocol):
-    """What executes; a fake one makes order, stopping and resuming testable without time."""
-
+class _Executor(Protocol):
     def begin(self, version: PlannedVersion) -> None:
         """Called once before the runs of a version."""
-
-    def measure(self, version: PlannedVersion) -> Run:
-        """Execute once."""
 
     def finish(self, version: PlannedVersion) -> None:
         """Called once after the runs of a version, also after an interrupt or an error."""
@@ -29,7 +22,15 @@ class Executor(Protocol):
         """Why a run has no value of a metric; empty when nothing is known."""
 
 
-class Harness(Executor, Protocol):
+class Executor(_Executor, Protocol):
+    """What executes; a fake one makes order, stopping and resuming testable without time."""
+
+    def measure(self, version: PlannedVersion) -> Run:
+        """Execute once."""
+
+
+@runtime_checkable
+class Harness(_Executor, Protocol):
     """What measures several benchmarks at once: another tool, which may be asked for some of them only."""
 
     def measure_all(
@@ -38,24 +39,31 @@ class Harness(Executor, Protocol):
         """Execute once, for all benchmarks that are asked for; a run for every one that is wanted of it."""
 
 
-class RunLoop(Struct):
+_Measure = Callable[[PlannedVersion, Sequence[str], Sequence[str]], Mapping[str, Run]]
+
+
+class RunLoop:
     """Executes, stores and counts the runs of a session."""
 
-    head: SessionLine
-    executor: Executor
-    clock: Callable[[], float]
-    append: Callable[[Line], None]
-    metric: str = "time"
-    ignore_failure: bool = False
-    harness: Harness | None = None
-    started: float = 0.0  # found at the start
-    tallies: dict[tuple[str, str], Tally] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.started = self.clock()
-        self.tallies = {
-            (b.name, v.name): Tally(b.name, v.name) for b in self.head.benchmarks for v in b.versions
-        }
+    def __init__(
+        self,
+        head: SessionLine,
+        executor: Executor | Harness,
+        clock: Callable[[], float],
+        append: Callable[[Line], None],
+        metric: str,
+        ignore_failure: bool,
+    ) -> None:
+        self.head, self.executor, self.clock, self.append = head, executor, clock, append
+        self.metric, self._ignore_failure = metric, ignore_failure
+        self.started = clock()
+        self.tallies = {(b.name, v.name): Tally(b.name, v.name) for b in head.benchmarks for v in b.versions}
+        self.together = isinstance(executor, Harness)  # whether all benchmarks are measured at once
+        self._measure: _Measure = (
+            executor.measure_all
+            if isinstance(executor, Harness)
+            else lambda version, wanted, asked: dict.fromkeys(wanted, executor.measure(version))
+        )
 
     def execute(
         self,
@@ -64,77 +72,54 @@ class RunLoop(Struct):
         place: tuple[int, int],
         *,
         warmup: bool,
-        asked: Sequence[PlannedBenchmark] = (),
+        asked: Sequence[PlannedBenchmark],
     ) -> list[tuple[PlannedBenchmark, Run]]:
         """Run a version once, at its place in its block, for the benchmarks that want it.
 
         What a tool measures in one process may disturb what it measures next there: all versions of a block are
         asked for the same benchmarks, and what is not wanted of one is discarded.
         """
-        version = built[0]
-        at = self.clock() - self.started
-        if self.harness is None:
-            runs = [self.executor.measure(version)]
-        else:
-            found = self.harness.measure_all(version, [b.name for b in wanted], [b.name for b in asked])
-            runs = [found[benchmark.name] for benchmark in wanted]
-        for benchmark, run in zip(wanted, runs, strict=True):
-            self._keep(benchmark, built, run, place, at, warmup=warmup)
-        return list(zip(wanted, runs, strict=True))
+        (version, build), (block, position) = built, place
+        at = round(self.clock() - self.started, 6)
+        found = self._measure(version, [b.name for b in wanted], [b.name for b in asked])
+        for benchmark in wanted:
+            run = found[benchmark.name]
+            kept = (run.metrics, run.exit, run.timed_out, warmup, run.left_behind, build)
+            self.append(RunLine(self.head.session, benchmark.name, version.name, block, position, at, *kept))
+            if not (self._ignore_failure or self.counts(run)):
+                raise self._fault(benchmark, version, run)
+            if not warmup:
+                tally = self.tallies[benchmark.name, version.name]
+                for metric in () if run.failed else self.head.units:
+                    if metric not in run.metrics and metric not in tally.absent:
+                        tally.absent[metric] = self.executor.explain(run, metric)
+                tally.count(run, deciding=self.deciding(run))
+        return [(benchmark, found[benchmark.name]) for benchmark in wanted]
 
-    def _keep(
-        self,
-        benchmark: PlannedBenchmark,
-        built: tuple[PlannedVersion, int | None],
-        run: Run,
-        place: tuple[int, int],
-        at: float,
-        *,
-        warmup: bool,
-    ) -> None:
-        """Store a run; one that failed ends the session, unless that is ignored."""
-        version, build = built
-        self.append(
-            RunLine(
-                self.head.session,
-                benchmark.name,
-                version.name,
-                *place,
-                round(at, 6),
-                run.metrics,
-                run.exit,
-                run.timed_out,
-                warmup,
-                run.left_behind,
-                build,
-            )
-        )
-        lacks = not self.deciding(run.metrics)
-        if (run.failed or lacks) and not self.ignore_failure:
-            how = run.describe_failure() if run.failed else self._describe_lack(run)
-            of = f" ({benchmark.name})" if self.harness and not run.failed else ""
-            raise RunError(
-                f"{version.text!r}{of} {how}\n"
-                "(--ignore-failure leaves such runs out; --output capture also shows standard output)"
-            )
-        if not warmup:
-            tally = self.tallies[benchmark.name, version.name]
-            for metric in () if run.failed else self.head.units:
-                if metric not in run.metrics and metric not in tally.absent:
-                    tally.absent[metric] = self.executor.explain(run, metric)
-            tally.count(run.metrics, failed=run.failed, left=run.left_behind, deciding=not lacks)
+    def counts(self, run: Run | RunLine) -> bool:
+        """Whether a run did not fail, and decides."""
+        return not run.failed and self.deciding(run)
 
-    def deciding(self, metrics: Mapping[str, float]) -> bool:
+    def deciding(self, run: Run | RunLine) -> bool:
         """Whether a run has the metric that decides, and a value that a speedup can be made of."""
-        value = metrics.get(self.metric, 0.0)
+        value = run.metrics.get(self.metric, 0.0)
         return value > 0.0 and math.isfinite(value)
 
-    def _describe_lack(self, run: Run) -> str:
-        if self.metric in run.metrics:
-            return (
+    def _fault(self, benchmark: PlannedBenchmark, version: PlannedVersion, run: Run) -> RunError:
+        """A run that failed, or does not decide, ends the session, unless that is ignored."""
+        of = f" ({benchmark.name})" if self.together and not run.failed else ""
+        if run.failed:
+            how = run.describe_failure()
+        elif self.metric in run.metrics:
+            how = (
                 f"has the value {run.metrics[self.metric]:g} of {self.metric!r}, which decides: a speedup is a "
                 "ratio and needs positive values; decide by another metric, or let the programs do more"
             )
-        why = self.executor.explain(run, self.metric)
-        parts = (f"did not give the metric {self.metric!r} that decides", why, run.describe_output())
-        return "; ".join(part for part in parts if part)
+        else:
+            why = self.executor.explain(run, self.metric)
+            parts = (f"did not give the metric {self.metric!r} that decides", why, run.describe_output())
+            how = "; ".join(part for part in parts if part)
+        return RunError(
+            f"{version.text!r}{of} {how}\n"
+            "(--ignore-failure leaves such runs out; --output capture also shows standard output)"
+        )

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from speedproof.data.session_file import (
-    EndLine,
-    PlannedBenchmark,
-    PlannedVersion,
-    RunLine,
-    StoredSession,
-)
+from speedproof.data.session_file import EndLine, PlannedBenchmark, PlannedVersion, StoredSession
 from speedproof.measuring.earlier import Block, blocks_of, counted
-from speedproof.measuring.execute import RunError
+from speedproof.measuring.execute import Run, RunError
 from speedproof.measuring.plan import as_built
-from speedproof.measuring.results import Decider, Limits, Measured, Progress, Warmup
+from speedproof.measuring.results import Decider, Limits, Measured, Progress
 from speedproof.measuring.runs import RunLoop
 from speedproof.measuring.schedule import BuildOrder, block_order
 
@@ -28,23 +23,21 @@ _STEADY_SHARE = 0.98
 _STEADY_MAX = 30
 # A version of which nothing else was seen in so many runs will not succeed in the next thousand.
 _HOPELESS = 10
-_ONE_ROUND = Warmup()
 # With one budget for all, blocks that every open benchmark has after the first round; each round doubles them.
 _FIRST_ROUND = 10
-_LIMITS = Limits()
+
+_Built = tuple[PlannedVersion, int | None]
+"""A version as the build that a block has of it, and which one that is."""
 
 
 class _Turn(NamedTuple):
-    """A group's turn to be measured: for so many seconds, up to so many blocks of it in this session."""
+    """A group's turn to be measured: from when, for so many seconds, up to so many blocks in this session."""
 
     number: int
     group: Sequence[PlannedBenchmark]
+    start: float
     seconds: float
     blocks: float
-
-
-def _ignore(progress: Progress) -> None:
-    """Watch nothing."""
 
 
 class Session:
@@ -55,29 +48,22 @@ class Session:
         runs: RunLoop,
         deciders: Mapping[str, Decider],
         *,
-        limits: Limits = _LIMITS,
-        watch: Callable[[Progress], None] = _ignore,
-        warmup: Warmup = _ONE_ROUND,
-        changed: Callable[[], Iterable[tuple[str, str, str]]] = tuple,
-        repeats: int = 1,
+        limits: Limits,
+        warmup: int | None,
+        changed: Callable[[], Iterable[tuple[str, str, str]]],
+        repeats: int,
     ) -> None:
-        self._runs = runs
-        self._head = runs.head
-        self._executor = runs.executor
-        self._clock = runs.clock
-        self._append = runs.append
-        self._metric = runs.metric
-        self._groups = [self._head.benchmarks] if runs.harness else [(b,) for b in self._head.benchmarks]
+        self._runs, self._head, self._clock = runs, runs.head, runs.clock
+        self._groups = [self._head.benchmarks] if runs.together else [(b,) for b in self._head.benchmarks]
+        self._names = {b.name: [version.name for version in b.versions] for b in self._head.benchmarks}
         self._deciders = deciders
         self._limits = limits
-        self._watch = watch
         self._warmup = warmup
         self._changed = changed
         self._repeats = repeats
-        self._replaced: dict[str, dict[str, None]] = {}
+        self._replaced: defaultdict[str, dict[str, None]] = defaultdict(dict)
         self._unfinished: list[str] = []
-        self._recalled: dict[str, int] = {}
-        self._cut: dict[str, int] = {}
+        self._recalled, self._cut = Counter[str](), Counter[str]()
         self._why: dict[str, str] = {}
         self._blocks = [0] * len(self._groups)
         self._builds = [
@@ -89,41 +75,35 @@ class Session:
             for number, group in enumerate(self._groups)
         ]
 
-    def recall(self, sessions: Iterable[StoredSession]) -> int:
+    def recall(self, sessions: Sequence[StoredSession]) -> int:
         """Take over the blocks of earlier sessions; blocks never cross sessions.
 
         Of a block that was cut short, the candidates count that had run, if the reference had. Where blocks have
         builds of their own, none of it does: the same builds are measured again, so that all of them count.
         """
         count = 0
-        for place, session in enumerate(sessions):
-            if place == 0:
-                for order in self._builds:
-                    order.seed = session.head.seed
+        for order in self._builds if sessions else ():
+            order.seed = sessions[0].head.seed
+        for session in sessions:
             for name, versions in (session.end.changed if session.end else {}).items():
-                self._replaced.setdefault(name, {}).update(dict.fromkeys(versions))
+                self._replaced[name].update(dict.fromkeys(versions))
             for tally, run in counted(session, self._runs.tallies):
-                tally.count(
-                    run.metrics,
-                    failed=run.exit != 0 or run.timed_out,
-                    left=run.left_behind,
-                    deciding=self._runs.deciding(run.metrics),
-                )
+                tally.count(run, deciding=self._runs.deciding(run))
             for number, block in blocks_of(session, self._runs.tallies, self._groups, self._repeats):
                 fresh = not self._builds[number] or self._used(number, block, session.options.ignore_failure)
                 for benchmark, runs in block.items():
-                    decider = self._deciders[benchmark]
-                    self._recalled[benchmark] = self._recalled.get(benchmark, 0) + 1
+                    self._recalled[benchmark] += 1
                     if not fresh:
                         continue
-                    if decider.candidates and (decider.reference not in runs or len(runs) == 1):
-                        self._cut[benchmark] = self._cut.get(benchmark, 0) + 1
+                    reference, *candidates = self._names[benchmark]
+                    if candidates and (reference not in runs or len(runs) == 1):
+                        self._cut[benchmark] += 1
                         continue
-                    decider.add(
+                    self._deciders[benchmark].add(
                         {
-                            name: float(np.median([run.metrics[self._metric] for run in lines]))
+                            name: float(np.median([run.metrics[self._runs.metric] for run in lines]))
                             for name, lines in runs.items()
-                            if all(map(self._succeeded, lines))
+                            if all(map(self._runs.counts, lines))
                         }
                     )
                     count += 1
@@ -132,44 +112,26 @@ class Session:
     def _used(self, number: int, block: Block, ignore_failure: bool) -> bool:
         """Whether an earlier block is whole, with builds that no block before it had; they have had their turn."""
         for benchmark in self._groups[number]:
-            names = [v.name for v in benchmark.versions]
+            names = self._names[benchmark.name]
             left = [name for name in names if not self._hopeless(benchmark.name, name)]
             if names[0] in left and len(left) > 1 and not block.get(benchmark.name, {}).keys() >= {*left}:
                 return False
         lines = [line for runs in block.values() for found in runs.values() for line in found]
         builds = {line.version: line.build for line in lines}
         sound = all(
-            builds[line.version] == line.build and (ignore_failure or self._succeeded(line)) for line in lines
+            builds[line.version] == line.build and (ignore_failure or self._runs.counts(line))
+            for line in lines
         )
         return sound and self._builds[number].use(builds)
-
-    def _succeeded(self, line: RunLine) -> bool:
-        return line.exit == 0 and not line.timed_out and self._runs.deciding(line.metrics)
 
     def review(self) -> Measured:
         """How what was taken over went, without measuring anything: of the benchmarks that have a run."""
         measured = {tally.benchmark for tally in self._runs.tallies.values() if tally.runs}
         return self._measured([(b.name, "") for b in self._head.benchmarks if b.name in measured], False)
 
-    def run(self) -> Measured:
-        """Measure until every benchmark is decided, meets a limit, or Ctrl-C."""
-        steps = self.steps()
-        try:
-            progress = next(steps)
-            while True:
-                try:
-                    self._watch(progress)
-                except KeyboardInterrupt:
-                    progress = steps.throw(KeyboardInterrupt())
-                else:
-                    progress = next(steps)
-        except StopIteration as end:
-            measured: Measured = end.value
-            return measured
-
     def steps(self) -> Generator[Progress, None, Measured]:
-        """The same, run by run; whoever leaves early ends the session."""
-        self._append(self._head)
+        """Measure until every benchmark is decided, meets a limit, or Ctrl-C; whoever leaves early ends it."""
+        self._runs.append(self._head)
         self._runs.started = self._clock()
         begun: dict[str, None] = {}
         interrupted = False
@@ -184,7 +146,7 @@ class Session:
                     break
             try:
                 for name, version, _ in self._changed():
-                    self._replaced.setdefault(name, {}).setdefault(version)
+                    self._replaced[name].setdefault(version)
             except KeyboardInterrupt:
                 # Large files take a moment to be looked at; what was measured still gets its verdict.
                 interrupted = True
@@ -197,15 +159,15 @@ class Session:
             end = EndLine(self._head.session, "left early", watched.on_result, watched.changed)
             raise
         finally:
-            self._append(end)
+            self._runs.append(end)
         return measured
 
     def _reasons(self, begun: Collection[str]) -> list[tuple[str, str]]:
         """By benchmark, why it ended, now or in an earlier session: what was proven then is part of the answer."""
         return [
-            (b.name, self._why.get(b.name) or self._ended(b.name) or "interrupted")
-            for b in self._head.benchmarks
-            if b.name in begun or b.name in self._recalled
+            (name, self._why.get(name) or self._ended(name) or "interrupted")
+            for name in self._names
+            if name in begun or name in self._recalled
         ]
 
     def _measured(self, reasons: Sequence[tuple[str, str]], interrupted: bool) -> Measured:
@@ -214,9 +176,9 @@ class Session:
         for name, reason in reasons:
             decider = self._deciders[name]
             # Ctrl-C comes from somebody who may have seen the numbers.
-            watched = decider.open() if interrupted and reason == "interrupted" else ()
+            watched = decider.runners if interrupted and reason == "interrupted" else ()
             stopped = {*decider.stopped(), *watched}
-            if left := tuple(candidate for candidate in decider.candidates if candidate in stopped):
+            if left := tuple(candidate for candidate in self._names[name][1:] if candidate in stopped):
                 on_result[name] = left
         return Measured(
             tuple(reasons),
@@ -233,16 +195,17 @@ class Session:
     def _turns(self) -> Iterator[_Turn]:
         """One group after the other; with one budget for all, in rounds, among those that are still open."""
         budget, longest = self._limits.budget, self._limits.max_time
+        groups = list(enumerate(self._groups))
         if budget is None:
-            for number, group in enumerate(self._groups):
-                yield _Turn(number, group, math.inf if longest is None else longest * len(group), math.inf)
+            for number, group in groups:
+                seconds = math.inf if longest is None else longest * len(group)
+                yield _Turn(number, group, self._clock(), seconds, math.inf)
             return
         blocks = _FIRST_ROUND
-        groups = list(enumerate(self._groups))
         while groups := [(number, group) for number, group in groups if self._still_open(group)]:
             for place, (number, group) in enumerate(groups):
                 share = (budget - self._spent()) / (len(groups) - place)
-                yield _Turn(number, group, share, blocks if len(groups) > 1 else math.inf)
+                yield _Turn(number, group, self._clock(), share, blocks if len(groups) > 1 else math.inf)
             blocks *= 2
 
     def _spent(self) -> float:
@@ -254,78 +217,34 @@ class Session:
                 self._why[benchmark.name] = reason
         return [benchmark for benchmark in group if benchmark.name not in self._why]
 
+    def _remaining(self, turn: _Turn, first: int) -> list[PlannedBenchmark]:
+        """The benchmarks of a turn that the next block measures; ``first`` is the turn's first block."""
+        done = self._blocks[turn.number]
+        # The first block is always measured: without it there is nothing to say.
+        some = all(self._deciders[benchmark.name].blocks for benchmark in turn.group)
+        late = self._clock() - turn.start >= turn.seconds and some
+        if late and self._limits.budget is None:
+            told = f"{turn.seconds:g} s were allowed"
+            self._why.update({benchmark.name: told for benchmark in self._still_open(turn.group)})
+        return [] if done >= turn.blocks or (late and done > first) else self._still_open(turn.group)
+
     def _measure(self, turn: _Turn) -> Generator[Progress, None, None]:
         """Block by block, until every benchmark of the group has ended or its turn is over."""
-        number, group = turn.number, turn.group
-        versions = {version.name: version for benchmark in group for version in benchmark.versions}
+        versions = {version.name: version for benchmark in turn.group for version in benchmark.versions}
         begun: list[PlannedVersion] = []
-        start = self._clock()
-
-        first = self._blocks[number]
-
-        def remaining() -> list[PlannedBenchmark]:
-            done = self._blocks[number]
-            # The first block is always measured: without it there is nothing to say.
-            late = self._clock() - start >= turn.seconds and all(self._deciders[b.name].blocks for b in group)
-            if late and self._limits.budget is None:
-                told = f"{turn.seconds:g} s were allowed"
-                self._why.update({b.name: told for b in self._still_open(group)})
-            return [] if done >= turn.blocks or (late and done > first) else self._still_open(group)
-
+        first = self._blocks[turn.number]
         # What earlier sessions decided needs no setup.
-        if not remaining():
+        if not self._remaining(turn, first):
             return
         try:
             for version in versions.values():
                 begun.append(version)
-                self._executor.begin(version)
-            if not any(version.builds for version in versions.values()):
-                yield from self._warm_up(group, versions, start, again=first > 0)
-            # A seed given again must not draw the orders of the earlier blocks again.
-            before = max(self._recalled.get(benchmark.name, 0) for benchmark in group)
-            upcoming = self._drawn(number, versions, (before + first) * self._repeats)
-            while wanting := remaining():
-                block = self._blocks[number]
-                values: dict[str, dict[str, list[float]]] = {benchmark.name: {} for benchmark in wanting}
-                wanted = {
-                    name: [b for b in wanting if name in self._deciders[b.name].runners] for name in upcoming
-                }
-                place = 0
-                builds = self._builds[number].upcoming()
-                now = {name: _as_built(version, builds[name]) for name, version in versions.items()}
-                if any(version.builds for version in versions.values()):
-                    for name in upcoming if self._warmup.rounds != 0 else ():
-                        # A build that has not run yet is not in the machine's caches.
-                        for benchmark, run in self._runs.execute(
-                            wanted[name], now[name], (block, 0), warmup=True, asked=wanting
-                        ):
-                            yield Progress(benchmark, name, run, True, self._clock() - start, len(wanting))
-                for repeat in range(self._repeats):
-                    # Those left of a random order are in random order.
-                    order = [name for name in upcoming if wanted[name]]
-                    for name in order:
-                        if name == order[-1]:
-                            # The comparison leaves the next run cold caches: drawing is for the last one.
-                            following = (before + block) * self._repeats + repeat + 1
-                            upcoming = self._drawn(number, versions, following)
-                        for benchmark, run in self._runs.execute(
-                            wanted[name], now[name], (block, place), warmup=False, asked=wanting
-                        ):
-                            elapsed = self._clock() - start
-                            yield Progress(benchmark, name, run, False, elapsed, len(wanting))
-                            if not run.failed and self._runs.deciding(run.metrics):
-                                of = values[benchmark.name].setdefault(name, [])
-                                of.append(run.metrics[self._metric])
-                        place += 1
-                for benchmark in wanting:
-                    complete = {
-                        name: float(np.median(found))
-                        for name, found in values[benchmark.name].items()
-                        if len(found) == self._repeats
-                    }
-                    self._deciders[benchmark.name].add(complete)
-                self._builds[number].use(builds)
-                self._blocks[number] += 1
+                self._runs.executor.begin(version)
+            if not self._builds[turn.number]:
+                yield from self._warm_up(turn, versions, again=first > 0)
+            orders: Sequence[Sequence[str]] = self._orders(turn, versions)
+            while wanting := self._remaining(turn, first):
+                orders = yield from self._block(turn, versions, wanting, orders)
         except RunError as error:
             raise RunError("\n".join([str(error), *self._finish(begun)])) from None
         except BaseException:
@@ -334,12 +253,71 @@ class Session:
         # What was measured is as good as it was: a failed cleanup is told, and the verdict given.
         self._unfinished += self._finish(begun)
 
+    def _block(
+        self,
+        turn: _Turn,
+        versions: Mapping[str, PlannedVersion],
+        wanting: Sequence[PlannedBenchmark],
+        orders: Sequence[Sequence[str]],
+    ) -> Generator[Progress, None, Sequence[Sequence[str]]]:
+        """Measure one block and let it be judged; the orders of the next one."""
+        block, order = self._blocks[turn.number], self._builds[turn.number]
+        values: dict[str, dict[str, list[float]]] = {benchmark.name: {} for benchmark in wanting}
+        wanted = {name: [b for b in wanting if name in self._deciders[b.name].runners] for name in versions}
+        builds = order.upcoming()
+        now: dict[str, _Built] = {
+            name: (
+                version if (build := builds[name]) is None else as_built(version, version.builds[build]),
+                build,
+            )
+            for name, version in versions.items()
+        }
+        if order and self._warmup != 0:
+            for name in orders[0]:
+                # A build that has not run yet is not in the machine's caches.
+                yield from self._run(turn, wanted[name], now[name], (block, 0), wanting, warmup=True)
+        # Those left of a random order are in random order.
+        names = [name for order in orders for name in order if wanted[name]]
+        for place, name in enumerate(names, start=1):
+            if place == len(names):
+                # The comparison leaves the next run cold caches: drawing is for the last one.
+                orders = self._orders(turn, versions, ahead=1)
+            found = yield from self._run(
+                turn, wanted[name], now[name], (block, place - 1), wanting, warmup=False
+            )
+            for benchmark, run in found:
+                if self._runs.counts(run):
+                    values[benchmark.name].setdefault(name, []).append(run.metrics[self._runs.metric])
+        for benchmark in wanting:
+            own = values[benchmark.name].items()
+            whole = {name: float(np.median(found)) for name, found in own if len(found) == self._repeats}
+            self._deciders[benchmark.name].add(whole)
+        order.use(builds)
+        self._blocks[turn.number] += 1
+        return orders
+
+    def _run(
+        self,
+        turn: _Turn,
+        wanted: Sequence[PlannedBenchmark],
+        built: _Built,
+        place: tuple[int, int],
+        asked: Sequence[PlannedBenchmark],
+        *,
+        warmup: bool,
+    ) -> Generator[Progress, None, list[tuple[PlannedBenchmark, Run]]]:
+        """Run a version for the benchmarks that want it, if any does; what they found."""
+        found = self._runs.execute(wanted, built, place, asked=asked, warmup=warmup) if wanted else []
+        for benchmark, run in found:
+            yield Progress(benchmark, built[0].name, run, warmup, self._clock() - turn.start, len(asked))
+        return found
+
     def _finish(self, begun: Sequence[PlannedVersion]) -> list[str]:
         """Clean up after every version, whatever becomes of the others; what went wrong."""
         problems = []
         for version in begun:
             try:
-                self._executor.finish(version)
+                self._runs.executor.finish(version)
             except RunError as error:
                 problems.append(str(error))
             except KeyboardInterrupt:
@@ -348,18 +326,28 @@ class Session:
                 )
         return problems
 
-    def _drawn(self, number: int, versions: Iterable[str], block: int) -> tuple[str, ...]:
-        return block_order(list(versions), seed=self._head.seed, benchmark=number, block=block)
+    def _orders(self, turn: _Turn, versions: Iterable[str], ahead: int = 0) -> list[tuple[str, ...]]:
+        """The orders of a group's next block, or of a later one: one of each repeat."""
+        # A seed given again must not draw the orders of the earlier blocks again.
+        before = max(self._recalled[benchmark.name] for benchmark in turn.group)
+        block = before + self._blocks[turn.number] + ahead
+        return [
+            block_order(
+                [*versions], seed=self._head.seed, benchmark=turn.number, block=block * self._repeats + i
+            )
+            for i in range(self._repeats)
+        ]
 
     def _ended(self, benchmark: str) -> str:
         """Why a benchmark is measured no longer; empty while it is."""
-        decider = self._deciders[benchmark]
-        if decider.decided:
+        decider, names = self._deciders[benchmark], self._names[benchmark]
+        runners = decider.runners
+        if len(runners) == 1 < len(names):
             return "decided"
-        for name in decider.runners:
+        for name in runners:
             if self._hopeless(benchmark, name):
                 reason = f"none of the {self._runs.tallies[benchmark, name].runs} runs of {name} counts"
-                if len(decider.runners) <= 2 or name == decider.reference:
+                if len(decider.runners) <= 2 or name == names[0]:
                     return reason
                 decider.drop(name, reason)
         most, budget = self._limits.max_blocks, self._limits.budget
@@ -374,36 +362,24 @@ class Session:
         return tally.useless and tally.runs >= _HOPELESS
 
     def _warm_up(
-        self,
-        group: Sequence[PlannedBenchmark],
-        versions: Mapping[str, PlannedVersion],
-        start: float,
-        *,
-        again: bool,
+        self, turn: _Turn, versions: Mapping[str, PlannedVersion], *, again: bool
     ) -> Generator[Progress, None, None]:
-        rounds = 1 if again and self._warmup.rounds is None else self._warmup.rounds
+        rounds = 1 if again and self._warmup is None else self._warmup
         times: list[list[float]] = []
-        while len(times) < (_STEADY_MAX if rounds is None else rounds):
-            if rounds is None and _steady(times):
-                return
-            times.append([])
-            for position, version in enumerate(versions.values()):
-                own = [b for b in group if version.name in self._deciders[b.name].runners]
-                for benchmark, run in self._runs.execute(
-                    own, (version, None), (len(times) - 1, position), warmup=True, asked=group
-                ):
-                    yield Progress(benchmark, version.name, run, True, self._clock() - start, len(group))
-                    times[-1].append(run.metrics.get("time", 0.0))
-
-
-def _as_built(version: PlannedVersion, build: int | None) -> tuple[PlannedVersion, int | None]:
-    """A version as the build that a block has of it, and which one that is."""
-    return (version if build is None else as_built(version, version.builds[build])), build
+        while not _steady(times) if rounds is None else len(times) < rounds:
+            seconds: list[float] = []
+            for position, (name, version) in enumerate(versions.items()):
+                own = [b for b in turn.group if name in self._deciders[b.name].runners]
+                place = (len(times), position)
+                found = yield from self._run(turn, own, (version, None), place, turn.group, warmup=True)
+                seconds += [run.metrics.get("time", 0.0) for _, run in found]
+            times.append(seconds)
 
 
 def _steady(times: Sequence[Sequence[float]]) -> bool:
+    """Whether the rounds of a warm-up are steady, or so many that they never will be."""
     if len(times) < 2 * _STEADY_ROUNDS:
         return False
     recent = np.median(times[-_STEADY_ROUNDS:], axis=0)
     before = np.median(times[-2 * _STEADY_ROUNDS : -_STEADY_ROUNDS], axis=0)
-    return bool(np.all(recent >= _STEADY_SHARE * before))
+    return len(times) >= _STEADY_MAX or bool(np.all(recent >= _STEADY_SHARE * before))

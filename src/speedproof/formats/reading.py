@@ -1,0 +1,50 @@
+"""What readers share: remarks, moments, and the values of several processes one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+
+import numpy as np
+
+from speedproof.arrays import BoolArray, FloatArray, IntArray
+
+SORTED = "the values are sorted, so their run order is not known"
+
+
+def plural(number: int, noun: str) -> str:
+    """A number with its noun."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def nested(parts: Sequence[FloatArray]) -> tuple[FloatArray, IntArray]:
+    """The values of several processes, with the number of each one's process."""
+    return np.concatenate(parts), np.repeat(np.arange(len(parts)), [part.size for part in parts])
+
+
+def finite(values: FloatArray, name: str, noun: str) -> tuple[BoolArray, str]:
+    """Which values are numbers, and what is to be said of the others; empty when all are."""
+    good = np.isfinite(values)
+    lost = int(values.size - good.sum())
+    return good, f"{name} is not a number in {lost} of {plural(values.size, noun)}" if lost else ""
+
+
+def epoch(text: object) -> float | None:
+    """Seconds since 1970 of an ISO 8601 date and time; None for anything else.
+
+    A time without a zone counts as UTC: it is compared with those of the same tool only.
+    """
+    if not isinstance(text, str):
+        return None
+    try:
+        moment = datetime.fromisoformat(text)
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
+        return None
+
+
+def span_of(moments: Iterable[float | None]) -> tuple[float, float] | None:
+    """The first and the last of some moments; None when one of them is not known, or there is none."""
+    known = list(moments)
+    found = [moment for moment in known if moment is not None]
+    return (min(found), max(found)) if found and len(found) == len(known) else None
