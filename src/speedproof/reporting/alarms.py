@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from speedproof.history.alarms import FoundAlarms, HistoryAlarm
 from speedproof.history.commits import short_name
-from speedproof.reporting.history import brief_commit
-from speedproof.reporting.model import Cell, Column, Report, Row, Style, Table, Text
+from speedproof.reporting.history import brief_commit, of_what
+from speedproof.reporting.model import Cell, Column, Report, Row, Style, Table, Text, right, row_of
 from speedproof.reporting.numbers import factor, plural
+from speedproof.reporting.words import of_metric
 
 _SHOWN = 7
 _SHA = 9
@@ -37,33 +38,31 @@ def alarm_report(result: FoundAlarms, *, everything: bool = False) -> Report:
     columns = (
         Column("since"),
         Column("benchmark", names=True),
-        Column("about", right=True),
+        *right("about"),
         Column(""),
         Column("raised at", drop=1),
         Column("decision" if any(a.decision for a in result.alarms) else "", drop=2),
     )
     return Report(
-        f"alarms in {result.store}", headline, (Table(columns, tuple(shown)),) if shown else (), tuple(notes),
+        f"alarms in {result.store}", headline, (Table.of(columns, shown),) if shown else (), tuple(notes),
         hints=hints, command="history watch", data=result,
     )  # fmt: skip
 
 
 def _row(result: FoundAlarms, alarm: HistoryAlarm) -> Row:
     key = result.known[alarm.track.series].key
-    slower, time = result.slower(alarm), key.metric == "time"
-    word = ("slower" if slower else "faster") if time else ("worse" if slower else "better")
+    slower = result.slower(alarm)
+    word = of_metric(key.metric)[slower]
     style: Style = "bad" if slower else "good"
-    name = key.benchmark + ("" if time else f" ({key.metric})")
+    name = of_what(key.benchmark, key.metric)
     times = factor(max(alarm.factor, 1.0 / alarm.factor))
-    return Row(
-        (
-            Cell(brief_commit(alarm.bad.sha)),
-            Cell(name),
-            Cell(times, style),
-            Cell(word, style),
-            Cell(brief_commit(alarm.raised.sha)),
-            Cell(alarm.decision.state if alarm.decision else "", "dim"),
-        ),
+    return row_of(
+        brief_commit(alarm.bad.sha),
+        name,
+        Cell(times, style),
+        Cell(word, style),
+        brief_commit(alarm.raised.sha),
+        Cell(alarm.decision.state if alarm.decision else "", "dim"),
         name=name,
         kind=word,
         message=f"{name}: about {times} {word} since {short_name(alarm.bad.sha)}",

@@ -8,7 +8,7 @@ from speedproof.data.units import format_value
 from speedproof.protocols.calibration import Calibration
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.sequential import CandidateResult
-from speedproof.reporting.model import Cell, Column, Report, Table, Text
+from speedproof.reporting.model import Report, Table, Text, right
 from speedproof.reporting.numbers import factor, percent, plural, pvalue
 from speedproof.reporting.words import interval
 from speedproof.stats.estimate import Estimate
@@ -32,13 +32,12 @@ def report(c: Calibration, finding: CandidateResult) -> Report:
         itself = Text(f"Against itself: {finding.verdict}, {found}")
     rows = (
         (
-            Cell(format_value(seconds, "s") if seconds < 60 else f"{seconds / 60:g} min"),
-            Cell(f"{blocks:.0f}"),
-            Cell(factor(speedup, 1) if math.isfinite(speedup) else "none"),
+            format_value(seconds, "s") if seconds < 60 else f"{seconds / 60:g} min",
+            f"{blocks:.0f}",
+            factor(speedup, 1) if math.isfinite(speedup) else "none",
         )
         for seconds, blocks, speedup in c.provable
     )
-    columns = (Column("measuring for", right=True), Column("pairs", right=True), Column("proves", right=True))
     return Report(
         "Calibration",
         (
@@ -51,7 +50,7 @@ def report(c: Calibration, finding: CandidateResult) -> Report:
             _order("Neighbouring runs", c.autocorrelation, c.autocorrelation_pvalue),
             _order("Drift with the order", c.drift, c.drift_pvalue),
         ),
-        (Table.of(columns, rows),),
+        (Table.of(right("measuring for", "pairs", "proves"), rows),),
         (Text("About half of all sessions of that length prove a speedup of that size.", "dim"),),
         command="run",
         data=c,

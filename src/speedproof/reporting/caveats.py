@@ -160,9 +160,11 @@ def undermining(found: Sequence[Comparison], *, undecided: bool = False) -> Iter
     if len({c.benchmark for c in found}) == 1:
         kinds = ", ".join(kind.title for kind in counts)
         yield Text(f"! Not met: {kinds}; the true risk may be larger.", "warning")
-        return
-    kinds = ", ".join(f"{kind.title} ({count})" for kind, count in counts.items())
-    yield Text(
-        f"! In {plural(benchmarks, 'benchmark')} the true risk may be larger; not met: {kinds}.",
-        "warning",
-    )
+    else:
+        yield risk_of_many(plural(benchmarks, "benchmark"), {kind.title: n for kind, n in counts.items()})
+
+
+def risk_of_many(many: str, counts: Mapping[str, int]) -> Text:
+    """Which assumptions are not met, each in so many of many comparisons."""
+    kinds = ", ".join(f"{kind} ({count})" for kind, count in counts.items())
+    return Text(f"! In {many} the true risk may be larger; not met: {kinds}.", "warning")

@@ -13,30 +13,21 @@ from msgspec.structs import replace
 from speedproof.data.names import enumerate_names
 from speedproof.protocols.questions import QUESTIONS
 from speedproof.protocols.results import Comparison, Verdict
-from speedproof.reporting.caveats import beside_medians, caveats, held_against, two_speeds
+from speedproof.reporting.caveats import beside_medians, caveats, held_against, risk_of_many, two_speeds
 from speedproof.reporting.cells import cut_left, width_of
 from speedproof.reporting.hpt import conclusion
-from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text
-from speedproof.reporting.names import common_prefix, short_names, shortened
-from speedproof.reporting.numbers import factor, level, percent, plural, values
-from speedproof.reporting.suite import version_columns
-from speedproof.reporting.words import (
-    STYLES,
-    asked_of,
-    at_least,
-    change,
-    effect,
-    gain_and_loss,
-    geometric_mean,
-    interval,
-)
+from speedproof.reporting.model import Cell, Column, Report, Table, Text, most_of, right, row_of
+from speedproof.reporting.names import benchmark_column, short_names, shortened
+from speedproof.reporting.numbers import factor, percent, plural
+from speedproof.reporting.suite import PROVEN, answered, bands, held_jointly, row, version_columns
+from speedproof.reporting.words import gain_and_loss, geometric_mean, interval, verdict_words
 
 if TYPE_CHECKING:
     from speedproof.corpus.conclude import Conclusion
     from speedproof.corpus.info import CorpusInfo
     from speedproof.corpus.partial import Whole
 
-_SHOWN = 5
+_UP, _DOWN = Verdict.FASTER, Verdict.SLOWER
 _LINE = 80
 _WHOLE = 76
 
@@ -128,11 +119,8 @@ def table_of(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], total: i
     """What ``speedproof corpus query`` shows on a terminal: the first rows."""
     numbers = {name for name in columns if rows and all(isinstance(row[name], int | float) for row in rows)}
 
-    def cells() -> Iterator[tuple[Cell, ...]]:
-        for row in rows:
-            yield tuple(Cell(_said(row[name])) for name in columns)
-
-    shown = Table.of(tuple(Column(name, right=name in numbers) for name in columns), cells())
+    cells = ([_said(row[name]) for name in columns] for row in rows)
+    shown = Table.of((Column(name, right=name in numbers) for name in columns), cells)
     more = (Text(f"... {total - len(rows)} more rows: --all"),) if total > len(rows) else ()
     return Report("", (), (shown,), more, command="corpus query")
 
@@ -161,140 +149,98 @@ def comparisons(
     ``versions`` are all of the corpus, among which names must stay distinct. ``drawn`` are panels for a page, by
     both versions and the benchmark. ``pairs`` says how many pairs of versions were asked for, where that is known.
     """
-    asked = f"({asked_of(found.headline)}, {level(1 - found.alpha)})"
     unread = [Text(f"Left out: {reason}", "bad") for reason in found.failures[:3]]
     if len(found.failures) > 3:
         unread.append(Text(f"... and {len(found.failures) - 3} more parts", "bad"))
     title = f"corpus {found.corpus}: {found.metric}"
     if not found.comparisons:
-        return Report(
-            title, (Text("No benchmark was measured with both versions.", "bad"), *unread), data=found
-        )
+        nothing = Text("No benchmark was measured with both versions.", "bad")
+        return Report(title, (nothing, *unread), data=found)
     better, worse = gain_and_loss(found.clearest[0]) if found.clearest else ("faster", "slower")
-    words = {Verdict.FASTER: better, Verdict.SLOWER: worse, Verdict.EQUIVALENT: "the same",
-             Verdict.UNDECIDED: "undecided"}  # fmt: skip
+    words = verdict_words(better, worse)
     two = found.versions == 1
     short = short_names([*versions, *(name for whole in found.wholes for name in whole[:2])])
     old, new = (short[name] for name in found.wholes[0][:2]) if two else ("", "")
-    what = "" if found.metric == "time" else f"{found.metric}: "
     of = f"{new} against {old}" if two else f"{plural(found.versions, 'pair')} of versions"
-    headline = [
-        Text(f"{what}{of}: {_counted(found.counts[found.headline], words)}", "strong", asked),
-        *unread,
+    counts = found.counts[found.headline]
+    headline = [answered(found.metric, of, counts, words, found.headline, found.alpha), *unread]
+    whole = found.wholes[0][2]
+    means = whole.geometric_means
+    if two and means is not None and math.isfinite(means.these.value):
+        headline.append(Text(geometric_mean(means.these, better, worse)))
+    headline += [
+        held_jointly(found.alpha, joint.counts, words)
+        for joint in found.joint
+        if (joint.protocol, joint.method) == (found.headline, "holm")
     ]
     if two:
-        whole = found.wholes[0][2]
-        if whole.geometric_means is not None and math.isfinite(whole.geometric_means.these.value):
-            headline.append(Text(geometric_mean(whole.geometric_means.these, better, worse)))
-    for joint in found.joint:
-        if (joint.protocol, joint.method) == (found.headline, "holm"):
-            kept = ", ".join(f"{n} {words[v]}" for v, n in joint.counts.items() if n) or "none"
-            headline.append(Text(f"At a joint risk of {percent(found.alpha)} (Holm): {kept}"))
-    if two:
-        known = found.wholes[0][2].caveats
+        known = whole.caveats
         headline += caveats([replace(c, versions=tuple(short.get(v, v) for v in c.versions)) for c in known])
         if found.sessions is not None:
             count, *reaches = found.sessions
             headline.append(held_against(reaches, count, found.comparisons, 1 - found.alpha))
         headline += two_speeds(found.machine, old, new)
-    titles = ("over 5 %", "2 to 5 %", "below 2 %")
-    columns = (Column("proven by"), *(Column(title, right=True) for title in titles))
-    bands = Table.of(
-        columns,
-        ((Cell(words[v], STYLES[v]), *(Cell(str(n)) for n in numbers)) for v, numbers in found.bands.items()),
-    )
     clearest = found.clearest if everything else _few(found)
-    notes = list(_rest(found, clearest, words))
-    notes += beside_medians(clearest)
+    notes = [*_rest(found, clearest, words), *beside_medians(clearest)]
     if found.undermined:
-        kinds = ", ".join(f"{kind.title} ({count})" for kind, count in found.undermining)
         many = plural(found.undermined, "benchmark" if two else "comparison")
-        notes.append(Text(f"! In {many} the true risk may be larger; not met: {kinds}.", "warning"))
+        notes.append(risk_of_many(many, {kind.title: count for kind, count in found.undermining}))
     if pairs > found.versions:
-        notes.append(
-            Text(f"{pairs - found.versions} more pairs of versions have no benchmark in common.", "dim")
-        )
+        more = pairs - found.versions
+        notes.append(Text(f"{more} more pairs of versions have no benchmark in common.", "dim"))
     if two:
-        notes += _lacking(found.wholes[0][2], (old, new))
+        notes += _lacking(whole, (old, new))
     every_row = f"Every row: speedproof corpus query {found.answers} 'FROM answers'"
     if drawn is not None:
         notes.append(Text(every_row, "dim"))
+    rows = _clearest(found, clearest, short, words, drawn or {})
     return Report(
         title,
         tuple(headline),
-        (bands, _clearest(found, clearest, short, two, drawn or {})) if found.clearest else (),
+        (bands(found.bands, words), rows) if found.clearest else (),
         tuple(notes),
         hints=(
             every_row,
-            *(("--all: the largest changes, up to a hundred",) if len(clearest) < len(found.clearest) else ()),
+            *(
+                ("--all: the largest changes, up to a hundred",)
+                if len(clearest) < len(found.clearest)
+                else ()
+            ),
             *(() if details else ("--details: other protocols, HPT",)),
         ),
-        sections=tuple(_details(found, words, short)) if details else (),
+        sections=(_details(found, words, short),) if details else (),
         command="corpus compare",
         data=found,
-        good=not found.counts[found.headline][Verdict.SLOWER],
-    )  # fmt: skip
-
-
-def _counted(counts: Mapping[Verdict, int], words: Mapping[Verdict, str]) -> str:
-    order = sorted((Verdict.FASTER, Verdict.SLOWER), key=lambda v: -counts[v])
-    shown = [v for v in (*order, Verdict.EQUIVALENT, Verdict.UNDECIDED) if counts[v]]
-    return f"{', '.join(f'{counts[v]} {words[v]}' for v in shown)} of {sum(counts.values())}"
+        good=not counts[Verdict.SLOWER],
+    )
 
 
 def _few(found: Conclusion) -> list[Comparison]:
     """The first of either direction, more where the other has few."""
     counts = found.counts[found.headline]
-    left = {
-        v: max(_SHOWN, 2 * _SHOWN - counts[other])
-        for v, other in ((Verdict.SLOWER, Verdict.FASTER), (Verdict.FASTER, Verdict.SLOWER))
-    }
-    of_each = [[c for c in found.clearest if c.verdict is v][:most] for v, most in left.items()]
-    return [c for some in of_each for c in some]
+    room = most_of({v: counts[v] for v in (Verdict.SLOWER, Verdict.FASTER)})
+    return [c for v, most in room.items() for c in [c for c in found.clearest if c.verdict is v][:most]]
 
 
 def _clearest(
     found: Conclusion,
     clearest: Sequence[Comparison],
     short: Mapping[str, str],
-    two: bool,
+    words: Mapping[Verdict, str],
     drawn: Mapping[tuple[str, str, str], dict[str, Any]],
 ) -> Table:
     """A row a change, the larger ones first."""
-    prefix = common_prefix([c.benchmark for c in clearest])
-    first = version_columns(*(short[name] for name in found.wholes[0][:2])) if two else (
-        Column("from"), Column("to"), Column("before", right=True), Column("after", right=True)
-    )  # fmt: skip
-    columns = (
-        Column(f"{prefix}…" if prefix else "", names=True),
-        *first,
-        Column("change"),
-        Column("proven at least", brief="proven"),
-        Column(""),
-    )
+    column, named = benchmark_column([c.benchmark for c in clearest])
+    two = found.versions == 1
+    first = (Column("from"), Column("to"), *right("before", "after"))
+    times = version_columns(*(short[name] for name in found.wholes[0][:2])) if two else first
     rows = []
     for c in clearest:
-        old, new = values([c.reference.median, c.candidate.median], c.reference.unit)
-        versions = () if two else (Cell(short[c.reference.label]), Cell(short[c.candidate.label]))
-        rows.append(
-            Row(
-                (
-                    Cell(c.benchmark[len(prefix) :], "strong"),
-                    *versions,
-                    Cell(old),
-                    Cell(new),
-                    Cell(change(c), STYLES[c.verdict], speedup=c.speedup),
-                    Cell(at_least(effect(c).bound)),
-                    Cell("!" if c.undermining else "", "warning"),
-                ),
-                name=c.benchmark,
-                kind=effect(c).word,
-                panel=drawn.get((c.reference.label, c.candidate.label, c.benchmark)),
-            )
-        )
-    if not any(row.cells[-1].text for row in rows):
-        columns, rows = columns[:-1], [replace(row, cells=row.cells[:-1]) for row in rows]
-    return Table(columns, tuple(rows))
+        sides = (c.reference.label, c.candidate.label)
+        versions = () if two else (Cell(short[name]) for name in sides)
+        made = row(c, (named(c.benchmark), *versions), words)
+        rows.append(replace(made, outcome="", message="", panel=drawn.get((*sides, c.benchmark))))
+    return Table.of((column, *times, *PROVEN), rows)
 
 
 def _rest(found: Conclusion, clearest: Sequence[Comparison], words: Mapping[Verdict, str]) -> Iterator[Text]:
@@ -317,32 +263,23 @@ def _lacking(whole: Whole, versions: tuple[str, str]) -> Iterator[Text]:
         yield Text(f"Left out: {seen.problems[0]}{more}", "warning")
 
 
-def _details(found: Conclusion, words: Mapping[Verdict, str], short: Mapping[str, str]) -> Iterator[Report]:
+def _details(found: Conclusion, words: Mapping[Verdict, str], short: Mapping[str, str]) -> Report:
     """Every protocol with what holds together, the proportions, the whole of the suite."""
-    joint = {(j.protocol, j.method): j for j in found.joint}
+    joint = {(j.protocol, j.method): j.counts for j in found.joint}
     proportions = dict(found.accelerated)
-
-    def cells() -> Iterator[tuple[Cell, ...]]:
-        for protocol, counts in found.counts.items():
-            row = [Cell(QUESTIONS[protocol].title), *(Cell(str(counts[v])) for v in words)]
-            for method in ("holm", "benjamini-hochberg"):
-                own = joint.get((protocol, method))
-                kept = (own.counts.get(v, 0) for v in (Verdict.FASTER, Verdict.SLOWER)) if own else ()
-                row.append(Cell(" / ".join(map(str, kept)) or "-"))
-            share = proportions.get(protocol)
-            told = ""
-            if share is not None:
-                low, high = percent(share.proportion.low), percent(share.proportion.high)
-                told = f"{percent(share.proportion.value)} [{low}, {high}]"
-            row.append(Cell(told or "-"))
-            yield tuple(row)
-
+    rows = []
+    for protocol, counts in found.counts.items():
+        kept = [joint.get((protocol, method)) for method in ("holm", "benjamini-hochberg")]
+        held = ("-" if own is None else f"{own.get(_UP, 0)} / {own.get(_DOWN, 0)}" for own in kept)
+        share = proportions[protocol].proportion if protocol in proportions else None
+        told = f"{percent(share.value)} [{percent(share.low)}, {percent(share.high)}]" if share else "-"
+        rows.append(row_of(QUESTIONS[protocol].title, *(str(counts[v]) for v in words), *held, told))
     columns = (
         Column("protocol"),
-        *(Column(word, right=True) for word in words.values()),
-        Column("Holm", right=True, drop=1),
-        Column("BH", right=True, drop=2),
-        Column("share faster", right=True, drop=3),
+        *right(*words.values()),
+        *right("Holm", drop=1),
+        *right("BH", drop=2),
+        *right("share faster", drop=3),
     )
     notes = []
     if found.versions == 1:
@@ -357,4 +294,4 @@ def _details(found: Conclusion, words: Mapping[Verdict, str], short: Mapping[str
         if found.hpt is not None:
             notes.append(Text(conclusion(found.hpt, *(short[name] for name in found.wholes[0][:2]))))
             notes.append(Text(f"  {plural(found.hpt.benchmarks, 'benchmark')}, {found.hpt.method}", "dim"))
-    yield Report("All protocols", (), (Table.of(columns, cells()),), tuple(notes))
+    return Report("All protocols", (), (Table.of(columns, rows),), tuple(notes))

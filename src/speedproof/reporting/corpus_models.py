@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text
+from speedproof.reporting.model import Cell, Column, Report, Style, Table, Text, right, row_of
 from speedproof.reporting.names import short_names
 from speedproof.reporting.numbers import factor, percent, plural
+from speedproof.reporting.words import of_metric
 from speedproof.stats.change_scan import LEAST
 
 if TYPE_CHECKING:
@@ -38,21 +38,20 @@ def modelled(found: CorpusModels, versions: Sequence[str] = ()) -> Report:
     most = max((*found.components, *found.modes), default=0)
     numbers = range(1, most + 1)
     counts = Table.of(
-        (Column("samples with"), *(Column(str(k), right=True) for k in numbers)),
+        (Column("samples with"), *right(*map(str, numbers))),
         (
-            (Cell(name), *(Cell(str(own.get(k, 0))) for k in numbers))
+            row_of(name, *(str(own.get(k, 0)) for k in numbers))
             for name, own in (("components", found.components), ("modes", found.modes))
         ),
     )
     short = short_names([*versions, *(version for _, version, *_ in found.several)])
     apart = Table.of(
-        (Column("modes furthest apart", names=True), Column("version"), Column("modes", right=True),
-         Column("last over first", right=True)),
+        (Column("modes furthest apart", names=True), Column("version"), *right("modes", "last over first")),
         (
-            (Cell(benchmark, "strong"), Cell(short[version]), Cell(str(modes)), Cell(factor(ratio)))
+            (Cell(benchmark, "strong"), short[version], str(modes), factor(ratio))
             for benchmark, version, modes, ratio in found.several
         ),
-    )  # fmt: skip
+    )
     return Report(
         f"corpus {found.corpus}",
         tuple(headline),
@@ -85,33 +84,22 @@ def changed(found: CorpusChanges, versions: Sequence[str] = (), *, everything: b
     for c in shown:
         grew = c.factor >= 1.0
         least = c.low if grew else 1.0 / c.high
-        word = (
-            ("slower" if c.slower else "faster")
-            if found.metric == "time"
-            else ("worse" if c.slower else "better")
+        style: Style = "bad" if c.slower else "good"
+        told = Cell(
+            f"{factor(c.factor if grew else 1.0 / c.factor)} {of_metric(found.metric)[c.slower]}", style
         )
-        style = "bad" if c.slower else "good"
-        rows.append(
-            Row(
-                (
-                    Cell(short[c.version]),
-                    Cell(c.benchmark, "strong"),
-                    Cell(
-                        f"{factor(c.factor if grew else 1.0 / c.factor)} {word}",
-                        "bad" if c.slower else "good",
-                    ),
-                    Cell(factor(least, -1) if not math.isnan(least) and least > 1.0 else "-"),
-                    Cell(c.machine),
-                ),
-                name=c.benchmark,
-                kind=style,
-            )
+        cells = (
+            short[c.version],
+            Cell(c.benchmark, "strong"),
+            told,
+            factor(least, -1) if least > 1.0 else "-",
         )
+        rows.append(row_of(*cells, c.machine, name=c.benchmark, kind=style))
     columns = (
         Column("version"),
         Column("benchmark", names=True),
         Column("change"),
-        Column("at least", right=True, drop=1),
+        *right("at least", drop=1),
         Column("machine", drop=2),
     )
     if len(found.changes) > len(shown):
@@ -119,7 +107,7 @@ def changed(found: CorpusChanges, versions: Sequence[str] = (), *, everything: b
     return Report(
         f"corpus {found.corpus}",
         tuple(headline),
-        (Table(columns, tuple(rows)),) if rows else (),
+        (Table.of(columns, rows),) if rows else (),
         tuple(notes),
         command="corpus changes",
         data=found,

@@ -14,12 +14,14 @@ from speedproof.protocols.results import Comparison, State, Verdict
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.protocols.suites import RANDOM_SELECTION
 from speedproof.reporting.hpt import conclusion
-from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text
-from speedproof.reporting.names import common_prefix, labels
+from speedproof.reporting.model import Cell, Column, Report, Table, Text, right, row_of
+from speedproof.reporting.names import benchmark_column, labels
 from speedproof.reporting.numbers import factor, level, percent, pvalue, values
 from speedproof.reporting.words import (
+    CHANGED,
     STYLES,
     change,
+    counts_of,
     direction,
     effect,
     gain_and_loss,
@@ -48,7 +50,15 @@ _LEAST_LEVEL = 0.5
 _TITLE = 14
 
 
-def details(result: SuiteComparison) -> Iterator[Report]:
+def sections(result: SuiteComparison, *, details: bool, explain: bool) -> Iterator[Report]:
+    """What was asked for."""
+    if details:
+        yield from _details(result)
+    if explain:
+        yield from _explained(result)
+
+
+def _details(result: SuiteComparison) -> Iterator[Report]:
     """The answers of every protocol, then those about the whole suite."""
     reports = [_protocol(result, protocol) for protocol in result.protocols]
     if any(c.undermining for c in result.comparisons if c.test or c.quantity == "probability"):
@@ -57,55 +67,37 @@ def details(result: SuiteComparison) -> Iterator[Report]:
     yield from reports
     if len(result.benchmarks) > 1:
         yield Report("The whole suite", tuple(_whole(result)))
-    left_out = tuple(
-        Text(f"  {name}: only in {version}")
-        for version, names in (
-            (result.reference, result.only_reference),
-            (result.candidate, result.only_candidate),
-        )
-        for name in names
-    ) + tuple(Text(f"  {problem}") for problem in result.problems)
+    lost = ((result.reference, result.only_reference), (result.candidate, result.only_candidate))
+    left_out = [f"{name}: only in {version}" for version, names in lost for name in names]
+    left_out += result.problems
     if left_out:
-        yield Report("Left out", left_out)
+        yield Report("Left out", tuple(Text(f"  {told}") for told in left_out))
 
 
 def _protocol(result: SuiteComparison, protocol: str) -> Report:
-    question = QUESTIONS[protocol]
     found = [c for c in result.comparisons if c.protocol == protocol]
-    counts = {v: sum(c.verdict is v for c in found) for v in Verdict}
-    told = ", ".join(f"{n} {v.value}" for v, n in counts.items() if n)
+    told = ", ".join(f"{n} {v.value}" for v, n in counts_of(found).items() if n)
     untested = sum(not c.test for c in found)
     rest = f" ({untested} not tested: the protocol asks for more runs)" if untested else ""
-    prefix = common_prefix([c.benchmark for c in found])
-    old, new = labels([result.reference, result.candidate], _TITLE)
+    column, named = benchmark_column([c.benchmark for c in found])
+    titles = labels([result.reference, result.candidate], _TITLE)
     measured = protocol != "single run"
     location = "mean" if protocol == "mean" else "median"
     columns = (
-        Column(f"{prefix}…" if prefix else "", names=True),
-        *(Column(title, right=True) for title in (old, new) if measured),
-        Column("chance of a faster run" if not measured else "change"),
-        Column("p", right=True, drop=1),
-        Column("runs", right=True, drop=2),
+        column,
+        *right(*(titles if measured else ())),
+        Column("change" if measured else "chance of a faster run"),
+        *right("p", drop=1),
+        *right("runs", drop=2),
     )
     rows = []
     for c in found:
-        of_x, of_y = values(
-            [getattr(c.reference, location), getattr(c.candidate, location)], c.reference.unit
-        )
-        cells = [Cell(c.benchmark[len(prefix) :], "strong")]
-        cells += [Cell(of_x), Cell(of_y)] if measured else []
-        n, m = c.reference.n, c.candidate.n
-        cells += [
-            _told(c),
-            Cell(pvalue(min(c.pvalue, c.pvalue_slower))),
-            Cell(str(n) if n == m else f"{n}, {m}"),
-        ]
-        rows.append(Row(tuple(cells), c.benchmark, kind=c.verdict.value))
-    return Report(
-        f"{question.where[0].upper()}{question.where[1:]}",
-        (Text(f"{told}{rest}"),),
-        (Table(columns, tuple(rows)),),
-    )
+        times = values([getattr(side, location) for side in (c.reference, c.candidate)], c.reference.unit)
+        p, n, m = pvalue(min(c.pvalue, c.pvalue_slower)), c.reference.n, c.candidate.n
+        cells = (*(times if measured else ()), _told(c), p, str(n) if n == m else f"{n}, {m}")
+        rows.append(row_of(named(c.benchmark), *cells, name=c.benchmark, kind=c.verdict.value))
+    where = QUESTIONS[protocol].where
+    return Report(f"{where[0].upper()}{where[1:]}", (Text(f"{told}{rest}"),), (Table.of(columns, rows),))
 
 
 def _told(c: Comparison) -> Cell:
@@ -116,7 +108,7 @@ def _told(c: Comparison) -> Cell:
     if not c.test:
         why = needs(c)
         return Cell(f"~ {why}" if why else "~ not tested", "dim", ("~ not tested",))
-    if c.verdict in (Verdict.FASTER, Verdict.SLOWER):
+    if c.verdict in CHANGED:
         found = effect(c)
         most = 2 if found.bound <= 1 + 1e-12 else 12
         low, high = c.certified.ends
@@ -205,7 +197,7 @@ def _dominant(result: SuiteComparison) -> Iterator[Text]:
         yield Text(f"  {name} alone makes up {percent(largest / total)} of the total.", "warning")
 
 
-def explain(result: SuiteComparison) -> Iterator[Report]:
+def _explained(result: SuiteComparison) -> Iterator[Report]:
     """Why each verdict came out as it did: every check, test, p-value and rule, in the protocol's order."""
     by_benchmark: dict[str, list[Comparison]] = {}
     for c in result.comparisons:

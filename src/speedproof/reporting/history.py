@@ -14,9 +14,10 @@ from speedproof.history.rows import QueriedSample
 from speedproof.history.tracks import Track
 from speedproof.protocols.noise_floor import NoiseFloor
 from speedproof.reporting.caveats import up_to
-from speedproof.reporting.model import Cell, Column, Report, Row, Style, Table, Text
+from speedproof.reporting.model import Cell, Column, Report, Row, Style, Table, Text, right, row_of
 from speedproof.reporting.names import shortened
 from speedproof.reporting.numbers import factor, percent, plural, values
+from speedproof.reporting.words import of_metric
 from speedproof.stats.session_spread import widened
 
 _SHOWN = 7
@@ -24,6 +25,7 @@ _FEW = 20  # commits of which a change of 4 deviations shows in two of three cas
 _LEAST = 8  # and fewer show none
 _SPARK = "\u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588"
 _COMMIT = 28
+_LAST = 10  # commits of a benchmark that are shown
 LISTED = 25
 """Samples that a query shows."""
 _WIDTH = 12  # of a line of bars in a table
@@ -36,21 +38,12 @@ def overview(result: FoundHistory, *, everything: bool = False) -> Report:
     metrics = {result.series[number].key.metric for number in series}
     of_what = plural(len(series), "benchmark metric" if len(metrics) > 1 else "benchmark")
     many = f"{of_what} over {plural(result.measured, 'commit')}"
-    headline = [
-        Text(
-            f"{plural(len(changes), 'change')} in {many}" if changes else f"No change is shown in {many}",
-            "strong",
-        ),
-    ]
+    told = f"{plural(len(changes), 'change')} in {many}" if changes else f"No change is shown in {many}"
+    headline = [Text(told, "strong")]
     if result.tracks:
-        headline.append(
-            Text(
-                f"Of histories without a change at most {percent(1 - result.confidence)} would show one.",
-                "dim",
-            )
-        )
-    notes = []
-    notes += [Text(f"{told}.") for told in between_sessions(result.noise)]
+        at_most = f"at most {percent(1 - result.confidence)} would show one"
+        headline.append(Text(f"Of histories without a change {at_most}.", "dim"))
+    notes = [Text(f"{told}.") for told in between_sessions(result.noise)]
     notes += _too_few(result)
     apart = {track.basis for track in result.tracks if not track.anchored}
     if len(apart) > 1:
@@ -60,9 +53,9 @@ def overview(result: FoundHistory, *, everything: bool = False) -> Report:
     columns = (
         Column("commit"),
         Column("benchmark", names=True),
-        Column("change", right=True),
+        *right("change"),
         Column(""),
-        Column("at least", right=True, drop=1),
+        *right("at least", drop=1),
         Column("trend", drop=3),
         Column("possible since", drop=4),
         Column("decision" if any(result.decision(change) for change in changes) else "", drop=2),
@@ -75,7 +68,7 @@ def overview(result: FoundHistory, *, everything: bool = False) -> Report:
     return Report(
         f"history in {result.store}",
         tuple(headline),
-        (Table(columns, tuple(shown)),) if shown else (),
+        (Table.of(columns, shown),) if shown else (),
         tuple(notes),
         hints=(*_culprit(result, changes), "One benchmark: history show NAME", *more) if rows else (),
         command="history",
@@ -152,33 +145,31 @@ def gain(result: FoundHistory, change: Change) -> tuple[float, float, bool]:
 def _row(result: FoundHistory, change: Change) -> Row:
     series = result.series[change.track.series]
     times, least, faster = gain(result, change)
-    time = series.key.metric == "time"
-    word = ("faster" if faster else "slower") if time else ("better" if faster else "worse")
+    word = of_metric(series.key.metric)[not faster]
     style: Style = "good" if faster else "bad"
     said = result.decision(change)
-    span = (
-        ""
-        if change.earliest == change.latest
-        else f"{short_name(change.earliest.sha)} to {short_name(change.latest.sha)}"
-    )
-    name = series.key.benchmark + ("" if time else f" ({series.key.metric})")
+    ends = [short_name(end.sha) for end in (change.earliest, change.latest)]
+    name = of_what(series.key.benchmark, series.key.metric)
     if sum(track.series == series.id for track in result.tracks) > 1:
         name += f", {short_name(change.track.basis) if change.track.anchored else change.track.basis}"
-    return Row(
-        (
-            Cell(brief_commit(change.commit.sha)),
-            Cell(name),
-            Cell(factor(times), style),
-            Cell(word, style),
-            Cell(factor(least, -1) if least > 1.0 else "-"),
-            Cell(sparkline(change.track.level.tolist(), _WIDTH)),
-            Cell(span),
-            Cell(said.state if said else "", "dim"),
-        ),
+    return row_of(
+        brief_commit(change.commit.sha),
+        name,
+        Cell(factor(times), style),
+        Cell(word, style),
+        factor(least, -1) if least > 1.0 else "-",
+        sparkline(change.track.level.tolist(), _WIDTH),
+        " to ".join(ends) if change.earliest != change.latest else "",
+        Cell(said.state if said else "", "dim"),
         name=name,
         kind=word,
         message=f"{name}: {factor(times)} {word} since {short_name(change.commit.sha)}",
     )
+
+
+def of_what(benchmark: str, metric: str) -> str:
+    """A benchmark, with its metric where that is not the usual one."""
+    return benchmark if metric == "time" else f"{benchmark} ({metric})"
 
 
 def sparkline(values: Sequence[float], width: int = 40) -> str:
@@ -192,13 +183,14 @@ def sparkline(values: Sequence[float], width: int = 40) -> str:
     return "".join(_SPARK[round((mean - low) / span * (len(_SPARK) - 1)) if span else 0] for mean in means)
 
 
-def track_report(result: FoundHistory, *, last: int = 10) -> Report:
+def track_report(result: FoundHistory) -> Report:
     """One benchmark, commit by commit."""
-    sections = tuple(_of_track(result, track, last) for track in result.tracks)
+    sections = tuple(_of_track(result, track) for track in result.tracks)
+    whole = overview(result)
     return Report(
-        f"history in {result.store}",
-        overview(result).headline,
-        overview(result).tables,
+        whole.title,
+        whole.headline,
+        whole.tables,
         tuple(_too_few(result)),
         sections=sections,
         command="history show",
@@ -206,34 +198,23 @@ def track_report(result: FoundHistory, *, last: int = 10) -> Report:
     )
 
 
-def _of_track(result: FoundHistory, track: Track, last: int) -> Report:
+def _of_track(result: FoundHistory, track: Track) -> Report:
     series = result.series[track.series]
     basis = f"relative to {short_name(track.basis)}" if track.anchored else f"on {track.basis}"
-    columns = (
-        Column("commit"),
-        Column("value", right=True),
-        Column("sessions", right=True),
-        Column("subject", names=True, drop=1),
+    columns = (Column("commit"), *right("value", "sessions"), Column("subject", names=True, drop=1))
+    points = tuple(track.points(max(len(track) - _LAST, 0)))
+    measured = [math.exp(point.value) for point in points]
+    told = [factor(v) for v in measured] if track.anchored else values(measured, series.unit)
+    rows = (
+        (brief_commit(point.commit.sha), shown, str(len(point.values)), point.commit.subject)
+        for point, shown in zip(points, told, strict=True)
     )
-    points = tuple(track.points(max(len(track) - last, 0)))
-
-    def rows() -> Iterator[tuple[Cell, ...]]:
-        measured = [math.exp(point.value) for point in points]
-        told = [factor(v) for v in measured] if track.anchored else values(measured, series.unit)
-        for point, shown in zip(points, told, strict=True):
-            yield (
-                Cell(brief_commit(point.commit.sha)),
-                Cell(shown),
-                Cell(str(len(point.values))),
-                Cell(point.commit.subject),
-            )
-
     title = f"{series.key.benchmark} ({series.key.metric}), {basis}: {plural(len(track), 'commit')}"
     spark = Text("  " + sparkline(track.level.tolist()))
     out = len(track) - len(points)
     query = f"speedproof history query {quote(series.key.benchmark)} --all"
     notes = (Text(f"... {plural(out, 'earlier commit')}: {query}"),) if out else ()
-    return Report(title, (spark,), (Table.of(columns, rows()),), notes)
+    return Report(title, (spark,), (Table.of(columns, rows),), notes)
 
 
 def measured_report(rows: Sequence[QueriedSample], store: str, many: int) -> Report:
@@ -241,27 +222,25 @@ def measured_report(rows: Sequence[QueriedSample], store: str, many: int) -> Rep
     columns = (
         Column("commit"),
         Column("benchmark", names=True),
-        Column("median", right=True),
-        Column("95 % interval", right=True, drop=3),
-        Column("n", right=True, drop=2),
+        *right("median"),
+        *right("95 % interval", drop=3),
+        *right("n", drop=2),
         Column("measured", drop=1),
         Column("machine", names=True, drop=4),
     )
-
-    def cells() -> Iterator[tuple[Cell, ...]]:
-        for row in rows:
-            bounds = [format_value(v, row.unit) for v in (row.low, row.high) if v is not None]
-            name = row.benchmark + ("" if row.metric == "time" else f" ({row.metric})")
-            told = (
-                brief_commit(row.commit),
-                name,
-                format_value(row.median, row.unit),
-                " to ".join(bounds),
-                str(row.n),
-            )
-            yield tuple(Cell(text) for text in (*told, row.started[:16].replace("T", " "), row.machine))
-
+    cells = (
+        (
+            brief_commit(row.commit),
+            of_what(row.benchmark, row.metric),
+            format_value(row.median, row.unit),
+            " to ".join(format_value(v, row.unit) for v in (row.low, row.high) if v is not None),
+            str(row.n),
+            row.started[:16].replace("T", " "),
+            row.machine,
+        )
+        for row in rows
+    )
     count = plural(many, "sample")
     kept = "" if len(rows) == many else f", the last {len(rows)} (--all, or -o rows.csv)"
-    table = (Table.of(columns, cells()),) if rows else ()
+    table = (Table.of(columns, cells),) if rows else ()
     return Report(f"history in {store}", (Text(f"{count}{kept}", "strong"),), table, command="history query")

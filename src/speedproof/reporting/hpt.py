@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -14,8 +14,20 @@ from speedproof.protocols.machine_speeds import MachineSpeeds
 from speedproof.protocols.results import Caveat
 from speedproof.reporting.caveats import caveats as told_caveats
 from speedproof.reporting.caveats import two_speeds
-from speedproof.reporting.model import Cell, Column, Report, Row, Style, Table, Text, folded
-from speedproof.reporting.names import common_prefix, labels, spoken
+from speedproof.reporting.model import (
+    Cell,
+    Column,
+    Report,
+    Row,
+    Style,
+    Table,
+    Text,
+    folded,
+    hint_of_all,
+    right,
+    row_of,
+)
+from speedproof.reporting.names import benchmark_column, labels, spoken
 from speedproof.reporting.numbers import percent, plural, pvalue, values
 
 if TYPE_CHECKING:
@@ -72,7 +84,6 @@ def report(
     if details or asked:
         sections.append(_claims(claims, old, new))
     table = _benchmarks(result, reference, candidate, medians, folds=not everything)
-    folds = any(row.folded for row in table.rows)
     return Report(
         f"{candidate} against {reference}: HPT",
         (
@@ -84,7 +95,7 @@ def report(
         (table,),
         tuple(notes),
         (
-            *(("--all: every benchmark",) if folds else ()),
+            *hint_of_all("benchmark", table),
             *(() if details else ("--details: tests, bounds, claims",)),
         ),
         tuple(sections),
@@ -101,34 +112,32 @@ def _benchmarks(result: Hpt, reference: str, candidate: str, medians: Medians, *
     order = [Winner.CANDIDATE, Winner.REFERENCE, Winner.TIE]
     if result.winner is Winner.REFERENCE:
         order[:2] = order[1::-1]
-    prefix = common_prefix([b.benchmark for b in result.benchmarks])
+    column, named = benchmark_column([b.benchmark for b in result.benchmarks])
     ordered = sorted(result.benchmarks, key=lambda b: (order.index(b.winner), -abs(b.difference)))
     rows = [
-        _row(b, shown[b.winner], medians.get(b.benchmark), prefix, given=result.scores == AS_GIVEN)
+        _row(
+            b, named(b.benchmark), shown[b.winner], medians.get(b.benchmark), given=result.scores == AS_GIVEN
+        )
         for b in ordered
     ]
-    columns = (
-        Column(f"{prefix}…" if prefix else "", names=True),
-        *(Column(name, right=True) for name in names),
-        Column("better"),
-        Column("p", right=True, drop=1),
-    )
-    return Table(columns, folded(rows, shown[order[0]], shown[order[1]]) if folds else tuple(rows))
+    columns = (column, *right(*names), Column("better"), *right("p", drop=1))
+    clear = (shown[order[0]], shown[order[1]])
+    return Table.of(columns, folded(rows, *clear, everything=not folds))
 
 
 def _row(
-    b: HptBenchmark, winner: str, medians: tuple[float, float, str] | None, prefix: str, *, given: bool
+    b: HptBenchmark, name: Cell, winner: str, medians: tuple[float, float, str] | None, *, given: bool
 ) -> Row:
     sides = values(medians[:2], medians[2]) if medians else ["-", "-"]
     size = abs(b.difference)
     by = f"{size:.3g}" if given else percent(size)
     if not math.isfinite(100 * size):
         by = "far"  # more than a double holds
-    told = "tie" if b.winner is Winner.TIE else f"{winner} by {by}"
+    tie = b.winner is Winner.TIE
+    told = "tie" if tie else f"{winner} by {by}"
     p = pvalue(min(b.pvalue_candidate, b.pvalue_reference)) if b.level is not None else "-"
-    cells = (Cell(b.benchmark[len(prefix) :], "strong"), *map(Cell, sides), Cell(told, _STYLES[b.winner]))
-    kind = "ties" if b.winner is Winner.TIE else winner
-    return Row((*cells, Cell(p)), b.benchmark, message=told, kind=kind)
+    kind = "ties" if tie else winner
+    return row_of(name, *sides, Cell(told, _STYLES[b.winner]), p, name=b.benchmark, message=told, kind=kind)
 
 
 def _speedup(found: RSpeedup) -> str:
@@ -149,44 +158,43 @@ def _bounds(result: Hpt) -> Report:
     """The speedups with all digits: up to which factor all pass and, where more do beyond it, the last of them."""
     alike = all(s.certified == s.supremum for s in result.speedups)
     titles = ["confidence", "speedup", "all pass up to", *([] if alike else ["last that passes"])]
-
-    def rows() -> Iterator[tuple[Cell, ...]]:
-        for s in result.speedups:
-            exact = ["none" if v is None else f"{v:.6g}" for v in (s.certified, s.supremum)]
-            told = (percent(s.confidence, 4), _speedup(s), *exact)
-            yield tuple(map(Cell, told[: len(titles)]))
-
-    return Report("Speedups", (), (Table.of(tuple(Column(t, right=True) for t in titles), rows()),))
+    rows = (
+        (
+            percent(s.confidence, 4),
+            _speedup(s),
+            *("none" if v is None else f"{v:.6g}" for v in (s.certified, s.supremum)[: len(titles) - 2]),
+        )
+        for s in result.speedups
+    )
+    return Report("Speedups", (), (Table.of(right(*titles), rows),))
 
 
 def _claims(found: HptClaims, old: str, new: str) -> Report:
     """How sure HPT is of the speedups that others state."""
     ahead, behind = (new, old) if found.candidate_wins else (old, new)
-    columns = ("speedup by", "speedup", "confidence", f"short of {percent(found.confidence, 4)}", "error")
-    t = (
-        f"Paired t test: confidence {_floored(found.t_confidence)} that {ahead} is better."
-        if not math.isnan(found.t_confidence)
-        else "The paired t test needs two benchmarks."
-    )
+    columns = right("speedup", "confidence", f"short of {percent(found.confidence, 4)}", "error")
+    t = f"Paired t test: confidence {_floored(found.t_confidence)} that {ahead} is better."
+    if math.isnan(found.t_confidence):
+        t = "The paired t test needs two benchmarks."
     return Report(
         f"How sure HPT is of other speedups of {ahead} over {behind}",
         (),
-        (Table.of(tuple(Column(c, right=i > 0) for i, c in enumerate(columns)), map(_claim, found.claims)),),
+        (Table.of((Column("speedup by"), *columns), map(_claim, found.claims)),),
         (Text(f"Error: against the speedup that HPT certifies. {t}", "dim"),),
     )
 
 
-def _claim(claim: HptClaim) -> tuple[Cell, ...]:
+def _claim(claim: HptClaim) -> tuple[Cell | str, ...]:
     method = "--speedup" if claim.method == "asked" else claim.method
     if claim.speedup is None:
-        return Cell(method), Cell("none"), Cell("-"), Cell("-"), Cell("-")
+        return method, "none", "-", "-", "-"
     short = claim.loss > 0
     return (
-        Cell(method),
-        Cell(f"{claim.speedup:.4g}"),
-        Cell(_floored(claim.confidence)),
+        method,
+        f"{claim.speedup:.4g}",
+        _floored(claim.confidence),
         Cell(f"{100 * claim.loss:.1f} points" if short else "no", "warning" if short else ""),
-        Cell("-" if math.isnan(claim.error) else f"{100 * claim.error:+.1f} %"),
+        "-" if math.isnan(claim.error) else f"{100 * claim.error:+.1f} %",
     )
 
 

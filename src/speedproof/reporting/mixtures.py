@@ -12,12 +12,24 @@ from speedproof.data.units import format_value, format_values
 from speedproof.mixture.analysis import ALPHA, Analysis
 from speedproof.mixture.asked import Answered, Indices, Models, Questions
 from speedproof.mixture.modes import FEW_RUNS
-from speedproof.reporting.model import MANY, Cell, Column, Report, Row, Table, Text, folded
+from speedproof.reporting.model import (
+    MANY,
+    Cell,
+    Column,
+    Report,
+    Table,
+    Text,
+    folded,
+    hint_of_all,
+    right,
+    row_of,
+)
 from speedproof.reporting.names import labels, spoken
 from speedproof.reporting.numbers import case_share, percent, plural, pvalue
 from speedproof.stats.scaling import usual
 
 _BARS = " ▁▂▃▄▅▆▇█"
+_BINS = 44
 _REJECTED, _SEVERAL, _ONE = "without a fit", "with several modes", "with one mode"
 _ORDERS = {
     "blocks": "in blocks: drift, frequency or neighbours",
@@ -45,26 +57,18 @@ def report(
     kinds = [_kind(a) for *_, a in models]
     several = sum(len(_modes(a)) > 1 for *_, a in models)
     tested = sum(a.test is not None for *_, a in models)
-    fits = (
-        "not tested"
-        if not tested
-        else f"{kinds.count(_REJECTED) or 'none'} rejected (risk {percent(ALPHA)} each)"
-    )
+    fits = f"{kinds.count(_REJECTED) or 'none'} rejected (risk {percent(ALPHA)} each)"
     has = f"{several or 'None'} of {len(models)} samples {'has' if several < 2 else 'have'}"
     table = _samples(models, asked, answers)
-    rows = table.rows if everything else folded(table.rows, _REJECTED, _SEVERAL)
-    hints = ["--all: every sample"] if any(row.folded for row in rows) else []
+    rows = folded(table.rows, _REJECTED, _SEVERAL, everything=everything)
+    table = Table(table.columns, tuple(rows))
+    meant = f"Mode: a peak of {FEW_RUNS} runs or more. K: components of one deviation (E) or more (V)."
     return Report(
         "Gaussian mixtures",
-        (Text(f"{has} several modes; fits: {fits}", "strong"),),
-        (Table(table.columns, rows),),
-        (
-            Text(
-                f"Mode: a peak of {FEW_RUNS} runs or more. K: components of one deviation (E) or more (V).",
-                "dim",
-            ),
-        ),
-        tuple(hints) if details else (*hints, "--details: components"),
+        (Text(f"{has} several modes; fits: {fits if tested else 'not tested'}", "strong"),),
+        (table,),
+        (Text(meant, "dim"),),
+        (*hint_of_all("sample", table), *(() if details else ("--details: components",))),
         (
             *(
                 _one(*model, answered)
@@ -102,16 +106,16 @@ def _samples(models: Models, asked: Questions, answers: Sequence[Answered]) -> T
     versions = list(dict.fromkeys(version for _, version, *_ in models))
     # The commands of one file are versions and benchmarks at once.
     what = "command" if any(" " in name for name in versions) else "version"
-    columns = [
+    columns = (
         Column("benchmark", names=True),
         Column(what, names=True),
         Column("modes"),
         Column("fit"),
         Column("order", drop=2),
-        Column("K", right=True, drop=3),
-        Column("runs", right=True, drop=1),
+        *right("K", drop=3),
+        *right("runs", drop=1),
         *_asked_columns(asked),
-    ]
+    )
     order = (_REJECTED, _SEVERAL, _ONE)
     # Of few samples the order of the files says more than any other.
     key = (lambda m: order.index(_kind(m[0][3]))) if len(models) > MANY else (lambda m: 0)
@@ -125,38 +129,29 @@ def _samples(models: Models, asked: Questions, answers: Sequence[Answered]) -> T
         told = ", ".join(f"{p} {case_share(s)}" for p, (_, s) in zip(places, modes, strict=True)) or "none"
         brief = ", ".join(places) or "none"
         kind = a.order.kind
-        cells = (
+        row = row_of(
             Cell(benchmark, "strong"),
-            Cell(short[version]),
+            short[version],
             Cell(told, shorter=(brief, plural(len(modes), "mode"))),
             _fit(a),
             Cell(kind, "warning" if kind in _ORDERS else ""),
-            Cell(f"{len(a.components)}{a.kind if a.kind != 'X' else ''}"),
-            Cell(str(a.n)),
-            *map(Cell, _answered(sample, answered)),
+            f"{len(a.components)}{a.kind if a.kind != 'X' else ''}",
+            str(a.n),
+            *_answered(sample, answered),
+            name=f"{benchmark} ({version})",
+            message=told,
+            kind=_kind(a),
         )
-        rows.append(Row(cells, f"{benchmark} ({version})", message=told, kind=_kind(a)))
-    return _without_repeats(Table(tuple(columns), tuple(rows)))
-
-
-def _without_repeats(table: Table) -> Table:
-    """Without the benchmarks or the versions where there is only one of them."""
-    kept = [
-        i
-        for i, column in enumerate(table.columns)
-        if not column.names or len({row.cells[i].text for row in table.rows}) > 1
-    ]
-    if kept and not any(table.columns[i].names for i in kept):
-        kept.insert(0, 0)
-    rows = (Row(tuple(r.cells[i] for i in kept), r.name, message=r.message, kind=r.kind) for r in table.rows)
-    return Table(tuple(table.columns[i] for i in kept), tuple(rows))
+        rows.append(row)
+    # Without the benchmarks or the versions where there is only one of them.
+    repeated = [i for i in (0, 1) if len({row.cells[i].text for row in rows}) == 1]
+    repeated = repeated[len(repeated) == 2 :]
+    return Table.of(columns, rows).of_columns([i for i in range(len(rows[0].cells)) if i not in repeated])
 
 
 def _asked_columns(asked: Questions) -> Iterator[Column]:
-    for p in asked.quantiles:
-        yield Column(f"{100 * p:g} % quantile", right=True)
-    for v, unit in asked.below:
-        yield Column(f"P[X <= {format_value(v, unit)}]", right=True)
+    yield from right(*(f"{100 * p:g} % quantile" for p in asked.quantiles))
+    yield from right(*(f"P[X <= {format_value(v, unit)}]" for v, unit in asked.below))
 
 
 def _answered(sample: Sample, found: Answered) -> Iterator[str]:
@@ -183,11 +178,8 @@ def _one(
     if a.test is not None and a.test.drawn is not None:
         notes.append(Text(f"Tested on {a.test.drawn:,} of the {a.n:,} values, drawn at random."))
     if a.resolution is not None:
-        notes.append(
-            Text(
-                f"Values lie on a grid of {format_value(a.resolution, sample.unit)}; fit and test know of it."
-            )
-        )
+        grid = format_value(a.resolution, sample.unit)
+        notes.append(Text(f"Values lie on a grid of {grid}; fit and test know of it."))
     if asked:
         titles = (column.title for column in _asked_columns(asked))
         answered = zip(titles, _answered(sample, answers), strict=True)
@@ -204,16 +196,15 @@ def _components(sample: Sample, a: Analysis) -> Table:
     means = format_values([c.mean for c in a.components], sample.unit, 5)
     sds = format_values([c.sd for c in a.components], sample.unit, 3)
     rows = (
-        (Cell(str(k)), Cell(f"{100 * c.weight:.1f} %"), Cell(mean), Cell(sd))
+        (str(k), f"{100 * c.weight:.1f} %", mean, sd)
         for k, (c, mean, sd) in enumerate(zip(a.components, means, sds, strict=True), start=1)
     )
-    titles = ("component", "weight", "mean", "deviation")
-    return Table.of(tuple(Column(title, right=True) for title in titles), rows)
+    return Table.of(right("component", "weight", "mean", "deviation"), rows)
 
 
-def _histogram(sample: Sample, bins: int = 44) -> str:
+def _histogram(sample: Sample) -> str:
     """One line of block characters between the smallest and the largest value."""
-    counts, _ = np.histogram(usual(sample.values), bins=bins)
+    counts, _ = np.histogram(usual(sample.values), bins=_BINS)
     heights = np.ceil(counts / counts.max() * (len(_BARS) - 1)).astype(int)
     low, high = format_values([float(sample.values.min()), float(sample.values.max())], sample.unit)
     return f"{low} |{''.join(_BARS[h] for h in heights)}| {high}"
@@ -230,23 +221,22 @@ def _metrics(asked: Questions, models: Models, indices: Sequence[Indices | None]
 def _metrics_of(key: Key, group: Sequence[tuple[str, str, Indices]], delta: float, unit: str) -> Report:
     base = group[0][1]
     rows = [
-        (
+        row_of(
             Cell(name, "strong"),
-            Cell(versus.other),
-            *(Cell(format_value(gap, base, 3)) for gap in versus.gap),
-            *(Cell(f"{below:.4f}") for below in versus.below),
+            versus.other,
+            *(format_value(gap, base, 3) for gap in versus.gap),
+            *(f"{below:.4f}" for below in versus.below),
         )
         for name, _, found in group
         for versus in found.versus
     ]
     ahead = f" + {format_value(delta, unit or base)}" if delta else ""
-    titles: tuple[str, ...] = ("I1 = E|X-Y|", "mixtures", f"I2 = P[X < Y{ahead}]", "mixtures")
-    columns = (Column("X", names=True), Column("Y", names=True), *(Column(t, right=True) for t in titles))
-    own = [
-        (Cell(name, "strong"), *(Cell(f"{least:.4f}") for least in found.least), Cell(str(found.peaks)))
+    titles = right("I1 = E|X-Y|", "mixtures", f"I2 = P[X < Y{ahead}]", "mixtures")
+    pairs = Table.of((Column("X", names=True), Column("Y", names=True), *titles), rows)
+    own = (
+        row_of(Cell(name, "strong"), *(f"{least:.4f}" for least in found.least), str(found.peaks))
         for name, _, found in group
-    ]
-    titles = ("I3 = P[X < all others]", "mixtures", "I4 = peaks")
-    versions = (Column("version", names=True), *(Column(t, right=True) for t in titles))
-    tables = (*((Table.of(columns, iter(rows)),) if rows else ()), Table.of(versions, iter(own)))
+    )
+    titles = right("I3 = P[X < all others]", "mixtures", "I4 = peaks")
+    tables = (*((pairs,) if rows else ()), Table.of((Column("version", names=True), *titles), own))
     return Report(f"{key.benchmark}: I1 to I4, counted in the samples and by the mixtures", (), tables)

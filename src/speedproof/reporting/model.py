@@ -7,15 +7,16 @@ carrier of it: every coloured cell says in words what its colour says.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from speedproof.stats.estimate import Estimate
 
+_Kind = TypeVar("_Kind", bound=str)
 Value = str | int | float | None
 Style = Literal["", "good", "bad", "warning", "dim", "strong"]
 Outcome = Literal["", "passed", "failed", "undecided"]
@@ -78,9 +79,18 @@ class Table(Struct, frozen=True):
     repeats: int = 0  # columns that find no room go below, so many first ones before them; 0: they go
 
     @classmethod
-    def of(cls, columns: tuple[Column, ...], cells: Iterator[tuple[Cell, ...]], title: str = "") -> Table:
-        """A table of cells alone, each row named by its first."""
-        return cls(columns, tuple(Row(row, name=row[0].text) for row in cells), title)
+    def of(cls, columns: Iterable[Column], rows: Iterable[Row | Iterable[Cell | str]], **more: Any) -> Table:
+        """A table without the columns that say nothing; rows of cells alone are named by their first."""
+        titled = tuple(columns)
+        found = [row if isinstance(row, Row) else row_of(*row) for row in rows]
+        table = cls(titled, tuple(found), **more)
+        told = [i for i, c in enumerate(titled) if c.title or any(row.cells[i].text for row in found)]
+        return table.of_columns(told) if len(told) < len(titled) else table
+
+    def of_columns(self, kept: Sequence[int]) -> Table:
+        """Only some of the columns, in this order."""
+        rows = tuple(replace(row, cells=tuple(row.cells[i] for i in kept)) for row in self.rows)
+        return replace(self, columns=tuple(self.columns[i] for i in kept), rows=rows)
 
 
 class Records(Struct, frozen=True):
@@ -112,23 +122,39 @@ class Report(Struct, frozen=True):
             yield from section.every()
 
 
+def row_of(*cells: Cell | str, name: str | None = None, **more: Any) -> Row:
+    """A row of cells; named by the first of them unless it is told."""
+    found = tuple(Cell(c) if isinstance(c, str) else c for c in cells)
+    return Row(found, found[0].text if name is None else name, **more)
+
+
+def right(*titles: str, drop: int = 0) -> Iterator[Column]:
+    """Columns of numbers."""
+    return (Column(title, right=True, drop=drop) for title in titles)
+
+
 MANY = 12
 """Rows from which on only the clearest are shown."""
 _SHOWN = 5
 
 
-def folded(rows: Sequence[Row], *clear: str) -> tuple[Row, ...]:
+def most_of(counts: Mapping[_Kind, int]) -> dict[_Kind, int]:
+    """How many of each kind are shown: more of one where the others have few."""
+    total = sum(counts.values())
+    return {kind: max(_SHOWN, 2 * _SHOWN - (total - own)) for kind, own in counts.items()}
+
+
+def folded(rows: Sequence[Row], *clear: str, everything: bool = False) -> Sequence[Row]:
     """Of more than a dozen rows, in order, only the first of the kinds that are clear stay open."""
-    if len(rows) <= MANY:
-        return tuple(rows)
-    counts = {kind: sum(row.kind == kind for row in rows) for kind in clear}
-    room = {k: max(_SHOWN, 2 * _SHOWN - sum(n for other, n in counts.items() if other != k)) for k in clear}
+    if len(rows) <= MANY or everything:
+        return rows
+    room = most_of({kind: sum(row.kind == kind for row in rows) for kind in clear})
     found = []
     for row in rows:
         left = room.get(row.kind, 0)
         room[row.kind] = left - 1
         found.append(replace(row, folded=left <= 0))
-    return tuple(found)
+    return found
 
 
 def grouped(rows: Sequence[Row]) -> Iterator[tuple[str, bool, list[Row]]]:
@@ -136,3 +162,9 @@ def grouped(rows: Sequence[Row]) -> Iterator[tuple[str, bool, list[Row]]]:
     for (folded, kind), group in groupby(rows, lambda row: (row.folded, row.kind if row.folded else "")):
         found = list(group)
         yield kind, folded and len(found) > 1, found
+
+
+def hint_of_all(what: str, *tables: Table, hides: bool = False) -> tuple[str, ...]:
+    """How to see every row, where some are counted instead of shown."""
+    hides = hides or any(hidden for table in tables for _, hidden, _ in grouped(table.rows))
+    return (f"--all: every {what}",) if hides else ()

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from speedproof.data.units import format_value, format_values
 from speedproof.protocols.modes import ModeComparison
-from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text, folded
-from speedproof.reporting.names import common_prefix, labels
+from speedproof.reporting.model import Cell, Column, Report, Table, Text, folded, right, row_of
+from speedproof.reporting.names import benchmark_column, labels
 from speedproof.reporting.numbers import percent
 from speedproof.reporting.words import interval
 
@@ -26,25 +26,23 @@ def report(
     kinds = [_kind(c) for c in found]
     counts = ", ".join(f"{kinds.count(kind)} {kind}" for kind in _KINDS if kind in kinds)
     counts = counts or "none; a mixture takes ten runs (processes) of each that are positive and differ"
-    prefix = common_prefix([c.benchmark for c in found])
+    column, named = benchmark_column([c.benchmark for c in found])
     columns = (
-        Column(f"{prefix}…" if prefix else "", names=True),
+        column,
         *(Column(f"modes of {name}", brief=name) for name in labels(versions, 14)),
         Column("what changed"),
-        Column("E|X-Y|", right=True, drop=1),
-        Column("P[Y<X]", right=True, drop=2),
+        *right("E|X-Y|", drop=1),
+        *right("P[Y<X]", drop=2),
     )
     rows = [
-        Row(
-            (
-                Cell(c.benchmark[len(prefix) :], "strong"),
-                _places(c.reference_modes, c.unit),
-                _places(c.candidate_modes, c.unit),
-                Cell(_change(c), "strong" if _kind(c) == "changed" else "dim"),
-                Cell(format_value(c.gap, c.unit, 3)),
-                Cell(f"{c.candidate_lower:.2f}"),
-            ),
-            c.benchmark,
+        row_of(
+            named(c.benchmark),
+            _places(c.reference_modes, c.unit),
+            _places(c.candidate_modes, c.unit),
+            Cell(_change(c), "strong" if _kind(c) == "changed" else "dim"),
+            format_value(c.gap, c.unit, 3),
+            f"{c.candidate_lower:.2f}",
+            name=c.benchmark,
             message=c.conclusion,
             kind=_kind(c),
         )
@@ -55,7 +53,7 @@ def report(
     return Report(
         f"{new} against {old}: modes",
         (Text(f"Modes of {new} against {old}: {counts}", "strong", risk),),
-        (Table(columns, tuple(rows) if everything else folded(rows, "changed")),) if rows else (),
+        (Table.of(columns, folded(rows, "changed", everything=everything)),) if rows else (),
         tuple(notes),
         command="compare",
         data=tuple(found),

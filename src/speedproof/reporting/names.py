@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from speedproof.data.names import enumerate_names
 from speedproof.reporting.cells import cut_left, cut_right, visible, width_of
+from speedproof.reporting.model import Cell, Column
 
-__all__ = ["common_prefix", "enumerate_names", "labels", "nicknames", "shortened", "spoken"]
+__all__ = [
+    "benchmark_column",
+    "called",
+    "common_prefix",
+    "enumerate_names",
+    "labels",
+    "nicknames",
+    "short_names",
+    "shortened",
+    "spoken",
+]
 
 _BOUNDARY = re.compile(r"\.(?!\d)|[/:\\_\-\s]")
 _SPACE = re.compile(r"\s")
@@ -37,6 +48,13 @@ def common_prefix(names: Sequence[str]) -> str:
     return first[: ends[-1]] if ends and ends[-1] >= 4 else ""
 
 
+def benchmark_column(names: Sequence[str]) -> tuple[Column, Callable[[str], Cell]]:
+    """The column of benchmarks, which has in its title what all names begin with, and the cell of each."""
+    prefix = common_prefix(names)
+    column = Column(f"{prefix}…" if prefix else "", names=True)
+    return column, lambda name: Cell(name[len(prefix) :], "strong")
+
+
 def shortened(names: Sequence[str], width: int) -> list[str]:
     """Names of at most a width, distinct wherever they were."""
     found = {name: name for name in names}
@@ -59,6 +77,11 @@ def shortened(names: Sequence[str], width: int) -> list[str]:
 def spoken(names: Sequence[str]) -> list[str]:
     """Names of versions as sentences and rows tell them: those of commands may be longer."""
     return labels(names, _FILES, _COMMANDS)
+
+
+def called(names: Sequence[str]) -> dict[str, str]:
+    """By name, how sentences and rows tell it."""
+    return dict(zip(names, spoken(names), strict=True))
 
 
 def short_names(versions: Iterable[str]) -> dict[str, str]:

@@ -10,14 +10,12 @@ from msgspec.structs import replace
 from speedproof.data.units import scale_of
 from speedproof.protocols.results import Comparison, Verdict
 from speedproof.protocols.suite import SuiteComparison
-from speedproof.protocols.summaries import Summary
 from speedproof.reporting.caveats import beside_medians, failed, undermining
-from speedproof.reporting.model import Cell, Column, Outcome, Report, Row, Table, Text
+from speedproof.reporting.model import Cell, Column, Outcome, Report, Table, Text, right, row_of
 from speedproof.reporting.names import nicknames, spoken
 from speedproof.reporting.numbers import values
-from speedproof.reporting.words import STYLES, chance, named, proof, several, verdict
+from speedproof.reporting.words import CHANGED, STYLES, chance, named, proof, several, spread, verdict
 
-_CHANGED = (Verdict.FASTER, Verdict.SLOWER)
 OUTCOMES: dict[Verdict, Outcome] = {
     Verdict.FASTER: "passed",
     Verdict.EQUIVALENT: "passed",
@@ -30,10 +28,6 @@ def report(result: SuiteComparison, head: Comparison) -> Report:
     """One benchmark: a sentence, both sides in numbers, the chance of a faster run."""
     old, new = spoken([result.reference, result.candidate])
     head = named(head, old, new)
-    lost = [kind.title for kind in failed([head], undermining=False) if kind.undermines != "nothing"]
-    others = any(not c.held and c.kind.undermines != "nothing" for o in result.comparisons for c in o.checks)
-    held = "All checks of the typical run hold." if others else "All checks hold."
-    held = f"Not met: {', '.join(lost)}." if lost else "" if head.failed_checks else held
     undermined = tuple(undermining([head]))
     return Report(
         "",
@@ -42,11 +36,21 @@ def report(result: SuiteComparison, head: Comparison) -> Report:
         (
             *_chances(result, head),
             *_opposed(result, head, old, new),
-            *beside_medians([head] if head.verdict in _CHANGED else ()),
-            *(undermined or ((Text(held, "dim"),) if head.checks and held else ())),
+            *beside_medians([head] if head.verdict in CHANGED else ()),
+            *(undermined or _held(result, head)),
         ),
         ("Why: --explain", "Page: --html report.html"),
     )
+
+
+def _held(result: SuiteComparison, head: Comparison) -> Iterator[Text]:
+    """Whether its checks hold, and whether those of other protocols do, where nothing undermines it."""
+    lost = [kind.title for kind in failed([head], undermining=False) if kind.undermines != "nothing"]
+    others = any(not c.held and c.kind.undermines != "nothing" for o in result.comparisons for c in o.checks)
+    if lost:
+        yield Text(f"Not met: {', '.join(lost)}.", "dim")
+    elif head.checks and not head.failed_checks:
+        yield Text("All checks of the typical run hold." if others else "All checks hold.", "dim")
 
 
 def _sides(head: Comparison, margin: float | None) -> Table:
@@ -57,52 +61,29 @@ def _sides(head: Comparison, margin: float | None) -> Table:
     medians = values([s.median for s in sides], unit, scale=scale)
     columns = (
         Column(head.benchmark, names=True),
-        Column("median", right=True),
-        Column("mean", right=True),
-        Column("min", right=True, drop=1),
-        Column("max", right=True, drop=2),
-        Column(several(head.repeated), right=True),
+        *right("median", "mean"),
+        *right("min", drop=1),
+        *right("max", drop=2),
+        *right(several(head.repeated)),
     )
     rows = []
     for side, median in zip(sides, medians, strict=True):
-        mean, least, most = (
-            values([v], unit, scale=scale)[0] for v in (side.mean, side.minimum, side.maximum)
-        )
-        spread = _spread(side)
-        ends = (text.removesuffix(scale[1]).rstrip() for text in (least, most))
-        rows.append(
-            Row(
-                (
-                    Cell(side.label, "strong"),
-                    Cell(median),
-                    Cell(f"{mean}{spread}", shorter=(mean,)),
-                    *map(Cell, ends),
-                    Cell(
-                        str(side.n) if side.n == side.observations else f"{side.n} ({side.observations} runs)"
-                    ),
-                ),
-                name=side.label,
-            )
-        )
+        mean, *ends = (values([v], unit, scale=scale)[0] for v in (side.mean, side.minimum, side.maximum))
+        runs = str(side.n) if side.n == side.observations else f"{side.n} ({side.observations} runs)"
+        told = Cell(f"{mean}{spread(side)}", shorter=(mean,))
+        ends = [end.removesuffix(scale[1]).rstrip() for end in ends]
+        rows.append(row_of(Cell(side.label, "strong"), median, told, *ends, runs))
     # The second row is the one that is judged.
-    judged = replace(
-        rows[1], name=head.benchmark, outcome=OUTCOMES[head.verdict], message=sentence(head, margin)
+    outcome, message = OUTCOMES[head.verdict], sentence(head, margin)
+    return Table.of(
+        columns, (rows[0], replace(rows[1], name=head.benchmark, outcome=outcome, message=message))
     )
-    return Table(columns, (rows[0], judged))
 
 
 def sentence(head: Comparison, margin: float | None) -> str:
     """The verdict with its proof."""
     told = proof(head)
     return f"{verdict(head, margin)}; {told}" if told else verdict(head, margin)
-
-
-def _spread(side: Summary) -> str:
-    """The standard deviation as a share of the mean, beside which it stands."""
-    if math.isnan(side.deviation) or not side.mean > 0:
-        return ""
-    spread = side.deviation / side.mean
-    return f" ± {100 * spread:.{0 if spread >= 0.0995 else 1}f} %"
 
 
 def _chances(result: SuiteComparison, head: Comparison) -> Iterator[Text]:
@@ -142,8 +123,7 @@ def opposite(comparisons: Sequence[Comparison], head: Comparison) -> list[Compar
 def turned(head: Comparison) -> bool:
     """Whether the medians that stand beside the verdict point the other way."""
     old, new = head.reference.median, head.candidate.median
-    s = head.speedup.value
-    if head.verdict not in (Verdict.FASTER, Verdict.SLOWER) or not (old > 0 and new > 0 and s > 0):
+    if head.verdict not in CHANGED or not all(v > 0 for v in (old, new, head.speedup.value)):
         return False
     higher = head.reference.higher_is_better
     rate = head.reference.unit.endswith("/s") if higher is None else higher

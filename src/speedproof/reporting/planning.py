@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from speedproof.data.units import format_value
 from speedproof.protocols.planning import RunPlan
-from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text
+from speedproof.reporting.model import Column, Report, Table, Text, right
 from speedproof.reporting.numbers import percent, plural
 
 
@@ -17,22 +17,14 @@ def report(plan: RunPlan) -> Report:
         if small
         else f"{plural(plan.runs_per_build, 'run')} of each build give most for their time."
     )
-    columns = (
-        Column("to prove"), Column("builds", right=True), Column("building", right=True),
-        Column("measuring", right=True), Column("options"),
-    )  # fmt: skip
-    rows = tuple(
-        Row(
-            (
-                Cell(f"{size.speedup:g}x"),
-                Cell(str(size.builds) if size.builds else "too many"),
-                Cell(_duration(size.building) if size.builds else "-"),
-                Cell(_duration(size.measuring) if size.builds else "-"),
-                Cell(f"--builds {size.builds} --runs {plan.runs_per_build}" if size.builds else ""),
-            )
-        )
-        for size in plan.sizes
-    )
+    columns = (Column("to prove"), *right("builds", "building", "measuring"), Column("options"))
+    rows = []
+    for size in plan.sizes:
+        known = (
+            str(size.builds), _duration(size.building), _duration(size.measuring),
+            f"--builds {size.builds} --runs {plan.runs_per_build}",
+        )  # fmt: skip
+        rows.append((f"{size.speedup:g}x", *(known if size.builds else ("too many", "-", "-", ""))))
     notes = (
         Text(
             f"Pilot ({pilot}): builds vary by {percent(plan.between)}, runs of one build by "
@@ -40,15 +32,12 @@ def report(plan: RunPlan) -> Report:
             f"a run {_duration(plan.run_seconds)}.",
             "dim",
         ),
-        Text(
-            "About 8 of 10 sessions of a size prove a speedup that large. A pilot knows it roughly.",
-            "dim",
-        ),
+        Text("About 8 of 10 sessions of a size prove a speedup that large. A pilot knows it roughly.", "dim"),
     )
     return Report(
         "",
         (Text(told, "strong"),),
-        () if small else (Table(columns, rows),),
+        () if small else (Table.of(columns, rows),),
         notes,
         command="run",
         data=(plan,),

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from speedproof.data.suite import Key
 from speedproof.mixture.modes import FEW_RUNS
 from speedproof.protocols.run_ranking import RankedRun, RunRanking
-from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text, folded
-from speedproof.reporting.names import common_prefix, labels, spoken
+from speedproof.reporting.caveats import risk_of_many
+from speedproof.reporting.model import Cell, Column, Report, Table, Text, folded, hint_of_all, right, row_of
+from speedproof.reporting.names import benchmark_column, called, labels
 from speedproof.reporting.numbers import case_share, percent, plural, values
 from speedproof.stats.estimate import Estimate
 
@@ -33,15 +34,13 @@ def report(
     several = len(found) > 1
     made = _suite(found, versions, everything=everything) if several else _benchmark(found[0])
     sections = tuple(_details(one) for one in found) if details else ()
-    hints = ["--all: every benchmark"] if any(row.folded for row in made.tables[-1].rows) else []
-    if not details:
-        hints.append("--details: modes, mixtures, warnings")
+    more = () if details else ("--details: modes, mixtures, warnings",)
     return Report(
         made.title,
         made.headline,
         made.tables,
         (*([Text(note, "dim")] if note else []), *made.notes),
-        tuple(hints),
+        (*hint_of_all("benchmark", made.tables[-1]), *more),
         sections,
         command="rank",
         data=found,
@@ -65,20 +64,20 @@ def _places(one: Ranked, title: Column) -> Table:
     means = values([v.mean for v in ranking.versions], unit)
     names = _names(ranking).values()
     columns = (
-        Column("place", right=True),
+        *right("place"),
         title,
-        Column("median", right=True),
-        Column("mean", right=True, drop=1),
+        *right("median"),
+        *right("mean", drop=1),
         Column("best single run", right=True, brief="best run"),
-        Column("runs", right=True, drop=2),
+        *right("runs", drop=2),
     )
-    told = _wins if _bounded(ranking.versions[0], ranking) else lambda chance: Cell(case_share(chance.value))
+    told = _wins if _bounded(ranking.versions[0], ranking) else lambda chance: case_share(chance.value)
     rows = [
-        Row((Cell(v.place), Cell(name, "strong"), Cell(median), Cell(mean), told(v.chance), Cell(str(v.n))),
-            v.version, kind="versions", folded=i >= 10)
+        row_of(v.place, Cell(name, "strong"), median, mean, told(v.chance), str(v.n),
+               name=v.version, kind="versions", folded=i >= 10)
         for i, (v, name, median, mean) in enumerate(zip(ranking.versions, names, medians, means, strict=True))
     ]  # fmt: skip
-    return Table(columns, tuple(rows))
+    return Table.of(columns, rows)
 
 
 def _bounded(best: RankedRun, ranking: RunRanking) -> bool:
@@ -91,7 +90,7 @@ def _bounded(best: RankedRun, ranking: RunRanking) -> bool:
     return len(ranking.versions) == 2 and (not decided or best.chance.low > 0.5)
 
 
-def _wins(chance: Estimate) -> Cell:
+def _wins(chance: Estimate) -> Cell | str:
     told = case_share(chance.value)
     low, high = case_share(chance.low, -1), case_share(chance.high, 1)
     return Cell(f"{told} [{low}, {high}]", shorter=(told,))
@@ -102,7 +101,7 @@ def _suite(found: Sequence[Ranked], versions: Sequence[str], *, everything: bool
     firsts = {name: sum(_first(r) == name for _, _, r, _ in found) for name in versions}
     open_ones = len(found) - sum(firsts.values())
     leading = sorted(versions, key=lambda name: -firsts[name])
-    shown = dict(zip(leading, spoken(leading), strict=True))
+    shown = called(leading)
     told = [f"{shown[name]} in {firsts[name]}" for name in leading if firsts[name]]
     told += [f"undecided in {open_ones}"] if open_ones else []
     alpha = found[0][2].alpha
@@ -129,21 +128,20 @@ def _first(ranking: RunRanking) -> str:
 def _standing(found: Sequence[Ranked], shown: dict[str, str]) -> Table:
     """How often each version is first, may be, and is last."""
 
-    def rows() -> Iterator[tuple[Cell, ...]]:
+    def rows() -> Iterator[tuple[Cell | str, ...]]:
         for name, label in shown.items():
             places = [(v, len(r.versions)) for _, _, r, _ in found for v in r.versions if v.version == name]
             first = sum(_first(r) == name for _, _, r, _ in found)
             may = sum(v.best_rank == 1 for v, _ in places) - first
             last = sum(v.best_rank == most for v, most in places)
-            yield Cell(label, "strong"), Cell(str(first)), Cell(str(may)), Cell(str(last))
+            yield Cell(label, "strong"), *map(str, (first, may, last))
 
-    titles = (Column("version", names=True), *(Column(t, right=True) for t in ("first", "may be", "last")))
-    return Table.of(titles, rows())
+    return Table.of((Column("version", names=True), *right("first", "may be", "last")), rows())
 
 
 def _matrix(found: Sequence[Ranked], versions: Sequence[str], *, everything: bool) -> Table:
     """Benchmarks by versions: medians, and who wins how many single runs."""
-    prefix = common_prefix([key.benchmark for key, *_ in found])
+    column, named = benchmark_column([key.benchmark for key, *_ in found])
     names = dict(zip(versions, labels(versions, _TITLE), strict=True))
     firsts = [_first(one[2]) for one in found]
     leading = sorted(versions, key=lambda name: -firsts.count(name))
@@ -167,38 +165,39 @@ def _matrix(found: Sequence[Ranked], versions: Sequence[str], *, everything: boo
             told = Cell(f"{brief}{low}{mark}", "good", (f"{brief}{mark}",))
         else:
             told = Cell(f"~ not told apart{mark}", "dim", (f"~{mark}",))
-        cells = (Cell(key.benchmark[len(prefix) :], "strong"), *map(Cell, medians), told)
         kind = f"with {names[first]} first" if first else "undecided"
-        rows.append(Row(cells, key.benchmark, message=told.text, kind=kind))
+        rows.append(
+            row_of(named(key.benchmark), *medians, told, name=key.benchmark, message=told.text, kind=kind)
+        )
     columns = (
-        Column(f"{prefix}…" if prefix else "", names=True),
+        column,
         *(Column(names[n], right=True, drop=max(0, i - 1)) for i, n in enumerate(versions)),
         Column("single runs"),
     )
     clear = [f"with {names[name]} first" for name in leading]
-    return Table(columns, tuple(rows) if everything else folded(rows, *clear))
+    return Table.of(columns, folded(rows, *clear, everything=everything))
 
 
 def _details(one: Ranked) -> Report:
     """A benchmark with its modes, its mixtures and what undermines its places."""
     key, _, ranking, changes = one
-    columns = tuple(
-        Column(title, right=i > 0, names=i == 0)
-        for i, title in enumerate(("version", "modes", "ties add", "by mixtures"))
+    names = _names(ranking)
+    rows = (
+        (
+            Cell(names[v.version], "strong"),
+            _modes(v),
+            f"{100 * v.ties:.1f} %",
+            _wins(v.mixture_chance) if v.mixture_chance else "-",
+        )
+        for v in ranking.versions
     )
-
-    def rows() -> Iterator[tuple[Cell, ...]]:
-        names = _names(ranking)
-        for v in ranking.versions:
-            mixture = _wins(v.mixture_chance) if v.mixture_chance else Cell("-")
-            yield Cell(names[v.version], "strong"), Cell(_modes(v)), Cell(f"{100 * v.ties:.1f} %"), mixture
-
+    columns = (Column("version", names=True), *right("modes", "ties add", "by mixtures"))
     notes = [Text(f"  {advice(ranking)}"), *_separation(ranking)]
     messages = {c.message: c for v in ranking.versions for c in v.undermining}
     notes += [Text(f"  {c.kind.title}: {c.message}.", "dim") for c in messages.values()]
     if changes is not None:
         notes.append(Text(f"  Modes: {changes.conclusion}."))
-    return Report(key.benchmark, (), (_places(one, Column("version", names=True)), Table.of(columns, rows())),
+    return Report(key.benchmark, (), (_places(one, Column("version", names=True)), Table.of(columns, rows)),
                   tuple(notes))  # fmt: skip
 
 
@@ -229,8 +228,7 @@ def _separation(found: RunRanking) -> Iterator[Text]:
 
 def _names(found: RunRanking) -> dict[str, str]:
     """The versions as every sentence and row tells them."""
-    versions = [v.version for v in found.versions]
-    return dict(zip(versions, spoken(versions), strict=True))
+    return called([v.version for v in found.versions])
 
 
 def _tied(found: RunRanking) -> bool:
@@ -257,9 +255,8 @@ def _undermining(rankings: Sequence[RunRanking]) -> Iterator[Text]:
         )
         yield Text(f"! Not met: {told}. The true risk may be larger.", "warning")
         return
-    told = ", ".join(f"{kind} ({len(who)})" for kind, who in kinds.items())
-    count = sum(_undermined(r) for r in rankings)
-    yield Text(f"! In {plural(count, 'benchmark')} the true risk may be larger; not met: {told}.", "warning")
+    many = plural(sum(map(_undermined, rankings)), "benchmark")
+    yield risk_of_many(many, {kind: len(who) for kind, who in kinds.items()})
 
 
 def advice(found: RunRanking) -> str:

@@ -6,14 +6,27 @@ import math
 from collections.abc import Iterator
 
 import numpy as np
+from msgspec.structs import replace
 
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Suite
 from speedproof.data.units import scale_of
 from speedproof.protocols.summaries import summarise
-from speedproof.reporting.model import Cell, Column, Report, Row, Style, Table, Text
-from speedproof.reporting.names import spoken
+from speedproof.reporting.model import (
+    Cell,
+    Column,
+    Report,
+    Row,
+    Style,
+    Table,
+    Text,
+    hint_of_all,
+    right,
+    row_of,
+)
+from speedproof.reporting.names import called
 from speedproof.reporting.numbers import plural, values
+from speedproof.reporting.words import spread
 from speedproof.stats.scaling import with_headroom
 
 _FAR = 5.0
@@ -36,7 +49,7 @@ def report(suite: Suite, *, everything: bool = False) -> Report:
     benchmarks = plural(len(names), "benchmark")
     told = count if suite.commands else f"{benchmarks} of {count}"
     told += f", {len(metrics)} metrics" if len(metrics) > 1 else ""
-    short = dict(zip(suite.versions, spoken(suite.versions), strict=True))
+    short = called(suite.versions)
     found = [_oddities(sample) for sample in suite.samples.values()]
     alike = [word for word in found[0] if all(word in words for words in found)] if len(found) > 1 else []
     rows = [
@@ -54,37 +67,27 @@ def report(suite: Suite, *, everything: bool = False) -> Report:
     if len(rows) > _MANY and not everything:
         rows.sort(key=lambda row: row.kind != "odd")
         rows = [
-            Row(
-                r.cells,
-                r.name,
-                kind="with something odd" if r.kind == "odd" else "samples",
-                folded=i >= _SHOWN,
-            )
+            replace(r, kind="with something odd" if r.kind == "odd" else "samples", folded=i >= _SHOWN)
             for i, r in enumerate(rows)
         ]
-    columns: list[Column] = [
+    columns = (
         Column("command" if suite.commands else "benchmark", names=True),
         Column("version", names=True),
         Column("metric", names=True),
-        Column("median", right=True),
-        Column("mean", right=True, drop=-2),
-        Column("min", right=True, drop=1),
-        Column("max", right=True, drop=2),
-        Column("runs", right=True),
-        Column("odd", drop=-1),
-    ]
+        *right("median"),
+        *right("mean", drop=-2),
+        *right("min", drop=1),
+        *right("max", drop=2),
+        *right("runs"),
+        Column("odd" if odd else "", drop=-1),
+    )
     hidden = {1 if suite.commands or len(suite.versions) == 1 else None, 2 if len(metrics) == 1 else None}
     if len(names) == 1 and not suite.commands and None in hidden:
         hidden.add(0)
         told = f"{next(iter(names))}: {count}"
         told += f", {len(metrics)} metrics" if len(metrics) > 1 else ""
-    if not odd:
-        hidden.add(len(columns) - 1)
-    kept = [i for i in range(len(columns)) if i not in hidden]
-    table = Table(
-        tuple(columns[i] for i in kept),
-        tuple(Row(tuple(r.cells[i] for i in kept), r.name, kind=r.kind, folded=r.folded) for r in rows),
-    )
+    table = Table.of(columns, rows)
+    table = table.of_columns([i for i in range(len(table.columns)) if i not in hidden])
     noted = f"; {plural(odd, 'sample') if len(metrics) > 1 else odd} with something odd" if odd else ""
     return Report(
         "What was read",
@@ -94,7 +97,7 @@ def report(suite: Suite, *, everything: bool = False) -> Report:
             *([Text(f"Of every sample: {', '.join(alike)}.", "warning")] if alike else []),
             *_notes(suite, everything=everything),
         ),
-        ("--all: every sample",) if any(row.folded for row in rows) else (),
+        hint_of_all("sample", table),
         command="show",
         data=suite,
     )
@@ -105,22 +108,18 @@ def _row(benchmark: str, version: str, metric: str, sample: Sample, odd: list[st
     ends = [float(sample.values.min()), float(sample.values.max())]
     measured = [side.median, side.mean, *ends]
     median, mean, least, most = (_alike(value, measured, sample.unit) for value in measured)
-    spread = side.deviation / side.mean if side.mean > 0 else math.nan
-    full = mean if math.isnan(spread) else f"{mean} ± {100 * spread:.{0 if spread >= 0.0995 else 1}f} %"
     n = str(sample.n)
-    return Row(
-        (
-            Cell(version if commands else benchmark, "strong"),
-            Cell(version),
-            Cell(metric),
-            Cell(median),
-            Cell(full, shorter=(full, mean)),
-            Cell(least),
-            Cell(most),
-            Cell(f"{n} in {sample.process_count}" if sample.nested else n, shorter=(n,)),
-            Cell(", ".join(odd), "warning", (f"{odd[0]}, …",) if len(odd) > 1 else ()),
-        ),
-        f"{benchmark} ({version}): {metric}",
+    return row_of(
+        Cell(version if commands else benchmark, "strong"),
+        version,
+        metric,
+        median,
+        Cell(f"{mean}{spread(side)}", shorter=(f"{mean}{spread(side)}", mean)),
+        least,
+        most,
+        Cell(f"{n} in {sample.process_count}" if sample.nested else n, shorter=(n,)),
+        Cell(", ".join(odd), "warning", (f"{odd[0]}, …",) if len(odd) > 1 else ()),
+        name=f"{benchmark} ({version}): {metric}",
         kind="odd" if odd else "samples",
     )
 

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 from speedproof.protocols.findings import DEFAULT_LEVEL, RowFinding
 from speedproof.protocols.speedup_test_tool import SuiteReport, SuiteRow
-from speedproof.reporting.model import Cell, Column, Report, Row, Style, Table, Text, folded
-from speedproof.reporting.names import common_prefix
+from speedproof.protocols.suites import Location
+from speedproof.reporting.model import Cell, Column, Report, Style, Table, Text, folded, hint_of_all, row_of
+from speedproof.reporting.names import benchmark_column
 from speedproof.reporting.numbers import factor, level, percent, plural
 from speedproof.reporting.words import direction, interval
 from speedproof.stats.estimate import Estimate
@@ -38,11 +39,8 @@ def report(found: SuiteReport, config: str, *, everything: bool = False, details
         Text(f"Overall speedup: {gains or 'not known'} (weights: {found.weighting}); protocols {protocols}"),
     ]
     table = _table(found, everything=everything)
-    folds = any(row.folded for row in table.rows)
     warnings = sum(bool(row.remarks) for row in found.rows)
-    hints = ["--all: every benchmark"] if folds else []
-    hints += [f"--details: warnings on {plural(warnings, 'benchmark')}"] if warnings and not details else []
-    notes = [*_notes(found)]
+    hints = [f"--details: warnings on {plural(warnings, 'benchmark')}"] if warnings and not details else []
     remarks = [Text(f"  {row.name}: {'; '.join(row.remarks)}", "dim") for row in found.rows if row.remarks]
     parts = [_bounds(found)] if not found.original else []
     parts += [Report("Warnings", tuple(remarks))] if remarks else []
@@ -50,8 +48,8 @@ def report(found: SuiteReport, config: str, *, everything: bool = False, details
         f"Speedup-Test of {config}",
         tuple(headline),
         (table,),
-        tuple(notes),
-        tuple(hints),
+        tuple(_notes(found)),
+        (*hint_of_all("benchmark", table), *hints),
         tuple(parts) if details else (),
         command="suite",
         data=found,
@@ -88,29 +86,28 @@ def _notes(found: SuiteReport) -> Iterator[Text]:
 
 
 def _table(found: SuiteReport, *, everything: bool) -> Table:
-    prefix = common_prefix([row.name for row in found.rows])
+    column, named = benchmark_column([row.name for row in found.rows])
+    level_column = Column("level", right=True, drop=1)
     columns = (
-        Column(f"{prefix}…" if prefix else "", names=True),
+        column,
         Column("mean"),
-        Column("level", right=True, drop=1),
+        level_column,
         Column("median"),
-        Column("level", right=True, drop=1),
+        level_column,
         Column("minimum", drop=2),
     )
     rows = [
-        Row(
-            (
-                Cell(row.name[len(prefix) :], "strong"),
-                *_of(row, "mean", row.mean),
-                *_of(row, "median", row.median),
-                Cell(direction(row.speedups["min"])),
-            ),
-            row.name,
+        row_of(
+            named(row.name),
+            *_of(row, "mean", row.mean),
+            *_of(row, "median", row.median),
+            direction(row.speedups["min"]),
+            name=row.name,
             kind=_kind(row),
         )
         for row in sorted(found.rows, key=_place)
     ]
-    return Table(columns, tuple(rows) if everything else folded(rows, *_KINDS[:2]))
+    return Table.of(columns, folded(rows, *_KINDS[:2], everything=everything))
 
 
 def _place(row: SuiteRow) -> tuple[int, float]:
@@ -124,20 +121,19 @@ def _kind(row: SuiteRow) -> str:
     return "slower" if row.mean.slower or row.median.slower else "not significant"
 
 
-def _of(row: SuiteRow, location: str, finding: RowFinding) -> tuple[Cell, Cell]:
-    s = row.speedups["mean" if location == "mean" else "median"]
+def _of(row: SuiteRow, location: Location, finding: RowFinding) -> tuple[Cell, str]:
     mark = "" if finding.significant or finding.slower else "~ "
     sure = "-" if math.isnan(finding.confidence) else level(finding.confidence)
     style: Style = "good" if finding.significant else "bad" if finding.slower else "dim"
-    return Cell(f"{mark}{direction(s)}", style), Cell(sure)
+    return Cell(f"{mark}{direction(row.speedups[location])}", style), sure
 
 
 def _bounds(found: SuiteReport) -> Report:
     """What is proven of each ratio."""
     columns = (Column("", names=True), Column("mean"), Column("median"))
 
-    def told(bounds: Estimate | None) -> Cell:
-        return Cell(interval(bounds), shorter=(direction(bounds.value),)) if bounds else Cell("-")
+    def told(bounds: Estimate | None) -> Cell | str:
+        return Cell(interval(bounds), shorter=(direction(bounds.value),)) if bounds else "-"
 
     rows = ((Cell(r.name, "strong"), told(r.mean.bounds), told(r.median.bounds)) for r in found.rows)
     title = f"Bounds, each at the row's own level, or at {DEFAULT_LEVEL:g}"

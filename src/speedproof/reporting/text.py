@@ -142,9 +142,7 @@ def _table(table: Table, width: int, *, paint: Paint) -> Iterator[str]:
     gone = [i for i, column in enumerate(table.columns) if i not in laid.kept and column.title]
     if gone and 0 < table.repeats < len(laid.kept):
         yield ""
-        again = [*range(table.repeats), *gone]
-        below_rows = tuple(replace(row, cells=tuple(row.cells[i] for i in again)) for row in table.rows)
-        below = replace(table, columns=tuple(table.columns[i] for i in again), rows=below_rows, title="")
+        below = replace(table.of_columns([*range(table.repeats), *gone]), title="")
         yield from _table(below, width, paint=paint)
     elif gone and (dropped := ", ".join(table.columns[i].title for i in gone)) != "runs":
         yield from (paint(*run) for run in _wrapped(Text(f"(no room for: {dropped})", "dim"), width))

@@ -14,13 +14,33 @@ from speedproof.protocols.results import Comparison, Verdict
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting import details as detailed
 from speedproof.reporting.caveats import caveats, two_speeds, undermining
-from speedproof.reporting.model import Cell, Column, Records, Report, Row, Table, Text
-from speedproof.reporting.names import common_prefix, enumerate_names, labels, shortened, spoken
+from speedproof.reporting.model import (
+    Cell,
+    Column,
+    Outcome,
+    Records,
+    Report,
+    Table,
+    Text,
+    hint_of_all,
+    right,
+    row_of,
+)
+from speedproof.reporting.names import (
+    benchmark_column,
+    called,
+    common_prefix,
+    enumerate_names,
+    labels,
+    shortened,
+)
 from speedproof.reporting.numbers import factor, level, percent, plural, values
+from speedproof.reporting.pair import OUTCOMES
 from speedproof.reporting.records import records
-from speedproof.reporting.suite import OUTCOMES, single_runs
+from speedproof.reporting.suite import PROVEN, single_runs
 from speedproof.reporting.suite import report as sheet
 from speedproof.reporting.words import (
+    CHANGED,
     STYLES,
     asked_of,
     at_least,
@@ -65,15 +85,12 @@ def report(
     """Several candidates against one reference, on one metric."""
     results = [r for r in results if r.comparisons]
     if not results:
-        return Report(
-            "", (Text("No benchmark was measured with two of the versions.", "bad"),), command="compare"
-        )
+        nothing = Text("No benchmark was measured with two of the versions.", "bad")
+        return Report("", (nothing,), command="compare")
     first = results[0]
-    title = f"{plural(len(results), 'version')} against {first.reference}: {first.metric}"
     if all(single_runs(r) for r in results):
-        headline = [
-            Text("One run of each proves nothing: nobody knows how much runs differ. Repeat them.", "warning")
-        ]
+        told = "One run of each proves nothing: nobody knows how much runs differ. Repeat them."
+        headline = [Text(told, "warning")]
     else:
         headline = [Text(_answer(results, ranking), "strong", _risk(results, ranking))]
     headline += dict.fromkeys(caveats([c for r in results for c in r.caveats], _names_of(results)))
@@ -91,23 +108,23 @@ def report(
         told = f"+ {words[0]} than the reference, - {words[1]}, ~ undecided; proven in each row alone."
         notes.insert(0, Text(told, "dim"))
     notes += undermining([c for r in results for c in r.headlines])
+    # Versions may find no room where there are many of them.
+    what = "row and version"
+    hint = hint_of_all(what, *tables, hides=len(results) > _WIDE) if not everything else ()
     return Report(
-        title,
+        f"{plural(len(results), 'version')} against {first.reference}: {first.metric}",
         tuple(headline),
         tuple(tables),
         tuple(notes),
         (
-            *(("--all: every row and version",) if not everything and _more(tables, results) else ()),
+            *hint,
             *(() if details else ("--details: other protocols",)),
             *(() if explain else ("--explain: checks",)),
         ),
         tuple(
-            section
+            replace(section, title=f"{r.candidate}: {section.title}")
             for r in results
-            for section in (
-                *(_named(r, detailed.details(r)) if details else ()),
-                *(_named(r, detailed.explain(r)) if explain else ()),
-            )
+            for section in detailed.sections(r, details=details, explain=explain)
         ),
         command="compare",
         data=tuple(results),
@@ -117,14 +134,9 @@ def report(
     )
 
 
-def _more(tables: Sequence[Table], results: Sequence[SuiteComparison]) -> bool:
-    """Whether all that is there may not be seen: rows that are counted, versions that find no room."""
-    return len(results) > _WIDE or any(row.folded for table in tables for row in table.rows)
-
-
 def _two_speeds(results: Sequence[SuiteComparison]) -> Iterator[Text]:
     """That the machine had two speeds, of the first candidate that shows it."""
-    names = dict(zip(_names_of(results), spoken(_names_of(results)), strict=True))
+    names = called(_names_of(results))
     for r in results:
         if r.machine is not None:
             old, new = names[r.reference], names[r.candidate]
@@ -138,19 +150,10 @@ def _names_of(results: Sequence[SuiteComparison]) -> list[str]:
 
 def _left_out(results: Sequence[SuiteComparison]) -> list[Text]:
     """What some version lacks, in one line."""
-    names = dict.fromkeys(name for r in results for name in (*r.only_reference, *r.only_candidate))
-    found = (
-        [Text(f"Not in every version: {plural(len(names), 'benchmark')} (--details)", "warning")]
-        if names
-        else []
-    )
-    problems = dict.fromkeys(problem for r in results for problem in r.problems)
-    return found + [Text(f"Left out: {problem}", "warning") for problem in list(problems)[:1]]
-
-
-def _named(result: SuiteComparison, sections: Iterator[Report]) -> Iterator[Report]:
-    for section in sections:
-        yield replace(section, title=f"{result.candidate}: {section.title}")
+    names = {name for r in results for name in (*r.only_reference, *r.only_candidate)}
+    told = [f"Not in every version: {plural(len(names), 'benchmark')} (--details)"] if names else []
+    told += [f"Left out: {problem}" for r in results for problem in r.problems][:1]
+    return [Text(text, "warning") for text in told]
 
 
 def _records(results: Sequence[SuiteComparison]) -> Records:
@@ -162,7 +165,7 @@ def _answer(results: Sequence[SuiteComparison], ranking: SuiteRanking | None) ->
     """Who is first, if anybody is proven to be."""
     reference = results[0].reference
     names = _names_of(results)
-    short = dict(zip(names, spoken(names), strict=True))
+    short = called(names)
     better, _ = gain_and_loss(results[0].headlines[0])
     superlative = {"faster": "fastest", "better": "best"}[better]
     if ranking is None:
@@ -172,7 +175,7 @@ def _answer(results: Sequence[SuiteComparison], ranking: SuiteRanking | None) ->
     if len(leading) > 1:
         heads = {r.candidate: c for r in results for c in r.headlines}
         first = {v.version for v in leading}
-        proven = any(heads[v].verdict in _CHANGED for v in first & set(heads))
+        proven = any(heads[v].verdict in CHANGED for v in first & set(heads))
         if len(ranking.benchmarks) == 1 and reference in first and proven:
             # A row proven by itself seems to say that the headline is wrong.
             own = f"each row stands alone at {percent(results[0].alpha)}"
@@ -181,12 +184,8 @@ def _answer(results: Sequence[SuiteComparison], ranking: SuiteRanking | None) ->
             return f"{superlative.capitalize()}: one of {shown}, not told apart jointly; {own}"
         return f"{superlative.capitalize()}: one of {shown}, not told apart"
     (best,) = leading
-    over = (
-        ""
-        if best.version == reference
-        else f", {observed(best.speedup.value, better, '')} than {short[reference]}"
-    )
-    return f"{shown} is {superlative} of {len(names)}{over}"
+    over = f", {observed(best.speedup.value, better, '')} than {short[reference]}"
+    return f"{shown} is {superlative} of {len(names)}{over if best.version != reference else ''}"
 
 
 def _risk(results: Sequence[SuiteComparison], ranking: SuiteRanking | None) -> str:
@@ -203,13 +202,12 @@ def _places(ranking: SuiteRanking | None, words: tuple[str, str]) -> Iterator[Ta
     """The ranking over all benchmarks; a range of places means that the order inside it is not proven."""
     if ranking is None:
         return
-    reference = _reference(ranking)
-    shown = _names(ranking)
+    reference, shown = _reference(ranking), _names(ranking)
     rows = [
-        Row(_ranked(v, shown, reference, words), v.version, kind="versions", folded=i >= _SHOWN)
+        row_of(*_ranked(v, shown, reference, words), name=v.version, kind="versions", folded=i >= _SHOWN)
         for i, v in enumerate(ranking.versions)
     ]
-    yield Table(_ranking_columns(shown[reference]), tuple(rows))
+    yield Table.of(_ranking_columns(shown[reference]), rows)
 
 
 def _reference(ranking: SuiteRanking) -> str:
@@ -217,8 +215,7 @@ def _reference(ranking: SuiteRanking) -> str:
 
 
 def _names(ranking: SuiteRanking) -> dict[str, str]:
-    names = [v.version for v in ranking.versions]
-    return dict(zip(names, spoken(names), strict=True))
+    return called([v.version for v in ranking.versions])
 
 
 def _ranked(
@@ -234,7 +231,7 @@ def _ranked(
 
 def _ranking_columns(reference: str) -> tuple[Column, ...]:
     return (
-        Column("place", right=True),
+        *right("place"),
         Column("version", names=True),
         Column(f"over {reference}", brief="over all"),
     )
@@ -258,18 +255,16 @@ def _by_version(
         medians |= {(version, name): text for version, text in zip((reference, *found), told, strict=True)}
     rows = []
     for i, v in enumerate(ranking.versions):
-        cells = [
-            _cell(heads.get((v.version, name)), medians.get((v.version, name), "-")) for name in benchmarks
-        ]
+        cells = [_cell(heads.get((v.version, b)), medians.get((v.version, b), "-")) for b in benchmarks]
         ranked = _ranked(v, shown, reference, words)
-        rows.append(Row((*ranked, *cells), v.version, kind="versions", folded=i >= 2 * _SHOWN))
+        rows.append(row_of(*ranked, *cells, name=v.version, kind="versions", folded=i >= 2 * _SHOWN))
     start = len(common_prefix(benchmarks))
     titles = zip(benchmarks, shortened([name[start:] for name in benchmarks], _TITLE), strict=True)
     columns = (
         *_ranking_columns(shown[reference]),
         *(Column(name, brief=brief, drop=-i) for i, (name, brief) in enumerate(titles)),
     )
-    return Table(columns, tuple(rows))
+    return Table.of(columns, rows)
 
 
 def _of_one(results: Sequence[SuiteComparison], ranking: SuiteRanking | None) -> Table:
@@ -283,47 +278,41 @@ def _of_one(results: Sequence[SuiteComparison], ranking: SuiteRanking | None) ->
         names.sort(key=lambda name: (order[name], -_speedup(heads.get(name))))
     elif not _dated(names):
         names.sort(key=lambda name: -_speedup(heads.get(name)))
-    shown = dict(zip(names, spoken(names), strict=True))
+    shown = called(names)
     sides = {name: heads[name].candidate if name in heads else reference for name in names}
     medians = dict(zip(names, values([sides[n].median for n in names], reference.unit), strict=True))
     rows = []
     for name in names:
         head = heads.get(name)
-        cells = [
-            Cell(places.get(name, "")),
-            Cell(shown[name], "strong"),
-            Cell(medians[name]),
-            *(_told(head) if head else (Cell("reference", "dim"), Cell(""))),
-            Cell(str(sides[name].n)),
-        ]
-        message = f"{verdict(head)}; {proof(head)}" if head else "the reference"
+        told = _told(head) if head else (Cell("reference", "dim"), "")
+        place, runs = places.get(name, ""), str(sides[name].n)
+        row = row_of(
+            place, Cell(shown[name], "strong"), medians[name], *told, runs, name=name, kind="versions"
+        )
         outcome = OUTCOMES[head.verdict] if head else ""
-        rows.append(Row(tuple(cells if places else cells[1:]), name, outcome, message, "versions"))
-    benchmark = results[0].headlines[0].benchmark
+        message = f"{verdict(head)}; {proof(head)}" if head else "the reference"
+        rows.append(replace(row, outcome=outcome, message=message))
     columns = (
-        Column("place", right=True),
-        Column(benchmark, names=True),
-        Column("median", right=True),
-        Column("change"),
-        Column("proven at least", brief="proven"),
-        Column("runs", right=True, drop=1),
+        *right("place" if places else ""),
+        Column(results[0].headlines[0].benchmark, names=True),
+        *right("median"),
+        *PROVEN[:2],
+        *right("runs", drop=1),
     )
-    return Table(columns if places else columns[1:], tuple(rows))
+    return Table.of(columns, rows)
 
 
 def _speedup(head: Comparison | None) -> float:
     return 1.0 if head is None or not math.isfinite(head.speedup.value) else head.speedup.value
 
 
-def _told(head: Comparison) -> tuple[Cell, Cell]:
-    mark = " !" if head.undermining and head.verdict is not Verdict.UNDECIDED else ""
-    if head.verdict in (Verdict.FASTER, Verdict.SLOWER):
-        return (
-            Cell(change(head), STYLES[head.verdict], speedup=head.certified),
-            Cell(f"{at_least(effect(head).bound)}{mark}"),
-        )
+def _told(head: Comparison) -> tuple[Cell, str]:
+    if head.verdict in CHANGED:
+        mark = " !" if head.undermining else ""
+        told = Cell(change(head), STYLES[head.verdict], speedup=head.certified)
+        return told, f"{at_least(effect(head).bound)}{mark}"
     brief = few(head) if head.verdict is Verdict.UNDECIDED else ""
-    return Cell(change(head), "dim"), Cell(f"({brief})" if brief else "")
+    return Cell(change(head), "dim"), f"({brief})" if brief else ""
 
 
 def _dated(names: Sequence[str]) -> bool:
@@ -341,7 +330,7 @@ def _cell(c: Comparison | None, median: str) -> Cell:
     if c is None:
         return Cell(median, "dim" if median == "-" else "")
     brief = f"{median} {_MARKS[c.verdict]}"
-    changed = c.verdict in _CHANGED
+    changed = c.verdict in CHANGED
     found = effect(c)
     full = f"{brief} {factor(found.ratio) if found.ratio >= 1 else found.word}" if changed else brief
     return Cell(full, STYLES[c.verdict] if changed else "", (brief,))
@@ -357,44 +346,29 @@ def _matrix(
     heads = [{c.benchmark: c for c in r.headlines} for r in results]
     names = _names_of(results)
     shown = labels(names, 14)
-    prefix = common_prefix(benchmarks)
+    column, named = benchmark_column(benchmarks)
 
     def clearness(name: str) -> float:
-        bounds = [effect(h[name]).bound for h in heads if name in h and h[name].verdict in _CHANGED]
+        bounds = [effect(h[name]).bound for h in heads if name in h and h[name].verdict in CHANGED]
         return -max((b for b in bounds if not math.isnan(b)), default=0.0)
 
-    ordered = sorted(benchmarks, key=clearness)
     rows = []
-    for i, name in enumerate(ordered):
+    for i, name in enumerate(sorted(benchmarks, key=clearness)):
         found = [h.get(name) for h in heads]
-        some = next(c for c in found if c is not None)
-        unit = some.reference.unit
-        medians = values(
-            [some.reference.median, *(c.candidate.median if c else math.nan for c in found)], unit
-        )
-        cells = [Cell(name[len(prefix) :], "strong"), Cell(medians[0])]
-        for c, median in zip(found, medians[1:], strict=True):
-            cells.append(_cell(c, median if c else "-"))
-        decided = [f"{label}: {change(c)}" for label, c in zip(names[1:], found, strict=True) if c]
+        reference = next(c for c in found if c is not None).reference
+        times = [reference.median, *(c.candidate.median if c else math.nan for c in found)]
+        first, *medians = values(times, reference.unit)
         worst = any(c and c.verdict is Verdict.SLOWER for c in found)
-        rows.append(
-            Row(
-                tuple(cells),
-                name,
-                "failed" if worst else "passed",
-                "; ".join(decided),
-                "benchmarks",
-                folded=i >= _SHOWN and not everything,
-            )
-        )
+        told = [f"{label}: {change(c)}" for label, c in zip(names[1:], found, strict=True) if c]
+        row = row_of(named(name), first, *map(_cell, found, medians), name=name, kind="benchmarks")
+        outcome: Outcome = "failed" if worst else "passed"
+        hidden = i >= _SHOWN and not everything
+        rows.append(replace(row, outcome=outcome, message="; ".join(told), folded=hidden))
     # The best one is never left out for want of room.
     ranked = [v.version for v in ranking.versions if v.version != names[0]] if ranking else names[1:]
     columns = (
-        Column(f"{prefix}…" if prefix else "", names=True),
-        Column(shown[0], right=True),
+        column,
+        *right(shown[0]),
         *(Column(label, drop=ranked.index(name)) for name, label in zip(names[1:], shown[1:], strict=True)),
     )
-    return Table(columns, tuple(rows), repeats=2 if everything else 0)
-
-
-_CHANGED = (Verdict.FASTER, Verdict.SLOWER)
+    return Table.of(columns, rows, repeats=2 if everything else 0)

@@ -7,12 +7,15 @@ bounds are rounded away from the claim, so that printing never adds to it.
 from __future__ import annotations
 
 import math
+from collections import Counter
+from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from speedproof.protocols.questions import HEADLINE, QUESTIONS
 from speedproof.protocols.results import Comparison, Needed, State, Verdict
+from speedproof.protocols.summaries import Summary
 from speedproof.reporting.model import Style
 from speedproof.reporting.numbers import case_share, factor, level, rough, share
 from speedproof.stats.estimate import Estimate
@@ -23,6 +26,9 @@ STYLES: dict[Verdict, Style] = {
     Verdict.EQUIVALENT: "",
     Verdict.UNDECIDED: "warning",
 }
+
+
+CHANGED = (Verdict.FASTER, Verdict.SLOWER)
 
 
 class Effect(Struct, frozen=True):
@@ -37,6 +43,34 @@ def gain_and_loss(result: Comparison) -> tuple[str, str]:
     """How to call a gain and a loss: only times and rates are fast or slow."""
     unit = result.reference.unit
     return ("faster", "slower") if unit == "s" or unit.endswith("/s") or not unit else ("better", "worse")
+
+
+def of_metric(metric: str) -> tuple[str, str]:
+    """The same where only the metric is known."""
+    return ("faster", "slower") if metric == "time" else ("better", "worse")
+
+
+def verdict_words(better: str, worse: str) -> dict[Verdict, str]:
+    """What a row of each verdict is counted as."""
+    return {
+        Verdict.FASTER: better,
+        Verdict.SLOWER: worse,
+        Verdict.EQUIVALENT: "the same",
+        Verdict.UNDECIDED: "undecided",
+    }
+
+
+def counts_of(found: Iterable[Comparison]) -> dict[Verdict, int]:
+    """How many comparisons have each verdict."""
+    counts = Counter(c.verdict for c in found)
+    return {verdict: counts[verdict] for verdict in Verdict}
+
+
+def counted(counts: Mapping[Verdict, int], words: Mapping[Verdict, str]) -> str:
+    """How many got which verdict: ``"3 faster, 1 slower, 2 undecided of 6"``."""
+    order = sorted((Verdict.FASTER, Verdict.SLOWER), key=lambda v: -counts[v])
+    shown = [v for v in (*order, Verdict.EQUIVALENT, Verdict.UNDECIDED) if counts[v]]
+    return f"{', '.join(f'{counts[v]} {words[v]}' for v in shown)} of {sum(counts.values())}"
 
 
 def effect(result: Comparison, verdict: Verdict | None = None) -> Effect:
@@ -154,12 +188,8 @@ def natural(result: Comparison) -> str:
 
 
 def direction(speedup: float, better: str = "faster", worse: str = "slower") -> str:
-    """A speedup in its natural direction."""
-    if not (math.isfinite(speedup) and speedup > 0):
-        return "-"
-    if speedup == 1:
-        return "1.00x"
-    return f"{factor(max(speedup, 1 / speedup))} {better if speedup > 1 else worse}"
+    """A speedup in its natural direction, as far as there is one."""
+    return observed(speedup, better, worse) if 0 < speedup < math.inf else "-"
 
 
 def _natural(speedup: float, better: str, worse: str, towards: int) -> str:
@@ -214,10 +244,9 @@ _LINE = 80
 def wins(result: Comparison) -> str:
     """The chance of a faster run as a cell: ``"faster: wins 97.5 % [90 %, 99.1 %]"``."""
     s, (low, high) = result.speedup, result.speedup.ends
-    better, worse = gain_and_loss(result)
-    words = {Verdict.FASTER: better, Verdict.SLOWER: worse, Verdict.EQUIVALENT: "the same"}
-    word = words.get(result.verdict, "~ undecided")
-    return f"{word}: wins {case_share(s.value)} [{case_share(low, -1)}, {case_share(high, 1)}]"
+    word = verdict_words(*gain_and_loss(result))[result.verdict]
+    told = f"~ {word}" if result.verdict is Verdict.UNDECIDED else word
+    return f"{told}: wins {case_share(s.value)} [{case_share(low, -1)}, {case_share(high, 1)}]"
 
 
 def named(result: Comparison, old: str, new: str) -> Comparison:
@@ -225,6 +254,14 @@ def named(result: Comparison, old: str, new: str) -> Comparison:
     return replace(
         result, reference=replace(result.reference, label=old), candidate=replace(result.candidate, label=new)
     )
+
+
+def spread(side: Summary) -> str:
+    """The standard deviation as a share of the mean, beside which it stands."""
+    if math.isnan(side.deviation) or not side.mean > 0:
+        return ""
+    share = side.deviation / side.mean
+    return f" ± {100 * share:.{0 if share >= 0.0995 else 1}f} %"
 
 
 def several(repeated: str) -> str:
