@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -14,75 +13,59 @@ from speedproof.protocols.results import Comparison
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting.caveats import beside_medians, caveats, session_floor, two_speeds, undermining
 from speedproof.reporting.gate_rows import (
+    ASKED,
     LABEL,
+    OPPOSITES,
     ORDER,
     STYLES,
+    VOID,
     limit,
-    rows,
-    seen,
+    qualified,
+    several_metrics,
     table,
     undermined,
     words_of,
 )
-from speedproof.reporting.model import Report, Row, Text, grouped
+from speedproof.reporting.model import Report, Table, Text, hint_of_all
 from speedproof.reporting.names import enumerate_names, labels, shortened, spoken
-from speedproof.reporting.numbers import level, percent, plural, pvalue, share
-from speedproof.reporting.words import asked_of, few, needs, range_of
+from speedproof.reporting.numbers import level, percent, plural, share
+from speedproof.reporting.words import asked_of, few
 
-_OPPOSITES = {
-    "regression": "{worse} by more than {margin}",
-    "slowdown": "{worse}",
-    "difference": "changed by more than {margin}",
-}
-_ASKED = {
-    "not worse": "not {worse} by more than {margin}",
-    "improvement": "{better}",
-    "equivalence": "the same within {margin}",
-}
 _UNDECIDED = {
     "no-regression": "may be over {margin} {worse}",
     "proven-improvement": "may not be {better}",
     "equivalence": "may differ by over {margin}",
 }
-_CORRECTIONS = {"holm": "Holm", "bh": "Benjamini and Hochberg", "none": "no correction"}
 _OF_SESSIONS = (Assumption.INTERLEAVED, Assumption.ONE_SESSION, Assumption.SEVERAL_SESSIONS)
-_VOID = {
-    Assumption.TWO_MEASUREMENTS: "both sides are one measurement",
-    Assumption.PLANNED_SIZE: "measuring stopped on its result",
-}
 _NAMED = 3
+_SIDES = ("reference", "candidate")
 
 
 def report(result: GateDecision, *, everything: bool = False, undecided_fails: bool = False) -> Report:
     """A gate as a sheet."""
-    title = f"Gate: {result.candidate} against {result.reference}"
+    old, new = spoken([result.reference, result.candidate])
+    comparisons = [row.comparison for row in result.rows]
+    asked = f"({asked_of(result.rules.protocol)}, {level(1 - result.rules.alpha)})"
     headline = [
-        Text(
-            _conclusion(result),
-            STYLES[result.outcome],
-            f"({asked_of(result.rules.protocol)}, {_level(result)})",
-        )
+        Text(_conclusion(result), STYLES[result.outcome], asked),
+        *caveats(result.caveats),
+        *session_floor(comparisons),
+        *two_speeds(result.machine, *labels([result.reference, result.candidate], LABEL)),
     ]
-    headline += caveats(result.caveats)
-    headline += session_floor([row.comparison for row in result.rows])
-    headline += two_speeds(result.machine, *labels([result.reference, result.candidate], LABEL))
-    told = any(row.comparison.floor for row in result.rows)
-    if result.sessions_apart and not told and not any(c.kind in _OF_SESSIONS for c in result.caveats):
-        old, new = spoken([result.reference, result.candidate])
-        headline.append(
-            Text(
-                f"{old} and {new} were measured in two sessions: what differs between sessions is in these "
-                "numbers, too; 'speedproof run' measures both in one.",
-                "warning",
-            )
+    told = any(c.floor for c in comparisons) or any(c.kind in _OF_SESSIONS for c in result.caveats)
+    if result.sessions_apart and not told:
+        apart = (
+            f"{old} and {new} were measured in two sessions: what differs between sessions is in these "
+            "numbers, too; 'speedproof run' measures both in one."
         )
-    shown = rows(result, sentence, everything=everything, undecided_fails=undecided_fails)
+        headline.append(Text(apart, "warning"))
+    made = table(result, everything=everything, undecided_fails=undecided_fails)
     return Report(
-        title=title,
-        headline=tuple(headline),
-        tables=(table(result, shown),) if shown else (),
-        notes=tuple(_notes(result, shown)),
-        hints=("--all: every benchmark",) if any(hidden for _, hidden, _ in grouped(shown)) else (),
+        f"Gate: {result.candidate} against {result.reference}",
+        tuple(headline),
+        (made,) if made.rows else (),
+        tuple(_notes(result, made)),
+        hint_of_all("benchmark", made),
         command="gate",
         data=result,
         good={Outcome.PASS: True, Outcome.FAIL: False}.get(result.outcome, not undecided_fails),
@@ -111,10 +94,6 @@ def as_comparisons(result: GateDecision, suite: Suite) -> list[SuiteComparison]:
     ]
 
 
-def _level(result: GateDecision) -> str:
-    return level(1 - result.rules.alpha)
-
-
 def _margin(result: GateDecision) -> str:
     """The one margin of all rows; where there are several, no number."""
     margins = {row.demand.margin for row in result.rows}
@@ -125,36 +104,32 @@ def _conclusion(result: GateDecision) -> str:
     """The answer in a sentence, with the benchmarks that it hangs on."""
     total = len(result.rows)
     what = counted(result, total) if total != 1 else labels([result.rows[0].comparison.benchmark], LABEL)[0]
-    counts = {outcome: [row for row in result.rows if row.outcome is outcome] for outcome in ORDER}
+    fails, undecided, _ = ([row for row in result.rows if row.outcome is outcome] for outcome in ORDER)
     parts = []
     if result.absent:
-        missing = plural(len(dict.fromkeys(a.benchmark for a in result.absent)), "benchmark")
+        missing = plural(len({a.benchmark for a in result.absent}), "benchmark")
         parts.append(f"{missing} missing")
-    failing = Counter(row.contradicted.name for row in counts[Outcome.FAIL])
-    for name, count in failing.items():
-        row = next(r for r in counts[Outcome.FAIL] if r.contradicted.name == name)
-        told = _OPPOSITES[name].format(**words_of(row, _margin(result)))
+    failing = {row.contradicted.name: row for row in reversed(fails)}
+    for name, count in Counter(row.contradicted.name for row in fails).items():
+        told = OPPOSITES[name].format(**words_of(failing[name], _margin(result)))
         some = what if total == 1 else f"{count} of {what}"
         parts.append(f"{some} {'is' if count == 1 else 'are'} {told}")
     if result.outcome is Outcome.PASS:
         asked = Counter(row.required.name for row in result.rows)
         words = words_of(result.rows[0], _margin(result))
         told = " and ".join(
-            f"{_ASKED[name].format(**words)}{f' ({n})' if len(asked) > 1 else ''}"
-            for name, n in asked.items()
+            f"{ASKED[name].format(**words)}{f' ({n})' if len(asked) > 1 else ''}" for name, n in asked.items()
         )
         none = total > 1 and set(asked) == {"not worse"}
         subject = f"none of {what} is" if none else f"all {what} are" if total > 1 else f"{what} is"
         parts.append(f"{subject} {told.removeprefix('not ') if none else told}")
-    if counts[Outcome.UNDECIDED]:
-        count = len(counts[Outcome.UNDECIDED])
-        told = _may_be(result, counts[Outcome.UNDECIDED])
-        some = f"{count} of {what}" if total > 1 else what
-        parts.append(f"{count} undecided" if failing else f"{some} {told}")
+    if undecided:
+        some = f"{len(undecided)} of {what}" if total > 1 else what
+        parts.append(f"{len(undecided)} undecided" if failing else f"{some} {_may_be(undecided)}")
     return f"{result.outcome.value.upper()}: {', '.join(parts)}"
 
 
-def _may_be(result: GateDecision, undecided: Sequence[GateRow]) -> str:
+def _may_be(undecided: Sequence[GateRow]) -> str:
     """What cannot be ruled out of undecided benchmarks."""
     if len({limit(row) for row in undecided}) > 1:
         return "may miss their limits"
@@ -162,35 +137,17 @@ def _may_be(result: GateDecision, undecided: Sequence[GateRow]) -> str:
 
 
 def counted(result: GateDecision, count: int) -> str:
-    """A number of rows: of benchmarks, or of their metrics where there are several."""
-    several = len({row.comparison.metric for row in result.rows}) > 1
-    return plural(count, "benchmark metric" if several else "benchmark")
+    """A number of rows: of benchmarks, of their metrics or of candidates where there are several."""
+    old, new = ({getattr(row.comparison, side).label for row in result.rows} for side in _SIDES)
+    if len(new) > 1 == len(old):
+        return plural(count, "comparison")
+    return plural(count, "benchmark metric" if several_metrics(result) else "benchmark")
 
 
-def sentence(result: GateDecision, row: GateRow) -> str:
-    """One benchmark at the gate: what is proven, with hypothesis and p-value, or what would decide it."""
-    words = words_of(row)
-    if (void := result.void(row)) is not None:
-        return f"Not proven, because {_VOID[void.kind]}: {seen(row.comparison)} as measured"
-    if row.outcome is Outcome.UNDECIDED:
-        why = row.remark or needs(row.comparison)
-        return f"Undecided: {range_of(row.comparison)}{f'; {why}' if why else ''}"
-    if row.outcome is Outcome.PASS:
-        told, claim = _ASKED[row.required.name].format(**words), row.required
-    else:
-        told, claim = _OPPOSITES[row.contradicted.name].format(**words), row.contradicted
-    p = "" if math.isnan(claim.adjusted) else f", p = {pvalue(claim.adjusted)}"
-    corrected = ""
-    if row.outcome is Outcome.FAIL and len(result.rows) > 1 and result.rules.multiplicity != "none":
-        corrected = f" after {_CORRECTIONS[result.rules.multiplicity]}'s correction over {len(result.rows)}"
-    shown = "Shown, if the assumptions were met" if undermined(result, row) else "Proven"
-    return f"{shown}: {told} ({claim.hypothesis}{p}{corrected}); {range_of(row.comparison)}"
-
-
-def _notes(result: GateDecision, shown: Sequence[Row]) -> Iterator[Text]:
+def _notes(result: GateDecision, shown: Table) -> Iterator[Text]:
     told: dict[str, list[str]] = {}
-    open_rows = {row.name for row in shown if not row.folded}
     if result.rules.protocol != "mean":
+        open_rows = {row.name for row in shown.rows if not row.folded}
         yield from beside_medians(
             row.comparison for row in result.rows if row.comparison.benchmark in open_rows
         )
@@ -200,7 +157,7 @@ def _notes(result: GateDecision, shown: Sequence[Row]) -> Iterator[Text]:
         needed = row.comparison.needed
         why = row.remark or (needed.reason if needed and not few(row.comparison) else "")
         if row.outcome is Outcome.UNDECIDED and why:
-            told.setdefault(why, []).append(_name(result, row))
+            told.setdefault(why, []).append(qualified(result, row.comparison))
     for reason, names in told.items():
         yield Text(f"{_few_of(names)}: {reason}.", "dim")
     judged = [row.comparison for row in result.rows if row.outcome is not Outcome.UNDECIDED]
@@ -216,14 +173,6 @@ def _notes(result: GateDecision, shown: Sequence[Row]) -> Iterator[Text]:
         yield Text(_risks(result), "dim")
 
 
-def _name(result: GateDecision, row: GateRow) -> str:
-    """A benchmark, with its metric where there are several."""
-    c = row.comparison
-    return (
-        f"{c.benchmark} ({c.metric})" if len({r.comparison.metric for r in result.rows}) > 1 else c.benchmark
-    )
-
-
 def _few_of(names: Sequence[str]) -> str:
     return enumerate_names([*shortened(names[:_NAMED], LABEL), *names[_NAMED:]], _NAMED)
 
@@ -231,7 +180,7 @@ def _few_of(names: Sequence[str]) -> str:
 def _risks(result: GateDecision) -> str:
     marked = [undermined(result, row) for row in result.rows]
     voids = [result.void(row) for row in result.rows]
-    reasons = [_VOID[void.kind] for void in voids if void]
+    reasons = [VOID[void.kind] for void in voids if void]
     reasons += ["the machine ran at two speeds"] if result.machine else []
     why = " and ".join(dict.fromkeys(reasons))
     because = f": {why}" if why else ""

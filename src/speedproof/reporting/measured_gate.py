@@ -3,62 +3,61 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
 from speedproof.protocols.gate import Absent, GateDecision, GateRow
 from speedproof.protocols.gate_claims import Demand, GateRules, Hypothesis, Outcome, claim
 from speedproof.protocols.negative_controls import WITHHELD
-from speedproof.protocols.results import Comparison, Needed, Verdict
+from speedproof.protocols.results import Comparison, Verdict
 from speedproof.protocols.sequential import CandidateResult
 from speedproof.protocols.stopping import Gate
-from speedproof.protocols.suite import SuiteComparison
-from speedproof.protocols.summaries import Summary
 from speedproof.reporting import gate as sheet
 from speedproof.reporting.model import Report, Text
+from speedproof.reporting.names import enumerate_names
 from speedproof.reporting.numbers import percent
-from speedproof.stats.estimate import Estimate
 
 
 def report(
-    findings: Sequence[CandidateResult], suite: SuiteComparison, held_to: Gate, absent: Sequence[str]
+    found: Sequence[tuple[CandidateResult, Comparison]],
+    held_to: Gate,
+    absent: Mapping[str, Sequence[str]],
+    alpha: float,
 ) -> Report:
-    """The findings of one candidate, held to a gate."""
-    by_name = {c.benchmark: c for c in suite.comparisons}
-    rows = tuple(_row(f, by_name.get(f.benchmark) or _unmeasured(f, suite), held_to.margin) for f in findings)
-    outcomes = {row.outcome for row in rows}
+    """The findings, held to a gate; ``absent`` are by benchmark the candidates that lack it."""
+    lacking = [(name, version) for name, versions in absent.items() for version in versions]
+    held = [(f.benchmark, f.candidate) for f, _ in found] + lacking
+    benchmarks, candidates = (list(dict.fromkeys(names)) for names in zip(*held, strict=True))
+
+    def told(name: str, candidate: str) -> str:
+        if len(candidates) == 1:
+            return name
+        return candidate if len(benchmarks) == 1 else f"{name} ({candidate})"
+
+    rows = tuple(
+        _row(f, replace(c, benchmark=told(f.benchmark, f.candidate)), held_to.margin) for f, c in found
+    )
+    metric = found[0][0].metric if found else "time"
     decision = GateDecision(
-        reference=suite.reference,
-        candidate=suite.candidate,
-        rules=GateRules(alpha=suite.alpha, multiplicity="none"),
-        outcome=outcome_of(outcomes, absent),
+        reference=found[0][0].reference if found else "the reference",
+        candidate=enumerate_names(candidates, 3),
+        rules=GateRules(alpha=alpha, multiplicity="none"),
+        outcome=outcome_of({row.outcome for row in rows}, lacking),
         rows=rows,
-        absent=tuple(Absent(name, suite.metric, "only the reference has it") for name in absent),
+        absent=tuple(Absent(told(*one), metric, "only the reference has it") for one in lacking),
         added=(),
         ignored=(),
         sessions_apart=False,
     )
     made = sheet.report(decision)
     count = f" over all {held_to.family}" if held_to.family > 1 else ""
-    risk = percent(suite.alpha)
-    told = f"Risk of a false pass: at most {risk}; of a false fail: {risk}{count}, however often one looks."
-    return replace(made, notes=(*made.notes[:-1], Text(told, "dim")), hints=())
+    risk = f"{percent(alpha)}{count}, however often one looks."
+    text = f"Risk of a false pass: at most {percent(alpha)}; of a false fail: {risk}"
+    return replace(made, notes=(*made.notes[:-1], Text(text, "dim")), hints=())
 
 
-def _unmeasured(f: CandidateResult, suite: SuiteComparison) -> Comparison:
-    """A benchmark whose turn never came: a session that was ended early proves nothing of it."""
-    nan, known = math.nan, suite.comparisons[0]
-    old, new = (Summary(side, 0, 0, nan, nan, nan, nan, nan, nan, "") for side in (f.reference, f.candidate))
-    needed = Needed(None, None, "not measured")
-    nothing = Estimate(nan, 0.0, math.inf, known.speedup.confidence)
-    return replace(
-        known, benchmark=f.benchmark, reference=old, candidate=new, speedup=nothing, verdict=f.verdict,
-        needed=needed,
-    )  # fmt: skip
-
-
-def outcome_of(outcomes: set[Outcome], absent: Sequence[str]) -> Outcome:
+def outcome_of(outcomes: set[Outcome], absent: Sequence[object]) -> Outcome:
     """Of the whole: what a candidate lacks must not look like what passes."""
     if absent or Outcome.FAIL in outcomes:
         return Outcome.FAIL
@@ -67,13 +66,8 @@ def outcome_of(outcomes: set[Outcome], absent: Sequence[str]) -> Outcome:
 
 def _row(f: CandidateResult, c: Comparison, margin: float) -> GateRow:
     outcome = Outcome(f.gate or "undecided")
-    remark = ""
-    if (
-        outcome is Outcome.UNDECIDED
-        and f.reason not in ("", WITHHELD)
-        and not (c.needed and c.needed.reference)
-    ):
-        remark = f.reason
+    told = f.reason in ("", WITHHELD) or (c.needed is not None and c.needed.reference is not None)
+    remark = f.reason if outcome is Outcome.UNDECIDED and not told else ""
     alpha = c.alpha
     proven = {Verdict.FASTER: (0.0, 1.0), Verdict.SLOWER: (1.0, 0.0)}.get(f.verdict, (1.0, 1.0))
     return GateRow(

@@ -52,22 +52,19 @@ def report(
             (f.benchmark, side): f.result.blocks for f in findings for side in (f.reference, f.candidate)
         }
         sides = {k: replace(s, repeated="build", n=counts.get(k, s.n)) for k, s in sides.items()}
-    results = _results(findings, sides, alpha, margin)
-    held = [f for f in findings if f.gate]
+    compared = [(f, _comparison(f, sides, alpha)) for f in findings]
+    held = [(f, c) for f, c in compared if f.gate] if gate else []
     lacking = {name: versions for name, versions in (absent or {}).items() if gate}
-    sought = {f.candidate for f in held}.union(*lacking.values())
-    at_gate = [_at_gate(held, gate, lacking)] if gate else []
-    only = [r for r in results if gate and sought == {r.candidate}]
-    if not results:
-        nothing = Text("Undecided: no complete block was measured.", "bad")
-        return Report("", tuple(at_gate) if lacking else (nothing,), command="run")
-    if gate and only:
-        made, at_gate = measured_gate.report(held, only[0], gate, list(lacking)), []
+    results = _results([(f, c) for f, c in compared if _measured(f, sides)], alpha, margin)
+    if gate and (held or lacking):
+        made = measured_gate.report(held, gate, lacking, alpha)
+    elif not results:
+        return Report("", (Text("Undecided: no complete block was measured.", "bad"),), command="run")
     else:
         made = suite.report(results[0]) if len(results) == 1 else versions.report(results)
     several = len({f.benchmark for f in findings}) > 1
     # The gate's sheet has told what it withholds.
-    told = {Assumption.NOISE_FLOOR} if only else set()
+    told = {Assumption.NOISE_FLOOR} if gate else set()
     warnings = list(_warnings(findings, several, told))
     why = [Text(f"{f.candidate}: {f.reason}.", "dim") for f in findings if f.result.contradictory]
     if len(findings) == 1 and spent and not gate:
@@ -77,15 +74,14 @@ def report(
         headline=(
             *(_floor(findings, gate) if control else ()),
             *_moved(findings, unaffected, gate),
-            *at_gate,
             *made.headline,
         ),
         notes=(
-            *(_apart(findings, sides) if only else ()),
+            *(_apart(findings, sides) if gate else ()),
             *made.notes,
             *dict.fromkeys((*why, *warnings)),
-            *(_of_builds(findings, *builds) if builds else []),
-            *(_of_load(held if gate else findings, load) if load else []),
+            *(_of_builds(findings, *builds) if builds and findings else []),
+            *(_of_load([f for f, _ in held] if gate else findings, load) if load else []),
             *([] if gate else [Text(_risks(findings, alpha, unaffected, fixed=builds is not None), "dim")]),
         ),
         hints=(f"This verdict again: speedproof run --review {file}",) if file else (),
@@ -181,26 +177,6 @@ def _floor(findings: Sequence[CandidateResult], gate: Gate | None) -> Iterator[T
             )
 
 
-def _at_gate(findings: Sequence[CandidateResult], gate: Gate, absent: Mapping[str, Sequence[str]]) -> Text:
-    """The gate's answer to several candidates."""
-    named: dict[str, list[str]] = {"pass": [], "fail": [], "undecided": []}
-    for f in findings:
-        named[f.gate or "undecided"].append(f"{f.benchmark} ({f.candidate})")
-    count, margin = len(findings), percent(gate.margin)
-    failed = []
-    if missing := [f"{name} ({version})" for name, versions in absent.items() for version in versions]:
-        failed.append(f"{enumerate_names(missing, _NAMED)} {'is' if len(missing) == 1 else 'are'} missing")
-    if lost := named["fail"]:
-        failed.append(f"proven more than {margin} slower: {enumerate_names(lost, _NAMED)}")
-    if failed:
-        return Text(f"Gate failed: {'; '.join(failed)}.", "bad")
-    if undecided := named["undecided"]:
-        passed = f"{len(named['pass'])} of {count} pass; " if named["pass"] else ""
-        names = enumerate_names(undecided, _NAMED)
-        return Text(f"Gate undecided: {passed}more than {margin} slower or not: {names}.", "warning")
-    return Text(f"Gate passed: no loss of more than {margin} in {plural(count, 'comparison')}.", "good")
-
-
 def _moved(
     findings: Sequence[CandidateResult], unaffected: Sequence[str], gate: Gate | None
 ) -> Iterator[Text]:
@@ -267,37 +243,35 @@ def _risks(
     return told
 
 
+def _measured(f: CandidateResult, sides: Mapping[tuple[str, str], Summary]) -> bool:
+    return (f.benchmark, f.reference) in sides and (f.benchmark, f.candidate) in sides
+
+
 def _results(
-    findings: Sequence[CandidateResult],
-    sides: Mapping[tuple[str, str], Summary],
-    alpha: float,
-    margin: float | None,
+    compared: Sequence[tuple[CandidateResult, Comparison]], alpha: float, margin: float | None
 ) -> list[SuiteComparison]:
     """The findings of each candidate as a comparison of two versions."""
     by_candidate: dict[tuple[str, str, str], list[Comparison]] = {}
-    for f in findings:
-        if (f.benchmark, f.reference) in sides and (f.benchmark, f.candidate) in sides:
-            by_candidate.setdefault((f.reference, f.candidate, f.metric), []).append(
-                _comparison(f, sides, alpha)
-            )
+    for f, c in compared:
+        by_candidate.setdefault((f.reference, f.candidate, f.metric), []).append(c)
     return [
-        SuiteComparison(
-            reference=reference,
-            candidate=candidate,
-            metric=metric,
-            alpha=alpha,
-            margin=margin,
-            nested="process",
-            comparisons=tuple(found),
-        )
-        for (reference, candidate, metric), found in by_candidate.items()
+        SuiteComparison(*names, alpha=alpha, margin=margin, nested="process", comparisons=tuple(found))
+        for names, found in by_candidate.items()
     ]
+
+
+def _nothing(version: str) -> Summary:
+    """The runs of a version that has none: a session that was ended early proves nothing of it."""
+    nan = math.nan
+    return Summary(version, 0, 0, nan, nan, nan, nan, nan, nan, "")
 
 
 def _comparison(f: CandidateResult, sides: Mapping[tuple[str, str], Summary], alpha: float) -> Comparison:
     result = f.result
     needed = None
-    if f.gate in ("pass", "fail"):
+    if not _measured(f, sides):  # its turn never came
+        needed = Needed(None, None, "not measured")
+    elif f.gate in ("pass", "fail"):
         # What was asked is answered: runs that would tell faster from slower were not asked for.
         needed = Needed(None, None, f"a {f.gate} at the gate") if f.verdict is Verdict.UNDECIDED else None
     elif f.reason == WITHHELD:
@@ -315,8 +289,8 @@ def _comparison(f: CandidateResult, sides: Mapping[tuple[str, str], Summary], al
         protocol=PROTOCOL,
         question=f"is a typical run of {f.candidate} faster?",
         alpha=alpha,
-        reference=sides[f.benchmark, f.reference],
-        candidate=sides[f.benchmark, f.candidate],
+        reference=sides.get((f.benchmark, f.reference), _nothing(f.reference)),
+        candidate=sides.get((f.benchmark, f.candidate), _nothing(f.candidate)),
         state=State.SIGNIFICANT if f.verdict is Verdict.FASTER else State.NOT_SIGNIFICANT,
         test="test of block ratios",
         pvalue=math.nan,
