@@ -77,13 +77,14 @@ def _scaled(values: FloatArray, numerator: int, denominator: int) -> FloatArray:
             return values * float(numerator)  # a power of two changes no digit
     result = values.copy()
     todo = np.flatnonzero(np.isfinite(values) & (values != 0))
-    for places in range(23):
+    # The places of one value suffice for most; a number of fewer places gives the same quotient.
+    for places in (_places(float(values[todo[0]])) if todo.size else 0, *range(23)):
         # A decimal of this many places is m / 10^places: times the fraction, one division of whole numbers.
         scale = 10**places
         common = math.gcd(numerator, denominator * scale)
         up, down = numerator // common, denominator * scale // common
         if not todo.size or int(float(down)) != down:
-            break
+            continue
         v = values[todo]
         with np.errstate(over="ignore"):
             m = np.rint(v * float(scale))
@@ -95,6 +96,12 @@ def _scaled(values: FloatArray, numerator: int, denominator: int) -> FloatArray:
         with np.errstate(over="ignore"):
             result[todo] = values[todo] * float(numerator) / float(denominator)
     return result
+
+
+def _places(value: float) -> int:
+    """How many decimal places a value is shown with; no more than a double's powers of ten are exact."""
+    digits, _, exponent = repr(value).partition("e")
+    return min(max(len(digits.partition(".")[2]) - int(exponent or 0), 0), 22)
 
 
 _SECONDS: dict[str, tuple[int, int]] = {
