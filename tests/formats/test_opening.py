@@ -169,11 +169,11 @@ def test_missing_file_and_forbidden_file(tmp_path: Path, monkeypatch: pytest.Mon
     path = tmp_path / "secret.json"
     path.write_text("1.5\n")
 
-    def forbidden(self: Path) -> bytes:
+    def forbidden(self: Path, mode: str) -> bytes:
         raise PermissionError(13, "Permission denied", str(self))
 
     # Tests may run as root, whom no mode keeps out.
-    monkeypatch.setattr(Path, "read_bytes", forbidden)
+    monkeypatch.setattr(Path, "open", forbidden)
     with pytest.raises(FormatError, match="permission to read it is denied"):
         read(path)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import codecs
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 from stat import S_ISBLK, S_ISCHR, S_ISREG
@@ -31,7 +31,7 @@ _BLOCK = 1 << 20  # bytes of it that are looked at in one go
 _MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
@@ -149,13 +149,11 @@ def open_source(path: str | Path) -> Source:
         return replace(source_of("standard input", sys.stdin.buffer.read), path=Path(path))
     name, path = str(path), Path(path)
     try:
-        known = path.stat()
-        if S_ISCHR(known.st_mode) or S_ISBLK(known.st_mode):
+        mode = path.stat().st_mode
+        if S_ISCHR(mode) or S_ISBLK(mode):
             raise FormatError(name, "", "this is a device, not a file")
-        if S_ISREG(known.st_mode) and known.st_size <= _LARGE:
-            return replace(source_of(name, path.read_bytes()), path=path)
         with path.open("rb") as file:
-            found = source_of(name, file.read, file.fileno() if S_ISREG(known.st_mode) else None)
+            found = source_of(name, file.read, file.fileno() if S_ISREG(mode) else None)
             return replace(found, path=path)
     except FileNotFoundError:
         raise FormatError(name, "", "no such file") from None
@@ -171,151 +169,106 @@ def open_source(path: str | Path) -> Source:
 Take = Callable[[int], bytes]
 
 
-def source_of(name: str, content: bytes | Take, number: int | None = None) -> Source:
-    """The same for the content of a file, of which a number may be open: see :func:`open_source`."""
-    take: Take | None = None
-    if not isinstance(content, bytes):
-        take = content
-        content = take(_LARGE + 1)
-        take = take if len(content) > _LARGE else None
-    if unpacked := _unpacked(name, content, take):
+def source_of(name: str, take: Take, number: int | None = None) -> Source:
+    """The same for the content of a file, of which a number may be open: see :func:`open_source`.
+
+    A large file stays on disk: the user's own, of that number, where it can be as it is, else a temporary one.
+    """
+    head = take(_LARGE + 1)
+    if unpacked := _unpacked(name, head, take):
         take, number = unpacked, None
-        content = take(_LARGE + 1)
-        take = take if len(content) > _LARGE else None
-    if take is not None:
-        return _on_disk(name, content, take, number)
-    data = _decode(name, content)
-    if not data.strip():
-        raise _empty(name)
-    return Source(name, Path(name), data)
+        head = take(_LARGE + 1)
+    empty = FormatError(name, "", "the file is empty; did the benchmark run end before it wrote results?")
+    if len(head) <= _LARGE:
+        data = b"".join(_text(name, [head]))
+        if not data.strip():
+            raise empty
+        return Source(name, Path(name), data)
+    from speedproof.formats.scratch import Scratch
+
+    mark, encoding = _encoding(head)
+    own = os.dup(number) if number is not None and encoding == "utf-8" else None
+    scratch, blank = Scratch(own), True
+    for text in _text(name, chain([head], iter(lambda: take(_BLOCK), b""))):
+        blank = blank and not text.strip()
+        if own is None:
+            scratch.write(text)
+    if blank:
+        raise empty
+    return Source(name, Path(name), scratch, 0 if own is None else len(mark))
 
 
-def _empty(name: str) -> FormatError:
-    return FormatError(name, "", "the file is empty; did the benchmark run end before it wrote results?")
-
-
-def _unpacked(name: str, head: bytes, rest: Take | None) -> Take | None:
+def _unpacked(name: str, head: bytes, rest: Take) -> Take | None:
     """What gives the content of a compressed file."""
-    # The modules are imported where they are needed: most files are not compressed.
-    if head.startswith(b"\x1f\x8b"):
-        import gzip
-        import zlib
-
-        unzip = gzip.GzipFile(fileobj=_Joined(head, rest)).read  # type: ignore[call-overload]
-
-        def inflated(size: int) -> bytes:
-            try:
-                return bytes(unzip(size))
-            except EOFError:
-                raise FormatError(name, "", "the gzip file is cut short; copy or compress it again") from None
-            except (OSError, zlib.error) as error:
-                raise FormatError(name, "", f"the gzip file is damaged ({error}); copy it again") from None
-
-        return inflated
-    if head.startswith(b"BZh"):
-        import bz2
-
-        expand = bz2.BZ2File(_Joined(head, rest)).read  # type: ignore[call-overload]
-
-        def expanded(size: int) -> bytes:
-            try:
-                return bytes(expand(size))
-            except (OSError, ValueError, EOFError) as error:
-                raise FormatError(name, "", f"the bzip2 file is damaged or cut short ({error})") from None
-
-        return expanded
     for magic, what, remedy in _ARCHIVES:
         if head.startswith(magic):
             raise FormatError(name, "", f"the file is {what}; {remedy}")
-    return None
+    is_gzip = head.startswith(b"\x1f\x8b")
+    if not is_gzip and not head.startswith(b"BZh"):
+        return None
+    # The modules are imported where they are needed: most files are not compressed.
+    import bz2
+    import gzip
+    import zlib
+
+    joined = _Joined(head, rest)
+    packed = gzip.GzipFile(fileobj=joined) if is_gzip else bz2.BZ2File(joined)  # type: ignore[call-overload]
+
+    def take(size: int) -> bytes:
+        try:
+            return bytes(packed.read(size))
+        except (EOFError, OSError, ValueError, zlib.error) as error:
+            reason = f"the bzip2 file is damaged or cut short ({error})"
+            if is_gzip and isinstance(error, EOFError):
+                reason = "the gzip file is cut short; copy or compress it again"
+            elif is_gzip:
+                reason = f"the gzip file is damaged ({error}); copy it again"
+            raise FormatError(name, "", reason) from None
+
+    return take
 
 
 class _Joined:
     """A stream of which the begin has been read."""
 
-    def __init__(self, head: bytes, rest: Take | None) -> None:
+    def __init__(self, head: bytes, rest: Take) -> None:
         self._head, self._rest = memoryview(head), rest
 
     def read(self, size: int) -> bytes:
         found = bytes(self._head[:size])
         self._head = self._head[size:]
-        return found or (self._rest(size) if self._rest else b"")
+        return found or self._rest(size)
 
 
-def _decode(name: str, data: bytes) -> bytes:
-    """Check that the data are text and give them as UTF-8 without a mark."""
-    for mark, encoding in _MARKS:
-        if data.startswith(mark):
-            try:
-                return data.decode(encoding).encode()
-            except UnicodeError as error:
-                raise FormatError(name, "", f"the text is damaged: {error}") from None
-    if not data.isascii() or b"\0" in data:
-        check = _Check(name)
-        check.take(data)
-        check.end()
-    return data
+def _encoding(head: bytes) -> tuple[bytes, str]:
+    """The byte-order mark of a file, and its encoding."""
+    return next((known for known in _MARKS if head.startswith(known[0])), (b"", "utf-8"))
 
 
-class _Check:
-    """Whether bytes are text in UTF-8, block by block."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-        self._decoder = codecs.getincrementaldecoder("utf-8")()
-        self._lines = 0
-        self._fault: FormatError | None = None
-
-    def take(self, block: bytes, final: bool = False) -> None:
-        if b"\0" in block:
+def _text(name: str, blocks: Iterable[bytes]) -> Iterator[bytes]:
+    """A file's text as UTF-8 without a mark, checked block by block."""
+    decoder, encoding, lines = None, "", 1
+    for block in chain(blocks, [b""]):
+        if decoder is None:
+            mark, encoding = _encoding(block)
+            decoder = codecs.getincrementaldecoder(encoding)()
+            block = block[len(mark) :] if encoding == "utf-8" else block
+        if encoding == "utf-8" and b"\0" in block:
             reason = (
                 "the file is binary, or UTF-16 without a byte-order mark (then: iconv -f UTF-16 -t UTF-8)"
             )
-            raise FormatError(self._name, "", reason)
-        pending = self._decoder.getstate()[0]
-        if self._fault is None and (pending or final or not block.isascii()):
+            raise FormatError(name, "", reason)
+        if encoding != "utf-8" or not block.isascii() or not block or decoder.getstate()[0]:
             try:
-                self._decoder.decode(block, final)
+                text = decoder.decode(block, not block)
             except UnicodeDecodeError as error:
-                line = self._lines + error.object.count(b"\n", 0, error.start) + 1
-                self._fault = FormatError(
-                    self._name,
-                    f"line {line}",
-                    f"byte 0x{error.object[error.start]:02x} is not UTF-8 text; "
-                    "if the file is Latin-1: iconv -f LATIN1 -t UTF-8",
+                if encoding != "utf-8":
+                    raise FormatError(name, "", f"the text is damaged: {error}") from None
+                line, byte = lines + error.object.count(b"\n", 0, error.start), error.object[error.start]
+                reason = (
+                    f"byte 0x{byte:02x} is not UTF-8 text; if the file is Latin-1: iconv -f LATIN1 -t UTF-8"
                 )
-        self._lines += block.count(b"\n")
-
-    def end(self) -> None:
-        self.take(b"", True)
-        if self._fault is not None:
-            raise self._fault
-
-
-def _on_disk(name: str, head: bytes, take: Take, number: int | None) -> Source:
-    """A large file: the user's own, of that number, where it can stay as it is, else a temporary one."""
-    from speedproof.formats.scratch import Scratch
-
-    mark, encoding = next(((m, e) for m, e in _MARKS if head.startswith(m)), (b"", "utf-8"))
-    start = len(mark) if encoding == "utf-8-sig" else 0
-    decoder = codecs.getincrementaldecoder(encoding)() if mark and not start else None
-    keep = number is not None and decoder is None
-    scratch = Scratch(os.dup(number) if keep and number is not None else None)
-    check, empty = _Check(name), True
-    for block in chain([head[start:]], iter(lambda: take(_BLOCK), b""), [b""]):
-        text = block
-        if decoder is not None:
-            try:
-                text = decoder.decode(block, not block).encode()
-            except UnicodeError as error:
-                reason = getattr(error, "reason", str(error))
-                raise FormatError(name, "", f"the text is damaged: {reason}") from None
-        else:
-            check.take(text)
-        empty = empty and not text.strip()
-        if not keep:
-            scratch.write(text)
-    check.end()
-    if empty:
-        raise _empty(name)
-    return Source(name, Path(name), scratch, 0 if not keep else start)
+                raise FormatError(name, f"line {line}", reason) from None
+            block = block if encoding == "utf-8" else text.encode()
+        lines += block.count(b"\n")
+        yield block
