@@ -8,6 +8,7 @@ replaced when everything that it names is written: whatever kills a build, the c
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import contextmanager
 from itertools import accumulate
@@ -15,8 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from speedproof.corpus import MANIFEST
-from speedproof.corpus.place import Place, arrow
-from speedproof.corpus.schema import File, Manifest, columns, digest, merged, table
+from speedproof.corpus.place import Place, arrow, storage_errors
+from speedproof.corpus.schema import File, Manifest, columns, digest, merged, reject_columns, table
 from speedproof.data.record import FileResults, Record
 from speedproof.errors import SpeedproofError, UsageError
 
@@ -32,17 +33,8 @@ _GROUP = 1 << 20  # values of a row group
 _DEPTH = 8
 _NAMED = 1000  # things left out of one file that are named
 _TEXTS = [
-    "benchmark",
-    "metric",
-    "version",
-    "unit",
-    "direction",
-    "machine",
-    "session",
-    "commit",
-    "tool",
-    "file",
-]
+    "benchmark", "metric", "version", "unit", "direction", "machine", "session", "commit", "tool", "file",
+]  # fmt: skip
 
 
 def build(
@@ -81,7 +73,6 @@ class Builder:
     """A corpus under construction."""
 
     def __init__(self, place: Place, append: bool) -> None:
-        pa = arrow()
         self.place = place
         known = Manifest.of(place)
         if known is not None and known.complete and known.rows and not append:
@@ -97,25 +88,19 @@ class Builder:
         self._told: list[dict[str, Any]] = []
         self._rejects: dict[str, list[dict[str, str]]] = {}
         for name in place.files(_INPUTS):
-            if (
-                not name.endswith(".parquet") or int(Path(name).stem) > self.manifest.serial
-            ):  # of a state that never came to be
-                place.remove(name)
-                continue
-            ledger = place.table(name)
-            self._inputs.update(zip(ledger["file"].to_pylist(), ledger["stamp"].to_pylist(), strict=True))
+            if not name.endswith(".parquet") or int(Path(name).stem) > self.manifest.serial:
+                place.remove(name)  # of a state that never came to be
+            else:
+                self._inputs |= {(row["file"], row["stamp"]) for row in place.table(name).to_pylist()}
         if place.has(REJECTS):
             for row in place.table(REJECTS).to_pylist():
                 self._rejects.setdefault(row["file"], []).append(row)
-        self._reject_type = pa.schema(
-            [(name, pa.string()) for name in ("file", "place", "benchmark", "reason")]
-        )
         self._rows: list[tuple[int, str, Record]] = []
         self._values = 0
         self._gone: list[File] = []
         # Of the file that is read in parts: what is written, what is told of it, the number of its first row.
         self._staged: list[File] = []
-        self._counts: tuple[dict[str, int], dict[str, int]] = ({}, {})  # its rows by version and metric
+        self._counts = (Counter[str](), Counter[str]())  # its rows by version and metric
         self._skipped: list[dict[str, str]] = []
         self._unnamed = 0
         self._begun: int | None = None
@@ -148,8 +133,9 @@ class Builder:
             self.manifest.inputs += 1
         self._rejects.pop(results.path, None)
         if self._unnamed:
-            reason = f"{self._unnamed} more were left out of this file"
-            self._skipped.append({"file": results.path, "place": "", "benchmark": "", "reason": reason})
+            self._skipped.append(
+                _reject(results.path, "", "", f"{self._unnamed} more were left out of this file")
+            )
         if self._skipped:
             self._rejects[results.path] = self._skipped
         self._skipped, self._unnamed = [], 0
@@ -160,36 +146,30 @@ class Builder:
     def _tell(self, results: FileResults) -> None:
         """Note what of a file is left out: all of it, or so much as somebody will read."""
         name = results.path
-        if results.reject is not None:
-            error = results.reject
-            reason = error.message.removeprefix(f"{name}: ")
-            self._skipped = [{"file": name, "place": error.where, "benchmark": "", "reason": reason}]
+        if (error := results.reject) is not None:
+            self._skipped = [_reject(name, error.where, "", error.message.removeprefix(f"{name}: "))]
             self._unnamed = 0
             return
-        for s in results.skipped:
-            if s.expected:
-                continue
-            if len(self._skipped) == _NAMED:
-                self._unnamed += 1
-                continue
-            place = s.where.removeprefix(f"{name}: ")
-            self._skipped.append({"file": name, "place": place, "benchmark": s.benchmark, "reason": s.reason})
+        found = [s for s in results.skipped if not s.expected]
+        room = max(_NAMED - len(self._skipped), 0)
+        for s in found[:room]:
+            self._skipped.append(_reject(name, s.where.removeprefix(f"{name}: "), s.benchmark, s.reason))
+        self._unnamed += len(found[room:])
 
     def abandon(self) -> None:
         """Forget the file that is being read."""
         if self._begun is not None:
             for file in self._staged:
                 self.place.remove(file.path)
-            self._staged, self._counts, self._rows, self._values = [], ({}, {}), [], 0
+            self._staged, self._counts, self._rows, self._values = [], (Counter(), Counter()), [], 0
             self.manifest.rows, self._begun = self._begun, None
         self._skipped, self._unnamed = [], 0
 
     def _stage(self) -> None:
         """Write the rows that have gathered, of which no manifest knows yet."""
         versions, metrics = self._counts
-        for _, version, record in self._rows:
-            versions[version] = versions.get(version, 0) + 1
-            metrics[record.metric] = metrics.get(record.metric, 0) + 1
+        versions.update(version for _, version, _ in self._rows)
+        metrics.update(record.metric for _, _, record in self._rows)
         self._staged.append(self._written("", table(self._rows)))
         self._rows, self._values = [], 0
 
@@ -198,13 +178,12 @@ class Builder:
         if self._rows:
             self._stage()
         if self._staged:
-            own = (self.manifest.versions, self.manifest.metrics)
-            for counts, new in zip(own, self._counts, strict=True):
-                for name, count in new.items():
-                    counts[name] = counts.get(name, 0) + count
+            versions, metrics = self._counts
+            self.manifest.versions = dict(Counter(self.manifest.versions) + versions)
+            self.manifest.metrics = dict(Counter(self.manifest.metrics) + metrics)
             self.manifest.values += sum(file.values for file in self._staged)
             self._nodes.setdefault("", []).extend(self._staged)
-            self._staged, self._counts = [], ({}, {})
+            self._staged, self._counts = [], (Counter(), Counter())
             if self._over(""):
                 self._sink("")
         if self._told:
@@ -227,7 +206,7 @@ class Builder:
         told = [row for rows in self._rejects.values() for row in rows]
         self.manifest.rejects = len(told)
         if told or self.place.has(REJECTS):
-            self.place.write_table(REJECTS, arrow().Table.from_pylist(told, schema=self._reject_type))
+            self.place.write_table(REJECTS, arrow().Table.from_pylist(told, schema=reject_columns()))
         self.manifest.files = [file for prefix in sorted(self._nodes) for file in self._nodes[prefix]]
         self.manifest.write(self.place)
         for file in self._gone:
@@ -255,7 +234,7 @@ class Builder:
             if len(files) == 1:
                 self._nodes.setdefault(prefix, []).append(files[0])
             else:
-                self._put(prefix, self._take(files))
+                self._nodes.setdefault(prefix, []).append(self._written(prefix, self._take(files)))
 
     def _sink(self, prefix: str) -> None:
         """Hand the rows of a node to its children, and on where one of these has too many."""
@@ -268,8 +247,9 @@ class Builder:
             digits = pa.array([digest(name)[len(prefix)] for name in names.dictionary.to_pylist()])
             of_row = digits.take(names.indices)
             for digit in sorted(set(digits.to_pylist())):
-                self._put(prefix + digit, rows.filter(pa.compute.equal(of_row, digit)))
-                children.add(prefix + digit)
+                children.add(child := prefix + digit)
+                own = self._written(child, rows.filter(pa.compute.equal(of_row, digit)))
+                self._nodes.setdefault(child, []).append(own)
         for child in sorted(children):
             if self._over(child):
                 self._sink(child)
@@ -277,9 +257,6 @@ class Builder:
     def _take(self, files: list[File]) -> pa.Table:
         self._gone += files
         return arrow().concat_tables([self.place.table(file.path) for file in files])
-
-    def _put(self, prefix: str, rows: pa.Table) -> None:
-        self._nodes.setdefault(prefix, []).append(self._written(prefix, rows))
 
     def _written(self, prefix: str, rows: pa.Table) -> File:
         rows = rows.sort_by([(name, "ascending") for name in ("benchmark", "metric", "version", "row")])
@@ -302,6 +279,10 @@ class Builder:
         for file in self.place.files("data"):
             if file not in named:
                 self.place.remove(file)
+
+
+def _reject(file: str, place: str, benchmark: str, reason: str) -> dict[str, str]:
+    return {"file": file, "place": place, "benchmark": benchmark, "reason": reason}
 
 
 def _batches(files: list[File]) -> Iterator[list[File]]:
@@ -340,14 +321,13 @@ def _locked(place: Place) -> Iterator[None]:
     folder = Path(place.root)
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{place.name}: is a file; a corpus is a folder")
-    if (
-        folder.is_dir()
-        and Manifest.of(place) is None
-        and any(not f.name.startswith((".lock", MANIFEST)) for f in folder.iterdir())
-    ):
-        raise UsageError(f"{place.name}: holds other files; name a new folder for the corpus")
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / ".lock").open("w") as lock:
+    with storage_errors(f"cannot write {place.name}"):
+        folder.mkdir(parents=True, exist_ok=True)
+        others = any(not file.name.startswith((".lock", MANIFEST)) for file in folder.iterdir())
+        if others and Manifest.of(place) is None:
+            raise UsageError(f"{place.name}: holds other files; name a new folder for the corpus")
+        opened = (folder / ".lock").open("w")
+    with opened as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:

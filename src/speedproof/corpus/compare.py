@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from hashlib import blake2b
-from itertools import combinations, pairwise
+from itertools import combinations, pairwise, repeat
 from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -90,15 +90,14 @@ def _known(pairs: Pairs, manifest: Manifest, place: Place) -> None:
 
 def nothing_in_common(corpus: str | os.PathLike[str], asked: Asked, versions: Sequence[str]) -> str:
     """Why there is no comparison at all: what versions have, by names."""
-    named = (
-        dict.fromkeys(v for pair in asked.pairs for v in pair) if isinstance(asked.pairs, tuple) else versions
-    )
-    where = "".join(f" AND ({condition})" for condition in (asked.where,) if condition)
+    chosen = [v for pair in asked.pairs for v in pair] if isinstance(asked.pairs, tuple) else versions
+    named = list(dict.fromkeys(chosen))
+    where = f" AND ({asked.where})" if asked.where else ""
     lines = []
     with database() as connection:
         of_corpus(connection, *opened(corpus))
         sql = f"SELECT benchmark FROM corpus WHERE version = ? AND metric = ?{where} GROUP BY 1 ORDER BY min(row)"
-        for version in list(named)[:_NAMED]:
+        for version in named[:_NAMED]:
             found = [name for (name,) in connection.execute(sql, (version, asked.metric)).fetchall()]
             shown = ", ".join(found[:3]) + (", ..." if len(found) > 3 else "")
             lines.append(f"{version} has {shown or 'nothing'} ({asked.metric})")
@@ -142,31 +141,30 @@ def compare_part(task: Task) -> int:
     rows = rows_of(task.part, asked.where, asked.metric, named)
     suite = Suite.from_records((record.version or "", record) for _, record in records(rows))
     by_versions = _pairs(suite, asked.pairs, order)
-    table = _Rows()
     flat = [(versions, pair) for versions, (pairs, _) in by_versions.items() for pair in pairs]
+    pairs = [pair for _, pair in flat]
     told: dict[str, list[Comparison]] = {protocol: [] for protocol in asked.protocols}
     for at in range(0, len(flat), _TOGETHER):
-        prepared = PreparedPairs([pair for _, pair in flat[at : at + _TOGETHER]], rules)
+        prepared = PreparedPairs(pairs[at : at + _TOGETHER], rules)
         for protocol in asked.protocols:
             told[protocol] += answers(protocol, prepared)
-    for found in told.values():
-        table.add([versions for versions, _ in flat], found)
-    pairs = [pair for _, pair in flat]
+    # What is known of each pair itself stands in the rows of the first protocol.
     speeds = [[None if isnan(v) else v for v in row] for row in two_speeds_of(pairs).tolist()]
-    table.tell(SPEEDS, speeds)
-    if set(DETAILS) <= set(asked.protocols):
-        table.tell(HPT, first_level(pairs))
-    note = []
-    for versions, (own, rest) in by_versions.items():
-        seen = seen_in(own, versions, rules)
-        seen.only_reference, seen.only_candidate, seen.lacking = (
-            rest.only_reference,
-            rest.only_candidate,
-            rest.lacking,
-        )
-        seen.problems, seen.incomparable = rest.problems, rest.incomparable
-        note.append((versions, msgspec.to_builtins(seen)))
-    task.keep(table.table(), note, use_dictionary=_REPEATED)
+    levels = first_level(pairs) if set(DETAILS) <= set(asked.protocols) else repeat(None, len(pairs))
+    own = [(*speed, *(level or [None] * len(HPT))) for speed, level in zip(speeds, levels, strict=True)]
+    others = [(None,) * len((*SPEEDS, *HPT))] * len(pairs)
+    rows = [
+        (*_row(versions, comparison), *beside)
+        for k, found in enumerate(told.values())
+        for (versions, _), comparison, beside in zip(flat, found, others if k else own, strict=True)
+    ]
+    schema = answer_columns()
+    columns = {name: [row[i] for row in rows] for i, name in enumerate(schema.names)}
+    note = [
+        (versions, msgspec.to_builtins(seen_in(seen, pairs, versions, rules)))
+        for versions, (pairs, seen) in by_versions.items()
+    ]
+    task.keep(arrow().table(columns, schema=schema), note, use_dictionary=_REPEATED)
     return len(flat)
 
 
@@ -181,14 +179,8 @@ def _pairs(
     found: dict[tuple[str, str], tuple[list[Pair], Seen]] = {}
     for key, own in by_key.items():
         there = sorted(own, key=lambda v: place[v])
-        pairs = (
-            pairwise(there)
-            if wanted == "consecutive"
-            else combinations(there, 2)
-            if wanted == "all"
-            else wanted
-        )
-        for x, y in pairs:
+        pairs = pairwise(there) if wanted == "consecutive" else combinations(there, 2)
+        for x, y in wanted if isinstance(wanted, tuple) else pairs:
             of_two, rest = found.setdefault((x, y), ([], Seen()))
             if x in own and y in own:
                 if (own[x].unit, own[x].direction) == (own[y].unit, own[y].direction):
@@ -202,12 +194,9 @@ def _pairs(
                 rest.lacking.append(key.benchmark)
             elif y in own:
                 rest.only_candidate += 1
-    for skipped in suite.skipped:
-        for _, rest in list(found.values())[:1]:
-            rest.incomparable += 1
-            rest.problems.append(str(skipped))
-    for _, rest in found.values():
-        rest.lacking, rest.problems = rest.lacking[:20], rest.problems[:20]
+    for _, rest in list(found.values())[:1]:
+        rest.incomparable += len(suite.skipped)
+        rest.problems += map(str, suite.skipped)
     return found
 
 
@@ -218,40 +207,19 @@ FLOOR = ("deviation", "degrees", "sessions", "reach")
 _REPEATED = ["metric", "reference", "candidate", "protocol", "verdict", "state", "test", "unit"]
 
 
-class _Rows:
-    """Comparisons as columns."""
-
-    def __init__(self) -> None:
-        self.columns: dict[str, list[Any]] = {name: [] for name in answer_columns().names}
-
-    def add(self, versions: Sequence[tuple[str, str]], answers: Sequence[Comparison]) -> None:
-        """Take the answers of one protocol."""
-        columns = list(self.columns.values())
-        for (x, y), c in zip(versions, answers, strict=True):
-            chance, needed, certified = c.chance, c.needed, c.certified
-            row = (
-                c.benchmark, c.metric, x, y, c.protocol, c.verdict.value, c.state.value, c.test, c.reference.unit,
-                c.pvalue, c.pvalue_slower, c.at_margin.equivalent if c.at_margin else None,
-                c.speedup.value, certified.low, certified.high,
-                *((chance.value, chance.low, chance.high) if chance else (None, None, None)),
-                *((needed.reference, needed.candidate) if needed else (None, None)),
-                [check.kind.value for check in c.failed_checks],
-                *(getattr(c.reference, name) for name in SIDES),
-                *(getattr(c.candidate, name) for name in SIDES),
-                *(getattr(c.floor, name, None) for name in FLOOR),
-                *[None] * len((*SPEEDS, *HPT)),
-            )  # fmt: skip
-            for column, value in zip(columns, row, strict=True):
-                column.append(value)
-
-    def tell(self, names: Sequence[str], found: Sequence[Sequence[float | None] | None]) -> None:
-        """Put what is known of each pair itself into the rows of the first protocol."""
-        for i, name in enumerate(names):
-            self.columns[name][: len(found)] = [row and row[i] for row in found]
-
-    def table(self) -> pa.Table:
-        """As Arrow."""
-        return arrow().table(self.columns, schema=answer_columns())
+def _row(versions: tuple[str, str], c: Comparison) -> tuple[Any, ...]:
+    """A comparison as the columns that it has of its own."""
+    chance, needed, certified = c.chance, c.needed, c.certified
+    return (
+        c.benchmark, c.metric, *versions, c.protocol, c.verdict.value, c.state.value, c.test, c.reference.unit,
+        c.pvalue, c.pvalue_slower, c.at_margin.equivalent if c.at_margin else None,
+        c.speedup.value, certified.low, certified.high,
+        *((chance.value, chance.low, chance.high) if chance else (None, None, None)),
+        *((needed.reference, needed.candidate) if needed else (None, None)),
+        [check.kind.value for check in c.failed_checks],
+        *(getattr(side, name) for side in (c.reference, c.candidate) for name in SIDES),
+        *(getattr(c.floor, name, None) for name in FLOOR),
+    )  # fmt: skip
 
 
 def answer_columns() -> pa.Schema:

@@ -156,9 +156,8 @@ def _on_processes(
     from concurrent.futures.process import BrokenProcessPool
 
     waiting = list(range(len(tasks)))[::-1]
-    suspects: list[
-        int
-    ] = []  # were at work when a worker died: each tries alone, so that one cannot fell others
+    # Were at work when a worker died: each tries alone, so that one cannot fell others
+    suspects: list[int] = []
     tries = dict.fromkeys(waiting, 0)
     alone = False
 
@@ -251,14 +250,11 @@ def _on_cluster(
             running = distributed.as_completed(start(ahead), loop=client.loop)
             for future in running:
                 failed = future.exception()
-                if isinstance(failed, distributed.scheduler.KilledWorker):
-                    left -= 1
-                    yield -1, Failure("a task's workers were killed again and again; is memory short?")
-                elif failed is not None:
+                if failed is not None and not isinstance(failed, distributed.scheduler.KilledWorker):
                     raise failed
-                else:
-                    left -= 1
-                    yield future.result()
+                left -= 1
+                killed = Failure("a task's workers were killed again and again; is memory short?")
+                yield future.result() if failed is None else (-1, killed)
                 future.release()
                 for more in start(1):
                     running.add(more)
@@ -292,10 +288,5 @@ def _same_versions(client: Any, address: str) -> None:
         ) from None
     for worker, theirs in found.items():
         if tuple(theirs) != own:
-            said = ", ".join(
-                f"{name} {v}" for name, v in zip(("speedproof", "Python", "NumPy"), theirs, strict=True)
-            )
-            here = ", ".join(
-                f"{name} {v}" for name, v in zip(("speedproof", "Python", "NumPy"), own, strict=True)
-            )
+            said, here = (f"speedproof {a}, Python {b}, NumPy {c}" for a, b, c in (theirs, own))
             raise UsageError(f"{address}: worker {worker} runs {said}, here is {here}; use the same on both")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
+from itertools import accumulate
 from typing import Literal
 
 import msgspec
@@ -99,9 +100,7 @@ class Seen(msgspec.Struct):
         self.lacking = [*self.lacking, *other.lacking][:_NAMED]
         self.problems = [*self.problems, *other.problems][:_NAMED]
         self.ratios.add(other.ratios)
-        self.totals = [
-            [a + b for a, b in zip(x, y, strict=True)] for x, y in zip(self.totals, other.totals, strict=True)
-        ]
+        self.totals = [[a + c, b + d] for (a, b), (c, d) in zip(self.totals, other.totals, strict=True)]
         self.rates = self.rates or other.rates
         self.caveats = [*self.caveats, *other.caveats]
 
@@ -109,24 +108,23 @@ class Seen(msgspec.Struct):
 _NAMED = 20
 
 
-def seen_in(pairs: Sequence[Pair], versions: tuple[str, str], rules: Rules) -> Seen:
-    """What some pairs of two versions say of the whole."""
-    seen = Seen(pairs=len(pairs), rates=bool(pairs) and pairs[0].reference.higher_is_better)
+def seen_in(seen: Seen, pairs: Sequence[Pair], versions: tuple[str, str], rules: Rules) -> Seen:
+    """Add what the pairs of two versions say of the whole to what has no partner."""
+    seen.pairs, seen.rates = len(pairs), bool(pairs) and pairs[0].reference.higher_is_better
+    seen.lacking, seen.problems = seen.lacking[:_NAMED], seen.problems[:_NAMED]
     measured = [sample for pair in pairs for sample in (pair.reference, pair.candidate)]
     means = _summaries(pairs, "mean")
     # As in a benchmark's own row: of its units; the minimum is of all values.
     plain = all(side.n == sample.n for side, sample in zip(means, measured, strict=True))
     pooled = means if plain else summarise_all(measured, measured)
+    at_once = rules.nested == "pool"
+    medians = pooled if at_once or plain else _summaries(pairs, "median")
     by_location = {
         "min": [side.minimum for side in pooled],
-        "mean": [side.mean for side in (pooled if rules.nested == "pool" else means)],
-        "median": [
-            s.median
-            for s in (pooled if rules.nested == "pool" or pooled is means else _summaries(pairs, "median"))
-        ],
+        "mean": [side.mean for side in (pooled if at_once else means)],
+        "median": [side.median for side in medians],
     }
-    for total, location in zip(seen.totals, LOCATIONS, strict=True):
-        total[:] = math.fsum(by_location[location][::2]), math.fsum(by_location[location][1::2])
+    seen.totals = [[math.fsum(by_location[at][::2]), math.fsum(by_location[at][1::2])] for at in LOCATIONS]
     for pair, x, y in zip(pairs, means[::2], means[1::2], strict=True):
         sides = (y, x) if pair.reference.higher_is_better else (x, y)
         _add_ratio(seen.ratios, *sides, between_sessions(pair, rules.floor))
@@ -187,24 +185,20 @@ def _gain(before: float, after: float) -> OverallGain:
 
 def _caveats(seen: Seen) -> Iterable[Caveat]:
     """One of a kind and its versions, with as many benchmarks as all parts have."""
-    counts: dict[tuple[str, tuple[str, ...]], int] = {}
     details: dict[tuple[str, tuple[str, ...]], list[tuple[str, int]]] = {}
     for kind, versions, count, detail in seen.caveats:
-        counts[kind, tuple(versions)] = counts.get((kind, tuple(versions)), 0) + count
         details.setdefault((kind, tuple(versions)), []).append((detail, count))
-    for (kind, versions), count in counts.items():
+    for (kind, versions), own in details.items():
+        count = sum(number for _, number in own)
         where = () if count == seen.pairs else ("",) * count
-        yield Caveat(Assumption[kind], versions, where, _middle(details[kind, versions]))
+        yield Caveat(Assumption[kind], versions, where, _middle(own))
 
 
 def _middle(details: Sequence[tuple[str, int]]) -> str:
     """Of several details that differ by a number, the one in the middle, each as often as it counts."""
     number = re.compile(r"[\d.e+-]+(?= %)")
     ordered = sorted(details, key=lambda d: float(found[0]) if (found := number.search(d[0])) else 0.0)
-    half = sum(count for _, count in details) / 2
-    passed = 0
-    for detail, count in ordered:
-        passed += count
-        if passed >= half:
-            return detail
-    return ""
+    counts = list(accumulate(count for _, count in ordered))
+    return next(
+        detail for (detail, _), passed in zip(ordered, counts, strict=True) if 2 * passed >= counts[-1]
+    )

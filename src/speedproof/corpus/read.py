@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from speedproof.corpus.build import REJECTS
 from speedproof.corpus.place import Place, arrow, broken
-from speedproof.corpus.schema import File, Manifest, columns, opened, records
+from speedproof.corpus.schema import File, Manifest, columns, opened, records, reject_columns
 from speedproof.data.record import Record
 from speedproof.errors import FormatError, SpeedproofError, UsageError
 
@@ -192,10 +192,8 @@ def _plain(given: pa.Schema) -> pa.Schema:
 
 def of_corpus(connection: duckdb.DuckDBPyConnection, place: Place, manifest: Manifest) -> None:
     """Give a database the tables of a corpus."""
-    pa = arrow()
-    rejects = pa.schema([(field, pa.string()) for field in ("file", "place", "benchmark", "reason")])
     register(connection, "corpus", place, [file.path for file in manifest.files], columns())
-    register(connection, "rejects", place, [REJECTS] if place.has(REJECTS) else [], rejects)
+    register(connection, "rejects", place, [REJECTS] if place.has(REJECTS) else [], reject_columns())
 
 
 def register(

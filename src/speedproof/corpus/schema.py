@@ -119,6 +119,13 @@ def columns() -> pa.Schema:
     )  # fmt: skip
 
 
+@cache
+def reject_columns() -> pa.Schema:
+    """The columns of what could not be read."""
+    pa = arrow()
+    return pa.schema([(name, pa.string()) for name in ("file", "place", "benchmark", "reason")])
+
+
 def digest(benchmark: str) -> str:
     """The hash of a benchmark by which rows are shared out: that of ``b2sum -l 32``."""
     return blake2b(benchmark.encode("utf-8", "replace"), digest_size=4).hexdigest()
@@ -128,22 +135,10 @@ def merged(found: Sequence[Record]) -> list[Record]:
     """Join records of one file that differ in their values only, as Go's lines do: pooling gives the same."""
     groups: dict[tuple[Any, ...], list[Record]] = {}
     for i, r in enumerate(found):
-        alike: tuple[Any, ...] = (
-            (i,)
-            if r.processes is not None or r.span is not None
-            else (
-                r.benchmark,
-                r.metric,
-                r.unit,
-                r.direction,
-                r.version,
-                r.path,
-                r.fields,
-                r.traits,
-                r.notes,
-                r.session,
-            )
-        )
+        alike: tuple[Any, ...] = (i,)
+        if r.processes is None and r.span is None:
+            alike = (r.benchmark, r.metric, r.unit, r.direction, r.version, r.path, r.fields, r.traits, r.notes,
+                     r.session)  # fmt: skip
         groups.setdefault(alike, []).append(r)
     return [
         group[0] if len(group) == 1 else replace(group[0], values=np.concatenate([r.values for r in group]))
@@ -191,38 +186,33 @@ _TRAITS = {trait.value: trait for trait in Trait}
 def records(rows: pa.Table) -> Iterator[tuple[int, Record]]:
     """Rows as numbered records, each with its version."""
     for batch in rows.to_batches():
-        get = batch.column
-        names = batch.schema.names
-        plain = {
-            name: get(name).to_pylist()
-            for name in names
-            if name not in ("values", "processes", "n", "machine", "commit")
-        }
-        values, processes = get("values"), get("processes")
+        values, processes = batch.column("values"), batch.column("processes")
         flat, ends = values.values.to_numpy(), values.offsets.to_numpy()
         numbers, stops = processes.values.to_numpy(), processes.offsets.to_numpy()
         known = processes.is_valid().to_numpy(zero_copy_only=False)
+        others = set(batch.schema.names) - {"values", "processes", "n", "machine", "commit"}
+        plain = {name: batch.column(name).to_pylist() for name in others}
         for i in range(batch.num_rows):
-            began, ended = plain["began"][i], plain["ended"][i]
-            path, session = plain["file"][i], plain["session"][i]
+            own = {name: column[i] for name, column in plain.items()}
+            began, ended = own["began"], own["ended"]
             yield (
-                plain["row"][i],
+                own["row"],
                 Record(
-                    plain["benchmark"][i],
+                    own["benchmark"],
                     flat[ends[i] : ends[i + 1]],
-                    plain["unit"][i],
-                    plain["metric"][i],
-                    Direction(plain["direction"][i]),
-                    plain["version"][i],
+                    own["unit"],
+                    own["metric"],
+                    Direction(own["direction"]),
+                    own["version"],
                     numbers[stops[i] : stops[i + 1]].astype(np.int64) if known[i] else None,
-                    path,
-                    plain["place"][i],
-                    tuple(plain["tags"][i]),
-                    frozenset(_TRAITS[t] for t in plain["traits"][i] if t in _TRAITS),
-                    tuple(plain["notes"][i]),
-                    plain["tool"][i],
-                    plain["position"][i],
-                    session,
+                    own["file"],
+                    own["place"],
+                    tuple(own["tags"]),
+                    frozenset(_TRAITS[t] for t in own["traits"] if t in _TRAITS),
+                    tuple(own["notes"]),
+                    own["tool"],
+                    own["position"],
+                    own["session"],
                     None if began is None or ended is None else (began, ended),
                 ),
             )
