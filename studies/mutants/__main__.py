@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from pathlib import Path
@@ -47,7 +48,9 @@ def run_tests(arguments: list[str], plugin: object) -> None:
     import pytest
 
     os.chdir(TREE)
-    pytest.main([*PLAIN, f"--basetemp={BUILD / 'tmp'}", *arguments], plugins=[plugin])
+    sys.dont_write_bytecode = False  # of the tests, as pytest compiles them
+    with tempfile.TemporaryDirectory(prefix="mutants") as outside:
+        pytest.main([*PLAIN, f"--basetemp={outside}/tmp", *arguments], plugins=[plugin])
 
 
 def record(tests: list[str]) -> None:

@@ -84,11 +84,11 @@ class Recorder:
         lines: dict[str, dict[int, list[int]]] = {}
         for number, test in enumerate(tests):
             for file, line in self.found.get(test, ()):
-                module = Path(file).relative_to(self.package).as_posix()
-                lines.setdefault(module, {}).setdefault(line, []).append(number)
+                lines.setdefault(file, {}).setdefault(line, []).append(number)
         seconds = [round(self.seconds[test], 4) for test in tests]
-        texts = {module: (self.package / module).read_text(encoding="utf-8") for module in lines}
-        told = {"tests": tests, "seconds": seconds, "lines": lines, "texts": texts}
+        modules = {Path(file).relative_to(self.package).as_posix(): found for file, found in lines.items()}
+        texts = {module: (self.package / module).read_text(encoding="utf-8") for module in modules}
+        told = {"tests": tests, "seconds": seconds, "lines": modules, "texts": texts}
         target.write_text(json.dumps(told), encoding="utf-8")
 
 

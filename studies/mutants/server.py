@@ -46,6 +46,7 @@ class Server:
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Try the mutants; the tests themselves are run in forks only."""
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends with the copy as it was
+        sys.dont_write_bytecode = True  # of mutants
         self.items = {item.nodeid: item for item in session.items}
         self.recorded.guess([item for item in session.items if item.nodeid not in self.recorded.seconds])
         for item in session.items:
