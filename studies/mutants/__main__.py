@@ -21,7 +21,9 @@ BUILD = ROOT / "build" / "mutants"
 TREE = BUILD / "tree"
 PACKAGE = TREE / "src" / "speedproof"
 PARTS = ["stats", "protocols", "measuring"]
-FAST = ["-m", "not slow", "tests"]  # what is slow is tried by "again"
+# What is slow is tried by "again" alone.
+FAST = ["-m", "not slow", "tests"]
+NEAR = [*FAST[:2], "tests/test_sessions.py", *(f"tests/{part}" for part in PARTS)]
 PLAIN = ["-o", "addopts=", "--import-mode=importlib", "-p", "no:cacheprovider"]
 
 
@@ -144,7 +146,7 @@ def with_copy(arguments: list[str]) -> None:
         case ["try", module, *names]:
             target = BUILD / "tried.jsonl"
             target.unlink(missing_ok=True)
-            run(lambda all_: [m for m in all_ if is_in(m, module, names)], FAST, target, 20.0)
+            run(lambda all_: [m for m in all_ if is_in(m, module, names)], NEAR, target, 20.0)
         case ["again", file]:
             drawn = fates(Path(file))
             alive = {one["name"] for one in drawn if not one["fate"].startswith("killed")}

@@ -107,29 +107,33 @@ class Recorded:
 
     def __init__(self, paths: list[Path], package: Path) -> None:
         self.package = package
+        self.found = [json.loads(path.read_text(encoding="utf-8")) for path in paths]
         self.seconds: dict[str, float] = {}
-        self.lines: dict[tuple[str, int], set[str]] = {}
         self.steps: dict[str, dict[str, int]] = {}
-        for path in paths:
-            found = json.loads(path.read_text(encoding="utf-8"))
-            tests = found["tests"]
-            self.seconds.update(zip(tests, found["seconds"], strict=True))
-            for module, lines in found["lines"].items():
-                if (package / module).is_file():
-                    now = (package / module).read_text(encoding="utf-8")
-                    for old, new in _moves(found["texts"][module], now):
-                        told = (tests[n] for n in lines.get(str(old), ()))
-                        self.lines.setdefault((module, new), set()).update(told)
+        self.known: dict[str, dict[int, set[str]]] = {}
+        for found in self.found:
+            self.seconds.update(zip(found["tests"], found["seconds"], strict=True))
+
+    def lines(self, module: str) -> dict[int, set[str]]:
+        """Return the tests that execute a line of a module, by line."""
+        if module in self.known:
+            return self.known[module]
+        lines = self.known[module] = {}
+        now = (self.package / module).read_text(encoding="utf-8")
+        for found in self.found:
+            told = found["lines"].get(module, {})
+            for old, new in _moves(found["texts"].get(module, ""), now):
+                lines.setdefault(new, set()).update(found["tests"][n] for n in told.get(str(old), ()))
+        return lines
 
     def of(self, module: str, first: int, last: int) -> set[str]:
         """Return the tests that execute any of some lines of a module, or may do so."""
-        told = (self.lines.get((module, line), ()) for line in range(first, last + 1))
+        told = (self.lines(module).get(line, ()) for line in range(first, last + 1))
         return self._guessed(module).union(*told)
 
     def of_module(self, module: str) -> set[str]:
         """Return the tests that execute anything of a module, or may do so."""
-        told = (tests for (name, _), tests in self.lines.items() if name == module)
-        return self._guessed(module).union(*told)
+        return self._guessed(module).union(*self.lines(module).values())
 
     def _guessed(self, module: str) -> set[str]:
         return {test for test, steps in self.steps.items() if module in steps}
