@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from speedproof.data.session_file import PlannedVersion
 from speedproof.data.units import Direction
 from speedproof.errors import UsageError
-from speedproof.measuring.execute import Job, Run, execute
+from speedproof.measuring.execute import Job, Run, RunError, execute
 from speedproof.measuring.executor import CommandExecutor, shell_start
 from speedproof.measuring.metrics import (
     ACCOUNTED,
@@ -215,6 +215,33 @@ def test_executor_hooks_and_extras(tmp_path: Path) -> None:
     executor.finish(version)
     assert log.read_text().split() == ["setup", "prepare", "run", "conclude", "cleanup"]
     assert (run.metrics["score"], run.metrics["energy"]) == (5.0, 0.0)
+
+
+@pytest.mark.parametrize("hook", ["setup", "prepare", "conclude", "cleanup"])
+def test_hooks_fail_with_their_output(hook: str, tmp_path: Path) -> None:
+    """In the folder and with the variables of their version."""
+    text = "pwd; echo no-$SAID; exit 4"
+    version = PlannedVersion("v", ("true",), "true", {"SAID": "it"}, str(tmp_path), **{hook: text})  # type: ignore[arg-type]
+    executor = CommandExecutor()
+
+    def carry_out() -> None:
+        executor.begin(version)
+        executor.measure(version)
+        executor.finish(version)
+
+    told = f"(?s){hook} command {text!r} exited with code 4.*{tmp_path}\nno-it"
+    with pytest.raises(RunError, match=told.replace("$", r"\$")):
+        carry_out()
+
+
+def test_a_failed_run_has_no_metric_of_its_own(tmp_path: Path) -> None:
+    """What it printed before it failed is not its result; what concludes is carried out all the same."""
+    version = PlannedVersion(
+        "v", ("sh", "-c", "echo score 5; exit 1"), "v", conclude=f"touch {tmp_path}/done"
+    )
+    run = CommandExecutor(capture=True, output_metrics=(parse_metric(r"score=score (\d)"),)).measure(version)
+    assert (run.exit, "score" in run.metrics, "time" in run.metrics) == (1, False, True)
+    assert (tmp_path / "done").exists()
 
 
 def test_start_of_a_shell_takes_time() -> None:

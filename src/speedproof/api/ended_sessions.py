@@ -180,11 +180,7 @@ def _calibration_runs(
     blocks: dict[tuple[str, int], list[float]] = {}
     in_order, seconds = [], 0.0
     for session in sessions:
-        runs = [
-            run
-            for run in session.runs
-            if not run.warmup and run.exit == 0 and not run.timed_out and "time" in run.metrics
-        ]
+        runs = [run for run in session.runs if not (run.warmup or run.failed) and "time" in run.metrics]
         if not runs:
             continue
         for run in sorted(runs, key=lambda run: run.version):
@@ -199,7 +195,7 @@ def _plan(sessions: Sequence[StoredSession], alpha: float) -> RunPlan:
     times: dict[str, dict[tuple[str, int], list[float]]] = {}
     for session in sessions:
         for run in session.runs:
-            if not run.warmup and run.exit == 0 and run.build is not None and "time" in run.metrics:
+            if not (run.warmup or run.failed) and run.build is not None and "time" in run.metrics:
                 place = (run.benchmark, run.build)
                 times.setdefault(run.version, {}).setdefault(place, []).append(run.metrics["time"])
     pilot = []

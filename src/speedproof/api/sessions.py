@@ -204,10 +204,8 @@ def race_against(
     margin: float,
     args: Sequence[Any] = (),
     kwargs: Mapping[str, Any] | None = None,
-    names: Sequence[str] | None = None,
     confidence: float = 0.95,
     max_seconds: float = 2.0,
-    min_runs: int = 10,
     seed: int | None = None,
     clock: Callable[[], float] = time.perf_counter,
 ) -> RaceResult:
@@ -216,8 +214,8 @@ def race_against(
     ``finding.gate`` says which; :func:`race` would stop at the first proof of any difference.
     """
     gate = Gate(margin, family=1)
-    rules = StopRules(alpha_of(confidence), min_blocks=min_runs, max_time=_seconds(max_seconds), gate=gate)
-    calls_of = _called(reference, (candidate,), args, kwargs, names)
+    rules = StopRules(alpha_of(confidence), max_time=_seconds(max_seconds), gate=gate)
+    calls_of = _called(reference, (candidate,), args, kwargs, None)
     return _raced(calls_of, rules, confidence, seed, clock)
 
 

@@ -56,17 +56,7 @@ def negative_time(record: Record) -> str:
 
 
 # A disadvantage of one part taints the whole; an advantage must be that of every part.
-_TAINTING = frozenset(
-    {
-        Trait.SUMMARY_ONLY,
-        Trait.TRIMMED,
-        Trait.SORTED,
-        Trait.FAILED_RUNS,
-        Trait.FAILED_LEFT_OUT,
-        Trait.STOPPED_ON_RESULT,
-        Trait.TWO_PROGRAMS,
-    }
-)
+_ADVANTAGES = {Trait.ORDER_KNOWN, Trait.WARMUP_REMOVED, Trait.ONE_PROCESS, Trait.RANDOM_ORDER}
 
 
 def pool(group: list[Record], version: str) -> Sample:
@@ -103,7 +93,7 @@ def pool(group: list[Record], version: str) -> Sample:
         processes,
         version,
         " ".join(part for part in (first.path, first.where) if part),
-        traits | (_TAINTING & frozenset(trait for record in group for trait in record.traits)),
+        traits | frozenset(t for record in group for t in record.traits if t not in _ADVANTAGES),
         tuple(dict.fromkeys(note for record in group for note in record.notes)),
         sessions=np.repeat(sessions, sizes) if sessions.max() > 0 else None,
         session_names=tuple(dict.fromkeys(sittings)),

@@ -215,11 +215,9 @@ def is_header(text: bytes) -> bool:
     """Whether a line is the first one of a session, sound or not."""
     try:
         raw = _decoded(_RAW, text)
-    except (ValueError, msgspec.MsgspecError):
+    except ValueError:
         return False
-    return (
-        isinstance(raw, dict) and raw.get("type") == "session" and not {"schema", "session"}.isdisjoint(raw)
-    )
+    return isinstance(raw, dict) and raw.get("type") == "session" and ("schema" in raw or "session" in raw)
 
 
 def decode_lines(name: str, lines: Iterable[str | bytes]) -> Iterator[tuple[int, Line | Damage]]:
@@ -231,7 +229,7 @@ def decode_lines(name: str, lines: Iterable[str | bytes]) -> Iterator[tuple[int,
             continue
         try:
             line: Line | None = _decoded(_ANY_LINE, text)
-        except (ValueError, msgspec.MsgspecError) as error:
+        except ValueError as error:
             line = None
             if not is_header(text if isinstance(text, bytes) else text.encode()):
                 cut = f"not a line of 'speedproof run', or cut off ({error})"
@@ -240,11 +238,8 @@ def decode_lines(name: str, lines: Iterable[str | bytes]) -> Iterator[tuple[int,
         if line is None or isinstance(line, SessionLine):
             head, faults = _mended(line, text)
             if head.schema > SCHEMA:
-                raise FormatError(
-                    name,
-                    f"line {number}",
-                    f"schema {head.schema} is newer than {SCHEMA}; use a newer speedproof",
-                )
+                newer = f"schema {head.schema} is newer than {SCHEMA}; use a newer speedproof"
+                raise FormatError(name, f"line {number}", newer)
             if head.session in known:
                 doubled.add(head.session)
                 again = f"session {head.session!r} is in the file twice; its lines count once"
@@ -270,13 +265,12 @@ def _mended(line: SessionLine | None, text: str | bytes) -> tuple[SessionLine, l
     if line is None:
         raw, values = _RAW.decode(text), {}
         for field, kind in _FIELDS.items():
-            if field not in raw and field in _BLANK:
-                faults.append((field, "is missing"))
             if field not in raw:
+                faults += [(field, "is missing")] if field in _BLANK else []
                 continue
             try:
                 values[field] = msgspec.convert(raw[field], kind)
-            except (msgspec.ValidationError, RecursionError) as error:
+            except (ValueError, RecursionError) as error:
                 faults.append(_placed(field, error))
         if "benchmarks" not in values:
             values["benchmarks"] = _names(raw.get("benchmarks"))
@@ -311,7 +305,7 @@ def _faults(head: SessionLine) -> Iterator[tuple[str, str]]:
     """What types cannot tell."""
     try:
         datetime.fromisoformat(head.started).timestamp()
-    except (ValueError, msgspec.MsgspecError, OverflowError):
+    except (ValueError, OverflowError):
         yield "started", f"{head.started!r} is no date and time"
     yield from _twice("benchmarks", [b.name for b in head.benchmarks])
     for b, benchmark in enumerate(head.benchmarks):
@@ -358,7 +352,7 @@ def _options(texts: Mapping[str, str]) -> tuple[SessionOptions, list[tuple[str, 
         try:
             raw = text if name == "directory" else _decoded(_RAW, text)
             values[name] = msgspec.convert(raw, _OPTIONS[name])
-        except (ValueError, msgspec.MsgspecError, RecursionError) as error:
+        except (ValueError, RecursionError) as error:
             faults.append(_placed(f"options.{name}", error))
     return SessionOptions(**values), faults
 

@@ -225,12 +225,3 @@ def shell_command(text: str, shell: str = "sh") -> tuple[str, ...]:
     """
     program, *options = shlex.split(shell)
     return (shutil.which(program) or program, *options, "-c", text)
-
-
-def run_shell(text: str, what: str, *, env: Mapping[str, str], cwd: str) -> None:
-    """Carry out a command of the user's that is not measured: setup, prepare, conclude, cleanup."""
-    if not text:
-        return
-    run = execute(Job(shell_command(text), env=env, cwd=cwd, capture=True))
-    if run.failed:
-        raise RunError(f"{what} command {text!r} {run.describe_failure()}")

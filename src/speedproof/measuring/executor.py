@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from speedproof.data.session_file import PlannedVersion
-from speedproof.measuring.execute import Job, Run, execute, run_shell
+from speedproof.measuring.execute import Job, Run, RunError, execute, shell_command
 from speedproof.measuring.metrics import Energy, OutputMetric, PerfStat
 
 _SHELL_TRIALS = 20
@@ -27,15 +27,15 @@ class CommandExecutor(Struct, frozen=True):
 
     def begin(self, version: PlannedVersion) -> None:
         """Carry out the setup command."""
-        run_shell(version.setup, "setup", env=version.env, cwd=version.cwd)
+        _carry_out("setup", version)
 
     def finish(self, version: PlannedVersion) -> None:
         """Carry out the cleanup command."""
-        run_shell(version.cleanup, "cleanup", env=version.env, cwd=version.cwd)
+        _carry_out("cleanup", version)
 
     def measure(self, version: PlannedVersion) -> Run:
         """Prepare, run once, conclude; only the run itself is measured."""
-        run_shell(version.prepare, "prepare", env=version.env, cwd=version.cwd)
+        _carry_out("prepare", version)
         job = Job(version.command, version.env, version.cwd, self.stdin, self.capture, self.timeout)
         if self.perf is not None:
             job = self.perf.wrap(job)
@@ -43,8 +43,12 @@ class CommandExecutor(Struct, frozen=True):
         run = execute(job)
         if not run.failed:
             counted = run.metrics if self.perf is None else self.perf.read()
-            run = replace(run, metrics={**counted, **self._extra(run, before)})
-        run_shell(version.conclude, "conclude", env=version.env, cwd=version.cwd)
+            values = {metric.name: metric.read(run) for metric in self.output_metrics}
+            if self.energy is not None:
+                values["energy"] = self.energy.used(before, self.energy.read())
+            had = {name: value for name, value in values.items() if value is not None}
+            run = replace(run, metrics={**counted, **had})
+        _carry_out("conclude", version)
         return run
 
     def explain(self, run: Run, metric: str) -> str:
@@ -53,15 +57,13 @@ class CommandExecutor(Struct, frozen=True):
             return "it needs less memory than the runner itself, which hides its peak"
         return next((own.explain(run) for own in self.output_metrics if own.name == metric), "")
 
-    def _extra(self, run: Run, before: tuple[float, ...]) -> Mapping[str, float]:
-        extra: dict[str, float] = {}
-        if self.energy is not None:
-            extra["energy"] = self.energy.used(before, self.energy.read())
-        for metric in self.output_metrics:
-            value = metric.read(run)
-            if value is not None:
-                extra[metric.name] = value
-        return extra
+
+def _carry_out(hook: Literal["setup", "prepare", "conclude", "cleanup"], version: PlannedVersion) -> None:
+    """A command of the user's that is not measured."""
+    if text := getattr(version, hook):
+        run = execute(Job(shell_command(text), env=version.env, cwd=version.cwd, capture=True))
+        if run.failed:
+            raise RunError(f"{hook} command {text!r} {run.describe_failure()}")
 
 
 def shell_start(command: tuple[str, ...]) -> float:

@@ -152,18 +152,20 @@ def perf_counters(events: Sequence[str], path: Path) -> tuple[PerfStat | None, s
     program = shutil.which("perf")
     if program is None:
         return None, "perf is not installed: no counters"
+
+    def counting(working: Sequence[str]) -> PerfStat | None:
+        return PerfStat(tuple(working), path, program) if working else None
+
     stat = PerfStat(tuple(events), path, program)
     trial = execute(stat.wrap(Job(("true",), capture=True)))
     if trial.failed and b"syntax error" in trial.stderr:
         if len(events) > 1:  # one that it does not know, and perf counts none of them
             each = [perf_counters([event], path) for event in events]
-            working = tuple(event for counter, _ in each if counter for event in counter.events)
             messages = "; ".join(message for _, message in each if message)
-            return (PerfStat(working, path, program) if working else None), messages
+            return counting([event for counter, _ in each if counter for event in counter.events]), messages
         complaint = trial.stderr.decode(errors="replace").strip().splitlines()[0]
         return None, f"perf does not know {events[0]!r} ({complaint}); 'perf list' shows what it can count"
     found = stat.read() if not trial.failed and path.exists() else {}
-    working = tuple(event for event in events if event in found)
     absent = [event for event in events if event not in found]
     if not absent:
         return stat, ""
@@ -173,7 +175,7 @@ def perf_counters(events: Sequence[str], path: Path) -> tuple[PerfStat | None, s
         f"perf cannot count {', '.join(absent)} here (perf_event_paranoid is {paranoid}, 1 or less is needed; "
         "virtual machines often offer none)"
     )
-    return (PerfStat(working, path, program) if working else None), message
+    return counting([event for event in events if event in found]), message
 
 
 class Energy(Struct, frozen=True):
